@@ -1,0 +1,55 @@
+# Compiler checks and the flags that hold for every target, generated code included.
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+  message(FATAL_ERROR
+    "Lockstep cannot be built with g++ ${CMAKE_CXX_COMPILER_VERSION}: g++ before 14 miscompiles ordinary C++20 "
+    "coroutine code without a warning (a co_await in a condition, or an aggregate temporary in an awaited call, "
+    "becomes a hang or a double free).\n"
+    "Install clang 19 (Debian: apt-get install clang-19, or ./dev deps) and configure with\n"
+    "  cmake --preset release\n"
+    "or with -DCMAKE_CXX_COMPILER=clang++-19 in a fresh build directory.")
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
+endif()
+# -g1 keeps line numbers in stack traces at a fraction of the size and link time of full debug information.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g -D_GLIBCXX_ASSERTIONS")
+
+# The same run must give the same bits on every machine and build: no fused multiply-add where the target happens
+# to have one, and no path of this machine in a message or a binary.
+add_compile_options(
+  -ffp-contract=off
+  -fno-omit-frame-pointer
+  -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.
+  -ffile-prefix-map=${CMAKE_BINARY_DIR}=./build)
+
+if(LOCKSTEP_SANITIZE)
+  set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
+  add_compile_options(-fsanitize=${LOCKSTEP_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
+endif()
+
+# Found once and remembered; both are conveniences, never requirements.
+find_program(LOCKSTEP_CCACHE ccache)
+if(LOCKSTEP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${LOCKSTEP_CCACHE})
+endif()
+find_program(LOCKSTEP_MOLD mold)
+if(LOCKSTEP_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# Flags for code that is ours.
+add_library(lockstep_warnings INTERFACE)
+target_compile_options(lockstep_warnings INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+  # Designated initialisers that leave members at their defaults are how options are passed here.
+  -Wno-missing-field-initializers
+  $<$<BOOL:${LOCKSTEP_WERROR}>:-Werror>)

@@ -1,0 +1,38 @@
+# Fails when a file includes a folder that its own folder must not know. Run as: cmake -DROOT=<tree> -P this.
+#
+# Every arrow ends at engine/. prod/ may also use the policy evaluator in fakes/policy/, because the reference safety
+# kernel and the simulated one decide by the same rules. bench/ may include anything and is included by nobody.
+
+set(may_include_engine "engine/")
+set(may_include_fakes "engine/|fakes/")
+set(may_include_sim "engine/|fakes/|reports/|sim/")
+set(may_include_reports "engine/|reports/")
+set(may_include_prod "engine/|fakes/policy/|prod/")
+
+# The stubs of gRPC services belong to prod/; the engine meets the kernel only at its port.
+set(forbidden_everywhere_but_prod "\\.grpc\\.pb\\.h|grpcpp/|hiredis/|nats/|uv\\.h|httplib\\.h|spdlog/|prometheus/")
+
+set(violations "")
+foreach(folder engine fakes sim reports prod)
+  file(GLOB_RECURSE files ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cpp)
+  foreach(file IN LISTS files)
+    file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+    file(RELATIVE_PATH path ${ROOT} ${file})
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]*)[>\"].*" "\\1" target "${line}")
+      if(target MATCHES "^(engine|fakes|sim|reports|prod|bench|scenarios)/"
+         AND NOT target MATCHES "^(${may_include_${folder}})")
+        list(APPEND violations "  ${path} includes ${target}")
+      elseif(target MATCHES "^\\.\\./|/\\.\\./")
+        list(APPEND violations "  ${path} includes ${target}: includes start at the root of the tree")
+      elseif(NOT folder STREQUAL "prod" AND target MATCHES "^(${forbidden_everywhere_but_prod})")
+        list(APPEND violations "  ${path} includes ${target}: vendor libraries stay in prod/")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
+
+if(violations)
+  list(JOIN violations "\n" listing)
+  message(FATAL_ERROR "Includes against the direction of the folders:\n${listing}")
+endif()

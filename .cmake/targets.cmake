@@ -1,0 +1,147 @@
+# How a folder declares what it builds. Usage of each function stands above it.
+
+set(LOCKSTEP_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
+
+# lockstep_library(<name> [FOLDER <sub-folder>] [LINK <public dependencies>…] [PRIVATE_LINK <dependencies>…])
+#
+# The library of a top folder, or of the named sub-folder. Sources are added by the sub-folders: target_sources(<name> PRIVATE a.cpp a.h).
+function(lockstep_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LINK;PRIVATE_LINK")
+  add_library(${name} STATIC)
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${LOCKSTEP_GENERATED_DIR})
+  target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK} lockstep_warnings)
+  set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LIBRARIES ${name})
+  set_property(TARGET ${name} PROPERTY LOCKSTEP_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER})
+  # A folder that holds headers only has nothing to archive, which CMake refuses.
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL lockstep_complete_library ${name})")
+endfunction()
+
+function(lockstep_complete_library name)
+  get_target_property(sources ${name} SOURCES)
+  if(NOT sources MATCHES "\\.(cpp|cc)(;|$)")
+    file(CONFIGURE OUTPUT ${LOCKSTEP_GENERATED_DIR}/empty.cpp CONTENT "// This library has headers only.\n")
+    target_sources(${name} PRIVATE ${LOCKSTEP_GENERATED_DIR}/empty.cpp)
+  endif()
+endfunction()
+
+# lockstep_add_parts()
+#
+# Adds each sub-folder that has a CMakeLists.txt, in alphabetical order.
+function(lockstep_add_parts)
+  file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
+  list(SORT parts)
+  foreach(part IN LISTS parts)
+    cmake_path(GET part PARENT_PATH folder)
+    add_subdirectory(${folder})
+  endforeach()
+endfunction()
+
+# lockstep_executable(<name> SOURCES <files>… [LINK <libraries>…])
+#
+# A program that users run: built into <build>/bin and installed.
+function(lockstep_executable name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} lockstep_warnings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# lockstep_test(NAME <name> SOURCES <files>… [LINK <libraries>…] [RAPIDCHECK] [LABELS <labels>…] [TIMEOUT <seconds>])
+#
+# One GoogleTest program = one ctest entry, in <build>/tests. Labels default to "unit", the timeout to 120 s.
+# A test that needs redis-server or nats-server takes LABELS servers.
+function(lockstep_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "RAPIDCHECK" "NAME;TIMEOUT" "SOURCES;LINK;LABELS")
+  if(NOT LOCKSTEP_TESTS)
+    list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_REGISTERED_FILES ${arg_SOURCES})
+    return()
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${arg_NAME} ${arg_SOURCES})
+  target_link_libraries(${arg_NAME} PRIVATE ${arg_LINK} deps::gtest GTest::gtest_main lockstep_warnings)
+  if(arg_RAPIDCHECK)
+    target_link_libraries(${arg_NAME} PRIVATE deps::rapidcheck)
+  endif()
+  set_target_properties(${arg_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} --gtest_brief=1)
+  lockstep_test_properties(${arg_NAME} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# lockstep_test_properties(<ctest name> LABELS <labels>… TIMEOUT <seconds>)
+#
+# Labels, timeout and the environment that every ctest entry of this project runs in.
+function(lockstep_test_properties name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS")
+  # Several libraries of the platform are not instrumented; what they do among themselves is not ours to report.
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${arg_LABELS}"
+    TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=ignore_noninstrumented_modules=1;RC_PARAMS=${LOCKSTEP_RC_PARAMS}")
+endfunction()
+
+# lockstep_embed(TARGET <target> NAMESPACE <namespace> FILES <files>…)
+#
+# Makes each text file a constant: `foo/commit_state.lua` becomes the header "foo/commit_state.lua.h" with
+# `inline constexpr std::string_view kCommitState` in the given namespace. Headers follow their file on every build.
+function(lockstep_embed)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;NAMESPACE" "FILES")
+  set(headers "")
+  foreach(file IN LISTS arg_FILES)
+    set(input ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${input})
+    set(header ${LOCKSTEP_GENERATED_DIR}/${path}.h)
+    add_custom_command(
+      OUTPUT ${header}
+      COMMAND ${CMAKE_COMMAND} -DINPUT=${input} -DPATH_IN_TREE=${path} -DOUTPUT=${header}
+              -DNAMESPACE=${arg_NAMESPACE} -P ${CMAKE_SOURCE_DIR}/.cmake/embed.cmake
+      DEPENDS ${input} ${CMAKE_SOURCE_DIR}/.cmake/embed.cmake
+      COMMENT "Embedding ${path}"
+      VERBATIM)
+    list(APPEND headers ${header})
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_REGISTERED_FILES ${input})
+  endforeach()
+  # A named target, because the library may be declared in another folder than its scripts.
+  string(MAKE_C_IDENTIFIER "embed_${CMAKE_CURRENT_SOURCE_DIR}" step)
+  string(MD5 suffix "${arg_FILES}")
+  string(SUBSTRING ${suffix} 0 8 suffix)
+  add_custom_target(${step}_${suffix} DEPENDS ${headers})
+  add_dependencies(${arg_TARGET} ${step}_${suffix})
+endfunction()
+
+# lockstep_protobuf(TARGET <target> ROOT <folder of imports> FILES <protos>… [GRPC])
+#
+# Adds the generated messages (or, with GRPC, the generated service stubs) to a target that must be declared in the
+# calling folder. The root is the folder that import statements are relative to, and so are the files.
+function(lockstep_protobuf)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "GRPC" "TARGET;ROOT" "FILES")
+  set(out ${LOCKSTEP_GENERATED_DIR}/proto)
+  file(MAKE_DIRECTORY ${out})
+  foreach(file IN LISTS arg_FILES)
+    string(REGEX REPLACE "\\.proto$" "" stem ${file})
+    if(arg_GRPC)
+      set(products ${out}/${stem}.grpc.pb.cc ${out}/${stem}.grpc.pb.h)
+      set(flags --grpc_out=${out} --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>)
+    else()
+      set(products ${out}/${stem}.pb.cc ${out}/${stem}.pb.h)
+      set(flags --cpp_out=${out})
+    endif()
+    file(GLOB_RECURSE imports CONFIGURE_DEPENDS ${arg_ROOT}/*.proto)
+    add_custom_command(
+      OUTPUT ${products}
+      COMMAND $<TARGET_FILE:protobuf::protoc> -I${arg_ROOT} ${flags} ${arg_ROOT}/${file}
+      DEPENDS ${imports}
+      COMMENT "Generating from ${file}"
+      VERBATIM)
+    target_sources(${arg_TARGET} PRIVATE ${products})
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_REGISTERED_FILES ${arg_ROOT}/${file})
+  endforeach()
+  target_include_directories(${arg_TARGET} SYSTEM PUBLIC ${out})
+  target_compile_options(${arg_TARGET} PRIVATE -w)
+endfunction()
