@@ -1,0 +1,246 @@
+#include "engine/config/tunables.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <limits>
+
+namespace lockstep::engine {
+
+namespace {
+
+using Choices = std::span<const std::string_view>;
+constexpr std::array<std::string_view, 2> kContinueStop{"continue", "stop"};
+constexpr std::array<std::string_view, 2> kDegradeNak{"degrade", "nak"};
+
+#define TUNABLE(name, help) TunableInfo{#name, &Tunables::name, {}, help}
+#define TUNABLE_CHOICE(name, choices, help) TunableInfo{#name, &Tunables::name, Choices(choices), help}
+
+const std::array kTable{
+    TUNABLE(store_op_timeout, "deadline of one Redis operation"),
+    TUNABLE(job_lock_ttl, "life of a job lock; renewed at a third of it"),
+    TUNABLE(lock_poll, "pause between two tries for a busy job lock"),
+    TUNABLE(lock_wait, "how long a handler tries for a busy job lock"),
+    TUNABLE(max_renewal_failures, "consecutive failed renewals before a lock is given up"),
+    TUNABLE_CHOICE(lock_on_abandon, kContinueStop, "what a handler does whose lock was given up"),
+    TUNABLE(max_scheduling_retries, "scheduling tries before a job FAILED"),
+    TUNABLE(max_dispatch_retries, "picks in one try that may name a worker gone stale"),
+    TUNABLE(retry_delay_busy, "redelivery after a busy job lock"),
+    TUNABLE(retry_delay_store, "redelivery after a failed store operation"),
+    TUNABLE(retry_delay_publish, "redelivery after a failed dead-letter publish"),
+    TUNABLE(retry_delay_no_workers, "redelivery at the tenant limit"),
+    TUNABLE(backoff_base, "first delay of the exponential backoff"),
+    TUNABLE(backoff_max, "longest delay of the exponential backoff"),
+    TUNABLE(backoff_jitter, "random addition to a backoff delay, exclusive upper bound"),
+    TUNABLE(publish_timeout, "wait for a stream's acknowledgement"),
+    TUNABLE(publish_settle, "pause between two look-ups of a dispatch with an unknown outcome"),
+    TUNABLE(publish_resend_limit, "latest resend of a dispatch, from its first sending"),
+    TUNABLE(routing_inflight_correction, "add own dispatches since a worker's last heartbeat to its load"),
+    TUNABLE(topic_fallback, "publish to the topic when no worker is eligible"),
+    TUNABLE(overload_utilization, "active jobs per slot from which a worker is overloaded"),
+    TUNABLE(overload_cpu, "cpu load from which a worker is overloaded"),
+    TUNABLE(overload_gpu, "gpu utilisation from which a worker is overloaded"),
+    TUNABLE(safety_timeout, "deadline of one policy check"),
+    TUNABLE(safety_throttle_delay, "redelivery after a throttle decision"),
+    TUNABLE(safety_unavailable_delay, "redelivery while policy is unreachable"),
+    TUNABLE(policy_check_fail_mode, "policy unreachable: exactly `open` lets jobs through, anything else holds them"),
+    TUNABLE(circuit_fail_budget, "consecutive failures that open the circuit"),
+    TUNABLE(circuit_open_for, "how long the circuit stays open"),
+    TUNABLE(circuit_half_open_max, "probes while half-open"),
+    TUNABLE(circuit_close_after, "successful probes that close the circuit"),
+    TUNABLE(output_policy_enabled, "check the outputs of successful jobs"),
+    TUNABLE(output_policy_fail_mode, "content check unreachable: `closed` quarantines, anything else allows"),
+    TUNABLE(output_meta_timeout, "deadline of the metadata check"),
+    TUNABLE(output_content_timeout, "deadline of the content check"),
+    TUNABLE(worker_ttl, "silence after which a worker counts as gone"),
+    TUNABLE(snapshot_interval, "pause between two worker snapshots"),
+    TUNABLE(snapshot_lock_ttl, "life of the snapshot writer's lock"),
+    TUNABLE(snapshot_read_timeout, "deadline of the warm start's read"),
+    TUNABLE(reconciler_interval, "pause between two reconciler ticks"),
+    TUNABLE(reconciler_max_iterations, "pages of one reconciler tick"),
+    TUNABLE(reconciler_batch, "jobs of one reconciler page"),
+    TUNABLE(reconciler_max_retries, "tries for one job in one reconciler tick"),
+    TUNABLE(reconciler_scheduled_timeout, "age at which a SCHEDULED job times out; 0 = never"),
+    TUNABLE(reconciler_emit_dead_letter, "write a dead letter for a timeout"),
+    TUNABLE(cancel_on_timeout, "broadcast a cancellation for a job that timed out"),
+    TUNABLE(dispatch_timeout, "age at which a DISPATCHED job times out"),
+    TUNABLE(running_timeout, "age at which a RUNNING job times out"),
+    TUNABLE(replayer_interval, "pause between two replayer ticks"),
+    TUNABLE(pending_age, "age at which a waiting job is replayed"),
+    TUNABLE(config_reload_interval, "pause between two reads of the configuration service"),
+    TUNABLE(saga_lock_ttl, "life of a rollback lock"),
+    TUNABLE(saga_rollback_timeout, "time for one rollback"),
+    TUNABLE(run_lock_ttl, "life of a workflow run's lock"),
+    TUNABLE(delay_poller_interval, "pause between two polls of durable timers"),
+    TUNABLE(delay_persist_min, "shortest delay that is made durable"),
+    TUNABLE(bus_ack_wait, "silence after which a message is delivered again"),
+    TUNABLE(bus_max_deliver, "deliveries of one message"),
+    TUNABLE(bus_max_ack_pending, "unacknowledged messages of one consumer"),
+    TUNABLE(bus_processed_ttl, "life of a processed mark; at least twice the ack wait"),
+    TUNABLE(bus_inflight_ttl, "life of an in-flight mark"),
+    TUNABLE_CHOICE(bus_guard_on_error, kDegradeNak, "what the bus guard does without Redis"),
+    TUNABLE(max_in_flight, "messages handled at once by one replica"),
+    TUNABLE(shutdown_grace, "time for handlers to finish on a stop"),
+    TUNABLE(job_meta_ttl, "life of a job's metadata"),
+    TUNABLE(data_ttl, "life of payloads and of the worker snapshot"),
+    TUNABLE(dlq_entry_ttl, "life of a dead-letter entry"),
+    TUNABLE(dlq_max_size, "dead-letter entries kept"),
+};
+
+#undef TUNABLE
+#undef TUNABLE_CHOICE
+
+struct Unit {
+    std::string_view name;
+    std::int64_t nanos;
+};
+constexpr std::array<Unit, 7> kUnits{{{"ns", 1},
+                                      {"us", 1'000},
+                                      {"µs", 1'000},
+                                      {"ms", 1'000'000},
+                                      {"s", 1'000'000'000},
+                                      {"m", 60'000'000'000},
+                                      {"h", 3'600'000'000'000}}};
+
+const Unit* find_unit(std::string_view name) {
+    const auto* unit = std::ranges::find(kUnits, name, &Unit::name);
+    return unit == kUnits.end() ? nullptr : unit;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// One "12.5s" at the front of `text`; takes it off. Decimal arithmetic on integers, so that nothing is rounded.
+tl::expected<std::int64_t, std::string> take_part(std::string_view& text) {
+    std::size_t i = 0;
+    unsigned __int128 whole = 0;
+    unsigned __int128 fraction = 0;
+    unsigned __int128 scale = 1;
+    bool digits = false;
+    for (; i < text.size() && is_digit(text[i]) && i < 19; ++i, digits = true) whole = whole * 10 + (text[i] - '0');
+    if (i < text.size() && text[i] == '.') {
+        for (++i; i < text.size() && is_digit(text[i]); ++i, digits = true) {
+            if (scale >= 1'000'000'000'000) continue;
+            fraction = fraction * 10 + (text[i] - '0');
+            scale *= 10;
+        }
+    }
+    std::size_t end = i;
+    while (end < text.size() && !is_digit(text[end]) && text[end] != '.') ++end;
+    const Unit* unit = find_unit(text.substr(i, end - i));
+    if (!digits || unit == nullptr) return tl::make_unexpected(std::string{});
+    const auto nanos = whole * unit->nanos + fraction * unit->nanos / scale;
+    if (nanos > std::numeric_limits<std::int64_t>::max() / 4) return tl::make_unexpected(std::string{});
+    text.remove_prefix(end);
+    return static_cast<std::int64_t>(nanos);
+}
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return out;
+}
+
+using Parsed = tl::expected<void, std::string>;
+
+Parsed assign(Duration& target, std::string_view value, const TunableInfo&) {
+    auto parsed = parse_duration(value);
+    if (!parsed) return tl::make_unexpected(parsed.error());
+    target = *parsed;
+    return {};
+}
+
+template <class Number>
+Parsed assign_number(Number& target, std::string_view value, std::string_view expected) {
+    Number parsed{};
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+    if (error != std::errc{} || end != value.data() + value.size() || parsed < 0)
+        return tl::make_unexpected(fmt::format("expected {}, got \"{}\"", expected, value));
+    target = parsed;
+    return {};
+}
+
+Parsed assign(std::int64_t& target, std::string_view value, const TunableInfo&) {
+    return assign_number(target, value, "a whole number of at least 0");
+}
+
+Parsed assign(double& target, std::string_view value, const TunableInfo&) {
+    return assign_number(target, value, "a number of at least 0");
+}
+
+Parsed assign(bool& target, std::string_view value, const TunableInfo&) {
+    static constexpr std::array<std::string_view, 5> kTrue{"1", "true", "yes", "y", "on"};
+    static constexpr std::array<std::string_view, 5> kFalse{"0", "false", "no", "n", "off"};
+    const std::string word = lower(value);
+    const bool yes = std::ranges::find(kTrue, word) != kTrue.end();
+    if (!yes && std::ranges::find(kFalse, word) == kFalse.end())
+        return tl::make_unexpected(fmt::format("expected true or false, got \"{}\"", value));
+    target = yes;
+    return {};
+}
+
+Parsed assign(std::string& target, std::string_view value, const TunableInfo& info) {
+    if (!info.choices.empty() && std::ranges::find(info.choices, value) == info.choices.end()) {
+        std::string allowed;
+        for (const auto choice : info.choices) allowed += fmt::format("{}\"{}\"", allowed.empty() ? "" : " or ", choice);
+        return tl::make_unexpected(fmt::format("expected {}, got \"{}\"", allowed, value));
+    }
+    target = value;
+    return {};
+}
+
+std::string text_of(Duration value) { return format_duration(value); }
+std::string text_of(bool value) { return value ? "true" : "false"; }
+std::string text_of(const std::string& value) { return value; }
+template <class Number>
+std::string text_of(Number value) {
+    return fmt::format("{}", value);
+}
+
+}  // namespace
+
+std::span<const TunableInfo> tunable_table() { return kTable; }
+
+const TunableInfo* find_tunable(std::string_view name) {
+    const auto* found = std::ranges::find(kTable, name, &TunableInfo::name);
+    return found == kTable.end() ? nullptr : found;
+}
+
+tl::expected<void, std::string> set_tunable(Tunables& tunables, std::string_view name, std::string_view value) {
+    const TunableInfo* info = find_tunable(name);
+    if (info == nullptr) return tl::make_unexpected(fmt::format("there is no tunable \"{}\"", name));
+    return std::visit([&](auto member) { return assign(tunables.*member, value, *info); }, info->member);
+}
+
+std::string tunable_text(const Tunables& tunables, const TunableInfo& info) {
+    return std::visit([&](auto member) { return text_of(tunables.*member); }, info.member);
+}
+
+tl::expected<Duration, std::string> parse_duration(std::string_view text) {
+    if (text == "0") return Duration{0};
+    std::string_view rest = text;
+    std::int64_t nanos = 0;
+    do {
+        const auto part = take_part(rest);
+        if (!part)
+            return tl::make_unexpected(
+                fmt::format("expected a duration such as \"250us\", \"20ms\", \"1.5s\", \"10m\" or \"2h\", got \"{}\"", text));
+        nanos += *part;
+    } while (!rest.empty());
+    return Duration{nanos};
+}
+
+std::string format_duration(Duration duration) {
+    const std::int64_t nanos = duration.count();
+    if (nanos == 0) return "0s";
+    static constexpr std::array<std::string_view, 6> kExact{"h", "m", "s", "ms", "us", "ns"};
+    for (const auto name : kExact) {
+        const Unit* unit = find_unit(name);
+        if (nanos % unit->nanos == 0) return fmt::format("{}{}", nanos / unit->nanos, name);
+    }
+    return fmt::format("{}ns", nanos);
+}
+
+}  // namespace lockstep::engine

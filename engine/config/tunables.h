@@ -1,0 +1,133 @@
+// Every constant of the scheduler under one name, with its documented default. Scenario files set them under
+// `cluster.config`, the daemon reads LOCKSTEP_<UPPER_CASE> variables; both go through `set_tunable`.
+// Sources: seed internals, sections 3 to 9; spec: config, section 5.1; spec: scenarios, "Tunables".
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <variant>
+
+#include "engine/runtime/time.h"
+
+namespace lockstep::engine {
+
+using namespace std::chrono_literals;
+
+struct Tunables {
+    // Store and locks
+    Duration store_op_timeout = 2s;
+    Duration job_lock_ttl = 60s;
+    Duration lock_poll = 25ms;
+    Duration lock_wait = 2s;
+    std::int64_t max_renewal_failures = 3;
+    std::string lock_on_abandon = "continue";
+
+    // Retries
+    std::int64_t max_scheduling_retries = 50;
+    std::int64_t max_dispatch_retries = 3;
+    Duration retry_delay_busy = 500ms;
+    Duration retry_delay_store = 1s;
+    Duration retry_delay_publish = 2s;
+    Duration retry_delay_no_workers = 2s;
+    Duration backoff_base = 1s;
+    Duration backoff_max = 30s;
+    Duration backoff_jitter = 500ms;
+
+    // Dispatch
+    Duration publish_timeout = 5s;
+    Duration publish_settle = 2s;
+    Duration publish_resend_limit = 100s;
+    bool routing_inflight_correction = true;
+    bool topic_fallback = false;
+    double overload_utilization = 0.9;
+    double overload_cpu = 90;
+    double overload_gpu = 90;
+
+    // Policy
+    Duration safety_timeout = 2s;
+    Duration safety_throttle_delay = 5s;
+    Duration safety_unavailable_delay = 5s;
+    std::string policy_check_fail_mode = "closed";
+    std::int64_t circuit_fail_budget = 3;
+    Duration circuit_open_for = 30s;
+    std::int64_t circuit_half_open_max = 3;
+    std::int64_t circuit_close_after = 2;
+    bool output_policy_enabled = false;
+    std::string output_policy_fail_mode = "open";
+    Duration output_meta_timeout = 100ms;
+    Duration output_content_timeout = 30s;
+
+    // Registry and snapshot
+    Duration worker_ttl = 30s;
+    Duration snapshot_interval = 5s;
+    Duration snapshot_lock_ttl = 10s;
+    Duration snapshot_read_timeout = 5s;
+
+    // Loops
+    Duration reconciler_interval = 30s;
+    std::int64_t reconciler_max_iterations = 100;
+    std::int64_t reconciler_batch = 200;
+    std::int64_t reconciler_max_retries = 3;
+    Duration reconciler_scheduled_timeout = 0s;
+    bool reconciler_emit_dead_letter = true;
+    bool cancel_on_timeout = true;
+    Duration dispatch_timeout = 5min;
+    Duration running_timeout = 15min;
+    Duration replayer_interval = 30s;
+    Duration pending_age = 2min;
+    Duration config_reload_interval = 30s;
+
+    // Saga and workflow runs
+    Duration saga_lock_ttl = 2min;
+    Duration saga_rollback_timeout = 30s;
+    Duration run_lock_ttl = 30s;
+    Duration delay_poller_interval = 5s;
+    Duration delay_persist_min = 10s;
+
+    // Bus
+    Duration bus_ack_wait = 10min;
+    std::int64_t bus_max_deliver = 100;
+    std::int64_t bus_max_ack_pending = 2048;
+    Duration bus_processed_ttl = 20min;
+    Duration bus_inflight_ttl = 2min;
+    std::string bus_guard_on_error = "degrade";
+    std::int64_t max_in_flight = 512;
+    Duration shutdown_grace = 10s;
+
+    // Retention
+    Duration job_meta_ttl = 168h;
+    Duration data_ttl = 24h;
+    Duration dlq_entry_ttl = 720h;
+    std::int64_t dlq_max_size = 10000;
+};
+
+/// One entry of the table of names.
+struct TunableInfo {
+    using Member = std::variant<Duration Tunables::*, std::int64_t Tunables::*, double Tunables::*, bool Tunables::*,
+                                std::string Tunables::*>;
+    std::string_view name;
+    Member member;
+    std::span<const std::string_view> choices;  // the allowed words of a text tunable
+    std::string_view help;
+};
+
+/// All tunables, in the order of the struct.
+[[nodiscard]] std::span<const TunableInfo> tunable_table();
+/// Null when there is none of that name.
+[[nodiscard]] const TunableInfo* find_tunable(std::string_view name);
+
+/// Sets one tunable from text: durations as "250us", "20ms", "1.5s", "10m", "2h" and compositions such as "1m30s"; booleans
+/// as 1/true/yes/y/on and 0/false/no/n/off. The error says what was expected.
+[[nodiscard]] tl::expected<void, std::string> set_tunable(Tunables& tunables, std::string_view name,
+                                                          std::string_view value);
+/// The value as `set_tunable` takes it.
+[[nodiscard]] std::string tunable_text(const Tunables& tunables, const TunableInfo& info);
+
+/// Go-style durations: a sequence of decimal numbers with unit ns, us, ms, s, m, h; "0". No sign.
+[[nodiscard]] tl::expected<Duration, std::string> parse_duration(std::string_view text);
+[[nodiscard]] std::string format_duration(Duration duration);
+
+}  // namespace lockstep::engine

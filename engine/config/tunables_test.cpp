@@ -1,0 +1,56 @@
+#include "engine/config/tunables.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace lockstep::engine {
+namespace {
+
+TEST(Tunables, EveryEntryReadsBackWhatItPrints) {
+    for (const TunableInfo& info : tunable_table()) {
+        Tunables tunables;
+        const std::string text = tunable_text(tunables, info);
+        EXPECT_TRUE(set_tunable(tunables, info.name, text)) << info.name << " = " << text;
+        EXPECT_EQ(tunable_text(tunables, info), text) << info.name;
+    }
+}
+
+TEST(Tunables, NamesAreUnique) {
+    std::set<std::string_view> names;
+    for (const TunableInfo& info : tunable_table()) EXPECT_TRUE(names.insert(info.name).second) << info.name;
+}
+
+TEST(Tunables, AWrongValueSaysWhatWasExpectedAndChangesNothing) {
+    Tunables tunables;
+    const auto duration = set_tunable(tunables, "job_lock_ttl", "sixty");
+    ASSERT_FALSE(duration);
+    EXPECT_NE(duration.error().find("\"1.5s\""), std::string::npos) << duration.error();
+    EXPECT_EQ(tunables.job_lock_ttl, 60s);
+    EXPECT_FALSE(set_tunable(tunables, "max_in_flight", "-1"));
+    EXPECT_FALSE(set_tunable(tunables, "max_in_flight", "12x"));
+    EXPECT_FALSE(set_tunable(tunables, "topic_fallback", "maybe"));
+    EXPECT_FALSE(set_tunable(tunables, "lock_on_abandon", "panic"));
+    EXPECT_FALSE(set_tunable(tunables, "no_such_thing", "1"));
+}
+
+TEST(Durations, AreReadExactly) {
+    EXPECT_EQ(parse_duration("250us"), Duration{250us});
+    EXPECT_EQ(parse_duration("1.5s"), Duration{1500ms});
+    EXPECT_EQ(parse_duration("1m30s"), Duration{90s});
+    EXPECT_EQ(parse_duration("2h"), Duration{2h});
+    EXPECT_EQ(parse_duration("0"), Duration{0});
+    EXPECT_EQ(parse_duration("0.000000001s"), Duration{1});
+    for (const char* bad : {"", "5", "s", "-1s", "1 s", "1d", "1s2", ".s", "99999999999h"})
+        EXPECT_FALSE(parse_duration(bad)) << bad;
+}
+
+TEST(Durations, PrintInTheLargestUnitThatFitsExactly) {
+    EXPECT_EQ(format_duration(90s), "90s");
+    EXPECT_EQ(format_duration(2min), "2m");
+    EXPECT_EQ(format_duration(1500us), "1500us");
+    EXPECT_EQ(format_duration(Duration{0}), "0s");
+}
+
+}  // namespace
+}  // namespace lockstep::engine

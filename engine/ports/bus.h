@@ -1,0 +1,126 @@
+// The bus port: NATS JetStream and core NATS. Payloads are bytes; encoding, corrupt packets and unknown fields are the
+// engine's business and so run in the simulation.
+//
+// What a failed publish means:
+//   - the connection was down and no byte left this client        -> not applied
+//   - anything else, a stream's error acknowledgement or "no      -> unknown: core subscribers see a message whatever
+//     responders" included                                            the stream then decides about it
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/runtime/outcome.h"
+#include "engine/runtime/task.h"
+#include "engine/runtime/time.h"
+
+namespace lockstep::engine {
+
+/// The stream's acknowledgement of one publish.
+struct PublishAck {
+    std::string stream;
+    std::uint64_t sequence = 0;
+    bool duplicate = false;                  // the stream already held this message id and stored nothing
+    std::uint64_t connection = 0;            // the connection that carried it
+};
+
+/// A message found in a stream.
+struct StoredMessage {
+    std::uint64_t sequence = 0;
+    std::string message_id;  // empty when it was published without one
+    std::string payload;
+};
+
+/// One delivery of a stream message to a durable consumer, not yet acknowledged. The verdicts below are sent and not
+/// waited for: the consumer may miss any of them, and then delivers again. Each says so by returning nothing; at most
+/// one of ack, nak and term is sent, later ones are ignored.
+class Delivery {
+public:
+    virtual ~Delivery() = default;
+
+    [[nodiscard]] virtual std::string_view subject() const = 0;
+    [[nodiscard]] virtual std::string_view payload() const = 0;
+    [[nodiscard]] virtual std::string_view stream() const = 0;
+    [[nodiscard]] virtual std::uint64_t sequence() const = 0;
+    /// 1 for the first delivery; 0 when the server gave no metadata.
+    [[nodiscard]] virtual std::uint64_t delivery_count() const = 0;
+
+    virtual void ack() = 0;
+    /// Asks for redelivery after `delay` (at once when zero).
+    virtual void nak(Duration delay) = 0;
+    /// No further delivery.
+    virtual void term() = 0;
+    /// Starts the ack wait afresh.
+    virtual void in_progress() = 0;
+};
+
+/// Receives deliveries, on the executor, one call per message, never inside another step.
+class DeliverySink {
+public:
+    virtual ~DeliverySink() = default;
+    virtual void on_delivery(std::unique_ptr<Delivery> delivery) = 0;
+};
+
+/// Receives core NATS messages; there is nothing to acknowledge.
+class MessageSink {
+public:
+    virtual ~MessageSink() = default;
+    virtual void on_message(std::string_view subject, std::string_view payload) = 0;
+};
+
+/// A durable push consumer with a deliver group, created if missing and bound to; never deleted by this client.
+struct ConsumerSpec {
+    std::string stream;
+    std::string subject;
+    std::string queue;    // deliver group
+    std::string durable;  // wire::durable_name(queue, subject)
+    Duration ack_wait{};
+    int max_deliver = 0;
+    int max_ack_pending = 0;
+};
+
+/// Keeps a subscription alive. Destroying it stops delivery to this process at once; what the server has handed out and
+/// nobody acknowledged is delivered again after its ack wait, here or elsewhere.
+class Subscription {
+public:
+    virtual ~Subscription() = default;
+};
+
+struct BusConnection {
+    bool connected = false;
+    std::uint64_t id = 0;  // grows by one with every connection made; 0 before the first
+};
+
+class Bus {
+public:
+    virtual ~Bus() = default;
+
+    /// Publishes to the stream that binds `subject` and waits for its acknowledgement. An empty `message_id` means none.
+    [[nodiscard]] virtual Task<Outcome<PublishAck>> publish(std::string subject, std::string payload,
+                                                            std::string message_id, MonoTime deadline) = 0;
+    /// Core publish: applied means that the bytes were handed to a live connection, not that anybody got them.
+    [[nodiscard]] virtual Task<Outcome<Done>> publish_core(std::string subject, std::string payload) = 0;
+
+    /// The first message on exactly `subject` in `stream` at or after `from_sequence`; nothing when there is none. A
+    /// read: *unknown* and *not applied* both mean that nothing was learnt.
+    [[nodiscard]] virtual Task<Outcome<std::optional<StoredMessage>>> read_stream(std::string stream, std::string subject,
+                                                                                  std::uint64_t from_sequence,
+                                                                                  MonoTime deadline) = 0;
+    /// The last sequence of `stream`. A read.
+    [[nodiscard]] virtual Task<Outcome<std::uint64_t>> last_sequence(std::string stream, MonoTime deadline) = 0;
+
+    /// Makes sure that the durable exists with these settings, binds to it and delivers to `sink` (which must outlive the
+    /// subscription). A durable that exists with other settings is *not applied*, naming the difference.
+    [[nodiscard]] virtual Task<Outcome<std::unique_ptr<Subscription>>> consume(ConsumerSpec spec, DeliverySink& sink,
+                                                                               MonoTime deadline) = 0;
+    /// Core subscription. With an empty `queue` every subscriber gets a copy, otherwise one of the group.
+    [[nodiscard]] virtual std::unique_ptr<Subscription> subscribe(std::string subject, std::string queue,
+                                                                  MessageSink& sink) = 0;
+
+    [[nodiscard]] virtual BusConnection connection() const = 0;
+};
+
+}  // namespace lockstep::engine

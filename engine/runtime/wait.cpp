@@ -1,0 +1,77 @@
+#include "engine/runtime/wait.h"
+
+namespace lockstep::engine {
+
+WaitQueue::Waiter::~Waiter() {
+    if (linked_) queue_.unlink(*this);
+    if (woken_ && !resumed_) queue_.wake_one();  // cancelled after being chosen: the next one gets its turn
+}
+
+void WaitQueue::Waiter::suspend(std::coroutine_handle<> waiting, Executor& executor) {
+    waiting_ = waiting;
+    executor_ = &executor;
+    queue_.link(*this);
+    if (deadline_) executor.post_at(*this, *deadline_);
+}
+
+void WaitQueue::Waiter::run() {
+    if (linked_) queue_.unlink(*this);  // still linked: the deadline fired, nobody woke it
+    resumed_ = true;
+    waiting_.resume();
+}
+
+bool WaitQueue::wake_one() noexcept {
+    if (head_ == nullptr) return false;
+    Waiter& waiter = *head_;
+    unlink(waiter);
+    waiter.woken_ = true;
+    waiter.withdraw();  // its deadline
+    waiter.executor_->post(waiter);
+    return true;
+}
+
+void WaitQueue::wake_all() noexcept {
+    while (wake_one()) {
+    }
+}
+
+void WaitQueue::link(Waiter& waiter) noexcept {
+    waiter.previous_ = tail_;
+    (tail_ != nullptr ? tail_->next_ : head_) = &waiter;
+    tail_ = &waiter;
+    waiter.linked_ = true;
+}
+
+void WaitQueue::unlink(Waiter& waiter) noexcept {
+    (waiter.previous_ != nullptr ? waiter.previous_->next_ : head_) = waiter.next_;
+    (waiter.next_ != nullptr ? waiter.next_->previous_ : tail_) = waiter.previous_;
+    waiter.previous_ = waiter.next_ = nullptr;
+    waiter.linked_ = false;
+}
+
+Task<void> Event::wait() {
+    while (!set_) co_await waiters_.wait();
+}
+
+Task<bool> Event::wait_until(MonoTime deadline) {
+    while (!set_) {
+        const bool woken = co_await waiters_.wait_until(deadline);
+        if (!woken) co_return set_;
+    }
+    co_return true;
+}
+
+Task<Semaphore::Permit> Semaphore::acquire() {
+    while (free_ == 0) co_await waiters_.wait();
+    --free_;
+    co_return Permit(*this);
+}
+
+void Semaphore::Permit::release() noexcept {
+    if (semaphore_ == nullptr) return;
+    Semaphore& semaphore = *std::exchange(semaphore_, nullptr);
+    ++semaphore.free_;
+    semaphore.waiters_.wake_one();
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,130 @@
+// What a simulated server may ask of the simulation: time, a network, randomness, faults, and somewhere to say what
+// happened. The simulator implements it; the fakes know nothing else of it.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/runtime/time.h"
+#include "fakes/action.h"
+#include "fakes/event.h"
+#include "fakes/rng.h"
+
+namespace lockstep::fakes {
+
+/// One side of a connection that has something to say about its life.
+class ConnectionListener {
+public:
+    virtual ~ConnectionListener() = default;
+    /// The connection is gone: reset by the peer, or its node went down. Not called for one's own `close`.
+    virtual void on_broken() = 0;
+};
+
+/// A TCP connection: what is sent arrives once and in order, or, when it breaks, not at all from some point on. Both sides
+/// hold it by shared_ptr; the client drops it with `close`.
+///
+/// During a partition what was sent waits, as TCP retransmits; whether the tail of a connection closed meanwhile still
+/// arrives is drawn from the seed. A crash of either node breaks it; the surviving side learns of it one latency later, or
+/// when the partition heals.
+class Connection {
+public:
+    virtual ~Connection() = default;
+    /// Queues `arrival` to be run on the server's node (the client's node) after the link's latency. No effect once closed.
+    virtual void send_to_server(Action arrival) = 0;
+    virtual void send_to_client(Action arrival) = 0;
+    /// The client hangs up; what it has sent is still on its way. The server's listener hears of it.
+    virtual void close_from_client() = 0;
+    /// The server hangs up (restart, kicked client). The client's listener hears of it.
+    virtual void close_from_server() = 0;
+    [[nodiscard]] virtual bool open() const = 0;
+};
+
+/// A server that listens on its node.
+class Server {
+public:
+    virtual ~Server() = default;
+    /// A connection has been made. Returns the listener of the server's side, which must outlive the connection.
+    virtual ConnectionListener& on_accept(std::shared_ptr<Connection> connection, NodeId client) = 0;
+};
+
+/// What the fault plan says about one call. `unknown` = it takes effect and the answer is lost.
+enum class CallFault : std::uint8_t { none, not_applied, unknown };
+
+/// The faults in force now, asked at the moment when they would bite. Each answer that changes anything is counted by the
+/// simulator as an effective fault.
+class Faults {
+public:
+    virtual ~Faults() = default;
+
+    virtual CallFault redis_call(NodeId client, std::string_view command) = 0;
+    virtual engine::Duration redis_latency(std::string_view command) = 0;
+    virtual bool redis_out_of_memory() = 0;
+
+    virtual CallFault publish(NodeId client, std::string_view subject) = 0;
+    /// A consumer's verdict (ack, nak, term) is lost on its way to the server.
+    virtual bool lose_ack(std::string_view subject) = 0;
+    /// ... or arrives this much later.
+    virtual engine::Duration delay_ack(std::string_view subject) = 0;
+    virtual bool duplicate_delivery(std::string_view subject) = 0;
+    /// Extra delay of one delivery, so that a later one overtakes it.
+    virtual engine::Duration reorder_delivery(std::string_view subject) = 0;
+    /// A core message is lost for one subscriber.
+    virtual bool drop_core(std::string_view subject) = 0;
+    /// Flips or cuts bytes of a packet in place; false when it left it alone.
+    virtual bool corrupt(std::string_view subject, std::string& payload) = 0;
+
+    struct RpcFault {
+        int status = 0;  // a gRPC status code; 0 = answered normally
+        engine::Duration latency{};
+        bool no_answer = false;   // an outage: the caller's deadline decides
+        std::string_view decision;  // forces this decision; empty = by the rules
+    };
+    virtual RpcFault kernel_call() = 0;
+    virtual RpcFault output_call() = 0;
+
+    virtual bool worker_silent(NodeId worker) = 0;  // heartbeats stop, work goes on
+    virtual bool worker_zombie(NodeId worker) = 0;  // heartbeats go on, work stops
+    virtual bool worker_overloaded(NodeId worker) = 0;
+};
+
+/// What happened, told as it happens. Answers whether the node lives on: false means that a fault placed on this event has
+/// killed it, so an effect announced with When::before must not take place and an answer must not be delivered.
+class Trace {
+public:
+    virtual ~Trace() = default;
+    virtual bool emit(const Event& event) = 0;
+};
+
+class World {
+public:
+    virtual ~World() = default;
+
+    /// The clocks of a node, each with its own offset, drift and jumps.
+    [[nodiscard]] virtual engine::WallTime wall(NodeId node) const = 0;
+    [[nodiscard]] virtual engine::MonoTime monotonic(NodeId node) const = 0;
+
+    using TimerId = std::uint64_t;
+    /// Runs `action` on `node` after `delay` by its own clock. A crash of the node drops it, a pause delays it.
+    virtual TimerId after(NodeId node, engine::Duration delay, Action action) = 0;
+    /// Nothing happens when it has run already.
+    virtual void cancel(TimerId timer) = 0;
+
+    /// Registers the server that listens on `node`; it must outlive the world's run.
+    virtual void listen(NodeId node, std::string_view service, Server& server) = 0;
+    /// Connects to `service` on `server`. `done` runs on the client's node: with the connection, or with nullptr when refused
+    /// (nobody listens, or the node is down). During a partition neither happens until it heals: the caller keeps its own
+    /// timeout. `listener` must outlive the connection.
+    virtual void connect(NodeId client, NodeId server, std::string_view service, ConnectionListener& listener,
+                         std::function<void(std::shared_ptr<Connection>)> done) = 0;
+
+    /// The random stream of this name ("network", "redis", "workers" ...), made on first use.
+    virtual Rng& rng(std::string_view stream) = 0;
+    virtual Faults& faults() = 0;
+    virtual Trace& trace() = 0;
+};
+
+}  // namespace lockstep::fakes

@@ -1,0 +1,163 @@
+// A scenario as the loader hands it to the simulator: everything resolved, every name checked, every default filled in.
+// The file format is the user's contract; the loader's table is its one description.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/config/tunables.h"
+#include "fakes/event.h"
+#include "fakes/rng.h"
+
+namespace lockstep::sim {
+
+using engine::Duration;
+using fakes::Distribution;
+
+/// A group of like workers. Without a count the group is one worker named `id`; with one, `id-0`, `id-1` and so on.
+struct WorkerGroup {
+    std::string id;
+    std::optional<int> count;
+    std::string pool = "default";
+    int max_parallel_jobs = 8;
+    std::vector<std::string> capabilities;
+    std::map<std::string, std::string> labels;
+    std::string region;
+    std::string type;
+    Duration heartbeat = std::chrono::seconds{5};
+    Distribution service_time = Distribution::constant(std::chrono::seconds{1});
+    /// Weights by outcome: CAP status names without prefix, or hang, crash, late, duplicate, early.
+    std::map<std::string, double> outcomes = {{"SUCCEEDED", 1.0}};
+};
+
+/// JSON text of the documents that are parsed elsewhere, each by the code that production uses.
+struct Documents {
+    std::string pools;     // {"topics": {...}, "pools": {...}}
+    std::string timeouts;  // as timeouts.yaml; may be empty
+    std::string policy;    // safety policy of the kernel
+    std::string output_policy;
+};
+
+enum class RedisPersistence : std::uint8_t { none, everysec, always };
+
+struct Cluster {
+    int schedulers = 1;
+    int workflow_engines = 0;
+    bool gateway_writes_redis = true;  // "gateway": "publish-only" switches it off
+    engine::Tunables config;
+    Documents documents;
+    Distribution kernel_latency = Distribution::constant(std::chrono::milliseconds{2});
+    std::vector<WorkerGroup> workers;
+    RedisPersistence redis_persistence = RedisPersistence::always;
+    Duration redis_replica_lag{};
+    Distribution network_latency;
+    Distribution clock_offset;
+    double clock_drift_ppm = 0;  // each node draws its drift uniformly from -drift_ppm .. +drift_ppm
+};
+
+/// One line of load: submits at a rate, or one cancel or approval by an operator.
+struct Load {
+    enum class Kind : std::uint8_t { submit, cancel, approve };
+    Duration at{};
+    Kind kind = Kind::submit;
+    std::string job_id;     // cancel, approve: which; submit: the given id, or empty for generated ones
+    std::string topic;      // submit
+    int count = 1;          // submit
+    double per_second = 0;  // submit: rate; 0 = all at once
+    std::string job_json;   // submit: a JobRequest in protobuf JSON form, without what is filled in per job
+};
+
+/// Where on the stream of events a fault is placed.
+struct Trigger {
+    fakes::EventKind event{};
+    fakes::When when = fakes::When::applied;
+    int nth = 1;
+    enum class Per : std::uint8_t { run, node, job } per = Per::run;
+    /// Filters; empty = any. Globs: `*` is any run of characters.
+    std::string node, job, subject, command, script, key, name, to;
+};
+
+struct Fault {
+    std::string pointer;  // JSON pointer in the file, for messages
+    std::string kind;     // the name after "do"
+    Duration at{};
+    std::optional<Trigger> on;
+    std::optional<Duration> duration;  // "for"
+    std::string target;                // node, group, or "actor"
+    std::string a, b, direction = "both";
+    double rate = 1.0;
+    std::string outcome;  // not_applied | unknown
+    std::vector<std::string> commands;
+    std::string subject, keys;
+    Distribution latency;
+    int status = 14;
+    Duration period{};
+    std::string decision;
+    Duration by{};
+    bool by_negative = false;  // a clock jump backwards
+    double ppm = 0;
+    std::string pools, timeouts;  // config.update: JSON text of the new documents
+};
+
+struct Chaos {
+    std::string level;
+    std::vector<std::string> faults;
+    std::optional<Duration> heal_at;
+    std::string heal = "all";
+    bool data_loss = false;
+};
+
+/// A comparison such as ">= 180" or 0 (meaning == 0).
+struct Expected {
+    enum class Op : std::uint8_t { eq, ne, lt, le, gt, ge };
+    Op op = Op::eq;
+    double value = 0;
+    std::string text;  // as written
+    [[nodiscard]] bool holds(double actual) const;
+};
+
+struct MetricExpectation {
+    std::string metric;
+    std::map<std::string, std::string> labels;
+    std::string statistic;  // "", p50, p99, max, sum, count
+    Expected expected;
+    std::string text;       // as written
+};
+
+struct EventExpectation {
+    Trigger filter;  // its event, when and filters
+    std::string outcome;
+    Expected count;
+};
+
+struct Expectations {
+    bool all_invariants = true;
+    std::vector<std::string> invariants;  // when not all
+    std::vector<std::string> violated;    // a counterexample: these must be violated
+    std::map<std::string, Expected> states;
+    std::map<std::string, std::string> jobs;
+    std::vector<MetricExpectation> metrics;
+    std::vector<EventExpectation> events;
+    std::vector<std::string> sometimes;
+};
+
+struct Scenario {
+    std::string file;
+    std::string name;
+    std::string description;
+    std::vector<std::string> tags;
+    std::uint64_t seed = 1;
+    Duration duration = std::chrono::minutes{15};
+    Cluster cluster;
+    std::vector<Load> load;
+    std::vector<Fault> faults;
+    std::optional<Chaos> chaos;
+    std::vector<std::string> without;
+    Expectations expect;
+};
+
+}  // namespace lockstep::sim
