@@ -1,0 +1,67 @@
+// What a selection of simulated runs came to, as plain data: the command line fills it, the writers beside it render it.
+// It knows nothing of the simulator, so that a report can be read, joined and rendered without one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockstep::reports {
+
+/// An invariant that did not hold.
+struct Violation {
+    std::string invariant;
+    std::int64_t at_ms = 0;  // virtual time since the start of the run
+    std::string node;        // empty when no single node is to blame
+    std::string job;         // empty when it concerns no single job
+    std::string detail;      // one sentence
+    std::vector<std::string> story;  // the events that led to it, oldest first, one per line
+};
+
+/// One expectation of the scenario file, as written, and what was found.
+struct ExpectationOutcome {
+    std::string expected;
+    std::string actual;
+    bool held = false;
+};
+
+struct FaultCount {
+    std::string kind;     // the name after "do"
+    std::string pointer;  // JSON pointer in the scenario file; empty for one that chaos drew
+    std::uint64_t armed = 0;      // it was in force, or waited for its event
+    std::uint64_t fired = 0;      // it began
+    std::uint64_t effective = 0;  // calls, messages or nodes that it changed
+};
+
+/// One scenario under one seed.
+struct RunRecord {
+    std::string file;
+    std::string name;
+    std::uint64_t seed = 0;
+    bool passed = false;
+    std::uint64_t digest = 0;
+    std::int64_t virtual_ms = 0;
+    std::int64_t wall_ms = 0;
+    std::uint64_t events = 0;
+    std::map<std::string, std::int64_t> states;  // jobs by final state
+    std::map<std::string, double> metrics;       // name{labels}:statistic
+    std::vector<Violation> violations;
+    std::vector<ExpectationOutcome> expectations;
+    std::vector<FaultCount> faults;
+    std::map<std::string, std::uint64_t> exercised;  // by invariant: how often its precondition held
+    std::map<std::string, std::uint64_t> reached;    // marks passed, with counts
+    std::string error;   // what broke in the harness itself; empty = nothing
+    std::string replay;  // the command that runs exactly this again
+};
+
+struct RunReport {
+    std::vector<RunRecord> results;
+    std::vector<std::string> vacuous;  // what the selection left unproved, one sentence each
+};
+
+/// As reports show it: 16 hexadecimal digits.
+[[nodiscard]] std::string digest_text(std::uint64_t digest);
+
+}  // namespace lockstep::reports

@@ -1,0 +1,61 @@
+// What one simulated run hands back, and how it is asked for. `run_scenario` fills it; the sweep adds many of them up;
+// the command line prints them. Nothing in it refers to the world that produced it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/run_report.h"
+#include "sim/scenario/scenario.h"
+
+namespace lockstep::sim {
+
+using reports::ExpectationOutcome;
+using reports::FaultCount;
+using reports::Violation;
+
+struct RunOptions {
+    /// Where every event goes as one JSON line; empty = nowhere. The file is the run's own: no other run may share it.
+    std::string trace_path;
+    /// Keep `RunResult::checkpoints`, for finding where two runs part.
+    bool checkpoints = false;
+    /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
+    const std::atomic<bool>* stop = nullptr;
+};
+
+struct RunResult {
+    std::string file;
+    std::string name;
+    std::uint64_t seed = 0;
+    /// Every invariant that was to hold held, the ones that were to be violated were, and every expectation held.
+    bool passed = false;
+    std::uint64_t digest = 0;
+    std::int64_t virtual_ms = 0;
+    std::int64_t wall_ms = 0;
+    std::uint64_t events = 0;
+    std::map<std::string, std::int64_t> states;  // jobs by final state
+    std::map<std::string, double> metrics;       // name{labels}:statistic
+    std::vector<Violation> violations;           // those that a counterexample asked for included
+    std::vector<ExpectationOutcome> expectations;
+    std::vector<FaultCount> faults;                  // in the order of the file, then those of chaos
+    std::map<std::string, std::uint64_t> exercised;  // by invariant; one that was checked but never applied has 0
+    std::map<std::string, std::uint64_t> reached;
+    /// What this run left unproved that only it can know, such as a metric of an expectation that never had a sample. A
+    /// sentence that every seed of a file repeats word for word is reported by the sweep. Faults, invariants and
+    /// `sometimes` marks need not be listed: the sweep judges them from the counts above.
+    std::vector<std::string> vacuous;
+    /// Event number and digest so far, every so often; only when asked for.
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> checkpoints;
+    std::string error;         // what broke in the harness itself; empty = nothing. Such a run has not passed.
+    bool interrupted = false;  // ended early because `RunOptions::stop` was set; counts as neither passed nor failed
+};
+
+/// Runs one scenario under one seed. REQUIRES: safe to call from several threads at once; must not throw.
+using Runner = std::function<RunResult(const Scenario&, std::uint64_t seed, const RunOptions&)>;
+
+}  // namespace lockstep::sim
