@@ -1,0 +1,77 @@
+#include "engine/wire/validation.h"
+
+#include <fmt/core.h>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/text.h"
+
+namespace lockstep::engine::wire {
+namespace {
+
+std::string_view tenant_in_env(const cap::JobRequest& request) {
+    const auto entry = request.env().find("tenant_id");
+    return entry == request.env().end() ? std::string_view() : trim(entry->second);
+}
+
+std::optional<std::string> budget_rejection(const cap::Budget& budget) {
+    struct Limit {
+        std::string_view name;
+        std::int64_t value;
+    };
+    for (const auto& [name, value] : {Limit{"max_input_tokens", budget.max_input_tokens()},
+                                      Limit{"max_output_tokens", budget.max_output_tokens()},
+                                      Limit{"max_total_tokens", budget.max_total_tokens()}}) {
+        if (value < 0) return fmt::format("budget.{} is negative: {}", name, value);
+        if (value > kTokensMax) return fmt::format("budget.{} exceeds {}: {}", name, kTokensMax, value);
+    }
+    if (budget.deadline_ms() < 0) return fmt::format("budget.deadline_ms is negative: {}", budget.deadline_ms());
+    return std::nullopt;
+}
+
+std::optional<std::string> size_rejection(std::string_view name, int size) {
+    if (size > kEntriesMax) return fmt::format("{} has {} entries, at most {} are allowed", name, size, kEntriesMax);
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> rejection(const cap::JobRequest& request) {
+    if (request.job_id().empty()) return "job_id is empty";
+    if (request.topic().empty()) return "topic is empty";
+    if (!cap::JobPriority_IsValid(request.priority())) {
+        return fmt::format("priority is unknown: {}", static_cast<int>(request.priority()));
+    }
+    if (request.step_index() < 0) return fmt::format("step_index is negative: {}", request.step_index());
+    if (auto reason = budget_rejection(request.budget())) return reason;
+    if (auto reason = size_rejection("meta.risk_tags", request.meta().risk_tags_size())) return reason;
+    if (auto reason = size_rejection("meta.requires", request.meta().requires__size())) return reason;
+    if (auto reason = size_rejection("labels", request.labels_size())) return reason;
+
+    const std::string_view field = trim(request.tenant_id());
+    const std::string_view env = tenant_in_env(request);
+    if (!field.empty() && !env.empty() && field != env) {
+        return fmt::format("tenant_id says {} and the environment says {}", field, env);
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> rejection(const cap::JobResult& result) {
+    if (result.job_id().empty()) return "job_id is empty";
+    if (result.status() == cap::JOB_STATUS_UNSPECIFIED) return "status is unspecified";
+    if (result.worker_id().empty()) return "worker_id is empty";
+    if (result.execution_ms() < 0) return fmt::format("execution_ms is negative: {}", result.execution_ms());
+    return std::nullopt;
+}
+
+std::string_view tenant_of(const cap::JobRequest& request) {
+    if (const auto field = trim(request.tenant_id()); !field.empty()) return field;
+    if (const auto env = tenant_in_env(request); !env.empty()) return env;
+    return kDefaultTenant;
+}
+
+void trim_identity(cap::JobRequest& request) {
+    request.set_job_id(std::string(trim(request.job_id())));
+    request.set_topic(std::string(trim(request.topic())));
+}
+
+}  // namespace lockstep::engine::wire

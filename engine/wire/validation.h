@@ -1,0 +1,34 @@
+// What is checked on an incoming packet before any state is touched. A packet that fails is logged, counted,
+// acknowledged and dropped: sending it again would not mend it. Requests that come back from our own store are not
+// checked again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/wire/fwd.h"
+
+namespace lockstep::engine::wire {
+
+/// Most entries in meta.risk_tags, meta.requires and labels; largest token budget. Both are limits of the protocol.
+inline constexpr int kEntriesMax = 1000;
+inline constexpr std::int64_t kTokensMax = 10'000'000'000;
+
+/// The tenant of jobs that name none.
+inline constexpr std::string_view kDefaultTenant = "default";
+
+/// Why the packet must be dropped, for the log; nothing when it is sound.
+[[nodiscard]] std::optional<std::string> rejection(const cap::JobRequest& request);
+[[nodiscard]] std::optional<std::string> rejection(const cap::JobResult& result);
+
+/// The tenant rule: the field, else the environment's `tenant_id`, else the default tenant; blanks count as missing.
+/// The result points into the request or to a constant.
+[[nodiscard]] std::string_view tenant_of(const cap::JobRequest& request);
+
+/// Trims job id and topic in place, as the request path does once a request is sound. Either may become empty by it.
+void trim_identity(cap::JobRequest& request);
+
+}  // namespace lockstep::engine::wire
