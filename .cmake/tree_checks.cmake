@@ -67,8 +67,6 @@ function(lockstep_add_header_check)
     if(library STREQUAL "lockstep_fakes")
       list(FILTER headers EXCLUDE REGEX "/fakes/policy/")
     endif()
-    # Helpers of tests may include the test framework, which libraries do not link.
-    list(FILTER headers EXCLUDE REGEX "(_test|test_[a-z_]+|_fixture|_contract)\\.h$")
     set(units "")
     foreach(header IN LISTS headers)
       file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${header})
@@ -79,7 +77,8 @@ function(lockstep_add_header_check)
     endforeach()
     if(units)
       add_library(${library}_header_check OBJECT EXCLUDE_FROM_ALL ${units})
-      target_link_libraries(${library}_header_check PRIVATE ${library} lockstep_warnings)
+      # The test framework as well, for the headers that fixtures live in.
+      target_link_libraries(${library}_header_check PRIVATE ${library} deps::gtest deps::rapidcheck lockstep_warnings)
       # Only the front end matters; later options win.
       target_compile_options(${library}_header_check PRIVATE -O0 -g0)
       add_dependencies(header_check ${library}_header_check)

@@ -38,6 +38,7 @@ TEST(JobHash, IsTheOneComputedByHand) {
     small.set_topic("job.x");
     EXPECT_EQ(job_hash(small), "b9ec7c3d47db3f4dc85b8cb4e9d6fb38d6df1bafc4128992c611e3ff7ffe63e4");
 
+    // clang-format off
     const std::string by_hand =
         "\x0a\x03j-1"                                 // 1 job_id
         "\x12\x0bjob.default"                         // 2 topic
@@ -52,6 +53,7 @@ TEST(JobHash, IsTheOneComputedByHand) {
         "\x7a\x09\x0a\x05" "empty\x12" + std::string(1, '\0') +  //  and an empty value is written all the same
         "\x7a\x0b\x0a\x03gpu\x12\x04true"             //
         "\x82\x01\x10\x2a\x09summarise\x3a\x03net";   // 16 meta { 5 capability, 7 requires }
+    // clang-format on
     EXPECT_EQ(serialise(sample()), by_hand);
     EXPECT_EQ(job_hash(sample()), kSampleHash);
 }
@@ -67,7 +69,7 @@ TEST(JobHash, DoesNotSeeWhatTheApprovalItselfChanges) {
 
 TEST(JobHash, DoesNotSeeFieldsOfLaterVersionsAtAnyDepth) {
     cap::JobRequest job;
-    const std::string later = "\xa2\x06\x05later";                                   // field 100
+    const std::string later = "\xa2\x06\x05later";                                                // field 100
     const std::string budget = "\x62" + std::string(1, static_cast<char>(later.size())) + later;  // 12 budget, merged
     ASSERT_TRUE(job.ParseFromString(serialise(sample()) + budget + later));
     ASSERT_NE(serialise(job), serialise(sample()));

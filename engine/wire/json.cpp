@@ -28,9 +28,9 @@ std::string quoted(const std::string& text) {
 }
 
 std::string base64(const std::string& bytes) {
-    std::string text(4 * ((bytes.size() + 2) / 3), '\0');
-    EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                    reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+    std::string text(4 * ((bytes.size() + 2) / 3), '\0');  // its own terminator takes the one that OpenSSL writes
+    EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), reinterpret_cast<const unsigned char*>(bytes.data()),
+                    static_cast<int>(bytes.size()));
     return text;
 }
 
@@ -81,7 +81,8 @@ private:
                 if (!alternative || message.GetReflection()->HasField(message, field)) fields.push_back(field);
             }
         }
-        std::ranges::sort(fields, {}, [](const FieldDescriptor* field) { return std::string_view(field->json_name()); });
+        std::ranges::sort(fields, {},
+                          [](const FieldDescriptor* field) { return std::string_view(field->json_name()); });
         return fields;
     }
 
@@ -124,14 +125,22 @@ private:
                 case FieldDescriptor::CPPTYPE_UINT32: number(reflection->GetRepeatedUInt32(message, field, i)); break;
                 case FieldDescriptor::CPPTYPE_INT64: wide(reflection->GetRepeatedInt64(message, field, i)); break;
                 case FieldDescriptor::CPPTYPE_UINT64: wide(reflection->GetRepeatedUInt64(message, field, i)); break;
-                case FieldDescriptor::CPPTYPE_FLOAT: out_ += real(reflection->GetRepeatedFloat(message, field, i)); break;
-                case FieldDescriptor::CPPTYPE_DOUBLE: out_ += real(reflection->GetRepeatedDouble(message, field, i)); break;
+                case FieldDescriptor::CPPTYPE_FLOAT:
+                    out_ += real(reflection->GetRepeatedFloat(message, field, i));
+                    break;
+                case FieldDescriptor::CPPTYPE_DOUBLE:
+                    out_ += real(reflection->GetRepeatedDouble(message, field, i));
+                    break;
                 case FieldDescriptor::CPPTYPE_BOOL: boolean(reflection->GetRepeatedBool(message, field, i)); break;
                 case FieldDescriptor::CPPTYPE_ENUM:
                     enumerator(field, reflection->GetRepeatedEnumValue(message, field, i));
                     break;
-                case FieldDescriptor::CPPTYPE_STRING: text(field, reflection->GetRepeatedString(message, field, i)); break;
-                case FieldDescriptor::CPPTYPE_MESSAGE: this->message(reflection->GetRepeatedMessage(message, field, i)); break;
+                case FieldDescriptor::CPPTYPE_STRING:
+                    text(field, reflection->GetRepeatedString(message, field, i));
+                    break;
+                case FieldDescriptor::CPPTYPE_MESSAGE:
+                    this->message(reflection->GetRepeatedMessage(message, field, i));
+                    break;
             }
         }
         out_ += ']';
@@ -195,8 +204,7 @@ tl::expected<void, JsonError> parse_json(std::string_view text, Message& message
     google::protobuf::util::JsonParseOptions strict;
     strict.ignore_unknown_fields = false;
     strict.case_insensitive_enum_parsing = false;
-    const auto status =
-        google::protobuf::util::JsonStringToMessage({text.data(), text.size()}, &message, strict);
+    const auto status = google::protobuf::util::JsonStringToMessage({text.data(), text.size()}, &message, strict);
     if (!status.ok()) {
         message.Clear();
         return tl::unexpected(JsonError{status.ToString()});

@@ -25,9 +25,8 @@ TEST(Json, IsCompactSortedAndInCamelCase) {
     (*job.mutable_labels())["zone"] = "eu";
     (*job.mutable_labels())["arch"] = "arm";
     job.mutable_meta()->add_requires_("net");
-    EXPECT_EQ(to_json(job),
-              R"({"budget":{"deadlineMs":"60000"},"jobId":"j1","labels":{"arch":"arm","zone":"eu"},)"
-              R"("meta":{"requires":["net"]},"priority":"JOB_PRIORITY_BATCH","topic":"job.default"})");
+    EXPECT_EQ(to_json(job), R"({"budget":{"deadlineMs":"60000"},"jobId":"j1","labels":{"arch":"arm","zone":"eu"},)"
+                            R"("meta":{"requires":["net"]},"priority":"JOB_PRIORITY_BATCH","topic":"job.default"})");
 }
 
 // The form of job:req:<id>: what the gateway's own encoder writes for fields that are not set.
@@ -57,9 +56,10 @@ TEST(Json, WritesBytesTimesAndUnknownEnumerators) {
     cap::BusPacket packet;
     packet.mutable_created_at()->set_seconds(1'700'000'000);
     packet.mutable_created_at()->set_nanos(5'000'000);
-    packet.set_signature("\xff\x00 a");
+    packet.set_signature("\xff");
     packet.mutable_job_result()->set_status(static_cast<cap::JobStatus>(77));
-    EXPECT_EQ(to_json(packet), R"({"createdAt":"2023-11-14T22:13:20.005Z","jobResult":{"status":77},"signature":"/w=="})");
+    EXPECT_EQ(to_json(packet),
+              R"({"createdAt":"2023-11-14T22:13:20.005Z","jobResult":{"status":77},"signature":"/w=="})");
 }
 
 TEST(Json, SpellsTheAliasOfSucceededAsSucceeded) {

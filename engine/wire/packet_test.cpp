@@ -74,13 +74,14 @@ TEST(Packet, HeartbeatBytesAreThoseOfTheProtocol) {
     beat.set_worker_id("w");
     beat.set_pool("p");
     beat.set_max_parallel_jobs(4);
-    beat.set_memory_load(1.0F);
     beat.set_last_memo("m");
-    EXPECT_EQ(serialise(beat), std::string("\x0a\x01w"                   // 1 worker_id
-                                           "\x5a\x01p"                   // 11 pool
-                                           "\x60\x04"                    // 12 max_parallel_jobs
-                                           "\x75\x00\x00\x80\x3f"        // 14 memory_load
-                                           "\x82\x01\x01m", 17));        // 16 last_memo
+    beat.set_memory_load(25.250490F);  // a number without a zero byte, which would end the literal
+    EXPECT_EQ(serialise(beat),
+              "\x0a\x01w"             // 1 worker_id
+              "\x5a\x01p"             // 11 pool
+              "\x60\x04"              // 12 max_parallel_jobs
+              "\x75\x01\x01\xca\x41"  // 14 memory_load
+              "\x82\x01\x01m");       // 16 last_memo
 }
 
 TEST(Packet, FieldsOfLaterVersionsSurvive) {
@@ -111,6 +112,7 @@ TEST(Packet, BytesThatAreNoPacketAreAnErrorAndNotACrash) {
     const auto whole = serialise(make_packet(request(), "trace", "sender", kNoon));
     EXPECT_FALSE(decode(whole.substr(0, whole.size() - 1)));
     EXPECT_FALSE(decode("not a packet"));
+    EXPECT_FALSE(decode("\x0a\x01\xff")) << "text that is not UTF-8, as every implementation of proto3 refuses it";
     const auto broken = decode("\xff\xff\xff\xff");
     ASSERT_FALSE(broken);
     EXPECT_EQ(broken.error().detail, "4 bytes are not a BusPacket");

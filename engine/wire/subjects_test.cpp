@@ -44,7 +44,8 @@ TEST(Subjects, WorkerSubjectsReadBackAsTheirWorker) {
 }
 
 TEST(Subjects, OtherSubjectsNameNoWorker) {
-    for (const auto subject : {"job.default", "worker.w1.commands", "worker..jobs", "worker.jobs", "worker.", ".jobs", ""}) {
+    for (const auto subject :
+         {"job.default", "worker.w1.commands", "worker..jobs", "worker.jobs", "worker.", ".jobs", ""}) {
         EXPECT_EQ(worker_of(subject), std::nullopt) << subject;
     }
 }

@@ -18,9 +18,9 @@ std::optional<std::string> budget_rejection(const cap::Budget& budget) {
         std::string_view name;
         std::int64_t value;
     };
-    for (const auto& [name, value] : {Limit{"max_input_tokens", budget.max_input_tokens()},
-                                      Limit{"max_output_tokens", budget.max_output_tokens()},
-                                      Limit{"max_total_tokens", budget.max_total_tokens()}}) {
+    for (const auto& [name, value] :
+         {Limit{"max_input_tokens", budget.max_input_tokens()}, Limit{"max_output_tokens", budget.max_output_tokens()},
+          Limit{"max_total_tokens", budget.max_total_tokens()}}) {
         if (value < 0) return fmt::format("budget.{} is negative: {}", name, value);
         if (value > kTokensMax) return fmt::format("budget.{} exceeds {}: {}", name, kTokensMax, value);
     }

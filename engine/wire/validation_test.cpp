@@ -44,7 +44,8 @@ TEST(Validation, ARequestNeedsAJobAndATopic) {
 
 TEST(Validation, ARequestsNumbersLieInTheirRanges) {
     EXPECT_EQ(request_after([](auto& job) { job.set_priority(cap::JOB_PRIORITY_CRITICAL); }), "");
-    EXPECT_EQ(request_after([](auto& job) { job.set_priority(static_cast<cap::JobPriority>(4)); }), "priority is unknown: 4");
+    EXPECT_EQ(request_after([](auto& job) { job.set_priority(static_cast<cap::JobPriority>(4)); }),
+              "priority is unknown: 4");
     EXPECT_EQ(request_after([](auto& job) { job.set_priority(static_cast<cap::JobPriority>(-1)); }),
               "priority is unknown: -1");
     EXPECT_EQ(request_after([](auto& job) { job.set_step_index(-1); }), "step_index is negative: -1");
