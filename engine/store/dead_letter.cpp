@@ -1,0 +1,75 @@
+#include "engine/store/dead_letter.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "engine/wire/error_codes.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+constexpr std::string_view kSender = "cordum-scheduler";
+
+std::string dump(const nlohmann::json& json) {
+    // Reasons may quote what a peer sent; bytes that are no UTF-8 must not stop a dead letter.
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string text_of(const nlohmann::json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+}  // namespace
+
+std::string dead_letter_head(const DeadLetter& letter, WallTime created_at) {
+    nlohmann::json entry{{"job_id", letter.id}, {"created_at", rfc3339(created_at)}};
+    if (!letter.topic.empty()) entry["topic"] = letter.topic;
+    if (letter.status != cap::JOB_STATUS_UNSPECIFIED) entry["status"] = cap::JobStatus_Name(letter.status);
+    if (!letter.reason.empty()) entry["reason"] = letter.reason;
+    if (!letter.reason_code.empty()) entry["reason_code"] = letter.reason_code;
+    std::string head = dump(entry);
+    head.pop_back();
+    return head;
+}
+
+cap::BusPacket dead_letter_packet(const DeadLetter& letter, WallTime created_at) {
+    cap::JobResult result;
+    result.set_job_id(letter.id);
+    result.set_status(letter.status);
+    result.set_error_code(letter.reason_code);
+    result.set_error_message(letter.reason);
+    wire::fill_error_code(result);
+    return wire::make_packet(std::move(result), letter.id, std::string(kSender), created_at);
+}
+
+std::optional<DeadLetter> parse_dead_letter(std::string_view entry_json) {
+    const auto entry = nlohmann::json::parse(entry_json, nullptr, false);
+    if (!entry.is_object()) return std::nullopt;
+    DeadLetter letter;
+    letter.id = text_of(entry, "job_id");
+    letter.topic = text_of(entry, "topic");
+    letter.reason = text_of(entry, "reason");
+    letter.reason_code = text_of(entry, "reason_code");
+    cap::JobStatus_Parse(text_of(entry, "status"), &letter.status);
+    if (letter.id.empty()) return std::nullopt;
+    return letter;
+}
+
+std::string rfc3339(WallTime time) {
+    using namespace std::chrono;
+    const auto since_epoch = floor<microseconds>(time.time_since_epoch());
+    const auto day = floor<days>(since_epoch);
+    const year_month_day date{sys_days{day}};
+    const hh_mm_ss clock{since_epoch - day};
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
+                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+                       clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,32 @@
+// A dead letter: the record in the store and the packet on sys.job.dlq (spec: redis-schema, section 4; wire, 8.2).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/runtime/time.h"
+#include "engine/wire/fwd.h"
+
+namespace lockstep::engine {
+
+struct DeadLetter {
+    std::string id;  // the job, or poison:<stream>:<sequence>
+    std::string topic;
+    cap::JobStatus status{};
+    std::string reason;
+    std::string reason_code;
+};
+
+/// The entry as a JSON object without its closing brace: the script adds the last state and the attempts.
+[[nodiscard]] std::string dead_letter_head(const DeadLetter& letter, WallTime created_at);
+/// The packet that tells the bus.
+[[nodiscard]] cap::BusPacket dead_letter_packet(const DeadLetter& letter, WallTime created_at);
+/// Reads a stored entry back; nothing when it is not one.
+[[nodiscard]] std::optional<DeadLetter> parse_dead_letter(std::string_view entry_json);
+
+/// RFC 3339 in UTC with microseconds.
+[[nodiscard]] std::string rfc3339(WallTime time);
+
+}  // namespace lockstep::engine

@@ -1,0 +1,64 @@
+// A job's lock as its holder sees it: the token that fences every commit, the time until which it surely holds, and its
+// renewal (seed internals, section 8; spec: redis-schema, section 5).
+//
+// 1. Each acquisition has a fresh random token. Whoever has the token owns the lock; nothing else counts.
+// 2. Renewed every third of its life. Three failed renewals in a row end the renewal; "not yours" ends it at once. From
+//    then on the lease is not usable: its holder commits and publishes nothing more, and its outcome is "lock lost".
+// 3. Validity is judged from before the request was sent, on the monotonic clock, so it ends here before it does in Redis.
+#pragma once
+
+#include <string>
+
+#include "engine/config/tunables.h"
+#include "engine/ports/clock.h"
+#include "engine/ports/log.h"
+#include "engine/ports/metrics.h"
+#include "engine/ports/redis.h"
+#include "engine/runtime/scope.h"
+#include "engine/store/scripts.h"
+
+namespace lockstep::engine {
+
+/// What a lease needs from its surroundings; all outlive it.
+struct LeasePorts {
+    Clock& clock;
+    Redis& redis;
+    Metrics& metrics;
+    Log& log;
+    Executor& executor;
+    const Tunables& tunables;
+    const StoreScripts& scripts;
+};
+
+class JobLease {
+public:
+    JobLease(const LeasePorts& ports, std::string job, std::string token);
+    JobLease(const JobLease&) = delete;
+    JobLease& operator=(const JobLease&) = delete;
+
+    [[nodiscard]] const std::string& job() const { return job_; }
+    [[nodiscard]] const std::string& token() const { return token_; }
+
+    /// The lock was asked for at `asked` and granted: starts the renewal.
+    void begin(MonoTime asked);
+    /// False before `begin`, after `end`, and once the lock is or may be somebody else's.
+    [[nodiscard]] bool usable() const;
+    /// The server says that the token does not hold the lock.
+    void mark_lost();
+    /// A commit released the lock together with its writes.
+    void end();
+    /// Releases explicitly, with one retry; if that fails too, the lock expires by itself. Nothing when it has ended.
+    [[nodiscard]] Task<void> release();
+
+private:
+    [[nodiscard]] Task<void> keep_renewing();
+
+    LeasePorts ports_;
+    std::string job_;
+    std::string token_;
+    MonoTime valid_until_{};
+    bool held_ = false;
+    Scope renewal_;
+};
+
+}  // namespace lockstep::engine

@@ -1,0 +1,214 @@
+#include "engine/store/job_store.h"
+
+#include <fmt/core.h>
+
+#include "engine/store/job_fields.h"
+#include "engine/store/keys.h"
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+constexpr Duration kIdempotencyTtl = std::chrono::hours{2160};
+
+std::string millis(Duration duration) { return fmt::format("{}", to_millis(duration)); }
+
+std::string joined(const std::vector<JobState>& states) {
+    std::string text;
+    for (const JobState state : states) {
+        if (!text.empty()) text += ',';
+        text += to_string(state);
+    }
+    return text;
+}
+
+std::uint64_t number(const RedisValue& value) {
+    const std::int64_t parsed = value.integer_or(0);
+    return parsed < 0 ? 0 : static_cast<std::uint64_t>(parsed);
+}
+
+JobFacts parse_taken_up(const RedisValue& reply) {
+    JobFacts facts;
+    facts.state = parse_job_state(reply.at(1).text());
+    facts.attempts = reply.at(2).integer_or(0);
+    facts.dispatch = number(reply.at(3));
+    facts.published = !reply.at(4).text().empty();
+    facts.stored_request = reply.at(5).text();
+    facts.worker = reply.at(6).text();
+    facts.dispatched_by = reply.at(7).text();
+    facts.trace_id = reply.at(8).text();
+    return facts;
+}
+
+JobFacts parse_locked(const RedisValue& reply) {
+    JobFacts facts;
+    facts.state = parse_job_state(reply.at(1).text());
+    facts.attempts = reply.at(2).integer_or(0);
+    facts.topic = reply.at(3).text();
+    facts.tenant = reply.at(4).text();
+    facts.dispatch = number(reply.at(5));
+    facts.worker = reply.at(6).text();
+    facts.trace_id = reply.at(7).text();
+    return facts;
+}
+
+Committed parse_committed(const RedisValue& reply) {
+    Committed committed;
+    const std::string_view verdict = reply.at(0).text();
+    committed.verdict = verdict == "ok"        ? Committed::Verdict::ok
+                        : verdict == "refused" ? Committed::Verdict::refused
+                                               : Committed::Verdict::lost;
+    committed.state = parse_job_state(reply.at(1).text());
+    committed.attempts = reply.at(2).integer_or(0);
+    committed.dispatch = number(reply.at(3));
+    return committed;
+}
+
+}  // namespace
+
+JobStore::JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const StoreScripts& scripts)
+    : redis_(redis), clock_(clock), tunables_(tunables), scripts_(scripts) {}
+
+Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const cap::JobRequest& request,
+                                                         std::string trace_id) {
+    const std::string& job = lease.job();
+    std::vector<std::string> arguments{job,
+                                       lease.token(),
+                                       millis(tunables_.job_lock_ttl),
+                                       millis(tunables_.job_meta_ttl),
+                                       std::move(trace_id),
+                                       wire::to_json(request, wire::Unpopulated::emit),
+                                       fmt::format("{}", request.budget().deadline_ms()),
+                                       idempotency_key_of(request),
+                                       millis(kIdempotencyTtl)};
+    for (auto& field : job_meta_fields(request)) arguments.push_back(std::move(field));
+    const MonoTime asked = clock_.monotonic();
+    auto reply = co_await redis_.script(scripts_.take_up, {keys::job_lock(job), keys::job_meta(job)}, std::move(arguments),
+                                        deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
+    if (reply.value().at(0).text() != "held") co_return std::optional<JobFacts>{};
+    lease.begin(asked);
+    co_return std::optional<JobFacts>{parse_taken_up(reply.value())};
+}
+
+Task<Outcome<std::optional<JobFacts>>> JobStore::take_lock(JobLease& lease) {
+    const std::string& job = lease.job();
+    const MonoTime asked = clock_.monotonic();
+    auto reply = co_await redis_.script(scripts_.take_lock, {keys::job_lock(job), keys::job_meta(job)},
+                                        {job, lease.token(), millis(tunables_.job_lock_ttl)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
+    if (reply.value().at(0).text() != "held") co_return std::optional<JobFacts>{};
+    lease.begin(asked);
+    co_return std::optional<JobFacts>{parse_locked(reply.value())};
+}
+
+Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
+    if (!lease.usable()) co_return Committed{};
+    const std::string& job = lease.job();
+    std::vector<std::string> arguments{
+        job,
+        lease.token(),
+        millis(tunables_.job_meta_ttl),
+        joined(commit.walk),
+        commit.walk.empty() ? std::string{} : sources_of(commit.walk.front()),
+        fmt::format("{}", commit.add_attempts),
+        commit.expected_dispatch ? fmt::format("{}", *commit.expected_dispatch) : std::string{},
+        commit.begin_dispatch ? "1" : "",
+        commit.release_lock ? "1" : "",
+        commit.dead_letter ? dead_letter_head(*commit.dead_letter, clock_.now()) : std::string{},
+        millis(tunables_.dlq_entry_ttl),
+        fmt::format("{}", tunables_.dlq_max_size),
+        std::move(commit.result_ptr),
+        std::move(commit.worker_id),
+        std::move(commit.decision_json)};
+    for (auto& [field, value] : commit.fields) {
+        arguments.push_back(std::move(field));
+        arguments.push_back(std::move(value));
+    }
+    auto reply = co_await redis_.script(scripts_.commit, {keys::job_lock(job), keys::job_meta(job)}, std::move(arguments),
+                                        deadline());
+    if (!reply.applied()) co_return reply.failure_as<Committed>();
+    const Committed committed = parse_committed(reply.value());
+    if (committed.verdict == Committed::Verdict::lost) {
+        lease.mark_lost();
+    } else if (commit.release_lock) {
+        lease.end();
+    }
+    co_return committed;
+}
+
+Task<Outcome<Cancelled>> JobStore::cancel(std::string job) {
+    auto reply = co_await redis_.script(scripts_.cancel, {keys::job_meta(job)}, {job, millis(tunables_.job_meta_ttl)},
+                                        deadline());
+    if (!reply.applied()) co_return reply.failure_as<Cancelled>();
+    co_return Cancelled{parse_job_state(reply.value().at(0).text()), parse_job_state(reply.value().at(1).text())};
+}
+
+Task<Outcome<std::vector<StaleJob>>> JobStore::stale_jobs(std::string index, Duration age, std::int64_t limit) {
+    auto reply = co_await redis_.script(scripts_.stale_jobs, {std::move(index)},
+                                        {millis(age), fmt::format("{}", limit)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::vector<StaleJob>>();
+    std::vector<StaleJob> jobs;
+    if (const auto* elements = reply.value().array()) {
+        for (std::size_t i = 0; i + 1 < elements->size(); i += 2)
+            jobs.push_back({std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())});
+    }
+    co_return jobs;
+}
+
+Task<Outcome<TimedOut>> JobStore::time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
+                                           std::string reason) {
+    std::string letter;
+    if (tunables_.reconciler_emit_dead_letter)
+        letter = dead_letter_head({stale.job, {}, cap::JOB_STATUS_TIMEOUT, reason, "timeout"}, clock_.now());
+    auto reply = co_await redis_.script(
+        scripts_.time_out, {keys::job_meta(stale.job)},
+        {stale.job, std::move(index), expected ? std::string(to_string(*expected)) : std::string{},
+         expected ? stale.score : std::string{}, millis(tunables_.job_meta_ttl), std::move(reason), std::move(letter),
+         millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
+        deadline());
+    if (!reply.applied()) co_return reply.failure_as<TimedOut>();
+    const RedisValue& facts = reply.value();
+    co_return TimedOut{facts.at(0).text() == "ok", parse_job_state(facts.at(1).text()), std::string(facts.at(3).text()),
+                       std::string(facts.at(4).text()), std::string(facts.at(5).text())};
+}
+
+Task<Outcome<bool>> JobStore::tick_lock(std::string key, std::string token, Duration ttl) {
+    auto reply = co_await redis_.script(scripts_.tick_lock, {std::move(key)}, {std::move(token), millis(ttl)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<bool>();
+    co_return reply.value().integer_or(0) == 1;
+}
+
+Task<Outcome<Done>> JobStore::put_dead_letter(DeadLetter letter) {
+    auto reply = co_await redis_.script(
+        scripts_.put_dead_letter, {},
+        {letter.id, dead_letter_head(letter, clock_.now()), millis(tunables_.dlq_entry_ttl),
+         fmt::format("{}", tunables_.dlq_max_size)},
+        deadline());
+    if (!reply.applied()) co_return reply.failure_as<Done>();
+    co_return Done{};
+}
+
+Task<Outcome<std::vector<DeadLetter>>> JobStore::unsent_dead_letters(Duration age, std::int64_t limit) {
+    auto reply = co_await redis_.script(scripts_.outbox_page, {std::string(keys::kOutbox)},
+                                        {millis(age), fmt::format("{}", limit)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::vector<DeadLetter>>();
+    std::vector<DeadLetter> letters;
+    if (const auto* elements = reply.value().array()) {
+        for (std::size_t i = 0; i + 1 < elements->size(); i += 2) {
+            if (auto letter = parse_dead_letter((*elements)[i + 1].text())) letters.push_back(std::move(*letter));
+        }
+    }
+    co_return letters;
+}
+
+Task<Outcome<Done>> JobStore::dead_letter_sent(std::string id) {
+    RedisCommand remove{"ZREM", std::string(keys::kOutbox), std::move(id)};
+    auto reply = co_await redis_.command(std::move(remove), deadline());
+    if (!reply.applied()) co_return reply.failure_as<Done>();
+    co_return Done{};
+}
+
+}  // namespace lockstep::engine

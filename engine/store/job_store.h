@@ -1,0 +1,126 @@
+// The job store: what the handlers ask of Redis, in the domain's words (spec: redis-schema, sections 2 to 5). Each call is
+// one round trip. Every commit of a lock holder is fenced by its lease; the calls that take no lock compare instead.
+//
+// A call that is *unknown* may have taken effect; a caller hands the message back or reads again, never assumes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/config/tunables.h"
+#include "engine/ports/clock.h"
+#include "engine/ports/redis.h"
+#include "engine/store/dead_letter.h"
+#include "engine/store/job_lease.h"
+#include "engine/store/job_state.h"
+#include "engine/store/scripts.h"
+#include "engine/wire/fwd.h"
+
+namespace lockstep::engine {
+
+/// What Redis knew about a job at one instant.
+struct JobFacts {
+    std::optional<JobState> state;  // before the call; nothing = the job was not known
+    std::int64_t attempts = 0;
+    std::string topic;
+    std::string tenant;
+    std::string trace_id;
+    // The latest dispatch, see engine/scheduler/dispatch.h.
+    std::uint64_t dispatch = 0;
+    bool published = false;
+    std::string worker;
+    std::string dispatched_by;   // the token of the lease that committed it
+    std::string stored_request;  // take_up: the request that was stored earlier, where it differs from the offered one
+};
+
+/// The writes of one step, applied together under the fence.
+struct Commit {
+    std::vector<JobState> walk;  // states to go through; empty = no change of state
+    std::optional<std::uint64_t> expected_dispatch;
+    int add_attempts = 0;
+    bool begin_dispatch = false;
+    bool release_lock = false;
+    std::optional<DeadLetter> dead_letter;
+    std::string result_ptr;
+    std::string worker_id;
+    std::string decision_json;
+    std::vector<std::pair<std::string, std::string>> fields;  // of the job hash; an empty value deletes
+};
+
+struct Committed {
+    enum class Verdict : std::uint8_t {
+        ok,
+        lost,     // the lease is not ours any more: nothing was written
+        refused,  // the job is not in a state that allows it: nothing was written
+    };
+    Verdict verdict = Verdict::lost;
+    std::optional<JobState> state;  // now
+    std::int64_t attempts = 0;
+    std::uint64_t dispatch = 0;
+};
+
+struct StaleJob {
+    std::string job;
+    std::string score;  // as Redis printed it
+};
+
+struct TimedOut {
+    bool timed_out = false;
+    std::optional<JobState> from;
+    std::string topic;
+    std::string worker;
+    std::string trace_id;
+};
+
+struct Cancelled {
+    std::optional<JobState> before;
+    std::optional<JobState> now;
+};
+
+class JobStore {
+public:
+    /// All arguments outlive the store.
+    JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const StoreScripts& scripts);
+
+    /// Takes the lock with the lease's token and records the request of a job that nobody works on yet. Nothing = busy.
+    /// Begins the lease when it succeeds. REQUIRES: `request` has been validated and trimmed.
+    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_up(JobLease& lease, const cap::JobRequest& request,
+                                                                 std::string trace_id);
+    /// Takes the lock and reads. Nothing = busy. Begins the lease when it succeeds.
+    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_lock(JobLease& lease);
+    /// Applies a step under the lease. An unusable lease is answered `lost` without asking; a lease that turns out to be
+    /// lost is marked so; a commit that releases ends it.
+    [[nodiscard]] Task<Outcome<Committed>> commit(JobLease& lease, Commit commit);
+
+    /// A request by somebody who does not hold the lock.
+    [[nodiscard]] Task<Outcome<Cancelled>> cancel(std::string job);
+
+    /// Jobs in `index` whose score is older than `age`, oldest first.
+    [[nodiscard]] Task<Outcome<std::vector<StaleJob>>> stale_jobs(std::string index, Duration age, std::int64_t limit);
+    /// Ends a stale job as TIMEOUT if it still is in `expected` with that score; for a passed deadline (`expected` empty)
+    /// whatever its state. A stray index entry is removed.
+    [[nodiscard]] Task<Outcome<TimedOut>> time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
+                                                   std::string reason);
+
+    /// Keeps or takes a lock that only expires. True when this token holds it.
+    [[nodiscard]] Task<Outcome<bool>> tick_lock(std::string key, std::string token, Duration ttl);
+
+    [[nodiscard]] Task<Outcome<Done>> put_dead_letter(DeadLetter letter);
+    /// Dead letters whose packet has not been acknowledged for `age`.
+    [[nodiscard]] Task<Outcome<std::vector<DeadLetter>>> unsent_dead_letters(Duration age, std::int64_t limit);
+    [[nodiscard]] Task<Outcome<Done>> dead_letter_sent(std::string id);
+
+private:
+    [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
+
+    Redis& redis_;
+    Clock& clock_;
+    const Tunables& tunables_;
+    const StoreScripts& scripts_;
+};
+
+}  // namespace lockstep::engine

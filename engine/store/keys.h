@@ -1,0 +1,23 @@
+// Names of the Redis keys that C++ code hands to scripts and commands (spec: redis-schema, section 1). Keys that belong to
+// a job and are only touched inside scripts are named there.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/store/job_state.h"
+
+namespace lockstep::engine::keys {
+
+inline constexpr std::string_view kDeadlines = "job:deadline";
+inline constexpr std::string_view kReconcilerLock = "cordum:reconciler:default";
+inline constexpr std::string_view kReplayerLock = "cordum:replayer:pending";
+inline constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
+
+[[nodiscard]] std::string job_lock(std::string_view job);
+[[nodiscard]] std::string job_meta(std::string_view job);
+/// job:index:<state in lower case>
+[[nodiscard]] std::string state_index(JobState state);
+[[nodiscard]] std::string idempotency(std::string_view tenant, std::string_view key);
+
+}  // namespace lockstep::engine::keys

@@ -1,0 +1,42 @@
+#include "engine/store/scripts.h"
+
+#include <fmt/core.h>
+
+#include "engine/store/scripts/cancel.lua.h"
+#include "engine/store/scripts/commit.lua.h"
+#include "engine/store/scripts/common.lua.h"
+#include "engine/store/scripts/outbox_page.lua.h"
+#include "engine/store/scripts/put_dead_letter.lua.h"
+#include "engine/store/scripts/release_lock.lua.h"
+#include "engine/store/scripts/renew_lock.lua.h"
+#include "engine/store/scripts/stale_jobs.lua.h"
+#include "engine/store/scripts/take_lock.lua.h"
+#include "engine/store/scripts/take_up.lua.h"
+#include "engine/store/scripts/tick_lock.lua.h"
+#include "engine/store/scripts/time_out.lua.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+/// The name in the first line survives into the text that the server sees, for its slow log and for ours.
+RedisScript with_common(std::string_view name, std::string_view text) {
+    return RedisScript(name, fmt::format("-- name: {}\n{}\n{}", name, scripts::kCommon, text));
+}
+
+}  // namespace
+
+StoreScripts::StoreScripts()
+    : take_up(with_common("take_up", scripts::kTakeUp)),
+      take_lock(with_common("take_lock", scripts::kTakeLock)),
+      commit(with_common("commit", scripts::kCommit)),
+      renew_lock("renew_lock", scripts::kRenewLock),
+      release_lock("release_lock", scripts::kReleaseLock),
+      tick_lock("tick_lock", scripts::kTickLock),
+      cancel(with_common("cancel", scripts::kCancel)),
+      stale_jobs(with_common("stale_jobs", scripts::kStaleJobs)),
+      time_out(with_common("time_out", scripts::kTimeOut)),
+      put_dead_letter(with_common("put_dead_letter", scripts::kPutDeadLetter)),
+      outbox_page(with_common("outbox_page", scripts::kOutboxPage)) {}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,76 @@
+-- name: commit
+-- Everything that one step of a handler changes about its job, at once or not at all: the fence first, then the
+-- transition, then the writes that belong to it.
+--
+-- KEYS  1 lock  2 job hash
+-- ARGV  1 job  2 token (the fence)  3 metadata ttl ms
+--       4 states to walk, comma-separated ('' = stay)  5 allowed sources, ',A,B,' with the absent state as ',,'
+--       6 attempts to add  7 expected dispatch number ('' = any)  8 '1' = begin a new dispatch
+--       9 '1' = release the lock afterwards
+--       10 dead letter head ('' = none)  11 dead letter ttl ms  12 dead letters kept
+--       13 result pointer ('' = none)  14 worker of the result ('' = none)
+--       15 decision record JSON ('' = none)  16.. fields and values to store; an empty value deletes the field
+-- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number}
+
+local job, token, ttl = ARGV[1], ARGV[2], ARGV[3]
+local lock, meta = KEYS[1], KEYS[2]
+local from = read_state(job)
+local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch')
+local attempts, dispatch = counter(facts[1]), counter(facts[2])
+if redis.call('GET', lock) ~= token then
+  return {'lost', from, attempts, dispatch}
+end
+
+local states = {}
+for state in string.gmatch(ARGV[4], '[^,]+') do states[#states + 1] = state end
+local wrong_source = #states > 0 and not string.find(ARGV[5], ',' .. from .. ',', 1, true)
+local wrong_dispatch = ARGV[7] ~= '' and ARGV[7] ~= dispatch
+if wrong_source or wrong_dispatch then
+  if ARGV[9] == '1' then redis.call('DEL', lock) end
+  return {'refused', from, attempts, dispatch}
+end
+
+local at = now_micros()
+if ARGV[6] ~= '0' then
+  attempts = string.format('%.0f', tonumber(attempts) + tonumber(ARGV[6]))
+end
+if ARGV[8] == '1' then
+  dispatch = string.format('%.0f', tonumber(dispatch) + 1)
+  redis.call('HSET', meta, 'ls_dispatch', dispatch, 'ls_dispatched_by', token)
+  redis.call('HINCRBY', meta, 'ls_dispatches', 1)
+  redis.call('HDEL', meta, 'ls_published')
+end
+if ARGV[13] ~= '' then
+  redis.call('SET', 'job:result_ptr:' .. job, ARGV[13], 'PX', ttl)
+  redis.call('HSET', meta, 'result_ptr', ARGV[13])
+end
+if ARGV[14] ~= '' then
+  local jobs_key = 'worker:jobs:' .. ARGV[14]
+  redis.call('HSET', meta, 'worker_id', ARGV[14])
+  redis.call('ZADD', jobs_key, at, job)
+  redis.call('ZREMRANGEBYRANK', jobs_key, 0, -1001)
+  redis.call('PEXPIRE', jobs_key, ttl)
+end
+if ARGV[15] ~= '' then
+  local decisions_key = 'job:decisions:' .. job
+  redis.call('RPUSH', decisions_key, (string.gsub(ARGV[15], '"checked_at":0', '"checked_at":' .. at, 1)))
+  redis.call('PEXPIRE', decisions_key, ttl)
+  redis.call('HSET', meta, 'safety_checked_at', at)
+end
+for i = 16, #ARGV, 2 do
+  if ARGV[i + 1] == '' then
+    redis.call('HDEL', meta, ARGV[i])
+  else
+    redis.call('HSET', meta, ARGV[i], ARGV[i + 1])
+  end
+end
+if #states > 0 then
+  enter(job, from, states, at, attempts, ttl)
+elseif ARGV[6] ~= '0' then
+  redis.call('HSET', meta, 'attempts', attempts)
+end
+if ARGV[10] ~= '' then
+  write_dead_letter(job, ARGV[10], from, attempts, at, ARGV[11], ARGV[12])
+end
+if ARGV[9] == '1' then redis.call('DEL', lock) end
+return {'ok', states[#states] or from, attempts, dispatch}

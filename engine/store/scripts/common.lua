@@ -1,0 +1,86 @@
+-- Shared by every script of the store; put in front of each.
+-- Times are microseconds of Redis' own clock, as text: Lua would print them in exponent form.
+
+local function now_micros()
+  local time = redis.call('TIME')
+  return time[1] .. string.format('%06d', time[2])
+end
+
+local function plus_millis(micros, millis)
+  return string.format('%.0f', tonumber(micros) + tonumber(millis) * 1000)
+end
+
+local function present(value)
+  return value and value ~= ''
+end
+
+-- A stored counter as decimal text; whatever cannot be read counts as nothing.
+local function counter(value)
+  return string.format('%.0f', tonumber(value or 0) or 0)
+end
+
+local function meta_key(job)
+  return 'job:meta:' .. job
+end
+
+local terminal = {
+  SUCCEEDED = true, FAILED = true, CANCELLED = true, TIMEOUT = true, DENIED = true, OUTPUT_QUARANTINED = true,
+}
+
+-- The stored state, '' when the job is not known. The plain key is the mirror that older writers left alone.
+local function read_state(job)
+  local state = redis.call('HGET', meta_key(job), 'state')
+  if not present(state) then
+    state = redis.call('GET', 'job:state:' .. job)
+  end
+  return state or ''
+end
+
+-- Walks the job through `states` (at least one) at one instant: hash, mirror, indexes, tenant set, recent list, history,
+-- deadline and lifetimes together. The history gets every state, the indexes only the last.
+local function enter(job, from, states, at, attempts, ttl)
+  local meta = meta_key(job)
+  local last = states[#states]
+  for _, state in ipairs(states) do
+    redis.call('HSET', meta, 'state', state, 'updated_at', at, 'attempts', attempts)
+    redis.call('RPUSH', 'job:events:' .. job, at .. '|' .. state)
+  end
+  redis.call('SET', 'job:state:' .. job, last, 'PX', ttl)
+  if from ~= '' and from ~= last then
+    redis.call('ZREM', 'job:index:' .. string.lower(from), job)
+  end
+  redis.call('ZADD', 'job:index:' .. string.lower(last), at, job)
+  local tenant = redis.call('HGET', meta, 'tenant')
+  if present(tenant) then
+    redis.call(terminal[last] and 'SREM' or 'SADD', 'job:tenant:active:' .. tenant, job)
+  end
+  redis.call('ZADD', 'job:recent', at, job)
+  redis.call('ZREMRANGEBYRANK', 'job:recent', 0, -1001)
+  redis.call('PEXPIRE', meta, ttl)
+  redis.call('PEXPIRE', 'job:result_ptr:' .. job, ttl)
+  if terminal[last] then
+    redis.call('ZREM', 'job:deadline', job)
+    redis.call('HDEL', meta, 'deadline_unix')
+  end
+end
+
+-- Stores a dead-letter entry unless there is one: the first cause stays. `head` is a JSON object without its closing
+-- brace. What has to be told on the bus waits in the outbox until its publish is acknowledged.
+local function write_dead_letter(id, head, last_state, attempts, at, ttl, max)
+  local entry = head
+  if last_state ~= '' then
+    entry = entry .. ',"last_state":"' .. last_state .. '"'
+  end
+  if tonumber(attempts) > 0 then
+    entry = entry .. ',"attempts":' .. attempts
+  end
+  if redis.call('SET', 'dlq:entry:' .. id, entry .. '}', 'PX', ttl, 'NX') then
+    redis.call('ZADD', 'dlq:index', string.sub(at, 1, -7), id)
+    local dropped = redis.call('ZRANGE', 'dlq:index', 0, -(tonumber(max) + 1))
+    for _, old in ipairs(dropped) do
+      redis.call('DEL', 'dlq:entry:' .. old)
+      redis.call('ZREM', 'dlq:index', old)
+    end
+  end
+  redis.call('ZADD', 'lockstep:dead_letter:outbox', at, id)
+end

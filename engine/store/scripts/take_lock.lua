@@ -1,0 +1,13 @@
+-- name: take_lock
+-- Takes the job's lock and reads what a result needs to know.
+--
+-- KEYS  1 lock  2 job hash
+-- ARGV  1 job  2 token  3 lock ttl ms
+-- Reply {'busy'} or {'held', state, attempts, topic, tenant, dispatch number, worker of the dispatch, trace id}
+
+if not redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[3]) and redis.call('GET', KEYS[1]) ~= ARGV[2] then
+  return {'busy'}
+end
+local facts = redis.call('HMGET', KEYS[2], 'attempts', 'topic', 'tenant', 'ls_dispatch', 'ls_worker', 'trace_id')
+return {'held', read_state(ARGV[1]), counter(facts[1]), facts[2] or '', facts[3] or '', counter(facts[4]), facts[5] or '',
+        facts[6] or ''}

@@ -1,0 +1,52 @@
+-- name: take_up
+-- Takes the job's lock and, for a job that is not being worked on yet, records the request: one step for what every
+-- handling of a request begins with. The lock taken by this very token counts as taken, so that an answer which got lost
+-- can be asked for again.
+--
+-- KEYS  1 lock  2 job hash
+-- ARGV  1 job  2 token  3 lock ttl ms  4 metadata ttl ms  5 trace id  6 request JSON  7 deadline ms (0 = none)
+--       8 idempotency key ('' = none)  9 idempotency ttl ms  10.. metadata fields and values
+-- Reply {'busy'} or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
+--        worker of the dispatch, dispatcher's token, trace id}
+
+local job, token, ttl = ARGV[1], ARGV[2], ARGV[4]
+if not redis.call('SET', KEYS[1], token, 'NX', 'PX', ARGV[3]) and redis.call('GET', KEYS[1]) ~= token then
+  return {'busy'}
+end
+
+local meta = KEYS[2]
+local state = read_state(job)
+local stored = ''
+local at_work = terminal[state] or state == 'DISPATCHED' or state == 'RUNNING'
+if not at_work then
+  local request_key = 'job:req:' .. job
+  if redis.call('SET', request_key, ARGV[6], 'NX', 'PX', ttl) then
+    local fields = {}
+    for i = 10, #ARGV do fields[#fields + 1] = ARGV[i] end
+    redis.call('HSET', meta, unpack(fields))
+  else
+    stored = redis.call('GET', request_key)
+    if stored == ARGV[6] then stored = '' end
+  end
+  if ARGV[5] ~= '' then
+    redis.call('SADD', 'trace:' .. ARGV[5], job)
+    redis.call('HSETNX', meta, 'trace_id', ARGV[5])
+  end
+  if ARGV[8] ~= '' then
+    redis.call('SET', ARGV[8], job, 'NX', 'PX', ARGV[9])
+  end
+  local at = now_micros()
+  if ARGV[7] ~= '0' and redis.call('HEXISTS', meta, 'deadline_unix') == 0 then
+    local deadline = plus_millis(at, ARGV[7])
+    redis.call('HSET', meta, 'deadline_unix', deadline)
+    redis.call('ZADD', 'job:deadline', deadline, job)
+  end
+  if state == '' then
+    enter(job, '', {'PENDING'}, at, '0', ttl)
+  else
+    redis.call('PEXPIRE', meta, ttl)
+  end
+end
+
+local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'ls_dispatched_by', 'trace_id')
+return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or ''}

@@ -1,0 +1,34 @@
+-- name: time_out
+-- Ends one job that was found stale, if it still is what it was found to be. Takes no lock: it compares instead. An index
+-- entry that its job does not agree with is removed, so that it cannot hide others for ever.
+--
+-- KEYS  1 job hash
+-- ARGV  1 job  2 index key it was found in  3 expected state ('' = any that is not terminal: a passed deadline)
+--       4 expected updated_at ('' = any)  5 metadata ttl ms  6 failure reason  7 dead letter head ('' = none)
+--       8 dead letter ttl ms  9 dead letters kept
+-- Reply {'ok' | 'moved' | 'stray', state before, attempts, topic, worker of the dispatch, trace id}
+
+local job, meta = ARGV[1], KEYS[1]
+local state = read_state(job)
+local facts = redis.call('HMGET', meta, 'attempts', 'updated_at', 'topic', 'ls_worker', 'trace_id')
+local attempts = counter(facts[1])
+local function reply(verdict)
+  return {verdict, state, attempts, facts[3] or '', facts[4] or '', facts[5] or ''}
+end
+
+if state == '' or terminal[state] or (ARGV[3] ~= '' and state ~= ARGV[3]) then
+  redis.call('ZREM', ARGV[2], job)
+  return reply('stray')
+end
+if ARGV[4] ~= '' and facts[2] ~= ARGV[4] then
+  return reply('moved')
+end
+local at = now_micros()
+enter(job, state, {'TIMEOUT'}, at, attempts, ARGV[5])
+redis.call('HSET', meta, 'failure_reason', ARGV[6])
+if ARGV[7] ~= '' then
+  local topic = string.gsub(facts[3] or '', '[%c"\\]', '_')
+  local head = ARGV[7] .. (topic ~= '' and ',"topic":"' .. topic .. '"' or '')
+  write_dead_letter(job, head, state, attempts, at, ARGV[8], ARGV[9])
+end
+return reply('ok')
