@@ -1,0 +1,49 @@
+#include "prod/redis/redis_url.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::prod {
+namespace {
+
+TEST(RedisUrl, FillsInDefaults) {
+    const auto address = parse_redis_url("redis://");
+    ASSERT_TRUE(address);
+    EXPECT_EQ(address->display(), "redis://localhost:6379");
+}
+
+TEST(RedisUrl, ReadsEveryPart) {
+    const auto address = parse_redis_url("redis://me:p%40ss:w@redis.example:6380/3");
+    ASSERT_TRUE(address);
+    EXPECT_EQ(address->host, "redis.example");
+    EXPECT_EQ(address->port, 6380);
+    EXPECT_EQ(address->user, "me");
+    EXPECT_EQ(address->password, "p@ss:w");
+    EXPECT_EQ(address->database, 3);
+}
+
+TEST(RedisUrl, ReadsAPasswordWithoutUserAndAnIpv6Address) {
+    const auto address = parse_redis_url("redis://:secret@[::1]:7000");
+    ASSERT_TRUE(address);
+    EXPECT_EQ(address->host, "::1");
+    EXPECT_EQ(address->user, "");
+    EXPECT_EQ(address->password, "secret");
+}
+
+TEST(RedisUrl, NeverShowsThePassword) {
+    EXPECT_EQ(parse_redis_url("redis://:secret@h/1")->display(), "redis://***@h:6379/1");
+}
+
+TEST(RedisUrl, RefusesTlsByName) {
+    const auto address = parse_redis_url("rediss://h:6379");
+    ASSERT_FALSE(address);
+    EXPECT_NE(address.error().find("TLS"), std::string::npos);
+}
+
+TEST(RedisUrl, RefusesWhatItCannotRead) {
+    for (const char* url : {"", "localhost:6379", "http://h", "redis://h:port", "redis://h:0", "redis://h:70000",
+                            "redis://h/db", "redis://[::1", "redis://%zz@h", "redis://h?ssl=1"})
+        EXPECT_FALSE(parse_redis_url(url)) << url;
+}
+
+}  // namespace
+}  // namespace lockstep::prod
