@@ -7,31 +7,48 @@ namespace lockstep::engine {
 JobLease::JobLease(const LeasePorts& ports, std::string job, std::string token)
     : ports_(ports), job_(std::move(job)), token_(std::move(token)), renewal_(ports.executor) {}
 
+void JobLease::asking() {
+    phase_ = Phase::asking;
+    ports_.book.enter(token_, job_);
+}
+
+void JobLease::refused() {
+    phase_ = Phase::none;
+    ports_.book.strike(token_);
+}
+
 void JobLease::begin(MonoTime asked) {
-    held_ = true;
+    phase_ = Phase::held;
     valid_until_ = asked + ports_.tunables.job_lock_ttl;
     renewal_.spawn(keep_renewing());
 }
 
-bool JobLease::usable() const { return held_ && ports_.clock.monotonic() < valid_until_; }
+bool JobLease::usable() const { return phase_ == Phase::held && ports_.clock.monotonic() < valid_until_; }
 
 void JobLease::mark_lost() {
-    if (held_) ports_.log.reached("job_lock_lost");
-    held_ = false;
+    if (phase_ == Phase::held) ports_.log.reached("job_lock_lost");
+    phase_ = Phase::lost;
 }
 
 void JobLease::end() {
-    held_ = false;
+    phase_ = Phase::none;
     renewal_.cancel();
+    ports_.book.strike(token_);
 }
 
 Task<void> JobLease::release() {
-    if (!held_) co_return;
-    end();
+    if (phase_ == Phase::none) co_return;
+    phase_ = Phase::none;
+    renewal_.cancel();
+    co_await release_lock(ports_, job_, token_);
+    ports_.book.strike(token_);
+}
+
+Task<void> release_lock(LeasePorts ports, std::string job, std::string token) {
     for (int tries = 0; tries < 2; ++tries) {
-        const auto released = co_await ports_.redis.script(ports_.scripts.release_lock, {keys::job_lock(job_)}, {token_},
-                                                           ports_.clock.in(ports_.tunables.store_op_timeout));
-        if (released.applied()) co_return;  // "not ours" included: then it is none of our business
+        const auto released = co_await ports.redis.script(ports.scripts.release_lock, {keys::job_lock(job)}, {token},
+                                                          ports.clock.in(ports.tunables.store_op_timeout));
+        if (released.applied()) co_return;
     }
 }
 
@@ -55,7 +72,7 @@ Task<void> JobLease::keep_renewing() {
         failures = 0;
         valid_until_ = asked + ttl;
     }
-    held_ = false;
+    phase_ = Phase::lost;
     ports_.metrics.add(Metric::job_lock_abandoned);
     ports_.log.event(LogLevel::error, "job lock renewal abandoned", {{"job_id", job_}, {"failures", failures}});
     ports_.log.reached("job_lock_abandoned");

@@ -7,6 +7,7 @@
 // 3. Validity is judged from before the request was sent, on the monotonic clock, so it ends here before it does in Redis.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "engine/config/tunables.h"
@@ -19,6 +20,18 @@
 
 namespace lockstep::engine {
 
+/// The locks that this replica holds or may hold. A handler that is destroyed in mid-await leaves its lock here, so that a
+/// stopping replica can release it instead of letting everybody wait for its expiry.
+class LeaseBook {
+public:
+    void enter(const std::string& token, const std::string& job) { held_.insert_or_assign(token, job); }
+    void strike(const std::string& token) { held_.erase(token); }
+    [[nodiscard]] const std::map<std::string, std::string>& held() const { return held_; }
+
+private:
+    std::map<std::string, std::string> held_;  // token -> job
+};
+
 /// What a lease needs from its surroundings; all outlive it.
 struct LeasePorts {
     Clock& clock;
@@ -28,7 +41,11 @@ struct LeasePorts {
     Executor& executor;
     const Tunables& tunables;
     const StoreScripts& scripts;
+    LeaseBook& book;
 };
+
+/// Releases one lock by its token, with one retry; what fails is left to expire. "Not ours" is fine.
+[[nodiscard]] Task<void> release_lock(LeasePorts ports, std::string job, std::string token);
 
 class JobLease {
 public:
@@ -39,6 +56,10 @@ public:
     [[nodiscard]] const std::string& job() const { return job_; }
     [[nodiscard]] const std::string& token() const { return token_; }
 
+    /// A request for the lock is about to leave: from here on it may be ours without our knowing.
+    void asking();
+    /// Somebody else holds it.
+    void refused();
     /// The lock was asked for at `asked` and granted: starts the renewal.
     void begin(MonoTime asked);
     /// False before `begin`, after `end`, and once the lock is or may be somebody else's.
@@ -47,17 +68,20 @@ public:
     void mark_lost();
     /// A commit released the lock together with its writes.
     void end();
-    /// Releases explicitly, with one retry; if that fails too, the lock expires by itself. Nothing when it has ended.
+    /// Releases explicitly, with one retry; if that fails too, the lock expires by itself. Also after a request whose answer
+    /// got lost. Nothing when it was refused or has ended.
     [[nodiscard]] Task<void> release();
 
 private:
+    enum class Phase : std::uint8_t { none, asking, held, lost };
+
     [[nodiscard]] Task<void> keep_renewing();
 
     LeasePorts ports_;
     std::string job_;
     std::string token_;
     MonoTime valid_until_{};
-    bool held_ = false;
+    Phase phase_ = Phase::none;
     Scope renewal_;
 };
 

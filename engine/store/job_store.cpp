@@ -37,8 +37,8 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.published = !reply.at(4).text().empty();
     facts.stored_request = reply.at(5).text();
     facts.worker = reply.at(6).text();
-    facts.dispatched_by = reply.at(7).text();
-    facts.trace_id = reply.at(8).text();
+    facts.trace_id = reply.at(7).text();
+    facts.stream_floor = number(reply.at(8));
     return facts;
 }
 
@@ -84,11 +84,19 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
                                        idempotency_key_of(request),
                                        millis(kIdempotencyTtl)};
     for (auto& field : job_meta_fields(request)) arguments.push_back(std::move(field));
+    if (request.labels().contains("approval_granted")) {
+        arguments.emplace_back("ls_label_at_submit");
+        arguments.emplace_back("1");
+    }
     const MonoTime asked = clock_.monotonic();
+    lease.asking();
     auto reply = co_await redis_.script(scripts_.take_up, {keys::job_lock(job), keys::job_meta(job)}, std::move(arguments),
                                         deadline());
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
-    if (reply.value().at(0).text() != "held") co_return std::optional<JobFacts>{};
+    if (reply.value().at(0).text() != "held") {
+        lease.refused();
+        co_return std::optional<JobFacts>{};
+    }
     lease.begin(asked);
     co_return std::optional<JobFacts>{parse_taken_up(reply.value())};
 }
@@ -96,10 +104,14 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_lock(JobLease& lease) {
     const std::string& job = lease.job();
     const MonoTime asked = clock_.monotonic();
+    lease.asking();
     auto reply = co_await redis_.script(scripts_.take_lock, {keys::job_lock(job), keys::job_meta(job)},
                                         {job, lease.token(), millis(tunables_.job_lock_ttl)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
-    if (reply.value().at(0).text() != "held") co_return std::optional<JobFacts>{};
+    if (reply.value().at(0).text() != "held") {
+        lease.refused();
+        co_return std::optional<JobFacts>{};
+    }
     lease.begin(asked);
     co_return std::optional<JobFacts>{parse_locked(reply.value())};
 }

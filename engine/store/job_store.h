@@ -33,7 +33,7 @@ struct JobFacts {
     std::uint64_t dispatch = 0;
     bool published = false;
     std::string worker;
-    std::string dispatched_by;   // the token of the lease that committed it
+    std::uint64_t stream_floor = 0;  // no message of that dispatch is at or below this stream sequence
     std::string stored_request;  // take_up: the request that was stored earlier, where it differs from the offered one
 };
 

@@ -36,7 +36,7 @@ if ARGV[6] ~= '0' then
 end
 if ARGV[8] == '1' then
   dispatch = string.format('%.0f', tonumber(dispatch) + 1)
-  redis.call('HSET', meta, 'ls_dispatch', dispatch, 'ls_dispatched_by', token)
+  redis.call('HSET', meta, 'ls_dispatch', dispatch)
   redis.call('HINCRBY', meta, 'ls_dispatches', 1)
   redis.call('HDEL', meta, 'ls_published')
 end

@@ -7,7 +7,7 @@
 -- ARGV  1 job  2 token  3 lock ttl ms  4 metadata ttl ms  5 trace id  6 request JSON  7 deadline ms (0 = none)
 --       8 idempotency key ('' = none)  9 idempotency ttl ms  10.. metadata fields and values
 -- Reply {'busy'} or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
---        worker of the dispatch, dispatcher's token, trace id}
+--        worker of the dispatch, trace id, stream sequence before the dispatch}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[4]
 if not redis.call('SET', KEYS[1], token, 'NX', 'PX', ARGV[3]) and redis.call('GET', KEYS[1]) ~= token then
@@ -48,5 +48,5 @@ if not at_work then
   end
 end
 
-local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'ls_dispatched_by', 'trace_id')
-return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or ''}
+local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor')
+return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or '0'}

@@ -1,0 +1,76 @@
+#include "engine/policy/policy_client.h"
+
+#include <fmt/core.h>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/text.h"
+#include "engine/wire/validation.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+/// Most of a job's input that a check carries (spec: wire, section 7.1).
+constexpr std::size_t kInputBytesMax = 2'097'152;
+
+cap::PolicyCheckRequest question_about(const cap::JobRequest& request) {
+    cap::PolicyCheckRequest question;
+    question.set_job_id(request.job_id());
+    question.set_topic(request.topic());
+    question.set_tenant(std::string(wire::tenant_of(request)));
+    question.set_priority(request.priority());
+    question.set_principal_id(request.principal_id());
+    question.set_memory_id(request.memory_id());
+    *question.mutable_labels() = request.labels();
+    if (request.has_budget()) *question.mutable_budget() = request.budget();
+    if (request.has_meta()) *question.mutable_meta() = request.meta();
+    const auto config = request.env().find("CORDUM_EFFECTIVE_CONFIG");
+    if (config != request.env().end()) question.set_effective_config(config->second);
+    return question;
+}
+
+void attach_input(cap::PolicyCheckRequest& question, const cap::JobRequest& request, std::string input) {
+    if (input.empty()) return;
+    question.set_input_size_bytes(static_cast<std::int64_t>(input.size()));
+    if (input.size() > kInputBytesMax) input.resize(kInputBytesMax);
+    question.set_input_content(std::move(input));
+    const auto type = request.labels().find("content_type");
+    if (type != request.labels().end()) question.set_input_content_type(type->second);
+}
+
+}  // namespace
+
+PolicyClient::PolicyClient(Kernel& kernel, Redis& redis, Clock& clock, Log& log, const Tunables& tunables)
+    : kernel_(kernel), redis_(redis), clock_(clock), log_(log), tunables_(tunables) {}
+
+Task<SafetyDecision> PolicyClient::check(const cap::JobRequest& request) {
+    const MonoTime deadline = clock_.in(tunables_.safety_timeout);
+    cap::PolicyCheckRequest question = question_about(request);
+    if (!wire::trim(request.context_ptr()).empty()) {
+        std::string input = co_await load_input(request.context_ptr(), deadline);
+        attach_input(question, request, std::move(input));
+    }
+    auto answer = co_await kernel_.check(std::move(question), deadline);
+    if (!answer) {
+        log_.event(LogLevel::warn, "safety kernel unavailable",
+                   {{"job_id", request.job_id()}, {"status", answer.error().code}, {"error", answer.error().message}});
+        co_return SafetyDecision(Decision::unavailable, fmt::format("safety kernel error: {}", answer.error().message));
+    }
+    co_return decision_from(std::move(*answer));
+}
+
+Task<std::string> PolicyClient::load_input(std::string context_ptr, MonoTime deadline) {
+    std::string_view key = wire::trim(context_ptr);
+    constexpr std::string_view kScheme = "redis://";
+    if (key.starts_with(kScheme)) key.remove_prefix(kScheme.size());
+    if (key.empty()) co_return std::string{};
+    RedisCommand get{"GET", std::string(key)};
+    auto reply = co_await redis_.command(std::move(get), deadline);
+    if (!reply.applied()) {
+        log_.event(LogLevel::warn, "job input not loaded", {{"context_ptr", context_ptr}, {"error", reply.failure().detail}});
+        co_return std::string{};
+    }
+    co_return std::string(reply.value().text());
+}
+
+}  // namespace lockstep::engine

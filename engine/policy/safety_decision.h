@@ -1,0 +1,56 @@
+// A policy decision about one job, and the forms in which it is kept (spec: wire, sections 7.1 and 7.3; redis-schema, 3.6).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/wire/fwd.h"
+
+namespace lockstep::engine {
+
+enum class Decision : std::uint8_t {
+    allow,
+    deny,
+    require_approval,
+    throttle,
+    allow_with_constraints,
+    unavailable,  // nobody answered
+};
+
+[[nodiscard]] std::string_view to_string(Decision decision);
+
+struct SafetyDecision {
+    SafetyDecision();
+    SafetyDecision(Decision decision, std::string reason);
+    SafetyDecision(SafetyDecision&&) noexcept;
+    SafetyDecision& operator=(SafetyDecision&&) noexcept;
+    ~SafetyDecision();
+
+    Decision decision = Decision::unavailable;
+    bool unknown_value = false;  // the kernel said something that nobody knows: denied, under a code of its own
+    std::string reason;
+    std::string rule_id;
+    std::string snapshot;
+    std::string approval_ref;
+    bool approval_required = false;
+    std::string job_hash;  // what an approval will be bound to
+    /// The kernel's whole answer, for constraints and remediations; null when there was none.
+    std::unique_ptr<cap::PolicyCheckResponse> answer;
+};
+
+/// Maps the kernel's answer. Anything that is not known is a deny; an allow that asks for approval becomes one.
+[[nodiscard]] SafetyDecision decision_from(cap::PolicyCheckResponse answer);
+
+/// The element of job:decisions; checked_at stays 0 and is filled in by the script that stores it.
+[[nodiscard]] std::string decision_record(const SafetyDecision& decision);
+/// The safety_* fields of the job hash.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> decision_fields(const SafetyDecision& decision);
+
+/// Applies the constraints to the request that goes to the worker; the stored one stays as it was.
+void apply_constraints(const cap::PolicyConstraints& constraints, cap::JobRequest& request);
+
+}  // namespace lockstep::engine

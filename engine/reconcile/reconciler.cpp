@@ -1,0 +1,90 @@
+#include "engine/reconcile/reconciler.h"
+
+#include <fmt/core.h>
+
+#include <map>
+
+#include "engine/scheduler/cancel.h"
+#include "engine/store/keys.h"
+#include "engine/wire/messages.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+constexpr Duration kPauseWithoutProgress = std::chrono::milliseconds{200};
+
+}  // namespace
+
+Reconciler::Reconciler(Context& context, DeadLetters& dead_letters)
+    : context_(context), dead_letters_(dead_letters), token_(context.ports.entropy.uuid()) {}
+
+Task<void> Reconciler::run() {
+    while (true) {
+        co_await context_.ports.clock.sleep(context_.tunables.reconciler_interval);
+        co_await tick();
+    }
+}
+
+Task<void> Reconciler::tick() {
+    const auto mine = co_await context_.store.tick_lock(std::string(keys::kReconcilerLock), token_,
+                                                        2 * context_.tunables.reconciler_interval);
+    if (!mine.applied() || !mine.value()) co_return;
+    if (context_.tunables.reconciler_scheduled_timeout > Duration{0})
+        co_await sweep_state(JobState::scheduled, context_.tunables.reconciler_scheduled_timeout);
+    co_await sweep_state(JobState::dispatched, context_.tunables.dispatch_timeout);
+    co_await sweep_state(JobState::running, context_.tunables.running_timeout);
+    co_await sweep_deadlines();
+    co_await dead_letters_.sweep();
+}
+
+Task<void> Reconciler::sweep_state(JobState state, Duration age) {
+    const std::string index = keys::state_index(state);
+    const std::string reason = fmt::format("timeout: {} >{}", to_string(state), format_duration(age));
+    std::map<std::string, std::int64_t> failures;
+    for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
+        auto page = co_await context_.store.stale_jobs(index, age, context_.tunables.reconciler_batch);
+        if (!page.applied()) co_return;
+        context_.ports.metrics.set(Metric::stale_jobs, static_cast<double>(page.value().size()), {to_string(state)});
+        bool progress = false;
+        bool work_left = false;
+        for (const StaleJob& stale : page.value()) {
+            std::int64_t& failed = failures[stale.job];
+            if (failed >= context_.tunables.reconciler_max_retries) continue;
+            const bool dealt_with = co_await end_job(stale, index, state, reason);
+            progress = progress || dealt_with;
+            if (!dealt_with && ++failed < context_.tunables.reconciler_max_retries) work_left = true;
+        }
+        const bool full_page = static_cast<std::int64_t>(page.value().size()) >= context_.tunables.reconciler_batch;
+        if (!work_left && !(full_page && progress)) co_return;
+        if (!progress) co_await context_.ports.clock.sleep(kPauseWithoutProgress);
+    }
+}
+
+Task<void> Reconciler::sweep_deadlines() {
+    const std::string index(keys::kDeadlines);
+    auto page = co_await context_.store.stale_jobs(index, Duration{0}, context_.tunables.reconciler_batch);
+    if (!page.applied()) co_return;
+    for (const StaleJob& expired : page.value())
+        co_await end_job(expired, index, std::nullopt, "timeout: deadline expired");
+}
+
+Task<bool> Reconciler::end_job(StaleJob stale, std::string index, std::optional<JobState> expected, std::string reason) {
+    const std::string job = stale.job;
+    const auto ended = co_await context_.store.time_out(std::move(stale), std::move(index), expected, reason);
+    if (!ended.applied()) co_return false;
+    if (!ended.value().timed_out) {
+        context_.ports.log.reached("stale_job_had_moved");
+        co_return true;
+    }
+    context_.ports.log.event(LogLevel::warn, "job timed out", {{"job_id", job}, {"reason", reason}});
+    context_.ports.metrics.add(Metric::jobs_completed,
+                               {ended.value().topic, cap::JobStatus_Name(cap::JOB_STATUS_TIMEOUT)});
+    if (context_.tunables.reconciler_emit_dead_letter)
+        co_await dead_letters_.announce({job, ended.value().topic, cap::JOB_STATUS_TIMEOUT, reason, "timeout"});
+    const bool may_run = ended.value().from == JobState::dispatched || ended.value().from == JobState::running;
+    if (context_.tunables.cancel_on_timeout && may_run) co_await broadcast_cancel(context_, job, reason);
+    co_return true;
+}
+
+}  // namespace lockstep::engine

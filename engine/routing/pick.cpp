@@ -1,0 +1,115 @@
+#include "engine/routing/pick.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/text.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+using Labels = google::protobuf::Map<std::string, std::string>;
+
+std::string label_of(const Labels& labels, const std::string& key) {
+    const auto found = labels.find(key);
+    return found == labels.end() ? std::string{} : found->second;
+}
+
+/// Does the worker carry every label that constrains placement?
+bool placement_matches(const Labels& wanted, const Worker& worker) {
+    return std::ranges::all_of(wanted, [&worker](const auto& label) {
+        const std::string& key = label.first;
+        const bool constrains = key.starts_with("placement.") || key.starts_with("constraint.") || key.starts_with("node.");
+        if (!constrains) return true;
+        const auto carried = worker.labels.find(key);
+        return carried != worker.labels.end() && carried->second == label.second;
+    });
+}
+
+bool offers(const RoutingTable& table, const std::string& pool_name, const cap::JobMetadata& meta) {
+    const auto pool = table.pools.find(pool_name);
+    return std::ranges::all_of(meta.requires_(), [&](const std::string& item) {
+        const std::string wanted = wire::ascii_lower(wire::trim(item));
+        if (wanted.empty()) return true;
+        return pool != table.pools.end() && std::ranges::find(pool->second.requires_, wanted) != pool->second.requires_.end();
+    });
+}
+
+NoPick no_pool(std::string detail) { return {DispatchReason::no_pool_mapping, std::move(detail)}; }
+
+tl::expected<std::vector<std::string>, NoPick> eligible_pools(const cap::JobRequest& request, const RoutingTable& table) {
+    const auto topic = table.topics.find(request.topic());
+    if (topic == table.topics.end()) return tl::unexpected(no_pool(fmt::format("no pool for topic {}", request.topic())));
+    std::vector<std::string> pools = topic->second;
+    if (const std::string preferred = label_of(request.labels(), "preferred_pool"); !preferred.empty()) {
+        std::erase_if(pools, [&preferred](const std::string& name) { return name != preferred; });
+        if (pools.empty())
+            return tl::unexpected(no_pool(fmt::format("preferred pool {} does not serve topic {}", preferred, request.topic())));
+    }
+    std::erase_if(pools, [&](const std::string& name) { return !offers(table, name, request.meta()); });
+    if (pools.empty()) return tl::unexpected(no_pool(fmt::format("no pool of topic {} offers what the job requires", request.topic())));
+    return pools;
+}
+
+const Worker* preferred_worker(const cap::JobRequest& request, const std::vector<std::string>& pools,
+                               const Registry& registry, const Tunables& tunables, MonoTime now) {
+    const std::string id = label_of(request.labels(), "preferred_worker_id");
+    if (id.empty()) return nullptr;
+    const Worker* worker = registry.find_routable(id, now);
+    if (worker == nullptr || std::ranges::find(pools, worker->pool) == pools.end()) return nullptr;
+    if (!placement_matches(request.labels(), *worker) || overloaded(*worker, tunables)) return nullptr;
+    return worker;
+}
+
+/// Active jobs as the worker said, and what was sent to it since.
+std::int32_t assumed_active(const Worker& worker, const Tunables& tunables) {
+    return worker.active_jobs + (tunables.routing_inflight_correction ? worker.sent_since_heartbeat : 0);
+}
+
+}  // namespace
+
+float load_score(const Worker& worker, const Tunables& tunables) {
+    return static_cast<float>(assumed_active(worker, tunables)) + worker.cpu_load / 100.0F + worker.gpu_utilization / 100.0F;
+}
+
+bool overloaded(const Worker& worker, const Tunables& tunables) {
+    if (worker.max_parallel_jobs > 0) {
+        const float used = static_cast<float>(assumed_active(worker, tunables)) / static_cast<float>(worker.max_parallel_jobs);
+        if (used >= static_cast<float>(tunables.overload_utilization)) return true;
+    }
+    return worker.cpu_load >= static_cast<float>(tunables.overload_cpu) ||
+           worker.gpu_utilization >= static_cast<float>(tunables.overload_gpu);
+}
+
+tl::expected<std::string, NoPick> pick_worker(const cap::JobRequest& request, const RoutingTable& table,
+                                              const Registry& registry, const Tunables& tunables, MonoTime now) {
+    if (request.topic().empty()) return tl::unexpected(NoPick{DispatchReason::dispatch_failed, "the job has no topic"});
+    const auto pools = eligible_pools(request, table);
+    if (!pools) return tl::unexpected(pools.error());
+    if (const Worker* preferred = preferred_worker(request, *pools, registry, tunables, now)) return preferred->id;
+
+    const Worker* best = nullptr;
+    float best_score = 0;
+    std::size_t candidates = 0;
+    for (const std::string& pool : *pools) {
+        registry.for_each_in_pool(pool, now, [&](const Worker& worker) {
+            if (!placement_matches(request.labels(), worker)) return;
+            ++candidates;
+            if (overloaded(worker, tunables)) return;
+            const float score = load_score(worker, tunables);
+            if (best != nullptr && (score > best_score || (score == best_score && worker.id > best->id))) return;
+            best = &worker;
+            best_score = score;
+        });
+    }
+    if (best != nullptr) return best->id;
+    if (candidates > 0)
+        return tl::unexpected(NoPick{DispatchReason::pool_overloaded, fmt::format("all {} workers are overloaded", candidates)});
+    return tl::unexpected(NoPick{DispatchReason::no_workers, "no live worker in the eligible pools"});
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,30 @@
+// Choosing the worker for a job: the least loaded one of the pools that serve its topic (seed internals, section 5; spec:
+// config, section 1.2). A pure decision over what is known now.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+
+#include "engine/config/tunables.h"
+#include "engine/routing/pools.h"
+#include "engine/routing/reason.h"
+#include "engine/routing/registry.h"
+#include "engine/wire/fwd.h"
+
+namespace lockstep::engine {
+
+/// active jobs + cpu/100 + gpu/100, in 32-bit floats as every peer computes it.
+[[nodiscard]] float load_score(const Worker& worker, const Tunables& tunables);
+[[nodiscard]] bool overloaded(const Worker& worker, const Tunables& tunables);
+
+struct NoPick {
+    DispatchReason reason;
+    std::string detail;
+};
+
+/// The id of the chosen worker. Ties go to the smallest id.
+[[nodiscard]] tl::expected<std::string, NoPick> pick_worker(const cap::JobRequest& request, const RoutingTable& table,
+                                                           const Registry& registry, const Tunables& tunables,
+                                                           MonoTime now);
+
+}  // namespace lockstep::engine

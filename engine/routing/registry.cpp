@@ -1,0 +1,77 @@
+#include "engine/routing/registry.h"
+
+#include <algorithm>
+
+#include "engine/wire/messages.h"
+
+namespace lockstep::engine {
+
+void Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now) {
+    const auto [entry, inserted] = workers_.try_emplace(heartbeat.worker_id());
+    Worker& worker = entry->second;
+    if (!inserted && worker.pool != heartbeat.pool()) leave_pool(worker);
+    worker.id = heartbeat.worker_id();
+    worker.pool = heartbeat.pool();
+    worker.region = heartbeat.region();
+    worker.type = heartbeat.type();
+    worker.active_jobs = heartbeat.active_jobs();
+    worker.max_parallel_jobs = heartbeat.max_parallel_jobs();
+    worker.cpu_load = heartbeat.cpu_load();
+    worker.gpu_utilization = heartbeat.gpu_utilization();
+    worker.memory_load = heartbeat.memory_load();
+    worker.capabilities.assign(heartbeat.capabilities().begin(), heartbeat.capabilities().end());
+    worker.labels.clear();
+    worker.labels.insert(heartbeat.labels().begin(), heartbeat.labels().end());
+    worker.last_seen = now;
+    worker.sent_since_heartbeat = 0;
+    worker.has_heartbeat = true;
+    pools_[worker.pool].try_emplace(entry->first, &worker);
+}
+
+void Registry::on_handshake(const cap::Handshake& handshake, MonoTime now) {
+    if (handshake.role() != cap::COMPONENT_ROLE_WORKER || handshake.component_id().empty()) return;
+    Worker& worker = workers_.try_emplace(handshake.component_id()).first->second;
+    worker.id = handshake.component_id();
+    worker.sdk_version = handshake.sdk_version();
+    worker.last_seen = now;
+}
+
+void Registry::note_dispatch(std::string_view worker_id) {
+    const auto entry = workers_.find(worker_id);
+    if (entry != workers_.end()) ++entry->second.sent_since_heartbeat;
+}
+
+void Registry::forget_dispatch(std::string_view worker_id) {
+    const auto entry = workers_.find(worker_id);
+    if (entry == workers_.end()) return;
+    entry->second.sent_since_heartbeat = std::max(0, entry->second.sent_since_heartbeat - 1);
+}
+
+bool Registry::is_alive(std::string_view worker_id, MonoTime now) const {
+    const auto entry = workers_.find(worker_id);
+    return entry != workers_.end() && alive(entry->second, now);
+}
+
+const Worker* Registry::find_routable(std::string_view worker_id, MonoTime now) const {
+    const auto entry = workers_.find(worker_id);
+    if (entry == workers_.end()) return nullptr;
+    const Worker& worker = entry->second;
+    return worker.has_heartbeat && alive(worker, now) ? &worker : nullptr;
+}
+
+void Registry::sweep(MonoTime now) {
+    std::erase_if(workers_, [&](const auto& entry) {
+        if (alive(entry.second, now)) return false;
+        leave_pool(entry.second);
+        return true;
+    });
+}
+
+void Registry::leave_pool(const Worker& worker) {
+    const auto members = pools_.find(worker.pool);
+    if (members == pools_.end()) return;
+    members->second.erase(worker.id);
+    if (members->second.empty()) pools_.erase(members);
+}
+
+}  // namespace lockstep::engine

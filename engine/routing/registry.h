@@ -1,0 +1,76 @@
+// The workers this replica has heard of (spec: redis-schema, section 6). In memory only: every replica hears every
+// heartbeat and fills its own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/runtime/time.h"
+#include "engine/wire/fwd.h"
+
+namespace lockstep::engine {
+
+/// What routing knows about one live worker.
+struct Worker {
+    std::string id;
+    std::string pool;
+    std::string region;
+    std::string type;
+    std::int32_t active_jobs = 0;
+    std::int32_t max_parallel_jobs = 0;
+    float cpu_load = 0;
+    float gpu_utilization = 0;
+    float memory_load = 0;
+    std::vector<std::string> capabilities;
+    std::map<std::string, std::string> labels;
+
+    MonoTime last_seen{};
+    /// Dispatched by this replica since the worker's last heartbeat, which cannot count them yet.
+    std::int32_t sent_since_heartbeat = 0;
+    bool has_heartbeat = false;  // false: known by its handshake alone, alive but not routable
+    std::string sdk_version;
+};
+
+class Registry {
+public:
+    /// A worker is alive while `now - last_seen <= ttl`.
+    explicit Registry(Duration ttl) : ttl_(ttl) {}
+
+    /// Replaces everything known about the worker.
+    void on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now);
+    /// Keeps a worker alive, or makes it known without making it routable. Other roles and an empty id are ignored.
+    void on_handshake(const cap::Handshake& handshake, MonoTime now);
+    void note_dispatch(std::string_view worker_id);
+    /// A dispatch that was taken back before it left.
+    void forget_dispatch(std::string_view worker_id);
+
+    [[nodiscard]] bool is_alive(std::string_view worker_id, MonoTime now) const;
+    /// Null when unknown, silent for too long, or without a heartbeat.
+    [[nodiscard]] const Worker* find_routable(std::string_view worker_id, MonoTime now) const;
+
+    /// Calls `visit(worker)` for every routable worker of `pool`, by id.
+    template <class Visitor>
+    void for_each_in_pool(std::string_view pool, MonoTime now, Visitor&& visit) const {
+        const auto members = pools_.find(pool);
+        if (members == pools_.end()) return;
+        for (const auto& [id, worker] : members->second) {
+            if (worker->has_heartbeat && alive(*worker, now)) visit(*worker);
+        }
+    }
+    /// Forgets workers that are no longer alive.
+    void sweep(MonoTime now);
+    [[nodiscard]] std::size_t size() const { return workers_.size(); }
+
+private:
+    [[nodiscard]] bool alive(const Worker& worker, MonoTime now) const { return now - worker.last_seen <= ttl_; }
+    void leave_pool(const Worker& worker);
+
+    Duration ttl_;
+    std::map<std::string, Worker, std::less<>> workers_;
+    std::map<std::string, std::map<std::string_view, const Worker*>, std::less<>> pools_;  // views into workers_' keys
+};
+
+}  // namespace lockstep::engine

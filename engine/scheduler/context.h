@@ -1,0 +1,64 @@
+// What all parts of one scheduler share. Owned by Scheduler; everything else holds a reference.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/config/tunables.h"
+#include "engine/policy/policy_client.h"
+#include "engine/ports/bus.h"
+#include "engine/ports/clock.h"
+#include "engine/ports/entropy.h"
+#include "engine/ports/kernel.h"
+#include "engine/ports/log.h"
+#include "engine/ports/metrics.h"
+#include "engine/ports/redis.h"
+#include "engine/routing/pools.h"
+#include "engine/routing/registry.h"
+#include "engine/runtime/executor.h"
+#include "engine/store/job_store.h"
+
+namespace lockstep::engine {
+
+/// Everything the engine asks of the world. All of it outlives the scheduler.
+struct Ports {
+    Executor& executor;
+    Clock& clock;
+    Entropy& entropy;
+    Redis& redis;
+    Bus& bus;
+    Kernel& kernel;
+    Metrics& metrics;
+    Log& log;
+};
+
+inline constexpr const char* kSchedulerSender = "cordum-scheduler";
+
+struct Context {
+    Context(const Ports& p, Tunables t, RoutingTable table)
+        : ports(p),
+          tunables(std::move(t)),
+          store(p.redis, p.clock, tunables, scripts),
+          policy(p.kernel, p.redis, p.clock, p.log, tunables),
+          registry(tunables.worker_ttl),
+          routing(std::make_shared<const RoutingTable>(routable(std::move(table)))) {}
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    [[nodiscard]] LeasePorts lease_ports() {
+        return {ports.clock, ports.redis, ports.metrics, ports.log, ports.executor, tunables, scripts, leases};
+    }
+
+    Ports ports;
+    Tunables tunables;
+    StoreScripts scripts;
+    LeaseBook leases;
+    JobStore store;
+    PolicyClient policy;
+    Registry registry;
+    std::shared_ptr<const RoutingTable> routing;
+    bool stopping = false;
+    std::uint64_t jobs_stream_sequence = 0;  // the highest sequence of the jobs stream that this replica knows of
+};
+
+}  // namespace lockstep::engine

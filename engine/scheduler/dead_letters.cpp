@@ -1,0 +1,55 @@
+#include "engine/scheduler/dead_letters.h"
+
+#include "engine/wire/message_id.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+constexpr Duration kSecondTry = std::chrono::milliseconds{500};
+/// Younger entries belong to a handler that is still announcing them.
+constexpr Duration kSweepAge = std::chrono::seconds{30};
+constexpr std::int64_t kSweepPage = 200;
+
+}  // namespace
+
+Task<void> DeadLetters::announce(DeadLetter letter) {
+    bool sent = co_await publish(letter);
+    if (!sent) {
+        co_await context_.ports.clock.sleep(kSecondTry);
+        sent = co_await publish(letter);
+    }
+    if (!sent) {
+        context_.ports.metrics.add(Metric::dlq_emit_failures, {letter.topic});
+        context_.ports.log.event(LogLevel::error, "dead letter not announced, will be tried again",
+                                 {{"id", letter.id}, {"reason_code", letter.reason_code}});
+        context_.ports.log.reached("dead_letter_left_in_outbox");
+        co_return;
+    }
+    // Left in the outbox after all, it would only be announced a second time.
+    const auto struck = co_await context_.store.dead_letter_sent(letter.id);
+    if (!struck.applied()) context_.ports.log.reached("dead_letter_announced_but_not_struck");
+}
+
+Task<bool> DeadLetters::publish(DeadLetter letter) {
+    const cap::BusPacket packet = dead_letter_packet(letter, context_.ports.clock.now());
+    const auto published = co_await context_.ports.bus.publish(
+        std::string(wire::kSubjectDlq), wire::serialise(packet), wire::message_id(packet, wire::kSubjectDlq),
+        context_.ports.clock.in(context_.tunables.publish_timeout));
+    // *unknown* counts as failed: a second copy of a dead letter does no harm, a missing one does.
+    co_return published.applied();
+}
+
+Task<void> DeadLetters::sweep() {
+    auto letters = co_await context_.store.unsent_dead_letters(kSweepAge, kSweepPage);
+    if (!letters.applied()) co_return;
+    for (const DeadLetter& letter : letters.value()) {
+        context_.ports.log.reached("dead_letter_swept");
+        co_await announce(letter);
+    }
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,240 @@
+#include "engine/scheduler/dispatch.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/routing/backoff.h"
+#include "engine/routing/pick.h"
+#include "engine/scheduler/cancel.h"
+#include "engine/wire/message_id.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+constexpr std::string_view kFieldWorker = "ls_worker";
+constexpr std::string_view kFieldStreamFloor = "ls_stream_floor";
+constexpr std::string_view kFieldPublished = "ls_published";
+
+void append(std::vector<std::pair<std::string, std::string>>& fields, std::string_view name, std::string value) {
+    fields.emplace_back(std::string(name), std::move(value));
+}
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
+    cap::JobRequest& request = order.request;
+    const auto picked =
+        pick_worker(request, *context_.routing, context_.registry, context_.tunables, context_.ports.clock.monotonic());
+    if (!picked) co_return co_await no_worker(lease, order, picked.error().reason, picked.error().detail);
+
+    Verdict verdict;
+    const std::uint64_t floor = context_.jobs_stream_sequence;
+    const auto dispatch = co_await commit_dispatch(lease, order, *picked, verdict);
+    if (!dispatch) co_return verdict;
+    context_.registry.note_dispatch(*picked);
+
+    wire::strip_message_id_label(request);
+    Message message{*picked, wire::worker_subject(*picked), {}, wire::dispatch_message_id(lease.job(), *dispatch), floor};
+    const std::string topic = request.topic();
+    message.payload = wire::serialise(
+        wire::make_packet(std::move(request), order.trace_id, kSchedulerSender, context_.ports.clock.now()));
+
+    const Sent sent = co_await send(lease, message);
+    switch (sent) {
+        case Sent::stored: break;
+        case Sent::not_sent: co_return co_await take_back(lease, order, *picked, *dispatch);
+        case Sent::unknown:
+            context_.ports.log.event(LogLevel::warn, "dispatch outcome unknown, left DISPATCHED",
+                                     {{"job_id", lease.job()}, {"worker_id", *picked}});
+            co_return Verdict::done();
+    }
+    context_.ports.metrics.add(Metric::jobs_dispatched, {topic});
+    context_.ports.metrics.observe(Metric::dispatch_latency,
+                                   seconds(context_.ports.clock.monotonic() - order.taken_up), {topic});
+    co_return co_await mark_running(lease, *dispatch);
+}
+
+Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
+                                    std::string detail) {
+    const std::string job = lease.job();
+    context_.ports.log.event(LogLevel::info, "job not dispatched",
+                             {{"job_id", job}, {"reason", to_string(reason)}, {"detail", detail}});
+    Commit commit;
+    commit.release_lock = true;
+    commit.decision_json = decision_record(order.decision);
+    commit.fields = decision_fields(order.decision);
+    if (worth_another_try(reason)) {
+        commit.add_attempts = 1;
+        const auto counted = co_await context_.store.commit(lease, std::move(commit));
+        if (!counted.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+        co_return Verdict::hand_back(backoff_delay(order.facts.attempts, context_.tunables, context_.ports.entropy));
+    }
+    commit.walk = {JobState::failed};
+    commit.dead_letter =
+        DeadLetter{job, order.request.topic(), cap::JOB_STATUS_FAILED, std::move(detail), std::string(to_string(reason))};
+    const DeadLetter letter = *commit.dead_letter;
+    const auto failed = co_await context_.store.commit(lease, std::move(commit));
+    if (!failed.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    if (failed.value().verdict == Committed::Verdict::ok) co_await dead_letters_.announce(letter);
+    co_return Verdict::done();
+}
+
+Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, const DispatchOrder& order,
+                                                               const std::string& worker, Verdict& verdict) {
+    Commit commit;
+    commit.walk = {JobState::scheduled, JobState::dispatched};
+    commit.add_attempts = 1;
+    commit.begin_dispatch = true;
+    commit.expected_dispatch = order.facts.dispatch;
+    commit.decision_json = decision_record(order.decision);
+    commit.fields = decision_fields(order.decision);
+    append(commit.fields, kFieldWorker, worker);
+    append(commit.fields, kFieldStreamFloor, fmt::format("{}", context_.jobs_stream_sequence));
+
+    const std::uint64_t mine = order.facts.dispatch + 1;
+    auto committed = co_await context_.store.commit(lease, std::move(commit));
+    if (committed.kind() == OutcomeKind::unknown) {
+        // Nobody else can begin a dispatch while the lease holds: the number tells whether this one did.
+        context_.ports.log.reached("dispatch_commit_unknown");
+        committed = co_await context_.store.commit(lease, Commit{});
+        const bool began = committed.applied() && committed.value().verdict == Committed::Verdict::ok &&
+                           committed.value().state == JobState::dispatched && committed.value().dispatch == mine;
+        if (began) co_return mine;
+        verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
+        co_return std::nullopt;
+    }
+    if (!committed.applied()) {
+        verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
+        co_return std::nullopt;
+    }
+    switch (committed.value().verdict) {
+        case Committed::Verdict::ok: co_return mine;
+        case Committed::Verdict::lost: verdict = Verdict::hand_back(context_.tunables.retry_delay_busy); break;
+        case Committed::Verdict::refused:
+            // Cancelled, or moved by somebody without the lock: the next look at it decides.
+            context_.ports.log.reached("dispatch_refused");
+            verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
+            break;
+    }
+    co_return std::nullopt;
+}
+
+Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message) {
+    if (!lease.usable()) co_return Sent::unknown;  // committed, and not ours to send any more
+    const auto published = co_await context_.ports.bus.publish(message.subject, message.payload, message.id,
+                                                               context_.ports.clock.in(context_.tunables.publish_timeout));
+    switch (published.kind()) {
+        case OutcomeKind::applied:
+            context_.jobs_stream_sequence = std::max(context_.jobs_stream_sequence, published.value().sequence);
+            co_return Sent::stored;
+        case OutcomeKind::not_applied: co_return Sent::not_sent;
+        case OutcomeKind::unknown: break;
+    }
+    context_.ports.log.reached("publish_outcome_unknown");
+    co_return co_await settle(lease, message, published.unknown());
+}
+
+Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& message, Unknown first) {
+    const MonoTime give_up = context_.ports.clock.in(context_.tunables.publish_resend_limit);
+    Unknown carried = std::move(first);
+    int misses = 0;
+    while (lease.usable() && context_.ports.clock.monotonic() < give_up) {
+        const auto found = co_await stored(message);
+        if (found == true) {
+            context_.ports.log.reached("publish_found_in_stream");
+            co_return Sent::stored;
+        }
+        // The stream said no: subscribers saw the message all the same, so it must never be sent again.
+        const bool refused = carried.cause == FailureCause::refused;
+        const BusConnection connection = context_.ports.bus.connection();
+        const bool carrier_gone = connection.connected && connection.id != carried.connection;
+        misses = found == false && carrier_gone ? misses + 1 : 0;
+        if (misses >= 2 && !refused && lease.usable()) {
+            context_.ports.log.reached("publish_resent");
+            const auto again = co_await context_.ports.bus.publish(
+                message.subject, message.payload, message.id,
+                context_.ports.clock.in(context_.tunables.publish_timeout));
+            switch (again.kind()) {
+                case OutcomeKind::applied: co_return Sent::stored;
+                case OutcomeKind::not_applied: break;  // nothing left: the first sending is still what counts
+                case OutcomeKind::unknown: carried = again.unknown(); break;
+            }
+            misses = 0;
+        }
+        co_await context_.ports.clock.sleep(context_.tunables.publish_settle);
+    }
+    co_return Sent::unknown;
+}
+
+Task<std::optional<bool>> Dispatcher::stored(const Message& message) {
+    std::uint64_t from = message.stream_floor + 1;
+    while (true) {
+        const auto found = co_await context_.ports.bus.read_stream(
+            std::string(wire::kStreamJobs), message.subject, from,
+            context_.ports.clock.in(context_.tunables.store_op_timeout));
+        if (!found.applied()) co_return std::nullopt;
+        if (!found.value()) co_return false;
+        if (found.value()->message_id == message.id) co_return true;
+        from = found.value()->sequence + 1;
+    }
+}
+
+Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order, const std::string& worker,
+                                    std::uint64_t dispatch) {
+    context_.ports.log.reached("dispatch_taken_back");
+    context_.registry.forget_dispatch(worker);
+    Commit commit;
+    commit.walk = {JobState::scheduled};
+    commit.expected_dispatch = dispatch;
+    commit.release_lock = true;
+    append(commit.fields, kFieldWorker, "");
+    const auto rolled_back = co_await context_.store.commit(lease, std::move(commit));
+    // Where this fails the job stays DISPATCHED without a message, and the reconciler ends it: never sent twice.
+    if (!rolled_back.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    context_.ports.metrics.add(Metric::dispatch_rollback, {order.request.topic()});
+    co_return Verdict::hand_back(backoff_delay(order.facts.attempts, context_.tunables, context_.ports.entropy));
+}
+
+Task<Verdict> Dispatcher::mark_running(JobLease& lease, std::uint64_t dispatch) {
+    const std::string job = lease.job();
+    Commit commit;
+    commit.walk = {JobState::running};
+    commit.expected_dispatch = dispatch;
+    commit.release_lock = true;
+    append(commit.fields, kFieldPublished, "1");
+    const auto running = co_await context_.store.commit(lease, std::move(commit));
+    if (!running.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    switch (running.value().verdict) {
+        case Committed::Verdict::ok: co_return Verdict::done();
+        case Committed::Verdict::lost: co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        case Committed::Verdict::refused: break;
+    }
+    const auto state = running.value().state;
+    if (state == JobState::cancelled || state == JobState::timeout) {
+        context_.ports.log.reached("ended_while_dispatching");
+        co_await broadcast_cancel(context_, job, "the job ended while it was being dispatched");
+    }
+    co_return Verdict::done();
+}
+
+Task<Verdict> Dispatcher::recover(JobLease& lease, const JobFacts& facts) {
+    bool sent = facts.published;
+    if (!sent && !facts.worker.empty()) {
+        context_.ports.log.reached("redelivery_found_dispatched");
+        const Message message{facts.worker, wire::worker_subject(facts.worker), {},
+                              wire::dispatch_message_id(lease.job(), facts.dispatch), facts.stream_floor};
+        const auto found = co_await stored(message);
+        sent = found == true;
+    }
+    if (!sent) co_return Verdict::done();
+    co_return co_await mark_running(lease, facts.dispatch);
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,187 @@
+#include "engine/scheduler/scheduler.h"
+
+#include <fmt/core.h>
+
+#include <vector>
+
+#include "engine/bus/message_pump.h"
+#include "engine/reconcile/reconciler.h"
+#include "engine/runtime/scope.h"
+#include "engine/scheduler/cancel.h"
+#include "engine/scheduler/dead_letters.h"
+#include "engine/scheduler/dispatch.h"
+#include "engine/scheduler/request_handler.h"
+#include "engine/scheduler/result_handler.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+constexpr Duration kSetupTimeout = std::chrono::seconds{10};
+
+}  // namespace
+
+/// Everything of a running scheduler, in the order in which it must be taken down again: the tasks go first.
+class Scheduler::Parts final : public PacketHandler, public MessageSink {
+public:
+    Parts(const Ports& ports, SchedulerConfig config)
+        : context_(ports, std::move(config.tunables), std::move(config.pools)),
+          instance_id_(std::move(config.instance_id)),
+          version_(std::move(config.version)),
+          dead_letters_(context_),
+          dispatcher_(context_, dead_letters_),
+          requests_(context_, dead_letters_, dispatcher_),
+          results_(context_, dead_letters_),
+          reconciler_(context_, dead_letters_),
+          submits_pump_(context_, dead_letters_, *this),
+          results_pump_(context_, dead_letters_, *this),
+          background_(ports.executor) {}
+
+    Task<tl::expected<void, std::string>> start();
+    Task<void> drain();
+
+    [[nodiscard]] std::size_t in_flight() const { return submits_pump_.in_flight() + results_pump_.in_flight(); }
+    [[nodiscard]] const Registry& workers() const { return context_.registry; }
+
+private:
+    /// Stream messages. The payload decides, not the subject (spec: wire, section 2.1).
+    Task<Verdict> handle(cap::BusPacket packet) override;
+    /// Core messages.
+    void on_message(std::string_view subject, std::string_view payload) override;
+
+    Task<tl::expected<void, std::string>> consume(std::string_view subject, MessagePump& pump);
+    Task<void> announce_self();
+    Task<void> sweep_registry();
+
+    Context context_;
+    std::string instance_id_;
+    std::string version_;
+    DeadLetters dead_letters_;
+    Dispatcher dispatcher_;
+    RequestHandler requests_;
+    ResultHandler results_;
+    Reconciler reconciler_;
+    MessagePump submits_pump_;
+    MessagePump results_pump_;
+    Scope background_;
+    std::vector<std::unique_ptr<Subscription>> consumers_;
+    std::vector<std::unique_ptr<Subscription>> listeners_;
+};
+
+Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
+    const auto last = co_await context_.ports.bus.last_sequence(std::string(wire::kStreamJobs),
+                                                                context_.ports.clock.in(kSetupTimeout));
+    if (!last.applied())
+        co_return tl::make_unexpected(fmt::format("stream {}: {}", wire::kStreamJobs, last.failure().detail));
+    context_.jobs_stream_sequence = last.value();
+
+    Bus& bus = context_.ports.bus;
+    const std::string group(wire::kQueueScheduler);
+    // Workers first, so that the first job already finds some.
+    listeners_.push_back(bus.subscribe(std::string(wire::kSubjectHeartbeat), "", *this));
+    listeners_.push_back(bus.subscribe(std::string(wire::kSubjectHandshake), "", *this));
+    listeners_.push_back(bus.subscribe(std::string(wire::kSubjectCancel), group, *this));
+    auto submits = co_await consume(wire::kSubjectSubmit, submits_pump_);
+    if (!submits) co_return submits;
+    auto results = co_await consume(wire::kSubjectResult, results_pump_);
+    if (!results) co_return results;
+
+    background_.spawn(reconciler_.run());
+    background_.spawn(submits_pump_.keep_alive());
+    background_.spawn(results_pump_.keep_alive());
+    background_.spawn(sweep_registry());
+    co_await announce_self();
+    co_return tl::expected<void, std::string>{};
+}
+
+Task<tl::expected<void, std::string>> Scheduler::Parts::consume(std::string_view subject, MessagePump& pump) {
+    ConsumerSpec spec;
+    spec.stream = wire::kStreamSys;
+    spec.subject = subject;
+    spec.queue = wire::kQueueScheduler;
+    spec.durable = wire::durable_name(wire::kQueueScheduler, subject);
+    spec.ack_wait = context_.tunables.bus_ack_wait;
+    spec.max_deliver = static_cast<int>(context_.tunables.bus_max_deliver);
+    spec.max_ack_pending = static_cast<int>(context_.tunables.bus_max_ack_pending);
+    auto bound = co_await context_.ports.bus.consume(std::move(spec), pump, context_.ports.clock.in(kSetupTimeout));
+    if (!bound.applied()) co_return tl::make_unexpected(fmt::format("consumer of {}: {}", subject, bound.failure().detail));
+    consumers_.push_back(std::move(bound.value()));
+    co_return tl::expected<void, std::string>{};
+}
+
+Task<void> Scheduler::Parts::announce_self() {
+    cap::Handshake handshake;
+    handshake.set_component_id("scheduler");
+    handshake.set_role(cap::COMPONENT_ROLE_SCHEDULER);
+    handshake.add_supported_versions(wire::kProtocolVersion);
+    auto& capabilities = *handshake.mutable_capabilities();
+    for (const char* name : {"safety_check", "routing", "compensation"}) capabilities[name] = true;
+    handshake.set_sdk_version(version_);
+    const auto packet = wire::make_packet(std::move(handshake), context_.ports.entropy.uuid(), "scheduler",
+                                          context_.ports.clock.now());
+    const auto sent = co_await context_.ports.bus.publish_core(std::string(wire::kSubjectHandshake), wire::serialise(packet));
+    if (!sent.applied())
+        context_.ports.log.event(LogLevel::warn, "handshake not published", {{"error", sent.failure().detail}});
+}
+
+Task<void> Scheduler::Parts::sweep_registry() {
+    while (true) {
+        co_await context_.ports.clock.sleep(context_.tunables.worker_ttl / 2);
+        context_.registry.sweep(context_.ports.clock.monotonic());
+    }
+}
+
+Task<Verdict> Scheduler::Parts::handle(cap::BusPacket packet) {
+    switch (packet.payload_case()) {
+        case cap::BusPacket::kJobRequest:
+            co_return co_await requests_.handle(std::move(*packet.mutable_job_request()), packet.trace_id());
+        case cap::BusPacket::kJobResult: co_return co_await results_.handle(std::move(*packet.mutable_job_result()));
+        case cap::BusPacket::kJobCancel: {
+            co_await handle_cancel(context_, packet.job_cancel().job_id());
+            co_return Verdict::done();
+        }
+        default: co_return Verdict::done();  // nothing for a scheduler, or of a later protocol version
+    }
+}
+
+void Scheduler::Parts::on_message(std::string_view subject, std::string_view payload) {
+    const auto packet = wire::decode(payload);
+    if (!packet) {
+        context_.ports.log.event(LogLevel::error, "message not decodable", {{"subject", subject}});
+        return;
+    }
+    const MonoTime now = context_.ports.clock.monotonic();
+    switch (packet->payload_case()) {
+        case cap::BusPacket::kHeartbeat: context_.registry.on_heartbeat(packet->heartbeat(), now); break;
+        case cap::BusPacket::kHandshake: context_.registry.on_handshake(packet->handshake(), now); break;
+        case cap::BusPacket::kJobCancel:
+            if (!context_.stopping) background_.spawn(handle_cancel(context_, packet->job_cancel().job_id()));
+            break;
+        default: break;
+    }
+}
+
+Task<void> Scheduler::Parts::drain() {
+    context_.stopping = true;
+    consumers_.clear();
+    const MonoTime deadline = context_.ports.clock.in(context_.tunables.shutdown_grace);
+    co_await submits_pump_.drain(deadline);
+    co_await results_pump_.drain(deadline);
+    listeners_.clear();
+    background_.cancel();
+    const auto left_behind = context_.leases.held();
+    for (const auto& [token, job] : left_behind) co_await release_lock(context_.lease_ports(), job, token);
+}
+
+Scheduler::Scheduler(const Ports& ports, SchedulerConfig config) : parts_(std::make_unique<Parts>(ports, std::move(config))) {}
+Scheduler::~Scheduler() = default;
+
+Task<tl::expected<void, std::string>> Scheduler::start() { return parts_->start(); }
+Task<void> Scheduler::drain() { return parts_->drain(); }
+std::size_t Scheduler::in_flight() const { return parts_->in_flight(); }
+const Registry& Scheduler::workers() const { return parts_->workers(); }
+
+}  // namespace lockstep::engine

@@ -1,0 +1,53 @@
+// The scheduler: one replica of it. The simulator and the daemon build this same object and give it their ports.
+//
+//   Scheduler scheduler(ports, config);
+//   co_await scheduler.start();   // subscribes; from here on messages are handled in the background
+//   co_await scheduler.drain();   // stops taking messages, finishes or hands back what is in flight
+//
+// Destroying it without a drain is what a crash is: whatever was going on stops where it stands.
+// A newcomer's path: request_handler.cpp `under_lock`, then dispatch.cpp `dispatch`, then store/scripts/commit.lua.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "engine/config/tunables.h"
+#include "engine/routing/pools.h"
+#include "engine/runtime/task.h"
+#include "engine/scheduler/context.h"
+
+namespace lockstep::engine {
+
+struct SchedulerConfig {
+    Tunables tunables;
+    RoutingTable pools;
+    std::string instance_id = "scheduler";
+    std::string version = "0.1.0";  // told in the handshake
+};
+
+class Scheduler {
+public:
+    /// The ports outlive the scheduler.
+    Scheduler(const Ports& ports, SchedulerConfig config);
+    ~Scheduler();
+    Scheduler(const Scheduler&) = delete;
+    Scheduler& operator=(const Scheduler&) = delete;
+
+    /// Subscribes and starts the background loops. The error says what could not be set up; starting again is allowed.
+    [[nodiscard]] Task<tl::expected<void, std::string>> start();
+    /// Takes no further message, hands back what waits, and gives handlers `shutdown_grace` to finish; those that do not are
+    /// stopped where they stand, and their locks released.
+    [[nodiscard]] Task<void> drain();
+
+    /// Handlers that are at work now.
+    [[nodiscard]] std::size_t in_flight() const;
+    [[nodiscard]] const Registry& workers() const;
+
+private:
+    class Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace lockstep::engine

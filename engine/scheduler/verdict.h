@@ -1,0 +1,22 @@
+// What a handler wants done with the message that it was given.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/runtime/time.h"
+
+namespace lockstep::engine {
+
+struct Verdict {
+    enum class Kind : std::uint8_t {
+        done,       // acknowledge: its effect, or the reason why it has none, is recorded
+        hand_back,  // deliver it again after `delay`
+    };
+    Kind kind = Kind::done;
+    Duration delay{};
+
+    [[nodiscard]] static Verdict done() { return {}; }
+    [[nodiscard]] static Verdict hand_back(Duration delay) { return {Kind::hand_back, delay}; }
+};
+
+}  // namespace lockstep::engine
