@@ -81,13 +81,13 @@ public:
         if (open_) world_.send(server, client, shared_from_this(), std::move(arrival));
     }
     void close_from_client() override {
-        if (!std::exchange(open_, false)) return;
         client_side = nullptr;
+        if (!std::exchange(open_, false)) return;
         world_.send(client, server, nullptr, [self = shared_from_this()] { tell(self->server_side); });
     }
     void close_from_server() override {
-        if (!std::exchange(open_, false)) return;
         server_side = nullptr;
+        if (!std::exchange(open_, false)) return;
         world_.send(server, client, nullptr, [self = shared_from_this()] { tell(self->client_side); });
     }
     [[nodiscard]] bool open() const override { return open_; }
