@@ -1,0 +1,172 @@
+#include "fakes/nats/client.h"
+
+#include <utility>
+
+#include "engine/runtime/one_shot.h"
+
+namespace lockstep::fakes {
+
+using engine::Done;
+using engine::FailureCause;
+using engine::MonoTime;
+using engine::NotApplied;
+using engine::Outcome;
+using engine::Task;
+using engine::Unknown;
+
+namespace {
+
+class NatsSubscription final : public engine::Subscription {
+public:
+    NatsSubscription(std::weak_ptr<ClientCore> core, std::uint64_t sid) : core_(std::move(core)), sid_(sid) {}
+    ~NatsSubscription() override {
+        if (const auto core = core_.lock()) core->unsubscribe(sid_);
+    }
+
+private:
+    std::weak_ptr<ClientCore> core_;
+    std::uint64_t sid_;
+};
+
+NotApplied not_connected() { return NotApplied{{FailureCause::disconnected, "not connected"}}; }
+
+/// The rest of a task whose node has died: it is destroyed with the node and must not do anything before.
+Task<void> until_destroyed() {
+    engine::OneShot<Done> never;
+    co_await never.receive();
+}
+
+EventOutcome outcome_of(engine::OutcomeKind kind) {
+    switch (kind) {
+        case engine::OutcomeKind::applied: return EventOutcome::applied;
+        case engine::OutcomeKind::not_applied: return EventOutcome::not_applied;
+        case engine::OutcomeKind::unknown: return EventOutcome::unknown;
+    }
+    return EventOutcome::none;
+}
+
+}  // namespace
+
+NatsClient::NatsClient(World& world, NatsServer& server, NodeId node, NatsClientOptions options)
+    : world_(world), node_(node), core_(std::make_shared<ClientCore>(world, server, node, options)) {
+    core_->start();
+}
+
+NatsClient::~NatsClient() { core_->shut_down(); }
+
+template <class Ask>
+Task<Outcome<NatsReply>> NatsClient::request(Ask ask, MonoTime deadline) {
+    if (!core_->connection().connected) co_return not_connected();
+    if (world_.monotonic(node_) >= deadline) co_return NotApplied{{FailureCause::timeout, "no time left to send"}};
+    ClientCore::Request request(*core_);
+    core_->send([ask = std::move(ask), id = request.id()](NatsSession& session) { ask(session, id); });
+    co_await request.ended_by(deadline);
+    if (request.reply) co_return std::move(*request.reply);
+    if (request.broken) co_return Unknown{{FailureCause::disconnected, "connection lost"}, request.connection()};
+    co_return Unknown{{FailureCause::timeout, "no answer in time"}, request.connection()};
+}
+
+MessagePtr NatsClient::sealed(std::shared_ptr<BusMessage> message) {
+    if (world_.faults().corrupt(message->subject, message->payload)) message->decode();
+    return message;
+}
+
+Task<Outcome<NatsReply>> NatsClient::publish_and_wait(MessagePtr message, CallFault fault, MonoTime deadline) {
+    if (fault == CallFault::not_applied) co_return NotApplied{{FailureCause::disconnected, "could not be sent"}};
+    const bool lose_answer = fault == CallFault::unknown;
+    auto ask = [message = std::move(message), lose_answer](NatsSession& session, RequestId id) {
+        session.publish(message, id, lose_answer);
+    };
+    co_return co_await request(std::move(ask), deadline);
+}
+
+Task<Outcome<engine::PublishAck>> NatsClient::publish(std::string subject, std::string payload, std::string message_id,
+                                                      MonoTime deadline) {
+    auto message = make_message(std::move(subject), std::move(payload), std::move(message_id));
+    const bool sends = world_.trace().emit(
+        bus_event(EventKind::publish, When::before, node_, core_->server_node(), *message));
+    if (!sends) co_await until_destroyed();
+
+    const bool connected = core_->connection().connected;
+    const CallFault fault = connected ? world_.faults().publish(node_, message->subject) : CallFault::none;
+    const MessagePtr sent = connected && fault != CallFault::not_applied ? sealed(std::move(message)) : message;
+    Outcome<NatsReply> answer = co_await publish_and_wait(sent, fault, deadline);
+    const std::uint64_t connection = core_->connection().id;
+    // A message that the stream refused has reached the core subscribers all the same.
+    if (answer.applied() && !answer.value().error.empty()) {
+        answer = Unknown{{FailureCause::refused, answer.value().error}, connection};
+    }
+
+    Event answered = bus_event(EventKind::publish, When::answered, node_, core_->server_node(), *sent);
+    answered.outcome = outcome_of(answer.kind());
+    if (answer.applied()) {
+        answered.stream = answer.value().stream;
+        answered.sequence = answer.value().sequence;
+        answered.flag = answer.value().duplicate;
+    }
+    const bool lives = world_.trace().emit(answered);
+    if (!lives) co_await until_destroyed();
+    if (!answer.applied()) co_return answer.failure_as<engine::PublishAck>();
+    NatsReply& ack = answer.value();
+    co_return engine::PublishAck{std::move(ack.stream), ack.sequence, ack.duplicate, connection};
+}
+
+Task<Outcome<Done>> NatsClient::publish_core(std::string subject, std::string payload) {
+    auto message = make_message(std::move(subject), std::move(payload));
+    const bool sends = world_.trace().emit(
+        bus_event(EventKind::core_publish, When::before, node_, core_->server_node(), *message));
+    if (!sends) co_await until_destroyed();
+
+    const engine::BusConnection connection = core_->connection();
+    if (!connection.connected) co_return not_connected();
+    const CallFault fault = world_.faults().publish(node_, message->subject);
+    if (fault == CallFault::not_applied) co_return NotApplied{{FailureCause::disconnected, "could not be sent"}};
+    core_->send([sent = sealed(std::move(message))](NatsSession& session) { session.publish_core(sent); });
+    if (fault == CallFault::unknown) {
+        co_return Unknown{{FailureCause::disconnected, "cut off while sending"}, connection.id};
+    }
+    co_return Done{};
+}
+
+Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_stream(std::string stream, std::string subject,
+                                                                            std::uint64_t from_sequence,
+                                                                            MonoTime deadline) {
+    using Found = std::optional<engine::StoredMessage>;
+    auto ask = [stream = std::move(stream), subject = std::move(subject), from_sequence](NatsSession& session,
+                                                                                         RequestId id) {
+        session.read(id, stream, subject, from_sequence);
+    };
+    Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
+    if (!answer.applied()) co_return answer.failure_as<Found>();
+    const NatsReply& reply = answer.value();
+    if (!reply.error.empty()) co_return NotApplied{{FailureCause::refused, reply.error}};
+    if (!reply.message) co_return Found{};
+    co_return Found{engine::StoredMessage{reply.sequence, reply.message->message_id, reply.message->payload}};
+}
+
+Task<Outcome<std::uint64_t>> NatsClient::last_sequence(std::string stream, MonoTime deadline) {
+    auto ask = [stream = std::move(stream)](NatsSession& session, RequestId id) { session.last_sequence(id, stream); };
+    Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
+    if (!answer.applied()) co_return answer.failure_as<std::uint64_t>();
+    if (!answer.value().error.empty()) co_return NotApplied{{FailureCause::refused, answer.value().error}};
+    co_return answer.value().sequence;
+}
+
+Task<Outcome<std::unique_ptr<engine::Subscription>>> NatsClient::consume(engine::ConsumerSpec spec,
+                                                                         engine::DeliverySink& sink,
+                                                                         MonoTime deadline) {
+    using Bound = std::unique_ptr<engine::Subscription>;
+    const auto shared = std::make_shared<const engine::ConsumerSpec>(std::move(spec));
+    auto ask = [shared](NatsSession& session, RequestId id) { session.ensure_consumer(id, *shared); };
+    Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
+    if (!answer.applied()) co_return answer.failure_as<Bound>();
+    if (!answer.value().error.empty()) co_return NotApplied{{FailureCause::refused, answer.value().error}};
+    co_return Bound(std::make_unique<NatsSubscription>(core_, core_->bind(shared, sink)));
+}
+
+std::unique_ptr<engine::Subscription> NatsClient::subscribe(std::string subject, std::string queue,
+                                                            engine::MessageSink& sink) {
+    return std::make_unique<NatsSubscription>(core_, core_->subscribe(std::move(subject), std::move(queue), sink));
+}
+
+}  // namespace lockstep::fakes

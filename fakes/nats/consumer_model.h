@@ -1,0 +1,123 @@
+// ConsumerModel: one durable push consumer with explicit acknowledgement, deliver policy "all" and instant replay, as
+// pure bookkeeping. Who the members of its deliver group are is the server's business: `next` is called only while there
+// is one.
+//
+// 1. A message handed out is *pending* until it is acknowledged or terminated, while it waits out a nak's delay too, and
+//    pending messages count against max_ack_pending.
+// 2. A pending message whose time is up joins the redelivery queue, which is served before any new message and whatever
+//    the limit of pending messages is.
+// 3. At its last allowed delivery a message is not given up yet: it stays pending until it would be delivered again.
+// 4. A verdict names the message, not the delivery: a late one, from a holder long given up, counts like any other.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "fakes/nats/stream_model.h"
+
+namespace lockstep::fakes {
+
+struct ConsumerConfig {
+    std::string name;  // of the durable
+    std::string filter_subject;
+    std::string deliver_group;
+    engine::Duration ack_wait = std::chrono::minutes(10);
+    int max_deliver = 0;      // 0: no limit
+    int max_ack_pending = 0;  // 0: no limit
+    friend bool operator==(const ConsumerConfig&, const ConsumerConfig&) = default;
+};
+
+/// How far what is on disk lags behind, both on a grid from the start of the clock; zero: never.
+struct StoragePolicy {
+    /// The consumer's state is written this often; a killed server loses what came after.
+    engine::Duration consumer_flush = std::chrono::milliseconds(100);
+    /// Files are synced this often; a power cut loses what came after. The server's default is 2 min, CAP's configs say 1 s.
+    engine::Duration sync_interval = std::chrono::seconds(1);
+
+    [[nodiscard]] static engine::MonoTime last_tick(engine::Duration interval, engine::MonoTime now);
+};
+
+class ConsumerModel {
+public:
+    ConsumerModel(ConsumerConfig config, StreamModel& stream, StoragePolicy storage);
+    ConsumerModel(const ConsumerModel&) = delete;
+    ConsumerModel& operator=(const ConsumerModel&) = delete;
+
+    [[nodiscard]] const ConsumerConfig& config() const { return config_; }
+    [[nodiscard]] bool wants(std::string_view subject) const { return filter_.matches(subject); }
+
+    struct Next {
+        std::uint64_t sequence = 0;
+        int delivery_count = 0;
+        MessagePtr message;
+    };
+    /// Takes the next message to deliver; nothing when there is none or too many are pending.
+    std::optional<Next> next(engine::MonoTime now);
+
+    /// The verdicts. False when the consumer does not wait for one on this message.
+    bool ack(std::uint64_t sequence, engine::MonoTime now) { return settle(sequence, now); }
+    bool term(std::uint64_t sequence, engine::MonoTime now) { return settle(sequence, now); }
+    bool nak(std::uint64_t sequence, engine::Duration delay, engine::MonoTime now);
+    bool in_progress(std::uint64_t sequence, engine::MonoTime now);
+
+    /// When `expire` has something to do; nothing while no message is out.
+    [[nodiscard]] std::optional<engine::MonoTime> next_deadline() const;
+    /// Queues the messages whose ack wait or nak delay is over for redelivery.
+    void expire(engine::MonoTime now);
+
+    /// The server was killed, or lost its power: what had not been written, or synced, by `now` is forgotten.
+    void crash(engine::MonoTime now);
+    void power_cut(engine::MonoTime now);
+    /// The server has started again, after one of these or cleanly. Nothing is redelivered before `first_check`, or before
+    /// one ack wait where that is shorter.
+    void restart(engine::MonoTime now, engine::MonoTime first_check);
+
+    [[nodiscard]] std::size_t pending() const { return pending_.size(); }
+
+private:
+    /// What is on disk of a pending message.
+    struct Progress {
+        engine::MonoTime since;  // of the last delivery; moved so that the ack wait ends when a nak's delay does
+        int delivery_count = 0;
+    };
+    struct Pending : Progress {
+        engine::MonoTime due{};    // when it joins the redelivery queue, unless it is in it
+        std::uint64_t ticket = 0;  // in the redelivery queue: which entry there is its own
+    };
+    using PendingMap = std::map<std::uint64_t, Pending>;
+
+    /// How to take back one change of what is on disk.
+    struct Undo {
+        engine::MonoTime at;
+        std::uint64_t sequence = 0;
+        std::optional<Progress> before;
+        std::uint64_t next_sequence = 0;
+    };
+
+    bool settle(std::uint64_t sequence, engine::MonoTime now);
+    std::optional<Next> next_redelivery(engine::MonoTime now);
+    void note(std::uint64_t sequence, std::optional<Progress> before, engine::MonoTime now);
+    void erase(PendingMap::iterator pending);
+    void schedule(PendingMap::iterator pending, engine::MonoTime due);
+    void enqueue(PendingMap::iterator pending);
+    void lose_after(engine::MonoTime written);
+
+    const ConsumerConfig config_;
+    const StoragePolicy storage_;
+    StreamModel& stream_;
+    const StreamModel::Filter filter_;
+
+    std::uint64_t next_sequence_ = 1;  // the first that has never been delivered
+    PendingMap pending_;
+    std::set<std::pair<engine::MonoTime, std::uint64_t>> due_;
+    std::deque<std::pair<std::uint64_t, std::uint64_t>> redelivery_;  // sequence and ticket; stale entries are skipped
+    std::uint64_t last_ticket_ = 0;
+    std::deque<Undo> unsynced_;
+};
+
+}  // namespace lockstep::fakes

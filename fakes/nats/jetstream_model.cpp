@@ -1,0 +1,90 @@
+#include "fakes/nats/jetstream_model.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+namespace lockstep::fakes {
+
+namespace {
+
+/// Names the first setting in which the two differ.
+std::string difference(const ConsumerConfig& is, const ConsumerConfig& wanted) {
+    const auto tell = [&](std::string_view setting, const auto& has, const auto& wants) {
+        return fmt::format("durable {} has {} {}, not {}", is.name, setting, has, wants);
+    };
+    if (is.filter_subject != wanted.filter_subject) return tell("filter subject", is.filter_subject, wanted.filter_subject);
+    if (is.deliver_group != wanted.deliver_group) return tell("deliver group", is.deliver_group, wanted.deliver_group);
+    if (is.ack_wait != wanted.ack_wait) {
+        return tell("ack wait in ms", engine::to_millis(is.ack_wait), engine::to_millis(wanted.ack_wait));
+    }
+    if (is.max_deliver != wanted.max_deliver) return tell("max deliver", is.max_deliver, wanted.max_deliver);
+    return tell("max ack pending", is.max_ack_pending, wanted.max_ack_pending);
+}
+
+}  // namespace
+
+StreamModel& JetStreamModel::add_stream(StreamConfig config) {
+    return *entries_.emplace_back(Entry{std::make_unique<StreamModel>(std::move(config)), {}}).stream;
+}
+
+JetStreamModel::Entry* JetStreamModel::entry(std::string_view stream) {
+    for (Entry& entry : entries_) {
+        if (entry.stream->config().name == stream) return &entry;
+    }
+    return nullptr;
+}
+
+StreamModel* JetStreamModel::stream(std::string_view name) {
+    const Entry* found = entry(name);
+    return found != nullptr ? found->stream.get() : nullptr;
+}
+
+StreamModel* JetStreamModel::stream_of(std::string_view subject) {
+    for (const Entry& entry : entries_) {
+        if (entry.stream->binds(subject)) return entry.stream.get();
+    }
+    return nullptr;
+}
+
+JetStreamModel::Ensured JetStreamModel::ensure_consumer(std::string_view stream, const ConsumerConfig& config) {
+    Entry* found = entry(stream);
+    if (found == nullptr) return {nullptr, "stream not found"};
+    if (ConsumerModel* existing = consumer(stream, config.name)) {
+        if (existing->config() == config) return {existing, {}};
+        return {nullptr, difference(existing->config(), config)};
+    }
+    found->consumers.push_back(std::make_unique<ConsumerModel>(config, *found->stream, storage_));
+    return {found->consumers.back().get(), {}};
+}
+
+ConsumerModel* JetStreamModel::consumer(std::string_view stream, std::string_view name) {
+    const Entry* found = entry(stream);
+    if (found == nullptr) return nullptr;
+    for (const auto& consumer : found->consumers) {
+        if (consumer->config().name == name) return consumer.get();
+    }
+    return nullptr;
+}
+
+void JetStreamModel::crash(engine::MonoTime now) {
+    for (const Entry& entry : entries_) {
+        for (const auto& consumer : entry.consumers) consumer->crash(now);
+    }
+}
+
+void JetStreamModel::power_cut(engine::MonoTime now) {
+    for (const Entry& entry : entries_) {
+        entry.stream->power_cut(StoragePolicy::last_tick(storage_.sync_interval, now));
+        for (const auto& consumer : entry.consumers) consumer->power_cut(now);
+    }
+}
+
+void JetStreamModel::restart(engine::MonoTime now, engine::MonoTime first_check) {
+    for (const Entry& entry : entries_) {
+        entry.stream->restart(now);
+        for (const auto& consumer : entry.consumers) consumer->restart(now, first_check);
+    }
+}
+
+}  // namespace lockstep::fakes

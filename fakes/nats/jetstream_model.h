@@ -1,0 +1,49 @@
+// JetStreamModel: the streams of one server and their durable consumers, as pure bookkeeping. Time is an argument.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fakes/nats/consumer_model.h"
+#include "fakes/nats/stream_model.h"
+
+namespace lockstep::fakes {
+
+class JetStreamModel {
+public:
+    explicit JetStreamModel(StoragePolicy storage = {}) : storage_(storage) {}
+
+    /// Stays where it is as long as the model.
+    StreamModel& add_stream(StreamConfig config);
+    /// Null when there is none.
+    [[nodiscard]] StreamModel* stream(std::string_view name);
+    [[nodiscard]] StreamModel* stream_of(std::string_view subject);
+
+    struct Ensured {
+        ConsumerModel* consumer = nullptr;  // stays where it is as long as the model
+        std::string error;                  // why there is none: no such stream, or the setting that differs
+    };
+    /// Makes the consumer unless it exists with the same settings.
+    Ensured ensure_consumer(std::string_view stream, const ConsumerConfig& config);
+    [[nodiscard]] ConsumerModel* consumer(std::string_view stream, std::string_view name);
+
+    /// The server was killed, or lost its power. `restart` follows.
+    void crash(engine::MonoTime now);
+    void power_cut(engine::MonoTime now);
+    /// The server has started again; consumers redeliver nothing before `first_check`.
+    void restart(engine::MonoTime now, engine::MonoTime first_check);
+
+private:
+    struct Entry {
+        std::unique_ptr<StreamModel> stream;
+        std::vector<std::unique_ptr<ConsumerModel>> consumers;
+    };
+    [[nodiscard]] Entry* entry(std::string_view stream);
+
+    const StoragePolicy storage_;
+    std::vector<Entry> entries_;
+};
+
+}  // namespace lockstep::fakes

@@ -1,0 +1,52 @@
+// What travels between the simulated NATS server and its clients, as plain data, and the two ends of a connection.
+// Both ends are called on their own node only, from the arrival actions of the connection.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/ports/bus.h"
+#include "fakes/nats/message.h"
+
+namespace lockstep::fakes {
+
+/// The client's number of a request, to which the answer refers.
+using RequestId = std::uint64_t;
+
+/// The answer to a request; which fields count depends on the request.
+struct NatsReply {
+    std::string error;           // not empty: the server refused
+    std::string stream;          // publish
+    std::uint64_t sequence = 0;  // publish: of the message; read: of the message found; last sequence
+    bool duplicate = false;      // publish
+    MessagePtr message;          // read: null when there is none
+};
+
+/// One message in the hands of one client, and the consumer it came from. Shared by the delivery and its verdicts.
+struct HandedMessage {
+    std::shared_ptr<const engine::ConsumerSpec> consumer;
+    MessagePtr message;
+    std::uint64_t sequence = 0;
+    int delivery_count = 0;
+};
+
+/// A client's word on a handed message.
+struct Verdict {
+    EventKind kind = EventKind::ack;  // ack, nak, term or in_progress
+    engine::Duration delay{};         // nak
+};
+
+/// What a server asks for: `consumer` deliveries and `core` messages come under the client's own number of the
+/// subscription.
+class NatsPeer {
+public:
+    virtual ~NatsPeer() = default;
+    virtual void on_welcome(std::weak_ptr<class NatsSession> session) = 0;
+    virtual void on_pong() = 0;
+    virtual void on_reply(RequestId request, NatsReply reply) = 0;
+    virtual void on_core(std::uint64_t sid, const MessagePtr& message) = 0;
+    virtual void on_delivery(std::uint64_t sid, const MessagePtr& message, std::uint64_t sequence, int count) = 0;
+};
+
+}  // namespace lockstep::fakes

@@ -1,0 +1,225 @@
+#include "fakes/nats/server.h"
+
+#include <algorithm>
+
+namespace lockstep::fakes {
+
+NatsServer::NatsServer(World& world, NatsServerOptions options)
+    : world_(world), options_(std::move(options)), rng_(world.rng("nats")), jetstream_(options_.storage) {
+    for (const StreamConfig& stream : options_.streams) jetstream_.add_stream(stream);
+    world_.listen(options_.node, options_.service, *this);
+}
+
+ConnectionListener& NatsServer::on_accept(std::shared_ptr<Connection> connection, NodeId client) {
+    // A session outlives its connection, and somebody may hold that one for longer than we do.
+    std::erase_if(gone_, [](const auto& session) { return session->connection().use_count() == 1; });
+    const std::uint64_t id = ++last_session_;
+    auto session = std::make_shared<NatsSession>(*this, id, std::move(connection), client);
+    sessions_.emplace(id, session);
+    watch_silence(id);
+    return *session;
+}
+
+void NatsServer::hello(const Connection& connection, std::weak_ptr<NatsPeer> peer) {
+    const auto found = std::find_if(sessions_.rbegin(), sessions_.rend(), [&connection](const auto& entry) {
+        return entry.second->connection().get() == &connection;
+    });
+    if (found == sessions_.rend()) return;
+    const std::shared_ptr<NatsSession> session = found->second;
+    if (up_) {
+        session->hello(std::move(peer));
+        return;
+    }
+    drop(session->id());
+    session->connection()->close_from_server();
+}
+
+NatsServer::Taken NatsServer::take(const MessagePtr& message, NodeId publisher) {
+    route_core(message);
+    StreamModel* stream = jetstream_.stream_of(message->subject);
+    if (stream == nullptr) return {};
+    const StreamModel::Ack ack = stream->publish(message, now());
+    if (ack.stored()) {
+        Event stored = bus_event(EventKind::stored, When::applied, publisher, options_.node, *message);
+        stored.stream = stream->config().name;
+        stored.sequence = ack.sequence;
+        world_.trace().emit(stored);
+    }
+    return {stream, ack};
+}
+
+void NatsServer::route_core(const MessagePtr& message) {
+    if (!up_) return;
+    subscriptions_.match(message->subject, rng_, matches_);
+    for (const SubscriptionTable::Match& match : matches_) {
+        if (world_.faults().drop_core(message->subject)) continue;
+        if (const auto receiver = session(match.subscriber.session)) {
+            receiver->send_core(match.subscriber.sid, message);
+        }
+    }
+}
+
+void NatsServer::pump_all(std::string_view subject) {
+    for (auto& [name, bound] : bound_) {
+        if (bound.consumer->wants(subject)) pump(bound);
+    }
+}
+
+NatsServer::Bound* NatsServer::bound(const std::string& stream, const std::string& durable) {
+    const auto found = bound_.find({stream, durable});
+    if (found != bound_.end()) return &found->second;
+    ConsumerModel* consumer = jetstream_.consumer(stream, durable);
+    if (consumer == nullptr) return nullptr;
+    return &bound_.emplace(std::pair{stream, durable}, Bound{consumer, {}}).first->second;
+}
+
+void NatsServer::join(const std::string& stream, const std::string& durable, SubscriberId member) {
+    Bound* group = bound(stream, durable);
+    if (group == nullptr) return;
+    group->members.push_back(member);
+    pump(*group);
+}
+
+void NatsServer::leave(const std::string& stream, const std::string& durable, SubscriberId member) {
+    if (Bound* group = bound(stream, durable)) std::erase(group->members, member);
+}
+
+void NatsServer::apply(const HandedMessage& handed, Verdict verdict, NodeId client) {
+    Bound* group = up_ ? bound(handed.consumer->stream, handed.consumer->durable) : nullptr;
+    if (group == nullptr) return;
+    ConsumerModel& consumer = *group->consumer;
+    bool counted = false;
+    switch (verdict.kind) {
+        case EventKind::nak: counted = consumer.nak(handed.sequence, verdict.delay, now()); break;
+        case EventKind::term: counted = consumer.term(handed.sequence, now()); break;
+        case EventKind::in_progress: counted = consumer.in_progress(handed.sequence, now()); break;
+        default: counted = consumer.ack(handed.sequence, now()); break;
+    }
+    Event event = bus_event(verdict.kind, When::applied, client, options_.node, *handed.message);
+    event.payload = {};
+    event.outcome = counted ? EventOutcome::applied : EventOutcome::not_applied;
+    event.stream = handed.consumer->stream;
+    event.sequence = handed.sequence;
+    event.name = handed.consumer->durable;
+    event.number = verdict.delay.count();
+    world_.trace().emit(event);
+    pump(*group);
+}
+
+void NatsServer::pump(Bound& bound) {
+    bound.consumer->expire(now());
+    while (up_ && !bound.members.empty()) {
+        const auto next = bound.consumer->next(now());
+        if (!next) break;
+        const std::size_t count = bound.members.size();
+        deliver(bound.members[count > 1 ? rng_.below(count) : 0], *next);
+    }
+    arm(*bound.consumer);
+}
+
+void NatsServer::deliver(SubscriberId member, const ConsumerModel::Next& next) {
+    const auto receiver = session(member.session);
+    if (!receiver) return;
+    const std::string& subject = next.message->subject;
+    const int copies = world_.faults().duplicate_delivery(subject) ? 2 : 1;
+    for (int copy = 0; copy < copies; ++copy) {
+        const engine::Duration late = world_.faults().reorder_delivery(subject);
+        if (late <= engine::Duration::zero()) {
+            receiver->send_delivery(member.sid, next.message, next.sequence, next.delivery_count);
+            continue;
+        }
+        world_.after(options_.node, late, [to = std::weak_ptr(receiver), sid = member.sid, next] {
+            if (const auto session = to.lock()) {
+                session->send_delivery(sid, next.message, next.sequence, next.delivery_count);
+            }
+        });
+    }
+}
+
+std::shared_ptr<NatsSession> NatsServer::session(std::uint64_t id) const {
+    const auto found = sessions_.find(id);
+    return found != sessions_.end() ? found->second : nullptr;
+}
+
+void NatsServer::drop(std::uint64_t id) {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) return;
+    const std::shared_ptr<NatsSession> session = std::move(found->second);
+    sessions_.erase(found);
+    session->end();
+    gone_.push_back(session);
+}
+
+void NatsServer::watch_silence(std::uint64_t id) {
+    world_.after(options_.node, options_.ping_interval, [this, id] {
+        const auto watched = session(id);
+        if (!watched) return;
+        if (watched->count_silence() <= options_.pings_out_max) {
+            watch_silence(id);
+            return;
+        }
+        drop(id);
+        watched->connection()->close_from_server();
+    });
+}
+
+void NatsServer::restart(engine::Duration down_for) {
+    stop(true);
+    start_after(down_for);
+}
+
+void NatsServer::power_cut(engine::Duration down_for) {
+    stop(true);
+    jetstream_.power_cut(now());
+    start_after(down_for);
+}
+
+void NatsServer::on_node_down() {
+    stop(false);
+    jetstream_.crash(now());
+}
+
+void NatsServer::on_node_up() { start(); }
+
+void NatsServer::stop(bool hang_up) {
+    up_ = false;
+    ++incarnation_;
+    for (auto& [id, session] : sessions_) {
+        session->end();
+        if (hang_up) session->connection()->close_from_server();
+        gone_.push_back(std::move(session));
+    }
+    sessions_.clear();
+    if (timer_) world_.cancel(timer_->second);
+    timer_.reset();
+}
+
+void NatsServer::start_after(engine::Duration down_for) {
+    world_.after(options_.node, down_for, [this, incarnation = incarnation_] {
+        if (incarnation == incarnation_) start();
+    });
+}
+
+void NatsServer::start() {
+    // As the server does: it looks at what was pending half a second to a second and a half after it started.
+    constexpr auto kFirstCheckMin = std::chrono::milliseconds(500);
+    const engine::Duration first_check = kFirstCheckMin + std::chrono::milliseconds(rng_.below(1000));
+    up_ = true;
+    ++incarnation_;
+    jetstream_.restart(now(), now() + first_check);
+}
+
+void NatsServer::arm(const ConsumerModel& consumer) {
+    const auto deadline = consumer.next_deadline();
+    if (!deadline || (timer_ && timer_->first <= *deadline)) return;
+    if (timer_) world_.cancel(timer_->second);
+    const engine::Duration delay = std::max(*deadline - now(), engine::Duration(1));
+    timer_.emplace(*deadline, world_.after(options_.node, delay, [this] { on_timer(); }));
+}
+
+void NatsServer::on_timer() {
+    timer_.reset();
+    for (auto& [name, bound] : bound_) pump(bound);
+}
+
+}  // namespace lockstep::fakes

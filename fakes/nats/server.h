@@ -1,0 +1,116 @@
+// NatsServer: a simulated nats-server, core NATS and JetStream, on one node. It listens in the world and speaks to
+// NatsClients; what streams and consumers do is in JetStreamModel, who gets a core message in SubscriptionTable.
+//
+// 1. A publish reaches core subscribers first and whatever the stream then decides about it.
+// 2. A consumer's deliveries go to one member of its deliver group each, drawn at random, while there is one. What a
+//    member that went away had in hand is redelivered after its ack wait, to whoever is there.
+// 3. Time is the node's own monotonic clock; randomness is the world's stream "nats".
+// 4. Streams, consumers' settings and, within StoragePolicy, their contents survive restarts; sessions do not.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fakes/nats/jetstream_model.h"
+#include "fakes/nats/session.h"
+#include "fakes/nats/subscription_table.h"
+#include "fakes/world.h"
+
+namespace lockstep::fakes {
+
+struct NatsServerOptions {
+    NodeId node;
+    std::string service = "nats";
+    std::vector<StreamConfig> streams = cap_streams();
+    StoragePolicy storage{};
+    /// A client that has been silent for more than `pings_out_max` of these is hung up on. Both are the server's defaults.
+    engine::Duration ping_interval = std::chrono::minutes(2);
+    int pings_out_max = 2;
+};
+
+class NatsServer final : public Server {
+public:
+    /// Starts listening. Must outlive the world's run and every client.
+    NatsServer(World& world, NatsServerOptions options);
+
+    // For the fault plan. While it is down, clients are turned away.
+
+    /// A clean stop, and a start after `down_for`.
+    void restart(engine::Duration down_for);
+    /// The power fails: what was not synced is lost.
+    void power_cut(engine::Duration down_for);
+    /// Hooks for a crash of the node: the process is killed, what it has written stays.
+    void on_node_down();
+    void on_node_up();
+
+    // For sessions and clients.
+
+    [[nodiscard]] const NatsServerOptions& options() const { return options_; }
+    [[nodiscard]] bool up() const { return up_; }
+    ConnectionListener& on_accept(std::shared_ptr<Connection> connection, NodeId client) override;
+    /// The client on `connection` introduces itself.
+    void hello(const Connection& connection, std::weak_ptr<NatsPeer> peer);
+
+    [[nodiscard]] World& world() { return world_; }
+    [[nodiscard]] JetStreamModel& jetstream() { return jetstream_; }
+    [[nodiscard]] SubscriptionTable& subscriptions() { return subscriptions_; }
+    [[nodiscard]] engine::MonoTime now() const { return world_.monotonic(options_.node); }
+
+    struct Taken {
+        const StreamModel* stream = nullptr;  // null: no stream binds the subject
+        StreamModel::Ack ack;
+    };
+    /// Routes to core subscribers and then to the stream.
+    Taken take(const MessagePtr& message, NodeId publisher);
+    /// Hands out what the consumers that want `subject` have to deliver now.
+    void pump_all(std::string_view subject);
+
+    void join(const std::string& stream, const std::string& durable, SubscriberId member);
+    void leave(const std::string& stream, const std::string& durable, SubscriberId member);
+    void apply(const HandedMessage& handed, Verdict verdict, NodeId client);
+    /// The session's connection is gone.
+    void drop(std::uint64_t session);
+
+private:
+    /// A consumer that somebody has bound to, and who is bound to it now.
+    struct Bound {
+        ConsumerModel* consumer = nullptr;
+        std::vector<SubscriberId> members;
+    };
+
+    Bound* bound(const std::string& stream, const std::string& durable);
+    void pump(Bound& bound);
+    void deliver(SubscriberId member, const ConsumerModel::Next& next);
+    void route_core(const MessagePtr& message);
+    [[nodiscard]] std::shared_ptr<NatsSession> session(std::uint64_t id) const;
+    void watch_silence(std::uint64_t session);
+
+    void stop(bool hang_up);
+    void start_after(engine::Duration down_for);
+    void start();
+    void arm(const ConsumerModel& consumer);
+    void on_timer();
+
+    World& world_;
+    const NatsServerOptions options_;
+    Rng& rng_;
+    JetStreamModel jetstream_;
+    SubscriptionTable subscriptions_;
+    std::map<std::pair<std::string, std::string>, Bound> bound_;  // by stream and durable
+    std::map<std::uint64_t, std::shared_ptr<NatsSession>> sessions_;
+    /// Sessions that are no more, kept until the next accept: one may be in the middle of a call.
+    std::vector<std::shared_ptr<NatsSession>> gone_;
+    std::uint64_t last_session_ = 0;
+    std::vector<SubscriptionTable::Match> matches_;
+
+    bool up_ = true;
+    std::uint64_t incarnation_ = 1;
+    std::optional<std::pair<engine::MonoTime, World::TimerId>> timer_;  // for the earliest deadline of a consumer
+};
+
+}  // namespace lockstep::fakes

@@ -1,0 +1,163 @@
+#include "fakes/nats/session.h"
+
+#include <utility>
+
+#include "fakes/nats/server.h"
+
+namespace lockstep::fakes {
+
+void NatsSession::hello(std::weak_ptr<NatsPeer> peer) {
+    peer_ = std::move(peer);
+    connection_->send_to_client([peer = peer_, self = weak_from_this()] {
+        if (const auto client = peer.lock()) client->on_welcome(self);
+    });
+}
+
+void NatsSession::ping() {
+    heard_ = true;
+    connection_->send_to_client([peer = peer_] {
+        if (const auto client = peer.lock()) client->on_pong();
+    });
+}
+
+void NatsSession::publish(const MessagePtr& message, RequestId request, bool lose_answer) {
+    heard_ = true;
+    const NatsServer::Taken taken = server_.take(message, client_);
+    NatsReply answer;
+    if (taken.stream == nullptr) {
+        answer.error = "no responders";
+    } else {
+        answer.error = taken.ack.error;
+        answer.stream = taken.stream->config().name;
+        answer.sequence = taken.ack.sequence;
+        answer.duplicate = taken.ack.duplicate;
+    }
+    Event applied = bus_event(EventKind::publish, When::applied, client_, server_.options().node, *message);
+    applied.outcome = answer.error.empty() ? EventOutcome::applied : EventOutcome::unknown;
+    applied.stream = answer.stream;
+    applied.sequence = answer.sequence;
+    applied.flag = answer.duplicate;
+    const bool lives = server_.world().trace().emit(applied);
+    if (lives && !lose_answer) reply(request, std::move(answer));
+    server_.pump_all(message->subject);
+}
+
+void NatsSession::publish_core(const MessagePtr& message) {
+    heard_ = true;
+    server_.take(message, client_);
+    server_.pump_all(message->subject);
+}
+
+void NatsSession::read(RequestId request, const std::string& stream, const std::string& subject, std::uint64_t from) {
+    heard_ = true;
+    NatsReply answer;
+    if (StreamModel* found = server_.jetstream().stream(stream)) {
+        const StreamModel::Stored* stored = found->next(found->filter(subject), from, server_.now());
+        if (stored != nullptr) {
+            answer.sequence = stored->sequence;
+            answer.message = stored->message;
+        }
+    } else {
+        answer.error = "stream not found";
+    }
+    reply(request, std::move(answer));
+}
+
+void NatsSession::last_sequence(RequestId request, const std::string& stream) {
+    heard_ = true;
+    NatsReply answer;
+    if (const StreamModel* found = server_.jetstream().stream(stream)) {
+        answer.sequence = found->last_sequence();
+    } else {
+        answer.error = "stream not found";
+    }
+    reply(request, std::move(answer));
+}
+
+void NatsSession::ensure_consumer(RequestId request, const engine::ConsumerSpec& spec) {
+    heard_ = true;
+    const ConsumerConfig config{.name = spec.durable,
+                                .filter_subject = spec.subject,
+                                .deliver_group = spec.queue,
+                                .ack_wait = spec.ack_wait,
+                                .max_deliver = spec.max_deliver,
+                                .max_ack_pending = spec.max_ack_pending};
+    reply(request, NatsReply{.error = server_.jetstream().ensure_consumer(spec.stream, config).error});
+}
+
+void NatsSession::subscribe(std::uint64_t sid, const std::string& pattern, const std::string& queue) {
+    heard_ = true;
+    subscribed_.emplace(sid, Subscribed{pattern, queue, false});
+    server_.subscriptions().add({id_, sid}, pattern, queue);
+}
+
+void NatsSession::bind(std::uint64_t sid, const std::string& stream, const std::string& durable) {
+    heard_ = true;
+    subscribed_.emplace(sid, Subscribed{stream, durable, true});
+    server_.join(stream, durable, {id_, sid});
+}
+
+void NatsSession::unsubscribe(std::uint64_t sid) {
+    heard_ = true;
+    const auto found = subscribed_.find(sid);
+    if (found == subscribed_.end()) return;
+    const Subscribed was = std::move(found->second);
+    subscribed_.erase(found);
+    if (was.durable) {
+        server_.leave(was.pattern, was.queue, {id_, sid});
+    } else {
+        server_.subscriptions().remove({id_, sid}, was.pattern, was.queue);
+    }
+}
+
+void NatsSession::verdict(std::shared_ptr<const HandedMessage> handed, Verdict verdict) {
+    heard_ = true;
+    World& world = server_.world();
+    const std::string& subject = handed->message->subject;
+    engine::Duration late{};
+    if (verdict.kind != EventKind::in_progress) {
+        if (world.faults().lose_ack(subject)) return;
+        late = world.faults().delay_ack(subject);
+    }
+    if (late <= engine::Duration::zero()) {
+        server_.apply(*handed, verdict, client_);
+        return;
+    }
+    world.after(server_.options().node, late,
+                [&server = server_, handed = std::move(handed), verdict, client = client_] {
+                    server.apply(*handed, verdict, client);
+                });
+}
+
+void NatsSession::reply(RequestId request, NatsReply reply) {
+    connection_->send_to_client([peer = peer_, request, reply = std::move(reply)]() mutable {
+        if (const auto client = peer.lock()) client->on_reply(request, std::move(reply));
+    });
+}
+
+void NatsSession::send_core(std::uint64_t sid, const MessagePtr& message) {
+    connection_->send_to_client([peer = peer_, sid, message] {
+        if (const auto client = peer.lock()) client->on_core(sid, message);
+    });
+}
+
+void NatsSession::send_delivery(std::uint64_t sid, const MessagePtr& message, std::uint64_t sequence, int count) {
+    connection_->send_to_client([peer = peer_, sid, message, sequence, count] {
+        if (const auto client = peer.lock()) client->on_delivery(sid, message, sequence, count);
+    });
+}
+
+int NatsSession::count_silence() {
+    silence_ = heard_ ? 0 : silence_ + 1;
+    heard_ = false;
+    return silence_;
+}
+
+void NatsSession::end() {
+    ended_ = true;
+    while (!subscribed_.empty()) unsubscribe(subscribed_.begin()->first);
+}
+
+void NatsSession::on_broken() { server_.drop(id_); }
+
+}  // namespace lockstep::fakes
