@@ -24,8 +24,8 @@ if ARGV[4] ~= '' and facts[2] ~= ARGV[4] then
   return reply('moved')
 end
 local at = now_micros()
-enter(job, state, {'TIMEOUT'}, at, attempts, ARGV[5])
 redis.call('HSET', meta, 'failure_reason', ARGV[6])
+enter(job, state, {'TIMEOUT'}, at, attempts, ARGV[5])
 if ARGV[7] ~= '' then
   local topic = string.gsub(facts[3] or '', '[%c"\\]', '_')
   local head = ARGV[7] .. (topic ~= '' and ',"topic":"' .. topic .. '"' or '')
