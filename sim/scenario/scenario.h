@@ -36,10 +36,10 @@ struct WorkerGroup {
 
 /// JSON text of the documents that are parsed elsewhere, each by the code that production uses.
 struct Documents {
-    std::string pools;     // {"topics": {...}, "pools": {...}}
-    std::string timeouts;  // as timeouts.yaml; may be empty
-    std::string policy;    // safety policy of the kernel
-    std::string output_policy;
+    std::string pools;          // {"topics": {...}, "pools": {...}}
+    std::string timeouts;       // as timeouts.yaml, durations turned into whole seconds; may be empty
+    std::string policy;         // as safety.yaml
+    std::string output_policy;  // {"enabled": ..., "fail_mode": ..., "rules": [...]}; may be empty
 };
 
 enum class RedisPersistence : std::uint8_t { none, everysec, always };
@@ -59,17 +59,22 @@ struct Cluster {
     double clock_drift_ppm = 0;  // each node draws its drift uniformly from -drift_ppm .. +drift_ppm
 };
 
-/// One line of load: submits at a rate, or one cancel or approval by an operator.
+/// One line of load: submits at a rate, one cancel or approval by an operator, or workflow runs.
 struct Load {
-    enum class Kind : std::uint8_t { submit, cancel, approve };
+    enum class Kind : std::uint8_t { submit, cancel, approve, workflow };
     Duration at{};
     Kind kind = Kind::submit;
-    std::string job_id;     // cancel, approve: which; submit: the given id, or empty for generated ones
-    std::string topic;      // submit
-    int count = 1;          // submit
-    double per_second = 0;  // submit: rate; 0 = all at once
-    std::string job_json;   // submit: a JobRequest in protobuf JSON form, without what is filled in per job
+    std::string job_id;         // cancel, approve: which; submit: the given id, or empty for generated ones
+    std::string topic;          // submit
+    int count = 1;              // submit
+    double per_second = 0;      // submit: rate; 0 = all at once
+    std::string job_json;       // submit: a JobRequest in protobuf JSON form, without job id and topic
+    std::string workflow_json;  // workflow: definition and runs
 };
+
+/// The id of job `n` (from 0) that line `line` (from 0) of the load submits. A given id is the job's own when the line
+/// submits one job, `id-0`, `id-1` and so on when it submits several, as with workers; without one it is `load-LINE-N`.
+[[nodiscard]] std::string job_id(const Load& load, std::size_t line, int n);
 
 /// Where on the stream of events a fault is placed.
 struct Trigger {
@@ -125,7 +130,7 @@ struct MetricExpectation {
     std::map<std::string, std::string> labels;
     std::string statistic;  // "", p50, p99, max, sum, count
     Expected expected;
-    std::string text;       // as written
+    std::string text;  // as written
 };
 
 struct EventExpectation {
@@ -136,6 +141,7 @@ struct EventExpectation {
 
 struct Expectations {
     bool all_invariants = true;
+    bool invariants_given = false;  // the file names them, be it as "all"; else all are checked, none must be exercised
     std::vector<std::string> invariants;  // when not all
     std::vector<std::string> violated;    // a counterexample: these must be violated
     std::map<std::string, Expected> states;

@@ -1,0 +1,173 @@
+#include "sim/scenario/catalogue.h"
+
+#include <algorithm>
+#include <array>
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr bool kAvailable = true;
+
+constexpr std::array kInvariants{
+    NamedItem{"no_duplicate_dispatch", "one dispatch number reaches workers at most once; no job is executed twice",
+              kAvailable},
+    NamedItem{"no_lost_job", "every acknowledged submit ends terminal or waiting for an approval", kAvailable},
+    NamedItem{"policy_before_dispatch", "no job reaches a worker without an allow for exactly that request",
+              kAvailable},
+    NamedItem{"fail_closed", "after a failed state read of a job, no publish of it before a later successful read"},
+    NamedItem{"legal_transitions", "every state change in Redis is in the allowed table", kAvailable},
+    NamedItem{"one_terminal_result", "late, doubled and conflicting results change nothing after the first final state",
+              kAvailable},
+    NamedItem{"dead_letter_complete", "every job that ended badly and every terminated message has its dead letter"},
+    NamedItem{"lock_exclusion", "two holders never both commit under one lock"},
+    NamedItem{"single_ticker", "never two replicas tick in one lock window"},
+    NamedItem{"tenant_limit", "a job is scheduled only while fewer other jobs of its tenant are active than its limit"},
+    NamedItem{"result_kept", "a SUCCEEDED job has the result pointer that its worker gave"},
+    NamedItem{"quarantine_final", "an output that policy quarantined is never SUCCEEDED at the end"},
+    NamedItem{"saga_exact", "a rollback publishes each compensation of its own run once, last first"},
+    NamedItem{"delay_timer_kept", "every durable delay fires and resumes its run once"},
+    NamedItem{"run_exclusion", "one workflow run is advanced by one replica at a time"},
+    NamedItem{"circuit_rules",
+              "no kernel call while the circuit is open, few probes half-open, closed after successes"},
+    NamedItem{"retry_bounds", "retry delays and attempt counts stay within their documented bounds"},
+    NamedItem{"indexes_agree", "hash, indexes, tenant set, deadlines and events of a job agree at rest", kAvailable},
+    NamedItem{"nothing_leaks", "at rest no lock, in-flight key, renewal or timer outlives its time to live",
+              kAvailable},
+    NamedItem{"snapshot_whole", "the worker snapshot in Redis always parses and is fresh"},
+    NamedItem{"approval_bound", "an approval releases only the request whose hash was approved"},
+};
+
+constexpr std::array kMechanisms{
+    NamedItem{"fail_closed_reads", "hand a request back when its state cannot be read"},
+    NamedItem{"job_lock", "handle a job under its lock"},
+    NamedItem{"lock_renewal", "renew the job lock while a handler works"},
+    NamedItem{"renewal_abandon", "stop renewing after repeated failures"},
+    NamedItem{"lock_fencing", "commit only while the lock still carries the handler's token"},
+    NamedItem{"commit_before_publish", "commit DISPATCHED before the message leaves"},
+    NamedItem{"publish_message_id", "give a dispatch the message id that the stream deduplicates by"},
+    NamedItem{"unknown_outcome_handling", "look in the stream before a dispatch is sent again"},
+    NamedItem{"processed_guard", "drop a message that has been processed before"},
+    NamedItem{"dead_letter_before_term", "write the dead letter before a message is terminated"},
+    NamedItem{"terminal_idempotency", "ignore results of a job that has ended"},
+    NamedItem{"tick_lock_hold", "keep the tick lock for its whole window"},
+    NamedItem{"pending_replayer", "take up jobs again that nobody handles"},
+    NamedItem{"reconciler", "time out jobs that nobody moves on"},
+    NamedItem{"warm_start", "read the worker snapshot at start"},
+    NamedItem{"shared_circuit", "share the circuit between replicas"},
+    NamedItem{"circuit_breaker", "stop calling a kernel that keeps failing"},
+    NamedItem{"stale_worker_recheck", "check a picked worker's heartbeat again before dispatch"},
+    NamedItem{"approval_hash", "bind an approval to the hash of its request"},
+    NamedItem{"result_before_state", "store the result pointer before the final state"},
+    NamedItem{"saga_atomicity", "record a compensation together with the final state"},
+    NamedItem{"saga_lock", "roll back under a lock"},
+    NamedItem{"durable_delay_timers", "keep long delays in Redis"},
+    NamedItem{"run_lock", "advance a workflow run under its lock"},
+    NamedItem{"snapshot_lock", "write the worker snapshot under a lock"},
+    NamedItem{"tenant_limit_atomicity", "count and commit a tenant's job in one step"},
+    NamedItem{"backoff_jitter", "spread retries by a random addition"},
+    NamedItem{"max_scheduling_retries", "give a job up after its last attempt"},
+};
+
+constexpr std::array kChaosLevels{
+    NamedItem{"light", "a fault now and then, one at a time", kAvailable},
+    NamedItem{"moderate", "faults that overlap at times", kAvailable},
+    NamedItem{"heavy", "faults most of the time, several at once", kAvailable},
+};
+constexpr std::array kChaosKinds{
+    NamedItem{"crash", "schedulers and workers crash and restart", kAvailable},
+    NamedItem{"pause", "schedulers and workers freeze and resume", kAvailable},
+    NamedItem{"partition", "parts are cut off from each other, one way or both", kAvailable},
+    NamedItem{"redis", "Redis errs, is slow, restarts, forgets scripts", kAvailable},
+    NamedItem{"nats", "NATS errs, loses and doubles, restarts", kAvailable},
+    NamedItem{"kernel", "the safety kernel errs, is slow, is away", kAvailable},
+    NamedItem{"clock", "clocks jump and drift", kAvailable},
+};
+constexpr std::array kChaosHeals{
+    NamedItem{"all", "every fault ends", kAvailable},
+    NamedItem{"core", "a sufficient part heals, the rest stays broken", kAvailable},
+    NamedItem{"stay_down", "what crashed stays crashed, every other fault ends", kAvailable},
+};
+
+using enum fakes::EventKind;
+
+const std::array kEvents{
+    EventInfo{publish, "publish", "a JetStream publish", true, {}},
+    EventInfo{core_publish, "core_publish", "a core NATS publish", true, {}},
+    EventInfo{ack, "ack", "a consumer acknowledges a message", true, {"name"}},
+    EventInfo{nak, "nak", "a consumer hands a message back", true, {"name"}},
+    EventInfo{term, "term", "a consumer terminates a message", true, {"name"}},
+    EventInfo{in_progress, "in_progress", "a consumer asks for more time", true, {"name"}},
+    EventInfo{redis, "redis", "a Redis command or script", true, {"command", "script", "key"}},
+    EventInfo{kernel_check, "kernel_check", "a policy check", true, {"to"}},
+    EventInfo{output_check, "output_check", "an output policy check", true, {"to"}},
+    EventInfo{stored, "stored", "a stream took a message", false, {}},
+    EventInfo{deliver, "deliver", "a message goes to a consumer", false, {"name"}},
+    EventInfo{core_deliver, "core_deliver", "a message goes to a core subscriber", false, {"name"}},
+    EventInfo{lock_acquired, "lock_acquired", "a lock was taken", false, {"key", "name"}},
+    EventInfo{lock_renewed, "lock_renewed", "a lock was renewed", false, {"key", "name"}},
+    EventInfo{lock_released, "lock_released", "a lock was released", false, {"key", "name"}},
+    EventInfo{lock_expired, "lock_expired", "a lock ran out", false, {"key", "name"}},
+    EventInfo{state, "state", "a job changed its state", false, {"to"}},
+    EventInfo{heartbeat, "heartbeat", "a worker sent a heartbeat", false, {}},
+    EventInfo{job_started, "job_started", "a worker took up a job", false, {}},
+    EventInfo{job_finished, "job_finished", "a worker ended a job", false, {"to"}},
+    EventInfo{result, "result", "a worker published a result", false, {"to"}},
+    EventInfo{submit, "submit", "the gateway submitted a job", false, {}},
+    EventInfo{cancel, "cancel", "a job was cancelled by an operator", false, {}},
+    EventInfo{approve, "approve", "a job was approved by an operator", false, {}},
+    EventInfo{reached, "reached", "the engine passed a marked branch", false, {"name"}},
+    EventInfo{timer, "timer", "a named timer ran out", false, {"name"}},
+    EventInfo{node_up, "node_up", "a node started", false, {}},
+    EventInfo{node_down, "node_down", "a node crashed", false, {}},
+    EventInfo{paused, "paused", "a node froze", false, {}},
+    EventInfo{resumed, "resumed", "a node went on", false, {}},
+    EventInfo{connection_broken, "connection_broken", "a connection broke", false, {}},
+    EventInfo{fault, "fault", "a fault began or ended", false, {"name"}},
+};
+
+}  // namespace
+
+std::span<const NamedItem> invariant_table() { return kInvariants; }
+std::span<const NamedItem> mechanism_table() { return kMechanisms; }
+std::span<const NamedItem> chaos_level_table() { return kChaosLevels; }
+std::span<const NamedItem> chaos_kind_table() { return kChaosKinds; }
+std::span<const NamedItem> chaos_heal_table() { return kChaosHeals; }
+std::span<const EventInfo> event_table() { return kEvents; }
+
+const EventInfo* find_event(std::string_view name) {
+    const auto* found = std::ranges::find(kEvents, name, &EventInfo::name);
+    return found == kEvents.end() ? nullptr : found;
+}
+
+std::span<const std::string> job_states() {
+    static const std::vector<std::string> kStates{
+        "PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING",           "SUCCEEDED",
+        "FAILED",  "CANCELLED",         "TIMEOUT",   "DENIED",     "OUTPUT_QUARANTINED"};
+    return kStates;
+}
+
+std::span<const std::string> worker_outcomes() {
+    static const std::vector<std::string> kOutcomes{
+        "SUCCEEDED", "COMPLETED", "FAILED", "FAILED_RETRYABLE", "FAILED_FATAL", "CANCELLED", "DENIED", "TIMEOUT",
+        "hang",      "crash",     "late",   "duplicate",        "early"};
+    return kOutcomes;
+}
+
+std::span<const std::string> rpc_statuses() {
+    static const std::vector<std::string> kStatuses{
+        "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+        "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+        "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+        "DATA_LOSS", "UNAUTHENTICATED"};
+    return kStatuses;
+}
+
+std::vector<std::string> names_of(std::span<const NamedItem> table, bool available_only) {
+    std::vector<std::string> names;
+    for (const NamedItem& item : table)
+        if (item.available || !available_only) names.emplace_back(item.name);
+    return names;
+}
+
+}  // namespace lockstep::sim

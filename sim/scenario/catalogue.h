@@ -1,0 +1,91 @@
+// Every name that a scenario file may use for what the simulator does, with one line each: invariants, mechanisms, faults
+// with their arguments, events with their filters, chaos. The file format, its schema and `lockstep list` are made from
+// these tables. Tunables and metrics have theirs in the engine.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fakes/event.h"
+
+namespace lockstep::sim {
+
+/// An invariant or a mechanism. One that is not available is part of the file format, but this version has no oracle for
+/// it (or cannot switch it off): naming it in a file is an error that says so.
+struct NamedItem {
+    std::string_view name;
+    std::string_view help;
+    bool available = false;
+};
+
+[[nodiscard]] std::span<const NamedItem> invariant_table();
+[[nodiscard]] std::span<const NamedItem> mechanism_table();
+
+/// What an argument of a fault holds.
+enum class FaultArgKind : std::uint8_t {
+    node,           // "target": a node, a group, or "actor"
+    worker,         // "target": a worker or a group of them
+    node_or_group,  // "a", "b"
+    direction,      // both | a_to_b | b_to_a
+    probability,    // 0 to 1
+    distribution,
+    duration,
+    signed_duration,
+    number,
+    glob,
+    words,         // list of text
+    call_outcome,  // not_applied | unknown
+    status,        // gRPC status: number or name
+    kernel_decision,
+    output_decision,
+    pools,  // documents
+    timeouts,
+};
+
+struct FaultArg {
+    std::string_view name;
+    FaultArgKind kind;
+    bool required = false;
+};
+
+struct FaultInfo {
+    std::string_view name;
+    std::string_view help;
+    std::vector<FaultArg> args;  // "do", "at" and "on" belong to every fault
+    bool data_loss = false;      // destroys data that a server had acknowledged
+};
+
+[[nodiscard]] std::span<const FaultInfo> fault_table();
+/// Null when there is none of that name.
+[[nodiscard]] const FaultInfo* find_fault(std::string_view name);
+
+struct EventInfo {
+    fakes::EventKind kind;
+    std::string_view name;
+    std::string_view help;
+    bool call = false;                      // told before, applied and answered; a fact only as applied
+    std::vector<std::string_view> filters;  // besides node, job and subject, which every event has
+};
+
+/// Events that faults can be placed on and that expectations can count.
+[[nodiscard]] std::span<const EventInfo> event_table();
+[[nodiscard]] const EventInfo* find_event(std::string_view name);
+
+[[nodiscard]] std::span<const NamedItem> chaos_level_table();
+[[nodiscard]] std::span<const NamedItem> chaos_kind_table();
+[[nodiscard]] std::span<const NamedItem> chaos_heal_table();
+
+/// The states of a job, as Redis spells them.
+[[nodiscard]] std::span<const std::string> job_states();
+/// What a worker group may answer: CAP statuses without prefix, and the ways to misbehave.
+[[nodiscard]] std::span<const std::string> worker_outcomes();
+/// The gRPC status names in the order of their numbers, from 0.
+[[nodiscard]] std::span<const std::string> rpc_statuses();
+
+/// The names of a table, for messages.
+[[nodiscard]] std::vector<std::string> names_of(std::span<const NamedItem> table, bool available_only = false);
+
+}  // namespace lockstep::sim

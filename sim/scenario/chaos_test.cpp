@@ -1,0 +1,117 @@
+#include "sim/scenario/chaos.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/loader.h"
+
+namespace lockstep::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+Scenario with_chaos(const std::string& chaos) {
+    const auto scenario = parse_scenario(R"({"name": "t", "duration": "15m", "cluster": {"schedulers": 3,
+        "workers": [{"id": "w", "count": 4}]}, "chaos": )" +
+                                             chaos + "}",
+                                         "test.json");
+    EXPECT_TRUE(scenario);
+    return scenario ? *scenario : Scenario{};
+}
+
+std::vector<Fault> drawn(const Scenario& scenario, std::uint64_t seed) {
+    return draw_chaos(scenario, Topology(scenario.cluster), seed);
+}
+
+std::string outline(const std::vector<Fault>& faults) {
+    std::string text;
+    for (const Fault& fault : faults)
+        text += fault.kind + " " + engine::format_duration(fault.at) + fault.target + fault.a + "; ";
+    return text;
+}
+
+TEST(Chaos, IsAFunctionOfTheSeed) {
+    const Scenario scenario = with_chaos(R"({"level": "moderate"})");
+    EXPECT_EQ(outline(drawn(scenario, 1)), outline(drawn(scenario, 1)));
+    EXPECT_NE(outline(drawn(scenario, 1)), outline(drawn(scenario, 2)));
+}
+
+TEST(Chaos, EveryFaultEndsBeforeHealing) {
+    const Scenario scenario = with_chaos(R"({"level": "heavy", "heal_at": "8m", "data_loss": true})");
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        Duration last{};
+        for (const Fault& fault : drawn(scenario, seed)) {
+            EXPECT_GE(fault.at, last) << "by begin";
+            last = fault.at;
+            EXPECT_LE(fault.at + fault.duration.value_or(0s), 8min) << fault.kind;
+            EXPECT_TRUE(fault.duration || fault.kind == "clock_jump" || fault.kind == "redis.script_flush" ||
+                        fault.kind == "redis.evict")
+                << fault.kind;
+            EXPECT_NE(find_fault(fault.kind), nullptr) << fault.kind;
+        }
+    }
+}
+
+TEST(Chaos, ClocksThatJumpJumpBack) {
+    const Scenario scenario = with_chaos(R"({"level": "heavy", "faults": ["clock"]})");
+    std::map<std::string, Duration> offsets;
+    for (const Fault& fault : drawn(scenario, 3)) offsets[fault.target] += fault.by_negative ? -fault.by : fault.by;
+    EXPECT_FALSE(offsets.empty());
+    for (const auto& [node, offset] : offsets) EXPECT_EQ(offset, 0s) << node;
+}
+
+TEST(Chaos, AcknowledgedDataIsDestroyedOnlyOnRequest) {
+    std::set<std::string> without;
+    std::set<std::string> with;
+    const Scenario safe = with_chaos(R"({"level": "heavy"})");
+    const Scenario lossy = with_chaos(R"({"level": "heavy", "data_loss": true})");
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+        for (const Fault& fault : drawn(safe, seed)) without.insert(fault.kind);
+        for (const Fault& fault : drawn(lossy, seed)) with.insert(fault.kind);
+    }
+    for (const char* kind : {"redis.failover", "redis.evict", "nats.power_cut"}) {
+        EXPECT_FALSE(without.contains(kind)) << kind;
+        EXPECT_TRUE(with.contains(kind)) << kind;
+    }
+    EXPECT_TRUE(without.contains("redis.restart")) << "nothing is lost when every write is synced";
+}
+
+TEST(Chaos, ARestartThatForgetsCountsAsDataLoss) {
+    Scenario scenario = with_chaos(R"({"level": "heavy", "faults": ["redis"]})");
+    scenario.cluster.redis_persistence = RedisPersistence::everysec;
+    for (std::uint64_t seed = 0; seed < 30; ++seed)
+        for (const Fault& fault : drawn(scenario, seed)) EXPECT_NE(fault.kind, "redis.restart");
+}
+
+TEST(Chaos, WhatStaysBrokenLeavesASufficientPart) {
+    for (const char* heal : {"core", "stay_down"}) {
+        const Scenario scenario =
+            with_chaos(std::string(R"({"level": "heavy", "faults": ["crash", "pause"], "heal": ")") + heal + "\"}");
+        bool stays = false;
+        for (std::uint64_t seed = 0; seed < 20; ++seed) {
+            for (const Fault& fault : drawn(scenario, seed)) {
+                EXPECT_NE(fault.target, "scheduler-0");
+                EXPECT_NE(fault.target, "w-0");
+                EXPECT_NE(fault.target, "w-1");
+                stays = stays || !fault.duration;
+            }
+        }
+        EXPECT_TRUE(stays) << heal;
+    }
+}
+
+TEST(Chaos, HigherLevelsDrawMore) {
+    std::size_t before = 0;
+    for (const char* level : {"light", "moderate", "heavy"}) {
+        const Scenario scenario = with_chaos(std::string(R"({"level": ")") + level + "\"}");
+        std::size_t count = 0;
+        for (std::uint64_t seed = 0; seed < 20; ++seed) count += drawn(scenario, seed).size();
+        EXPECT_GT(count, before) << level;
+        before = count;
+    }
+}
+
+}  // namespace
+}  // namespace lockstep::sim

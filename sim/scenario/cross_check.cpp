@@ -1,0 +1,274 @@
+#include "sim/scenario/cross_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/nearest.h"
+#include "sim/scenario/read.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim::detail {
+
+namespace {
+
+using engine::format_duration;
+using nlohmann::json;
+
+bool is_glob(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
+
+std::vector<std::string> listed(const std::set<std::string>& names) { return {names.begin(), names.end()}; }
+
+class CrossChecker {
+public:
+    CrossChecker(const json& document, const Scenario& scenario, std::vector<Finding>& findings)
+        : document_(document), scenario_(scenario), topology_(scenario.cluster), findings_(findings) {}
+
+    void run() {
+        if (scenario_.duration <= Duration{}) add("/duration", "expected a duration of more than 0");
+        collect_pools();
+        workers();
+        timeouts("/cluster/timeouts", part("cluster", "timeouts"));
+        load();
+        faults();
+        chaos();
+        expectations();
+    }
+
+private:
+    void add(std::string pointer, std::string message) {
+        findings_.push_back({std::move(pointer), std::move(message), false});
+    }
+
+    [[nodiscard]] const json* part(const char* first, const char* second = nullptr) const {
+        const json* value = member(document_, first);
+        return value == nullptr || second == nullptr ? value : member(*value, second);
+    }
+
+    // Pools and workers ------------------------------------------------------------------------------------------------
+
+    void collect_pools() {
+        note_pools(json::parse(scenario_.cluster.documents.pools));
+        for (const Fault& fault : scenario_.faults)
+            if (!fault.pools.empty()) note_pools(json::parse(fault.pools));
+    }
+
+    void note_pools(const json& document) {
+        if (const json* topics = member(document, "topics")) {
+            for (const auto& [topic, pools] : topics->items()) {
+                topics_.insert(topic);
+                if (pools.is_string())
+                    pools_.insert(pools.get<std::string>());
+                else
+                    for (const std::string& pool : texts_of(*topics, topic)) pools_.insert(pool);
+            }
+        }
+        if (const json* pools = member(document, "pools"))
+            for (const auto& entry : pools->items()) pools_.insert(entry.key());
+    }
+
+    void workers() {
+        for (const std::string& name : topology_.clashes())
+            add("/cluster/workers", fmt::format("expected names of their own, but \"{}\" would name two things", name));
+        const json* groups = part("cluster", "workers");
+        if (groups == nullptr) return;
+        for (std::size_t i = 0; i < groups->size(); ++i) {
+            const json& group = (*groups)[i];
+            if (!group.is_object()) continue;
+            const std::string at = child("/cluster/workers", i);
+            const std::string pool = text_of(group, "pool", "default");
+            if (!pools_.contains(pool))
+                add(member(group, "pool") == nullptr ? at : at + "/pool",
+                    fmt::format("no topic and no pool of cluster.pools is named \"{}\"{}", pool,
+                                suggestion(pool, listed(pools_))));
+            if (const json* outcomes = member(group, "outcomes")) {
+                double sum = 0;
+                for (const json& weight : *outcomes) sum += weight.get<double>();
+                if (sum <= 0) add(at + "/outcomes", "expected at least one weight of more than 0");
+            }
+        }
+    }
+
+    void timeouts(const std::string& at, const json* document) {
+        const json* reconciler = document == nullptr ? nullptr : member(*document, "reconciler");
+        if (reconciler == nullptr) return;
+        for (const char* name : {"dispatch_timeout", "running_timeout", "scan_interval"}) {
+            if (member(*reconciler, name) != nullptr && member(*reconciler, fmt::format("{}_seconds", name)) != nullptr)
+                add(child(at + "/reconciler", name), fmt::format("expected either {0} or {0}_seconds, got both", name));
+        }
+    }
+
+    // Load -------------------------------------------------------------------------------------------------------------
+
+    void load() {
+        const json* lines = part("load");
+        if (lines == nullptr) return;
+        for (std::size_t i = 0; i < lines->size(); ++i) {
+            const Load& line = scenario_.load[i];
+            const std::string at = child("/load", i);
+            if (!(*lines)[i].is_object()) continue;
+            load_line(line, (*lines)[i], at);
+            if (line.kind == Load::Kind::submit)
+                for (int n = 0; n < line.count && jobs_.size() < kJobsListed; ++n) jobs_.insert(job_id(line, i, n));
+        }
+        for (std::size_t i = 0; i < lines->size(); ++i) {
+            const Load& line = scenario_.load[i];
+            if (line.kind == Load::Kind::cancel) known_job(line.job_id, child("/load", i) + "/cancel");
+            if (line.kind == Load::Kind::approve) known_job(line.job_id, child("/load", i) + "/approve");
+        }
+    }
+
+    void load_line(const Load& line, const json& object, const std::string& at) {
+        within_duration(line.at, at);
+        std::vector<std::string> kinds;
+        for (const char* key : {"job", "cancel", "approve", "workflow"})
+            if (member(object, key) != nullptr) kinds.emplace_back(key);
+        if (kinds.size() > 1)
+            return add(at, fmt::format("expected one of {} in one line of load", fmt::join(kinds, ", ")));
+        if (line.kind == Load::Kind::workflow)
+            return add(at + "/workflow", "workflow runs do not exist in this version");
+        if (line.kind != Load::Kind::submit) {
+            for (const char* key : {"topic", "count", "rate"})
+                if (member(object, key) != nullptr)
+                    add(child(at, key), fmt::format("\"{}\" goes with submits only", key));
+        } else if (!line.topic.empty() && !topics_.contains(line.topic)) {
+            const bool in_job = member(object, "topic") == nullptr && member(object, "job") != nullptr &&
+                                object["job"].contains("topic");
+            add(in_job                               ? at + "/job/topic"
+                : member(object, "topic") != nullptr ? at + "/topic"
+                                                     : at,
+                fmt::format("no pool takes the topic \"{}\": cluster.pools.topics does not name it{}", line.topic,
+                            suggestion(line.topic, listed(topics_))));
+        }
+    }
+
+    void known_job(const std::string& id, const std::string& at) {
+        // Beyond the listed ones an id may well be right.
+        if (jobs_.contains(id) || jobs_.size() >= kJobsListed) return;
+        add(at, fmt::format("no line of load submits a job \"{}\"{}", id, suggestion(id, listed(jobs_))));
+    }
+
+    // Faults -----------------------------------------------------------------------------------------------------------
+
+    void within_duration(Duration time, const std::string& at) {
+        if (time > scenario_.duration)
+            add(at + "/at", fmt::format("expected a time within the duration of {}, got {}",
+                                        format_duration(scenario_.duration), format_duration(time)));
+    }
+
+    void faults() {
+        const json* list = part("faults");
+        if (list == nullptr) return;
+        for (std::size_t i = 0; i < list->size(); ++i) {
+            const json& object = (*list)[i];
+            const FaultInfo* info = object.is_object() ? find_fault(text_of(object, "do")) : nullptr;
+            if (info != nullptr) fault(scenario_.faults[i], *info, object);
+        }
+    }
+
+    void fault(const Fault& fault, const FaultInfo& info, const json& object) {
+        const std::string& at = fault.pointer;
+        const bool timed = member(object, "at") != nullptr;
+        const json* on = member(object, "on");
+        if (timed == (on != nullptr))
+            add(at,
+                timed ? "expected either \"at\" or \"on\", got both" : "expected \"at\" (a time) or \"on\" (an event)");
+        if (timed) within_duration(fault.at, at);
+        if (on != nullptr && fault.on) trigger(*fault.on, *on, at + "/on");
+        for (const FaultArg& arg : info.args) argument(arg, object, at);
+        if (info.name == "config.update" && fault.pools.empty() && fault.timeouts.empty())
+            add(at, "expected a key \"pools\" or \"timeouts\": the new document");
+        timeouts(at + "/timeouts", member(object, "timeouts"));
+        if (member(object, "period") != nullptr && fault.period <= Duration{})
+            add(at + "/period", "expected a duration of more than 0");
+    }
+
+    void argument(const FaultArg& arg, const json& object, const std::string& at) {
+        const bool names_node = arg.kind == FaultArgKind::node || arg.kind == FaultArgKind::node_or_group ||
+                                arg.kind == FaultArgKind::worker;
+        const json* value = member(object, arg.name);
+        if (!names_node || value == nullptr) return;
+        const std::string name = value->get<std::string>();
+        const std::string here = child(at, arg.name);
+        if (name == "actor") {
+            if (member(object, "on") == nullptr)
+                add(here, "\"actor\" is the node that caused an event; without \"on\" there is none");
+            return;
+        }
+        if (!topology_.known(name))
+            return add(here,
+                       fmt::format("there is no node or group \"{}\"{}", name, suggestion(name, topology_.names())));
+        const auto members = topology_.members(name);
+        if (members.empty()) return add(here, fmt::format("the group \"{}\" has no node in this cluster", name));
+        if (arg.kind == FaultArgKind::worker && topology_.node(members.front()).role != NodeRole::worker)
+            add(here, fmt::format("expected a worker or a group of workers, got \"{}\"", name));
+    }
+
+    void trigger(const Trigger& trigger, const json& object, const std::string& at) {
+        const EventInfo* event = find_event(text_of(object, "event"));
+        if (event == nullptr) return;
+        if (!event->call && trigger.when != fakes::When::applied)
+            add(at + "/when",
+                fmt::format("expected \"applied\": \"{}\" is a fact, it has no before and no answer", event->name));
+        for (const char* filter : {"command", "script", "key", "name", "to"}) {
+            if (member(object, filter) == nullptr || std::ranges::find(event->filters, filter) != event->filters.end())
+                continue;
+            const std::vector<std::string> fitting(event->filters.begin(), event->filters.end());
+            add(child(at, filter),
+                fmt::format("the event \"{}\" has no \"{}\"; its filters: node, job, subject{}{}", event->name, filter,
+                            fitting.empty() ? "" : ", ", fmt::join(fitting, ", ")));
+        }
+        if (trigger.event == fakes::EventKind::state && !trigger.to.empty() && !is_glob(trigger.to) &&
+            std::ranges::find(job_states(), trigger.to) == job_states().end())
+            add(at + "/to",
+                fmt::format("there is no job state \"{}\"{}", trigger.to, suggestion(trigger.to, job_states())));
+        if (!trigger.node.empty() && !is_glob(trigger.node) && !topology_.find(trigger.node).valid())
+            add(at + "/node",
+                fmt::format("there is no node \"{}\"{}", trigger.node, suggestion(trigger.node, topology_.names())));
+    }
+
+    void chaos() {
+        if (!scenario_.chaos || part("chaos") == nullptr) return;
+        if (scenario_.chaos->heal_at && *scenario_.chaos->heal_at > scenario_.duration)
+            add("/chaos/heal_at",
+                fmt::format("expected a time within the duration of {}", format_duration(scenario_.duration)));
+    }
+
+    // Expectations -----------------------------------------------------------------------------------------------------
+
+    void expectations() {
+        for (const auto& [job, state] : scenario_.expect.jobs) known_job(job, child("/expect/jobs", job));
+        const json* events = part("expect", "events");
+        if (events == nullptr) return;
+        for (std::size_t i = 0; i < events->size(); ++i) {
+            const json& object = (*events)[i];
+            if (!object.is_object()) continue;
+            const std::string at = child("/expect/events", i);
+            trigger(read_trigger(object), object, at);
+            for (const char* key : {"nth", "per"})
+                if (member(object, key) != nullptr)
+                    add(child(at, key), fmt::format("\"{}\" places faults; expectations count", key));
+        }
+    }
+
+    static constexpr std::size_t kJobsListed = 100'000;
+
+    const json& document_;
+    const Scenario& scenario_;
+    Topology topology_;
+    std::vector<Finding>& findings_;
+    std::set<std::string> topics_;
+    std::set<std::string> pools_;
+    std::set<std::string> jobs_;
+};
+
+}  // namespace
+
+void cross_check(const json& document, const Scenario& scenario, std::vector<Finding>& findings) {
+    CrossChecker(document, scenario, findings).run();
+}
+
+}  // namespace lockstep::sim::detail

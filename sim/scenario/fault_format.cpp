@@ -1,0 +1,163 @@
+// The part of the table that is made from the catalogue and from the engine's tables.
+#include <algorithm>
+
+#include "engine/config/tunables.h"
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/file_format.h"
+
+namespace lockstep::sim::format {
+
+namespace {
+
+using namespace shape;
+
+Shape named_definition(Shape shape, std::string_view definition) {
+    shape.definition = definition;
+    return shape;
+}
+
+Shape status() {
+    const auto all = rpc_statuses();
+    Shape made =
+        either({integer(1, static_cast<double>(all.size() - 1)), word({all.begin() + 1, all.end()}, "gRPC status")});
+    made.expected = "a gRPC status such as \"UNAVAILABLE\" or 14";
+    return named_definition(std::move(made), "status");
+}
+
+Shape argument(FaultArgKind kind) {
+    switch (kind) {
+        case FaultArgKind::node:
+        case FaultArgKind::worker:
+        case FaultArgKind::node_or_group:
+        case FaultArgKind::glob: return text();
+        case FaultArgKind::direction: return word({"both", "a_to_b", "b_to_a"});
+        case FaultArgKind::probability: return number(0, 1);
+        case FaultArgKind::distribution: return distribution();
+        case FaultArgKind::duration: return duration();
+        case FaultArgKind::signed_duration: return signed_duration();
+        case FaultArgKind::number: return number(-1'000'000, 1'000'000);
+        case FaultArgKind::words: return list(text(), 1);
+        case FaultArgKind::call_outcome: return word({"not_applied", "unknown"});
+        case FaultArgKind::status: return status();
+        case FaultArgKind::kernel_decision:
+            return word({"allow", "deny", "require_approval", "throttle", "allow_with_constraints"});
+        case FaultArgKind::output_decision: return word({"allow", "deny", "quarantine", "redact"});
+        case FaultArgKind::pools: return pools_document();
+        case FaultArgKind::timeouts: return timeouts_document();
+    }
+    return {};
+}
+
+std::string help_of(const FaultArg& argument) {
+    switch (argument.kind) {
+        case FaultArgKind::node: return "a node, a group, or actor: the node that caused the event";
+        case FaultArgKind::worker: return "a worker, or workers";
+        case FaultArgKind::node_or_group: return "a node or a group such as schedulers";
+        case FaultArgKind::probability: return "share of what it concerns; default 1";
+        case FaultArgKind::glob: return "only these; * is any run of characters";
+        default: return argument.name == "for" ? "default: until the end, or until chaos heals" : "";
+    }
+}
+
+Shape trigger() { return named_definition(object(event_filter()), "trigger"); }
+
+Shape tunable(const engine::TunableInfo& info) {
+    struct Visitor {
+        const engine::TunableInfo& info;
+        Shape operator()(engine::Duration engine::Tunables::*) const { return duration(); }
+        Shape operator()(std::int64_t engine::Tunables::*) const { return integer(0, 1e15); }
+        Shape operator()(double engine::Tunables::*) const { return number(0); }
+        Shape operator()(bool engine::Tunables::*) const { return flag(); }
+        Shape operator()(std::string engine::Tunables::*) const {
+            return info.choices.empty() ? text() : word({info.choices.begin(), info.choices.end()});
+        }
+    };
+    return std::visit(Visitor{info}, info.member);
+}
+
+/// A time that timeouts.yaml gives in whole seconds and scenario files also as a duration.
+void add_timeout(std::vector<Field>& fields, const std::string& name, const std::string& help) {
+    fields.push_back({name, help, duration()});
+    fields.push_back({name + "_seconds", help, integer(0, 1e9)});
+}
+
+}  // namespace
+
+std::vector<Field> event_filter() {
+    std::vector<std::string> events;
+    for (const EventInfo& event : event_table()) events.emplace_back(event.name);
+    return {
+        {"event", "", word(std::move(events), "event"), true},
+        {"when", "default applied", word({"before", "applied", "answered"})},
+        {"nth", "default 1", integer(1, 1e9)},
+        {"per", "what nth counts within; default run", word({"run", "node", "job"})},
+        {"node", "glob", text()},
+        {"job", "glob", text()},
+        {"subject", "glob", text()},
+        {"command", "redis: the command's name", text()},
+        {"script", "redis: the script's name", text()},
+        {"key", "redis, locks: glob", text()},
+        {"name", "reached, timer, fault: the name", text()},
+        {"to", "state, result, checks: the new state, status or decision", text()},
+    };
+}
+
+Shape fault() {
+    Shape made;
+    made.kind = Shape::Kind::tagged;
+    made.definition = "fault";
+    made.tag = "do";
+    made.noun = "fault";
+    for (const FaultInfo& info : fault_table()) {
+        std::vector<Field> fields{{"at", "virtual time; or `on`", duration()}, {"on", "an event; or `at`", trigger()}};
+        for (const FaultArg& arg : info.args)
+            fields.push_back({std::string(arg.name), help_of(arg), argument(arg.kind), arg.required});
+        made.words.emplace_back(info.name);
+        made.alternatives.push_back(object(std::move(fields)));
+    }
+    return made;
+}
+
+Shape tunables() {
+    std::vector<Field> fields;
+    for (const engine::TunableInfo& info : engine::tunable_table())
+        fields.push_back({std::string(info.name), std::string(info.help), tunable(info)});
+    return named_definition(object(std::move(fields)), "tunables");
+}
+
+Shape pools_document() {
+    Shape several = list(text(), 1);
+    several.expected = "a list of pools that is not empty";
+    Shape names = either({text(), std::move(several)});
+    names.expected = "a pool or a list of pools";
+    Shape made = object({
+        {"topics", "topic to pools", map(std::move(names)), true},
+        {"pools", "",
+         map(object({{"requires", "capabilities that the pool offers", list(text())},
+                     {"status", "default active", word({"active", "draining", "inactive"})},
+                     {"description", "", text_or_empty()},
+                     {"drain_started_at", "", text_or_empty()},
+                     {"drain_timeout_seconds", "", integer(0, 1e9)}}))},
+    });
+    return named_definition(std::move(made), "pools");
+}
+
+Shape timeouts_document() {
+    std::vector<Field> topic;
+    add_timeout(topic, "timeout", "");
+    topic.push_back({"max_retries", "", integer(0, 1e9)});
+    std::vector<Field> workflow;
+    add_timeout(workflow, "child_timeout", "");
+    add_timeout(workflow, "total_timeout", "");
+    workflow.push_back({"max_retries", "", integer(0, 1e9)});
+    std::vector<Field> reconciler;
+    add_timeout(reconciler, "dispatch_timeout", "overrides the tunable dispatch_timeout");
+    add_timeout(reconciler, "running_timeout", "overrides the tunable running_timeout");
+    add_timeout(reconciler, "scan_interval", "overrides reconciler_interval and replayer_interval");
+    return named_definition(object({{"topics", "", map(object(std::move(topic)))},
+                                    {"workflows", "", map(object(std::move(workflow)))},
+                                    {"reconciler", "", object(std::move(reconciler))}}),
+                            "timeouts");
+}
+
+}  // namespace lockstep::sim::format

@@ -1,0 +1,150 @@
+#include "sim/scenario/file_format.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/schema.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using namespace shape;
+
+// Large enough for any question that a simulation can answer in reasonable time, small enough to catch a slip.
+constexpr double kReplicasMax = 100;
+constexpr double kWorkersMax = 100'000;
+constexpr double kJobsMax = 10'000'000;
+constexpr double kSeedMax = 18446744073709551615.0;
+
+/// A word list of which only the available items may be used.
+Shape named(std::span<const NamedItem> table, std::string_view noun) {
+    Shape made = word(names_of(table, true), noun);
+    for (const NamedItem& item : table)
+        if (!item.available) made.unavailable.emplace_back(item.name);
+    return made;
+}
+
+Shape invariants() {
+    Shape names = list(named(invariant_table(), "invariant"), 1);
+    Shape made =
+        either({word({"all"}), names, object({{"violated", "a counterexample: these must be violated", names, true}})});
+    made.expected = "\"all\", a list of invariants, or {\"violated\": [...]}";
+    return made;
+}
+
+std::vector<std::string> texts(std::span<const std::string> words) { return {words.begin(), words.end()}; }
+
+Shape workers() {
+    return object({
+        {"id", "name; with a count, of `id`-0, `id`-1 and so on", text(), true},
+        {"count", "like workers of this group", integer(1, kWorkersMax)},
+        {"pool", "default: default", text()},
+        {"max_parallel_jobs", "default 8", integer(0, 1'000'000)},
+        {"capabilities", "", list(text())},
+        {"labels", "", map(text_or_empty())},
+        {"region", "", text()},
+        {"type", "", text()},
+        {"heartbeat", "pause between heartbeats; default 5s", duration()},
+        {"service_time", "how long a job takes; default 1s", distribution()},
+        {"outcomes", "weights of what a job comes to; default all SUCCEEDED",
+         map(number(0), texts(worker_outcomes()), "outcome")},
+    });
+}
+
+Shape cluster() {
+    return object({
+        {"schedulers", "scheduler replicas; default 1", integer(1, kReplicasMax)},
+        {"workflow_engines", "workflow engine replicas; default 0", integer(0, kReplicasMax)},
+        {"gateway", "whether the gateway writes to Redis as a real one does; default full",
+         word({"full", "publish-only"})},
+        {"config", "engine tunables", format::tunables()},
+        {"pools", "as pools.yaml; default: topic job.default, pool default", format::pools_document()},
+        {"timeouts", "as timeouts.yaml", format::timeouts_document()},
+        {"kernel", "the safety kernel",
+         object({{"latency", "default 2ms", distribution()},
+                 {"policy", "as safety.yaml; default: allow everything",
+                  document("a safety policy, as in safety.yaml")}})},
+        {"output_policy", "checks of results",
+         object({{"enabled", "default false", flag()},
+                 {"fail_mode", "default open", word({"open", "closed"})},
+                 {"rules", "as output_rules of safety.yaml", list(document("an output rule, as in safety.yaml"))}})},
+        {"workers", "groups of like workers", list(workers())},
+        {"redis", "",
+         object({{"persistence", "what a restart keeps; default always", word({"none", "everysec", "always"})},
+                 {"replica_lag", "how far the replica is behind; default 0", duration()}})},
+        {"network", "", object({{"latency", "one way, between two nodes", distribution()}})},
+        {"clocks", "",
+         object({{"offset", "of each node's clock", signed_distribution()},
+                 {"drift_ppm", "bound of each node's drift, either way", number(0, 100'000)}})},
+    });
+}
+
+Shape load() {
+    return object({
+        {"at", "default 0s", duration()},
+        {"topic", "default: the topic of the job, else job.default", text()},
+        {"count", "jobs to submit; default 1", integer(1, kJobsMax)},
+        {"rate", "default: all at once", rate()},
+        {"job", "a CAP JobRequest in protobuf's JSON form", document("a CAP JobRequest in protobuf's JSON form")},
+        {"cancel", "id of a job that the operator cancels", text()},
+        {"approve", "id of a job that the operator approves", text()},
+        {"workflow", "a workflow definition and its runs", document("a workflow definition and its runs")},
+    });
+}
+
+Shape chaos() {
+    return object({
+        {"level", "default moderate", named(chaos_level_table(), "chaos level")},
+        {"faults", "default: all kinds", list(named(chaos_kind_table(), "kind of chaos"), 1)},
+        {"heal_at", "when every fault ends; default: two thirds of the duration", duration()},
+        {"heal", "default all", named(chaos_heal_table(), "way to heal")},
+        {"data_loss", "also faults that destroy acknowledged data; default false", flag()},
+    });
+}
+
+Shape expectations() {
+    auto event = format::event_filter();
+    event.push_back({"outcome", "", word({"applied", "not_applied", "unknown"})});
+    event.push_back({"count", "default >= 1", comparison()});
+    return object({
+        {"invariants", "default all", invariants()},
+        {"states", "jobs by final state", map(comparison(), texts(job_states()), "job state")},
+        {"jobs", "final state by job id", map(word(texts(job_states()), "job state"))},
+        {"metrics", "name{label=\"v\"}:statistic; histograms have p50, p99, max, sum, count", map(comparison())},
+        {"events", "", list(object(std::move(event)))},
+        {"sometimes", "reached(...) marks that the seeds of a run must have passed", list(text())},
+    });
+}
+
+Shape scenario() {
+    return object({
+        {"$schema", "for editors", text()},
+        {"name", "", text(), true},
+        {"description", "", text_or_empty()},
+        {"tags", "", list(text())},
+        {"seed", "default 1; the command line can override it", integer(0, kSeedMax)},
+        {"duration", "virtual time by which everything must have drained; default 15m", duration()},
+        {"cluster", "", cluster()},
+        {"load", "what the gateway submits and the operator does", list(load())},
+        {"faults", "", list(format::fault())},
+        {"chaos", "a fault schedule drawn from the seed", chaos()},
+        {"without", "protective mechanisms switched off", list(named(mechanism_table(), "mechanism"))},
+        {"expect", "", expectations()},
+    });
+}
+
+}  // namespace
+
+const Shape& scenario_shape() {
+    static const Shape kShape = scenario();
+    return kShape;
+}
+
+std::string scenario_schema() {
+    return json_schema(scenario_shape(), "Lockstep scenario",
+                       "Written by `lockstep list --schema`. Comments (// and /* */) are allowed in scenario files.");
+}
+
+}  // namespace lockstep::sim

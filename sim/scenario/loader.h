@@ -1,0 +1,42 @@
+// Reads scenario files: comments, overrides, the table, the rules between parts. All errors of a file are reported at
+// once, each with its place. Nothing is ever guessed: an unknown name is an error with the nearest match.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "sim/scenario/scenario.h"
+
+namespace lockstep::sim {
+
+struct LoadError {
+    std::string file;
+    std::string pointer;   // JSON pointer; empty = the whole document
+    std::string expected;  // a sentence: what was expected, or what is wrong
+    int line = 0;          // from 1; 0 = unknown
+    int column = 0;
+};
+
+/// `file:line:column: at /pointer: expected …`.
+[[nodiscard]] std::string to_string(const LoadError& error);
+
+struct LoadOptions {
+    std::vector<std::string> overrides;  // as in override.h, applied in this order
+    std::vector<std::string> without;    // mechanisms to switch off besides those of the file
+};
+
+template <class T>
+using Loaded = tl::expected<T, std::vector<LoadError>>;
+
+[[nodiscard]] Loaded<Scenario> parse_scenario(std::string_view text, const std::string& file,
+                                              const LoadOptions& options = {});
+[[nodiscard]] Loaded<Scenario> load_scenario(const std::filesystem::path& path, const LoadOptions& options = {});
+
+/// The scenario files that these paths name: files as they are, folders with every *.json below them (except
+/// *.schema.json), sorted, each once. A path that does not exist is an error.
+[[nodiscard]] Loaded<std::vector<std::filesystem::path>> find_scenarios(const std::vector<std::string>& paths);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,374 @@
+#include "sim/scenario/loader.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "sim/scenario/scenario_test_text.h"
+
+namespace lockstep::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+Scenario loaded(std::string_view text, const LoadOptions& options = {}) {
+    auto scenario = parse_scenario(text, "test.json", options);
+    if (scenario) return *scenario;
+    for (const auto& error : scenario.error()) ADD_FAILURE() << to_string(error);
+    return {};
+}
+
+std::vector<LoadError> refused(std::string_view text, const LoadOptions& options = {}) {
+    auto scenario = parse_scenario(text, "test.json", options);
+    EXPECT_FALSE(scenario) << "was accepted: " << text;
+    return scenario ? std::vector<LoadError>{} : scenario.error();
+}
+
+TEST(Loader, ReadsTheExampleOfTheManualCompletely) {
+    const Scenario s = loaded(kManualExample);
+
+    EXPECT_EQ(s.name, "paused-dispatcher-does-not-dispatch-twice");
+    EXPECT_EQ(s.tags, (std::vector<std::string>{"locks", "pause"}));
+    EXPECT_EQ(s.seed, 7U);
+    EXPECT_EQ(s.duration, 15min);
+    EXPECT_EQ(s.cluster.schedulers, 3);
+    EXPECT_EQ(s.cluster.config.job_lock_ttl, 60s);
+    EXPECT_EQ(s.cluster.config.max_dispatch_retries, 3);
+    EXPECT_EQ(s.cluster.config.dispatch_timeout, 2min);
+    EXPECT_EQ(s.cluster.config.running_timeout, 4min);
+    EXPECT_EQ(s.cluster.config.reconciler_interval, 30s);
+    EXPECT_FALSE(s.cluster.config.output_policy_enabled);
+    EXPECT_EQ(nlohmann::json::parse(s.cluster.documents.timeouts)["reconciler"]["dispatch_timeout_seconds"], 120);
+    EXPECT_EQ(s.cluster.kernel_latency.a, 2ms);
+    ASSERT_EQ(s.cluster.workers.size(), 1U);
+    EXPECT_EQ(s.cluster.workers[0].count, 4);
+    EXPECT_EQ(s.cluster.workers[0].service_time.kind, Distribution::Kind::exponential);
+    EXPECT_EQ(s.cluster.workers[0].service_time.a, 2s);
+    EXPECT_DOUBLE_EQ(s.cluster.workers[0].outcomes.at("FAILED_RETRYABLE"), 0.01);
+    EXPECT_EQ(s.cluster.redis_persistence, RedisPersistence::everysec);
+    EXPECT_EQ(s.cluster.redis_replica_lag, 50ms);
+    EXPECT_EQ(s.cluster.network_latency.a, 200us);
+    EXPECT_EQ(s.cluster.clock_offset.a, -50ms);
+    EXPECT_EQ(s.cluster.clock_drift_ppm, 50);
+
+    ASSERT_EQ(s.load.size(), 5U);
+    EXPECT_EQ(s.load[0].count, 200);
+    EXPECT_DOUBLE_EQ(s.load[0].per_second, 20);
+    EXPECT_EQ(s.load[1].job_id, "special");
+    EXPECT_EQ(s.load[1].topic, "job.default");
+    EXPECT_EQ(nlohmann::json::parse(s.load[1].job_json)["labels"]["preferred_worker_id"], "w-2");
+    EXPECT_EQ(s.load[3].kind, Load::Kind::cancel);
+    EXPECT_EQ(s.load[4].kind, Load::Kind::approve);
+
+    ASSERT_EQ(s.faults.size(), 3U);
+    EXPECT_EQ(s.faults[0].kind, "pause");
+    EXPECT_EQ(s.faults[0].duration, 75s);
+    EXPECT_EQ(s.faults[1].outcome, "unknown");
+    EXPECT_DOUBLE_EQ(s.faults[1].rate, 0.3);
+    ASSERT_TRUE(s.faults[2].on);
+    EXPECT_EQ(s.faults[2].on->event, fakes::EventKind::publish);
+    EXPECT_EQ(s.faults[2].on->nth, 3);
+    EXPECT_EQ(s.faults[2].pointer, "/faults/2");
+
+    ASSERT_TRUE(s.chaos);
+    EXPECT_EQ(s.chaos->heal_at, 8min);
+    EXPECT_TRUE(s.expect.all_invariants);
+    EXPECT_TRUE(s.expect.states.at("SUCCEEDED").holds(180));
+    EXPECT_FALSE(s.expect.states.at("PENDING").holds(1));
+    EXPECT_EQ(s.expect.jobs.at("special"), "CANCELLED");
+    ASSERT_EQ(s.expect.metrics.size(), 1U);
+    EXPECT_EQ(s.expect.metrics[0].metric, "cordum_scheduler_scheduler_dispatch_latency_seconds");
+    EXPECT_EQ(s.expect.metrics[0].statistic, "p99");
+    EXPECT_DOUBLE_EQ(s.expect.metrics[0].expected.value, 30);
+    ASSERT_EQ(s.expect.events.size(), 1U);
+    EXPECT_EQ(s.expect.events[0].outcome, "unknown");
+    EXPECT_EQ(s.expect.sometimes, (std::vector<std::string>{"publish_outcome_unknown"}));
+}
+
+TEST(Loader, FillsInEveryDefault) {
+    const Scenario s = loaded(R"({"name": "tiny"})");
+    EXPECT_EQ(s.seed, 1U);
+    EXPECT_EQ(s.duration, 15min);
+    EXPECT_EQ(s.cluster.schedulers, 1);
+    EXPECT_TRUE(s.cluster.gateway_writes_redis);
+    const auto pools = nlohmann::json::parse(s.cluster.documents.pools);
+    EXPECT_EQ(pools["topics"]["job.default"][0], "default");
+    EXPECT_EQ(nlohmann::json::parse(s.cluster.documents.policy)["default_decision"], "allow");
+    EXPECT_TRUE(s.expect.all_invariants);
+    EXPECT_FALSE(s.expect.invariants_given);
+}
+
+TEST(Loader, TimeoutsOverrideTheTunablesOfTheSameMeaning) {
+    const Scenario s = loaded(R"({"name": "t", "cluster": {
+        "config": {"dispatch_timeout": "9m", "running_timeout": "9m", "reconciler_interval": "9m"},
+        "timeouts": {"reconciler": {"dispatch_timeout_seconds": 70, "running_timeout": "1500ms", "scan_interval": 0}}}})");
+    EXPECT_EQ(s.cluster.config.dispatch_timeout, 70s);
+    EXPECT_EQ(s.cluster.config.running_timeout, 1500ms);
+    EXPECT_EQ(s.cluster.config.reconciler_interval, 30s) << "zero in a present block means its documented fallback";
+    const auto document = nlohmann::json::parse(s.cluster.documents.timeouts);
+    EXPECT_EQ(document["reconciler"]["running_timeout_seconds"], 2) << "whole seconds, rounded up";
+}
+
+TEST(Loader, ClockJumpsMayGoBackwards) {
+    const Scenario s = loaded(R"({"name": "t", "faults": [
+        {"at": "1s", "do": "clock_jump", "target": "scheduler-0", "by": "-10m"},
+        {"at": "2s", "do": "clock_jump", "target": "scheduler-0", "by": "10m"}]})");
+    EXPECT_TRUE(s.faults[0].by_negative);
+    EXPECT_EQ(s.faults[0].by, 10min);
+    EXPECT_FALSE(s.faults[1].by_negative);
+}
+
+TEST(Loader, StatusesAreNumbersOrNames) {
+    const Scenario s = loaded(R"({"name": "t", "faults": [
+        {"at": "1s", "do": "kernel.errors", "status": "RESOURCE_EXHAUSTED"},
+        {"at": "1s", "do": "kernel.errors", "status": 4}, {"at": "1s", "do": "kernel.errors"}]})");
+    EXPECT_EQ(s.faults[0].status, 8);
+    EXPECT_EQ(s.faults[1].status, 4);
+    EXPECT_EQ(s.faults[2].status, 14);
+}
+
+TEST(Loader, ACounterexampleNamesWhatMustBeViolated) {
+    const Scenario s = loaded(R"({"name": "t", "expect": {"invariants": {"violated": ["no_duplicate_dispatch"]}}})");
+    EXPECT_FALSE(s.expect.all_invariants);
+    EXPECT_EQ(s.expect.violated, (std::vector<std::string>{"no_duplicate_dispatch"}));
+}
+
+TEST(Loader, JobsOfALineAreNumberedLikeWorkers) {
+    const Scenario s =
+        loaded(R"({"name": "t", "load": [{"count": 2}, {"job": {"job_id": "one"}}, {"count": 3, "job": {"jobId": "x"}}],
+        "expect": {"jobs": {"load-0-1": "SUCCEEDED", "one": "SUCCEEDED", "x-2": "FAILED"}}})");
+    EXPECT_EQ(job_id(s.load[2], 2, 0), "x-0");
+}
+
+TEST(Loader, CommandLineOverridesAreAppliedBeforeAnythingIsChecked) {
+    LoadOptions options;
+    options.overrides = {"cluster.config.backoff_max=60s", "cluster.schedulers=2", "/cluster/workers/0/count=9",
+                         "seed=5"};
+    const Scenario s = loaded(kManualExample, options);
+    EXPECT_EQ(s.cluster.config.backoff_max, 60s);
+    EXPECT_EQ(s.cluster.schedulers, 2);
+    EXPECT_EQ(s.cluster.workers[0].count, 9);
+    EXPECT_EQ(s.seed, 5U);
+}
+
+TEST(Loader, AnOverrideThatIsWrongIsNamedAsSuch) {
+    LoadOptions options;
+    options.overrides = {"cluster.config.backof_max=60s"};
+    const auto errors = refused(R"({"name": "t"})", options);
+    ASSERT_EQ(errors.size(), 1U);
+    EXPECT_EQ(errors[0].pointer, "/cluster/config/backof_max");
+    EXPECT_THAT(errors[0].expected, HasSubstr("did you mean \"backoff_max\"?"));
+    EXPECT_THAT(errors[0].expected, HasSubstr("from --set cluster.config.backof_max=60s"));
+}
+
+TEST(Loader, ReportsEveryErrorOfAFileAtOnceInItsOrder) {
+    const auto errors = refused(R"({
+  "name": 5,
+  "duration": "soon",
+  "cluster": {"schedulers": 0},
+  "faults": [{"do": "crash"}, {"do": "pause", "at": "1s", "target": "scheduler-7"}]
+})");
+    std::vector<std::string> places;
+    for (const auto& error : errors) places.push_back(fmt::format("{}:{} {}", error.line, error.column, error.pointer));
+    EXPECT_EQ(places, (std::vector<std::string>{"2:3 /name", "3:3 /duration", "4:15 /cluster/schedulers",
+                                                "5:14 /faults/0", "5:14 /faults/0", "5:59 /faults/1/target"}));
+}
+
+TEST(Loader, SyntaxErrorsCarryTheirPlace) {
+    const auto errors = refused("{\n  \"name\": \"t\",\n  \"seed\": }\n");
+    ASSERT_EQ(errors.size(), 1U);
+    EXPECT_EQ(errors[0].line, 3);
+    EXPECT_EQ(errors[0].column, 11);
+    EXPECT_THAT(errors[0].expected, HasSubstr("expected JSON"));
+    EXPECT_EQ(refused("").size(), 1U);
+    EXPECT_EQ(refused("[]").size(), 1U);
+    EXPECT_EQ(refused(std::string(100'000, '[')).size(), 1U);
+    EXPECT_EQ(refused(std::string(100, '[') + std::string(100, ']')).size(), 1U);
+    EXPECT_EQ(refused("{\"name\": \"t\", \"seed\": 1e999}").size(), 1U);
+}
+
+TEST(Loader, AKeyGivenTwiceIsRefusedWithBothPlaces) {
+    const auto errors = refused("{\n\"name\": \"t\", // once\n\"seed\": 1,\n/* and */ \"seed\": 2\n}");
+    ASSERT_EQ(errors.size(), 1U);
+    EXPECT_EQ(errors[0].pointer, "/seed");
+    EXPECT_THAT(errors[0].expected, HasSubstr("lines 3 and 4"));
+}
+
+TEST(Loader, AFolderGivesItsFilesSortedAndEachOnce) {
+    const auto folder = std::filesystem::temp_directory_path() /
+                        fmt::format("lockstep-loader-{}", ::testing::UnitTest::GetInstance()->random_seed());
+    std::filesystem::create_directories(folder / "sub");
+    for (const char* name : {"b.json", "a.json", "scenario.schema.json", "notes.txt", "sub/c.json"})
+        std::ofstream(folder / name) << "{}";
+    const auto files = find_scenarios({folder.string(), (folder / "a.json").string()});
+    ASSERT_TRUE(files);
+    std::vector<std::string> names;
+    for (const auto& file : *files) names.push_back(file.filename().string());
+    EXPECT_EQ(names, (std::vector<std::string>{"a.json", "b.json", "c.json"}));
+    std::filesystem::remove_all(folder);
+    EXPECT_FALSE(find_scenarios({(folder / "gone.json").string()}));
+}
+
+/// One broken file per class of error: what is wrong in it, where, and what the message must say.
+struct Broken {
+    const char* name;
+    const char* text;  // the members of the document besides its name
+    const char* pointer;
+    const char* message;
+};
+
+class BrokenFile : public ::testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenFile, NamesThePlaceAndWhatWasExpected) {
+    const auto errors = refused(fmt::format(R"({{"name": "t", {}}})", GetParam().text));
+    ASSERT_EQ(errors.size(), 1U) << (errors.empty() ? "" : to_string(errors[1 % errors.size()]));
+    EXPECT_EQ(errors[0].pointer, GetParam().pointer);
+    EXPECT_THAT(errors[0].expected, HasSubstr(GetParam().message));
+    EXPECT_GT(errors[0].line, 0);
+    EXPECT_EQ(errors[0].file, "test.json");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Loader, BrokenFile,
+    ::testing::Values(
+        Broken{"unknown_key", R"("clutser": {})", "/clutser", "did you mean \"cluster\"?"},
+        Broken{"wrong_type", R"("tags": "locks")", "/tags", "expected a list, got \"locks\""},
+        Broken{"bad_duration", R"("duration": "15 minutes")", "/duration", "expected a duration such as"},
+        Broken{"negative_duration", R"("duration": "-5m")", "/duration", "expected a duration such as"},
+        Broken{"no_duration", R"("duration": "0s")", "/duration", "more than 0"},
+        Broken{"number_for_a_duration", R"("duration": 15)", "/duration", "expected a duration such as"},
+        Broken{"negative_seed", R"("seed": -1)", "/seed", "expected a whole number of at least 0"},
+        Broken{"bad_rate", R"("load": [{"rate": "20 per second"}])", "/load/0/rate", "expected a rate such as"},
+        Broken{"rate_of_nothing", R"("load": [{"rate": "0/s"}])", "/load/0/rate", "expected a rate such as"},
+        Broken{"unknown_tunable", R"("cluster": {"config": {"backof_max": "60s"}})", "/cluster/config/backof_max",
+               "did you mean \"backoff_max\"?"},
+        Broken{"tunable_of_another_type", R"("cluster": {"config": {"max_dispatch_retries": "3s"}})",
+               "/cluster/config/max_dispatch_retries", "expected a whole number"},
+        Broken{"tunable_of_another_word", R"("cluster": {"config": {"lock_on_abandon": "halt"}})",
+               "/cluster/config/lock_on_abandon", "got \"halt\""},
+        Broken{"unknown_fault", R"("faults": [{"at": "1s", "do": "redis.eror"}])", "/faults/0/do",
+               "did you mean \"redis.errors\"?"},
+        Broken{"no_fault", R"("faults": [{"at": "1s"}])", "/faults/0", "expected a key \"do\""},
+        Broken{"argument_of_another_fault",
+               R"("faults": [{"at": "1s", "do": "crash", "target": "redis", "rate": 0.5}])", "/faults/0/rate",
+               "there is no key \"rate\" here"},
+        Broken{"missing_argument", R"("faults": [{"at": "1s", "do": "slow_link", "a": "redis", "b": "nats"}])",
+               "/faults/0", "expected a key \"latency\""},
+        Broken{"rate_above_one", R"("faults": [{"at": "1s", "do": "redis.errors", "rate": 30}])", "/faults/0/rate",
+               "expected a number from 0 to 1"},
+        Broken{"unknown_target", R"("faults": [{"at": "1s", "do": "crash", "target": "schedular-0"}])",
+               "/faults/0/target", "did you mean \"scheduler-0\"?"},
+        Broken{"target_beyond_the_cluster", R"("faults": [{"at": "1s", "do": "crash", "target": "scheduler-1"}])",
+               "/faults/0/target", "there is no node or group \"scheduler-1\""},
+        Broken{"empty_group", R"("faults": [{"at": "1s", "do": "crash", "target": "workflows"}])", "/faults/0/target",
+               "has no node in this cluster"},
+        Broken{"no_worker", R"("faults": [{"at": "1s", "do": "worker.zombie", "target": "redis"}])", "/faults/0/target",
+               "expected a worker"},
+        Broken{"unknown_link_end", R"("faults": [{"at": "1s", "do": "partition", "a": "schedulers", "b": "radis"}])",
+               "/faults/0/b", "did you mean \"redis\"?"},
+        Broken{"actor_without_an_event", R"("faults": [{"at": "1s", "do": "crash", "target": "actor"}])",
+               "/faults/0/target", "without \"on\" there is none"},
+        Broken{"fault_placed_nowhere", R"("faults": [{"do": "redis.oom"}])", "/faults/0",
+               "expected \"at\" (a time) or \"on\" (an event)"},
+        Broken{"fault_placed_twice", R"("faults": [{"at": "1s", "on": {"event": "ack"}, "do": "redis.oom"}])",
+               "/faults/0", "got both"},
+        Broken{"fault_after_the_end", R"("faults": [{"at": "16m", "do": "redis.oom"}])", "/faults/0/at",
+               "within the duration of 15m"},
+        Broken{"unknown_event", R"("faults": [{"on": {"event": "publsh"}, "do": "redis.oom"}])", "/faults/0/on/event",
+               "did you mean \"publish\"?"},
+        Broken{"filter_of_another_event",
+               R"("faults": [{"on": {"event": "publish", "command": "GET"}, "do": "redis.oom"}])",
+               "/faults/0/on/command", "its filters: node, job, subject"},
+        Broken{"a_fact_has_no_before", R"("faults": [{"on": {"event": "state", "when": "before"}, "do": "redis.oom"}])",
+               "/faults/0/on/when", "expected \"applied\""},
+        Broken{"unknown_state_in_a_filter",
+               R"("faults": [{"on": {"event": "state", "to": "RUNING"}, "do": "redis.oom"}])", "/faults/0/on/to",
+               "did you mean \"RUNNING\"?"},
+        Broken{"unknown_node_in_a_filter",
+               R"("faults": [{"on": {"event": "ack", "node": "scheduler"}, "do": "redis.oom"}])", "/faults/0/on/node",
+               "there is no node \"scheduler\""},
+        Broken{"update_of_nothing", R"("faults": [{"at": "1s", "do": "config.update"}])", "/faults/0",
+               "\"pools\" or \"timeouts\""},
+        Broken{"unknown_status", R"("faults": [{"at": "1s", "do": "kernel.errors", "status": "UNAVAILIBLE"}])",
+               "/faults/0/status", "did you mean \"UNAVAILABLE\"?"},
+        Broken{"unknown_mechanism", R"("without": ["job_lok"])", "/without/0", "there is no mechanism \"job_lok\""},
+        Broken{"unavailable_invariant", R"("expect": {"invariants": ["saga_exact"]})", "/expect/invariants/0",
+               "the invariant \"saga_exact\" does not exist in this version"},
+        Broken{"unknown_invariant", R"("expect": {"invariants": ["no_lost_jobs"]})", "/expect/invariants/0",
+               "did you mean \"no_lost_job\"?"},
+        Broken{"unknown_violated_invariant", R"("expect": {"invariants": {"violated": ["no_lost_jobs"]}})",
+               "/expect/invariants/violated/0", "did you mean \"no_lost_job\"?"},
+        Broken{"invariants_of_another_word", R"("expect": {"invariants": "none"})", "/expect/invariants",
+               "expected \"all\", a list of invariants"},
+        Broken{"unknown_state", R"("expect": {"states": {"SUCCEDED": 1}})", "/expect/states/SUCCEDED",
+               "did you mean \"SUCCEEDED\"?"},
+        Broken{"bad_comparison", R"("expect": {"states": {"SUCCEEDED": "about 5"}})", "/expect/states/SUCCEEDED",
+               "a comparison such as"},
+        Broken{"unknown_job",
+               R"("load": [{"job": {"job_id": "special"}}], "expect": {"jobs": {"specail": "SUCCEEDED"}})",
+               "/expect/jobs/specail", "did you mean \"special\"?"},
+        Broken{"unknown_final_state",
+               R"("load": [{"job": {"job_id": "special"}}], "expect": {"jobs": {"special": "DONE"}})",
+               "/expect/jobs/special", "there is no job state \"DONE\""},
+        Broken{"unknown_metric", R"("expect": {"metrics": {"cordum_scheduler_jobs_recieved_total": 1}})",
+               "/expect/metrics/cordum_scheduler_jobs_recieved_total",
+               "did you mean \"cordum_scheduler_jobs_received_total\"?"},
+        Broken{"histogram_without_a_statistic",
+               R"("expect": {"metrics": {"cordum_scheduler_scheduler_job_lock_wait_seconds": 1}})",
+               "/expect/metrics/cordum_scheduler_scheduler_job_lock_wait_seconds", ":p99"},
+        Broken{"unknown_label", R"("expect": {"metrics": {"cordum_scheduler_jobs_received_total{topics=\"x\"}": 1}})",
+               "/expect/metrics/cordum_scheduler_jobs_received_total{topics=\"x\"}", "did you mean \"topic\"?"},
+        Broken{"unknown_event_in_an_expectation", R"("expect": {"events": [{"event": "redi"}]})",
+               "/expect/events/0/event", "did you mean \"redis\"?"},
+        Broken{"unknown_chaos_level", R"("chaos": {"level": "hevy"})", "/chaos/level", "did you mean \"heavy\"?"},
+        Broken{"unknown_chaos_kind", R"("chaos": {"faults": ["crashes"]})", "/chaos/faults/0",
+               "did you mean \"crash\"?"},
+        Broken{"healing_after_the_end", R"("chaos": {"heal_at": "1h"})", "/chaos/heal_at", "within the duration"},
+        Broken{"unknown_topic", R"("load": [{"topic": "job.defualt"}])", "/load/0/topic",
+               "did you mean \"job.default\"?"},
+        Broken{"unknown_topic_in_a_job", R"("load": [{"job": {"topic": "job.other"}}])", "/load/0/job/topic",
+               "no pool takes the topic \"job.other\""},
+        Broken{"two_topics", R"("load": [{"topic": "job.default", "job": {"topic": "job.other"}}])", "/load/0/topic",
+               "expected the topic of the job"},
+        Broken{"unknown_field_of_a_job", R"("load": [{"job": {"priorty": "JOB_PRIORITY_BATCH"}}])", "/load/0/job",
+               "expected a CAP JobRequest"},
+        Broken{"unknown_enum_of_a_job", R"("load": [{"job": {"priority": "JOB_PRIORITY_SOON"}}])", "/load/0/job",
+               "expected a CAP JobRequest"},
+        Broken{"cancel_of_an_unknown_job", R"("load": [{"at": "1s", "cancel": "nobody"}])", "/load/0/cancel",
+               "no line of load submits a job \"nobody\""},
+        Broken{"two_things_in_a_line", R"("load": [{"job": {"job_id": "a"}}, {"cancel": "a", "approve": "a"}])",
+               "/load/1", "expected one of cancel, approve"},
+        Broken{"count_of_cancels", R"("load": [{"job": {"job_id": "a"}}, {"cancel": "a", "count": 2}])",
+               "/load/1/count", "goes with submits only"},
+        Broken{"workflow_runs", R"("load": [{"workflow": {}}])", "/load/0/workflow", "do not exist in this version"},
+        Broken{"unknown_pool", R"("cluster": {"workers": [{"id": "w", "pool": "defualt"}]})", "/cluster/workers/0/pool",
+               "did you mean \"default\"?"},
+        Broken{"worker_without_a_name", R"("cluster": {"workers": [{"pool": "default"}]})", "/cluster/workers/0",
+               "expected a key \"id\""},
+        Broken{"unknown_outcome", R"("cluster": {"workers": [{"id": "w", "outcomes": {"SUCCEEDED": 1, "hangs": 1}}]})",
+               "/cluster/workers/0/outcomes/hangs", "did you mean \"hang\"?"},
+        Broken{"weights_of_nothing", R"("cluster": {"workers": [{"id": "w", "outcomes": {"SUCCEEDED": 0}}]})",
+               "/cluster/workers/0/outcomes", "at least one weight"},
+        Broken{"two_workers_of_one_name", R"("cluster": {"workers": [{"id": "w-0"}, {"id": "w", "count": 1}]})",
+               "/cluster/workers", "\"w-0\" would name two things"},
+        Broken{"unknown_distribution", R"("cluster": {"network": {"latency": {"dist": "normal", "mean": "2s"}}})",
+               "/cluster/network/latency/dist", "there is no distribution \"normal\""},
+        Broken{"distribution_upside_down",
+               R"("cluster": {"network": {"latency": {"dist": "uniform", "min": "2s", "max": "1s"}}})",
+               "/cluster/network/latency/max", "expected at least \"min\""},
+        Broken{"timeout_under_two_names",
+               R"("cluster": {"timeouts": {"reconciler": {"scan_interval": "30s", "scan_interval_seconds": 30}}})",
+               "/cluster/timeouts/reconciler/scan_interval", "got both"},
+        Broken{"topic_without_pools", R"("cluster": {"pools": {"topics": {"job.default": []}}})",
+               "/cluster/pools/topics/job.default", "a list of pools that is not empty"},
+        Broken{"nameless_topic", R"("cluster": {"pools": {"topics": {"job.default": "default", "": "default"}}})",
+               "/cluster/pools/topics/", "a name that is not empty"}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace lockstep::sim

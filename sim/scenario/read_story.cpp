@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+#include "sim/scenario/read.h"
+#include "sim/scenario/values.h"
+
+namespace lockstep::sim {
+
+std::string job_id(const Load& load, std::size_t line, int n) {
+    if (load.job_id.empty()) return fmt::format("load-{}-{}", line, n);
+    return load.count == 1 ? load.job_id : fmt::format("{}-{}", load.job_id, n);
+}
+
+namespace detail {
+
+namespace {
+
+using nlohmann::json;
+
+void read_job(const json& object, const std::string& pointer, Load& load, std::vector<Finding>& findings) {
+    const json* job = member(object, "job");
+    load.topic = text_of(object, "topic");
+    load.job_json = "{}";
+    if (job != nullptr) {
+        const auto request = engine::wire::from_json<cap::JobRequest>(job->dump());
+        if (!request) {
+            findings.push_back(
+                {child(pointer, "job"), fmt::format("expected a CAP JobRequest: {}", request.error().detail), false});
+            return;
+        }
+        if (!load.topic.empty() && !request->topic().empty() && load.topic != request->topic())
+            findings.push_back(
+                {child(pointer, "topic"),
+                 fmt::format("expected the topic of the job, \"{}\", got \"{}\"", request->topic(), load.topic),
+                 false});
+        if (load.topic.empty()) load.topic = request->topic();
+        load.job_id = request->job_id();
+        json rest = *job;
+        for (const char* filled_in : {"job_id", "jobId", "topic"}) rest.erase(filled_in);
+        load.job_json = rest.dump();
+    }
+    if (load.topic.empty()) load.topic = "job.default";
+}
+
+/// A comparison written as a number or as text.
+Expected expected_of(const json& value) {
+    if (value.is_string()) return parse_comparison(value.get_ref<const std::string&>()).value_or(Expected{});
+    return {Expected::Op::eq, value.get<double>(), value.dump()};
+}
+
+EventExpectation read_event(const json& object) {
+    EventExpectation expectation;
+    expectation.filter = read_trigger(object);
+    expectation.outcome = text_of(object, "outcome");
+    const json* count = member(object, "count");
+    expectation.count = count == nullptr ? *parse_comparison(">= 1") : expected_of(*count);
+    return expectation;
+}
+
+void read_invariants(const json& value, Expectations& expect) {
+    expect.invariants_given = true;
+    expect.all_invariants = value.is_string();
+    if (value.is_array()) {
+        for (const json& one : value)
+            if (one.is_string()) expect.invariants.push_back(one.get<std::string>());
+    }
+    if (value.is_object()) expect.violated = texts_of(value, "violated");
+}
+
+}  // namespace
+
+Load read_load(const json& object, const std::string& pointer, std::vector<Finding>& findings) {
+    Load load;
+    load.at = duration_of(object, "at");
+    if (member(object, "cancel") != nullptr) {
+        load.kind = Load::Kind::cancel;
+        load.job_id = text_of(object, "cancel");
+    } else if (member(object, "approve") != nullptr) {
+        load.kind = Load::Kind::approve;
+        load.job_id = text_of(object, "approve");
+    } else if (const json* workflow = member(object, "workflow")) {
+        load.kind = Load::Kind::workflow;
+        load.workflow_json = workflow->dump();
+    } else {
+        read_job(object, pointer, load, findings);
+    }
+    load.count = int_of(object, "count", 1);
+    load.per_second = parse_rate(text_of(object, "rate")).value_or(0);
+    return load;
+}
+
+Expectations read_expectations(const json& object, const std::string& pointer, std::vector<Finding>& findings) {
+    Expectations expect;
+    if (const json* invariants = member(object, "invariants")) read_invariants(*invariants, expect);
+    if (const json* states = member(object, "states")) {
+        for (const auto& [state, value] : states->items()) expect.states.emplace(state, expected_of(value));
+    }
+    expect.jobs = labels_of(object, "jobs");
+    if (const json* metrics = member(object, "metrics")) {
+        for (const auto& [name, value] : metrics->items()) {
+            auto parsed = parse_metric_name(name);
+            if (!parsed) {
+                findings.push_back({child(child(pointer, "metrics"), name), parsed.error(), false});
+                continue;
+            }
+            const Expected expected = expected_of(value);
+            expect.metrics.push_back({parsed->metric, parsed->labels, parsed->statistic, expected,
+                                      fmt::format("{} {}", name, expected.text)});
+        }
+    }
+    if (const json* events = member(object, "events")) {
+        for (const json& event : *events)
+            if (event.is_object()) expect.events.push_back(read_event(event));
+    }
+    expect.sometimes = texts_of(object, "sometimes");
+    return expect;
+}
+
+}  // namespace detail
+
+}  // namespace lockstep::sim
