@@ -41,8 +41,9 @@ Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
     context_.registry.note_dispatch(*picked);
 
     wire::strip_message_id_label(request);
-    Message message{*picked, wire::worker_subject(*picked), {}, wire::dispatch_message_id(lease.job(), *dispatch), floor};
     const std::string topic = request.topic();
+    Message message{*picked, wire::worker_subject(*picked), {},   wire::dispatch_message_id(lease.job(), *dispatch),
+                    floor,   topic};
     message.payload = wire::serialise(
         wire::make_packet(std::move(request), order.trace_id, kSchedulerSender, context_.ports.clock.now()));
 
@@ -138,6 +139,7 @@ Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message)
         case OutcomeKind::unknown: break;
     }
     context_.ports.log.reached("publish_outcome_unknown");
+    context_.ports.metrics.add(Metric::publish_unknown, {message.topic});
     co_return co_await settle(lease, message, published.unknown());
 }
 
@@ -229,7 +231,7 @@ Task<Verdict> Dispatcher::recover(JobLease& lease, const JobFacts& facts) {
     if (!sent && !facts.worker.empty()) {
         context_.ports.log.reached("redelivery_found_dispatched");
         const Message message{facts.worker, wire::worker_subject(facts.worker), {},
-                              wire::dispatch_message_id(lease.job(), facts.dispatch), facts.stream_floor};
+                              wire::dispatch_message_id(lease.job(), facts.dispatch), facts.stream_floor, {}};
         const auto found = co_await stored(message);
         sent = found == true;
     }

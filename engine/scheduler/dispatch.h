@@ -44,6 +44,7 @@ private:
         std::string payload;
         std::string id;
         std::uint64_t stream_floor = 0;
+        std::string topic;
     };
     enum class Sent : std::uint8_t { stored, not_sent, unknown };
 

@@ -1,0 +1,44 @@
+// What oracles read off keys and packets.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fakes/redis/keyspace.h"
+
+namespace lockstep::sim {
+
+inline constexpr std::string_view kJobHashPrefix = "job:meta:";
+
+/// The job of a job:meta:<job> key.
+[[nodiscard]] inline std::optional<std::string_view> job_of_hash(std::string_view key) {
+    if (!key.starts_with(kJobHashPrefix)) return std::nullopt;
+    return key.substr(kJobHashPrefix.size());
+}
+
+/// A field of a hash; nothing when the key is no hash or has no such field.
+[[nodiscard]] inline std::optional<std::string> hash_field(const fakes::redis::Keyspace& keys, std::string_view key,
+                                                           std::string_view field) {
+    const auto* entry = keys.find(key);
+    const auto* hash = entry == nullptr ? nullptr : std::get_if<fakes::redis::Hash>(&entry->value);
+    if (hash == nullptr) return std::nullopt;
+    const auto found = hash->find(field);
+    if (found == hash->end()) return std::nullopt;
+    return found->second;
+}
+
+[[nodiscard]] inline std::string job_state(const fakes::redis::Keyspace& keys, std::string_view job) {
+    return hash_field(keys, std::string(kJobHashPrefix) + std::string(job), "state").value_or("");
+}
+
+[[nodiscard]] constexpr bool is_final(std::string_view state) {
+    return state == "SUCCEEDED" || state == "FAILED" || state == "CANCELLED" || state == "TIMEOUT" || state == "DENIED" ||
+           state == "OUTPUT_QUARANTINED";
+}
+
+[[nodiscard]] constexpr bool is_worker_subject(std::string_view subject) {
+    return subject.starts_with("worker.") && subject.ends_with(".jobs");
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,27 @@
+#include "sim/oracles/no_duplicate_dispatch.h"
+
+#include <fmt/core.h>
+
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+void NoDuplicateDispatch::on_event(const fakes::Event& event, Time) {
+    if (!is_worker_subject(event.subject)) return;
+    if (event.kind == fakes::EventKind::core_deliver && !event.job.empty()) {
+        exercise();
+        const auto [first, fresh] =
+            delivered_.try_emplace(std::string(event.job), First{std::string(event.subject), std::string(event.message_id)});
+        if (!fresh)
+            violated(event.node, event.job,
+                     fmt::format("the job arrived on {} as {} and before that on {} as {}", event.subject, event.message_id,
+                                 first->second.subject, first->second.message_id));
+    } else if (event.kind == fakes::EventKind::stored && !event.message_id.empty()) {
+        const auto [first, fresh] = stored_.try_emplace(std::string(event.message_id), event.sequence);
+        if (!fresh)
+            violated(event.node, event.job, fmt::format("{} is in the stream at {} and at {}", event.message_id, first->second,
+                                                        event.sequence));
+    }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,32 @@
+#include "sim/oracles/nothing_leaks.h"
+
+#include <fmt/core.h>
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
+constexpr std::string_view kInFlightPrefix = "cordum:bus:inflight:";
+
+}  // namespace
+
+void NothingLeaks::on_event(const fakes::Event& event, Time) {
+    if (event.kind == fakes::EventKind::lock_acquired) exercise();
+}
+
+void NothingLeaks::at_rest(const RestView& view) {
+    for (const std::string_view key : view.redis.keys()) {
+        const bool lock = key.starts_with("cordum:") && (key.starts_with(kJobLockPrefix) || key.ends_with(":lock"));
+        const bool mark = key.starts_with(kInFlightPrefix);
+        const auto* entry = view.redis.find(key);
+        if ((lock || mark) && entry->expires_at == fakes::redis::kNever) violated({}, {}, fmt::format("{} never expires", key));
+        if (view.quiet && key.starts_with(kJobLockPrefix))
+            violated({}, key.substr(kJobLockPrefix.size()),
+                     fmt::format("all has been quiet for longer than a lock lives, and {} is still held", key));
+    }
+    if (view.quiet && view.handlers_in_flight > 0)
+        violated({}, {}, fmt::format("all is quiet, and {} handlers are still at work", view.handlers_in_flight));
+}
+
+}  // namespace lockstep::sim

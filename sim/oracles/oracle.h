@@ -1,0 +1,61 @@
+// Oracles: each watches one invariant from outside the engine, on events and on the keyspace, and knows nothing of how the
+// engine works. Names and meanings are the user's contract (spec: scenarios, "Invariants").
+//
+// 1. An oracle counts how often the situation arose in which its invariant could have been broken: a run in which it never
+//    did has proved nothing about it.
+// 2. Safety is judged as it happens; what can only be judged when all is quiet, in `at_rest`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fakes/event.h"
+#include "fakes/redis/keyspace.h"
+#include "fakes/redis/observer.h"
+#include "sim/world/trace.h"
+
+namespace lockstep::sim {
+
+/// Takes down what an oracle found. The first violation stops the run.
+class Judge {
+public:
+    virtual ~Judge() = default;
+    /// `detail` is one sentence that names the two facts which contradict each other.
+    virtual void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail) = 0;
+};
+
+/// The world when all is quiet, or when the time is over.
+struct RestView {
+    const fakes::redis::Keyspace& redis;
+    bool quiet = false;                    // nothing is left to happen; false: the scenario's duration ran out
+    std::size_t handlers_in_flight = 0;    // over all schedulers that are up
+};
+
+class Oracle : public EventObserver, public fakes::redis::KeyspaceObserver {
+public:
+    explicit Oracle(Judge& judge) : judge_(judge) {}
+
+    [[nodiscard]] virtual std::string_view invariant() const = 0;
+    [[nodiscard]] std::uint64_t exercised() const { return exercised_; }
+
+    void on_event(const fakes::Event& /*event*/, Time /*now*/) override {}
+    virtual void at_rest(const RestView& /*view*/) {}
+
+protected:
+    void exercise() { ++exercised_; }
+    void violated(fakes::NodeId node, std::string_view job, std::string detail) {
+        judge_.violated(invariant(), node, job, std::move(detail));
+    }
+
+private:
+    Judge& judge_;
+    std::uint64_t exercised_ = 0;
+};
+
+/// Every oracle that there is, in the order of the catalogue.
+[[nodiscard]] std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge);
+
+}  // namespace lockstep::sim

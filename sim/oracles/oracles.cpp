@@ -1,0 +1,23 @@
+#include "sim/oracles/indexes_agree.h"
+#include "sim/oracles/legal_transitions.h"
+#include "sim/oracles/no_duplicate_dispatch.h"
+#include "sim/oracles/no_lost_job.h"
+#include "sim/oracles/nothing_leaks.h"
+#include "sim/oracles/one_terminal_result.h"
+#include "sim/oracles/policy_before_dispatch.h"
+
+namespace lockstep::sim {
+
+std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge) {
+    std::vector<std::unique_ptr<Oracle>> oracles;
+    oracles.push_back(std::make_unique<NoDuplicateDispatch>(judge));
+    oracles.push_back(std::make_unique<NoLostJob>(judge));
+    oracles.push_back(std::make_unique<PolicyBeforeDispatch>(judge));
+    oracles.push_back(std::make_unique<LegalTransitions>(judge));
+    oracles.push_back(std::make_unique<OneTerminalResult>(judge));
+    oracles.push_back(std::make_unique<IndexesAgree>(judge));
+    oracles.push_back(std::make_unique<NothingLeaks>(judge));
+    return oracles;
+}
+
+}  // namespace lockstep::sim
