@@ -13,10 +13,10 @@ namespace lockstep::reports {
 /// An invariant that did not hold.
 struct Violation {
     std::string invariant;
-    std::int64_t at_ms = 0;  // virtual time since the start of the run
-    std::string node;        // empty when no single node is to blame
-    std::string job;         // empty when it concerns no single job
-    std::string detail;      // one sentence
+    std::int64_t at_ms = 0;          // virtual time since the start of the run
+    std::string node;                // empty when no single node is to blame
+    std::string job;                 // empty when it concerns no single job
+    std::string detail;              // one sentence
     std::vector<std::string> story;  // the events that led to it, oldest first, one per line
 };
 
@@ -28,8 +28,8 @@ struct ExpectationOutcome {
 };
 
 struct FaultCount {
-    std::string kind;     // the name after "do"
-    std::string pointer;  // JSON pointer in the scenario file; empty for one that chaos drew
+    std::string kind;             // the name after "do"
+    std::string pointer;          // JSON pointer in the scenario file; empty for one that chaos drew
     std::uint64_t armed = 0;      // it was in force, or waited for its event
     std::uint64_t fired = 0;      // it began
     std::uint64_t effective = 0;  // calls, messages or nodes that it changed
@@ -52,8 +52,8 @@ struct RunRecord {
     std::vector<FaultCount> faults;
     std::map<std::string, std::uint64_t> exercised;  // by invariant: how often its precondition held
     std::map<std::string, std::uint64_t> reached;    // marks passed, with counts
-    std::string error;   // what broke in the harness itself; empty = nothing
-    std::string replay;  // the command that runs exactly this again
+    std::string error;                               // what broke in the harness itself; empty = nothing
+    std::string replay;                              // the command that runs exactly this again
 };
 
 struct RunReport {

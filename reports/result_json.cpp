@@ -1,0 +1,83 @@
+#include "reports/result_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace lockstep::reports {
+
+namespace {
+
+using nlohmann::json;
+
+/// Counts as whole numbers; JSON has no infinities.
+json number(double value) {
+    constexpr double kExactMax = 9.0e15;
+    if (!std::isfinite(value)) return nullptr;
+    if (std::floor(value) == value && std::fabs(value) < kExactMax) return static_cast<std::int64_t>(value);
+    return value;
+}
+
+json to_json(const Violation& violation) {
+    return {{"invariant", violation.invariant}, {"at_ms", violation.at_ms},
+            {"node", violation.node},           {"job", violation.job},
+            {"detail", violation.detail},       {"story", violation.story}};
+}
+
+json to_json(const ExpectationOutcome& outcome) {
+    return {{"expected", outcome.expected}, {"actual", outcome.actual}, {"held", outcome.held}};
+}
+
+json to_json(const FaultCount& fault) {
+    return {{"do", fault.kind},
+            {"pointer", fault.pointer},
+            {"armed", fault.armed},
+            {"fired", fault.fired},
+            {"effective", fault.effective}};
+}
+
+json to_json(const RunRecord& record);
+
+template <class T>
+json list(const std::vector<T>& items) {
+    json out = json::array();
+    for (const T& item : items) out.push_back(to_json(item));
+    return out;
+}
+
+json to_json(const RunRecord& record) {
+    json metrics = json::object();
+    for (const auto& [name, value] : record.metrics) metrics[name] = number(value);
+    json out{{"file", record.file},
+             {"name", record.name},
+             {"seed", record.seed},
+             {"passed", record.passed},
+             {"digest", digest_text(record.digest)},
+             {"virtual_ms", record.virtual_ms},
+             {"wall_ms", record.wall_ms},
+             {"events", record.events},
+             {"states", record.states},
+             {"metrics", std::move(metrics)},
+             {"violations", list(record.violations)},
+             {"expectations", list(record.expectations)},
+             {"faults", list(record.faults)},
+             {"exercised", record.exercised},
+             {"reached", record.reached},
+             {"replay", record.replay}};
+    if (!record.error.empty()) out["error"] = record.error;
+    return out;
+}
+
+}  // namespace
+
+std::string result_json(const RunReport& report) {
+    const auto passed = std::ranges::count(report.results, true, &RunRecord::passed);
+    const json out{{"version", kResultJsonVersion},
+                   {"passed", passed},
+                   {"failed", static_cast<std::int64_t>(report.results.size()) - passed},
+                   {"vacuous", report.vacuous},
+                   {"results", list(report.results)}};
+    return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lockstep::reports
