@@ -1,0 +1,99 @@
+#include "fakes/kernel/server.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "engine/runtime/invariant.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+
+namespace lockstep::fakes {
+namespace {
+
+constexpr std::size_t kSnapshotsKept = 10;
+
+/// The transport delivers what the client serialised, so that parsing it cannot fail.
+template <class M>
+M parsed(const std::string& bytes) {
+    M message;
+    const bool ok = message.ParseFromString(bytes);
+    INVARIANT(ok, "a call of {} bytes is no {}", bytes.size(), message.GetTypeName());
+    return message;
+}
+
+}  // namespace
+
+KernelServer::KernelServer(World& world, NodeId node, policy::Evaluator evaluator, KernelServerConfig config)
+    : world_(world), node_(node), evaluator_(std::move(evaluator)), config_(config) {
+    if (!evaluator_.snapshot().empty()) snapshots_.push_front(evaluator_.snapshot());
+    world_.listen(node_, kKernelService, *this);
+}
+
+void KernelServer::replace_policy(policy::Document document, std::string snapshot) {
+    snapshots_.push_front(snapshot);
+    if (snapshots_.size() > kSnapshotsKept) snapshots_.pop_back();
+    evaluator_.replace(std::move(document), std::move(snapshot));
+}
+
+ConnectionListener& KernelServer::on_accept(std::shared_ptr<Connection>, NodeId) { return *this; }
+
+void KernelServer::on_call(std::shared_ptr<Connection> connection, NodeId client, KernelCall call, Answer answer) {
+    const bool output = call.method == KernelMethod::check_output;
+    Faults& faults = world_.faults();
+    const Faults::RpcFault fault = output ? faults.output_call() : faults.kernel_call();
+    if (fault.no_answer) return;
+    const Distribution& latency = output ? config_.output_latency : config_.latency;
+    const engine::Duration takes = latency.draw(world_.rng("kernel")) + fault.latency;
+    world_.after(node_, takes,
+                 [this, connection = std::move(connection), client, call = std::move(call), answer = std::move(answer),
+                  status = fault.status, forced = std::string(fault.decision)] {
+                     KernelAnswer result;
+                     if (status != 0) {
+                         result = tl::unexpected(engine::RpcFailure{status, fmt::format("status {} by a fault", status)});
+                     } else {
+                         result = respond(call, client, forced);
+                     }
+                     connection->send_to_client([answer, id = call.id, result] { answer(id, result); });
+                 });
+}
+
+std::string KernelServer::respond(const KernelCall& call, NodeId client, std::string_view forced) {
+    std::string bytes;
+    std::string_view decision;
+    EventKind kind = EventKind::kernel_check;
+    switch (call.method) {
+        case KernelMethod::check: {
+            auto response = evaluator_.check(parsed<cap::PolicyCheckRequest>(call.request), world_.wall(node_));
+            if (!forced.empty()) policy::force_decision(response, forced, call.job);
+            decision = policy::recorded_name(response.decision());
+            bytes = engine::wire::serialise(response);
+            break;
+        }
+        case KernelMethod::check_output: {
+            auto response = evaluator_.check_output(parsed<cap_output::OutputCheckRequest>(call.request));
+            if (!forced.empty()) policy::force_decision(response, forced);
+            kind = EventKind::output_check;
+            decision = policy::recorded_name(response.decision());
+            bytes = engine::wire::serialise(response);
+            break;
+        }
+        case KernelMethod::list_snapshots: {
+            cap::ListSnapshotsResponse response;
+            for (const std::string& snapshot : snapshots_) response.add_snapshots(snapshot);
+            return engine::wire::serialise(response);
+        }
+    }
+    // The answer travels in any case: if a fault has just killed the client, its connection is gone.
+    static_cast<void>(world_.trace().emit(Event{.kind = kind,
+                                                .when = When::applied,
+                                                .outcome = EventOutcome::applied,
+                                                .node = client,
+                                                .peer = node_,
+                                                .job = call.job,
+                                                .to = decision,
+                                                .payload = bytes}));
+    return bytes;
+}
+
+}  // namespace lockstep::fakes
