@@ -1,0 +1,209 @@
+#include "sim/world/faults/call_faults.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/world/glob.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using fakes::CallFault;
+
+/// When the file gives no latency: long after the handler has gone on to other work.
+constexpr fakes::Distribution kLateAck =
+    fakes::Distribution{fakes::Distribution::Kind::constant, std::chrono::minutes{1}};
+/// Enough for several deliveries to pass each other on links of a few milliseconds.
+constexpr fakes::Distribution kReorder = fakes::Distribution{
+    fakes::Distribution::Kind::uniform, std::chrono::milliseconds{1}, std::chrono::milliseconds{100}};
+constexpr Duration kFlapPeriod = std::chrono::seconds{10};
+
+bool is_unset(const fakes::Distribution& distribution) {
+    return distribution.kind == fakes::Distribution::Kind::constant && distribution.a == Duration::zero();
+}
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool concerns(const Fault& fault, std::string_view command) {
+    return fault.commands.empty() || std::ranges::any_of(fault.commands, [command](const std::string& name) {
+               return equals_ignoring_case(name, command);
+           });
+}
+
+}  // namespace
+
+CallFaults::Id CallFaults::add(FaultKind kind, const Fault& fault, reports::FaultCount& count, NodeSet workers) {
+    of(kind).push_back({++last_id_, &fault, &count, queue_.now(), std::move(workers)});
+    return last_id_;
+}
+
+void CallFaults::remove(Id id) {
+    for (InForce& faults : in_force_) std::erase_if(faults, [id](const Active& active) { return active.id == id; });
+}
+
+CallFault CallFaults::redis_call(NodeId /*client*/, std::string_view command) {
+    for (Active& active : of(FaultKind::redis_errors)) {
+        if (!concerns(*active.fault, command) || !stream_.chance(active.fault->rate)) continue;
+        return draw_outcome(active);
+    }
+    return CallFault::none;
+}
+
+Duration CallFaults::redis_latency(std::string_view command) {
+    Duration total{};
+    for (Active& active : of(FaultKind::redis_latency)) {
+        if (!concerns(*active.fault, command) || !stream_.chance(active.fault->rate)) continue;
+        const Duration added = active.fault->latency.draw(stream_);
+        if (added > Duration::zero()) ++active.count->effective;
+        total += added;
+    }
+    return total;
+}
+
+bool CallFaults::redis_out_of_memory() {
+    for (Active& active : of(FaultKind::redis_oom)) {
+        if (!stream_.chance(active.fault->rate)) continue;
+        ++active.count->effective;
+        return true;
+    }
+    return false;
+}
+
+CallFault CallFaults::publish(NodeId /*client*/, std::string_view subject) {
+    for (Active& active : of(FaultKind::nats_publish_errors)) {
+        if (!subject_matches(active.fault->subject, subject) || !stream_.chance(active.fault->rate)) continue;
+        return draw_outcome(active);
+    }
+    return CallFault::none;
+}
+
+CallFault CallFaults::draw_outcome(Active& active) {
+    ++active.count->effective;
+    if (active.fault->outcome == "unknown") return CallFault::unknown;
+    if (active.fault->outcome == "not_applied") return CallFault::not_applied;
+    return stream_.chance(0.5) ? CallFault::unknown : CallFault::not_applied;
+}
+
+bool CallFaults::lose_ack(std::string_view subject) { return hits_subject(FaultKind::nats_lost_acks, subject); }
+
+Duration CallFaults::delay_ack(std::string_view subject) {
+    return subject_delay(FaultKind::nats_late_acks, subject, kLateAck);
+}
+
+bool CallFaults::duplicate_delivery(std::string_view subject) {
+    return hits_subject(FaultKind::nats_duplicate, subject);
+}
+
+Duration CallFaults::reorder_delivery(std::string_view subject) {
+    return subject_delay(FaultKind::nats_reorder, subject, kReorder);
+}
+
+bool CallFaults::drop_core(std::string_view subject) { return hits_subject(FaultKind::nats_drop_core, subject); }
+
+bool CallFaults::hits_subject(FaultKind kind, std::string_view subject) {
+    for (Active& active : of(kind)) {
+        if (!subject_matches(active.fault->subject, subject) || !stream_.chance(active.fault->rate)) continue;
+        ++active.count->effective;
+        return true;
+    }
+    return false;
+}
+
+Duration CallFaults::subject_delay(FaultKind kind, std::string_view subject, const fakes::Distribution& otherwise) {
+    Duration total{};
+    for (Active& active : of(kind)) {
+        if (!subject_matches(active.fault->subject, subject) || !stream_.chance(active.fault->rate)) continue;
+        const Duration added = (is_unset(active.fault->latency) ? otherwise : active.fault->latency).draw(stream_);
+        if (added > Duration::zero()) ++active.count->effective;
+        total += added;
+    }
+    return total;
+}
+
+bool CallFaults::corrupt(std::string_view subject, std::string& payload) {
+    if (payload.empty() || !hits_subject(FaultKind::corrupt, subject)) return false;
+    if (stream_.chance(0.5)) {
+        payload.resize(stream_.below(payload.size()));
+        return true;
+    }
+    // Distinct places, so that no flip undoes another.
+    const std::size_t place = stream_.below(payload.size());
+    const std::size_t flips = std::min<std::size_t>(1 + stream_.below(3), payload.size() - place);
+    for (std::size_t i = 0; i < flips; ++i) {
+        payload[place + i] = static_cast<char>(payload[place + i] ^ static_cast<char>(1U << stream_.below(8)));
+    }
+    return true;
+}
+
+CallFaults::RpcFault CallFaults::kernel_call() {
+    RpcFault answer;
+    for (Active& active : of(FaultKind::kernel_outage)) {
+        if (!stream_.chance(active.fault->rate)) continue;
+        ++active.count->effective;
+        answer.no_answer = true;
+    }
+    for (Active& active : of(FaultKind::kernel_flap)) {
+        const Duration period = active.fault->period > Duration::zero() ? active.fault->period : kFlapPeriod;
+        // Away in the first half of each period, back in the second.
+        if ((queue_.now() - active.since) % period >= period / 2 || !stream_.chance(active.fault->rate)) continue;
+        ++active.count->effective;
+        answer.status = active.fault->status;
+    }
+    add_errors(FaultKind::kernel_errors, answer);
+    add_latency(FaultKind::kernel_latency, answer);
+    add_decision(FaultKind::kernel_decision, answer);
+    return answer;
+}
+
+CallFaults::RpcFault CallFaults::output_call() {
+    RpcFault answer;
+    add_errors(FaultKind::output_policy_errors, answer);
+    add_latency(FaultKind::output_policy_latency, answer);
+    add_decision(FaultKind::output_policy_decision, answer);
+    return answer;
+}
+
+void CallFaults::add_errors(FaultKind kind, RpcFault& answer) {
+    for (Active& active : of(kind)) {
+        if (!stream_.chance(active.fault->rate)) continue;
+        ++active.count->effective;
+        answer.status = active.fault->status;
+    }
+}
+
+void CallFaults::add_latency(FaultKind kind, RpcFault& answer) {
+    for (Active& active : of(kind)) {
+        if (!stream_.chance(active.fault->rate)) continue;
+        const Duration added = active.fault->latency.draw(stream_);
+        if (added > Duration::zero()) ++active.count->effective;
+        answer.latency += added;
+    }
+}
+
+void CallFaults::add_decision(FaultKind kind, RpcFault& answer) {
+    for (Active& active : of(kind)) {
+        if (!stream_.chance(active.fault->rate)) continue;
+        ++active.count->effective;
+        answer.decision = active.fault->decision;
+    }
+}
+
+bool CallFaults::worker_silent(NodeId worker) { return hits_worker(FaultKind::worker_silence, worker); }
+bool CallFaults::worker_zombie(NodeId worker) { return hits_worker(FaultKind::worker_zombie, worker); }
+bool CallFaults::worker_overloaded(NodeId worker) { return hits_worker(FaultKind::worker_overload, worker); }
+
+bool CallFaults::hits_worker(FaultKind kind, NodeId worker) {
+    for (Active& active : of(kind)) {
+        const auto index = static_cast<std::size_t>(worker.value);
+        if (index >= active.workers.size() || !active.workers[index]) continue;
+        ++active.count->effective;
+        return true;
+    }
+    return false;
+}
+
+}  // namespace lockstep::sim

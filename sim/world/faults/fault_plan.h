@@ -1,0 +1,110 @@
+// The faults of a run: when each begins and ends, and what it does. Time-placed ones wait in the event queue, event-placed
+// ones listen to the trace and act at once, inside the event: a pause holds back what the node was about to send, a
+// partition what was about to leave, a crash takes effect at the end of the step. Commands to the servers themselves wait
+// for the end of the step, too.
+//
+// A fault that ends (it has a duration, or all is healed) undoes itself: what crashed restarts, what was paused goes on.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "reports/run_report.h"
+#include "sim/world/faults/call_faults.h"
+#include "sim/world/faults/fault_kind.h"
+#include "sim/world/faults/server_controls.h"
+#include "sim/world/faults/trigger_matcher.h"
+#include "sim/world/lifecycle.h"
+#include "sim/world/trace.h"
+
+namespace lockstep::sim {
+
+class FaultPlan final : public EventObserver {
+public:
+    /// What remains broken after `heal`.
+    enum class Heal : std::uint8_t {
+        all,        // nothing
+        core,       // half of the replicas and of each worker group, rounded down; they stay as they are
+        stay_down,  // nodes that are down
+    };
+
+    FaultPlan(EventQueue& queue, const Topology& topology, Nodes& nodes, Lifecycle& lifecycle, Network& network,
+              fakes::Trace& trace, fakes::Rng& stream);
+
+    /// Arms a fault. A time in the past means now. REQUIRES: its kind exists and its targets are known.
+    void add(Fault fault);
+    /// Without controls, faults on whole servers have no effect.
+    void set_controls(ServerControls& controls) { controls_ = &controls; }
+    /// How far behind its replica is when redis fails over, unless the fault says so itself.
+    void set_replica_lag(Duration lag) { replica_lag_ = lag; }
+
+    /// Ends every fault in force and disarms the rest. REQUIRES: between events.
+    void heal(Heal how);
+    /// Gives the servers the commands that faults left for the end of the step. The loop calls it after every event.
+    void run_commands();
+
+    [[nodiscard]] CallFaults& calls() { return calls_; }
+    /// One count for each fault, in the order in which they were added.
+    [[nodiscard]] std::vector<reports::FaultCount> counts() const;
+
+    void on_event(const fakes::Event& event, Time now) override;
+
+private:
+    struct Plan {
+        Fault fault;
+        FaultKind kind;
+        reports::FaultCount count;
+        std::optional<TriggerMatcher> trigger;
+    };
+    /// One thing in force that has to be undone.
+    struct InForce {
+        Plan* plan;
+        NodeId node;  // the one it concerns; invalid when it is not about a single node
+        std::function<void()> undo;
+    };
+    using Id = std::uint64_t;
+
+    void begin(Plan& plan, NodeId actor);
+    void begin_on(Plan& plan, NodeId node);
+    void crash(Plan& plan, NodeId node);
+    void pause(Plan& plan, NodeId node);
+    void change_clock(Plan& plan, NodeId node);
+    void disturb_link(Plan& plan, NodeId actor);
+    void disturb_calls(Plan& plan, NodeId actor);
+    void command_server(Plan& plan);
+    void obey(Plan& plan);
+
+    void hold(Plan& plan, NodeId node, std::function<void()> undo);
+    void end(Id id);
+    void set_drift(Node& node, Drift drift);
+    void tell(const Plan& plan, std::string_view phase, NodeId node);
+
+    [[nodiscard]] std::vector<NodeId> resolve(std::string_view name, NodeId actor) const;
+    [[nodiscard]] NodeSet node_set(std::string_view name, NodeId actor) const;
+    [[nodiscard]] NodeSet draw_core();
+
+    EventQueue& queue_;
+    const Topology& topology_;
+    Nodes& nodes_;
+    Lifecycle& lifecycle_;
+    Network& network_;
+    fakes::Trace& trace_;
+    fakes::Rng& stream_;
+    CallFaults calls_;
+    ServerControls* controls_ = nullptr;
+    Duration replica_lag_{};
+
+    std::deque<Plan> plans_;  // never shrinks: the rest points into it
+    std::array<std::vector<Plan*>, static_cast<std::size_t>(fakes::EventKind::log) + 1> by_event_;
+    std::map<Id, InForce> in_force_;
+    Id last_id_ = 0;
+    std::vector<Plan*> commands_;
+    bool healed_ = false;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,35 @@
+// What a fault plan can do to the simulated servers as a whole. Whoever builds them implements it. Every call comes
+// between events, and only while the server's node is up.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "engine/runtime/time.h"
+
+namespace lockstep::sim {
+
+class ServerControls {
+public:
+    virtual ~ServerControls() = default;
+
+    /// Connections break; for `loading` every command is answered with LOADING; what the persistence mode had not saved
+    /// is lost.
+    virtual void redis_restart(engine::Duration loading) = 0;
+    /// A replica that is `lag` behind takes over; nothing answers for `takes`.
+    virtual void redis_failover(engine::Duration lag, engine::Duration takes) = 0;
+    /// Forgets every cached script. Returns how many there were.
+    virtual std::uint64_t redis_script_flush() = 0;
+    /// Removes the keys that match the glob. Returns how many.
+    virtual std::uint64_t redis_evict(std::string_view keys) = 0;
+
+    /// Connections break; nobody can connect for `down`.
+    virtual void nats_restart(engine::Duration down) = 0;
+    /// The same, and messages that were acknowledged but not yet synced to disk are gone.
+    virtual void nats_power_cut(engine::Duration down) = 0;
+
+    /// Writes new documents where an operator would, and announces them; an empty text leaves its document alone.
+    virtual void config_update(std::string_view pools, std::string_view timeouts) = 0;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,75 @@
+// Everything that happens passes here: into the digest, to the trace file, to the oracles, and last to the fault plan,
+// which may act on it. Told at once and on the teller's stack; the views in an event die with the call.
+//
+// The digest is XXH3-64 over `encode_event` of every event in order, logs and metrics excepted. Two runs are the same
+// run when their digests are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fakes/world.h"
+#include "sim/world/node.h"
+
+namespace lockstep::sim {
+
+class EventObserver {
+public:
+    virtual ~EventObserver() = default;
+    virtual void on_event(const fakes::Event& event, Time now) = 0;
+};
+
+/// Appends the canonical encoding: fixed-width little-endian numbers, and texts with their length in front. The decoded
+/// packet is left out: the payload says the same.
+void encode_event(const fakes::Event& event, Time now, std::string& out);
+
+[[nodiscard]] constexpr bool in_digest(fakes::EventKind kind) {
+    return kind != fakes::EventKind::metric && kind != fakes::EventKind::log;
+}
+
+class SimTrace final : public fakes::Trace {
+public:
+    struct Checkpoint {
+        std::uint64_t events;  // told so far
+        std::uint64_t digest;  // over them
+    };
+
+    SimTrace(const EventQueue& queue, const Nodes& nodes);
+    ~SimTrace() override;
+    SimTrace(const SimTrace&) = delete;
+    SimTrace& operator=(const SimTrace&) = delete;
+
+    bool emit(const fakes::Event& event) override;
+
+    /// Observers hear of each event in the order in which they were added. They must outlive the run.
+    void add_observer(EventObserver& observer) { observers_.push_back(&observer); }
+    /// The one who hears last, and may change the world.
+    void set_last_observer(EventObserver& observer) { last_observer_ = &observer; }
+    /// Keeps a checkpoint after every so many events; 0 = never.
+    void keep_checkpoints(std::uint64_t every) { checkpoint_every_ = every; }
+
+    /// Events in the digest so far.
+    [[nodiscard]] std::uint64_t events() const { return events_; }
+    [[nodiscard]] std::uint64_t digest() const;
+    [[nodiscard]] const std::vector<Checkpoint>& checkpoints() const { return checkpoints_; }
+
+private:
+    struct Hash;
+
+    void add_to_digest(const fakes::Event& event);
+
+    const EventQueue& queue_;
+    const Nodes& nodes_;
+    std::unique_ptr<Hash> hash_;
+    std::string buffer_;
+    std::uint64_t events_ = 0;
+    std::uint64_t checkpoint_every_ = 0;
+    std::vector<Checkpoint> checkpoints_;
+    std::vector<EventObserver*> observers_;
+    EventObserver* last_observer_ = nullptr;
+};
+
+}  // namespace lockstep::sim
