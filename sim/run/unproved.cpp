@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/run/sweep.h"
+#include "sim/scenario/catalogue.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using Results = std::span<const RunResult* const>;
+
+bool all_passed(Results results) {
+    return std::ranges::all_of(results, [](const RunResult* result) { return result->passed && !result->interrupted; });
+}
+
+std::uint64_t total(Results results, std::map<std::string, std::uint64_t> RunResult::* counts,
+                    const std::string& name) {
+    std::uint64_t sum = 0;
+    for (const RunResult* result : results) {
+        const auto found = (result->*counts).find(name);
+        if (found != (result->*counts).end()) sum += found->second;
+    }
+    return sum;
+}
+
+/// Faults of the file by their place in it; those that chaos drew have none and are not promised to bite.
+void judge_faults(const Scenario& scenario, Results results, std::vector<std::string>& sentences) {
+    std::map<std::string, FaultCount> by_pointer;
+    for (const Fault& fault : scenario.faults) by_pointer[fault.pointer].kind = fault.kind;
+    for (const RunResult* result : results) {
+        for (const FaultCount& count : result->faults) {
+            const auto sum = by_pointer.find(count.pointer);
+            if (sum == by_pointer.end()) continue;
+            sum->second.armed += count.armed;
+            sum->second.fired += count.fired;
+            sum->second.effective += count.effective;
+        }
+    }
+    for (const Fault& fault : scenario.faults) {
+        const FaultCount& sum = by_pointer[fault.pointer];
+        if (sum.effective == 0)
+            sentences.push_back(fmt::format("{}: the fault {} at {} never took effect (armed {}, fired {})",
+                                            scenario.file, fault.kind, fault.pointer, sum.armed, sum.fired));
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> unproved_of_file(const Scenario& scenario, Results results) {
+    std::vector<std::string> sentences;
+    if (results.empty() || !all_passed(results)) return sentences;
+    judge_faults(scenario, results, sentences);
+    for (const std::string& invariant : scenario.expect.invariants) {
+        if (total(results, &RunResult::exercised, invariant) == 0)
+            sentences.push_back(
+                fmt::format("{}: the invariant {} was never put to the test", scenario.file, invariant));
+    }
+    for (const std::string& mark : scenario.expect.sometimes) {
+        if (total(results, &RunResult::reached, mark) == 0)
+            sentences.push_back(
+                fmt::format("{}: no seed reached \"{}\", which `sometimes` expects", scenario.file, mark));
+    }
+    for (const std::string& sentence : results.front()->vacuous) {
+        const bool everywhere = std::ranges::all_of(results, [&](const RunResult* result) {
+            return std::ranges::find(result->vacuous, sentence) != result->vacuous.end();
+        });
+        if (everywhere) sentences.push_back(fmt::format("{}: {}", scenario.file, sentence));
+    }
+    return sentences;
+}
+
+std::vector<std::string> unproved_of_selection(std::span<const Scenario> scenarios, const SweepOutcome& outcome) {
+    std::vector<const RunResult*> results;
+    for (const RunResult& result : outcome.results) results.push_back(&result);
+    const bool asked = std::ranges::any_of(outcome.runs, [&](const PlannedRun& run) {
+        const Expectations& expect = scenarios[run.scenario].expect;
+        return expect.all_invariants && expect.invariants_given;
+    });
+    std::vector<std::string> sentences;
+    if (!asked || !all_passed(results)) return sentences;
+    for (const NamedItem& invariant : invariant_table()) {
+        if (invariant.available && total(results, &RunResult::exercised, std::string(invariant.name)) == 0)
+            sentences.push_back(fmt::format(
+                "the invariant {} was never put to the test by any scenario of the selection", invariant.name));
+    }
+    return sentences;
+}
+
+}  // namespace lockstep::sim
