@@ -1,0 +1,188 @@
+#include "prod/nats/jetstream_api.h"
+
+#include <fmt/core.h>
+#include <openssl/evp.h>
+
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "engine/config/tunables.h"
+
+namespace lockstep::prod::jetstream {
+
+namespace {
+
+using nlohmann::json;
+
+Answer<json> parse(std::string_view text) {
+    json document = json::parse(text, nullptr, false);
+    if (!document.is_object()) return tl::make_unexpected(ApiError{0, 0, fmt::format("not a JSON answer: {:.80}", text)});
+    if (const auto error = document.find("error"); error != document.end() && error->is_object()) {
+        return tl::make_unexpected(ApiError{error->value("code", 0), error->value("err_code", 0),
+                                            error->value("description", std::string("no description"))});
+    }
+    return document;
+}
+
+std::string base64_decode(const std::string& text) {
+    std::string out(text.size() / 4 * 3 + 3, '\0');
+    const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                       reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+    if (length < 0) return {};
+    // EVP_DecodeBlock counts the padding as zero bytes.
+    std::size_t padding = 0;
+    while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
+    out.resize(static_cast<std::size_t>(length) - padding);
+    return out;
+}
+
+/// The value of `Nats-Msg-Id` in a block of headers ("NATS/1.0\r\nName: value\r\n…").
+std::string message_id_in(std::string_view headers) {
+    constexpr std::string_view kName = "\r\nNats-Msg-Id:";
+    const auto at = headers.find(kName);
+    if (at == std::string_view::npos) return {};
+    std::string_view value = headers.substr(at + kName.size());
+    value = value.substr(0, value.find("\r\n"));
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    return std::string(value);
+}
+
+std::optional<std::uint64_t> number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+}  // namespace
+
+Answer<engine::PublishAck> parse_publish_ack(std::string_view text) {
+    auto document = parse(text);
+    if (!document) return tl::make_unexpected(document.error());
+    if (!document->contains("stream")) return tl::make_unexpected(ApiError{0, 0, "an acknowledgement without a stream"});
+    return engine::PublishAck{document->value("stream", std::string()), document->value("seq", std::uint64_t{0}),
+                              document->value("duplicate", false), 0};
+}
+
+std::string stream_create(const StreamSpec& spec) {
+    constexpr std::int64_t kDuplicateWindow = 120'000'000'000;  // 2 min, in nanoseconds
+    return json{{"name", spec.name},
+                {"subjects", spec.subjects},
+                {"retention", "limits"},
+                {"storage", "file"},
+                {"discard", "old"},
+                {"max_consumers", -1},
+                {"max_msgs", -1},
+                {"max_bytes", -1},
+                {"max_age", spec.max_age.count()},
+                {"num_replicas", spec.replicas},
+                {"duplicate_window", kDuplicateWindow}}
+        .dump();
+}
+
+Answer<void> parse_status(std::string_view text) {
+    auto document = parse(text);
+    if (!document) return tl::make_unexpected(document.error());
+    return {};
+}
+
+Answer<std::uint64_t> parse_last_sequence(std::string_view text) {
+    auto document = parse(text);
+    if (!document) return tl::make_unexpected(document.error());
+    const auto state = document->find("state");
+    if (state == document->end() || !state->is_object())
+        return tl::make_unexpected(ApiError{0, 0, "a stream description without its state"});
+    return state->value("last_seq", std::uint64_t{0});
+}
+
+std::string next_by_subject(std::string_view subject, std::uint64_t from_sequence) {
+    return json{{"seq", std::max<std::uint64_t>(from_sequence, 1)}, {"next_by_subj", subject}}.dump();
+}
+
+Answer<std::optional<engine::StoredMessage>> parse_stored_message(std::string_view text) {
+    auto document = parse(text);
+    if (!document) {
+        if (document.error().err_code == kErrNoMessage) return std::optional<engine::StoredMessage>();
+        return tl::make_unexpected(document.error());
+    }
+    const auto message = document->find("message");
+    if (message == document->end() || !message->is_object())
+        return tl::make_unexpected(ApiError{0, 0, "an answer without the message"});
+    return std::optional(engine::StoredMessage{message->value("seq", std::uint64_t{0}),
+                                               message_id_in(base64_decode(message->value("hdrs", std::string()))),
+                                               base64_decode(message->value("data", std::string()))});
+}
+
+std::string deliver_subject_of(std::string_view durable) {
+    // Below the inbox prefix, which every NATS user is normally allowed to subscribe to.
+    return fmt::format("_INBOX.lockstep.{}", durable);
+}
+
+std::string consumer_create(const engine::ConsumerSpec& spec) {
+    const json config{{"durable_name", spec.durable},
+                      {"deliver_subject", deliver_subject_of(spec.durable)},
+                      {"deliver_group", spec.queue},
+                      {"deliver_policy", "all"},
+                      {"ack_policy", "explicit"},
+                      {"ack_wait", spec.ack_wait.count()},
+                      {"max_deliver", spec.max_deliver},
+                      {"filter_subject", spec.subject},
+                      {"replay_policy", "instant"},
+                      {"max_ack_pending", spec.max_ack_pending}};
+    return json{{"stream_name", spec.stream}, {"config", config}}.dump();
+}
+
+Answer<ConsumerBinding> parse_consumer(std::string_view text, const engine::ConsumerSpec& wanted) {
+    auto document = parse(text);
+    if (!document) return tl::make_unexpected(document.error());
+    const json config = document->value("config", json::object());
+    ConsumerBinding binding{config.value("deliver_subject", std::string()), config.value("deliver_group", std::string()), {}};
+    const auto differs = [&](std::string_view what, const std::string& has, const std::string& want) {
+        if (has == want) return;
+        binding.difference += fmt::format("{}{} is {}, wanted {}", binding.difference.empty() ? "" : "; ", what,
+                                          has.empty() ? "unset" : has, want);
+    };
+    differs("deliver_group", binding.deliver_group, wanted.queue);
+    differs("filter_subject", config.value("filter_subject", std::string()), wanted.subject);
+    differs("ack_policy", config.value("ack_policy", std::string()), "explicit");
+    differs("ack_wait", engine::format_duration(engine::Duration(config.value("ack_wait", std::int64_t{0}))),
+            engine::format_duration(wanted.ack_wait));
+    differs("max_deliver", fmt::format("{}", config.value("max_deliver", 0)), fmt::format("{}", wanted.max_deliver));
+    differs("max_ack_pending", fmt::format("{}", config.value("max_ack_pending", 0)),
+            fmt::format("{}", wanted.max_ack_pending));
+    if (binding.deliver_subject.empty()) differs("deliver_subject", "", "a subject (it is a pull consumer)");
+    return binding;
+}
+
+std::optional<DeliveryInfo> parse_ack_subject(std::string_view reply) {
+    constexpr std::string_view kPrefix = "$JS.ACK.";
+    if (!reply.starts_with(kPrefix)) return std::nullopt;
+    // $JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>
+    // $JS.ACK.<domain>.<account>.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>[.<more>]
+    std::array<std::string_view, 12> tokens;
+    std::size_t count = 0;
+    std::string_view rest = reply.substr(kPrefix.size());
+    while (count < tokens.size()) {
+        const auto dot = rest.find('.');
+        tokens[count++] = rest.substr(0, dot);
+        if (dot == std::string_view::npos) break;
+        rest.remove_prefix(dot + 1);
+    }
+    std::size_t first = 0;
+    if (count >= 9)
+        first = 2;
+    else if (count != 7)
+        return std::nullopt;
+    const auto delivered = number(tokens[first + 2]);
+    const auto sequence = number(tokens[first + 3]);
+    if (!delivered || !sequence) return std::nullopt;
+    return DeliveryInfo{tokens[first], *delivered, *sequence};
+}
+
+std::string nak_body(engine::Duration delay) {
+    if (delay.count() <= 0) return "-NAK";
+    return fmt::format("-NAK {{\"delay\": {}}}", delay.count());
+}
+
+}  // namespace lockstep::prod::jetstream

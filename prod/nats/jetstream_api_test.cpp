@@ -1,0 +1,118 @@
+#include "prod/nats/jetstream_api.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep::prod::jetstream {
+namespace {
+
+using namespace std::chrono_literals;
+
+engine::ConsumerSpec submit_consumer() {
+    return {.stream = "CORDUM_SYS",
+            .subject = "sys.job.submit",
+            .queue = "cordum-scheduler",
+            .durable = "dur_cordum-scheduler__sys_job_submit",
+            .ack_wait = 10min,
+            .max_deliver = 100,
+            .max_ack_pending = 2048};
+}
+
+TEST(AckSubject, ReadsTheFormWithoutADomain) {
+    const auto info = parse_ack_subject("$JS.ACK.CORDUM_SYS.dur_x.3.41.17.1709.0");
+    ASSERT_TRUE(info);
+    EXPECT_EQ(info->stream, "CORDUM_SYS");
+    EXPECT_EQ(info->delivered, 3U);
+    EXPECT_EQ(info->sequence, 41U);
+}
+
+TEST(AckSubject, ReadsTheFormWithADomain) {
+    for (const char* reply : {"$JS.ACK.hub.AH3D.CORDUM_SYS.dur_x.3.41.17.1709.0", "$JS.ACK._.AH3D.CORDUM_SYS.dur_x.3.41.17.1709.0.rnd"}) {
+        const auto info = parse_ack_subject(reply);
+        ASSERT_TRUE(info) << reply;
+        EXPECT_EQ(info->stream, "CORDUM_SYS");
+        EXPECT_EQ(info->delivered, 3U);
+        EXPECT_EQ(info->sequence, 41U);
+    }
+}
+
+TEST(AckSubject, RefusesEverythingElse) {
+    for (const char* reply : {"", "_INBOX.x", "$JS.ACK.", "$JS.ACK.a.b.c.d", "$JS.ACK.s.c.x.41.17.1709.0", "$JS.ACK.s.c.1.2.3.4.5.6"})
+        EXPECT_FALSE(parse_ack_subject(reply)) << reply;
+}
+
+TEST(PublishAckAnswer, IsReadWithAndWithoutDuplicate) {
+    EXPECT_EQ(parse_publish_ack(R"({"stream":"S","seq":7})")->sequence, 7U);
+    EXPECT_TRUE(parse_publish_ack(R"({"stream":"S","seq":7,"duplicate":true})")->duplicate);
+    EXPECT_FALSE(parse_publish_ack(R"({"stream":"S","seq":7})")->duplicate);
+}
+
+TEST(PublishAckAnswer, AnErrorOrNonsenseIsAnError) {
+    const auto full = parse_publish_ack(R"({"error":{"code":503,"err_code":10077,"description":"maximum messages exceeded"}})");
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().err_code, 10077);
+    EXPECT_FALSE(parse_publish_ack("+OK"));
+    EXPECT_FALSE(parse_publish_ack("{}"));
+}
+
+TEST(StoredMessageAnswer, CarriesBytesAndMessageId) {
+    // "NATS/1.0\r\nNats-Msg-Id: jobreq:J1:1\r\n\r\n" and "\0\xff"
+    const auto found = parse_stored_message(
+        R"({"message":{"subject":"s","seq":9,"hdrs":"TkFUUy8xLjANCk5hdHMtTXNnLUlkOiBqb2JyZXE6SjE6MQ0KDQo=","data":"AP8="}})");
+    ASSERT_TRUE(found);
+    ASSERT_TRUE(*found);
+    EXPECT_EQ((*found)->sequence, 9U);
+    EXPECT_EQ((*found)->message_id, "jobreq:J1:1");
+    EXPECT_EQ((*found)->payload, std::string("\0\xff", 2));
+}
+
+TEST(StoredMessageAnswer, NoMessageIsNoError) {
+    const auto none = parse_stored_message(R"({"error":{"code":404,"err_code":10037,"description":"no message found"}})");
+    ASSERT_TRUE(none);
+    EXPECT_FALSE(*none);
+    EXPECT_FALSE(parse_stored_message(R"({"error":{"code":404,"err_code":10059,"description":"stream not found"}})"));
+}
+
+TEST(Consumer, ThatWasJustCreatedHasNoDifference) {
+    const auto spec = submit_consumer();
+    const auto created = nlohmann::json::parse(consumer_create(spec));
+    const auto binding = parse_consumer(created.dump(), spec);
+    ASSERT_TRUE(binding);
+    EXPECT_EQ(binding->difference, "");
+    EXPECT_EQ(binding->deliver_subject, "_INBOX.lockstep.dur_cordum-scheduler__sys_job_submit");
+    EXPECT_EQ(binding->deliver_group, "cordum-scheduler");
+}
+
+TEST(Consumer, OfAPeerIsBoundToByItsOwnDeliverSubject) {
+    const auto spec = submit_consumer();
+    auto theirs = nlohmann::json::parse(consumer_create(spec));
+    theirs["config"]["deliver_subject"] = "_INBOX.peer";
+    const auto binding = parse_consumer(theirs.dump(), spec);
+    EXPECT_EQ(binding->deliver_subject, "_INBOX.peer");
+    EXPECT_EQ(binding->difference, "");
+}
+
+TEST(Consumer, WithOtherSettingsSaysWhichDiffer) {
+    const auto spec = submit_consumer();
+    auto theirs = nlohmann::json::parse(consumer_create(spec));
+    theirs["config"]["ack_wait"] = 30'000'000'000;
+    theirs["config"]["max_deliver"] = 5;
+    EXPECT_EQ(parse_consumer(theirs.dump(), spec)->difference, "ack_wait is 30s, wanted 10m; max_deliver is 5, wanted 100");
+}
+
+TEST(Nak, CarriesItsDelayInNanoseconds) {
+    EXPECT_EQ(nak_body(0s), "-NAK");
+    EXPECT_EQ(nak_body(1500ms), "-NAK {\"delay\": 1500000000}");
+}
+
+TEST(Requests, AreTheJsonThatTheServerReads) {
+    EXPECT_EQ(next_by_subject("worker.w.jobs", 0), R"({"next_by_subj":"worker.w.jobs","seq":1})");
+    const auto stream = nlohmann::json::parse(stream_create({"S", {"a.>", "b"}, 168h, 3}));
+    EXPECT_EQ(stream["max_age"], 604'800'000'000'000);
+    EXPECT_EQ(stream["num_replicas"], 3);
+    EXPECT_EQ(stream["retention"], "limits");
+}
+
+}  // namespace
+}  // namespace lockstep::prod::jetstream

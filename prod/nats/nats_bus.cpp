@@ -1,0 +1,234 @@
+#include "prod/nats/nats_bus.h"
+
+#include <fmt/core.h>
+
+#include "engine/wire/subjects.h"
+#include "prod/nats/nats_delivery.h"
+
+namespace lockstep::prod {
+
+using engine::FailureCause;
+using engine::NotApplied;
+using engine::Outcome;
+using engine::Unknown;
+
+namespace {
+
+constexpr engine::Duration kBindingTimeout = std::chrono::seconds(5);
+
+std::string text_of(const jetstream::ApiError& error) {
+    return error.code == 0 ? error.description : fmt::format("{} ({})", error.description, error.err_code);
+}
+
+template <class T>
+NotApplied refused(std::string_view what, const jetstream::Answer<T>& answer) {
+    return NotApplied{{FailureCause::refused, fmt::format("{}: {}", what, text_of(answer.error()))}};
+}
+
+}  // namespace
+
+/// What a subscription handle and the task that looks after it share.
+class NatsBus::Consumer {
+public:
+    Consumer(engine::ConsumerSpec wanted, engine::DeliverySink& receiver) : spec(std::move(wanted)), sink(&receiver) {}
+
+    engine::ConsumerSpec spec;
+    engine::DeliverySink* sink;  // null once the subscription has ended
+    std::string deliver_subject;
+    std::unique_ptr<engine::Subscription> subscription;
+};
+
+class NatsBus::ConsumerHandle final : public engine::Subscription {
+public:
+    explicit ConsumerHandle(std::shared_ptr<Consumer> consumer) : consumer_(std::move(consumer)) {}
+    ~ConsumerHandle() override {
+        consumer_->sink = nullptr;
+        consumer_->subscription.reset();
+    }
+
+private:
+    std::shared_ptr<Consumer> consumer_;
+};
+
+tl::expected<std::unique_ptr<NatsBus>, std::string> NatsBus::connect(UvLoop& loop, NatsOptions options) {
+    auto connection = NatsConnection::connect(loop, options);
+    if (!connection) return tl::make_unexpected(connection.error());
+    return std::unique_ptr<NatsBus>(new NatsBus(loop, std::move(options), std::move(*connection)));
+}
+
+NatsBus::NatsBus(UvLoop& loop, NatsOptions options, std::shared_ptr<NatsConnection> connection)
+    : loop_(loop), options_(std::move(options)), connection_(std::move(connection)), scope_(loop) {
+    connection_->on_established([this] { reconnected_.wake_all(); });
+}
+
+NatsBus::~NatsBus() {
+    scope_.cancel();
+    connection_->close();
+}
+
+void NatsBus::on_event(std::function<void(bool, const std::string&)> listener) {
+    listener_ = std::move(listener);
+    connection_->on_event(listener_);
+}
+
+void NatsBus::close() { connection_->close(); }
+
+engine::Task<tl::expected<void, std::string>> NatsBus::prepare(engine::MonoTime deadline) {
+    if (!options_.jetstream) co_return tl::expected<void, std::string>();
+    const auto info = co_await connection_->request("$JS.API.INFO", "", "", deadline);
+    if (!info.applied())
+        co_return tl::make_unexpected(
+            fmt::format("JetStream does not answer ({}). Start nats-server with -js, or set NATS_USE_JETSTREAM=false for "
+                        "at-most-once delivery",
+                        info.failure().detail));
+    if (const auto status = jetstream::parse_status(info.value().payload); !status)
+        co_return tl::make_unexpected(fmt::format("JetStream is not available to this user: {}", text_of(status.error())));
+    jetstream::StreamSpec sys{std::string(engine::wire::kStreamSys), {"sys.>"}, options_.max_age, options_.replicas};
+    jetstream::StreamSpec jobs{
+        std::string(engine::wire::kStreamJobs), {"job.>", "worker.*.jobs"}, options_.max_age, options_.replicas};
+    auto first = co_await prepare_stream(std::move(sys), deadline);
+    if (!first) co_return first;
+    auto second = co_await prepare_stream(std::move(jobs), deadline);
+    co_return second;
+}
+
+engine::Task<tl::expected<void, std::string>> NatsBus::prepare_stream(jetstream::StreamSpec spec,
+                                                                      engine::MonoTime deadline) {
+    const auto found = co_await connection_->request("$JS.API.STREAM.INFO." + spec.name, "", "", deadline);
+    if (found.applied() && jetstream::parse_status(found.value().payload)) co_return tl::expected<void, std::string>();
+    const std::string body = jetstream::stream_create(spec);
+    const auto made = co_await connection_->request("$JS.API.STREAM.CREATE." + spec.name, body, "", deadline);
+    if (!made.applied())
+        co_return tl::make_unexpected(fmt::format("creating stream {}: {}", spec.name, made.failure().detail));
+    const auto status = jetstream::parse_status(made.value().payload);
+    if (status) co_return tl::expected<void, std::string>();
+    // A replica that started at the same moment may have made it meanwhile.
+    const auto again = co_await connection_->request("$JS.API.STREAM.INFO." + spec.name, "", "", deadline);
+    if (again.applied() && jetstream::parse_status(again.value().payload)) co_return tl::expected<void, std::string>();
+    co_return tl::make_unexpected(fmt::format("creating stream {}: {}", spec.name, text_of(status.error())));
+}
+
+engine::Task<Outcome<engine::PublishAck>> NatsBus::publish(std::string subject, std::string payload, std::string message_id,
+                                                           engine::MonoTime deadline) {
+    if (!options_.jetstream) {
+        const auto sent = connection_->publish(subject, payload);
+        if (!sent.applied()) co_return sent.failure_as<engine::PublishAck>();
+        co_return engine::PublishAck{{}, 0, false, sent.value()};
+    }
+    const auto answer =
+        co_await connection_->request(std::move(subject), std::move(payload), std::move(message_id), deadline);
+    if (!answer.applied()) co_return answer.failure_as<engine::PublishAck>();
+    auto ack = jetstream::parse_publish_ack(answer.value().payload);
+    // The stream refused it, yet whoever subscribes to the subject has it.
+    if (!ack) co_return Unknown{{FailureCause::refused, text_of(ack.error())}, answer.value().connection};
+    ack->connection = answer.value().connection;
+    co_return std::move(*ack);
+}
+
+engine::Task<Outcome<engine::Done>> NatsBus::publish_core(std::string subject, std::string payload) {
+    const auto sent = connection_->publish(subject, payload);
+    if (!sent.applied()) co_return sent.failure_as<engine::Done>();
+    co_return engine::Done{};
+}
+
+engine::Task<Outcome<std::optional<engine::StoredMessage>>> NatsBus::read_stream(std::string stream, std::string subject,
+                                                                                 std::uint64_t from_sequence,
+                                                                                 engine::MonoTime deadline) {
+    if (!options_.jetstream) co_return NotApplied{{FailureCause::refused, "JetStream is switched off"}};
+    const auto answer = co_await connection_->request("$JS.API.STREAM.MSG.GET." + stream,
+                                                      jetstream::next_by_subject(subject, from_sequence), "", deadline);
+    if (!answer.applied()) co_return answer.failure_as<std::optional<engine::StoredMessage>>();
+    auto message = jetstream::parse_stored_message(answer.value().payload);
+    if (!message) co_return refused(stream, message);
+    co_return std::move(*message);
+}
+
+engine::Task<Outcome<std::uint64_t>> NatsBus::last_sequence(std::string stream, engine::MonoTime deadline) {
+    if (!options_.jetstream) co_return NotApplied{{FailureCause::refused, "JetStream is switched off"}};
+    const auto answer = co_await connection_->request("$JS.API.STREAM.INFO." + stream, "", "", deadline);
+    if (!answer.applied()) co_return answer.failure_as<std::uint64_t>();
+    const auto last = jetstream::parse_last_sequence(answer.value().payload);
+    if (!last) co_return refused(stream, last);
+    co_return *last;
+}
+
+engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create(engine::ConsumerSpec spec,
+                                                                          engine::MonoTime deadline) {
+    const std::string place = fmt::format("{}.{}", spec.stream, spec.durable);
+    const auto found = co_await connection_->request("$JS.API.CONSUMER.INFO." + place, "", "", deadline);
+    if (!found.applied()) co_return found.failure_as<jetstream::ConsumerBinding>();
+    auto binding = jetstream::parse_consumer(found.value().payload, spec);
+    if (!binding && binding.error().code == jetstream::kNotFound && binding.error().err_code != jetstream::kErrStreamNotFound) {
+        const std::string body = jetstream::consumer_create(spec);
+        const auto made = co_await connection_->request("$JS.API.CONSUMER.DURABLE.CREATE." + place, body, "", deadline);
+        if (!made.applied()) co_return made.failure_as<jetstream::ConsumerBinding>();
+        binding = jetstream::parse_consumer(made.value().payload, spec);
+    }
+    if (!binding) co_return refused(place, binding);
+    if (!binding->difference.empty())
+        co_return NotApplied{{FailureCause::refused,
+                              fmt::format("the durable consumer {} exists with other settings: {}. Use the settings of the "
+                                          "other replicas, or delete the consumer while none is running",
+                                          place, binding->difference)}};
+    co_return std::move(*binding);
+}
+
+void NatsBus::bind(const std::shared_ptr<Consumer>& consumer, const jetstream::ConsumerBinding& binding) {
+    consumer->deliver_subject = binding.deliver_subject;
+    const std::weak_ptr<Consumer> weak = consumer;
+    consumer->subscription = connection_->subscribe(
+        binding.deliver_subject, binding.deliver_group,
+        [weak, connection = std::weak_ptr<NatsConnection>(connection_)](NatsMessage message) {
+            const auto target = weak.lock();
+            // Without a reply subject it is a note of the server (a heartbeat of a peer's making), not a message.
+            if (!target || target->sink == nullptr || natsMsg_GetReply(message.get()) == nullptr) return;
+            target->sink->on_delivery(std::make_unique<StreamDelivery>(connection, std::move(message)));
+        });
+}
+
+engine::Task<Outcome<std::unique_ptr<engine::Subscription>>> NatsBus::consume(engine::ConsumerSpec spec,
+                                                                              engine::DeliverySink& sink,
+                                                                              engine::MonoTime deadline) {
+    auto consumer = std::make_shared<Consumer>(std::move(spec), sink);
+    if (!options_.jetstream) {
+        if (!connection_->state().connected)
+            co_return NotApplied{{FailureCause::disconnected, "not connected to NATS"}};
+        const std::weak_ptr<Consumer> weak = consumer;
+        consumer->subscription =
+            connection_->subscribe(consumer->spec.subject, consumer->spec.queue, [weak](NatsMessage message) {
+                const auto target = weak.lock();
+                if (target && target->sink != nullptr)
+                    target->sink->on_delivery(std::make_unique<CoreDelivery>(std::move(message)));
+            });
+        std::unique_ptr<engine::Subscription> plain = std::make_unique<ConsumerHandle>(consumer);
+        co_return plain;
+    }
+    const auto binding = co_await find_or_create(consumer->spec, deadline);
+    if (!binding.applied()) co_return binding.failure_as<std::unique_ptr<engine::Subscription>>();
+    bind(consumer, binding.value());
+    scope_.spawn(look_after(consumer));
+    std::unique_ptr<engine::Subscription> handle = std::make_unique<ConsumerHandle>(consumer);
+    co_return handle;
+}
+
+engine::Task<void> NatsBus::look_after(std::shared_ptr<Consumer> consumer) {
+    while (consumer->sink != nullptr) {
+        co_await reconnected_.wait_until(loop_.monotonic() + options_.binding_check);
+        if (consumer->sink == nullptr) co_return;
+        const auto binding = co_await find_or_create(consumer->spec, loop_.monotonic() + kBindingTimeout);
+        if (consumer->sink == nullptr) co_return;
+        if (!binding.applied()) {
+            if (listener_ && binding.failure().cause == FailureCause::refused)
+                listener_(connection_->state().connected, binding.failure().detail);
+            continue;
+        }
+        if (binding.value().deliver_subject != consumer->deliver_subject) bind(consumer, binding.value());
+    }
+}
+
+std::unique_ptr<engine::Subscription> NatsBus::subscribe(std::string subject, std::string queue, engine::MessageSink& sink) {
+    return connection_->subscribe(
+        subject, queue, [&sink](NatsMessage message) { sink.on_message(subject_of(message), payload_of(message)); });
+}
+
+}  // namespace lockstep::prod

@@ -1,0 +1,75 @@
+// The bus port over NATS JetStream. All of JetStream is asked and answered by messages on the one connection; no call of
+// the client library's own JetStream layer is used, because those block.
+//
+// 1. Consumers are created explicitly and bound to by their deliver subject, so that none is ever deleted by us. Whatever
+//    deliver subject an existing durable has is used, a Go peer's inbox included.
+// 2. Each binding is looked after: should the durable vanish (a peer may delete the one it created) or deliver elsewhere,
+//    it is created or bound to anew.
+// 3. With JetStream switched off every subject is plain NATS: `publish` hands to the connection, `consume` is a queue
+//    subscription without redelivery, and nothing can be looked up.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "engine/ports/bus.h"
+#include "engine/runtime/scope.h"
+#include "prod/nats/jetstream_api.h"
+#include "prod/nats/nats_connection.h"
+
+namespace lockstep::prod {
+
+class NatsBus final : public engine::Bus {
+public:
+    /// Connects, blocking: for start-up only.
+    static tl::expected<std::unique_ptr<NatsBus>, std::string> connect(UvLoop& loop, NatsOptions options);
+    ~NatsBus() override;
+    NatsBus(const NatsBus&) = delete;
+    NatsBus& operator=(const NatsBus&) = delete;
+
+    /// Makes sure that JetStream is there and has the two streams of the protocol. A stream of that name is taken as it
+    /// is. Nothing to do without JetStream. The error says what to check.
+    [[nodiscard]] engine::Task<tl::expected<void, std::string>> prepare(engine::MonoTime deadline);
+
+    [[nodiscard]] engine::Task<engine::Outcome<engine::PublishAck>> publish(std::string subject, std::string payload,
+                                                                            std::string message_id,
+                                                                            engine::MonoTime deadline) override;
+    [[nodiscard]] engine::Task<engine::Outcome<engine::Done>> publish_core(std::string subject,
+                                                                           std::string payload) override;
+    [[nodiscard]] engine::Task<engine::Outcome<std::optional<engine::StoredMessage>>> read_stream(
+        std::string stream, std::string subject, std::uint64_t from_sequence, engine::MonoTime deadline) override;
+    [[nodiscard]] engine::Task<engine::Outcome<std::uint64_t>> last_sequence(std::string stream,
+                                                                             engine::MonoTime deadline) override;
+    [[nodiscard]] engine::Task<engine::Outcome<std::unique_ptr<engine::Subscription>>> consume(
+        engine::ConsumerSpec spec, engine::DeliverySink& sink, engine::MonoTime deadline) override;
+    [[nodiscard]] std::unique_ptr<engine::Subscription> subscribe(std::string subject, std::string queue,
+                                                                  engine::MessageSink& sink) override;
+    [[nodiscard]] engine::BusConnection connection() const override { return connection_->state(); }
+
+    void on_event(std::function<void(bool connected, const std::string& what)> listener);
+    /// Ends the connection; what is buffered is sent before.
+    void close();
+
+private:
+    class Consumer;
+    class ConsumerHandle;
+
+    NatsBus(UvLoop& loop, NatsOptions options, std::shared_ptr<NatsConnection> connection);
+
+    [[nodiscard]] engine::Task<tl::expected<void, std::string>> prepare_stream(jetstream::StreamSpec spec,
+                                                                               engine::MonoTime deadline);
+    /// The durable as it is, created if missing.
+    [[nodiscard]] engine::Task<engine::Outcome<jetstream::ConsumerBinding>> find_or_create(engine::ConsumerSpec spec,
+                                                                                           engine::MonoTime deadline);
+    void bind(const std::shared_ptr<Consumer>& consumer, const jetstream::ConsumerBinding& binding);
+    [[nodiscard]] engine::Task<void> look_after(std::shared_ptr<Consumer> consumer);
+
+    UvLoop& loop_;
+    const NatsOptions options_;
+    std::shared_ptr<NatsConnection> connection_;
+    std::function<void(bool, const std::string&)> listener_;
+    engine::WaitQueue reconnected_;
+    engine::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace lockstep::prod

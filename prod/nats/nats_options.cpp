@@ -1,0 +1,117 @@
+#include "prod/nats/nats_options.h"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "prod/nats/nkey.h"
+
+namespace lockstep::prod {
+
+namespace {
+
+std::vector<std::string> addresses(const std::string& url) {
+    std::vector<std::string> out;
+    std::string_view rest = url;
+    while (!rest.empty()) {
+        const auto comma = rest.find(',');
+        std::string_view one = rest.substr(0, comma);
+        while (one.starts_with(' ')) one.remove_prefix(1);
+        while (one.ends_with(' ')) one.remove_suffix(1);
+        if (!one.empty()) out.emplace_back(one);
+        if (comma == std::string_view::npos) break;
+        rest.remove_prefix(comma + 1);
+    }
+    return out;
+}
+
+natsStatus sign_nonce(char** error, unsigned char** signature, int* length, const char* nonce, void* seed) {
+    (void)error;
+    return nats_Sign(static_cast<const char*>(seed), nonce, signature, length);
+}
+
+/// Kept for the life of the process: the library signs with it on every reconnect and does not copy it.
+char* keep_seed(const std::string& seed) { return strdup(seed.c_str()); }
+
+}  // namespace
+
+std::string display_url(const std::string& url) {
+    std::string out;
+    for (const std::string& one : addresses(url)) {
+        const auto scheme = one.find("://");
+        const std::size_t host = scheme == std::string::npos ? 0 : scheme + 3;
+        const auto at = one.find('@', host);
+        if (!out.empty()) out += ',';
+        out += at == std::string::npos ? one : one.substr(0, host) + "***@" + one.substr(at + 1);
+    }
+    return out;
+}
+
+bool wants_tls(const std::string& url) {
+    for (const std::string& one : addresses(url))
+        if (one.starts_with("tls://")) return true;
+    return false;
+}
+
+tl::expected<NatsOptionsPtr, std::string> library_options(const NatsOptions& options) {
+    natsOptions* raw = nullptr;
+    if (natsOptions_Create(&raw) != NATS_OK) return tl::make_unexpected(std::string("out of memory"));
+    NatsOptionsPtr made(raw, &natsOptions_Destroy);
+
+    natsStatus status = NATS_OK;
+    std::string failed;
+    const auto set = [&](natsStatus result, const char* what) {
+        if (status != NATS_OK || result == NATS_OK) return;
+        status = result;
+        const char* last = nats_GetLastError(nullptr);
+        failed = fmt::format("{}: {}", what, last != nullptr && *last != '\0' ? last : natsStatus_GetText(result));
+    };
+    const auto millis = [](engine::Duration d) { return engine::to_millis(d); };
+
+    const std::vector<std::string> list = addresses(options.url);
+    if (list.empty()) return tl::make_unexpected(std::string("NATS_URL is empty"));
+    std::vector<const char*> servers;
+    for (const std::string& one : list) servers.push_back(one.c_str());
+    set(natsOptions_SetServers(raw, servers.data(), static_cast<int>(servers.size())), "NATS_URL");
+    set(natsOptions_SetName(raw, options.name.c_str()), "client name");
+    set(natsOptions_SetTimeout(raw, millis(options.connect_timeout)), "connect timeout");
+    set(natsOptions_SetMaxReconnect(raw, -1), "reconnect limit");
+    set(natsOptions_SetReconnectWait(raw, millis(options.reconnect_wait)), "reconnect wait");
+    set(natsOptions_SetPingInterval(raw, millis(options.ping_interval)), "ping interval");
+    set(natsOptions_SetMaxPingsOut(raw, 2), "ping limit");
+    set(natsOptions_SetIOBufSize(raw, 64 * 1024), "buffer size");
+    // Nothing published while disconnected may be sent later: it would arrive after its caller was told otherwise.
+    set(natsOptions_SetReconnectBufSize(raw, 0), "reconnect buffer");
+    set(natsOptions_SetSendAsap(raw, true), "send as soon as possible");
+    // The library swallows "no responders" on our kind of subscription without saying for which request; the deadline
+    // tells the same, later.
+    set(natsOptions_DisableNoResponders(raw, true), "no responders");
+
+    if (!options.user.empty() && !options.password.empty()) {
+        set(natsOptions_SetUserInfo(raw, options.user.c_str(), options.password.c_str()), "NATS_USERNAME and NATS_PASSWORD");
+    } else if (!options.token.empty()) {
+        set(natsOptions_SetToken(raw, options.token.c_str()), "NATS_TOKEN");
+    } else if (!options.nkey_seed.empty()) {
+        const auto key = public_nkey(options.nkey_seed);
+        if (!key) return tl::make_unexpected(fmt::format("NATS_NKEY: {}", key.error()));
+        set(natsOptions_SetNKey(raw, key->c_str(), &sign_nonce, keep_seed(options.nkey_seed)), "NATS_NKEY");
+    }
+
+    if (wants_tls(options.url)) {
+        set(natsOptions_SetSecure(raw, true), "TLS");
+        if (!options.tls_ca.empty())
+            set(natsOptions_LoadCATrustedCertificates(raw, options.tls_ca.c_str()), "NATS_TLS_CA");
+        if (!options.tls_certificate.empty())
+            set(natsOptions_LoadCertificatesChain(raw, options.tls_certificate.c_str(), options.tls_key.c_str()),
+                "NATS_TLS_CERT and NATS_TLS_KEY");
+        if (!options.tls_server_name.empty())
+            set(natsOptions_SetExpectedHostname(raw, options.tls_server_name.c_str()), "NATS_TLS_SERVER_NAME");
+        if (options.tls_insecure) set(natsOptions_SkipServerVerification(raw, true), "NATS_TLS_INSECURE");
+    }
+    if (status != NATS_OK) return tl::make_unexpected(failed);
+    return made;
+}
+
+}  // namespace lockstep::prod

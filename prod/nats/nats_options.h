@@ -1,0 +1,54 @@
+// How to reach NATS and what to make of it.
+#pragma once
+
+#include <nats/nats.h>
+
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+
+#include "engine/runtime/time.h"
+
+namespace lockstep::prod {
+
+struct NatsOptions {
+    std::string url = "nats://localhost:4222";  // or several, separated by commas
+    std::string name = "cordum-bus";
+    // The first of these that is complete is used: user and password, token, NKey seed.
+    std::string user;
+    std::string password;
+    std::string token;
+    std::string nkey_seed;
+    // Used with tls:// addresses only.
+    std::string tls_ca;
+    std::string tls_certificate;
+    std::string tls_key;
+    std::string tls_server_name;
+    bool tls_insecure = false;
+
+    bool jetstream = true;  // without it every subject is plain NATS, at most once
+    engine::Duration max_age = std::chrono::hours(168);
+    int replicas = 1;
+
+    engine::Duration connect_timeout = std::chrono::seconds(2);
+    engine::Duration reconnect_wait = std::chrono::seconds(2);
+    /// A server that answers no ping for this long, twice, is given up. Why 10 s: until then a message that may or may
+    /// not have reached it cannot be looked up or sent again, and the engine gives up after 100 s.
+    engine::Duration ping_interval = std::chrono::seconds(10);
+    /// How often a consumer's binding is compared with what the server has. One small request per consumer; a durable
+    /// that a peer has deleted delivers nothing until then.
+    engine::Duration binding_check = std::chrono::seconds(15);
+};
+
+using NatsOptionsPtr = std::unique_ptr<natsOptions, decltype(&natsOptions_Destroy)>;
+
+/// The library's form of `options`. The error says which setting is wrong and never contains a secret.
+[[nodiscard]] tl::expected<NatsOptionsPtr, std::string> library_options(const NatsOptions& options);
+
+/// For logs: the addresses without user and password.
+[[nodiscard]] std::string display_url(const std::string& url);
+
+/// Whether any of the addresses asks for TLS.
+[[nodiscard]] bool wants_tls(const std::string& url);
+
+}  // namespace lockstep::prod
