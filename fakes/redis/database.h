@@ -1,0 +1,60 @@
+// A simulated Redis without the network: executes commands of sessions on one keyspace, at the instants it is told.
+// Replies and error texts are those of redis 7.0.15, byte for byte, for the commands of command_table.cpp;
+// differential_test.cpp compares them with the real server. What differs on purpose:
+//
+// 1. HGETALL, HKEYS-like listings, SMEMBERS, KEYS and SCAN list in sorted (SCAN: hashed) order; the real order is arbitrary.
+// 2. There is one database (SELECT 0), no ACL, no RESP3, no Pub/Sub, no blocking, no cluster, no BYLEX ranges.
+// 3. Keys past their expiry do not count in DBSIZE; LTRIM that trims nothing does not disturb a WATCH.
+// 4. SCRIPT knows LOAD, EXISTS and FLUSH; what scripts can use is written in script_engine.h.
+#pragma once
+
+#include "engine/runtime/time.h"
+#include "fakes/redis/command.h"
+#include "fakes/redis/keyspace.h"
+#include "fakes/redis/script_engine.h"
+#include "fakes/redis/session.h"
+
+namespace lockstep::fakes::redis {
+
+class Database final : private ScriptHost {
+public:
+    Database();
+
+    [[nodiscard]] Keyspace& keyspace() { return keyspace_; }
+    [[nodiscard]] const Keyspace& keyspace() const { return keyspace_; }
+    [[nodiscard]] ScriptEngine& scripts() { return scripts_; }
+    [[nodiscard]] Watches& watches() { return watches_; }
+
+    /// One command as it comes in from a connection, by the server's wall clock.
+    RedisValue execute(Session& session, Args args, engine::WallTime now);
+    /// Removes what has expired by now; `execute` does so by itself.
+    void expire_due(engine::WallTime now);
+
+    /// While set, commands that may grow memory are refused (maxmemory reached, nothing to evict).
+    void set_out_of_memory(bool out) { out_of_memory_ = out; }
+    /// While set, the server answers LOADING to everything but a few.
+    void set_loading(bool loading) { loading_ = loading; }
+
+    /// Runs a command whose name and arity are known to be right. For EXEC.
+    RedisValue run(const Command& command, Session& session, Args args);
+    RedisValue run_script(Session& session, const std::string& sha, Args keys, Args arguments);
+
+private:
+    RedisValue call_from_script(Args args) override;
+    /// The reason why the command is not even looked at, or nil.
+    RedisValue refusal(const Command* command, const Session& session, Args args) const;
+
+    Keyspace keyspace_;
+    Watches watches_;
+    ScriptEngine scripts_;
+    bool out_of_memory_ = false;
+    bool loading_ = false;
+    std::int64_t now_us_ = 0;
+
+    // Of the script that is running.
+    Session* script_session_ = nullptr;
+    bool script_has_written_ = false;
+    bool script_out_of_memory_ = false;
+};
+
+}  // namespace lockstep::fakes::redis

@@ -1,0 +1,61 @@
+// What an observer of the keyspace is told: every change that a command, a script or the clock makes, one call each, in the
+// order in which they happen. Oracles, the undo journal and WATCH live on it.
+//
+// 1. `client` is the node whose command made the change; not valid when the clock or the fault plan did.
+// 2. A call comes after the change, and its views and pointers are valid during the call only.
+// 3. Writing a value again is told like any write (before == after). A container is removed, as a key, once its last
+//    element has been.
+// 4. An observer must not touch the keyspace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "fakes/event.h"
+#include "fakes/redis/value.h"
+
+namespace lockstep::fakes::redis {
+
+class Keyspace;
+
+/// "Does not expire", where an expiry in milliseconds since the Unix epoch stands.
+inline constexpr std::int64_t kNever = -1;
+
+enum class Removal : std::uint8_t { deleted, expired, evicted };
+
+class KeyspaceObserver {
+public:
+    virtual ~KeyspaceObserver() = default;
+
+    /// `before` is null for a new key. A SET that carries a TTL is one call: `expires_at` is the new expiry.
+    virtual void string_set(NodeId /*client*/, std::string_view /*key*/, const std::string* /*before*/,
+                            std::string_view /*after*/, std::int64_t /*expires_before*/, std::int64_t /*expires_at*/) {}
+    virtual void hash_set(NodeId /*client*/, std::string_view /*key*/, std::string_view /*field*/,
+                          const std::string* /*before*/, std::string_view /*after*/) {}
+    virtual void hash_removed(NodeId /*client*/, std::string_view /*key*/, std::string_view /*field*/,
+                              std::string_view /*before*/) {}
+    /// `index` 0 is the head; a push at the tail has the length before it.
+    virtual void list_inserted(NodeId /*client*/, std::string_view /*key*/, std::size_t /*index*/,
+                               std::string_view /*value*/) {}
+    virtual void list_removed(NodeId /*client*/, std::string_view /*key*/, std::size_t /*index*/,
+                              std::string_view /*value*/) {}
+    virtual void set_added(NodeId /*client*/, std::string_view /*key*/, std::string_view /*member*/) {}
+    virtual void set_removed(NodeId /*client*/, std::string_view /*key*/, std::string_view /*member*/) {}
+    /// A new member (`before` null) or a new score.
+    virtual void zset_set(NodeId /*client*/, std::string_view /*key*/, std::string_view /*member*/,
+                          const double* /*before*/, double /*after*/) {}
+    virtual void zset_removed(NodeId /*client*/, std::string_view /*key*/, std::string_view /*member*/,
+                              double /*before*/) {}
+    /// EXPIRE, PERSIST and the like on an existing key.
+    virtual void expiry_set(NodeId /*client*/, std::string_view /*key*/, std::int64_t /*before*/,
+                            std::int64_t /*after*/) {}
+    /// The whole key is gone; `last` is what it held.
+    virtual void key_removed(NodeId /*client*/, std::string_view /*key*/, Removal /*why*/, const Value& /*last*/,
+                             std::int64_t /*expires_at*/) {}
+    /// Data was lost (restart, failover): the content is another one now, without a call for each difference.
+    virtual void restored(const Keyspace& /*now*/) {}
+};
+
+}  // namespace lockstep::fakes::redis

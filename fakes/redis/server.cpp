@@ -1,0 +1,306 @@
+#include "fakes/redis/server.h"
+
+#include <algorithm>
+
+#include "fakes/redis/resp.h"
+
+namespace lockstep::fakes::redis {
+
+namespace {
+
+constexpr engine::Duration kSyncInterval = std::chrono::seconds(1);
+constexpr double kPipelineSplit = 0.125;
+
+}  // namespace
+
+/// One connection as the server sees it. Kept until the server goes, because the connection may keep a reference.
+class RedisServer::Peer final : public ConnectionListener {
+public:
+    Peer(RedisServer& owner, std::shared_ptr<Connection> over, NodeId client)
+        : server(owner), connection(std::move(over)), session(std::in_place, owner.database_->watches(), client) {}
+
+    struct Request {
+        std::uint64_t link;
+        std::weak_ptr<ReplySink> sink;
+        Commands commands;
+        std::size_t done = 0;
+    };
+
+    /// What the client had sent before it went lies in the socket: the server may still come to read it, or not.
+    void on_broken() override {
+        server.peer_of_.erase(connection.get());
+        connection.reset();
+        if (!requests.empty() && server.world_.rng("redis").chance(0.5)) drop_requests();
+        if (requests.empty()) session.reset();
+    }
+
+    void drop_requests() {
+        const bool in_service = server.serving_ == this;
+        while (requests.size() > (in_service ? 1U : 0U)) requests.pop_back();
+        if (!in_service) std::erase(server.ready_, this);
+    }
+
+    void close() {
+        if (connection) {
+            server.peer_of_.erase(connection.get());
+            std::exchange(connection, nullptr)->close_from_server();
+        }
+        requests.clear();
+        session.reset();
+    }
+
+    RedisServer& server;
+    std::shared_ptr<Connection> connection;  // null once it is gone
+    std::optional<Session> session;
+    std::deque<Request> requests;
+};
+
+RedisServer::RedisServer(World& world, NodeId node, RedisServerOptions options)
+    : world_(world),
+      node_(node),
+      options_(std::move(options)),
+      database_(std::make_unique<Database>()),
+      events_(world.trace(), node, options_.lock_keys),
+      journaling_(options_.persistence == Persistence::everysec || options_.replica_lag > engine::Duration{}),
+      started_(world.monotonic(node)) {
+    if (journaling_) add_observer(journal_);
+    add_observer(events_);
+    world_.listen(node, kService, *this);
+}
+
+RedisServer::~RedisServer() = default;
+
+ConnectionListener& RedisServer::on_accept(std::shared_ptr<Connection> connection, NodeId client) {
+    const Connection* key = connection.get();
+    peers_.push_back(std::make_unique<Peer>(*this, std::move(connection), client));
+    peer_of_[key] = peers_.back().get();
+    return *peers_.back();
+}
+
+void RedisServer::receive(const Connection& connection, std::uint64_t link, std::weak_ptr<ReplySink> sink,
+                          Commands commands) {
+    const auto found = peer_of_.find(&connection);
+    if (down_ || found == peer_of_.end()) return;
+    Peer& peer = *found->second;
+    const bool waiting = !peer.requests.empty();
+    peer.requests.push_back({link, std::move(sink), std::move(commands)});
+    if (!waiting) ready_.push_back(&peer);
+    if (serving_ == nullptr) serve_next();
+}
+
+void RedisServer::serve_next() {
+    if (ready_.empty() || down_) return;
+    Peer& peer = *ready_.front();
+    ready_.pop_front();
+    serving_ = &peer;
+    const Peer::Request& request = peer.requests.front();
+    std::size_t count = request.commands->size() - request.done;
+    Rng& rng = world_.rng("redis");
+    if (count > 1 && rng.chance(kPipelineSplit)) count = 1 + rng.below(count - 1);
+    world_.after(node_, service_time(peer, count), [this, number = ++service_, count] {
+        if (number == service_ && serving_ != nullptr) execute_slice(*serving_, count);
+    });
+}
+
+engine::Duration RedisServer::service_time(Peer& peer, std::size_t count) {
+    engine::Duration total{};
+    const Peer::Request& request = peer.requests.front();
+    for (std::size_t i = request.done; i < request.done + count; ++i) {
+        total += options_.service_time + world_.faults().redis_latency((*request.commands)[i].front());
+    }
+    return total;
+}
+
+void RedisServer::execute_slice(Peer& peer, std::size_t count) {
+    Peer::Request& request = peer.requests.front();
+    database_->set_loading(world_.monotonic(node_) < loading_until_);
+    note_time();
+    std::vector<ServerReply> replies;
+    executing_ = true;
+    for (std::size_t i = 0; i < count && struck_.empty(); ++i) {
+        replies.push_back(execute(peer, (*request.commands)[request.done]));
+        ++request.done;
+    }
+    serving_ = nullptr;
+    run_struck();
+    // A fault that hit meanwhile has cleared the requests of this connection.
+    if (!peer.requests.empty()) {
+        if (peer.connection) {
+            peer.connection->send_to_client([link = request.link, sink = request.sink, replies = std::move(replies)]() mutable {
+                if (const auto alive = sink.lock()) alive->on_replies(link, std::move(replies));
+            });
+        }
+        if (request.done == request.commands->size()) peer.requests.pop_front();
+        if (!peer.requests.empty()) {
+            ready_.push_back(&peer);
+        } else if (!peer.connection) {
+            peer.session.reset();
+        }
+    }
+    arm_expiry();
+    serve_next();
+}
+
+ServerReply RedisServer::execute(Peer& peer, const engine::RedisCommand& command) {
+    const std::vector<std::string_view> args(command.begin(), command.end());
+    const NodeId client = peer.session->client();
+    database_->set_out_of_memory(out_of_memory(peer, command));
+    ServerReply reply;
+    reply.value = database_->execute(*peer.session, args, world_.wall(node_));
+    append_resp(reply.bytes, reply.value);
+
+    Event event;
+    event.kind = EventKind::redis;
+    event.node = client;
+    event.peer = node_;
+    event.command = command.front();
+    event.script = script_names_.of(command);
+    event.key = first_key(command);
+    event.job = job_of_key(event.key);
+    event.payload = reply.bytes;
+    world_.trace().emit(event);
+    return reply;
+}
+
+bool RedisServer::out_of_memory(const Peer& peer, const engine::RedisCommand& command) {
+    // Asked only where it would bite, so that the fault plan can tell whether its fault had an effect.
+    const Command* known = find_command(command.front());
+    const bool concerned = known != nullptr && (known->has(kDenyOom) || peer.session->queueing || known->name == "eval" ||
+                                                known->name == "evalsha");
+    return concerned && world_.faults().redis_out_of_memory();
+}
+
+void RedisServer::hang_up(bool tell_clients) {
+    for (const auto& peer : peers_) {
+        if (!tell_clients) peer->connection.reset();
+        peer->close();
+    }
+    peer_of_.clear();
+    ready_.clear();
+    serving_ = nullptr;
+    ++service_;
+}
+
+void RedisServer::strike(std::function<void()> fault) {
+    struck_.push_back(std::move(fault));
+    if (executing_) return;
+    run_struck();
+    arm_expiry();
+}
+
+void RedisServer::run_struck() {
+    executing_ = true;  // what a fault tells may bring about the next one
+    while (!struck_.empty()) {
+        const std::function<void()> fault = std::move(struck_.front());
+        struck_.pop_front();
+        fault();
+    }
+    executing_ = false;
+}
+
+void RedisServer::restart(engine::Duration loading) {
+    strike([this, loading] {
+        hang_up(true);
+        lose_data(last_sync());
+        loading_for(loading);
+    });
+}
+
+void RedisServer::failover(engine::Duration lag) {
+    strike([this, lag] {
+        hang_up(true);
+        database_->scripts().flush();
+        const engine::MonoTime reached = world_.monotonic(node_) - std::min(lag, options_.replica_lag);
+        database_->keyspace().restore([this, reached] { journal_.roll_back(database_->keyspace(), reached); });
+    });
+}
+
+void RedisServer::node_down() {
+    strike([this] {
+        hang_up(false);
+        lose_data(last_sync());
+        expiry_timer_.reset();  // went with the node
+        down_ = true;
+    });
+}
+
+void RedisServer::node_up(engine::Duration loading) {
+    down_ = false;
+    started_ = world_.monotonic(node_);
+    loading_for(loading);
+    arm_expiry();
+}
+
+void RedisServer::script_flush() {
+    strike([this] { database_->scripts().flush(); });
+}
+
+std::size_t RedisServer::evict(std::string_view glob) {
+    Keyspace& keys = database_->keyspace();
+    std::vector<std::string> matching;
+    for (const std::string_view key : keys.keys()) {
+        if (glob_matches(glob, key)) matching.emplace_back(key);
+    }
+    strike([this, matching] {
+        note_time();
+        for (const std::string& key : matching) {
+            if (Keyspace::Node* node = database_->keyspace().find(key)) database_->keyspace().remove(*node, Removal::evicted);
+        }
+    });
+    return matching.size();
+}
+
+void RedisServer::clock_changed() {
+    strike([this] { expire_keys(); });
+}
+
+void RedisServer::loading_for(engine::Duration loading) { loading_until_ = world_.monotonic(node_) + loading; }
+
+engine::MonoTime RedisServer::last_sync() const {
+    const engine::MonoTime now = world_.monotonic(node_);
+    return now - (now - started_) % kSyncInterval;
+}
+
+void RedisServer::lose_data(std::optional<engine::MonoTime> back_to) {
+    Keyspace& keys = database_->keyspace();
+    database_->scripts().flush();
+    switch (options_.persistence) {
+        case Persistence::none: keys.restore([&keys] { keys.clear(); }); break;
+        case Persistence::everysec: keys.restore([&] { journal_.roll_back(keys, *back_to); }); break;
+        case Persistence::always: return;
+    }
+    journal_.clear();  // what was lost cannot be lost again, and nothing older either
+}
+
+void RedisServer::note_time() {
+    if (!journaling_) return;
+    const engine::MonoTime now = world_.monotonic(node_);
+    engine::MonoTime horizon = now - options_.replica_lag;
+    if (options_.persistence == Persistence::everysec) horizon = std::min(horizon, last_sync());
+    journal_.advance(now, horizon);
+}
+
+void RedisServer::arm_expiry() {
+    const auto next = database_->keyspace().next_expiry();
+    if (!next || down_) return;
+    if (expiry_timer_) {
+        if (expiry_timer_for_ <= *next) return;  // it will find out and arm again
+        world_.cancel(*expiry_timer_);
+    }
+    // A key is gone when the clock has passed its millisecond.
+    const engine::WallTime due{std::chrono::milliseconds(*next + 1)};
+    const engine::Duration delay = std::max(due - world_.wall(node_), engine::Duration{});
+    expiry_timer_for_ = *next;
+    expiry_timer_ = world_.after(node_, delay, [this] {
+        expiry_timer_.reset();
+        strike([this] { expire_keys(); });
+    });
+}
+
+void RedisServer::expire_keys() {
+    if (down_) return;
+    note_time();
+    database_->expire_due(world_.wall(node_));
+}
+
+}  // namespace lockstep::fakes::redis
