@@ -106,6 +106,12 @@ protected:
         return outcome.applied() ? std::move(outcome.value()) : nullptr;
     }
 
+    /// Stops the server, and waits a moment: the signal reaches its threads one after the other.
+    void freeze() {
+        server->freeze();
+        pass(50ms);
+    }
+
     UvLoop loop;
     std::unique_ptr<ServerProcess> server;
 };
@@ -322,7 +328,7 @@ TEST_F(NatsBusTest, AMessageThatIsTooLargeIsNotApplied) {
 
 TEST_F(NatsBusTest, AFrozenServerMakesAPublishUnknownAndItsConnectionIsGivenUp) {
     auto bus = prepared();
-    server->freeze();
+    freeze();
     const auto outcome = wait(bus->publish("sys.job.submit", "x", "id", in(200ms)));
     EXPECT_EQ(outcome.kind(), OutcomeKind::unknown);
     EXPECT_EQ(outcome.unknown().connection, 1U);
@@ -336,7 +342,7 @@ TEST_F(NatsBusTest, ARestartEndsOpenPublishesAndNumbersTheNextConnection) {
     Collector sink;
     const auto subscription = consume(*bus, sink);
     publish(*bus, "sys.job.submit", "before", "id1");
-    server->freeze();
+    freeze();
     std::optional<engine::Outcome<engine::PublishAck>> open;
     engine::Scope scope(loop);
     scope.spawn(keep(bus->publish("sys.job.submit", "open", "id2", in(60s)), open));
@@ -365,7 +371,7 @@ TEST_F(NatsBusTest, ARestartEndsOpenPublishesAndNumbersTheNextConnection) {
 
 TEST_F(NatsBusTest, NothingGivenToADeadConnectionArrivesOnTheNextOne) {
     auto bus = prepared();
-    server->freeze();
+    freeze();
     // More than the sockets buffer, so that part of it is still in this process when the connection ends.
     std::vector<std::optional<engine::Outcome<engine::PublishAck>>> open(64);
     engine::Scope scope(loop);

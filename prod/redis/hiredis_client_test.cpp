@@ -63,6 +63,12 @@ protected:
         return loop.run_until([&] { return client.connected(); }, 10s);
     }
 
+    /// Stops the server, and waits a moment: the signal reaches its threads one after the other.
+    void freeze() {
+        server->freeze();
+        loop.run_until([] { return false; }, 50ms);
+    }
+
     UvLoop loop;
     std::optional<ServerProcess> server;
 };
@@ -160,7 +166,7 @@ TEST_F(HiredisClientTest, AnOverdueReplyMakesEverythingInFlightUnknownAndTheConn
     HiredisClient client(loop, address());
     ASSERT_TRUE(connect(client));
     loop.run_until([] { return false; }, 1100ms);  // an established connection, not a short-lived one
-    server->freeze();
+    freeze();
     std::optional<engine::Outcome<RedisValue>> early;
     std::optional<engine::Outcome<RedisValue>> late;
     engine::Scope scope(loop);
@@ -182,7 +188,7 @@ TEST_F(HiredisClientTest, AnOverdueReplyMakesEverythingInFlightUnknownAndTheConn
 TEST_F(HiredisClientTest, AKilledServerMakesWhatWasSentUnknown) {
     HiredisClient client(loop, address());
     ASSERT_TRUE(connect(client));
-    server->freeze();
+    freeze();
     std::vector<std::optional<engine::Outcome<RedisValue>>> slots(100);
     engine::Scope scope(loop);
     for (auto& slot : slots) scope.spawn(keep(client.command({"INCR", "n"}, in(60s)), slot));
@@ -216,7 +222,7 @@ TEST_F(HiredisClientTest, ADestroyedClientAnswersWhatWasInFlight) {
     {
         HiredisClient client(loop, address());
         ASSERT_TRUE(connect(client));
-        server->freeze();
+        freeze();
         scope.spawn(keep(client.command({"INCR", "n"}, in(60s)), slot));
         loop.run_until([] { return false; }, 20ms);
     }
