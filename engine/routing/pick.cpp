@@ -81,8 +81,10 @@ bool overloaded(const Worker& worker, const Tunables& tunables) {
         const float used = static_cast<float>(assumed_active(worker, tunables)) / static_cast<float>(worker.max_parallel_jobs);
         if (used >= static_cast<float>(tunables.overload_utilization)) return true;
     }
-    return worker.cpu_load >= static_cast<float>(tunables.overload_cpu) ||
-           worker.gpu_utilization >= static_cast<float>(tunables.overload_gpu);
+    // Not "at least the limit": a load that is not a number must not look like an idle worker.
+    const bool has_room = worker.cpu_load < static_cast<float>(tunables.overload_cpu) &&
+                          worker.gpu_utilization < static_cast<float>(tunables.overload_gpu);
+    return !has_room;
 }
 
 tl::expected<std::string, NoPick> pick_worker(const cap::JobRequest& request, const RoutingTable& table,

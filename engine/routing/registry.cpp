@@ -6,7 +6,15 @@
 
 namespace lockstep::engine {
 
+namespace {
+
+/// Whether worker.<id>.jobs is one subject of the jobs stream: a job sent to any other would reach nobody.
+bool addressable(std::string_view id) { return !id.empty() && id.find_first_of(" .*>\t\r\n") == std::string_view::npos; }
+
+}  // namespace
+
 void Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now) {
+    if (!addressable(heartbeat.worker_id())) return;
     const auto [entry, inserted] = workers_.try_emplace(heartbeat.worker_id());
     Worker& worker = entry->second;
     if (!inserted && worker.pool != heartbeat.pool()) leave_pool(worker);

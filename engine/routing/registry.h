@@ -39,7 +39,7 @@ public:
     /// A worker is alive while `now - last_seen <= ttl`.
     explicit Registry(Duration ttl) : ttl_(ttl) {}
 
-    /// Replaces everything known about the worker.
+    /// Replaces everything known about the worker. One whose id is no single token of a subject is ignored.
     void on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now);
     /// Keeps a worker alive, or makes it known without making it routable. Other roles and an empty id are ignored.
     void on_handshake(const cap::Handshake& handshake, MonoTime now);
