@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <optional>
+#include <algorithm>
 
 #include "engine/runtime/timeout.h"
 #include "engine/wire/messages.h"
@@ -15,6 +15,10 @@ namespace {
 constexpr std::uint64_t kUndecodableTries = 3;
 constexpr Duration kUndecodableDelay = std::chrono::seconds{5};
 constexpr Duration kBurialDelay = std::chrono::seconds{5};
+/// The last deliveries of a message, as a share of all: it is not handed back any more but tried again where it is. The
+/// server stops delivering at its limit, whatever the reason was; a store that is away for long must not use it up.
+constexpr std::uint64_t kHeldShare = 10;
+constexpr Duration kHeldPauseMin = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -48,48 +52,66 @@ Task<void> MessagePump::process(std::unique_ptr<Delivery> delivery) {
         }
     } const in_hand(*this, *delivery);
 
+    const std::uint64_t limit = delivery_limit();
+    const bool held = delivery->delivery_count() >= limit - limit / kHeldShare;
+    while (true) {
+        const auto verdict = co_await attempt(*delivery);
+        if (!verdict) co_return;
+        if (verdict->kind == Verdict::Kind::done) {
+            delivery->ack();
+            co_return;
+        }
+        if (!held || context_.stopping) {
+            delivery->nak(verdict->delay);
+            co_return;
+        }
+        context_.ports.log.reached("held_near_delivery_limit");
+        co_await context_.ports.clock.sleep(std::max(verdict->delay, kHeldPauseMin));
+    }
+}
+
+Task<std::optional<Verdict>> MessagePump::attempt(Delivery& delivery) {
     const auto slot = co_await slots_.acquire();
-    if (context_.stopping) {
-        delivery->nak(Duration{0});
-        co_return;
+    if (context_.stopping) co_return Verdict::hand_back(Duration{0});
+    const std::uint64_t tries = delivery.delivery_count();
+    if (tries >= delivery_limit()) {
+        co_await bury(delivery, fmt::format("delivered {} times without success", tries));
+        co_return std::nullopt;
     }
-    const std::uint64_t tries = delivery->delivery_count();
-    const auto limit = static_cast<std::uint64_t>(context_.tunables.bus_max_deliver);
-    if (tries >= limit) {
-        co_await bury(*delivery, fmt::format("delivered {} times without success", tries));
-        co_return;
-    }
-    auto packet = wire::decode(delivery->payload());
+    auto packet = wire::decode(delivery.payload());
     if (!packet) {
         context_.ports.log.event(LogLevel::error, "message not decodable",
-                                 {{"subject", delivery->subject()}, {"sequence", delivery->sequence()}, {"tries", tries}});
+                                 {{"subject", delivery.subject()}, {"sequence", delivery.sequence()}, {"tries", tries}});
         if (tries <= kUndecodableTries) {
-            delivery->nak(kUndecodableDelay);
+            delivery.nak(kUndecodableDelay);
         } else {
-            co_await bury(*delivery, fmt::format("not decodable: {}", packet.error().detail));
+            co_await bury(delivery, fmt::format("not decodable: {}", packet.error().detail));
         }
-        co_return;
+        co_return std::nullopt;
     }
-    const Verdict verdict = co_await handler_.handle(std::move(*packet));
-    switch (verdict.kind) {
-        case Verdict::Kind::done: delivery->ack(); break;
-        case Verdict::Kind::hand_back: delivery->nak(verdict.delay); break;
-    }
+    co_return co_await handler_.handle(std::move(*packet));
 }
 
 Task<void> MessagePump::bury(Delivery& delivery, std::string reason) {
     DeadLetter letter{fmt::format("poison:{}:{}", delivery.stream(), delivery.sequence()), std::string(delivery.subject()),
                       cap::JOB_STATUS_FAILED, std::move(reason), "poison_message"};
-    const auto written = co_await context_.store.put_dead_letter(letter);
-    if (!written.applied()) {
-        // The letter comes first: a message terminated without one would be gone without a trace.
+    while (true) {
+        const auto written = co_await context_.store.put_dead_letter(letter);
+        if (written.applied()) break;
+        // The letter comes first: a message terminated without one would be gone without a trace. So would one that is
+        // handed back at its last delivery.
         context_.ports.log.reached("burial_postponed");
-        delivery.nak(kBurialDelay);
-        co_return;
+        if (delivery.delivery_count() < delivery_limit()) {
+            delivery.nak(kBurialDelay);
+            co_return;
+        }
+        co_await context_.ports.clock.sleep(kBurialDelay);
     }
     delivery.term();
     co_await dead_letters_.announce(std::move(letter));
 }
+
+std::uint64_t MessagePump::delivery_limit() const { return static_cast<std::uint64_t>(context_.tunables.bus_max_deliver); }
 
 Task<void> MessagePump::keep_alive() {
     while (true) {
@@ -106,6 +128,8 @@ Task<void> MessagePump::drain(MonoTime deadline) {
     if (!finished) {
         context_.ports.log.event(LogLevel::warn, "handlers stopped at the end of the grace period",
                                  {{"handlers", handlers_.size()}});
+        // Else they would come again only after the ack wait. A verdict that was given before counts; this one is ignored.
+        for (const auto& [number, delivery] : in_hand_) delivery->nak(Duration{0});
         handlers_.cancel();
     }
 }

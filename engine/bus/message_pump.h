@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "engine/ports/bus.h"
 #include "engine/runtime/scope.h"
@@ -30,15 +31,18 @@ public:
 
     /// Tells the server, well within the ack wait, that everything here is still being worked on. Runs until cancelled.
     [[nodiscard]] Task<void> keep_alive();
-    /// Hands back whatever has not been started yet and waits for the rest until `deadline`. What then still runs is
-    /// destroyed where it stands; its message is delivered again later.
+    /// Waits for what is being handled until `deadline`; what has not been started is handed back. What then still runs is
+    /// destroyed where it stands and handed back too.
     [[nodiscard]] Task<void> drain(MonoTime deadline);
 
     [[nodiscard]] std::size_t in_flight() const { return in_hand_.size(); }
 
 private:
     [[nodiscard]] Task<void> process(std::unique_ptr<Delivery> delivery);
+    /// One try at a delivery, in a slot. Nothing when the delivery has had its answer.
+    [[nodiscard]] Task<std::optional<Verdict>> attempt(Delivery& delivery);
     [[nodiscard]] Task<void> bury(Delivery& delivery, std::string reason);
+    [[nodiscard]] std::uint64_t delivery_limit() const;
 
     Context& context_;
     DeadLetters& dead_letters_;
