@@ -36,9 +36,13 @@ Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
 
     Verdict verdict;
     const std::uint64_t floor = context_.jobs_stream_sequence;
-    const auto dispatch = co_await commit_dispatch(lease, order, *picked, verdict);
-    if (!dispatch) co_return verdict;
+    // Counted before the commit: other jobs are routed while it is under way, and must not all find this worker idle.
     context_.registry.note_dispatch(*picked);
+    const auto dispatch = co_await commit_dispatch(lease, order, *picked, verdict);
+    if (!dispatch) {
+        context_.registry.forget_dispatch(*picked);
+        co_return verdict;
+    }
 
     wire::strip_message_id_label(request);
     const std::string topic = request.topic();
@@ -50,7 +54,7 @@ Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
     const Sent sent = co_await send(lease, message);
     switch (sent) {
         case Sent::stored: break;
-        case Sent::not_sent: co_return co_await take_back(lease, order, *picked, *dispatch);
+        case Sent::not_sent: co_return co_await take_back(lease, order, message, *dispatch);
         case Sent::unknown:
             context_.ports.log.event(LogLevel::warn, "dispatch outcome unknown, left DISPATCHED",
                                      {{"job_id", lease.job()}, {"worker_id", *picked}});
@@ -83,7 +87,12 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
     const DeadLetter letter = *commit.dead_letter;
     const auto failed = co_await context_.store.commit(lease, std::move(commit));
     if (!failed.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
-    if (failed.value().verdict == Committed::Verdict::ok) co_await dead_letters_.announce(letter);
+    switch (failed.value().verdict) {
+        case Committed::Verdict::lost: co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        case Committed::Verdict::refused: co_return Verdict::done();  // it ended otherwise meanwhile
+        case Committed::Verdict::ok: break;
+    }
+    co_await dead_letters_.announce(letter);
     co_return Verdict::done();
 }
 
@@ -129,6 +138,7 @@ Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, 
 
 Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message) {
     if (!lease.usable()) co_return Sent::unknown;  // committed, and not ours to send any more
+    const MonoTime resend_until = context_.ports.clock.in(context_.tunables.publish_resend_limit);
     const auto published = co_await context_.ports.bus.publish(message.subject, message.payload, message.id,
                                                                context_.ports.clock.in(context_.tunables.publish_timeout));
     switch (published.kind()) {
@@ -140,25 +150,28 @@ Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message)
     }
     context_.ports.log.reached("publish_outcome_unknown");
     context_.ports.metrics.add(Metric::publish_unknown, {message.topic});
-    co_return co_await settle(lease, message, published.unknown());
+    co_return co_await settle(lease, message, published.unknown(), resend_until);
 }
 
-Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& message, Unknown first) {
-    const MonoTime give_up = context_.ports.clock.in(context_.tunables.publish_resend_limit);
+Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& message, Unknown first, MonoTime resend_until) {
     Unknown carried = std::move(first);
     int misses = 0;
-    while (lease.usable() && context_.ports.clock.monotonic() < give_up) {
+    while (lease.usable() && context_.ports.clock.monotonic() < resend_until) {
         const auto found = co_await stored(message);
         if (found == true) {
             context_.ports.log.reached("publish_found_in_stream");
             co_return Sent::stored;
         }
-        // The stream said no: subscribers saw the message all the same, so it must never be sent again.
-        const bool refused = carried.cause == FailureCause::refused;
+        if (found == false && carried.cause == FailureCause::refused) {
+            // The stream said no and holds to it. Subscribers saw the message all the same, so it must never be sent
+            // again; and a worker that has it can only report once this handler lets go of the job.
+            context_.ports.log.reached("publish_refused_by_stream");
+            co_return Sent::unknown;
+        }
         const BusConnection connection = context_.ports.bus.connection();
         const bool carrier_gone = connection.connected && connection.id != carried.connection;
         misses = found == false && carrier_gone ? misses + 1 : 0;
-        if (misses >= 2 && !refused && lease.usable()) {
+        if (misses >= 2 && lease.usable() && context_.ports.clock.monotonic() < resend_until) {
             context_.ports.log.reached("publish_resent");
             const auto again = co_await context_.ports.bus.publish(
                 message.subject, message.payload, message.id,
@@ -188,10 +201,10 @@ Task<std::optional<bool>> Dispatcher::stored(const Message& message) {
     }
 }
 
-Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order, const std::string& worker,
+Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
                                     std::uint64_t dispatch) {
     context_.ports.log.reached("dispatch_taken_back");
-    context_.registry.forget_dispatch(worker);
+    context_.registry.forget_dispatch(message.worker);
     Commit commit;
     commit.walk = {JobState::scheduled};
     commit.expected_dispatch = dispatch;
@@ -200,7 +213,7 @@ Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order,
     const auto rolled_back = co_await context_.store.commit(lease, std::move(commit));
     // Where this fails the job stays DISPATCHED without a message, and the reconciler ends it: never sent twice.
     if (!rolled_back.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
-    context_.ports.metrics.add(Metric::dispatch_rollback, {order.request.topic()});
+    context_.ports.metrics.add(Metric::dispatch_rollback, {message.topic});
     co_return Verdict::hand_back(backoff_delay(order.facts.attempts, context_.tunables, context_.ports.entropy));
 }
 
@@ -233,7 +246,9 @@ Task<Verdict> Dispatcher::recover(JobLease& lease, const JobFacts& facts) {
         const Message message{facts.worker, wire::worker_subject(facts.worker), {},
                               wire::dispatch_message_id(lease.job(), facts.dispatch), facts.stream_floor, {}};
         const auto found = co_await stored(message);
-        sent = found == true;
+        // Not learnt is not "no": a worker may be at it, and only RUNNING gives it the time that a running job has.
+        if (!found) co_return Verdict::hand_back(context_.tunables.retry_delay_publish);
+        sent = *found;
     }
     if (!sent) co_return Verdict::done();
     co_return co_await mark_running(lease, facts.dispatch);

@@ -20,7 +20,7 @@ namespace lockstep::engine {
 
 /// A job that policy lets through, and what is known about it.
 struct DispatchOrder {
-    cap::JobRequest& request;  // as it goes to the worker; may be changed
+    cap::JobRequest& request;  // as it goes to the worker; empty once it has been sent
     const JobFacts& facts;
     const SafetyDecision& decision;
     std::string trace_id;
@@ -54,10 +54,12 @@ private:
     [[nodiscard]] Task<std::optional<std::uint64_t>> commit_dispatch(JobLease& lease, const DispatchOrder& order,
                                                                      const std::string& worker, Verdict& verdict);
     [[nodiscard]] Task<Sent> send(JobLease& lease, const Message& message);
-    [[nodiscard]] Task<Sent> settle(JobLease& lease, const Message& message, Unknown first);
+    /// Finds out what became of a message whose first sending had the answer `first`, and sends it again at most until
+    /// `resend_until`.
+    [[nodiscard]] Task<Sent> settle(JobLease& lease, const Message& message, Unknown first, MonoTime resend_until);
     /// Whether the message is in the stream; nothing when that could not be learnt.
     [[nodiscard]] Task<std::optional<bool>> stored(const Message& message);
-    [[nodiscard]] Task<Verdict> take_back(JobLease& lease, const DispatchOrder& order, const std::string& worker,
+    [[nodiscard]] Task<Verdict> take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
                                           std::uint64_t dispatch);
     [[nodiscard]] Task<Verdict> mark_running(JobLease& lease, std::uint64_t dispatch);
 
