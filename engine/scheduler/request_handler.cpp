@@ -15,6 +15,10 @@ namespace lockstep::engine {
 
 namespace {
 
+/// Set while the request that a human is asked about carries the label already: from its submitter, or from an approval of
+/// other content. The hash leaves such labels out, so it cannot tell.
+constexpr std::string_view kFieldLabelBeforeQuestion = "ls_label_before_question";
+
 bool carries_grant(const cap::JobRequest& request) {
     const auto label = request.labels().find("approval_granted");
     return label != request.labels().end() && wire::ascii_lower(label->second) == "true";
@@ -50,6 +54,7 @@ Task<Verdict> RequestHandler::handle(cap::JobRequest request, std::string trace_
     if (!taken.value()) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
     note_state_read(request.topic(), true);
     Verdict verdict = co_await under_lock(lease, Taken{request, *taken.value(), std::move(trace_id), since});
+    if (lease.lost() && verdict.kind == Verdict::Kind::done) verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
     co_await lease.release();
     co_return verdict;
 }
@@ -70,49 +75,54 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
         co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
     }
 
-    SafetyDecision decision = co_await decide(job.request);
+    if (context_.stopping) co_return Verdict::hand_back(Duration{0});
+    std::optional<SafetyDecision> decision = co_await decide(job.request);
+    if (!decision) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     // The check may have outlived the lease: then somebody else is at this job, or soon will be.
     if (!lease.usable()) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
-    switch (decision.decision) {
+    if (context_.stopping) co_return Verdict::hand_back(Duration{0});
+    switch (decision->decision) {
         case Decision::allow:
-        case Decision::allow_with_constraints: co_return co_await dispatch(lease, job, std::move(decision));
-        case Decision::throttle: co_return co_await postpone(lease, decision, context_.tunables.safety_throttle_delay);
-        case Decision::unavailable: co_return co_await unavailable(lease, job, std::move(decision));
-        case Decision::require_approval: co_return co_await ask_for_approval(lease, job, std::move(decision));
+        case Decision::allow_with_constraints: co_return co_await dispatch(lease, job, std::move(*decision));
+        case Decision::throttle: co_return co_await postpone(lease, *decision, context_.tunables.safety_throttle_delay);
+        case Decision::unavailable: co_return co_await unavailable(lease, job, std::move(*decision));
+        case Decision::require_approval: co_return co_await ask_for_approval(lease, job, std::move(*decision));
         case Decision::deny: break;
     }
     context_.ports.metrics.add(Metric::safety_denied, {job.request.topic()});
-    DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_DENIED, decision.reason,
-                      decision.unknown_value ? "safety_unknown" : "safety_denied"};
-    co_return co_await end_job(lease, JobState::denied, std::move(letter), &decision);
+    DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_DENIED, decision->reason,
+                      decision->unknown_value ? "safety_unknown" : "safety_denied"};
+    co_return co_await end_job(lease, JobState::denied, std::move(letter), &*decision);
 }
 
-Task<SafetyDecision> RequestHandler::decide(const cap::JobRequest& request) {
+Task<std::optional<SafetyDecision>> RequestHandler::decide(const cap::JobRequest& request) {
     if (carries_grant(request)) {
         const auto granted = co_await approved(request);
-        if (!granted) co_return SafetyDecision(Decision::unavailable, "approval record not readable");
+        if (!granted) co_return std::nullopt;
         if (*granted) {
             SafetyDecision decision(Decision::allow, "approval granted");
             decision.job_hash = wire::job_hash(request);
-            co_return decision;
+            co_return std::optional<SafetyDecision>(std::move(decision));
         }
         context_.ports.log.event(LogLevel::warn, "approval label ignored: it does not match what was to be approved",
                                  {{"job_id", request.job_id()}});
     }
-    co_return co_await context_.policy.check(request);
+    SafetyDecision decision = co_await context_.policy.check(request);
+    co_return std::optional<SafetyDecision>(std::move(decision));
 }
 
 Task<std::optional<bool>> RequestHandler::approved(const cap::JobRequest& request) {
-    RedisCommand read{"HMGET", keys::job_meta(request.job_id()), "safety_job_hash", "approval_job_hash", "ls_label_at_submit"};
+    RedisCommand read{"HMGET", keys::job_meta(request.job_id()), "safety_job_hash", "approval_job_hash",
+                      std::string(kFieldLabelBeforeQuestion)};
     const auto record =
         co_await context_.ports.redis.command(std::move(read), context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (!record.applied()) co_return std::nullopt;
     const std::string hash = wire::job_hash(request);
     const bool hash_asked = record.value().at(0).text() == hash;
     const bool hash_approved = record.value().at(1).text() == hash;
-    // A label that came with the submission is no approval, unless an operator's own record stands beside it.
-    const bool label_is_submitters = !record.value().at(2).text().empty();
-    co_return hash_approved || (hash_asked && !label_is_submitters);
+    // A label that was there before the question is no answer to it, unless an operator's own record stands beside it.
+    const bool label_is_older = !record.value().at(2).text().empty();
+    co_return hash_approved || (hash_asked && !label_is_older);
 }
 
 Task<Verdict> RequestHandler::end_job(JobLease& lease, JobState state, DeadLetter letter, const SafetyDecision* decision) {
@@ -145,6 +155,7 @@ Task<Verdict> RequestHandler::ask_for_approval(JobLease& lease, const Taken& job
     commit.release_lock = true;
     commit.decision_json = decision_record(decision);
     commit.fields = decision_fields(decision);
+    commit.fields.emplace_back(kFieldLabelBeforeQuestion, carries_grant(job.request) ? "1" : "");
     const auto asked = co_await context_.store.commit(lease, std::move(commit));
     if (!asked.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     if (asked.value().verdict == Committed::Verdict::lost) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
@@ -164,7 +175,7 @@ Task<Verdict> RequestHandler::postpone(JobLease& lease, const SafetyDecision& de
 Task<Verdict> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDecision decision) {
     const std::string topic = job.request.topic();
     context_.ports.metrics.add(Metric::safety_unavailable, {topic});
-    if (context_.tunables.policy_check_fail_mode != "open" || context_.stopping)
+    if (context_.tunables.policy_check_fail_mode != "open")
         co_return Verdict::hand_back(context_.tunables.safety_unavailable_delay);
     context_.ports.metrics.add(Metric::input_fail_open, {topic});
     context_.ports.log.event(LogLevel::warn, "input policy fail-open: safety kernel unreachable",

@@ -25,7 +25,9 @@ private:
     };
 
     [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, Taken job);
-    [[nodiscard]] Task<SafetyDecision> decide(const cap::JobRequest& request);
+    /// Nothing when it could not be learnt whether a human has approved: that is a failure of the store, and no fail mode
+    /// of policy may let the job through for it.
+    [[nodiscard]] Task<std::optional<SafetyDecision>> decide(const cap::JobRequest& request);
     /// Whether a human has approved exactly this request.
     [[nodiscard]] Task<std::optional<bool>> approved(const cap::JobRequest& request);
     [[nodiscard]] Task<Verdict> end_job(JobLease& lease, JobState state, DeadLetter letter, const SafetyDecision* decision);

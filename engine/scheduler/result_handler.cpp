@@ -35,7 +35,8 @@ Task<Verdict> ResultHandler::handle(cap::JobResult result) {
         co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     }
     if (!taken.value()) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
-    const Verdict verdict = co_await under_lock(lease, result, *taken.value());
+    Verdict verdict = co_await under_lock(lease, result, *taken.value());
+    if (lease.lost() && verdict.kind == Verdict::Kind::done) verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
     co_await lease.release();
     co_return verdict;
 }

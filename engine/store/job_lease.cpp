@@ -25,6 +25,8 @@ void JobLease::begin(MonoTime asked) {
 
 bool JobLease::usable() const { return phase_ == Phase::held && ports_.clock.monotonic() < valid_until_; }
 
+bool JobLease::lost() const { return phase_ == Phase::lost || (phase_ == Phase::held && !usable()); }
+
 void JobLease::mark_lost() {
     if (phase_ == Phase::held) ports_.log.reached("job_lock_lost");
     phase_ = Phase::lost;

@@ -64,6 +64,8 @@ public:
     void begin(MonoTime asked);
     /// False before `begin`, after `end`, and once the lock is or may be somebody else's.
     [[nodiscard]] bool usable() const;
+    /// It was held, and is or may be somebody else's now: whatever its holder has come to, the outcome is "lock lost".
+    [[nodiscard]] bool lost() const;
     /// The server says that the token does not hold the lock.
     void mark_lost();
     /// A commit released the lock together with its writes.

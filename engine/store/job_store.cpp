@@ -84,10 +84,6 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
                                        idempotency_key_of(request),
                                        millis(kIdempotencyTtl)};
     for (auto& field : job_meta_fields(request)) arguments.push_back(std::move(field));
-    if (request.labels().contains("approval_granted")) {
-        arguments.emplace_back("ls_label_at_submit");
-        arguments.emplace_back("1");
-    }
     const MonoTime asked = clock_.monotonic();
     lease.asking();
     auto reply = co_await redis_.script(scripts_.take_up, {keys::job_lock(job), keys::job_meta(job)}, std::move(arguments),

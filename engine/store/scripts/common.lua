@@ -14,13 +14,23 @@ local function present(value)
   return value and value ~= ''
 end
 
--- A stored counter as decimal text; whatever cannot be read counts as nothing.
+-- A stored counter as decimal text; whatever is not one counts as nothing. tonumber alone would take 'inf' and '0x10'.
 local function counter(value)
-  return string.format('%.0f', tonumber(value or 0) or 0)
+  local digits = string.match(value or '', '^%d+$')
+  return digits and #digits <= 15 and string.format('%.0f', tonumber(digits)) or '0'
 end
 
 local function meta_key(job)
   return 'job:meta:' .. job
+end
+
+-- Takes the job's lock for `token`. One that this very token holds counts as taken, for its full time again, so that an
+-- answer which got lost can be asked for once more.
+local function take(lock, token, ttl)
+  if redis.call('SET', lock, token, 'NX', 'PX', ttl) then
+    return true
+  end
+  return redis.call('GET', lock) == token and redis.call('PEXPIRE', lock, ttl) == 1
 end
 
 local terminal = {

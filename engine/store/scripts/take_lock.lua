@@ -5,7 +5,7 @@
 -- ARGV  1 job  2 token  3 lock ttl ms
 -- Reply {'busy'} or {'held', state, attempts, topic, tenant, dispatch number, worker of the dispatch, trace id}
 
-if not redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[3]) and redis.call('GET', KEYS[1]) ~= ARGV[2] then
+if not take(KEYS[1], ARGV[2], ARGV[3]) then
   return {'busy'}
 end
 local facts = redis.call('HMGET', KEYS[2], 'attempts', 'topic', 'tenant', 'ls_dispatch', 'ls_worker', 'trace_id')

@@ -1,7 +1,6 @@
 -- name: take_up
 -- Takes the job's lock and, for a job that is not being worked on yet, records the request: one step for what every
--- handling of a request begins with. The lock taken by this very token counts as taken, so that an answer which got lost
--- can be asked for again.
+-- handling of a request begins with.
 --
 -- KEYS  1 lock  2 job hash
 -- ARGV  1 job  2 token  3 lock ttl ms  4 metadata ttl ms  5 trace id  6 request JSON  7 deadline ms (0 = none)
@@ -10,7 +9,7 @@
 --        worker of the dispatch, trace id, stream sequence before the dispatch}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[4]
-if not redis.call('SET', KEYS[1], token, 'NX', 'PX', ARGV[3]) and redis.call('GET', KEYS[1]) ~= token then
+if not take(KEYS[1], token, ARGV[3]) then
   return {'busy'}
 end
 
