@@ -78,6 +78,8 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
         co_return tl::make_unexpected(fmt::format("stream {}: {}", wire::kStreamJobs, last.failure().detail));
     context_.jobs_stream_sequence = last.value();
 
+    listeners_.clear();  // of a start that failed half-way
+    consumers_.clear();
     Bus& bus = context_.ports.bus;
     const std::string group(wire::kQueueScheduler);
     // Workers first, so that the first job already finds some.
@@ -172,8 +174,10 @@ Task<void> Scheduler::Parts::drain() {
     co_await results_pump_.drain(deadline);
     listeners_.clear();
     background_.cancel();
-    const auto left_behind = context_.leases.held();
-    for (const auto& [token, job] : left_behind) co_await release_lock(context_.lease_ports(), job, token);
+    // All at once: with the store away, one after the other would take four seconds each.
+    Scope releases(context_.ports.executor);
+    for (const auto& [token, job] : context_.leases.held()) releases.spawn(release_lock(context_.lease_ports(), job, token));
+    co_await releases.join();
 }
 
 Scheduler::Scheduler(const Ports& ports, SchedulerConfig config) : parts_(std::make_unique<Parts>(ports, std::move(config))) {}
