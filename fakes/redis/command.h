@@ -46,7 +46,7 @@ struct Command {
     int arity;              // arguments with the name; negative: at least so many
     unsigned flags;
     int first_key;  // position of the first key; 0: none, or not at a fixed place
-    RedisValue (*run)(Call&);
+    RedisValue (*run)(Call&);  // null for a command that exists with subcommands only
 
     [[nodiscard]] bool has(CommandFlag flag) const { return (flags & flag) != 0; }
     [[nodiscard]] bool accepts(std::size_t count) const {
@@ -55,8 +55,11 @@ struct Command {
 };
 
 [[nodiscard]] std::span<const Command> command_table();
-/// Null when the server does not know it. Case does not matter.
+/// Null when the server does not know it. Case does not matter. Commands with subcommands stand in the table as
+/// `name|subcommand`, besides an entry without a handler for the name alone.
 [[nodiscard]] const Command* find_command(std::string_view name);
+/// The command that these words call, subcommand included. REQUIRES: not empty.
+[[nodiscard]] const Command* find_command(Args args);
 /// The first key that a command names, for events; empty when it names none.
 [[nodiscard]] std::string_view first_key(const engine::RedisCommand& command);
 

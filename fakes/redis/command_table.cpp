@@ -98,7 +98,10 @@ constexpr Command kTable[] = {
     {"info", -1, kLoading, 0, h::info},
     {"eval", -3, kNoScript, 0, h::eval},
     {"evalsha", -3, kNoScript, 0, h::evalsha},
-    {"script", -2, kNoScript, 0, h::script},
+    {"script", -2, kNoScript, 0, nullptr},
+    {"script|load", 3, kNoScript, 0, h::script_load},
+    {"script|exists", -3, kNoScript, 0, h::script_exists},
+    {"script|flush", -2, kNoScript, 0, h::script_flush},
 
     {"multi", 1, kControl, 0, h::multi},
     {"exec", 1, kControl, 0, h::exec},
@@ -131,6 +134,13 @@ const Command* find_command(std::string_view name) {
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     const auto found = kIndex.find(std::string_view(lower.data(), name.size()));
     return found == kIndex.end() ? nullptr : found->second;
+}
+
+const Command* find_command(Args args) {
+    if (args[0].find('|') != std::string_view::npos) return nullptr;  // our way of writing, not the protocol's
+    const Command* command = find_command(args[0]);
+    if (command == nullptr || command->run != nullptr || args.size() < 2) return command;
+    return find_command(std::string(command->name) + "|" + std::string(args[1]));
 }
 
 std::string_view first_key(const engine::RedisCommand& args) {

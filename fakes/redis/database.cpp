@@ -1,5 +1,7 @@
 #include "fakes/redis/database.h"
 
+#include <algorithm>
+
 #include "fakes/redis/handlers.h"
 
 namespace lockstep::fakes::redis {
@@ -10,6 +12,14 @@ constexpr std::string_view kOutOfMemory = "OOM command not allowed when used mem
 constexpr std::size_t kQuotedArgumentsMax = 128;  // how much of the arguments the error for an unknown command repeats
 
 RedisValue unknown_command(Args args) {
+    if (args.empty()) return error("ERR unknown command");
+    const Command* family = find_command(args[0]);
+    if (family != nullptr && family->run == nullptr) {
+        std::string name(family->name);
+        for (char& c : name) c = static_cast<char>(c - 'a' + 'A');
+        return error("ERR unknown subcommand '" + std::string(args[1].substr(0, kQuotedArgumentsMax)) + "'. Try " + name +
+                     " HELP.");
+    }
     std::string quoted;
     for (const std::string_view argument : args.subspan(1)) {
         if (quoted.size() >= kQuotedArgumentsMax) break;
@@ -32,12 +42,9 @@ void Database::expire_due(engine::WallTime now) { keyspace_.expire_due(engine::t
 RedisValue Database::execute(Session& session, Args args, engine::WallTime now) {
     now_us_ = engine::to_unix_micros(now);
     keyspace_.expire_due(now_us_ / 1000);
-    const Command* command = args.empty() ? nullptr : find_command(args[0]);
+    const Command* command = args.empty() ? nullptr : find_command(args);
     RedisValue refused = refusal(command, session, args);
-    if (refused.error() != nullptr) {
-        if (session.queueing) session.refused = true;
-        return refused;
-    }
+    if (refused.error() != nullptr) return refuse(command, session, std::move(refused));
     if (session.queueing && !command->has(kTransaction)) {
         session.queue.emplace_back(args.begin(), args.end());
         return RedisValue::Status{"QUEUED"};
@@ -50,15 +57,36 @@ RedisValue Database::execute(Session& session, Args args, engine::WallTime now) 
 }
 
 RedisValue Database::refusal(const Command* command, const Session& session, Args args) const {
-    if (command == nullptr) return args.empty() ? error("ERR unknown command") : unknown_command(args);
-    if (!command->accepts(args.size())) return wrong_arity(command->name);
-    // Queueing itself needs memory, so inside MULTI everything but the end of the transaction is refused.
-    const bool ends_transaction = command->run == handlers::exec || command->run == handlers::discard;
-    if (out_of_memory_ && (command->has(kDenyOom) || (session.queueing && !ends_transaction))) {
-        return error(kOutOfMemory);
+    if (command == nullptr) return unknown_command(args);
+    if (!command->accepts(args.size()) || command->run == nullptr) return wrong_arity(command->name);
+    const bool executes = command->run == handlers::exec;
+    const auto queued_any = [&session, executes](auto property) {
+        return executes && std::any_of(session.queue.begin(), session.queue.end(), [property](const auto& queued) {
+                   return property(*find_command(queued.front()));
+               });
+    };
+    if (out_of_memory_) {
+        // Queueing itself needs memory, so inside MULTI everything but the end of the transaction is refused.
+        const bool queues = session.queueing && !executes && command->run != handlers::discard;
+        const bool grows = command->has(kDenyOom) || queued_any([](const Command& queued) { return queued.has(kDenyOom); });
+        if (queues || grows) return error(kOutOfMemory);
     }
-    if (loading_ && !command->has(kLoading)) return error("LOADING Redis is loading the dataset in memory");
+    if (loading_) {
+        const bool waits = queued_any([](const Command& queued) { return !queued.has(kLoading); });
+        if (waits || !command->has(kLoading)) return error("LOADING Redis is loading the dataset in memory");
+    }
     return nil();
+}
+
+RedisValue Database::refuse(const Command* command, Session& session, RedisValue reason) {
+    if (command != nullptr && command->run == handlers::exec) {
+        session.forget_transaction();
+        std::string_view text = reason.error()->text;
+        if (text.starts_with("ERR ")) text.remove_prefix(4);
+        return error("EXECABORT Transaction discarded because of: " + std::string(text));
+    }
+    if (session.queueing) session.refused = true;
+    return reason;
 }
 
 RedisValue Database::run(const Command& command, Session& session, Args args) {
@@ -75,7 +103,7 @@ RedisValue Database::run_script(Session& session, const std::string& sha, Args k
 }
 
 RedisValue Database::call_from_script(Args args) {
-    const Command* command = find_command(args[0]);
+    const Command* command = find_command(args);
     if (command == nullptr) return error("ERR Unknown Redis command called from script");
     if (!command->accepts(args.size())) return error("ERR Wrong number of args calling Redis command from script");
     if (command->has(kNoScript)) return error("ERR This Redis command is not allowed from script");

@@ -43,6 +43,8 @@ private:
     RedisValue call_from_script(Args args) override;
     /// The reason why the command is not even looked at, or nil.
     RedisValue refusal(const Command* command, const Session& session, Args args) const;
+    /// Makes a refusal the reply: it dooms an open transaction.
+    static RedisValue refuse(const Command* command, Session& session, RedisValue reason);
 
     Keyspace keyspace_;
     Watches watches_;

@@ -93,7 +93,9 @@ RedisValue role(Call&);
 RedisValue info(Call&);
 RedisValue eval(Call&);
 RedisValue evalsha(Call&);
-RedisValue script(Call&);
+RedisValue script_load(Call&);
+RedisValue script_exists(Call&);
+RedisValue script_flush(Call&);
 
 // transactions.cpp
 RedisValue multi(Call&);

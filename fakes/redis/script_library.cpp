@@ -149,7 +149,7 @@ int redis_log(lua_State* lua) {
     if (lua_gettop(lua) < 2) return raise(lua, "redis.log() requires two arguments or more.");
     if (lua_type(lua, 1) != LUA_TNUMBER) return raise(lua, "First argument must be a number (log level).");
     const auto level = lua_tointeger(lua, 1);
-    if (level < 0 || level > 3) return raise(lua, "Invalid log level.");
+    if (level < 0 || level > 3) return raise(lua, "Invalid debug level.");
     return 0;
 }
 

@@ -26,29 +26,6 @@ ScriptArguments split(Args args) {
     return {rest.first(keys), rest.subspan(keys), {}};
 }
 
-RedisValue script_load(Call& call) {
-    if (call.args.size() != 3) return wrong_arity("script|load");
-    const ScriptEngine::Loaded loaded = call.database.scripts().load(call.args[2]);
-    return loaded.error.empty() ? bulk(loaded.sha) : error(loaded.error);
-}
-
-RedisValue script_exists(Call& call) {
-    if (call.args.size() < 3) return wrong_arity("script|exists");
-    RedisValue::Array known;
-    for (const std::string_view sha : call.args.subspan(2)) {
-        known.push_back(integer(call.database.scripts().knows(sha) ? 1 : 0));
-    }
-    return known;
-}
-
-RedisValue script_flush(Call& call) {
-    const Args words = call.args.subspan(2);
-    const bool valid = words.empty() || (words.size() == 1 && (same_word(words[0], "SYNC") || same_word(words[0], "ASYNC")));
-    if (!valid) return error("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
-    call.database.scripts().flush();
-    return ok();
-}
-
 }  // namespace
 
 RedisValue ping(Call& call) {
@@ -98,12 +75,25 @@ RedisValue evalsha(Call& call) {
     return call.database.run_script(call.session, sha, split_args.keys, split_args.arguments);
 }
 
-RedisValue script(Call& call) {
-    const std::string_view subcommand = call.args[1];
-    if (same_word(subcommand, "LOAD")) return script_load(call);
-    if (same_word(subcommand, "EXISTS")) return script_exists(call);
-    if (same_word(subcommand, "FLUSH")) return script_flush(call);
-    return error("ERR unknown subcommand '" + std::string(subcommand) + "'. Try SCRIPT HELP.");
+RedisValue script_load(Call& call) {
+    const ScriptEngine::Loaded loaded = call.database.scripts().load(call.args[2]);
+    return loaded.error.empty() ? bulk(loaded.sha) : error(loaded.error);
+}
+
+RedisValue script_exists(Call& call) {
+    RedisValue::Array known;
+    for (const std::string_view sha : call.args.subspan(2)) {
+        known.push_back(integer(call.database.scripts().knows(sha) ? 1 : 0));
+    }
+    return known;
+}
+
+RedisValue script_flush(Call& call) {
+    const Args words = call.args.subspan(2);
+    const bool valid = words.empty() || (words.size() == 1 && (same_word(words[0], "SYNC") || same_word(words[0], "ASYNC")));
+    if (!valid) return error("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
+    call.database.scripts().flush();
+    return ok();
 }
 
 }  // namespace lockstep::fakes::redis::handlers

@@ -18,9 +18,11 @@ RedisValue invalid_expiry(const Call& call) {
 
 /// How SET and its kin spell an expiry.
 struct ExpiryOption {
-    std::string_view text;  // empty: none given
+    std::string_view text;
     bool seconds = false;
     bool absolute = false;
+
+    [[nodiscard]] bool present() const { return text.data() != nullptr; }
 };
 
 /// Milliseconds since the epoch, or the error reply.
@@ -50,28 +52,39 @@ struct SetOptions {
     bool valid = true;
 };
 
+constexpr struct {
+    std::string_view word;
+    bool seconds;
+    bool absolute;
+} kExpiryWords[] = {{"EX", true, false}, {"PX", false, false}, {"EXAT", true, true}, {"PXAT", false, true}};
+
+/// Takes `word` as one of the four ways to give an expiry; false when it is none, or a second one of another kind.
+bool take_expiry(std::string_view word, std::string_view value, SetOptions& options) {
+    for (const auto& known : kExpiryWords) {
+        if (!same_word(word, known.word)) continue;
+        const ExpiryOption& given = options.expiry;
+        const bool other_kind = given.present() && (given.seconds != known.seconds || given.absolute != known.absolute);
+        if (other_kind || options.keep_ttl) return false;
+        options.expiry = {value, known.seconds, known.absolute};
+        return true;
+    }
+    return false;
+}
+
 SetOptions parse_set_options(Args options) {
     SetOptions parsed;
     for (std::size_t i = 0; i < options.size(); ++i) {
         const std::string_view word = options[i];
-        const bool has_next = i + 1 < options.size();
-        const bool ttl_free = parsed.expiry.text.data() == nullptr && !parsed.keep_ttl;
         if (same_word(word, "NX") && !parsed.only_existing) {
             parsed.only_new = true;
         } else if (same_word(word, "XX") && !parsed.only_new) {
             parsed.only_existing = true;
         } else if (same_word(word, "GET")) {
             parsed.give_old = true;
-        } else if (same_word(word, "KEEPTTL") && parsed.expiry.text.data() == nullptr) {
+        } else if (same_word(word, "KEEPTTL") && !parsed.expiry.present()) {
             parsed.keep_ttl = true;
-        } else if (same_word(word, "EX") && ttl_free && has_next) {
-            parsed.expiry = {options[++i], true, false};
-        } else if (same_word(word, "PX") && ttl_free && has_next) {
-            parsed.expiry = {options[++i], false, false};
-        } else if (same_word(word, "EXAT") && ttl_free && has_next) {
-            parsed.expiry = {options[++i], true, true};
-        } else if (same_word(word, "PXAT") && ttl_free && has_next) {
-            parsed.expiry = {options[++i], false, true};
+        } else if (i + 1 < options.size() && take_expiry(word, options[i + 1], parsed)) {
+            ++i;
         } else {
             parsed.valid = false;
             return parsed;
@@ -110,7 +123,7 @@ RedisValue set(Call& call) {
     const SetOptions options = parse_set_options(call.args.subspan(3));
     if (!options.valid) return syntax_error();
     Expiry expiry;
-    if (options.expiry.text.data() != nullptr) expiry = resolve(call, options.expiry);
+    if (options.expiry.present()) expiry = resolve(call, options.expiry);
     if (expiry.error.error() != nullptr) return expiry.error;
 
     const Keyspace::Node* existing = call.keys.find(call.key());

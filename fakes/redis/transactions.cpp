@@ -26,7 +26,7 @@ RedisValue exec(Call& call) {
     replies.reserve(queue.size());
     for (const engine::RedisCommand& queued : queue) {
         const std::vector<std::string_view> args(queued.begin(), queued.end());
-        replies.push_back(call.database.run(*find_command(args[0]), session, args));
+        replies.push_back(call.database.run(*find_command(Args(args)), session, args));
     }
     return replies;
 }

@@ -1,0 +1,92 @@
+#include "fakes/redis/test_real_server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+#include "fakes/redis/resp.h"
+
+namespace lockstep::fakes::redis {
+
+using engine::RedisValue;
+
+testing::ServerProcess::CommandLine redis_command_line(std::string program) {
+    return [program = std::move(program)](int port, const std::filesystem::path& folder) {
+        return std::vector<std::string>{program, "--port", std::to_string(port), "--bind",      "127.0.0.1", "--databases",
+                                        "1",     "--save", "",                   "--appendonly", "no",       "--dir",
+                                        folder.string()};
+    };
+}
+
+RealConnection::RealConnection(int port) : descriptor_(testing::connect_to_loopback(port)) {
+    if (descriptor_ < 0) throw std::runtime_error("redis-server refuses the connection");
+}
+
+RealConnection::~RealConnection() { ::close(descriptor_); }
+
+RedisValue RealConnection::run(const engine::RedisCommand& command) {
+    std::string bytes;
+    append_resp(bytes, command);
+    for (std::size_t sent = 0; sent < bytes.size();) {
+        const ssize_t written = ::send(descriptor_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+        if (written <= 0) throw std::runtime_error("cannot send to redis-server");
+        sent += static_cast<std::size_t>(written);
+    }
+    return read_reply();
+}
+
+void RealConnection::fill() {
+    buffer_.erase(0, position_);
+    position_ = 0;
+    char chunk[16384];
+    const ssize_t received = ::recv(descriptor_, chunk, sizeof chunk, 0);
+    if (received <= 0) throw std::runtime_error("redis-server hung up");
+    buffer_.append(chunk, static_cast<std::size_t>(received));
+}
+
+std::string RealConnection::read_line() {
+    while (true) {
+        const std::size_t end = buffer_.find("\r\n", position_);
+        if (end != std::string::npos) {
+            std::string line = buffer_.substr(position_, end - position_);
+            position_ = end + 2;
+            return line;
+        }
+        fill();
+    }
+}
+
+std::string RealConnection::read_bytes(std::size_t count) {
+    while (buffer_.size() - position_ < count) fill();
+    std::string bytes = buffer_.substr(position_, count);
+    position_ += count;
+    return bytes;
+}
+
+RedisValue RealConnection::read_reply() {
+    const std::string line = read_line();
+    const std::string rest = line.substr(1);
+    switch (line.front()) {
+        case '+': return RedisValue::Status{rest};
+        case '-': return RedisValue::Error{rest};
+        case ':': return std::int64_t{std::stoll(rest)};
+        case '$': {
+            const long long length = std::stoll(rest);
+            if (length < 0) return {};
+            std::string bytes = read_bytes(static_cast<std::size_t>(length) + 2);
+            bytes.resize(bytes.size() - 2);
+            return bytes;
+        }
+        case '*': {
+            const long long length = std::stoll(rest);
+            if (length < 0) return {};
+            RedisValue::Array elements;
+            for (long long i = 0; i < length; ++i) elements.push_back(read_reply());
+            return elements;
+        }
+        default: throw std::runtime_error("not a reply: " + line);
+    }
+}
+
+}  // namespace lockstep::fakes::redis

@@ -1,0 +1,36 @@
+// A real redis-server for comparison, and a plain blocking connection to it. For tests only.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/ports/redis.h"
+#include "fakes/testing/server_process.h"
+
+namespace lockstep::fakes::redis {
+
+/// How to start a redis-server like the simulated one: one database, nothing on disk.
+[[nodiscard]] testing::ServerProcess::CommandLine redis_command_line(std::string program);
+
+/// One connection, one command at a time. Throws when the server hangs up.
+class RealConnection {
+public:
+    explicit RealConnection(int port);
+    RealConnection(const RealConnection&) = delete;
+    RealConnection& operator=(const RealConnection&) = delete;
+    ~RealConnection();
+
+    engine::RedisValue run(const engine::RedisCommand& command);
+
+private:
+    std::string read_line();
+    std::string read_bytes(std::size_t count);
+    void fill();
+    engine::RedisValue read_reply();
+
+    int descriptor_;
+    std::string buffer_;
+    std::size_t position_ = 0;
+};
+
+}  // namespace lockstep::fakes::redis
