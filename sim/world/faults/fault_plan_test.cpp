@@ -1,0 +1,345 @@
+#include "sim/world/faults/fault_plan.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/runtime/invariant.h"
+#include "sim/world/test_simulation_fixture.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fakes::CallFault;
+using fakes::EventKind;
+using fakes::When;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+struct RecordingControls final : ServerControls {
+    std::vector<std::string> calls;
+    static std::string text(Duration d) { return std::to_string(d.count()); }
+    void redis_restart(Duration loading) override { calls.push_back("redis_restart " + text(loading)); }
+    void redis_failover(Duration lag, Duration takes) override {
+        calls.push_back("redis_failover " + text(lag) + " " + text(takes));
+    }
+    std::uint64_t redis_script_flush() override { return 0; }
+    std::uint64_t redis_evict(std::string_view keys) override {
+        calls.push_back("redis_evict " + std::string(keys));
+        return 3;
+    }
+    void nats_restart(Duration down) override { calls.push_back("nats_restart " + text(down)); }
+    void nats_power_cut(Duration down) override { calls.push_back("nats_power_cut " + text(down)); }
+    void config_update(std::string_view pools, std::string_view timeouts) override {
+        calls.push_back("config_update " + std::string(pools) + " " + std::string(timeouts));
+    }
+};
+
+class FaultPlanTest : public testing::SimulationTest {
+protected:
+    FaultPlanTest() { sim.fault_plan().set_controls(controls); }
+
+    void add(Fault fault) { sim.fault_plan().add(std::move(fault)); }
+    Fault on_node(std::string kind, std::string target, Duration at, std::optional<Duration> duration = {}) {
+        Fault made = fault(std::move(kind), at, duration);
+        made.target = std::move(target);
+        return made;
+    }
+    Fault on_link(std::string kind, std::string a, std::string b, Duration at, std::optional<Duration> duration = {}) {
+        Fault made = fault(std::move(kind), at, duration);
+        made.a = std::move(a);
+        made.b = std::move(b);
+        return made;
+    }
+    /// Placed on a publish of the actor.
+    Fault on_publish(std::string kind, When when, std::optional<Duration> duration = {}) {
+        Fault made = on_node(std::move(kind), "actor", 0s, duration);
+        made.on.emplace();
+        made.on->event = EventKind::publish;
+        made.on->when = when;
+        return made;
+    }
+    fakes::Faults& faults() { return sim.faults(); }
+
+    RecordingControls controls;
+    testing::Listener listener;
+};
+
+TEST_F(FaultPlanTest, CrashesANodeAndRestartsIt) {
+    testing::TestProcess process;
+    sim.lifecycle().host(scheduler, process);
+    sim.start();
+    add(on_node("crash", "scheduler-0", 10s, 20s));
+    sim.run_for(15s);
+    EXPECT_FALSE(sim.nodes().alive(scheduler));
+    sim.run_for(1h);
+    EXPECT_TRUE(sim.nodes().alive(scheduler));
+    EXPECT_EQ(process.starts, 2);
+    EXPECT_EQ(process.crashes, 1);
+    EXPECT_EQ(only_count().armed, 1U);
+    EXPECT_EQ(only_count().fired, 1U);
+    EXPECT_EQ(only_count().effective, 1U);
+}
+
+TEST_F(FaultPlanTest, DoesNotCountTheCrashOfANodeThatIsDown) {
+    crash(scheduler);
+    add(on_node("crash", "scheduler-0", 1s));
+    sim.run_for(2s);
+    EXPECT_EQ(only_count().fired, 1U);
+    EXPECT_EQ(only_count().effective, 0U);
+}
+
+TEST_F(FaultPlanTest, ReportsAFaultWhoseTimeNeverCameAsArmedOnly) {
+    add(on_node("crash", "scheduler-0", 1h));
+    sim.run_for(1min);
+    EXPECT_EQ(only_count().armed, 1U);
+    EXPECT_EQ(only_count().fired, 0U);
+}
+
+TEST_F(FaultPlanTest, ExpandsGroups) {
+    add(on_node("crash", "schedulers", 1s));
+    sim.run_for(2s);
+    EXPECT_FALSE(sim.nodes().alive(scheduler));
+    EXPECT_FALSE(sim.nodes().alive(other));
+    EXPECT_EQ(only_count().effective, 2U);
+}
+
+TEST_F(FaultPlanTest, RefusesAnUnknownKind) {
+    EXPECT_THROW(add(on_node("meteorite", "scheduler-0", 1s)), engine::InvariantViolation);
+}
+
+// The node must not send what it announced, but is destroyed only after its step.
+TEST_F(FaultPlanTest, KillsTheActorOfAnEventAtTheEndOfItsStep) {
+    add(on_publish("crash", When::before));
+    bool lives = true;
+    bool up_in_step = false;
+    sim.after(scheduler, 1s, [&] {
+        lives = tell(EventKind::publish, "scheduler-0", When::before);
+        up_in_step = sim.nodes()[scheduler].up;
+    });
+    sim.run_for(2s);
+    EXPECT_FALSE(lives);
+    EXPECT_TRUE(up_in_step);
+    EXPECT_FALSE(sim.nodes()[scheduler].up);
+}
+
+TEST_F(FaultPlanTest, HoldsBackWhatAPausedActorWasAboutToSend) {
+    const auto connection = connect(scheduler, listener);
+    add(on_publish("pause", When::before, 75s));
+    std::vector<Duration> arrivals;
+    sim.after(scheduler, 1s, [&] {
+        EXPECT_TRUE(tell(EventKind::publish, "scheduler-0", When::before));
+        connection->send_to_server([&] { arrivals.push_back(elapsed()); });
+    });
+    sim.run_for(10min);
+    EXPECT_THAT(arrivals, ElementsAre(10ms + 1s + 75s + 1ms));
+    EXPECT_EQ(only_count().effective, 1U);
+}
+
+TEST_F(FaultPlanTest, CountsAPauseThatHeldNothingAsWithoutEffect) {
+    add(on_node("pause", "scheduler-0", 1s, 1s));
+    sim.run_for(10s);
+    EXPECT_EQ(only_count().fired, 1U);
+    EXPECT_EQ(only_count().effective, 0U);
+    EXPECT_EQ(events.count("resumed scheduler-0"), 1);
+}
+
+TEST_F(FaultPlanTest, CutsGroupsOffAndCountsWhatWaited) {
+    const auto connection = connect(scheduler, listener);
+    add(on_link("partition", "schedulers", "redis", 1s, 1min));
+    int arrived = 0;
+    sim.run_for(2s);
+    connection->send_to_server([&] { ++arrived; });
+    sim.run_for(10s);
+    EXPECT_EQ(arrived, 0);
+    sim.run_for(1min);
+    EXPECT_EQ(arrived, 1);
+    EXPECT_EQ(only_count().effective, 1U);
+}
+
+TEST_F(FaultPlanTest, CountsAPartitionThatNobodyMetAsWithoutEffect) {
+    add(on_link("partition", "workers", "kernel", 1s, 1min));
+    const auto connection = connect(scheduler, listener);
+    sim.run_for(2s);
+    connection->send_to_server([] {});
+    sim.run_for(2min);
+    EXPECT_EQ(only_count().fired, 1U);
+    EXPECT_EQ(only_count().effective, 0U);
+}
+
+TEST_F(FaultPlanTest, MovesTimersWithTheClockThatDrifts) {
+    Fault drift = on_node("clock_drift", "scheduler-0", 10s);
+    drift.ppm = 100'000;  // a tenth too fast
+    add(drift);
+    Duration fired{};
+    sim.after(scheduler, 21s, [&] { fired = elapsed(); });
+    sim.run_for(1min);
+    EXPECT_EQ(fired, 20s);
+    EXPECT_EQ(only_count().effective, 1U);
+}
+
+TEST_F(FaultPlanTest, JumpsTheWallAndLeavesTimersAlone) {
+    Fault jump = on_node("clock_jump", "scheduler-0", 10s, 10s);
+    jump.by = 1h;
+    jump.by_negative = true;
+    add(jump);
+    Duration fired{};
+    sim.after(scheduler, 15s, [&] { fired = elapsed(); });
+    sim.run_for(16s);
+    EXPECT_EQ(fired, 15s);
+    EXPECT_EQ(sim.wall(scheduler), perfect_wall(sim.now()) - 1h);
+    sim.run_for(10s);
+    EXPECT_EQ(sim.wall(scheduler), perfect_wall(sim.now()));
+}
+
+TEST_F(FaultPlanTest, InjectsRedisErrorsIntoTheNamedCommandsOnly) {
+    Fault errors = fault("redis.errors", 1s, 10s);
+    errors.outcome = "unknown";
+    errors.commands = {"evalsha"};
+    add(errors);
+    EXPECT_EQ(faults().redis_call(scheduler, "EVALSHA"), CallFault::none);
+    sim.run_for(2s);
+    EXPECT_EQ(faults().redis_call(scheduler, "GET"), CallFault::none);
+    EXPECT_EQ(only_count().effective, 0U);
+    EXPECT_EQ(faults().redis_call(scheduler, "EVALSHA"), CallFault::unknown);
+    EXPECT_EQ(only_count().effective, 1U);
+    sim.run_for(10s);
+    EXPECT_EQ(faults().redis_call(scheduler, "EVALSHA"), CallFault::none);
+}
+
+TEST_F(FaultPlanTest, KeepsToTheRate) {
+    Fault lost = fault("nats.lost_acks", 0s);
+    lost.rate = 0.3;
+    lost.subject = "sys.>";
+    add(lost);
+    sim.run_for(1s);
+    int hits = 0;
+    for (int i = 0; i < 1000; ++i) hits += faults().lose_ack("sys.job.submit") ? 1 : 0;
+    EXPECT_GT(hits, 240);
+    EXPECT_LT(hits, 360);
+    EXPECT_FALSE(faults().lose_ack("job.default"));
+    EXPECT_EQ(only_count().effective, static_cast<std::uint64_t>(hits));
+}
+
+TEST_F(FaultPlanTest, AnswersEveryKindOfCall) {
+    Fault latency = fault("redis.latency", 0s);
+    latency.latency = Distribution::constant(7ms);
+    add(latency);
+    Fault kernel = fault("kernel.errors", 0s);
+    kernel.status = 4;
+    add(kernel);
+    Fault decision = fault("output_policy.decision", 0s);
+    decision.decision = "quarantine";
+    add(decision);
+    for (const char* kind : {"redis.oom", "nats.duplicate", "nats.reorder", "nats.late_acks", "nats.drop_core",
+                             "corrupt", "kernel.outage", "nats.publish_errors"}) {
+        add(fault(kind, 0s));
+    }
+    for (const char* kind : {"worker.silence", "worker.zombie", "worker.overload"}) add(on_node(kind, "w-0", 0s));
+    sim.run_for(1s);
+    EXPECT_EQ(faults().redis_latency("GET"), 7ms);
+    EXPECT_TRUE(faults().redis_out_of_memory());
+    EXPECT_TRUE(faults().duplicate_delivery("a"));
+    EXPECT_GT(faults().reorder_delivery("a"), 0ns);
+    EXPECT_GT(faults().delay_ack("a"), 0ns);
+    EXPECT_TRUE(faults().drop_core("a"));
+    EXPECT_NE(faults().publish(scheduler, "a"), CallFault::none);
+    std::string payload = "payload";
+    EXPECT_TRUE(faults().corrupt("a", payload));
+    EXPECT_NE(payload, "payload");
+    EXPECT_EQ(faults().kernel_call().status, 4);
+    EXPECT_TRUE(faults().kernel_call().no_answer);
+    EXPECT_EQ(faults().output_call().decision, "quarantine");
+    EXPECT_TRUE(faults().worker_silent(node("w-0")));
+    EXPECT_TRUE(faults().worker_zombie(node("w-0")));
+    EXPECT_TRUE(faults().worker_overloaded(node("w-0")));
+    EXPECT_FALSE(faults().worker_silent(node("w-1")));
+    for (const auto& count : sim.fault_plan().counts()) EXPECT_GE(count.effective, 1U) << count.kind;
+}
+
+TEST_F(FaultPlanTest, FlapsInHalfPeriods) {
+    Fault flap = fault("kernel.flap", 1s, 1min);
+    flap.period = 10s;
+    add(flap);
+    sim.run_for(2s);
+    EXPECT_EQ(faults().kernel_call().status, 14);
+    sim.run_for(5s);
+    EXPECT_EQ(faults().kernel_call().status, 0);
+    sim.run_for(5s);
+    EXPECT_EQ(faults().kernel_call().status, 14);
+}
+
+TEST_F(FaultPlanTest, CommandsServersAfterTheStep) {
+    Fault restart = on_publish("nats.restart", When::applied, 5s);
+    add(restart);
+    std::size_t calls_in_step = 99;
+    sim.after(scheduler, 1s, [&] {
+        tell(EventKind::publish, "scheduler-0");
+        calls_in_step = controls.calls.size();
+    });
+    sim.run_for(2s);
+    EXPECT_EQ(calls_in_step, 0U);
+    EXPECT_THAT(controls.calls, ElementsAre("nats_restart 5000000000"));
+    EXPECT_EQ(only_count().effective, 1U);
+}
+
+TEST_F(FaultPlanTest, TellsServersWhatTheFileSays) {
+    Fault evict = fault("redis.evict", 1s);
+    evict.keys = "job:*";
+    Fault update = fault("config.update", 2s);
+    update.pools = "{}";
+    add(evict);
+    add(update);
+    add(fault("redis.script_flush", 3s));
+    sim.run_for(4s);
+    EXPECT_THAT(controls.calls, ElementsAre("redis_evict job:*", "config_update {} "));
+    EXPECT_EQ(sim.fault_plan().counts()[0].effective, 3U);
+    EXPECT_EQ(sim.fault_plan().counts()[2].effective, 0U) << "no script was cached";
+}
+
+TEST_F(FaultPlanTest, DoesNotCommandAServerThatIsDown) {
+    crash(Topology::kRedis);
+    add(fault("redis.restart", 1s, 1s));
+    sim.run_for(2s);
+    EXPECT_THAT(controls.calls, IsEmpty());
+    EXPECT_EQ(only_count().effective, 0U);
+}
+
+TEST_F(FaultPlanTest, HealsEverythingAndStartsNothingNew) {
+    add(on_node("crash", "scheduler-0", 1s));
+    add(on_node("pause", "scheduler-1", 1s));
+    add(on_link("partition", "workers", "nats", 1s));
+    add(fault("redis.oom", 1s));
+    add(on_node("crash", "w-0", 1min));
+    sim.run_for(2s);
+    sim.fault_plan().heal(FaultPlan::Heal::all);
+    EXPECT_TRUE(sim.nodes().alive(scheduler));
+    EXPECT_FALSE(sim.nodes().paused(other));
+    EXPECT_FALSE(sim.network().links().cut(node("w-0"), Topology::kNats));
+    EXPECT_FALSE(faults().redis_out_of_memory());
+    sim.run_for(2min);
+    EXPECT_TRUE(sim.nodes().alive(node("w-0")));
+}
+
+TEST_F(FaultPlanTest, LeavesDownWhatIsToStayDown) {
+    add(on_node("crash", "scheduler-0", 1s, 10s));
+    add(on_node("pause", "scheduler-1", 1s));
+    sim.run_for(2s);
+    sim.fault_plan().heal(FaultPlan::Heal::stay_down);
+    sim.run_for(1min);
+    EXPECT_FALSE(sim.nodes().alive(scheduler));
+    EXPECT_FALSE(sim.nodes().paused(other));
+}
+
+TEST_F(FaultPlanTest, HealsOneOfTwoReplicasAsCore) {
+    add(on_node("crash", "schedulers", 1s));
+    add(on_link("partition", "workers", "nats", 1s));
+    sim.run_for(2s);
+    sim.fault_plan().heal(FaultPlan::Heal::core);
+    sim.run_for(1min);
+    EXPECT_NE(sim.nodes().alive(scheduler), sim.nodes().alive(other));
+    EXPECT_NE(sim.network().links().cut(node("w-0"), Topology::kNats),
+              sim.network().links().cut(node("w-1"), Topology::kNats));
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,123 @@
+#include "sim/world/trace.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/wire/messages.h"
+#include "sim/world/test_simulation_fixture.h"
+#include "sim/world/trace_file.h"
+
+namespace lockstep::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using fakes::Event;
+
+using TraceTest = testing::SimulationTest;
+
+std::uint64_t digest_of(const std::vector<Event>& events) {
+    Simulation sim(testing::small_scenario(), 1, {});
+    for (const Event& event : events) sim.trace().emit(event);
+    return sim.trace().digest();
+}
+
+TEST_F(TraceTest, ChangesItsDigestWithEveryFieldOfAnEvent) {
+    const std::vector<void (*)(Event&)> changes{
+        [](Event& e) { e.kind = fakes::EventKind::deliver; },
+        [](Event& e) { e.when = fakes::When::before; },
+        [](Event& e) { e.outcome = fakes::EventOutcome::unknown; },
+        [](Event& e) { e.flag = true; },
+        [](Event& e) { e.node = NodeId{1}; },
+        [](Event& e) { e.peer = NodeId{1}; },
+        [](Event& e) { e.subject = "x"; },
+        [](Event& e) { e.job = "x"; },
+        [](Event& e) { e.command = "x"; },
+        [](Event& e) { e.script = "x"; },
+        [](Event& e) { e.key = "x"; },
+        [](Event& e) { e.name = "x"; },
+        [](Event& e) { e.from = "x"; },
+        [](Event& e) { e.to = "x"; },
+        [](Event& e) { e.stream = "x"; },
+        [](Event& e) { e.message_id = "x"; },
+        [](Event& e) { e.payload = "x"; },
+        [](Event& e) { e.sequence = 1; },
+        [](Event& e) { e.number = 1; },
+    };
+    std::set<std::uint64_t> digests{digest_of({Event{}})};
+    for (const auto change : changes) {
+        Event event;
+        change(event);
+        digests.insert(digest_of({event}));
+    }
+    EXPECT_EQ(digests.size(), changes.size() + 1);
+}
+
+TEST_F(TraceTest, LeavesLogsAndMetricsOutOfTheDigest) {
+    const std::uint64_t before = sim.trace().digest();
+    tell(fakes::EventKind::log, "scheduler-0");
+    tell(fakes::EventKind::metric, "scheduler-0");
+    EXPECT_EQ(sim.trace().digest(), before);
+    EXPECT_EQ(sim.trace().events(), 0U);
+    EXPECT_EQ(events.lines.size(), 2U);
+}
+
+TEST_F(TraceTest, KeepsCheckpointsThatShowWhereTwoRunsPart) {
+    sim.trace().keep_checkpoints(2);
+    for (int i = 0; i < 5; ++i) tell(fakes::EventKind::heartbeat, "w-0");
+    ASSERT_EQ(sim.trace().checkpoints().size(), 2U);
+    EXPECT_EQ(sim.trace().checkpoints()[1].events, 4U);
+    EXPECT_NE(sim.trace().checkpoints()[1].digest, sim.trace().digest());
+}
+
+TEST_F(TraceTest, WritesOneJsonObjectPerEvent) {
+    cap::BusPacket packet;
+    packet.set_sender_id("gateway");
+    packet.mutable_job_request()->set_job_id("job-1");
+    Event event;
+    event.kind = fakes::EventKind::publish;
+    event.when = fakes::When::before;
+    event.node = scheduler;
+    event.subject = "sys.job.submit";
+    event.payload = "\x01\x02";
+    event.packet = &packet;
+    std::string line;
+    append_event_json(event, Time{1500ms}, sim.topology(), line);
+    EXPECT_EQ(line,
+              R"({"ns":1500000000,"event":"publish","when":"before","node":"scheduler-0","subject":"sys.job.submit",)"
+              R"("packet":"JobRequest","packet_job":"job-1","sender":"gateway","bytes":2})");
+    event.packet = nullptr;
+    event.job = "quote \" newline \n";
+    line.clear();
+    append_event_json(event, Time{}, sim.topology(), line);
+    const auto parsed = nlohmann::json::parse(line);
+    EXPECT_EQ(parsed["hex"], "0102");
+    EXPECT_EQ(parsed["job"], "quote \" newline \n");
+}
+
+TEST_F(TraceTest, ShowsTheTraceFileOnlyWhenItIsWhole) {
+    const std::string path = ::testing::TempDir() + "trace_test.jsonl";
+    std::remove(path.c_str());
+    TraceFile file(path, sim.topology());
+    sim.trace().add_observer(file);
+    tell(fakes::EventKind::heartbeat, "w-0");
+    EXPECT_FALSE(std::ifstream(path).good());
+    EXPECT_EQ(file.finish(), "");
+    std::string line;
+    std::ifstream written(path);
+    std::getline(written, line);
+    EXPECT_EQ(line, R"({"ns":0,"event":"heartbeat","node":"w-0"})");
+    std::remove(path.c_str());
+}
+
+TEST_F(TraceTest, SaysWhenTheTraceFileCannotBeWritten) {
+    TraceFile file("/nonexistent/folder/trace.jsonl", sim.topology());
+    file.on_event(Event{}, Time{});
+    EXPECT_EQ(file.finish(), "cannot write the trace to /nonexistent/folder/trace.jsonl");
+}
+
+}  // namespace
+}  // namespace lockstep::sim
