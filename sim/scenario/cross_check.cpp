@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "fakes/policy/parse.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/nearest.h"
 #include "sim/scenario/read.h"
@@ -32,6 +33,7 @@ public:
         collect_pools();
         workers();
         timeouts("/cluster/timeouts", part("cluster", "timeouts"));
+        policies();
         load();
         faults();
         chaos();
@@ -99,6 +101,22 @@ private:
             if (member(*reconciler, name) != nullptr && member(*reconciler, fmt::format("{}_seconds", name)) != nullptr)
                 add(child(at + "/reconciler", name), fmt::format("expected either {0} or {0}_seconds, got both", name));
         }
+    }
+
+    /// By the parser of the kernel itself, which knows every word of a policy.
+    void policies() {
+        namespace policy = fakes::policy;
+        const auto add_all = [this](const std::string& at, const policy::ParseErrors& errors) {
+            for (const policy::ParseError& error : errors) add(at + error.path, error.message);
+        };
+        const json* kernel = part("cluster", "kernel");
+        const json* document = kernel == nullptr ? nullptr : member(*kernel, "policy");
+        auto parsed = policy::parse_document(document == nullptr ? json::object() : *document);
+        if (!parsed) add_all("/cluster/kernel/policy", parsed.error());
+        const json* output = part("cluster", "output_policy");
+        if (output == nullptr) return;
+        const auto with_output = policy::with_output_policy(parsed ? std::move(*parsed) : policy::Document{}, *output);
+        if (!with_output) add_all("/cluster/output_policy", with_output.error());
     }
 
     // Load -------------------------------------------------------------------------------------------------------------

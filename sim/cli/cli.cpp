@@ -1,0 +1,71 @@
+#include "sim/cli/cli.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "sim/cli/parse.h"
+#include "sim/scenario/nearest.h"
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+/// Words that belong to lockstepctl. It may know more: whatever is nobody's slip of the pen is handed to it.
+const std::vector<std::string>& operator_words() {
+    static const std::vector<std::string> kWords{"submit", "status", "cancel", "approve", "dlq"};
+    return kWords;
+}
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+    using Handlers::operator()...;
+};
+
+Exit unknown_word(const std::string& word, const Environment& environment) {
+    auto known = subcommands();
+    known.insert(known.end(), operator_words().begin(), operator_words().end());
+    environment.err << fmt::format("lockstep: there is no subcommand \"{}\"{}\nSee lockstep --help.\n", word,
+                                   suggestion(word, known));
+    return Exit::usage;
+}
+
+/// A first word that is none of ours, as git does: another program's, if it is there.
+int other_word(const std::vector<std::string>& args, const Environment& environment) {
+    const bool of_operator = std::ranges::find(operator_words(), args[0]) != operator_words().end();
+    auto known = subcommands();
+    known.insert(known.end(), operator_words().begin(), operator_words().end());
+    if (!of_operator && !nearest(args[0], known).empty()) return static_cast<int>(unknown_word(args[0], environment));
+    const int code = environment.operate ? environment.operate(args) : -1;
+    if (code >= 0) return code;
+    if (!of_operator) return static_cast<int>(unknown_word(args[0], environment));
+    environment.err << fmt::format(
+        "lockstep: \"{}\" is a command of lockstepctl, which is neither beside this program nor on PATH\n", args[0]);
+    return static_cast<int>(Exit::usage);
+}
+
+}  // namespace
+
+int cli_main(const std::vector<std::string>& args, const Environment& environment) {
+    if (!args.empty() && !args[0].starts_with('-')) {
+        const auto ours = subcommands();
+        if (std::ranges::find(ours, args[0]) == ours.end()) return other_word(args, environment);
+    }
+    const Exit exit =
+        std::visit(Overloaded{
+                       [&](const Print& print) {
+                           (print.to_err ? environment.err : environment.out) << print.text;
+                           return print.exit;
+                       },
+                       [&](const RunArgs& run) { return run_command(run, environment); },
+                       [&](const ValidateArgs& validate) { return validate_command(validate, environment); },
+                       [&](const VerifyArgs& verify) { return verify_command(verify, environment); },
+                       [&](const ListArgs& list) { return list_command(list, environment); },
+                   },
+                   parse(args));
+    environment.out.flush();
+    return static_cast<int>(exit);
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,42 @@
+// The `lockstep` command below main: arguments in, exit code out, everything else through the environment that main
+// fills. Nothing here reads a global, so that every subcommand can be tested as a function.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "sim/run/result.h"
+
+namespace lockstep::sim::cli {
+
+enum class Exit : int {
+    passed = 0,
+    violated = 1,  // an invariant or an expectation did not hold
+    usage = 2,     // the command line or an input was wrong
+    harness = 3,   // the harness itself failed
+    nothing_proved = 4,
+    not_deterministic = 5,
+    interrupted = 130,
+};
+
+struct Environment {
+    std::ostream& out;
+    std::ostream& err;
+    Runner runner;
+    bool colour = false;                      // of what is written to `out`
+    bool progress = false;                    // `err` is a terminal
+    unsigned processors = 1;                  // default of -j
+    const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C
+    /// Runs lockstepctl with these arguments and answers its exit code; negative when it cannot be found.
+    std::function<int(const std::vector<std::string>&)> operate;
+    /// Tells whoever reports a crash what runs on this thread now: the replay command. Empty = nothing.
+    std::function<void(const std::string&)> note_run;
+};
+
+/// `args` without the name of the program.
+[[nodiscard]] int cli_main(const std::vector<std::string>& args, const Environment& environment);
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,361 @@
+#include "sim/cli/cli.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/cli/presenter.h"
+#include "sim/cli/selection.h"
+#include "sim/scenario/catalogue.h"
+
+namespace lockstep::sim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A folder with scenario files, and a simulator that answers as told.
+class Cli : public ::testing::Test {
+protected:
+    Cli() {
+        std::string pattern = (fs::temp_directory_path() / "lockstep-XXXXXX").string();
+        folder = ::mkdtemp(pattern.data());
+        write("a.json", R"({"name": "alpha", "tags": ["quick"], "seed": 7, "expect": {"invariants": "all"}})");
+        write("b.json",
+              R"({"name": "beta", "tags": ["slow"], "faults": [{"at": "1s", "do": "crash", "target": "redis"}]})");
+        runner = good;
+    }
+    ~Cli() override { fs::remove_all(folder); }
+
+    void write(const std::string& name, const std::string& text) const { std::ofstream(folder / name) << text; }
+    [[nodiscard]] std::string path(const std::string& name) const { return (folder / name).string(); }
+    [[nodiscard]] std::string content(const std::string& name) const {
+        std::ifstream in(folder / name);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+
+    static RunResult good(const Scenario& of, std::uint64_t seed, const RunOptions&) {
+        RunResult result;
+        result.passed = true;
+        result.digest = seed * 3;
+        result.virtual_ms = 61'000;
+        result.events = 10;
+        result.states = {{"SUCCEEDED", 5}};
+        for (const NamedItem& invariant : invariant_table()) result.exercised[std::string(invariant.name)] = 2;
+        for (const Fault& fault : of.faults) result.faults.push_back({fault.kind, fault.pointer, 1, 1, 1});
+        result.reached = {{"publish_outcome_unknown", 1}};
+        return result;
+    }
+
+    static RunResult bad(const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        result.passed = false;
+        result.violations = {{"no_lost_job", 12'345, "scheduler-0", "job-1", "it is gone", {"first", "last"}}};
+        result.expectations = {{"SUCCEEDED 6", "5", false}};
+        return result;
+    }
+
+    int run(const std::vector<std::string>& args) {
+        out.str("");
+        err.str("");
+        Environment environment{.out = out, .err = err, .runner = runner, .stop = &stop};
+        environment.operate = [this](const std::vector<std::string>& words) {
+            handed_over = words;
+            return operator_exit;
+        };
+        return cli_main(args, environment);
+    }
+
+    fs::path folder;
+    Runner runner;
+    std::ostringstream out;
+    std::ostringstream err;
+    std::atomic<bool> stop = false;
+    std::vector<std::string> handed_over;
+    int operator_exit = -1;
+};
+
+TEST_F(Cli, ARunThatHoldsIsZeroAndSaysWhatWasChecked) {
+    EXPECT_EQ(run({"run", folder.string()}), 0) << err.str() << out.str();
+    EXPECT_THAT(out.str(), HasSubstr("ok      alpha  seed 7  1m01s virtual  10 events"));
+    EXPECT_THAT(out.str(), HasSubstr("ok      beta   seed 1"));
+    EXPECT_THAT(out.str(), HasSubstr("2 runs: 2 passed, 0 failed."));
+    EXPECT_THAT(out.str(), HasSubstr("no_lost_job"));
+    EXPECT_THAT(out.str(), HasSubstr("publish_outcome_unknown"));
+    EXPECT_THAT(out.str(), HasSubstr("1 armed      1 fired        1 effective"));
+    EXPECT_EQ(err.str(), "");
+    EXPECT_THAT(out.str(), Not(HasSubstr("\x1b"))) << "no terminal, no colours";
+}
+
+TEST_F(Cli, AFailureIsOneAndEndsWithTheLineThatReplaysIt) {
+    runner = bad;
+    EXPECT_EQ(run({"run", path("a.json"), "--set", "cluster.config.backoff_max=60s"}), 1);
+    EXPECT_THAT(out.str(), HasSubstr("FAILED  alpha  seed 7"));
+    EXPECT_THAT(out.str(),
+                HasSubstr("no_lost_job at 12.345s on scheduler-0, job job-1: it is gone\n    first\n    last\n"));
+    EXPECT_THAT(out.str(), HasSubstr("expected SUCCEEDED 6, got 5"));
+    EXPECT_THAT(out.str(), EndsWith(fmt::format("\n  lockstep run {} --seed 7 --set cluster.config.backoff_max=60s\n",
+                                                path("a.json"))));
+}
+
+TEST_F(Cli, SeedsAreConsecutiveFromTheGivenOne) {
+    std::vector<std::uint64_t> seeds;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        seeds.push_back(seed);
+        return good(of, seed, options);
+    };
+    EXPECT_EQ(run({"run", path("a.json"), "--seed", "100", "--seeds", "3", "-j", "1"}), 0);
+    EXPECT_THAT(seeds, ElementsAre(100, 101, 102));
+    EXPECT_THAT(out.str(), HasSubstr("seeds 100-102"));
+}
+
+TEST_F(Cli, FiltersAndTagsSelect) {
+    EXPECT_EQ(run({"run", folder.string(), "--tag", "slow"}), 0);
+    EXPECT_THAT(out.str(), Not(HasSubstr("alpha")));
+    EXPECT_EQ(run({"run", folder.string(), "--filter", "al*"}), 0);
+    EXPECT_THAT(out.str(), Not(HasSubstr("beta")));
+}
+
+TEST_F(Cli, NothingSelectedProvesNothing) {
+    EXPECT_EQ(run({"run", folder.string(), "--filter", "nobody"}), 4);
+    EXPECT_THAT(out.str(), HasSubstr("nothing was selected"));
+    EXPECT_EQ(run({"run", folder.string(), "--filter", "nobody", "--allow-vacuous"}), 0);
+}
+
+TEST_F(Cli, AFaultWithoutEffectProvesNothing) {
+    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        for (FaultCount& fault : result.faults) fault.effective = 0;
+        return result;
+    };
+    EXPECT_EQ(run({"run", path("b.json")}), 4);
+    EXPECT_THAT(out.str(), HasSubstr("VACUOUS beta"));
+    EXPECT_THAT(out.str(), HasSubstr("the fault crash at /faults/0 never took effect"));
+    EXPECT_EQ(run({"run", path("b.json"), "--allow-vacuous"}), 0);
+}
+
+TEST_F(Cli, AnErrorOfTheHarnessIsThreeAndNamesItsSeed) {
+    runner = [](const Scenario&, std::uint64_t, const RunOptions&) -> RunResult { throw std::runtime_error("boom"); };
+    EXPECT_EQ(run({"run", path("a.json")}), 3);
+    EXPECT_THAT(out.str(), HasSubstr("the harness itself failed: boom"));
+    EXPECT_THAT(out.str(), HasSubstr("--seed 7"));
+}
+
+TEST_F(Cli, AnInterruptionIs130AndPrintsWhatIsKnown) {
+    runner = [this](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        stop = seed == 8;
+        RunResult result = good(of, seed, options);
+        result.interrupted = seed == 8;
+        return result;
+    };
+    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "10", "-j", "1"}), 130);
+    EXPECT_THAT(out.str(), HasSubstr("Interrupted: 2 of 10 runs were made."));
+    EXPECT_THAT(out.str(), HasSubstr("1 passed, 0 failed"));
+}
+
+TEST_F(Cli, FailFastEndsTheSweep) {
+    runner = bad;
+    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "50", "-j", "1", "--fail-fast"}), 1);
+    EXPECT_THAT(out.str(), HasSubstr("1 run: 0 passed, 1 failed."));
+}
+
+TEST_F(Cli, WrongInputIsTwoNamesItsPlaceAndRunsNothing) {
+    write("c.json", "{\n  \"name\": \"c\",\n  \"clutser\": {}\n}");
+    runner = [](const Scenario&, std::uint64_t, const RunOptions&) -> RunResult {
+        ADD_FAILURE() << "ran";
+        return {};
+    };
+    EXPECT_EQ(run({"run", folder.string()}), 2);
+    EXPECT_EQ(err.str(),
+              fmt::format("{}:3:3: at /clutser: there is no key \"clutser\" here; did you mean \"cluster\"?\n",
+                          path("c.json")));
+    EXPECT_EQ(out.str(), "");
+    EXPECT_EQ(run({"run", path("gone.json")}), 2);
+    EXPECT_EQ(run({"run", path("a.json"), "--set", "cluster.schedulrs=2"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("did you mean \"schedulers\"?"));
+}
+
+TEST_F(Cli, WrongOptionsAreTwoWhateverTheParserThinks) {
+    for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{{"run", "--sedes", "3"},
+                                                                                      {"run", "--seeds", "many"},
+                                                                                      {"run", "--seeds", "0"},
+                                                                                      {"run", "--seed"},
+                                                                                      {"run", "--seed", "-1"},
+                                                                                      {"list", "tunabels"},
+                                                                                      {"completion", "fish"},
+                                                                                      {"--verison"},
+                                                                                      {}}) {
+        EXPECT_EQ(run(args), 2) << (args.empty() ? "no arguments" : args.back());
+        EXPECT_NE(err.str(), "");
+        EXPECT_EQ(out.str(), "");
+    }
+    EXPECT_EQ(run({"run", "--without", "job_lok"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("did you mean \"job_lock\"?"));
+}
+
+TEST_F(Cli, HelpAndVersionAreZeroAndShowExamples) {
+    EXPECT_EQ(run({"--help"}), 0);
+    EXPECT_THAT(out.str(), HasSubstr("verify-determinism"));
+    for (const char* subcommand : {"run", "validate", "verify-determinism", "list", "completion"}) {
+        EXPECT_EQ(run({subcommand, "--help"}), 0);
+        EXPECT_THAT(out.str(), HasSubstr("Example"));
+    }
+    EXPECT_EQ(run({"--version"}), 0);
+    EXPECT_THAT(out.str(), HasSubstr("lockstep "));
+}
+
+TEST_F(Cli, JsonIsOneDocumentAndNothingElse) {
+    runner = bad;
+    EXPECT_EQ(run({"run", path("a.json"), "--json"}), 1);
+    const auto document = json::parse(out.str());
+    EXPECT_EQ(document["version"], 1);
+    EXPECT_EQ(document["failed"], 1);
+    EXPECT_EQ(document["results"][0]["digest"], "0000000000000015");
+    EXPECT_EQ(document["results"][0]["violations"][0]["invariant"], "no_lost_job");
+}
+
+TEST_F(Cli, JsonTakesAFileButNeverAScenario) {
+    EXPECT_EQ(run({"run", "--json", path("a.json")}), 0);
+    EXPECT_THAT(content("a.json"), HasSubstr("alpha")) << "the scenario was not overwritten";
+    EXPECT_EQ(json::parse(out.str())["passed"], 1);
+
+    EXPECT_EQ(run({"run", path("a.json"), "--json", path("out.txt")}), 0);
+    EXPECT_EQ(json::parse(content("out.txt"))["passed"], 1);
+    EXPECT_THAT(out.str(), HasSubstr("1 passed"));
+    EXPECT_EQ(run({"run", path("a.json"), "--json", path("out.txt")}), 0) << "an earlier document may be replaced";
+    EXPECT_EQ(run({"run", path("a.json"), "--json=" + path("out.txt")}), 0);
+}
+
+TEST_F(Cli, ReportsAreWrittenAndAPlaceThatCannotBeIsTwo) {
+    EXPECT_EQ(run({"run", folder.string(), "--junit", path("sub/out.xml")}), 0);
+    EXPECT_THAT(content("sub/out.xml"), HasSubstr("<testsuites"));
+    EXPECT_EQ(run({"run", path("a.json"), "--junit", path("b.json/x.xml")}), 2);
+}
+
+TEST_F(Cli, ATraceNeedsExactlyOneRun) {
+    std::string trace;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        trace = options.trace_path;
+        return good(of, seed, options);
+    };
+    EXPECT_EQ(run({"run", path("a.json"), "--trace", "t.jsonl"}), 0);
+    EXPECT_EQ(trace, "t.jsonl");
+    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "2", "--trace", "t.jsonl"}), 2);
+}
+
+TEST_F(Cli, ValidateNamesEveryErrorOfEveryFile) {
+    EXPECT_EQ(run({"validate", folder.string()}), 0);
+    EXPECT_EQ(out.str(), "2 scenario files are sound\n");
+    write("c.json", R"({"name": "alpha"})");
+    EXPECT_EQ(run({"validate", folder.string()}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("is also named \"alpha\""));
+    write("c.json", R"({"nam": "c", "duration": 5})");
+    EXPECT_EQ(run({"validate", folder.string(), "--json"}), 2);
+    EXPECT_EQ(json::parse(out.str())["errors"].size(), 3U);
+}
+
+TEST_F(Cli, ListNamesEverythingThatAFileMayUse) {
+    EXPECT_EQ(run({"list"}), 0);
+    for (const char* word : {"no_duplicate_dispatch", "job_lock", "redis.errors", "lock_acquired", "backoff_max",
+                             "cordum_scheduler_jobs_received_total"})
+        EXPECT_THAT(out.str(), HasSubstr(word));
+    EXPECT_EQ(run({"list", "--json"}), 0);
+    const auto document = json::parse(out.str());
+    EXPECT_EQ(document["tunables"][0]["name"], "store_op_timeout");
+    EXPECT_EQ(document["tunables"][0]["default"], "2s");
+    EXPECT_EQ(run({"list", "faults"}), 0);
+    EXPECT_THAT(out.str(), Not(HasSubstr("job_lock")));
+    EXPECT_EQ(run({"list", "--schema"}), 0);
+    EXPECT_TRUE(json::parse(out.str()).contains("$defs"));
+}
+
+TEST_F(Cli, OperatorWordsAreHandedToTheOtherProgram) {
+    operator_exit = 42;
+    EXPECT_EQ(run({"dlq", "list", "--json"}), 42);
+    EXPECT_THAT(handed_over, ElementsAre("dlq", "list", "--json"));
+    EXPECT_EQ(run({"quarantine"}), 42) << "it may know words that we do not";
+    operator_exit = -1;
+    EXPECT_EQ(run({"submit"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("lockstepctl"));
+}
+
+TEST_F(Cli, ASlipOfThePenIsNotHandedOver) {
+    operator_exit = 42;
+    EXPECT_EQ(run({"rnu"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("did you mean \"run\"?"));
+    EXPECT_TRUE(handed_over.empty());
+}
+
+TEST_F(Cli, CompletionNamesEverySubcommandAndOption) {
+    EXPECT_EQ(run({"completion", "bash"}), 0);
+    for (const char* word : {"verify-determinism", "--fail-fast", "--against", "invariants",
+                             "complete -o filenames -F _lockstep lockstep"})
+        EXPECT_THAT(out.str(), HasSubstr(word));
+}
+
+TEST_F(Cli, VerifyComparesTwoRunsPerSeed) {
+    int runs = 0;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        ++runs;
+        return good(of, seed, options);
+    };
+    EXPECT_EQ(run({"verify-determinism", folder.string(), "--seeds", "3", "-j", "1"}), 0);
+    EXPECT_EQ(runs, 12);
+    EXPECT_EQ(out.str(), "6 runs give the same digest every time\n");
+}
+
+TEST_F(Cli, ADifferenceIsFiveAndNamesWhereItBegins) {
+    std::uint64_t runs = 0;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        result.digest = ++runs;
+        if (options.checkpoints) result.checkpoints = {{100, 1}, {200, runs}};
+        return result;
+    };
+    EXPECT_EQ(run({"verify-determinism", path("a.json"), "-j", "1"}), 5);
+    EXPECT_THAT(out.str(), HasSubstr("DIFFERENT alpha seed 7: 0000000000000001 after 10 events"));
+    EXPECT_THAT(out.str(), HasSubstr("after event 100 and not after event 200"));
+}
+
+TEST_F(Cli, DigestsOfTwoBuildsAreComparedThroughAFile) {
+    EXPECT_EQ(run({"verify-determinism", folder.string(), "--write", path("digests.txt")}), 0);
+    EXPECT_EQ(run({"verify-determinism", folder.string(), "--against", path("digests.txt")}), 0);
+    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        if (of.name == "beta") result.digest = 99;
+        return result;
+    };
+    EXPECT_EQ(run({"verify-determinism", folder.string(), "--against", path("digests.txt")}), 5);
+    EXPECT_THAT(out.str(), HasSubstr("DIFFERENT beta seed 1"));
+    EXPECT_EQ(run({"verify-determinism", path("a.json"), "--seeds", "2", "--against", path("digests.txt")}), 2)
+        << "one of them is not in the file";
+    EXPECT_EQ(run({"verify-determinism", folder.string(), "--against", path("a.json")}), 2) << "no digests";
+}
+
+TEST(Selection, ReplayLinesSurviveTheShell) {
+    Scenario scenario;
+    scenario.file = "my scenarios/it's.json";
+    SelectionArgs args;
+    args.overrides = {"name=a b"};
+    EXPECT_EQ(replay_command(scenario, 3, args), "lockstep run 'my scenarios/it'\\''s.json' --seed 3 --set 'name=a b'");
+}
+
+TEST(Presenter, DurationsReadWell) {
+    EXPECT_EQ(human_duration(999), "999ms");
+    EXPECT_EQ(human_duration(1'500), "1.5s");
+    EXPECT_EQ(human_duration(61'000), "1m01s");
+    EXPECT_EQ(human_duration(7'500'000), "2h05m");
+}
+
+}  // namespace
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "engine/config/tunables.h"
+#include "engine/ports/metrics.h"
+#include "sim/cli/commands.h"
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/file_format.h"
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+using nlohmann::json;
+
+/// A line of any topic: a name, what it is, and what else there is to say.
+struct Line {
+    std::string name;
+    std::string help;
+    json more = json::object();
+    std::string suffix;  // what `more` says, for people
+};
+using Lines = std::vector<Line>;
+
+Lines of_table(std::span<const NamedItem> table) {
+    Lines lines;
+    for (const NamedItem& item : table) {
+        lines.push_back({std::string(item.name),
+                         std::string(item.help),
+                         {{"available", item.available}},
+                         item.available ? "" : " (not in this version)"});
+    }
+    return lines;
+}
+
+Lines faults() {
+    Lines lines;
+    for (const FaultInfo& fault : fault_table()) {
+        std::vector<std::string> names;
+        std::vector<std::string> shown;
+        for (const FaultArg& arg : fault.args) {
+            names.emplace_back(arg.name);
+            shown.push_back(arg.required ? std::string(arg.name) : fmt::format("[{}]", arg.name));
+        }
+        lines.push_back({std::string(fault.name),
+                         std::string(fault.help),
+                         {{"arguments", names}, {"data_loss", fault.data_loss}},
+                         shown.empty() ? "" : fmt::format(": {}", fmt::join(shown, ", "))});
+    }
+    return lines;
+}
+
+Lines events() {
+    Lines lines;
+    for (const EventInfo& event : event_table()) {
+        std::vector<std::string> filters{"node", "job", "subject"};
+        filters.insert(filters.end(), event.filters.begin(), event.filters.end());
+        lines.push_back({std::string(event.name),
+                         std::string(event.help),
+                         {{"filters", filters}, {"call", event.call}},
+                         fmt::format(": {}", fmt::join(filters, ", "))});
+    }
+    return lines;
+}
+
+Lines tunables() {
+    const engine::Tunables defaults;
+    Lines lines;
+    for (const engine::TunableInfo& info : engine::tunable_table()) {
+        const std::string value = engine::tunable_text(defaults, info);
+        lines.push_back({std::string(info.name),
+                         std::string(info.help),
+                         {{"default", value}},
+                         fmt::format(" (default {})", value)});
+    }
+    return lines;
+}
+
+Lines metrics() {
+    Lines lines;
+    for (std::size_t i = 0; i < engine::kMetricCount; ++i) {
+        const auto& info = engine::info(static_cast<engine::Metric>(i));
+        const char* type = info.type == engine::MetricType::counter ? "counter"
+                           : info.type == engine::MetricType::gauge ? "gauge"
+                                                                    : "histogram";
+        const std::vector<std::string> labels(info.labels.begin(), info.labels.end());
+        lines.push_back(
+            {std::string(info.name),
+             std::string(info.help),
+             {{"type", type}, {"labels", labels}},
+             labels.empty() ? fmt::format(" ({})", type) : fmt::format(" ({} by {})", type, fmt::join(labels, ", "))});
+    }
+    return lines;
+}
+
+Lines lines_of(const std::string& topic) {
+    if (topic == "invariants") return of_table(invariant_table());
+    if (topic == "mechanisms") return of_table(mechanism_table());
+    if (topic == "faults") return faults();
+    if (topic == "events") return events();
+    if (topic == "tunables") return tunables();
+    if (topic == "metrics") return metrics();
+    return of_table(chaos_kind_table());
+}
+
+}  // namespace
+
+const std::vector<std::string>& list_topics() {
+    static const std::vector<std::string> kTopics{"invariants", "mechanisms", "faults", "events",
+                                                  "tunables",   "metrics",    "chaos"};
+    return kTopics;
+}
+
+Exit list_command(const ListArgs& args, const Environment& environment) {
+    if (args.schema) {
+        environment.out << scenario_schema();
+        return Exit::passed;
+    }
+    const auto topics = args.topic.empty() ? list_topics() : std::vector<std::string>{args.topic};
+    json document{{"version", 1}};
+    for (const std::string& topic : topics) {
+        const Lines lines = lines_of(topic);
+        std::size_t width = 0;
+        for (const Line& line : lines) width = std::max(width, line.name.size());
+        if (!args.json) environment.out << (topic == topics.front() ? "" : "\n") << topic << '\n';
+        document[topic] = json::array();
+        for (const Line& line : lines) {
+            json entry{{"name", line.name}, {"help", line.help}};
+            entry.update(line.more);
+            document[topic].push_back(std::move(entry));
+            if (!args.json)
+                environment.out << fmt::format("  {:<{}}  {}{}\n", line.name, width, line.help, line.suffix);
+        }
+    }
+    if (args.json) environment.out << document.dump(2) << '\n';
+    return Exit::passed;
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,236 @@
+#include "sim/cli/parse.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "sim/cli/version.h"
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+constexpr const char* kDescription =
+    "Runs job-scheduler scenarios in a deterministic simulation and checks that their promises hold.\n"
+    "The same file and seed give the same history, bit by bit, on every machine.";
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  lockstep run                              every scenario below scenarios/\n"
+    "  lockstep run scenarios/denied.json --seeds 100\n"
+    "  lockstep list faults                      what a scenario file may do\n"
+    "  lockstep validate my-scenario.json\n"
+    "Operator commands (submit, status, cancel, approve, dlq, ...) are handed to lockstepctl.\n"
+    "Exit codes: 0 all held, 1 violated, 2 wrong input, 3 harness failed, 4 nothing proved, 5 not deterministic,\n"
+    "130 interrupted.\n";
+
+constexpr const char* kRunFooter =
+    "Examples:\n"
+    "  lockstep run scenarios/denied.json --seed 7\n"
+    "  lockstep run --seeds 1000 -j 8 --fail-fast --junit out.xml\n"
+    "  lockstep run my.json --set cluster.config.backoff_max=60s --without job_lock\n"
+    "  lockstep run --json | jq .failed\n";
+
+constexpr const char* kVerifyFooter =
+    "Examples:\n"
+    "  lockstep verify-determinism --seeds 5\n"
+    "  lockstep verify-determinism --write digests.json          in one build\n"
+    "  lockstep verify-determinism --against digests.json        in another\n";
+
+void add_selection(CLI::App& app, SelectionArgs& args, bool changes) {
+    app.add_option("PATH", args.paths, "scenario files, or folders of them (default: scenarios/)");
+    app.add_option("--filter", args.filters, "only scenarios whose name or file matches this glob (repeatable)")
+        ->type_name("GLOB")
+        ->expected(1)
+        ->take_all();
+    app.add_option("--tag", args.tags, "only scenarios with this tag (repeatable: any of them)")
+        ->type_name("TAG")
+        ->expected(1)
+        ->take_all();
+    app.add_option("--seed", args.seed, "seed instead of that of the file")
+        ->type_name("S")
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("--seeds", args.seeds, "run N consecutive seeds of each scenario")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000'000));
+    app.add_option("-j,--jobs", args.threads, "runs at once (default: one per processor)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024));
+    if (!changes) return;
+    app.add_option("--set", args.overrides,
+                   "change a value of every scenario (repeatable), such as cluster.config.backoff_max=60s")
+        ->type_name("PATH=VALUE")
+        ->expected(1)
+        ->take_all();
+    app.add_option("--without", args.without,
+                   "switch a protective mechanism off (repeatable; see lockstep list mechanisms)")
+        ->type_name("MECHANISM")
+        ->expected(1)
+        ->take_all();
+}
+
+/// The whole tree; the options write into the structs beside it.
+struct Tree {
+    CLI::App app{kDescription, "lockstep"};
+    RunArgs run;
+    ValidateArgs validate;
+    VerifyArgs verify;
+    ListArgs list;
+    std::string shell;
+    CLI::App* run_app = nullptr;
+    CLI::App* validate_app = nullptr;
+    CLI::App* verify_app = nullptr;
+    CLI::App* list_app = nullptr;
+    CLI::App* completion_app = nullptr;
+
+    Tree() {
+        app.footer(kFooter);
+        app.set_version_flag("--version", std::string("lockstep ") + kVersion, "print the version");
+        app.require_subcommand(1);
+
+        run_app = app.add_subcommand("run", "run scenario files and check what they promise");
+        run_app->footer(kRunFooter);
+        add_selection(*run_app, run.selection, true);
+        run_app->add_flag("--fail-fast", run.fail_fast, "start nothing more once a run has failed");
+        run_app->add_flag("--allow-vacuous", run.allow_vacuous, "exit 0 although something was left unproved");
+        run_app->add_option("--junit", run.junit, "write a JUnit report")->type_name("FILE");
+        run_app
+            ->add_option("--json", run.json,
+                         "write one JSON document, to FILE or instead of all else to standard output")
+            ->type_name("[FILE]");
+        run_app->add_option("--trace", run.trace, "write every event as a line of JSON (needs exactly one run)")
+            ->type_name("FILE");
+
+        validate_app = app.add_subcommand("validate", "check scenario files, run nothing");
+        validate_app->footer("Example:\n  lockstep validate scenarios/ my-scenario.json\n");
+        validate_app->add_option("PATH", validate.paths, "scenario files, or folders of them (default: scenarios/)");
+        validate_app->add_flag("--json", validate.json, "print the errors as one JSON document");
+
+        verify_app =
+            app.add_subcommand("verify-determinism", "run each scenario twice per seed and compare the digests");
+        verify_app->footer(kVerifyFooter);
+        add_selection(*verify_app, verify.selection, true);
+        verify_app->add_option("--write", verify.write, "write the digests, for another build to compare with")
+            ->type_name("FILE");
+        verify_app->add_option("--against", verify.against, "compare with the digests that another build wrote")
+            ->type_name("FILE");
+
+        list_app = app.add_subcommand("list", "names that scenario files may use, with one line each");
+        list_app->footer("Examples:\n  lockstep list faults\n  lockstep list --schema > scenario.schema.json\n");
+        list_app
+            ->add_option("TOPIC", list.topic, fmt::format("one of {} (default: all)", fmt::join(list_topics(), ", ")))
+            ->check(CLI::IsMember(list_topics()));
+        list_app->add_flag("--json", list.json, "print one JSON document");
+        list_app->add_flag("--schema", list.schema, "print the JSON Schema of scenario files");
+
+        completion_app = app.add_subcommand("completion", "print a completion script for a shell");
+        completion_app->footer("Example:\n  source <(lockstep completion bash)\n");
+        completion_app->add_option("SHELL", shell, "bash")->required()->check(CLI::IsMember({"bash"}));
+    }
+};
+
+/// Whether the word after `--json` is where to write. A scenario file in its place must never be overwritten: an existing
+/// file counts only when it is empty, no regular file, or an earlier document of ours.
+bool is_json_target(const std::string& word) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (word.empty() || word.starts_with('-') || word.ends_with('/') || fs::is_directory(word, error)) return false;
+    if (!fs::exists(word, error)) return true;
+    if (!fs::is_regular_file(word, error) || fs::file_size(word, error) == 0) return true;
+    std::ifstream in(word, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    return text.find("\"results\"") != std::string::npos && text.find("\"version\"") != std::string::npos;
+}
+
+/// `--json` takes a value or none, which the parser cannot tell from a path that follows: settled here.
+std::vector<std::string> with_json_settled(const std::vector<std::string>& args) {
+    std::vector<std::string> out;
+    const bool run = !args.empty() && args[0] == "run";
+    for (std::size_t i = 0; i < args.size(); ++i) {
+        if (args[i] == "--") {
+            out.insert(out.end(), args.begin() + static_cast<std::ptrdiff_t>(i), args.end());
+            return out;
+        }
+        if (!run || args[i] != "--json") {
+            out.push_back(args[i]);
+        } else if (i + 1 < args.size() && is_json_target(args[i + 1])) {
+            out.push_back("--json=" + args[++i]);
+        } else {
+            out.push_back("--json=-");
+        }
+    }
+    return out;
+}
+
+std::string bash_completion(const CLI::App& app) {
+    std::string cases;
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+        names.push_back(sub->get_name());
+        std::vector<std::string> words;
+        for (const CLI::Option* option : sub->get_options()) {
+            for (const auto& name : option->get_lnames()) words.push_back("--" + name);
+            for (const auto& name : option->get_snames()) words.push_back("-" + name);
+        }
+        if (sub->get_name() == "list") words.insert(words.end(), list_topics().begin(), list_topics().end());
+        if (sub->get_name() == "completion") words.emplace_back("bash");
+        cases += fmt::format("    {}) words=\"{}\" ;;\n", sub->get_name(), fmt::join(words, " "));
+    }
+    return fmt::format(
+        "# Completion of lockstep for bash: source <(lockstep completion bash)\n"
+        "_lockstep() {{\n"
+        "  local current=${{COMP_WORDS[COMP_CWORD]}} words=\n"
+        "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+        "    mapfile -t COMPREPLY < <(compgen -W \"{} --help --version\" -- \"$current\")\n"
+        "    return\n"
+        "  fi\n"
+        "  case ${{COMP_WORDS[1]}} in\n"
+        "{}"
+        "  esac\n"
+        "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+        "  [[ $current == -* ]] || mapfile -t -O \"${{#COMPREPLY[@]}}\" COMPREPLY < <(compgen -f -- \"$current\")\n"
+        "}}\n"
+        "complete -o filenames -F _lockstep lockstep\n",
+        fmt::join(names, " "), cases);
+}
+
+/// The parser's own exit codes (105, 106, 109 and so on) mean nothing to our users: help is 0, everything else wrong use.
+Command explained(const CLI::App& app, const CLI::ParseError& error) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const int code = app.exit(error, out, err);
+    if (code == 0) return Print{out.str()};
+    return Print{"lockstep: " + err.str(), true, Exit::usage};
+}
+
+}  // namespace
+
+Command parse(const std::vector<std::string>& args) {
+    Tree tree;
+    if (args.empty()) return Print{tree.app.help(), true, Exit::usage};
+    try {
+        auto reversed = with_json_settled(args);
+        std::ranges::reverse(reversed);  // as the parser takes them
+        tree.app.parse(std::move(reversed));
+    } catch (const CLI::ParseError& error) {
+        return explained(tree.app, error);
+    }
+    if (tree.run_app->parsed()) return tree.run;
+    if (tree.validate_app->parsed()) return tree.validate;
+    if (tree.verify_app->parsed()) return tree.verify;
+    if (tree.list_app->parsed()) return tree.list;
+    return Print{bash_completion(tree.app)};
+}
+
+std::vector<std::string> subcommands() {
+    const Tree tree;
+    std::vector<std::string> names;
+    for (const CLI::App* sub : tree.app.get_subcommands([](const CLI::App*) { return true; }))
+        names.push_back(sub->get_name());
+    return names;
+}
+
+}  // namespace lockstep::sim::cli

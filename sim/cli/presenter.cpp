@@ -1,0 +1,211 @@
+#include "sim/cli/presenter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+#include "sim/cli/version.h"
+#include "sim/scenario/catalogue.h"
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+constexpr const char* kGreen = "32";
+constexpr const char* kRed = "31";
+constexpr const char* kYellow = "33";
+
+constexpr std::size_t kStoryLinesMax = 12;
+constexpr std::size_t kFailuresShownMax = 10;
+
+bool failed(const RunResult& result) { return !result.interrupted && !result.passed; }
+
+std::string seeds_text(const std::vector<const RunResult*>& results) {
+    const auto [first, last] =
+        std::ranges::minmax_element(results, {}, [](const RunResult* result) { return result->seed; });
+    if (results.size() == 1) return fmt::format("seed {}", (*first)->seed);
+    return fmt::format("seeds {}-{}", (*first)->seed, (*last)->seed);
+}
+
+std::string counted(std::uint64_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
+
+}  // namespace
+
+std::string human_duration(std::int64_t millis) {
+    if (millis < 1000) return fmt::format("{}ms", millis);
+    const std::int64_t seconds = millis / 1000;
+    if (seconds < 60) return fmt::format("{}.{}s", seconds, millis % 1000 / 100);
+    if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
+    return fmt::format("{}h{:02}m", seconds / 3600, seconds % 3600 / 60);
+}
+
+Presenter::Presenter(const Selection& selection, const SelectionArgs& args, std::ostream& out, bool colour)
+    : selection_(selection), args_(args), out_(out), colour_(colour), files_(selection.scenarios.size()) {
+    for (const PlannedRun& run : selection.plan) ++files_[run.scenario].planned;
+    for (const Scenario& scenario : selection.scenarios) name_width_ = std::max(name_width_, scenario.name.size());
+}
+
+std::string Presenter::painted(const char* colour, const std::string& text) const {
+    return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", colour, text) : text;
+}
+
+void Presenter::begin(unsigned threads) {
+    out_ << fmt::format("lockstep {}: {}, {}, {}\n", kVersion, counted(selection_.scenarios.size(), "scenario"),
+                        counted(selection_.plan.size(), "run"), counted(threads, "thread"));
+    for (const std::string& assignment : args_.overrides) out_ << "  --set " << assignment << '\n';
+    for (const std::string& mechanism : args_.without) out_ << "  --without " << mechanism << '\n';
+}
+
+void Presenter::completed(const PlannedRun& run, const RunResult& result) {
+    files_[run.scenario].results.push_back(&result);
+    while (shown_ < files_.size() && files_[shown_].results.size() == files_[shown_].planned) file_line(shown_++);
+    out_.flush();
+}
+
+void Presenter::file_line(std::size_t index) {
+    const Scenario& scenario = selection_.scenarios[index];
+    const auto& results = files_[index].results;
+    if (results.empty()) return;
+    const auto bad = static_cast<std::size_t>(
+        std::ranges::count_if(results, [](const RunResult* result) { return failed(*result); }));
+    const bool interrupted = std::ranges::any_of(results, &RunResult::interrupted);
+    std::int64_t virtual_ms = 0;
+    std::int64_t wall_ms = 0;
+    std::uint64_t events = 0;
+    for (const RunResult* result : results) {
+        virtual_ms += result->virtual_ms;
+        wall_ms += result->wall_ms;
+        events += result->events;
+    }
+    std::string mark = painted(kGreen, "ok     ");
+    if (bad > 0)
+        mark = painted(kRed, "FAILED ");
+    else if (interrupted)
+        mark = painted(kYellow, "STOPPED");
+    else if (!unproved_of_file(scenario, results).empty())
+        mark = painted(kYellow, "VACUOUS");
+    out_ << fmt::format("{} {:<{}}  {}  {} virtual  {} events  {}", mark, scenario.name, name_width_,
+                        seeds_text(results), human_duration(virtual_ms), events, human_duration(wall_ms));
+    if (bad > 0 && results.size() > 1) out_ << fmt::format("  ({} of {} seeds failed)", bad, results.size());
+    out_ << '\n';
+}
+
+void Presenter::finish(const SweepOutcome& outcome, const std::vector<std::string>& unproved,
+                       std::chrono::milliseconds wall) {
+    // The sweep is over: its results have moved to the outcome.
+    for (File& file : files_) file.results.clear();
+    for (std::size_t i = 0; i < outcome.results.size(); ++i)
+        files_[outcome.runs[i].scenario].results.push_back(&outcome.results[i]);
+    for (; shown_ < files_.size(); ++shown_) file_line(shown_);
+    std::int64_t virtual_ms = 0;
+    std::uint64_t events = 0;
+    std::uint64_t bad = 0;
+    std::uint64_t passed = 0;
+    for (const RunResult& result : outcome.results) {
+        virtual_ms += result.virtual_ms;
+        events += result.events;
+        bad += failed(result) ? 1 : 0;
+        passed += result.passed && !result.interrupted ? 1 : 0;
+    }
+    out_ << fmt::format("\n{}: {} passed, {} failed. {} of virtual time and {} in {}.\n",
+                        counted(outcome.results.size(), "run"), passed, bad, human_duration(virtual_ms),
+                        counted(events, "event"), human_duration(wall.count()));
+    if (outcome.interrupted)
+        out_ << painted(kYellow, fmt::format("Interrupted: {} of {} runs were made.\n", outcome.results.size(),
+                                             selection_.plan.size()));
+    checked(outcome);
+    disturbed(outcome);
+    if (!unproved.empty()) {
+        out_ << painted(kYellow, "Left unproved")
+             << " (a run counts only when it tested something; --allow-vacuous accepts it):\n";
+        for (const std::string& sentence : unproved) out_ << "  " << sentence << '\n';
+    }
+    failures(outcome);
+    out_.flush();
+}
+
+void Presenter::checked(const SweepOutcome& outcome) {
+    std::map<std::string, std::uint64_t> exercised;
+    std::map<std::string, std::uint64_t> reached;
+    std::size_t width = 0;
+    for (const RunResult& result : outcome.results) {
+        for (const auto& [name, count] : result.exercised) exercised[name] += count;
+        for (const auto& [name, count] : result.reached) reached[name] += count;
+    }
+    if (!exercised.empty()) {
+        out_ << "Invariants checked, and how often each was put to the test:\n";
+        for (const auto& [name, count] : exercised) width = std::max(width, name.size());
+        // In the order of the manual, with what it means: the summary is where newcomers meet the names.
+        for (const NamedItem& invariant : invariant_table()) {
+            const auto found = exercised.find(std::string(invariant.name));
+            if (found != exercised.end())
+                out_ << fmt::format("  {:<{}} {:>8}  {}\n", invariant.name, width, found->second, invariant.help);
+        }
+    }
+    if (reached.empty()) return;
+    out_ << "Rare branches reached:\n";
+    width = 0;
+    for (const auto& [name, count] : reached) width = std::max(width, name.size());
+    for (const auto& [name, count] : reached) out_ << fmt::format("  {:<{}} {:>8}\n", name, width, count);
+}
+
+void Presenter::disturbed(const SweepOutcome& outcome) {
+    std::map<std::string, FaultCount> by_kind;
+    for (const RunResult& result : outcome.results) {
+        for (const FaultCount& fault : result.faults) {
+            FaultCount& sum = by_kind[fault.kind];
+            sum.armed += fault.armed;
+            sum.fired += fault.fired;
+            sum.effective += fault.effective;
+        }
+    }
+    if (by_kind.empty()) return;
+    out_ << "Faults: armed, fired, and what they changed:\n";
+    std::size_t width = 0;
+    for (const auto& [kind, sum] : by_kind) width = std::max(width, kind.size());
+    for (const auto& [kind, sum] : by_kind)
+        out_ << fmt::format("  {:<{}} {:>6} armed {:>6} fired {:>8} effective\n", kind, width, sum.armed, sum.fired,
+                            sum.effective);
+}
+
+void Presenter::failures(const SweepOutcome& outcome) {
+    std::vector<std::string> replays;
+    std::size_t hidden = 0;
+    for (std::size_t i = 0; i < outcome.results.size(); ++i) {
+        const RunResult& result = outcome.results[i];
+        if (!failed(result)) continue;
+        const Scenario& scenario = selection_.scenarios[outcome.runs[i].scenario];
+        if (replays.size() == kFailuresShownMax) {
+            ++hidden;
+            continue;
+        }
+        failure(scenario, result);
+        replays.push_back(replay_command(scenario, result.seed, args_));
+    }
+    if (replays.empty()) return;
+    if (hidden > 0) out_ << fmt::format("\n... and {} more.\n", counted(hidden, "failed run"));
+    out_ << "\nTo replay:\n";
+    for (const std::string& line : replays) out_ << "  " << line << '\n';
+}
+
+void Presenter::failure(const Scenario& scenario, const RunResult& result) {
+    out_ << fmt::format("\n{} {} seed {} ({})\n", painted(kRed, "FAILED"), scenario.name, result.seed, scenario.file);
+    if (!result.error.empty()) out_ << fmt::format("  the harness itself failed: {}\n", result.error);
+    for (const Violation& violation : result.violations) {
+        out_ << fmt::format("  {} at {:.3f}s", violation.invariant, static_cast<double>(violation.at_ms) / 1000.0);
+        if (!violation.node.empty()) out_ << " on " << violation.node;
+        if (!violation.job.empty()) out_ << ", job " << violation.job;
+        out_ << ": " << violation.detail << '\n';
+        // The end of the story is where it went wrong.
+        const std::size_t from = violation.story.size() > kStoryLinesMax ? violation.story.size() - kStoryLinesMax : 0;
+        if (from > 0) out_ << fmt::format("    ... {} earlier\n", counted(from, "event"));
+        for (std::size_t i = from; i < violation.story.size(); ++i) out_ << "    " << violation.story[i] << '\n';
+    }
+    for (const ExpectationOutcome& outcome : result.expectations)
+        if (!outcome.held) out_ << fmt::format("  expected {}, got {}\n", outcome.expected, outcome.actual);
+    out_ << "  replay: " << replay_command(scenario, result.seed, args_) << '\n';
+}
+
+}  // namespace lockstep::sim::cli

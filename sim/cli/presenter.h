@@ -1,0 +1,51 @@
+// What `lockstep run` shows a person: a line per scenario as it completes, then a summary of what was checked, what was
+// disturbed and what was left unproved, and at the very end each failure with its story and the line that replays it.
+#pragma once
+
+#include <chrono>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "sim/cli/selection.h"
+
+namespace lockstep::sim::cli {
+
+class Presenter {
+public:
+    /// `selection` must outlive it. Writes to `out`; colour only when asked for.
+    Presenter(const Selection& selection, const SelectionArgs& args, std::ostream& out, bool colour);
+
+    void begin(unsigned threads);
+    /// After each run, in any order; lines appear in the order of the selection. The result must stay
+    /// where it is until `finish`, which takes them from the outcome.
+    void completed(const PlannedRun& run, const RunResult& result);
+    /// `unproved`: all sentences of the selection.
+    void finish(const SweepOutcome& outcome, const std::vector<std::string>& unproved, std::chrono::milliseconds wall);
+
+private:
+    struct File {
+        std::size_t planned = 0;
+        std::vector<const RunResult*> results;
+    };
+
+    void file_line(std::size_t index);
+    void checked(const SweepOutcome& outcome);
+    void disturbed(const SweepOutcome& outcome);
+    void failures(const SweepOutcome& outcome);
+    void failure(const Scenario& scenario, const RunResult& result);
+    [[nodiscard]] std::string painted(const char* colour, const std::string& text) const;
+
+    const Selection& selection_;
+    const SelectionArgs& args_;
+    std::ostream& out_;
+    const bool colour_;
+    std::vector<File> files_;
+    std::size_t shown_ = 0;  // files whose line has been written
+    std::size_t name_width_ = 0;
+};
+
+/// "2h05m", "12m30s", "1.5s": for people, at most two units.
+[[nodiscard]] std::string human_duration(std::int64_t millis);
+
+}  // namespace lockstep::sim::cli

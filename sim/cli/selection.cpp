@@ -1,0 +1,99 @@
+#include "sim/cli/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/nearest.h"
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+bool selected(const Scenario& scenario, const SelectionArgs& args) {
+    const std::filesystem::path file(scenario.file);
+    const bool by_name = args.filters.empty() || std::ranges::any_of(args.filters, [&](const std::string& glob) {
+                             return glob_matches(glob, scenario.name) || glob_matches(glob, scenario.file) ||
+                                    glob_matches(glob, file.stem().string());
+                         });
+    const bool by_tag = args.tags.empty() || std::ranges::any_of(args.tags, [&](const std::string& tag) {
+                            return std::ranges::find(scenario.tags, tag) != scenario.tags.end();
+                        });
+    return by_name && by_tag;
+}
+
+/// Said once here instead of once per file.
+bool mechanisms_known(const SelectionArgs& args, const Environment& environment) {
+    bool known = true;
+    for (const std::string& name : args.without) {
+        const auto found = std::ranges::find(mechanism_table(), name, &NamedItem::name);
+        if (found != mechanism_table().end() && found->available) continue;
+        known = false;
+        environment.err
+            << (found != mechanism_table().end()
+                    ? fmt::format("lockstep: --without: the mechanism \"{}\" cannot be switched off in this version\n",
+                                  name)
+                    : fmt::format("lockstep: --without: there is no mechanism \"{}\"{}\n", name,
+                                  suggestion(name, names_of(mechanism_table()))));
+    }
+    return known;
+}
+
+}  // namespace
+
+Loaded<std::vector<Scenario>> load_all(const std::vector<std::string>& paths, const LoadOptions& options) {
+    const auto files = find_scenarios(paths.empty() ? std::vector<std::string>{"scenarios"} : paths);
+    if (!files) return tl::make_unexpected(files.error());
+    std::vector<Scenario> scenarios;
+    std::vector<LoadError> errors;
+    for (const auto& file : *files) {
+        auto scenario = load_scenario(file, options);
+        if (scenario)
+            scenarios.push_back(std::move(*scenario));
+        else
+            errors.insert(errors.end(), scenario.error().begin(), scenario.error().end());
+    }
+    if (!errors.empty()) return tl::make_unexpected(std::move(errors));
+    return scenarios;
+}
+
+std::optional<Selection> select(const SelectionArgs& args, const Environment& environment) {
+    if (!mechanisms_known(args, environment)) return {};
+    auto loaded = load_all(args.paths, {.overrides = args.overrides, .without = args.without});
+    if (!loaded) {
+        for (const LoadError& error : loaded.error()) environment.err << to_string(error) << '\n';
+        return {};
+    }
+    Selection selection;
+    for (Scenario& scenario : *loaded)
+        if (selected(scenario, args)) selection.scenarios.push_back(std::move(scenario));
+    selection.plan = plan_runs(selection.scenarios, args.seed ? &*args.seed : nullptr, args.seeds);
+    return selection;
+}
+
+std::string shell_quoted(const std::string& word) {
+    const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view("-_./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    if (plain) return word;
+    std::string out = "'";
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
+std::string replay_command(const Scenario& scenario, std::uint64_t seed, const SelectionArgs& args) {
+    std::string line = fmt::format("lockstep run {} --seed {}", shell_quoted(scenario.file), seed);
+    for (const std::string& assignment : args.overrides) line += " --set " + shell_quoted(assignment);
+    for (const std::string& mechanism : args.without) line += " --without " + mechanism;
+    return line;
+}
+
+unsigned threads_of(const SelectionArgs& args, const Environment& environment) {
+    return std::max(1U, args.threads == 0 ? environment.processors : args.threads);
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,35 @@
+// Which scenarios a command line names, loaded and checked; all of them before the first one runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cli/commands.h"
+#include "sim/run/sweep.h"
+#include "sim/scenario/loader.h"
+
+namespace lockstep::sim::cli {
+
+struct Selection {
+    std::vector<Scenario> scenarios;
+    std::vector<PlannedRun> plan;
+};
+
+/// Nothing when an input was wrong: everything that was wrong has been said on `err` then.
+[[nodiscard]] std::optional<Selection> select(const SelectionArgs& args, const Environment& environment);
+
+/// Loads every file below the paths (default scenarios/). The errors of all files together.
+[[nodiscard]] Loaded<std::vector<Scenario>> load_all(const std::vector<std::string>& paths,
+                                                     const LoadOptions& options = {});
+
+/// The line to paste that makes exactly this run again.
+[[nodiscard]] std::string replay_command(const Scenario& scenario, std::uint64_t seed, const SelectionArgs& args);
+
+/// As one word of a POSIX shell.
+[[nodiscard]] std::string shell_quoted(const std::string& word);
+
+[[nodiscard]] unsigned threads_of(const SelectionArgs& args, const Environment& environment);
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "sim/cli/commands.h"
+#include "sim/cli/selection.h"
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+/// What no file can see alone: two scenarios of one name cannot be told apart in reports.
+std::vector<LoadError> names_given_twice(const std::vector<Scenario>& scenarios) {
+    std::map<std::string, std::string> file_of;
+    std::vector<LoadError> errors;
+    for (const Scenario& scenario : scenarios) {
+        const auto [entry, first] = file_of.emplace(scenario.name, scenario.file);
+        if (!first)
+            errors.push_back(
+                {scenario.file, "/name",
+                 fmt::format("expected a name of its own; {} is also named \"{}\"", entry->second, scenario.name), 0,
+                 0});
+    }
+    return errors;
+}
+
+void print_json(const std::vector<LoadError>& errors, std::size_t files, std::ostream& out) {
+    using nlohmann::json;
+    json list = json::array();
+    for (const LoadError& error : errors)
+        list.push_back({{"file", error.file},
+                        {"pointer", error.pointer},
+                        {"expected", error.expected},
+                        {"line", error.line},
+                        {"column", error.column}});
+    const json document{{"version", 1}, {"files", files}, {"errors", std::move(list)}};
+    out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+Exit validate_command(const ValidateArgs& args, const Environment& environment) {
+    const auto scenarios = load_all(args.paths);
+    std::vector<LoadError> errors = scenarios ? names_given_twice(*scenarios) : scenarios.error();
+    if (scenarios && scenarios->empty())
+        errors.push_back(
+            {args.paths.empty() ? "scenarios" : args.paths[0], "", "there are no scenario files here", 0, 0});
+    const std::size_t files = scenarios ? scenarios->size() : 0;
+    if (args.json)
+        print_json(errors, files, environment.out);
+    else
+        for (const LoadError& error : errors) environment.err << to_string(error) << '\n';
+    if (!errors.empty()) return Exit::usage;
+    if (!args.json) environment.out << fmt::format("{} scenario file{} sound\n", files, files == 1 ? " is" : "s are");
+    return Exit::passed;
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,62 @@
+// `lockstep`: wires the command to the process it runs in (streams, terminal, signals, processors) and to the simulator.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "sim/cli/cli.h"
+#include "sim/cli/crash_note.h"
+#include "sim/cli/operate.h"
+#include "sim/run/run_scenario.h"
+
+namespace {
+
+std::atomic<bool> stop_requested = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
+
+/// The first Ctrl-C asks for a clean end; the second, should that take too long, is the system's own.
+extern "C" void on_interrupt(int signal) {
+    stop_requested.store(true);
+    ::signal(signal, SIG_DFL);
+}
+
+bool coloured() {
+    const char* no_colour = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    if (no_colour != nullptr && *no_colour != '\0') return false;
+    return ::isatty(STDOUT_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    using namespace lockstep::sim;
+    ::signal(SIGINT, on_interrupt);
+    ::signal(SIGTERM, on_interrupt);
+    ::signal(SIGPIPE, SIG_DFL);  // `lockstep list | head` ends quietly
+    cli::install_crash_handlers();
+    const cli::Environment environment{
+        .out = std::cout,
+        .err = std::cerr,
+        .runner = run_scenario,
+        .colour = coloured(),
+        .progress = ::isatty(STDERR_FILENO) != 0,
+        .processors = std::max(1U, std::thread::hardware_concurrency()),
+        .stop = &stop_requested,
+        .operate = cli::exec_lockstepctl,
+        .note_run = cli::note_run,
+    };
+    try {
+        return cli::cli_main({argv + 1, argv + argc}, environment);
+    } catch (const std::exception& error) {
+        std::cerr << "lockstep: " << error.what() << '\n';
+        return static_cast<int>(cli::Exit::harness);
+    }
+}
