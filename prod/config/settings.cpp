@@ -1,0 +1,269 @@
+#include "prod/config/settings.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <limits>
+
+#include "engine/wire/text.h"
+
+namespace lockstep::prod {
+
+namespace {
+
+using engine::Duration;
+using engine::Tunables;
+
+constexpr std::string_view kTunablePrefix = "LOCKSTEP_";
+constexpr std::int64_t kAckPendingMax = 50'000;  // the limit of the protocol's other implementations
+constexpr Duration kProcessedTtlMin = std::chrono::minutes(10);
+
+std::string upper(std::string_view text) {
+    std::string out(text);
+    for (char& c : out)
+        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    return out;
+}
+
+/// Edit distance, for "did you mean".
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
+std::string nearest_tunable(std::string_view name) {
+    std::string_view best;
+    std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+    for (const auto& info : engine::tunable_table()) {
+        const std::size_t d = distance(name, info.name);
+        if (d < best_distance) {
+            best_distance = d;
+            best = info.name;
+        }
+    }
+    return upper(best);
+}
+
+class Reader {
+public:
+    Reader(const Environment& environment, Settings& settings) : env_(environment), settings_(settings) {}
+
+    void read() {
+        read_tunables();
+        read_documented_tunables();
+        read_servers();
+        read_kernel();
+        read_rest();
+        apply_production_rules();
+    }
+
+    std::vector<std::string> mistakes;
+
+private:
+    void mistake(std::string text) { mistakes.push_back(std::move(text)); }
+
+    void duration(std::string_view name, Duration& target) {
+        const auto text = env_.get(name);
+        if (!text) return;
+        const auto parsed = engine::parse_duration(*text);
+        if (!parsed)
+            mistake(fmt::format("{}: {}", name, parsed.error()));
+        else
+            target = *parsed;
+    }
+
+    std::optional<std::int64_t> whole(std::string_view name) {
+        const auto text = env_.get(name);
+        if (!text) return std::nullopt;
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+        if (error != std::errc{} || end != text->data() + text->size()) {
+            mistake(fmt::format("{}: expected a whole number, got \"{}\"", name, *text));
+            return std::nullopt;
+        }
+        return value;
+    }
+
+    bool flag(std::string_view name) { return is_true(env_.get_or(name, "")); }
+
+    void read_tunables() {
+        for (const auto& [name, value] : env_.all()) {
+            if (!name.starts_with(kTunablePrefix) || value.empty()) continue;
+            const std::string tunable = engine::wire::ascii_lower(name.substr(kTunablePrefix.size()));
+            if (engine::find_tunable(tunable) == nullptr) {
+                mistake(fmt::format("{}: there is no such tunable; did you mean {}{}?", name, kTunablePrefix,
+                                    nearest_tunable(tunable)));
+                continue;
+            }
+            if (auto set = engine::set_tunable(settings_.tunables, tunable, value); !set)
+                mistake(fmt::format("{}: {}", name, set.error()));
+        }
+    }
+
+    /// Of two variables for one span the one that takes a duration wins over the one that counts seconds.
+    void span(std::string_view seconds_name, std::string_view duration_name, Duration& target) {
+        if (const auto seconds = whole(seconds_name); seconds && *seconds > 0) target = std::chrono::seconds(*seconds);
+        duration(duration_name, target);
+    }
+
+    void read_documented_tunables() {
+        Tunables& t = settings_.tunables;
+        duration("NATS_JS_ACK_WAIT", t.bus_ack_wait);
+        if (t.bus_ack_wait <= Duration::zero()) {
+            settings_.warnings.emplace_back("NATS_JS_ACK_WAIT is not positive: 10m is used");
+            t.bus_ack_wait = std::chrono::minutes(10);
+        }
+        // The mark must outlive the redelivery that it is there to recognise.
+        t.bus_processed_ttl = std::max({kProcessedTtlMin, t.bus_processed_ttl, 2 * t.bus_ack_wait});
+        if (const auto pending = whole("NATS_MAX_ACK_PENDING")) {
+            if (*pending <= 0)
+                settings_.warnings.emplace_back("NATS_MAX_ACK_PENDING is not positive: the default is used");
+            else
+                t.bus_max_ack_pending = *pending;
+        }
+        if (t.bus_max_ack_pending > kAckPendingMax) {
+            settings_.warnings.push_back(
+                fmt::format("NATS_MAX_ACK_PENDING {} is above the limit: {} is used", t.bus_max_ack_pending, kAckPendingMax));
+            t.bus_max_ack_pending = kAckPendingMax;
+        }
+        span("REDIS_DATA_TTL_SECONDS", "REDIS_DATA_TTL", t.data_ttl);
+        span("JOB_META_TTL_SECONDS", "JOB_META_TTL", t.job_meta_ttl);
+        if (const auto days = whole("CORDUM_DLQ_ENTRY_TTL_DAYS"); days && *days > 0)
+            t.dlq_entry_ttl = std::chrono::hours(24) * *days;
+        if (const auto size = whole("SCHEDULER_DLQ_MAX_SIZE"); size && *size > 0) t.dlq_max_size = *size;
+        duration("SCHEDULER_CONFIG_RELOAD_INTERVAL", t.config_reload_interval);
+        duration("WORKER_SNAPSHOT_INTERVAL", t.snapshot_interval);
+        if (env_.get("OUTPUT_POLICY_ENABLED")) {
+            const std::string word = engine::wire::ascii_lower(*env_.get("OUTPUT_POLICY_ENABLED"));
+            t.output_policy_enabled = word == "1" || word == "true";
+        }
+        if (const auto mode = env_.get("OUTPUT_POLICY_FAIL_MODE"))
+            t.output_policy_fail_mode = engine::wire::ascii_lower(*mode) == "closed" ? "closed" : "open";
+        if (const auto mode = env_.get("POLICY_CHECK_FAIL_MODE"))
+            t.policy_check_fail_mode = engine::wire::ascii_lower(*mode) == "open" ? "open" : "closed";
+    }
+
+    void read_servers() {
+        NatsOptions& nats = settings_.nats;
+        nats.url = env_.get_or("NATS_URL", nats.url);
+        nats.user = env_.get_or("NATS_USERNAME", "");
+        nats.password = env_.get_or("NATS_PASSWORD", "");
+        nats.token = env_.get_or("NATS_TOKEN", "");
+        nats.nkey_seed = env_.get_or("NATS_NKEY", "");
+        nats.tls_ca = env_.get_or("NATS_TLS_CA", "");
+        nats.tls_certificate = env_.get_or("NATS_TLS_CERT", "");
+        nats.tls_key = env_.get_or("NATS_TLS_KEY", "");
+        nats.tls_server_name = env_.get_or("NATS_TLS_SERVER_NAME", "");
+        nats.tls_insecure = flag("NATS_TLS_INSECURE");
+        if (nats.tls_certificate.empty() != nats.tls_key.empty())
+            mistake("NATS_TLS_CERT and NATS_TLS_KEY belong together: set both or none");
+        if (env_.get("NATS_USE_JETSTREAM")) nats.jetstream = flag("NATS_USE_JETSTREAM");
+        if (!nats.jetstream)
+            settings_.warnings.emplace_back(
+                "NATS_USE_JETSTREAM is off: messages are delivered at most once, a crash loses what was in flight");
+        duration("NATS_JS_MAX_AGE", nats.max_age);
+        if (const auto replicas = whole("NATS_JS_REPLICAS")) nats.replicas = static_cast<int>(std::max<std::int64_t>(1, *replicas));
+
+        if (const auto cluster = env_.get("REDIS_CLUSTER_ADDRESSES"))
+            mistake(fmt::format("REDIS_CLUSTER_ADDRESSES is set ({}): the keys of this schema lie in different cluster slots, "
+                                "so its scripts cannot run on a Redis Cluster. Unset it and point REDIS_URL at a single "
+                                "primary (with replicas and Sentinel or a managed failover, if you like)",
+                                *cluster));
+        const auto redis = parse_redis_url(env_.get_or("REDIS_URL", "redis://localhost:6379"));
+        if (!redis)
+            mistake(fmt::format("REDIS_URL: {}", redis.error()));
+        else
+            settings_.redis = *redis;
+    }
+
+    void read_kernel() {
+        KernelSettings& kernel = settings_.kernel;
+        kernel.address = env_.get_or("SAFETY_KERNEL_ADDR", kernel.address);
+        kernel.tls_ca_file = env_.get_or("SAFETY_KERNEL_TLS_CA", "");
+        if (kernel.tls_ca_file.empty() && flag("SAFETY_KERNEL_TLS_REQUIRED"))
+            mistake("SAFETY_KERNEL_TLS_REQUIRED is set, but SAFETY_KERNEL_TLS_CA is not: name the file of the authority");
+    }
+
+    void read_rest() {
+        settings_.pools_file = env_.get_or("POOL_CONFIG_PATH", settings_.pools_file);
+        settings_.timeouts_file_given = env_.get("TIMEOUT_CONFIG_PATH").has_value();
+        settings_.timeouts_file = env_.get_or("TIMEOUT_CONFIG_PATH", settings_.timeouts_file);
+        settings_.metrics_address = env_.get_or("SCHEDULER_METRICS_ADDR", settings_.metrics_address);
+        std::array<char, 256> host{};
+        const bool named = gethostname(host.data(), host.size() - 1) == 0 && host[0] != '\0';
+        settings_.pod = env_.get_or("CORDUM_INSTANCE_ID", named ? host.data() : "unknown");
+
+        settings_.log.level = engine::wire::ascii_lower(env_.get_or("CORDUM_LOG_LEVEL", "info"));
+        static constexpr std::array<std::string_view, 5> kLevels{"debug", "info", "warn", "warning", "error"};
+        if (std::ranges::find(kLevels, settings_.log.level) == kLevels.end())
+            mistake(fmt::format("CORDUM_LOG_LEVEL: expected debug, info, warn or error, got \"{}\"", settings_.log.level));
+        const std::string format = engine::wire::ascii_lower(env_.get_or("CORDUM_LOG_FORMAT", "text"));
+        settings_.log.json = format == "json";
+        if (format != "json" && format != "text")
+            mistake(fmt::format("CORDUM_LOG_FORMAT: expected text or json, got \"{}\"", format));
+    }
+
+    void apply_production_rules() {
+        const std::string env = engine::wire::ascii_lower(env_.get_or("CORDUM_ENV", ""));
+        settings_.production = env == "prod" || env == "production" || flag("CORDUM_PRODUCTION");
+        if (!settings_.production) return;
+
+        const NatsOptions& nats = settings_.nats;
+        const bool tls = wants_tls(nats.url);
+        if (!tls && !flag("CORDUM_NATS_ALLOW_PLAINTEXT"))
+            mistake(fmt::format("NATS_URL: production mode refuses the plain-text address {}; use tls://, or set "
+                                "CORDUM_NATS_ALLOW_PLAINTEXT=true",
+                                display_url(nats.url)));
+        const bool configured = !nats.tls_ca.empty() || !nats.tls_certificate.empty() || !nats.tls_server_name.empty();
+        if (tls && !configured && !nats.tls_insecure)
+            mistake("NATS_URL asks for TLS, but no NATS_TLS_ setting says whom to trust: set NATS_TLS_CA");
+        if (tls && nats.tls_insecure) mistake("NATS_TLS_INSECURE: production mode refuses unverified TLS; set NATS_TLS_CA");
+        const bool login = (!nats.user.empty() && !nats.password.empty()) || !nats.token.empty() || !nats.nkey_seed.empty();
+        if (!login) settings_.warnings.emplace_back("no NATS credentials in production mode");
+
+        if (settings_.kernel.tls_ca_file.empty() && !flag("SAFETY_KERNEL_INSECURE"))
+            mistake("SAFETY_KERNEL_TLS_CA: production mode needs the authority of the safety kernel; set it, or allow plain "
+                    "text with SAFETY_KERNEL_INSECURE=true");
+        const std::string host = settings_.metrics_address.substr(0, settings_.metrics_address.rfind(':'));
+        const bool loopback = host == "localhost" || host == "[::1]" || host == "::1" || host.starts_with("127.");
+        if (!loopback && !flag("SCHEDULER_METRICS_PUBLIC"))
+            mistake(fmt::format("SCHEDULER_METRICS_ADDR: production mode binds \"{}\" to loopback addresses only; use "
+                                "127.0.0.1:9090, or set SCHEDULER_METRICS_PUBLIC=true",
+                                settings_.metrics_address));
+    }
+
+    const Environment& env_;
+    Settings& settings_;
+};
+
+}  // namespace
+
+bool is_true(std::string_view text) {
+    const std::string word = engine::wire::ascii_lower(engine::wire::trim(text));
+    return word == "1" || word == "true" || word == "yes" || word == "y" || word == "on";
+}
+
+tl::expected<Settings, std::string> read_settings(const Environment& environment) {
+    Settings settings;
+    Reader reader(environment, settings);
+    reader.read();
+    if (reader.mistakes.empty()) return settings;
+    std::string all;
+    for (const auto& one : reader.mistakes) all += (all.empty() ? "" : "\n") + one;
+    return tl::make_unexpected(all);
+}
+
+}  // namespace lockstep::prod

@@ -1,0 +1,52 @@
+// Everything that a process of ours is told by its environment (the variables of the scheduler, and LOCKSTEP_<TUNABLE>
+// for every tunable), checked as a whole: all mistakes are reported at once, each with the variable and the way out.
+//
+// Where a documented variable and LOCKSTEP_<TUNABLE> speak of the same thing, the documented one wins.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "engine/config/tunables.h"
+#include "prod/config/environment.h"
+#include "prod/nats/nats_options.h"
+#include "prod/redis/redis_url.h"
+
+namespace lockstep::prod {
+
+struct KernelSettings {
+    std::string address = "localhost:50051";
+    std::string tls_ca_file;  // empty: plain text
+};
+
+struct LogSettings {
+    std::string level = "info";
+    bool json = false;
+};
+
+struct Settings {
+    NatsOptions nats;
+    RedisAddress redis;
+    KernelSettings kernel;
+    LogSettings log;
+
+    std::string pools_file = "config/pools.yaml";
+    std::string timeouts_file = "config/timeouts.yaml";
+    bool timeouts_file_given = false;
+
+    std::string metrics_address = ":9090";
+    std::string pod = "unknown";  // constant label of every metric
+    bool production = false;
+
+    engine::Tunables tunables;
+    std::vector<std::string> warnings;  // to be logged once there is a log
+};
+
+/// The error has one line per mistake.
+[[nodiscard]] tl::expected<Settings, std::string> read_settings(const Environment& environment);
+
+/// 1, true, yes, y, on in any case; everything else is false, as the documented variables have it.
+[[nodiscard]] bool is_true(std::string_view text);
+
+}  // namespace lockstep::prod

@@ -1,0 +1,153 @@
+#include "prod/config/settings.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::prod {
+namespace {
+
+using namespace std::chrono_literals;
+
+tl::expected<Settings, std::string> settings(Environment::Values values) {
+    return read_settings(Environment(std::move(values)));
+}
+std::string error_of(Environment::Values values) {
+    const auto read = settings(std::move(values));
+    return read ? "" : read.error();
+}
+bool mentions(const std::string& text, std::string_view what) { return text.find(what) != std::string::npos; }
+
+TEST(Settings, HaveTheDocumentedDefaults) {
+    const auto read = settings({});
+    ASSERT_TRUE(read) << read.error();
+    EXPECT_EQ(read->nats.url, "nats://localhost:4222");
+    EXPECT_TRUE(read->nats.jetstream);
+    EXPECT_EQ(read->redis.display(), "redis://localhost:6379");
+    EXPECT_EQ(read->kernel.address, "localhost:50051");
+    EXPECT_EQ(read->metrics_address, ":9090");
+    EXPECT_EQ(read->tunables.bus_ack_wait, 10min);
+    EXPECT_EQ(read->tunables.policy_check_fail_mode, "closed");
+    EXPECT_EQ(read->tunables.output_policy_fail_mode, "open");
+    EXPECT_FALSE(read->production);
+}
+
+TEST(Settings, TakeTunablesByName) {
+    const auto read = settings({{"LOCKSTEP_BACKOFF_MAX", "1m30s"}, {"LOCKSTEP_MAX_IN_FLIGHT", "64"}});
+    ASSERT_TRUE(read) << read.error();
+    EXPECT_EQ(read->tunables.backoff_max, 90s);
+    EXPECT_EQ(read->tunables.max_in_flight, 64);
+}
+
+TEST(Settings, LetDocumentedVariablesWinOverTunables) {
+    const auto read = settings({{"LOCKSTEP_BUS_ACK_WAIT", "1m"}, {"NATS_JS_ACK_WAIT", "30s"}});
+    EXPECT_EQ(read->tunables.bus_ack_wait, 30s);
+}
+
+TEST(Settings, KeepTheProcessedMarkAtLeastTwiceAsLongAsTheAckWait) {
+    EXPECT_EQ(settings({{"NATS_JS_ACK_WAIT", "1h"}})->tunables.bus_processed_ttl, 2h);
+    EXPECT_GE(settings({{"NATS_JS_ACK_WAIT", "1s"}})->tunables.bus_processed_ttl, 10min);
+}
+
+TEST(Settings, LimitTheNumberOfUnacknowledgedMessages) {
+    EXPECT_EQ(settings({{"NATS_MAX_ACK_PENDING", "5000"}})->tunables.bus_max_ack_pending, 5000);
+    EXPECT_EQ(settings({{"NATS_MAX_ACK_PENDING", "50000"}})->tunables.bus_max_ack_pending, 50000);
+    const auto clamped = settings({{"NATS_MAX_ACK_PENDING", "100000"}});
+    EXPECT_EQ(clamped->tunables.bus_max_ack_pending, 50000);
+    EXPECT_FALSE(clamped->warnings.empty());
+    EXPECT_EQ(settings({{"NATS_MAX_ACK_PENDING", "-1"}})->tunables.bus_max_ack_pending, 2048);
+}
+
+TEST(Settings, PreferTheDurationFormOfATimeToLive) {
+    EXPECT_EQ(settings({{"REDIS_DATA_TTL_SECONDS", "60"}})->tunables.data_ttl, 60s);
+    EXPECT_EQ(settings({{"REDIS_DATA_TTL_SECONDS", "60"}, {"REDIS_DATA_TTL", "2h"}})->tunables.data_ttl, 2h);
+    EXPECT_EQ(settings({{"CORDUM_DLQ_ENTRY_TTL_DAYS", "2"}})->tunables.dlq_entry_ttl, 48h);
+}
+
+TEST(Settings, ReadFailModesAsTheScheduleDocumentsThem) {
+    EXPECT_EQ(settings({{"POLICY_CHECK_FAIL_MODE", "OPEN"}})->tunables.policy_check_fail_mode, "open");
+    EXPECT_EQ(settings({{"POLICY_CHECK_FAIL_MODE", "whatever"}})->tunables.policy_check_fail_mode, "closed");
+    EXPECT_EQ(settings({{"OUTPUT_POLICY_FAIL_MODE", "closed"}})->tunables.output_policy_fail_mode, "closed");
+    EXPECT_TRUE(settings({{"OUTPUT_POLICY_ENABLED", "1"}})->tunables.output_policy_enabled);
+    EXPECT_FALSE(settings({{"OUTPUT_POLICY_ENABLED", "yes"}})->tunables.output_policy_enabled);
+}
+
+TEST(Settings, SwitchJetStreamOffOnlyWhenTold) {
+    const auto off = settings({{"NATS_USE_JETSTREAM", "false"}});
+    EXPECT_FALSE(off->nats.jetstream);
+    EXPECT_FALSE(off->warnings.empty());
+    EXPECT_TRUE(settings({{"NATS_USE_JETSTREAM", "On"}})->nats.jetstream);
+}
+
+TEST(Settings, ReportAllMistakesAtOnceAndHowToMendThem) {
+    const std::string error = error_of({{"LOCKSTEP_BACKOF_MAX", "1s"},
+                                        {"LOCKSTEP_MAX_IN_FLIGHT", "many"},
+                                        {"NATS_JS_ACK_WAIT", "10 minutes"},
+                                        {"CORDUM_LOG_LEVEL", "loud"},
+                                        {"REDIS_URL", "rediss://h"}});
+    EXPECT_TRUE(mentions(error, "did you mean LOCKSTEP_BACKOFF_MAX?")) << error;
+    EXPECT_TRUE(mentions(error, "LOCKSTEP_MAX_IN_FLIGHT: expected a whole number"));
+    EXPECT_TRUE(mentions(error, "NATS_JS_ACK_WAIT: expected a duration"));
+    EXPECT_TRUE(mentions(error, "CORDUM_LOG_LEVEL"));
+    EXPECT_TRUE(mentions(error, "REDIS_URL: rediss:// needs TLS"));
+}
+
+TEST(Settings, RefuseARedisCluster) { EXPECT_TRUE(mentions(error_of({{"REDIS_CLUSTER_ADDRESSES", "a:1,b:2"}}), "Cluster")); }
+
+TEST(Settings, RefuseHalfACertificateAndRequiredTlsWithoutAnAuthority) {
+    EXPECT_TRUE(mentions(error_of({{"NATS_TLS_CERT", "c.pem"}}), "belong together"));
+    EXPECT_TRUE(mentions(error_of({{"SAFETY_KERNEL_TLS_REQUIRED", "true"}}), "SAFETY_KERNEL_TLS_CA"));
+}
+
+const Environment::Values kProduction{{"CORDUM_ENV", "production"},
+                                      {"NATS_URL", "tls://nats:4222"},
+                                      {"NATS_TLS_CA", "ca.pem"},
+                                      {"NATS_USERNAME", "me"},
+                                      {"NATS_PASSWORD", "secret"},
+                                      {"SAFETY_KERNEL_TLS_CA", "ca.pem"},
+                                      {"SCHEDULER_METRICS_ADDR", "127.0.0.1:9090"}};
+
+Environment::Values production_but(Environment::Values changes) {
+    for (const auto& entry : kProduction) changes.insert(entry);
+    return changes;
+}
+
+TEST(ProductionMode, TakesASoundConfiguration) {
+    const auto read = settings(kProduction);
+    ASSERT_TRUE(read) << read.error();
+    EXPECT_TRUE(read->production);
+    EXPECT_TRUE(read->warnings.empty());
+}
+
+TEST(ProductionMode, RefusesPlainTextToTheBusUnlessOverridden) {
+    EXPECT_TRUE(mentions(error_of(production_but({{"NATS_URL", "nats://nats:4222"}})), "CORDUM_NATS_ALLOW_PLAINTEXT"));
+    EXPECT_EQ(error_of(production_but({{"NATS_URL", "nats://nats:4222"}, {"CORDUM_NATS_ALLOW_PLAINTEXT", "true"}})), "");
+    EXPECT_EQ(error_of({{"NATS_URL", "nats://nats:4222"}}), "");
+}
+
+TEST(ProductionMode, RefusesUnverifiedTlsAndTlsThatTrustsNobody) {
+    EXPECT_TRUE(mentions(error_of(production_but({{"NATS_TLS_INSECURE", "1"}})), "unverified"));
+    EXPECT_TRUE(mentions(error_of(production_but({{"NATS_TLS_CA", ""}})), "NATS_TLS_CA"));
+}
+
+TEST(ProductionMode, OnlyWarnsWithoutCredentials) {
+    const auto read = settings(production_but({{"NATS_PASSWORD", ""}}));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->warnings.size(), 1U);
+}
+
+TEST(ProductionMode, NeedsAKernelAuthorityUnlessPlainTextIsAllowed) {
+    EXPECT_TRUE(mentions(error_of(production_but({{"SAFETY_KERNEL_TLS_CA", ""}})), "SAFETY_KERNEL_INSECURE"));
+    EXPECT_EQ(error_of(production_but({{"SAFETY_KERNEL_TLS_CA", ""}, {"SAFETY_KERNEL_INSECURE", "true"}})), "");
+}
+
+TEST(ProductionMode, KeepsMetricsOnLoopbackUnlessMadePublic) {
+    EXPECT_TRUE(mentions(error_of(production_but({{"SCHEDULER_METRICS_ADDR", ":9090"}})), "SCHEDULER_METRICS_PUBLIC"));
+    EXPECT_EQ(error_of(production_but({{"SCHEDULER_METRICS_ADDR", ":9090"}, {"SCHEDULER_METRICS_PUBLIC", "true"}})), "");
+}
+
+TEST(ProductionMode, NeverRepeatsAPassword) {
+    const std::string error = error_of(production_but({{"NATS_URL", "nats://me:hunter2@nats:4222"}}));
+    EXPECT_FALSE(mentions(error, "hunter2")) << error;
+}
+
+}  // namespace
+}  // namespace lockstep::prod

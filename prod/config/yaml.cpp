@@ -1,0 +1,129 @@
+#include "prod/config/yaml.h"
+
+#include <fmt/core.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace lockstep::prod {
+
+namespace {
+
+using nlohmann::json;
+
+/// Generous for a hand-written file; a document beyond it is a trap made of aliases.
+constexpr int kDepthMax = 64;
+constexpr std::size_t kValuesMax = 200'000;
+
+class Converter {
+public:
+    explicit Converter(YamlDocument& document) : document_(document) {}
+
+    json convert(const YAML::Node& node, const std::string& pointer, int depth) {
+        if (node.Mark().line >= 0) document_.lines.emplace(pointer, node.Mark().line + 1);
+        if (depth > kDepthMax || ++values_ > kValuesMax) throw Error(node, "nested too deeply or too large");
+        switch (node.Type()) {
+            case YAML::NodeType::Scalar: return scalar(node);
+            case YAML::NodeType::Sequence: {
+                json list = json::array();
+                std::size_t index = 0;
+                for (const auto& element : node)
+                    list.push_back(convert(element, fmt::format("{}/{}", pointer, index++), depth + 1));
+                return list;
+            }
+            case YAML::NodeType::Map: {
+                json object = json::object();
+                for (const auto& member : node) {
+                    if (!member.first.IsScalar()) throw Error(member.first, "keys must be plain text");
+                    const std::string key = member.first.Scalar();
+                    if (object.contains(key)) throw Error(member.first, fmt::format("\"{}\" stands here for the second time", key));
+                    object[key] = convert(member.second, pointer + "/" + escaped(key), depth + 1);
+                }
+                return object;
+            }
+            default: return nullptr;
+        }
+    }
+
+    struct Error : std::runtime_error {
+        Error(const YAML::Node& node, const std::string& what) : runtime_error(what), line(node.Mark().line + 1) {}
+        int line;
+    };
+
+private:
+    static std::string escaped(const std::string& key) {
+        std::string out;
+        for (const char c : key) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+        return out;
+    }
+
+    static json scalar(const YAML::Node& node) {
+        const std::string& text = node.Scalar();
+        if (node.Tag() != "?") return text;  // quoted, or a tag that says text
+        if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return nullptr;
+        if (text == "true" || text == "True" || text == "TRUE") return true;
+        if (text == "false" || text == "False" || text == "FALSE") return false;
+        const char* const end = text.data() + text.size();
+        std::int64_t whole = 0;
+        const auto integer = std::from_chars(text.data() + (text[0] == '+' ? 1 : 0), end, whole);
+        if (integer.ec == std::errc{} && integer.ptr == end) return whole;
+        double number = 0;
+        const bool numeric = text.find_first_not_of("+-0123456789.eE") == std::string::npos;
+        if (numeric) {
+            const auto real = std::from_chars(text.data() + (text[0] == '+' ? 1 : 0), end, number);
+            if (real.ec == std::errc{} && real.ptr == end) return number;
+        }
+        return text;
+    }
+
+    YamlDocument& document_;
+    std::size_t values_ = 0;
+};
+
+}  // namespace
+
+std::string YamlDocument::place(std::string_view pointer) const {
+    while (true) {
+        if (const auto found = lines.find(pointer); found != lines.end()) return fmt::format("{}:{}", file, found->second);
+        const auto slash = pointer.rfind('/');
+        if (slash == std::string_view::npos) return file;
+        pointer = pointer.substr(0, slash);
+    }
+}
+
+tl::expected<YamlDocument, std::string> parse_yaml(std::string_view text, std::string file) {
+    YamlDocument document;
+    document.file = std::move(file);
+    const auto refuse = [&](int line, std::string_view what) {
+        return tl::make_unexpected(fmt::format("{}:{}: {}", document.file, line, what));
+    };
+    try {
+        const auto parts = YAML::LoadAll(std::string(text));
+        if (parts.size() > 1) return refuse(parts[1].Mark().line + 1, "a second document; one is expected");
+        const YAML::Node root = parts.empty() ? YAML::Node() : parts[0];
+        document.json = Converter(document).convert(root, "", 0).dump(-1, ' ', false, json::error_handler_t::replace);
+    } catch (const Converter::Error& error) {
+        return refuse(error.line, error.what());
+    } catch (const YAML::Exception& error) {
+        return refuse(error.mark.line + 1, error.msg);
+    }
+    return document;
+}
+
+tl::expected<std::string, std::string> read_file(const std::string& path, std::size_t max_bytes) {
+    errno = 0;
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream text;
+    if (in) text << in.rdbuf();
+    if (!in || in.bad()) return tl::make_unexpected(fmt::format("cannot read {}: {}", path, std::strerror(errno != 0 ? errno : EIO)));
+    if (text.view().size() > max_bytes)
+        return tl::make_unexpected(fmt::format("{} is larger than {} bytes", path, max_bytes));
+    return text.str();
+}
+
+}  // namespace lockstep::prod

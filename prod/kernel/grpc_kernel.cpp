@@ -1,0 +1,125 @@
+#include "prod/kernel/grpc_kernel.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+
+#include "cordum/agent/v1/safety.grpc.pb.h"
+#include "cordum/v1/output_policy.grpc.pb.h"
+#include "engine/runtime/one_shot.h"
+#include "engine/wire/fwd.h"
+
+namespace lockstep::prod {
+
+namespace {
+
+grpc::ChannelArguments tuned_arguments() {
+    grpc::ChannelArguments arguments;
+    // Measured: without these a call costs half as much again. The minimal stack leaves deadlines out unless asked.
+    arguments.SetInt(GRPC_ARG_MINIMAL_STACK, 1);
+    arguments.SetInt(GRPC_ARG_ENABLE_DEADLINE_CHECKS, 1);
+    arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
+    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+    arguments.SetString(GRPC_ARG_OPTIMIZATION_TARGET, "throughput");
+    // The breaker above reopens after 30 s; a channel that sleeps for minutes between attempts would fail its probes.
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+    // The request carries up to 2 MiB of content, the answer none; the defaults of 4 MiB hold both.
+    return arguments;
+}
+
+gpr_timespec deadline_on_monotonic(engine::Duration left) {
+    // Monotonic, because a jump of the wall clock must not cut calls short.
+    return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
+}
+
+}  // namespace
+
+/// Outlives the kernel while calls are under way: their callbacks end here.
+struct GrpcKernel::Channel {
+    std::unique_ptr<cordum::agent::v1::SafetyKernel::Stub> safety;
+    std::unique_ptr<cordum::v1::OutputPolicyService::Stub> output;
+    std::shared_ptr<Mailbox> mailbox;
+
+    std::mutex mutex;
+    std::condition_variable quiet;
+    std::set<grpc::ClientContext*> open;  // guarded by mutex
+
+    template <class Request, class Response>
+    struct Call {
+        grpc::ClientContext context;
+        Request request;
+        Response response;
+    };
+
+    template <class Request, class Response, class Start>
+    static engine::Task<tl::expected<Response, engine::RpcFailure>> call(std::shared_ptr<Channel> self, Request request,
+                                                                         engine::Duration left, Start start) {
+        using Result = tl::expected<Response, engine::RpcFailure>;
+        if (left.count() <= 0)
+            co_return tl::make_unexpected(engine::RpcFailure{grpc::StatusCode::DEADLINE_EXCEEDED, "the deadline had passed"});
+        engine::OneShot<Result> answer;
+        auto call = std::make_shared<Call<Request, Response>>();
+        call->request = std::move(request);
+        call->context.set_deadline(deadline_on_monotonic(left));
+        {
+            const std::lock_guard lock(self->mutex);
+            self->open.insert(&call->context);
+        }
+        start(*self, call->context, call->request, call->response,
+              [self, call, sender = answer.sender()](const grpc::Status& status) {
+                  Result result = status.ok() ? Result(std::move(call->response))
+                                              : tl::make_unexpected(engine::RpcFailure{
+                                                    static_cast<int>(status.error_code()), status.error_message()});
+                  // The sender reaches into the waiting frame, which belongs to the loop's thread.
+                  self->mailbox->post([sender, result = std::move(result)]() mutable { sender.send(std::move(result)); });
+                  const std::lock_guard lock(self->mutex);
+                  self->open.erase(&call->context);
+                  if (self->open.empty()) self->quiet.notify_all();
+              });
+        auto result = co_await answer.receive();
+        co_return result;
+    }
+};
+
+GrpcKernel::GrpcKernel(UvLoop& loop, const KernelOptions& options) : loop_(loop), channel_(std::make_shared<Channel>()) {
+    std::shared_ptr<grpc::ChannelCredentials> credentials;
+    if (options.tls_ca.empty())
+        credentials = grpc::InsecureChannelCredentials();
+    else
+        credentials = grpc::SslCredentials({.pem_root_certs = options.tls_ca});
+    const auto channel = grpc::CreateCustomChannel(options.address, credentials, tuned_arguments());
+    channel_->safety = cordum::agent::v1::SafetyKernel::NewStub(channel);
+    channel_->output = cordum::v1::OutputPolicyService::NewStub(channel);
+    channel_->mailbox = loop.mailbox();
+}
+
+GrpcKernel::~GrpcKernel() {
+    std::unique_lock lock(channel_->mutex);
+    for (grpc::ClientContext* context : channel_->open) context->TryCancel();
+    // Their callbacks come within moments of the cancellation; should one not, it owns all that it needs.
+    channel_->quiet.wait_for(lock, std::chrono::seconds(1), [this] { return channel_->open.empty(); });
+}
+
+engine::Task<tl::expected<cap::PolicyCheckResponse, engine::RpcFailure>> GrpcKernel::check(cap::PolicyCheckRequest request,
+                                                                                          engine::MonoTime deadline) {
+    return Channel::call<cap::PolicyCheckRequest, cap::PolicyCheckResponse>(
+        channel_, std::move(request), deadline - loop_.monotonic(),
+        [](Channel& channel, auto& context, const auto& sent, auto& response, auto done) {
+            channel.safety->async()->Check(&context, &sent, &response, std::move(done));
+        });
+}
+
+engine::Task<tl::expected<cap_output::OutputCheckResponse, engine::RpcFailure>> GrpcKernel::check_output(
+    cap_output::OutputCheckRequest request, engine::MonoTime deadline) {
+    return Channel::call<cap_output::OutputCheckRequest, cap_output::OutputCheckResponse>(
+        channel_, std::move(request), deadline - loop_.monotonic(),
+        [](Channel& channel, auto& context, const auto& sent, auto& response, auto done) {
+            channel.output->async()->CheckOutput(&context, &sent, &response, std::move(done));
+        });
+}
+
+}  // namespace lockstep::prod

@@ -1,0 +1,41 @@
+// The kernel port over gRPC's callback interface. Calls are started on the loop's thread; answers arrive on gRPC's threads
+// and are posted to the loop.
+//
+// 1. The channel connects by itself, at the first call, and again after failures. Nothing here waits for it: a kernel that
+//    is not there answers UNAVAILABLE at once, and the circuit breaker above this port decides what that means.
+// 2. A call that nobody waits for any more is left to its deadline.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/ports/kernel.h"
+#include "prod/loop/uv_loop.h"
+
+namespace lockstep::prod {
+
+struct KernelOptions {
+    std::string address = "localhost:50051";
+    std::string tls_ca;  // PEM text of the authority to trust; empty: no TLS
+};
+
+class GrpcKernel final : public engine::Kernel {
+public:
+    GrpcKernel(UvLoop& loop, const KernelOptions& options);
+    /// Cancels what is under way and waits for gRPC to let go of it.
+    ~GrpcKernel() override;
+    GrpcKernel(const GrpcKernel&) = delete;
+    GrpcKernel& operator=(const GrpcKernel&) = delete;
+
+    [[nodiscard]] engine::Task<tl::expected<cordum::agent::v1::PolicyCheckResponse, engine::RpcFailure>> check(
+        cordum::agent::v1::PolicyCheckRequest request, engine::MonoTime deadline) override;
+    [[nodiscard]] engine::Task<tl::expected<cordum::v1::OutputCheckResponse, engine::RpcFailure>> check_output(
+        cordum::v1::OutputCheckRequest request, engine::MonoTime deadline) override;
+
+private:
+    struct Channel;
+    UvLoop& loop_;
+    std::shared_ptr<Channel> channel_;
+};
+
+}  // namespace lockstep::prod

@@ -1,0 +1,99 @@
+// lockstep-kernel: the reference safety kernel.
+#include <fmt/core.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "engine/config/tunables.h"
+#include "engine/runtime/scope.h"
+#include "prod/kernel/policy_file.h"
+#include "prod/loop/signals.h"
+#include "prod/loop/system_clock.h"
+
+namespace lockstep::prod {
+namespace {
+
+struct Arguments {
+    std::string policy = "config/safety.yaml";
+    std::string listen = "127.0.0.1:50051";
+    std::string reload = "30s";
+    std::size_t max_bytes = 2U << 20U;
+};
+
+/// Looks at the file again; a mistake in it leaves the policy in force as it is.
+void reload(KernelServer& server, const Arguments& arguments, std::string& in_force) {
+    auto policy = load_policy(arguments.policy, arguments.max_bytes);
+    if (!policy) {
+        fmt::print(stderr, "policy not reloaded:\n{}\n", policy.error());
+        return;
+    }
+    if (policy->snapshot == in_force) return;
+    in_force = policy->snapshot;
+    fmt::print(stderr, "policy reloaded: {}\n", in_force);
+    server.replace(std::move(*policy));
+}
+
+engine::Task<void> reload_regularly(const engine::Clock& clock, engine::Duration interval, KernelServer& server,
+                                    const Arguments& arguments, std::string& in_force) {
+    while (true) {
+        co_await clock.sleep(interval);
+        reload(server, arguments, in_force);
+    }
+}
+
+int serve(const Arguments& arguments) {
+    const auto interval = engine::parse_duration(arguments.reload);
+    if (!interval) {
+        fmt::print(stderr, "lockstep-kernel: --reload: {}\n", interval.error());
+        return 2;
+    }
+    auto policy = load_policy(arguments.policy, arguments.max_bytes);
+    if (!policy) {
+        fmt::print(stderr, "lockstep-kernel: {}\n", policy.error());
+        return 2;
+    }
+    std::string in_force = policy->snapshot;
+    try {
+        KernelServer server(arguments.listen, std::move(*policy));
+        fmt::print(stderr, "serving policy {} on port {}\n", in_force, server.port());
+        UvLoop loop;
+        const SystemClock clock;
+        engine::Scope scope(loop);
+        if (interval->count() > 0) scope.spawn(reload_regularly(clock, *interval, server, arguments, in_force));
+        const SignalWatch again(loop, {SIGHUP}, [&](int) { reload(server, arguments, in_force); });
+        const SignalWatch end(loop, {SIGTERM, SIGINT}, [&](int) { loop.stop(); });
+        loop.run();
+        return 0;
+    } catch (const std::runtime_error& error) {
+        fmt::print(stderr, "lockstep-kernel: {}; is another process using the address? Choose one with --listen\n",
+                   error.what());
+        return 1;
+    }
+}
+
+}  // namespace
+}  // namespace lockstep::prod
+
+int main(int argc, char** argv) {
+    lockstep::prod::Arguments arguments;
+    CLI::App app("Decides by a safety policy file: gRPC services SafetyKernel, OutputPolicyService and health.\n"
+                 "Reads the file again on SIGHUP and regularly; a file with mistakes leaves the old policy in force.");
+    app.name("lockstep-kernel");
+    app.set_version_flag("--version", LOCKSTEP_VERSION);
+    app.add_option("--policy", arguments.policy, "policy file")->envname("SAFETY_POLICY_PATH")->capture_default_str();
+    app.add_option("--listen", arguments.listen, "host:port to serve on; port 0 takes a free one")->capture_default_str();
+    app.add_option("--reload", arguments.reload, "pause between two looks at the file; 0 for none")
+        ->envname("SAFETY_POLICY_RELOAD_INTERVAL")
+        ->capture_default_str();
+    app.add_option("--max-bytes", arguments.max_bytes, "largest policy file")
+        ->envname("SAFETY_POLICY_MAX_BYTES")
+        ->capture_default_str();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    return lockstep::prod::serve(arguments);
+}
