@@ -1,0 +1,85 @@
+#include "fakes/gateway/load_plan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+
+namespace lockstep::fakes {
+namespace {
+
+/// The moment of the `n`th job at a rate.
+engine::Duration offset(int n, double per_second) {
+    if (per_second <= 0) return {};
+    return engine::Duration{static_cast<std::int64_t>(1e9 * n / per_second)};
+}
+
+tl::expected<cap::JobRequest, LoadError> template_of(const LoadItem& item, std::size_t index) {
+    cap::JobRequest request;
+    if (!item.job_json.empty()) {
+        auto parsed = engine::wire::from_json<cap::JobRequest>(item.job_json);
+        if (!parsed) return tl::unexpected(LoadError{index, std::move(parsed.error().detail)});
+        request = std::move(*parsed);
+    }
+    if (request.topic().empty()) request.set_topic(item.topic);
+    return request;
+}
+
+}  // namespace
+
+LoadPlan::LoadPlan() = default;
+LoadPlan::LoadPlan(LoadPlan&&) noexcept = default;
+LoadPlan& LoadPlan::operator=(LoadPlan&&) noexcept = default;
+LoadPlan::~LoadPlan() = default;
+
+tl::expected<LoadPlan, LoadError> LoadPlan::make(const std::vector<LoadItem>& items, std::string prefix) {
+    LoadPlan plan;
+    int generated = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const LoadItem& item = items[i];
+        if (item.kind != LoadItem::Kind::submit) {
+            if (item.job_ids.size() != 1) return tl::unexpected(LoadError{i, "needs exactly one job id"});
+            plan.actions_.push_back({item.at, item.kind, item.job_ids[0], 0});
+            continue;
+        }
+        auto request = template_of(item, i);
+        if (!request) return tl::unexpected(std::move(request.error()));
+        std::vector<std::string> ids = item.job_ids;
+        if (ids.empty() && !request->job_id().empty()) ids.push_back(request->job_id());
+        while (ids.empty() || (item.job_ids.empty() && request->job_id().empty() && std::cmp_less(ids.size(), item.count))) {
+            ids.push_back(fmt::format("{}job-{}", prefix, generated++));
+        }
+        for (std::size_t n = 0; n < ids.size(); ++n) {
+            const engine::Duration at = item.at + offset(static_cast<int>(n), item.per_second);
+            plan.actions_.push_back({at, item.kind, ids[n], plan.templates_.size()});
+        }
+        plan.templates_.push_back(std::move(*request));
+    }
+    // By insertion where times agree: std::stable_sort asks for scratch memory by a deprecated call.
+    std::vector<std::pair<engine::Duration, std::size_t>> order;
+    for (std::size_t i = 0; i < plan.actions_.size(); ++i) order.emplace_back(plan.actions_[i].at, i);
+    std::ranges::sort(order);
+    std::vector<Action> sorted;
+    for (const auto& [at, index] : order) sorted.push_back(std::move(plan.actions_[index]));
+    plan.actions_ = std::move(sorted);
+    plan.done_.assign(plan.actions_.size(), false);
+    plan.open_ = plan.actions_.size();
+    return plan;
+}
+
+cap::JobRequest LoadPlan::request(std::size_t index) const {
+    cap::JobRequest request = templates_[actions_[index].request];
+    request.set_job_id(actions_[index].job);
+    return request;
+}
+
+void LoadPlan::finish(std::size_t index) {
+    if (done_[index]) return;
+    done_[index] = true;
+    --open_;
+}
+
+}  // namespace lockstep::fakes

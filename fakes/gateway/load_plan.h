@@ -1,0 +1,69 @@
+// What is to be submitted, cancelled and approved, and when; and what of it is done. It stands for the users behind the
+// gateway, so it outlives gateway and operator processes: the next one goes on with what the last one left unfinished.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "engine/runtime/time.h"
+#include "engine/wire/fwd.h"
+
+namespace lockstep::fakes {
+
+/// One line of load.
+struct LoadItem {
+    enum class Kind : std::uint8_t { submit, cancel, approve, reject };
+    engine::Duration at{};  // since the beginning of the load
+    Kind kind = Kind::submit;
+    /// cancel, approve, reject: the job. submit: one id for each job, or empty for generated ones.
+    std::vector<std::string> job_ids;
+    std::string topic;      // submit: for a template that names none
+    int count = 1;          // submit, with generated ids
+    double per_second = 0;  // submit: rate; 0 = all at once
+    std::string job_json;   // submit: a JobRequest in protobuf's JSON form; may be empty
+};
+
+struct LoadError {
+    std::size_t item = 0;  // its place in the list
+    std::string message;
+};
+
+class LoadPlan {
+public:
+    struct Action {
+        engine::Duration at{};
+        LoadItem::Kind kind{};
+        std::string job;
+        std::size_t request = 0;  // which template
+    };
+
+    /// Generated job ids are `<prefix>job-<n>`, counted from 0 through all items.
+    [[nodiscard]] static tl::expected<LoadPlan, LoadError> make(const std::vector<LoadItem>& items, std::string prefix = {});
+    LoadPlan(LoadPlan&&) noexcept;
+    LoadPlan& operator=(LoadPlan&&) noexcept;
+    ~LoadPlan();
+
+    /// By time, then in the order of the list.
+    [[nodiscard]] const std::vector<Action>& actions() const { return actions_; }
+    /// The request of a submit, with job id and topic. REQUIRES: actions()[index] is a submit.
+    [[nodiscard]] cap::JobRequest request(std::size_t index) const;
+
+    [[nodiscard]] bool done(std::size_t index) const { return done_[index]; }
+    void finish(std::size_t index);
+    /// How many actions are not done.
+    [[nodiscard]] std::size_t open() const { return open_; }
+
+private:
+    LoadPlan();
+
+    std::vector<Action> actions_;
+    std::vector<cap::JobRequest> templates_;
+    std::vector<bool> done_;
+    std::size_t open_ = 0;
+};
+
+}  // namespace lockstep::fakes

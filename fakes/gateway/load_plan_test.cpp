@@ -1,0 +1,70 @@
+#include "fakes/gateway/load_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/wire/messages.h"
+
+namespace lockstep::fakes {
+namespace {
+
+using namespace std::chrono_literals;
+
+LoadPlan plan_of(const std::vector<LoadItem>& items) {
+    auto plan = LoadPlan::make(items, "x-");
+    EXPECT_TRUE(plan.has_value());
+    return std::move(*plan);
+}
+
+TEST(LoadPlan, SpreadsJobsByTheirRate) {
+    LoadItem item{.at = 1s, .topic = "job.a", .count = 3, .per_second = 20};
+    const LoadPlan plan = plan_of({item});
+    ASSERT_EQ(plan.actions().size(), 3u);
+    EXPECT_EQ(plan.actions()[0].at, 1s);
+    EXPECT_EQ(plan.actions()[2].at, 1100ms);
+    EXPECT_EQ(plan.actions()[2].job, "x-job-2");
+    EXPECT_EQ(plan.request(2).job_id(), "x-job-2");
+    EXPECT_EQ(plan.request(2).topic(), "job.a");
+}
+
+TEST(LoadPlan, OrdersByTimeAndKeepsTheOrderOfTheListWithin) {
+    const LoadPlan plan = plan_of({{.at = 2s, .job_ids = {"c"}},
+                                   {.at = 1s, .job_ids = {"a"}},
+                                   {.at = 2s, .kind = LoadItem::Kind::cancel, .job_ids = {"c"}},
+                                   {.at = 1s, .job_ids = {"b"}}});
+    std::string order;
+    for (const auto& action : plan.actions()) order += action.job;
+    EXPECT_EQ(order, "abcc");
+    EXPECT_EQ(plan.actions()[3].kind, LoadItem::Kind::cancel);
+}
+
+TEST(LoadPlan, TakesGivenIdsAndTemplates) {
+    const LoadPlan plan = plan_of({{.job_ids = {"p", "q"}, .topic = "job.a", .job_json = R"({"topic": "job.b"})"},
+                                   {.job_json = R"({"job_id": "own", "priority": "JOB_PRIORITY_BATCH"})"},
+                                   {.count = 2}});
+    ASSERT_EQ(plan.actions().size(), 5u);
+    EXPECT_EQ(plan.actions()[1].job, "q");
+    EXPECT_EQ(plan.request(1).topic(), "job.b");
+    EXPECT_EQ(plan.actions()[2].job, "own");
+    EXPECT_EQ(plan.request(2).priority(), cap::JOB_PRIORITY_BATCH);
+    EXPECT_EQ(plan.actions()[4].job, "x-job-1");
+}
+
+TEST(LoadPlan, RefusesWhatIsNoRequest) {
+    const auto plan = LoadPlan::make({{.count = 1}, {.job_json = R"({"colour": "red"})"}});
+    ASSERT_FALSE(plan.has_value());
+    EXPECT_EQ(plan.error().item, 1u);
+    EXPECT_FALSE(LoadPlan::make({{.kind = LoadItem::Kind::cancel}}).has_value());
+}
+
+TEST(LoadPlan, KnowsWhatIsDone) {
+    LoadPlan plan = plan_of({{.count = 2}});
+    EXPECT_EQ(plan.open(), 2u);
+    plan.finish(0);
+    plan.finish(0);
+    EXPECT_EQ(plan.open(), 1u);
+    EXPECT_TRUE(plan.done(0));
+    EXPECT_FALSE(plan.done(1));
+}
+
+}  // namespace
+}  // namespace lockstep::fakes
