@@ -1,0 +1,222 @@
+// A lease against virtual time and a store whose answers the test writes: when it renews, when it gives up, and what it
+// lets its holder believe.
+#include "engine/store/job_lease.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "engine/store/job_store.h"
+#include "engine/testing/recorders.h"
+#include "engine/testing/scripted_redis.h"
+
+namespace lockstep::engine {
+namespace {
+
+using engine::testing::ScriptedRedis;
+
+class JobLeaseTest : public ::testing::Test {
+protected:
+    JobLeaseTest() {
+        tunables.job_lock_ttl = 150ms;
+        redis.answer = [this](const std::vector<RedisCommand>& commands) -> ScriptedRedis::Replies {
+            const RedisCommand& call = commands.front();
+            if (call.at(1) == scripts.renew_lock.sha1()) {
+                renewals.push_back(loop.monotonic());
+                return renewal_answer();
+            }
+            if (call.at(1) == scripts.release_lock.sha1()) {
+                ++releases;
+                return release_answer();
+            }
+            ADD_FAILURE() << "unexpected call " << call.at(0);
+            return ScriptedRedis::not_applied();
+        };
+    }
+
+    void begin() {
+        lease.asking();
+        lease.begin(loop.monotonic());
+    }
+    [[nodiscard]] bool on_the_books() const { return book.held().contains("token"); }
+
+    Tunables tunables;
+    engine::testing::VirtualLoop loop;
+    engine::testing::VirtualClock clock{loop};
+    ScriptedRedis redis{clock};
+    engine::testing::MetricRecorder metrics;
+    engine::testing::LogRecorder log;
+    StoreScripts scripts;
+    LeaseBook book;
+    std::function<ScriptedRedis::Replies()> renewal_answer = [] { return ScriptedRedis::reply(std::int64_t{1}); };
+    std::function<ScriptedRedis::Replies()> release_answer = [] { return ScriptedRedis::reply(std::int64_t{1}); };
+    std::vector<MonoTime> renewals;
+    int releases = 0;
+    JobLease lease{LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book}, "j1", "token"};
+};
+
+TEST_F(JobLeaseTest, IsNotUsableBeforeItBegins) {
+    EXPECT_FALSE(lease.usable());
+    EXPECT_FALSE(lease.lost());
+    lease.asking();
+    EXPECT_FALSE(lease.usable());
+    EXPECT_FALSE(lease.lost());
+    EXPECT_TRUE(on_the_books());
+    lease.refused();
+    EXPECT_FALSE(on_the_books());
+}
+
+// LOCK-08
+TEST_F(JobLeaseTest, RenewsEveryThirdOfItsLifeAndIsFreeAfterwards) {
+    begin();
+    const MonoTime began = loop.monotonic();
+    for (int i = 0; i < 400; i += 10) {
+        EXPECT_TRUE(lease.usable()) << "after " << i << " ms";
+        loop.run_for(10ms);
+    }
+    ASSERT_EQ(renewals.size(), 8u);
+    for (std::size_t i = 0; i < renewals.size(); ++i) EXPECT_EQ(renewals[i] - began, (i + 1) * 50ms);
+    loop.wait(lease.release());
+    EXPECT_EQ(releases, 1);
+    EXPECT_FALSE(lease.usable());
+    EXPECT_FALSE(on_the_books());
+}
+
+// LOCK-09
+TEST_F(JobLeaseTest, IsNotRenewedOnceItHasBeenReleased) {
+    tunables.job_lock_ttl = 90ms;
+    begin();
+    loop.wait(lease.release());
+    loop.run_for(200ms);
+    EXPECT_TRUE(renewals.empty());
+}
+
+TEST_F(JobLeaseTest, ACommitThatReleasesEndsItWithoutAskingAgain) {
+    begin();
+    lease.end();
+    EXPECT_FALSE(lease.usable());
+    EXPECT_FALSE(lease.lost());
+    loop.wait(lease.release());
+    loop.run_for(1s);
+    EXPECT_EQ(releases, 0);
+    EXPECT_TRUE(renewals.empty());
+    EXPECT_FALSE(on_the_books());
+}
+
+// LOCK-10
+TEST_F(JobLeaseTest, ThreeFailedRenewalsInARowEndItAndAreCounted) {
+    begin();
+    renewal_answer = [] { return ScriptedRedis::unknown(); };
+    loop.run_for(149ms);
+    EXPECT_EQ(renewals.size(), 2u);
+    EXPECT_TRUE(lease.usable());
+    loop.run_for(10s);
+    EXPECT_EQ(renewals.size(), 3u);
+    EXPECT_TRUE(lease.lost());
+    EXPECT_EQ(metrics.value(Metric::job_lock_abandoned), 1);
+    EXPECT_EQ(log.times_reached("job_lock_abandoned"), 1);
+    loop.wait(lease.release());  // by its token, so harmless to whoever has the lock now
+    EXPECT_EQ(releases, 1);
+}
+
+TEST_F(JobLeaseTest, ASuccessfulRenewalForgetsTheFailuresBeforeIt) {
+    tunables.job_lock_ttl = 60s;
+    std::deque<bool> answers{false, false, true, false, false, true};
+    renewal_answer = [&]() -> ScriptedRedis::Replies {
+        const bool works = answers.empty() || answers.front();
+        if (!answers.empty()) answers.pop_front();
+        return works ? ScriptedRedis::reply(std::int64_t{1}) : ScriptedRedis::not_applied();
+    };
+    begin();
+    // The last success before the second pair of failures was at 60 s, so the lock holds until 120 s.
+    loop.run_for(119s);
+    EXPECT_TRUE(lease.usable());
+    loop.run_for(20s);
+    EXPECT_TRUE(lease.usable());
+    EXPECT_EQ(metrics.value(Metric::job_lock_abandoned), 0);
+}
+
+TEST_F(JobLeaseTest, ARenewalThatIsNotOursLosesItAtOnce) {
+    begin();
+    renewal_answer = [] { return ScriptedRedis::reply(std::int64_t{0}); };
+    loop.run_for(60ms);
+    EXPECT_FALSE(lease.usable());
+    EXPECT_TRUE(lease.lost());
+    EXPECT_EQ(log.times_reached("job_lock_lost"), 1);
+    loop.run_for(10s);
+    EXPECT_EQ(renewals.size(), 1u);
+    EXPECT_EQ(metrics.value(Metric::job_lock_abandoned), 0);
+}
+
+// The request that won the lock took its time: in Redis the lock lives from somewhere between asking and answering.
+TEST_F(JobLeaseTest, ItsLifeIsCountedFromBeforeItWasAskedFor) {
+    renewal_answer = [] { return ScriptedRedis::not_applied(); };
+    const MonoTime asked = loop.monotonic();
+    lease.asking();
+    loop.run_for(100ms);
+    lease.begin(asked);
+    loop.run_for(49ms);
+    EXPECT_TRUE(lease.usable());
+    loop.run_for(1ms);
+    EXPECT_FALSE(lease.usable());
+    EXPECT_TRUE(lease.lost());
+}
+
+TEST_F(JobLeaseTest, ASlowRenewalCountsFromWhenItWasSent) {
+    redis.latency = 60ms;
+    begin();
+    loop.run_for(110ms);  // sent at 50 ms, answered at 110 ms: holds until 200 ms
+    ASSERT_EQ(renewals.size(), 1u);
+    renewal_answer = [] { return ScriptedRedis::unknown(); };
+    loop.run_for(89ms);
+    EXPECT_TRUE(lease.usable());
+    loop.run_for(1ms);
+    EXPECT_FALSE(lease.usable());
+}
+
+TEST_F(JobLeaseTest, AReleaseIsTriedTwiceAndThenLeftToExpire) {
+    begin();
+    release_answer = [] { return ScriptedRedis::unknown(); };
+    loop.wait(lease.release());
+    EXPECT_EQ(releases, 2);
+    EXPECT_FALSE(on_the_books());
+}
+
+// H-16: whether the lock was taken is not known, so it is given back by its token.
+TEST_F(JobLeaseTest, ARequestForTheLockWithoutAnAnswerIsReleasedToo) {
+    lease.asking();
+    loop.wait(lease.release());
+    EXPECT_EQ(releases, 1);
+    EXPECT_FALSE(on_the_books());
+}
+
+TEST_F(JobLeaseTest, AHandlerDestroyedInMidAwaitLeavesItsLockOnTheBooks) {
+    {
+        JobLease doomed(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book}, "j2", "other");
+        doomed.asking();
+        doomed.begin(loop.monotonic());
+        redis.latency = 1s;
+        loop.run_for(60ms);  // a renewal is under way
+    }
+    EXPECT_EQ(book.held().at("other"), "j2");
+    EXPECT_TRUE(loop.idle());
+}
+
+TEST_F(JobLeaseTest, AnUnusableLeaseCommitsNothingAndAsksNobody) {
+    JobStore store(redis, clock, tunables, scripts);
+    Commit commit;
+    commit.walk = {JobState::running};
+    const auto before = loop.wait(store.commit(lease, commit));
+    ASSERT_TRUE(before.applied());
+    EXPECT_EQ(before.value().verdict, Committed::Verdict::lost);
+    begin();
+    renewal_answer = [] { return ScriptedRedis::reply(std::int64_t{0}); };
+    loop.run_for(60ms);
+    const std::size_t calls = redis.calls().size();
+    const auto after = loop.wait(store.commit(lease, commit));
+    EXPECT_EQ(after.value().verdict, Committed::Verdict::lost);
+    EXPECT_EQ(redis.calls().size(), calls);
+}
+
+}  // namespace
+}  // namespace lockstep::engine

@@ -1,0 +1,130 @@
+#include "engine/testing/scripted_bus.h"
+
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+
+namespace lockstep::engine::testing {
+
+namespace {
+
+class FakeDelivery final : public Delivery {
+public:
+    FakeDelivery(DeliverySpec spec, Fate fate) : spec_(std::move(spec)), fate_(std::move(fate)) {}
+    ~FakeDelivery() override { fate_->dropped = true; }
+
+    std::string_view subject() const override { return spec_.subject; }
+    std::string_view payload() const override { return spec_.payload; }
+    std::string_view stream() const override { return spec_.stream; }
+    std::uint64_t sequence() const override { return spec_.sequence; }
+    std::uint64_t delivery_count() const override { return spec_.count; }
+
+    void ack() override { decide(DeliveryFate::Verdict::ack); }
+    void nak(Duration delay) override {
+        if (fate_->verdict == DeliveryFate::Verdict::none) fate_->nak_delay = delay;
+        decide(DeliveryFate::Verdict::nak);
+    }
+    void term() override { decide(DeliveryFate::Verdict::term); }
+    void in_progress() override { ++fate_->in_progress; }
+
+private:
+    void decide(DeliveryFate::Verdict verdict) {
+        if (fate_->verdict == DeliveryFate::Verdict::none) fate_->verdict = verdict;
+    }
+
+    DeliverySpec spec_;
+    Fate fate_;
+};
+
+}  // namespace
+
+std::unique_ptr<Delivery> make_delivery(DeliverySpec spec, Fate fate) {
+    return std::make_unique<FakeDelivery>(std::move(spec), std::move(fate));
+}
+
+class ScriptedBus::Listening final : public Subscription {
+public:
+    Listening(ScriptedBus& bus, std::string subject, MessageSink& sink)
+        : bus_(bus), entry_(bus.listeners_.emplace(std::move(subject), &sink)) {}
+    ~Listening() override { bus_.listeners_.erase(entry_); }
+
+private:
+    ScriptedBus& bus_;
+    std::multimap<std::string, MessageSink*>::iterator entry_;
+};
+
+class ScriptedBus::Consuming final : public Subscription {
+public:
+    Consuming(ScriptedBus& bus, std::string subject) : bus_(bus), subject_(std::move(subject)) {}
+    ~Consuming() override { bus_.consumers_.erase(subject_); }
+
+private:
+    ScriptedBus& bus_;
+    std::string subject_;
+};
+
+PublishAck ScriptedBus::store(const Published& message) {
+    stored_.push_back({message.subject, {++last_sequence_, message.message_id, message.payload}});
+    return {"CORDUM_JOBS", last_sequence_, false, state.id};
+}
+
+std::vector<ScriptedBus::Published> ScriptedBus::published_on(std::string_view subject) const {
+    std::vector<Published> matching;
+    for (const Published& message : published) {
+        if (message.subject == subject) matching.push_back(message);
+    }
+    return matching;
+}
+
+Fate ScriptedBus::deliver(DeliverySpec spec) {
+    auto fate = std::make_shared<DeliveryFate>();
+    spec.sequence = ++last_delivered_;
+    DeliverySink& sink = *consumers_.at(spec.subject);
+    sink.on_delivery(make_delivery(std::move(spec), fate));
+    return fate;
+}
+
+void ScriptedBus::tell(const std::string& subject, const cap::BusPacket& packet) {
+    const std::string payload = wire::serialise(packet);
+    const auto [first, last] = listeners_.equal_range(subject);
+    for (auto listener = first; listener != last; ++listener) listener->second->on_message(subject, payload);
+}
+
+Task<Outcome<PublishAck>> ScriptedBus::publish(std::string subject, std::string payload, std::string message_id, MonoTime) {
+    Published message{std::move(subject), std::move(payload), std::move(message_id), clock_.monotonic()};
+    published.push_back(message);
+    if (latency > Duration{0}) co_await clock_.sleep(latency);
+    if (on_publish) co_return on_publish(message);
+    co_return store(message);
+}
+
+Task<Outcome<Done>> ScriptedBus::publish_core(std::string subject, std::string payload) {
+    broadcast.push_back({std::move(subject), std::move(payload), {}, clock_.monotonic()});
+    co_return Done{};
+}
+
+Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_stream(std::string, std::string subject,
+                                                                     std::uint64_t from_sequence, MonoTime) {
+    if (on_read) co_return on_read(subject, from_sequence);
+    for (const Stored& stored : stored_) {
+        if (stored.subject == subject && stored.message.sequence >= from_sequence)
+            co_return std::optional<StoredMessage>(stored.message);
+    }
+    co_return std::optional<StoredMessage>();
+}
+
+Task<Outcome<std::uint64_t>> ScriptedBus::last_sequence(std::string, MonoTime) {
+    if (!setup_error.empty()) co_return NotApplied{{FailureCause::refused, setup_error}};
+    co_return last_sequence_;
+}
+
+Task<Outcome<std::unique_ptr<Subscription>>> ScriptedBus::consume(ConsumerSpec spec, DeliverySink& sink, MonoTime) {
+    if (!setup_error.empty()) co_return NotApplied{{FailureCause::refused, setup_error}};
+    consumers_[spec.subject] = &sink;
+    co_return std::unique_ptr<Subscription>(std::make_unique<Consuming>(*this, spec.subject));
+}
+
+std::unique_ptr<Subscription> ScriptedBus::subscribe(std::string subject, std::string, MessageSink& sink) {
+    return std::make_unique<Listening>(*this, std::move(subject), sink);
+}
+
+}  // namespace lockstep::engine::testing

@@ -1,0 +1,99 @@
+// A bus whose answers a test writes by hand. Left alone it stores what is published and acknowledges it; nothing is
+// delivered but what the test hands in.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/ports/bus.h"
+#include "engine/testing/virtual_loop.h"
+#include "engine/wire/fwd.h"
+
+namespace lockstep::engine::testing {
+
+/// What became of one delivery. The first of ack, nak and term counts.
+struct DeliveryFate {
+    enum class Verdict : std::uint8_t { none, ack, nak, term };
+    Verdict verdict = Verdict::none;
+    Duration nak_delay{};
+    int in_progress = 0;
+    bool dropped = false;  // destroyed; without a verdict the server delivers it again
+
+    [[nodiscard]] bool acked() const { return verdict == Verdict::ack; }
+    [[nodiscard]] bool handed_back(Duration delay) const { return verdict == Verdict::nak && nak_delay == delay; }
+};
+using Fate = std::shared_ptr<DeliveryFate>;
+
+struct DeliverySpec {
+    std::string subject;
+    std::string payload;
+    std::uint64_t count = 1;
+    std::uint64_t sequence = 1;
+    std::string stream = "CORDUM_SYS";
+};
+[[nodiscard]] std::unique_ptr<Delivery> make_delivery(DeliverySpec spec, Fate fate);
+
+class ScriptedBus final : public Bus {
+public:
+    struct Published {
+        std::string subject;
+        std::string payload;
+        std::string message_id;  // empty for a core publish
+        MonoTime when;
+    };
+
+    /// The clock outlives the port.
+    explicit ScriptedBus(const VirtualClock& clock) : clock_(clock) {}
+
+    /// Decides one stream publish instead of storing it. It may call `store` itself.
+    std::function<Outcome<PublishAck>(const Published&)> on_publish;
+    /// Decides one look into the stream.
+    std::function<Outcome<std::optional<StoredMessage>>(const std::string& subject, std::uint64_t from)> on_read;
+    Duration latency{};
+    BusConnection state{true, 1};
+    std::string setup_error;  // what `consume` and `last_sequence` are refused with, when not empty
+
+    std::vector<Published> published;  // to streams
+    std::vector<Published> broadcast;  // on core NATS
+
+    /// Puts a message into the stream and acknowledges it.
+    PublishAck store(const Published& message);
+    [[nodiscard]] std::vector<Published> published_on(std::string_view subject) const;
+    [[nodiscard]] std::size_t listeners(const std::string& subject) const { return listeners_.count(subject); }
+
+    /// Hands a message to the consumer of its subject. REQUIRES: there is one.
+    Fate deliver(DeliverySpec spec);
+    /// Hands a message to every core subscriber of its subject.
+    void tell(const std::string& subject, const cap::BusPacket& packet);
+
+    Task<Outcome<PublishAck>> publish(std::string subject, std::string payload, std::string message_id,
+                                      MonoTime deadline) override;
+    Task<Outcome<Done>> publish_core(std::string subject, std::string payload) override;
+    Task<Outcome<std::optional<StoredMessage>>> read_stream(std::string stream, std::string subject,
+                                                            std::uint64_t from_sequence, MonoTime deadline) override;
+    Task<Outcome<std::uint64_t>> last_sequence(std::string stream, MonoTime deadline) override;
+    Task<Outcome<std::unique_ptr<Subscription>>> consume(ConsumerSpec spec, DeliverySink& sink, MonoTime deadline) override;
+    std::unique_ptr<Subscription> subscribe(std::string subject, std::string queue, MessageSink& sink) override;
+    BusConnection connection() const override { return state; }
+
+private:
+    class Listening;
+    class Consuming;
+    struct Stored {
+        std::string subject;
+        StoredMessage message;
+    };
+
+    const VirtualClock& clock_;
+    std::vector<Stored> stored_;
+    std::uint64_t last_sequence_ = 100;
+    std::uint64_t last_delivered_ = 0;
+    std::map<std::string, DeliverySink*> consumers_;
+    std::multimap<std::string, MessageSink*> listeners_;
+};
+
+}  // namespace lockstep::engine::testing
