@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <nlohmann/json.hpp>
+
+#include "prod/observe/admin_http.h"
+#include "prod/observe/prometheus_metrics.h"
+#include "prod/observe/spdlog_log.h"
+
+namespace lockstep::prod {
+namespace {
+
+using engine::LogLevel;
+using engine::Metric;
+
+class LogTest : public testing::Test {
+protected:
+    SpdlogLog log(bool json, std::string level = "info") {
+        return {"SCHEDULER", {.level = std::move(level), .json = json}, [this](const std::string& line) { lines.push_back(line); }};
+    }
+    std::vector<std::string> lines;
+};
+
+TEST_F(LogTest, WritesTextAsWords) {
+    auto out = log(false);
+    out.event(LogLevel::info, "dispatched", {{"job", "J1"}, {"attempt", 3}, {"share", 0.5}, {"late", true}});
+    EXPECT_EQ(lines, std::vector<std::string>{"[SCHEDULER] INFO dispatched job=J1 attempt=3 share=0.5 late=true"});
+}
+
+TEST_F(LogTest, QuotesWhatWouldNotReadAsOneWord) {
+    auto out = log(false);
+    out.event(LogLevel::warn, "odd", {{"a", "two words"}, {"b", ""}, {"c", "line\nbreak"}, {"d", "x=\"y\""}});
+    EXPECT_EQ(lines[0], R"([SCHEDULER] WARN odd a="two words" b="" c="line\nbreak" d="x=\"y\"")");
+}
+
+TEST_F(LogTest, WritesJsonThatParses) {
+    auto out = log(true);
+    out.event(LogLevel::error, "say \"hi\" {}", {{"detail", "\xff\n"}, {"n", 7}});
+    const auto parsed = nlohmann::json::parse(lines.at(0));
+    EXPECT_EQ(parsed["msg"], "say \"hi\" {}");
+    EXPECT_EQ(parsed["level"], "error");
+    EXPECT_EQ(parsed["component"], "SCHEDULER");
+    EXPECT_EQ(parsed["n"], 7);
+    EXPECT_EQ(std::string(parsed["ts"]).size(), std::string("2026-01-01T00:00:00.000000Z").size());
+}
+
+TEST_F(LogTest, RedactsSecretsInBothForms) {
+    for (const bool json : {false, true}) {
+        auto out = log(json);
+        out.event(LogLevel::info, "x", {{"nats_password", "hunter2"}, {"API_KEY", "hunter2"}, {"Authorization", "hunter2"}});
+        EXPECT_EQ(lines.back().find("hunter2"), std::string::npos);
+        EXPECT_NE(lines.back().find("[REDACTED]"), std::string::npos);
+    }
+}
+
+TEST_F(LogTest, KeepsQuietBelowItsLevel) {
+    auto out = log(false, "warn");
+    out.event(LogLevel::info, "x");
+    EXPECT_TRUE(lines.empty());
+    EXPECT_FALSE(out.enabled(LogLevel::info));
+    EXPECT_TRUE(out.enabled(LogLevel::error));
+}
+
+bool has_line(const std::string& text, const std::string& line) { return text.find(line + "\n") != std::string::npos; }
+
+TEST(PrometheusMetrics, ExposesCountersGaugesAndHistogramsWithThePod) {
+    PrometheusMetrics prometheus("host-1");
+    engine::Metrics& metrics = prometheus;
+    metrics.add(Metric::jobs_received, {"job.etl"});
+    metrics.add(Metric::jobs_received, {"job.etl"}, 2);
+    metrics.set(Metric::stale_jobs, 4, {"RUNNING"});
+    metrics.observe(Metric::job_lock_wait, 0.004);
+    metrics.observe(Metric::job_lock_wait, -1);
+    const std::string text = prometheus.text();
+    EXPECT_TRUE(has_line(text, R"(cordum_scheduler_jobs_received_total{pod="host-1",topic="job.etl"} 3)")) << text;
+    EXPECT_TRUE(has_line(text, R"(cordum_scheduler_scheduler_stale_jobs{pod="host-1",state="RUNNING"} 4)"));
+    EXPECT_TRUE(has_line(text, R"(cordum_scheduler_scheduler_job_lock_wait_seconds_count{pod="host-1"} 1)"));
+    EXPECT_TRUE(has_line(text, R"(cordum_scheduler_scheduler_job_lock_wait_seconds_bucket{pod="host-1",le="0.005"} 1)"));
+}
+
+TEST(PrometheusMetrics, ShowsMetricsWithoutLabelsFromTheStart) {
+    const PrometheusMetrics metrics("p");
+    EXPECT_TRUE(has_line(metrics.text(), R"(cordum_scheduler_saga_recorded_total{pod="p"} 0)"));
+}
+
+TEST(PrometheusMetrics, BoundsTheNumberOfSeries) {
+    PrometheusMetrics prometheus("p");
+    engine::Metrics& metrics = prometheus;
+    for (std::size_t i = 0; i < PrometheusMetrics::kSeriesMax + 50; ++i)
+        metrics.add(Metric::jobs_received, {"job." + std::to_string(i)});
+    EXPECT_TRUE(has_line(prometheus.text(), R"(cordum_scheduler_jobs_received_total{pod="p",topic="other"} 50)"));
+}
+
+TEST(AdminHttp, ServesMetricsAndHealth) {
+    Health health;
+    auto admin = AdminHttp::start("127.0.0.1:0", {.metrics = [] { return std::string("a 1\n"); }, .health = [&] { return health; }});
+    ASSERT_TRUE(admin) << admin.error();
+    httplib::Client client("127.0.0.1", (*admin)->port());
+    EXPECT_EQ(client.Get("/metrics")->body, "a 1\n");
+    auto sick = client.Get("/health");
+    EXPECT_EQ(sick->status, 503);
+    EXPECT_EQ(sick->body, R"({"nats":{"error":"disconnected","status":"error"},"redis":{"error":"not initialized",)"
+                          R"("status":"error"},"safety":{"error":"not configured","status":"warn"},"status":"degraded"})");
+    health = {.redis_error = "", .nats_error = "", .safety_warning = ""};
+    auto well = client.Get("/health");
+    EXPECT_EQ(well->status, 200);
+    EXPECT_EQ(well->get_header_value("Content-Type"), "application/json");
+    EXPECT_EQ(well->body, R"({"nats":{"status":"ok"},"redis":{"status":"ok"},"safety":{"status":"ok"},"status":"ok"})");
+    EXPECT_EQ(client.Get("/other")->status, 404);
+}
+
+TEST(AdminHttp, SaysWhyItCannotListen) {
+    auto first = AdminHttp::start("127.0.0.1:0", {});
+    ASSERT_TRUE(first);
+    const auto second = AdminHttp::start("127.0.0.1:" + std::to_string((*first)->port()), {});
+    ASSERT_FALSE(second);
+    EXPECT_NE(second.error().find("cannot listen"), std::string::npos);
+    EXPECT_FALSE(AdminHttp::start("nonsense", {}));
+}
+
+}  // namespace
+}  // namespace lockstep::prod

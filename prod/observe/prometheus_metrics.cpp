@@ -1,0 +1,130 @@
+#include "prod/observe/prometheus_metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <unordered_map>
+#include <variant>
+
+namespace lockstep::prod {
+
+namespace {
+
+using engine::LabelValues;
+using engine::Metric;
+using engine::MetricInfo;
+using engine::MetricType;
+
+constexpr const char* kOther = "other";
+
+/// The label values as one text, to look a series up by. 0x1f cannot be mistaken for a part of a subject.
+void key_of(LabelValues labels, std::string& key) {
+    key.clear();
+    for (const auto value : labels) {
+        key += value;
+        key += '\x1f';
+    }
+}
+
+/// One family and the series of it that have been used.
+template <class Series>
+class Family {
+public:
+    Family(prometheus::Family<Series>& family, const MetricInfo& info) : family_(&family), info_(&info) {}
+
+    Series& series(LabelValues labels) {
+        key_of(labels, key_);
+        if (const auto found = known_.find(key_); found != known_.end()) return *found->second;
+        const bool full = known_.size() >= PrometheusMetrics::kSeriesMax;
+        prometheus::Labels named;
+        auto value = labels.begin();
+        for (const auto name : info_->labels) {
+            const std::string_view text = value != labels.end() ? *value++ : std::string_view();
+            named.emplace(name, full ? std::string(kOther) : std::string(text));
+        }
+        Series& made = add(named);
+        if (!full) known_.emplace(key_, &made);
+        return made;
+    }
+
+private:
+    Series& add(const prometheus::Labels& labels) {
+        if constexpr (std::is_same_v<Series, prometheus::Histogram>)
+            return family_->Add(labels, prometheus::Histogram::BucketBoundaries(info_->buckets.begin(), info_->buckets.end()));
+        else
+            return family_->Add(labels);
+    }
+
+    prometheus::Family<Series>* family_;
+    const MetricInfo* info_;
+    std::unordered_map<std::string, Series*> known_;
+    std::string key_;
+};
+
+}  // namespace
+
+class PrometheusMetrics::Families {
+public:
+    explicit Families(const std::string& pod) {
+        for (std::size_t i = 0; i < engine::kMetricCount; ++i) families_[i] = make(engine::info(static_cast<Metric>(i)), pod);
+    }
+
+    template <class Series>
+    Series& series(Metric metric, LabelValues labels) {
+        return std::get<Family<Series>>(families_[static_cast<std::size_t>(metric)]).series(labels);
+    }
+
+    prometheus::Registry registry;
+
+private:
+    using Any = std::variant<std::monostate, Family<prometheus::Counter>, Family<prometheus::Gauge>,
+                             Family<prometheus::Histogram>>;
+
+    Any make(const MetricInfo& info, const std::string& pod) {
+        const auto build = [&](auto builder) -> auto& {
+            return builder.Name(std::string(info.name)).Help(std::string(info.help)).Labels({{"pod", pod}}).Register(registry);
+        };
+        Any made;
+        switch (info.type) {
+            case MetricType::counter: made = Family<prometheus::Counter>(build(prometheus::BuildCounter()), info); break;
+            case MetricType::gauge: made = Family<prometheus::Gauge>(build(prometheus::BuildGauge()), info); break;
+            case MetricType::histogram:
+                made = Family<prometheus::Histogram>(build(prometheus::BuildHistogram()), info);
+                break;
+        }
+        // A metric without labels is there from the start, so that its absence means something.
+        if (info.labels.empty()) std::visit([](auto& family) { touch(family); }, made);
+        return made;
+    }
+    static void touch(std::monostate&) {}
+    template <class Series>
+    static void touch(Family<Series>& family) {
+        (void)family.series({});
+    }
+
+    std::array<Any, engine::kMetricCount> families_;
+};
+
+PrometheusMetrics::PrometheusMetrics(const std::string& pod) : families_(std::make_unique<Families>(pod)) {}
+PrometheusMetrics::~PrometheusMetrics() = default;
+
+void PrometheusMetrics::add(Metric metric, LabelValues labels, double by) {
+    families_->series<prometheus::Counter>(metric, labels).Increment(by);
+}
+
+void PrometheusMetrics::set(Metric metric, double value, LabelValues labels) {
+    families_->series<prometheus::Gauge>(metric, labels).Set(value);
+}
+
+void PrometheusMetrics::observe(Metric metric, double value, LabelValues labels) {
+    if (value < 0) return;
+    families_->series<prometheus::Histogram>(metric, labels).Observe(value);
+}
+
+std::string PrometheusMetrics::text() const { return prometheus::TextSerializer().Serialize(families_->registry.Collect()); }
+
+}  // namespace lockstep::prod

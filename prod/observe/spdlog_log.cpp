@@ -1,0 +1,127 @@
+#include "prod/observe/spdlog_log.h"
+
+#include <fmt/chrono.h>
+#include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <array>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "engine/wire/text.h"
+#include "prod/loop/system_clock.h"
+
+namespace lockstep::prod {
+
+namespace {
+
+using engine::LogField;
+using engine::LogLevel;
+using nlohmann::ordered_json;
+
+constexpr std::string_view kRedacted = "[REDACTED]";
+
+class FunctionSink final : public spdlog::sinks::base_sink<std::mutex> {
+public:
+    explicit FunctionSink(std::function<void(const std::string&)> function) : function_(std::move(function)) {}
+
+protected:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        function_(std::string(message.payload.data(), message.payload.size()));
+    }
+    void flush_() override {}
+
+private:
+    std::function<void(const std::string&)> function_;
+};
+
+LogLevel level_named(std::string_view name) {
+    if (name == "debug") return LogLevel::debug;
+    if (name == "warn" || name == "warning") return LogLevel::warn;
+    if (name == "error") return LogLevel::error;
+    return LogLevel::info;
+}
+
+std::string_view lower_name(LogLevel level) {
+    static constexpr std::array<std::string_view, 4> kNames{"debug", "info", "warn", "error"};
+    return kNames[static_cast<std::size_t>(level)];
+}
+
+std::string_view upper_name(LogLevel level) {
+    static constexpr std::array<std::string_view, 4> kNames{"DEBUG", "INFO", "WARN", "ERROR"};
+    return kNames[static_cast<std::size_t>(level)];
+}
+
+/// Text as it stands, or quoted and escaped where it would not read as one word.
+std::string as_word(std::string_view text) {
+    const bool plain = !text.empty() && text.find_first_of(" \"=\\") == std::string_view::npos &&
+                       std::ranges::all_of(text, [](unsigned char c) { return c > 0x1f && c != 0x7f; });
+    if (plain) return std::string(text);
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string timestamp() {
+    const auto micros = engine::to_unix_micros(wall_now());
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(static_cast<std::time_t>(micros / 1'000'000)),
+                       micros % 1'000'000);
+}
+
+}  // namespace
+
+bool is_secret(std::string_view name) {
+    static constexpr std::array<std::string_view, 11> kWords{"password", "passwd", "secret",     "token", "api_key",      "apikey",
+                                                             "credential", "auth", "private_key", "nkey",  "access_key"};
+    const std::string lowered = engine::wire::ascii_lower(name);
+    return std::ranges::any_of(kWords, [&](std::string_view word) { return lowered.find(word) != std::string::npos; });
+}
+
+SpdlogLog::SpdlogLog(std::string component, const LogSettings& settings)
+    : component_(std::move(component)),
+      level_(level_named(settings.level)),
+      json_(settings.json),
+      logger_(std::make_shared<spdlog::logger>("lockstep", std::make_shared<spdlog::sinks::stderr_sink_mt>())) {
+    logger_->set_pattern("%v");
+    logger_->set_level(spdlog::level::trace);  // who listens is decided before anything is formatted
+    logger_->flush_on(spdlog::level::trace);
+}
+
+SpdlogLog::SpdlogLog(std::string component, const LogSettings& settings, std::function<void(const std::string&)> sink)
+    : component_(std::move(component)),
+      level_(level_named(settings.level)),
+      json_(settings.json),
+      logger_(std::make_shared<spdlog::logger>("lockstep", std::make_shared<FunctionSink>(std::move(sink)))) {}
+
+SpdlogLog::~SpdlogLog() = default;
+
+void SpdlogLog::write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+    std::string line;
+    if (json_) {
+        ordered_json object{{"ts", timestamp()}, {"level", lower_name(level)}, {"component", component_}, {"msg", message}};
+        for (const LogField& field : fields) {
+            const std::string key(field.key);
+            if (is_secret(field.key))
+                object[key] = kRedacted;
+            else
+                std::visit([&](const auto& value) { object[key] = value; }, field.value);
+        }
+        line = object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    } else {
+        line = fmt::format("[{}] {} {}", component_, upper_name(level), message);
+        for (const LogField& field : fields) {
+            line += fmt::format(" {}=", field.key);
+            if (is_secret(field.key)) {
+                line += kRedacted;
+            } else if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+                line += as_word(*text);
+            } else {
+                std::visit([&](const auto& value) { line += fmt::format("{}", value); }, field.value);
+            }
+        }
+    }
+    // As a plain string: the text must not be taken for a format.
+    logger_->log(spdlog::level::info, spdlog::string_view_t(line));
+}
+
+}  // namespace lockstep::prod
