@@ -1,0 +1,111 @@
+#include "engine/policy/policy_client.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/testing/recorders.h"
+#include "engine/testing/scripted_kernel.h"
+#include "engine/testing/scripted_redis.h"
+
+namespace lockstep::engine {
+namespace {
+
+using engine::testing::ScriptedKernel;
+using engine::testing::ScriptedRedis;
+
+class PolicyClientTest : public ::testing::Test {
+protected:
+    PolicyClientTest() {
+        request.set_job_id("j1");
+        request.set_topic("job.default");
+        redis.answer = [this](const auto&) { return ScriptedRedis::reply(input); };
+    }
+    SafetyDecision check() { return loop.wait(client.check(request)); }
+
+    Tunables tunables;
+    engine::testing::VirtualLoop loop;
+    engine::testing::VirtualClock clock{loop};
+    ScriptedRedis redis{clock};
+    ScriptedKernel kernel{clock};
+    engine::testing::LogRecorder log;
+    PolicyClient client{kernel, redis, clock, log, tunables};
+    cap::JobRequest request;
+    RedisValue input;
+};
+
+TEST_F(PolicyClientTest, TheQuestionCarriesWhatTheJobIs) {
+    request.set_tenant_id(" acme ");
+    request.set_principal_id("alice");
+    request.set_memory_id("m1");
+    request.set_priority(cap::JOB_PRIORITY_CRITICAL);
+    (*request.mutable_labels())["k"] = "v";
+    (*request.mutable_env())["CORDUM_EFFECTIVE_CONFIG"] = "{\"a\":1}";
+    request.mutable_budget()->set_deadline_ms(5);
+    request.mutable_meta()->set_capability("ocr");
+    EXPECT_EQ(check().decision, Decision::allow);
+    const auto& question = kernel.questions.at(0);
+    EXPECT_EQ(question.job_id(), "j1");
+    EXPECT_EQ(question.topic(), "job.default");
+    EXPECT_EQ(question.tenant(), "acme");
+    EXPECT_EQ(question.principal_id(), "alice");
+    EXPECT_EQ(question.memory_id(), "m1");
+    EXPECT_EQ(question.priority(), cap::JOB_PRIORITY_CRITICAL);
+    EXPECT_EQ(question.labels().at("k"), "v");
+    EXPECT_EQ(question.effective_config(), "{\"a\":1}");
+    EXPECT_EQ(question.budget().deadline_ms(), 5);
+    EXPECT_EQ(question.meta().capability(), "ocr");
+    EXPECT_TRUE(redis.calls().empty()) << "no context pointer, nothing to load";
+}
+
+// SAFE-11
+TEST_F(PolicyClientTest, TheJobsInputGoesWithTheQuestion) {
+    request.set_context_ptr(" redis://ctx:j1 ");
+    (*request.mutable_labels())["content_type"] = "text/plain";
+    input = std::string("\0bytes", 6);
+    check();
+    EXPECT_EQ(redis.calls().at(0), (RedisCommand{"GET", "ctx:j1"}));
+    EXPECT_EQ(kernel.questions.at(0).input_content(), std::string("\0bytes", 6));
+    EXPECT_EQ(kernel.questions.at(0).input_size_bytes(), 6);
+    EXPECT_EQ(kernel.questions.at(0).input_content_type(), "text/plain");
+}
+
+TEST_F(PolicyClientTest, ALongInputIsCutButItsSizeIsTold) {
+    request.set_context_ptr("ctx:j1");
+    input = std::string(3'000'000, 'x');
+    check();
+    EXPECT_EQ(kernel.questions.at(0).input_content().size(), 2'097'152u);
+    EXPECT_EQ(kernel.questions.at(0).input_size_bytes(), 3'000'000);
+}
+
+TEST_F(PolicyClientTest, AMissingOrUnreadableInputIsLeftOut) {
+    request.set_context_ptr("redis://ctx:j1");
+    (*request.mutable_labels())["content_type"] = "text/plain";
+    for (const auto& reply : {ScriptedRedis::reply(RedisValue()), ScriptedRedis::reply(std::string()), ScriptedRedis::unknown(),
+                              ScriptedRedis::reply(RedisValue::Error{"WRONGTYPE"})}) {
+        redis.answer = [&reply](const auto&) { return reply; };
+        EXPECT_EQ(check().decision, Decision::allow);
+        EXPECT_EQ(kernel.questions.back().input_size_bytes(), 0);
+        EXPECT_TRUE(kernel.questions.back().input_content_type().empty());
+    }
+}
+
+TEST_F(PolicyClientTest, NoAnswerIsUnavailableWithTheReason) {
+    kernel.answer = [](const auto&) { return ScriptedKernel::unreachable(); };
+    const auto decision = check();
+    EXPECT_EQ(decision.decision, Decision::unavailable);
+    EXPECT_EQ(decision.reason, "safety kernel error: connection refused");
+}
+
+TEST_F(PolicyClientTest, InputAndAnswerShareTwoSeconds) {
+    request.set_context_ptr("redis://ctx:j1");
+    input = std::string("x");
+    redis.latency = 1500ms;
+    kernel.latency = 600ms;
+    const MonoTime asked = loop.monotonic();
+    EXPECT_EQ(check().decision, Decision::unavailable);
+    EXPECT_EQ(loop.monotonic() - asked, 2s);
+    kernel.latency = 500ms;
+    EXPECT_EQ(check().decision, Decision::allow);
+}
+
+}  // namespace
+}  // namespace lockstep::engine

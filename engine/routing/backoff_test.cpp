@@ -1,0 +1,57 @@
+#include "engine/routing/backoff.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "engine/testing/recorders.h"
+
+namespace lockstep::engine {
+namespace {
+
+class Backoff : public ::testing::Test {
+protected:
+    [[nodiscard]] Duration delay(std::int64_t attempt) { return backoff_delay(attempt, tunables, entropy); }
+
+    Tunables tunables;
+    engine::testing::SeededEntropy entropy;
+};
+
+// BACK-01, BACK-02
+TEST_F(Backoff, DoublesFromOneSecondWithUpToHalfASecondOfJitter) {
+    for (int i = 0; i < 200; ++i) {
+        for (const auto& [attempt, base] : {std::pair{0, 1s}, {1, 2s}, {2, 4s}, {3, 8s}, {4, 16s}}) {
+            const Duration drawn = delay(attempt);
+            EXPECT_GE(drawn, base);
+            EXPECT_LT(drawn, base + 500ms);
+        }
+    }
+}
+
+// BACK-03
+TEST_F(Backoff, NeverExceedsThirtySecondsJitterIncluded) {
+    for (const std::int64_t attempt : {5, 6, 10, 11, 49, 63, 64, 1'000'000}) EXPECT_EQ(delay(attempt), 30s) << attempt;
+}
+
+// BACK-04
+TEST_F(Backoff, DelaysOfTheSameTryDiffer) {
+    for (int attempt = 0; attempt <= 4; ++attempt) {
+        std::set<Duration> drawn;
+        for (int i = 0; i < 20; ++i) drawn.insert(delay(attempt));
+        EXPECT_GT(drawn.size(), 1u) << attempt;
+    }
+}
+
+TEST_F(Backoff, ANegativeTryCountsAsNone) {
+    EXPECT_LT(delay(-5), 1500ms);
+    EXPECT_GE(delay(-5), 1s);
+}
+
+TEST_F(Backoff, WithoutJitterItIsExactAndDrawsNothing) {
+    tunables.backoff_jitter = Duration{0};
+    EXPECT_EQ(delay(2), 4s);
+    EXPECT_EQ(entropy.next(), engine::testing::SeededEntropy().next());
+}
+
+}  // namespace
+}  // namespace lockstep::engine

@@ -1,0 +1,130 @@
+#include "engine/routing/registry.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/wire/messages.h"
+
+namespace lockstep::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RegistryTest : public ::testing::Test {
+protected:
+    void heartbeat(const std::string& id, const std::string& pool, int active = 0) {
+        cap::Heartbeat heartbeat;
+        heartbeat.set_worker_id(id);
+        heartbeat.set_pool(pool);
+        heartbeat.set_type("cpu");
+        heartbeat.set_active_jobs(active);
+        registry.on_heartbeat(heartbeat, now);
+    }
+    void handshake(const std::string& id, cap::ComponentRole role) {
+        cap::Handshake handshake;
+        handshake.set_component_id(id);
+        handshake.set_role(role);
+        handshake.set_sdk_version("2.8.4");
+        registry.on_handshake(handshake, now);
+    }
+    [[nodiscard]] std::vector<std::string> members(std::string_view pool) const {
+        std::vector<std::string> ids;
+        registry.for_each_in_pool(pool, now, [&ids](const Worker& worker) { ids.push_back(worker.id); });
+        return ids;
+    }
+    using Ids = std::vector<std::string>;
+
+    MonoTime now{1h};
+    Registry registry{30s};
+};
+
+// REG-01
+TEST_F(RegistryTest, AHeartbeatMakesAWorkerKnown) {
+    heartbeat("w1", "default");
+    EXPECT_EQ(registry.size(), 1u);
+    const Worker* worker = registry.find_routable("w1", now);
+    ASSERT_NE(worker, nullptr);
+    EXPECT_EQ(worker->type, "cpu");
+}
+
+// REG-02
+TEST_F(RegistryTest, AWorkersHandshakeMakesItAliveButNotRoutable) {
+    handshake("w1", cap::COMPONENT_ROLE_WORKER);
+    handshake("gw", cap::COMPONENT_ROLE_GATEWAY);
+    handshake("", cap::COMPONENT_ROLE_WORKER);
+    EXPECT_EQ(registry.size(), 1u);
+    EXPECT_TRUE(registry.is_alive("w1", now));
+    EXPECT_EQ(registry.find_routable("w1", now), nullptr);
+    heartbeat("w1", "default");
+    ASSERT_NE(registry.find_routable("w1", now), nullptr);
+    EXPECT_EQ(registry.find_routable("w1", now)->sdk_version, "2.8.4");
+}
+
+// REG-03
+TEST_F(RegistryTest, WorkersAreListedPerPoolById) {
+    heartbeat("w2", "A");
+    heartbeat("w1", "A");
+    heartbeat("w3", "B");
+    EXPECT_EQ(members("A"), (Ids{"w1", "w2"}));
+    EXPECT_EQ(members("B"), (Ids{"w3"}));
+    EXPECT_EQ(members("C"), Ids{});
+}
+
+TEST_F(RegistryTest, AWorkerThatChangesItsPoolLeavesTheOldOne) {
+    heartbeat("w1", "A");
+    heartbeat("w1", "B");
+    EXPECT_EQ(members("A"), Ids{});
+    EXPECT_EQ(members("B"), (Ids{"w1"}));
+    EXPECT_EQ(registry.size(), 1u);
+}
+
+// STALE-01, REG-05
+TEST_F(RegistryTest, AWorkerIsAliveForItsTimeToLiveAndNotLonger) {
+    EXPECT_FALSE(registry.is_alive("w1", now));
+    heartbeat("w1", "A");
+    EXPECT_TRUE(registry.is_alive("w1", now));
+    now += 30s;
+    EXPECT_TRUE(registry.is_alive("w1", now));
+    EXPECT_EQ(members("A"), (Ids{"w1"}));
+    now += 1ns;
+    EXPECT_FALSE(registry.is_alive("w1", now));
+    EXPECT_EQ(registry.find_routable("w1", now), nullptr);
+    EXPECT_EQ(members("A"), Ids{});
+}
+
+TEST_F(RegistryTest, ASweepForgetsTheSilentAndKeepsTheRest) {
+    heartbeat("w1", "A");
+    handshake("w2", cap::COMPONENT_ROLE_WORKER);
+    now += 31s;
+    heartbeat("w3", "A");
+    registry.sweep(now);
+    EXPECT_EQ(registry.size(), 1u);
+    EXPECT_EQ(members("A"), (Ids{"w3"}));
+    heartbeat("w1", "A");
+    EXPECT_EQ(members("A"), (Ids{"w1", "w3"}));
+}
+
+// H-25: a burst between two heartbeats must not look like an idle worker.
+TEST_F(RegistryTest, DispatchesCountUntilTheNextHeartbeat) {
+    heartbeat("w1", "A", 2);
+    registry.note_dispatch("w1");
+    registry.note_dispatch("w1");
+    registry.forget_dispatch("w1");
+    EXPECT_EQ(registry.find_routable("w1", now)->sent_since_heartbeat, 1);
+    heartbeat("w1", "A", 3);
+    EXPECT_EQ(registry.find_routable("w1", now)->sent_since_heartbeat, 0);
+    registry.forget_dispatch("w1");
+    EXPECT_EQ(registry.find_routable("w1", now)->sent_since_heartbeat, 0);
+    registry.note_dispatch("nobody");
+    registry.forget_dispatch("nobody");
+    EXPECT_EQ(registry.size(), 1u);
+}
+
+// worker..jobs is no subject, worker.a.b.jobs is in no stream, worker.*.jobs is everybody's.
+TEST_F(RegistryTest, AnIdThatIsNoTokenOfASubjectIsIgnored) {
+    for (const char* id : {"", "a.b", "*", "a>", "a b", "a\tb", "a\n"}) heartbeat(id, "A");
+    EXPECT_EQ(registry.size(), 0u);
+    EXPECT_EQ(members("A"), Ids{});
+}
+
+}  // namespace
+}  // namespace lockstep::engine
