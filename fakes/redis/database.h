@@ -4,7 +4,7 @@
 //
 // 1. HGETALL, HKEYS-like listings, SMEMBERS, KEYS and SCAN list in sorted (SCAN: hashed) order; the real order is arbitrary.
 // 2. There is one database (SELECT 0), no ACL, no RESP3, no Pub/Sub, no blocking, no cluster, no BYLEX ranges.
-// 3. Keys past their expiry do not count in DBSIZE; LTRIM that trims nothing does not disturb a WATCH.
+// 3. Keys past their expiry do not count in DBSIZE.
 // 4. SCRIPT knows LOAD, EXISTS and FLUSH; what scripts can use is written in script_engine.h.
 #pragma once
 

@@ -63,6 +63,10 @@ bool agree(const RedisCommand& given, const RedisValue& fake, const RedisValue& 
     const RedisCommand command = effective(given);
     if (same_word(command[0], "TIME") && fake.array() != nullptr) return real.array() != nullptr;
     if (same_word(command[0], "INFO") && fake.bulk() != nullptr) return real.bulk() != nullptr;
+    // Keys that have expired count in the real server until it comes to remove them.
+    if (same_word(command[0], "DBSIZE") && fake.integer() != nullptr && real.integer() != nullptr) {
+        return *fake.integer() <= *real.integer();
+    }
     const bool clock = same_word(command[0], "TTL") || same_word(command[0], "PTTL");
     if (clock && fake.integer() != nullptr && real.integer() != nullptr && *fake.integer() > 0) {
         constexpr std::int64_t kMillisecondsApart = 5000;
@@ -157,9 +161,11 @@ TEST_F(RedisDifferential, RandomHistoriesGetTheSameReplies) {
     const bool held = rc::check([] {
         const auto history = *any_history();
         Pair pair(server_->port());
+        std::string before;
         for (const Step& step : history) {
             const std::string difference = pair.difference(step);
-            if (!difference.empty()) RC_FAIL(difference);
+            if (!difference.empty()) RC_FAIL("after\n" + before + difference);
+            before += "  " + std::to_string(step.connection) + ": " + printable(step.command) + "\n";
         }
     });
     ASSERT_TRUE(held);

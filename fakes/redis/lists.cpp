@@ -1,3 +1,4 @@
+#include "fakes/redis/database.h"
 #include "fakes/redis/handlers.h"
 
 // Commands on lists.
@@ -112,6 +113,7 @@ RedisValue ltrim(Call& call) {
     const auto found = lookup<List>(call.keys, call.key());
     if (found.wrong) return wrong_type();
     if (!found) return ok();
+    call.database.watches().touch(call.key());  // even when there is nothing to trim
     auto [first, last] = clamp_range(*from, *to, found.value->size());
     if (first > last) first = last = -1;  // nothing is kept
     const auto keep = static_cast<std::size_t>(last - first + (last < 0 ? 0 : 1));

@@ -20,6 +20,11 @@ public:
     void add(std::string_view key, Session& session);
     void remove(std::string_view key, Session& session);
 
+    /// The key counts as changed.
+    void touch(std::string_view key) {
+        if (!watchers_.empty()) doom_watchers(key);
+    }
+
     void string_set(NodeId, std::string_view key, const std::string*, std::string_view, std::int64_t,
                     std::int64_t) override {
         touch(key);
@@ -38,9 +43,6 @@ public:
     void key_removed(NodeId, std::string_view key, Removal, const Value&, std::int64_t) override { touch(key); }
 
 private:
-    void touch(std::string_view key) {
-        if (!watchers_.empty()) doom_watchers(key);
-    }
     void doom_watchers(std::string_view key);
 
     std::map<std::string, std::vector<Session*>, std::less<>> watchers_;

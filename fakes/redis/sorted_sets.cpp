@@ -38,7 +38,7 @@ Added add_member(Call& call, Keyspace::Node& node, std::string_view member, doub
     if (options.increment) score += before;
     if (std::isnan(score)) return {.nan = true};
     if ((options.lt && score >= before) || (options.gt && score <= before)) return {.ended = true};
-    if (score == before) return {.score = before};
+    if (score == before) return {.score = score};  // it may differ in the sign of zero
     call.keys.zset_set(node, member, score);
     return {.updated = true, .score = score};
 }

@@ -15,6 +15,7 @@ const double* SortedSet::score(std::string_view member) const {
 }
 
 void SortedSet::set(std::string_view member, double score) {
+    score += 0.0;  // the real one's compact form has no negative zero
     auto found = scores_.find(member);
     if (found == scores_.end()) {
         found = scores_.emplace(std::string(member), score).first;

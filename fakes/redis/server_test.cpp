@@ -1,0 +1,202 @@
+#include "fakes/redis/server.h"
+
+#include "fakes/redis/test_redis_fixture.h"
+
+namespace lockstep::fakes::redis {
+namespace {
+
+using engine::OutcomeKind;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class RedisServerInWorld : public RedisInWorld {
+protected:
+    using RedisInWorld::RedisInWorld;
+
+    std::vector<testing::SeenEvent> told(EventKind kind) { return world.events.of(kind); }
+};
+
+TEST_F(RedisServerInWorld, TellsTheTimeOfItsNode) {
+    const auto time = run(*one, {"TIME"}).value().front();
+    EXPECT_EQ(time.at(0).text(), "1767225600");
+}
+
+TEST_F(RedisServerInWorld, TellsTheLifeOfALock) {
+    const std::string key = "cordum:scheduler:job:7";
+    apply(*one, {"SET", key, "token", "NX", "PX", "1000"});
+    apply(*two, {"SET", key, "other", "NX", "PX", "1000"});
+    apply(*one, {"EVAL", "return redis.call('pexpire', KEYS[1], 2000)", "1", key});
+    apply(*one, {"DEL", key});
+    apply(*two, {"SET", key, "other", "NX", "PX", "1000"});
+    world.run_for(seconds(2));
+
+    const auto acquired = told(EventKind::lock_acquired);
+    ASSERT_EQ(acquired.size(), 2U);
+    EXPECT_EQ(acquired[0].node, kOne);
+    EXPECT_EQ(acquired[0].name, "token");
+    EXPECT_EQ(acquired[0].job, "7");
+    EXPECT_EQ(acquired[1].node, kTwo);
+    ASSERT_EQ(told(EventKind::lock_renewed).size(), 1U);
+    EXPECT_EQ(told(EventKind::lock_renewed)[0].node, kOne);
+    ASSERT_EQ(told(EventKind::lock_released).size(), 1U);
+    ASSERT_EQ(told(EventKind::lock_expired).size(), 1U);
+    EXPECT_EQ(told(EventKind::lock_expired)[0].name, "other");
+    EXPECT_FALSE(told(EventKind::lock_expired)[0].flag);
+}
+
+TEST_F(RedisServerInWorld, NoticesAnExpiredLockWithoutAnybodyAsking) {
+    apply(*one, {"SET", "saga:wf:lock", "1", "NX", "PX", "500"});
+    world.run_for(milliseconds(495));
+    EXPECT_TRUE(told(EventKind::lock_expired).empty());
+    world.run_for(milliseconds(10));
+    EXPECT_EQ(told(EventKind::lock_expired).size(), 1U);
+}
+
+TEST_F(RedisServerInWorld, OtherKeysAreNoLocks) {
+    apply(*one, {"SET", "saga:wf:stack", "1", "PX", "5"});
+    apply(*one, {"SET", "cordum:cb:safety:failures", "1", "PX", "5"});
+    world.run_for(seconds(1));
+    EXPECT_TRUE(told(EventKind::lock_acquired).empty());
+    EXPECT_TRUE(told(EventKind::lock_expired).empty());
+}
+
+TEST_F(RedisServerInWorld, TellsTheStatesOfJobsEvenFromInsideAScript) {
+    apply(*one, {"HSET", "job:meta:7", "state", "PENDING", "topic", "t"});
+    apply(*two, {"EVAL", "redis.call('hset', KEYS[1], 'state', 'SCHEDULED')", "1", "job:meta:7"});
+    ASSERT_EQ(told(EventKind::state).size(), 2U);
+    EXPECT_EQ(told(EventKind::state)[0].node, kOne);
+    EXPECT_EQ(told(EventKind::state)[1].node, kTwo);
+    EXPECT_EQ(told(EventKind::state)[1].job, "7");
+}
+
+TEST_F(RedisServerInWorld, AnswersLoadingForAWhileAfterARestartAndForgetsScripts) {
+    apply(*one, {"EVAL", "return 1", "0"});
+    server.restart(milliseconds(300));
+    world.run_for(milliseconds(10));
+    EXPECT_EQ(run(*one, {"GET", "k"}).value().front().error()->text, "LOADING Redis is loading the dataset in memory");
+    world.run_for(milliseconds(300));
+    const auto reply = run(*one, {"EVALSHA", ScriptEngine::sha1_hex("return 1"), "0"}).value().front();
+    EXPECT_TRUE(reply.error()->text.starts_with("NOSCRIPT"));
+}
+
+TEST_F(RedisServerInWorld, ARestartMakesWhatIsInFlightUnknown) {
+    apply(*one, {"PING"});
+    PendingCall call;
+    start(*one, {{"SET", "k", "v"}}, call);
+    world.run_for(std::chrono::microseconds(105));  // it has arrived and is being served
+    server.restart({});
+    world.run_for(milliseconds(50));
+    ASSERT_TRUE(call.done());
+    EXPECT_EQ(call.kind(), OutcomeKind::unknown);
+}
+
+TEST_F(RedisServerInWorld, EverysecLosesWhatCameAfterTheLastFullSecond) {
+    apply(*one, {"SET", "old", "v"});
+    world.run_for(milliseconds(1500));
+    apply(*one, {"SET", "new", "v"});
+    server.restart({});
+    EXPECT_TRUE(exists("old"));
+    EXPECT_FALSE(exists("new"));
+}
+
+TEST_F(RedisServerInWorld, ALockThatIsLostWithTheDataCountsAsExpired) {
+    apply(*one, {"SET", "cordum:scheduler:job:7", "token", "NX", "PX", "60000"});
+    server.restart({});
+    ASSERT_EQ(told(EventKind::lock_expired).size(), 1U);
+    EXPECT_TRUE(told(EventKind::lock_expired)[0].flag);
+}
+
+TEST_F(RedisServerInWorld, AFaultDuringACommandStrikesAfterIt) {
+    world.events.kill_when = [this](const Event& event) {
+        if (event.kind == EventKind::state) server.script_flush();
+        return false;
+    };
+    const std::string script = "redis.call('hset', KEYS[1], 'state', 'PENDING') return redis.call('hget', KEYS[1], 'state')";
+    EXPECT_EQ(text(*one, {"EVAL", script, "1", "job:meta:7"}), "PENDING");
+    const auto reply = run(*one, {"EVALSHA", ScriptEngine::sha1_hex(script), "1", "job:meta:7"}).value().front();
+    EXPECT_NE(reply.error(), nullptr);
+}
+
+TEST_F(RedisServerInWorld, ACrashOfItsNodeInTheMiddleOfAPipelineAnswersNobody) {
+    world.events.kill_when = [this](const Event& event) {
+        if (event.kind != EventKind::redis || event.when != When::applied || event.command != "INCR") return false;
+        world.events.kill_when = nullptr;
+        server.node_down();
+        world.node_down(kServer);
+        return false;
+    };
+    PendingCall call;
+    start(*one, {{"INCR", "k"}, {"INCR", "k"}}, call);
+    world.run_for(milliseconds(50));
+    ASSERT_TRUE(call.done());
+    EXPECT_EQ(call.kind(), OutcomeKind::unknown);
+    world.node_up(kServer);
+    server.node_up();
+    EXPECT_EQ(run(*one, {"PING"}).kind(), OutcomeKind::applied);
+}
+
+TEST_F(RedisServerInWorld, EvictsByPattern) {
+    apply(*one, {"SET", "cordum:scheduler:job:7", "token"});
+    apply(*one, {"SET", "other", "v"});
+    EXPECT_EQ(server.evict("cordum:*"), 1U);
+    EXPECT_TRUE(exists("other"));
+    EXPECT_TRUE(told(EventKind::lock_expired).at(0).flag);
+}
+
+TEST_F(RedisServerInWorld, RefusesToGrowWhenOutOfMemory) {
+    world.fault.redis_oom = true;
+    EXPECT_TRUE(run(*one, {"SET", "k", "v"}).value().front().error()->text.starts_with("OOM "));
+    EXPECT_EQ(run(*one, {"DEL", "k"}).value().front().integer_or(-1), 0);
+}
+
+TEST_F(RedisServerInWorld, ASlowCommandHoldsUpTheOthers) {
+    apply(*one, {"PING"});
+    apply(*two, {"PING"});
+    world.fault.on_redis_latency = [](std::string_view command) {
+        return command == "KEYS" ? engine::Duration(seconds(1)) : engine::Duration();
+    };
+    PendingCall slow;
+    PendingCall other;
+    start(*one, {{"KEYS", "*"}}, slow);
+    world.run_for(milliseconds(1));
+    start(*two, {{"PING"}}, other);
+    world.run_for(milliseconds(900));
+    EXPECT_FALSE(other.done());
+    world.run_for(milliseconds(200));
+    EXPECT_TRUE(slow.done() && other.done());
+}
+
+class RedisWithReplica : public RedisServerInWorld {
+protected:
+    RedisWithReplica()
+        : RedisServerInWorld({.persistence = Persistence::always, .replica_lag = milliseconds(50)}) {}
+};
+
+TEST_F(RedisWithReplica, FailsOverToTheStateOfALittleWhileAgo) {
+    apply(*one, {"SET", "counter", "1"});
+    world.run_for(milliseconds(100));
+    apply(*one, {"INCR", "counter"});
+    server.failover();
+    world.run_for(milliseconds(1));  // the client hears of its broken connection
+    EXPECT_EQ(text(*one, {"GET", "counter"}), "1");
+}
+
+TEST_F(RedisWithReplica, LosesNothingAtARestart) {
+    apply(*one, {"SET", "k", "v"});
+    server.restart({});
+    EXPECT_TRUE(exists("k"));
+}
+
+class RedisInMemory : public RedisServerInWorld {
+protected:
+    RedisInMemory() : RedisServerInWorld({.persistence = Persistence::none}) {}
+};
+
+TEST_F(RedisInMemory, LosesEverythingAtARestart) {
+    apply(*one, {"SET", "k", "v"});
+    server.restart({});
+    EXPECT_FALSE(exists("k"));
+}
+
+}  // namespace
+}  // namespace lockstep::fakes::redis
