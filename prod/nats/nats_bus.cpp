@@ -134,7 +134,7 @@ engine::Task<Outcome<engine::Done>> NatsBus::publish_core(std::string subject, s
 engine::Task<Outcome<std::optional<engine::StoredMessage>>> NatsBus::read_stream(std::string stream, std::string subject,
                                                                                  std::uint64_t from_sequence,
                                                                                  engine::MonoTime deadline) {
-    if (!options_.jetstream) co_return NotApplied{{FailureCause::refused, "JetStream is switched off"}};
+    if (!options_.jetstream) co_return std::optional<engine::StoredMessage>();
     const auto answer = co_await connection_->request("$JS.API.STREAM.MSG.GET." + stream,
                                                       jetstream::next_by_subject(subject, from_sequence), "", deadline);
     if (!answer.applied()) co_return answer.failure_as<std::optional<engine::StoredMessage>>();
@@ -144,7 +144,7 @@ engine::Task<Outcome<std::optional<engine::StoredMessage>>> NatsBus::read_stream
 }
 
 engine::Task<Outcome<std::uint64_t>> NatsBus::last_sequence(std::string stream, engine::MonoTime deadline) {
-    if (!options_.jetstream) co_return NotApplied{{FailureCause::refused, "JetStream is switched off"}};
+    if (!options_.jetstream) co_return std::uint64_t{0};
     const auto answer = co_await connection_->request("$JS.API.STREAM.INFO." + stream, "", "", deadline);
     if (!answer.applied()) co_return answer.failure_as<std::uint64_t>();
     const auto last = jetstream::parse_last_sequence(answer.value().payload);

@@ -6,7 +6,7 @@
 // 2. Each binding is looked after: should the durable vanish (a peer may delete the one it created) or deliver elsewhere,
 //    it is created or bound to anew.
 // 3. With JetStream switched off every subject is plain NATS: `publish` hands to the connection, `consume` is a queue
-//    subscription without redelivery, and nothing can be looked up.
+//    subscription without redelivery, and streams read as empty.
 #pragma once
 
 #include <functional>

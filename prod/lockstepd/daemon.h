@@ -1,0 +1,80 @@
+// lockstepd from start to end. `serve` reads as what happens:
+//   admin listener → Redis → NATS and its streams → kernel → files → engine → wait for a signal → drain → release
+//
+// A second signal while it drains ends the process at once; what was in flight is then delivered again.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/routing/pools.h"
+#include "engine/runtime/scope.h"
+#include "engine/runtime/wait.h"
+#include "prod/config/settings.h"
+#include "prod/kernel/grpc_kernel.h"
+#include "prod/lockstepd/health_probe.h"
+#include "prod/loop/signals.h"
+#include "prod/loop/system_clock.h"
+#include "prod/loop/system_entropy.h"
+#include "prod/nats/nats_bus.h"
+#include "prod/observe/admin_http.h"
+#include "prod/observe/prometheus_metrics.h"
+#include "prod/observe/spdlog_log.h"
+#include "prod/redis/hiredis_client.h"
+
+namespace lockstep::prod {
+
+/// What the daemon reads from files.
+struct Files {
+    engine::RoutingTable pools;
+    std::string kernel_ca;              // PEM
+    std::vector<std::string> warnings;  // to be logged
+};
+
+/// Reads pools, timeouts (into `settings.tunables`) and the kernel's authority. The error says what to mend.
+[[nodiscard]] tl::expected<Files, std::string> read_files(Settings& settings);
+
+class Daemon {
+public:
+    static constexpr int kExitOk = 0;
+    static constexpr int kExitUnreachable = 1;
+    static constexpr int kExitConfiguration = 2;
+
+    Daemon(Settings settings, Files files, std::string version);
+    ~Daemon();
+
+    /// Runs until a signal or a failed start; the exit code.
+    int run();
+
+private:
+    [[nodiscard]] engine::Task<void> main();
+    [[nodiscard]] engine::Task<int> serve();
+    [[nodiscard]] engine::Task<bool> reach_redis();
+    [[nodiscard]] engine::Task<bool> reach_nats();
+    void start_admin();
+    void on_signal(int number);
+    void error(const char* message, const std::string& why) {
+        static_cast<engine::Log&>(log_).event(engine::LogLevel::error, message, {{"error", why}});
+    }
+
+    Settings settings_;
+    Files files_;
+    std::string version_;
+    UvLoop loop_;
+    SystemClock clock_;
+    SystemEntropy entropy_;
+    SpdlogLog log_;
+    PrometheusMetrics metrics_;
+    HealthProbe health_;
+    std::unique_ptr<AdminHttp> admin_;
+    std::unique_ptr<HiredisClient> redis_;
+    std::unique_ptr<NatsBus> bus_;
+    std::unique_ptr<GrpcKernel> kernel_;
+    engine::Event asked_to_stop_;
+    bool draining_ = false;
+    std::optional<int> exit_code_;
+    engine::Scope scope_;
+};
+
+}  // namespace lockstep::prod

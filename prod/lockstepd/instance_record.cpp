@@ -1,0 +1,48 @@
+#include "prod/lockstepd/instance_record.h"
+
+#include <fmt/chrono.h>
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep::prod {
+
+namespace {
+
+constexpr auto kLife = std::chrono::seconds(15);
+constexpr auto kRenewal = std::chrono::milliseconds(7500);
+static_assert(2 * kRenewal <= kLife);
+constexpr auto kTimeout = std::chrono::seconds(2);
+
+std::string rfc3339(engine::WallTime time) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
+
+}  // namespace
+
+InstanceRecord::InstanceRecord(engine::Redis& redis, engine::Clock& clock, std::string id, const std::string& version)
+    : redis_(redis),
+      clock_(clock),
+      key_("cordum:instance:scheduler:" + id),
+      json_(nlohmann::json{{"id", id},
+                           {"service", "scheduler"},
+                           {"version", version},
+                           {"commit", ""},
+                           {"started_at", rfc3339(clock.now())}}
+                .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) {}
+
+engine::Task<void> InstanceRecord::keep() {
+    while (true) {
+        std::vector<std::string> set{"SET", key_, json_, "EX", std::to_string(kLife.count())};
+        // Whatever comes of it, the next round says it again.
+        (void)co_await redis_.command(std::move(set), clock_.in(kTimeout));
+        co_await clock_.sleep(kRenewal);
+    }
+}
+
+engine::Task<void> InstanceRecord::remove() {
+    std::vector<std::string> del{"DEL", key_};
+    (void)co_await redis_.command(std::move(del), clock_.in(kTimeout));
+}
+
+}  // namespace lockstep::prod

@@ -1,0 +1,56 @@
+// lockstepd: one replica of the scheduler.
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "prod/lockstepd/daemon.h"
+
+namespace {
+
+using lockstep::prod::Daemon;
+
+/// A worker fleet, Redis, NATS and gRPC take few descriptors, but the usual soft limit of 1024 is not ours to run into.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int fail(const std::string& why) {
+    fmt::print(stderr, "lockstepd: the configuration is not usable:\n{}\n", why);
+    return Daemon::kExitConfiguration;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    bool check_only = false;
+    CLI::App app("One replica of the Lockstep scheduler. It is configured by environment variables (REDIS_URL, NATS_URL,\n"
+                 "SAFETY_KERNEL_ADDR, POOL_CONFIG_PATH, ... and LOCKSTEP_<TUNABLE>) and runs until SIGTERM or SIGINT.");
+    app.name("lockstepd");
+    app.set_version_flag("--version", LOCKSTEP_VERSION);
+    app.add_flag("--check", check_only, "read the configuration, report every mistake, and end");
+    app.footer("Exit codes: 0 stopped or checked, 1 a server cannot be reached at start, 2 the configuration is not usable.");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : Daemon::kExitConfiguration;
+    }
+
+    auto settings = lockstep::prod::read_settings(lockstep::prod::Environment::of_process());
+    if (!settings) return fail(settings.error());
+    auto files = lockstep::prod::read_files(*settings);
+    if (!files) return fail(files.error());
+    if (check_only) {
+        for (const auto& warning : settings->warnings) fmt::print("warning: {}\n", warning);
+        for (const auto& warning : files->warnings) fmt::print("warning: {}\n", warning);
+        fmt::print("the configuration is sound\n");
+        return Daemon::kExitOk;
+    }
+    raise_descriptor_limit();
+    Daemon daemon(std::move(*settings), std::move(*files), LOCKSTEP_VERSION);
+    return daemon.run();
+}
