@@ -79,7 +79,10 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     std::optional<SafetyDecision> decision = co_await decide(job.request);
     if (!decision) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     // The check may have outlived the lease: then somebody else is at this job, or soon will be.
-    if (!lease.usable()) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    if (!lease.usable()) {
+        context_.ports.log.reached("policy_check_outlived_lock");
+        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    }
     if (context_.stopping) co_return Verdict::hand_back(Duration{0});
     switch (decision->decision) {
         case Decision::allow:

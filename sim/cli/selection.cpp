@@ -8,6 +8,7 @@
 
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/nearest.h"
+#include "sim/world/glob.h"
 
 namespace lockstep::sim::cli {
 

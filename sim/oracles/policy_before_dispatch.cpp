@@ -11,7 +11,7 @@ void PolicyBeforeDispatch::on_event(const fakes::Event& event, Time) {
     switch (event.kind) {
         case fakes::EventKind::kernel_check:
             if (event.when == fakes::When::applied && (event.to == "ALLOW" || event.to == "ALLOW_WITH_CONSTRAINTS"))
-                allowed_[std::string(event.job)].emplace(event.subject);
+                allowed_.emplace(event.job);
             break;
         case fakes::EventKind::approve:
             approved_.emplace(event.job);
@@ -28,13 +28,8 @@ void PolicyBeforeDispatch::on_arrival(const fakes::Event& event) {
     const auto& request = event.packet->job_request();
     const bool recorded_bypass = request.labels().contains("safety_bypassed");
     if (recorded_bypass || approved_.contains(event.job)) return;
-    const auto topics = allowed_.find(event.job);
-    if (topics == allowed_.end()) {
+    if (!allowed_.contains(event.job))
         violated(event.node, event.job, fmt::format("it arrived on {}, and policy has never allowed it", event.subject));
-    } else if (!topics->second.contains(request.topic())) {
-        violated(event.node, event.job,
-                 fmt::format("it arrived for topic {}, and policy allowed it for another one", request.topic()));
-    }
 }
 
 }  // namespace lockstep::sim

@@ -1,8 +1,7 @@
-// policy_before_dispatch: no job reaches a worker without an allow for exactly that request, a human's approval of it, or a
-// recorded fail-open. "Exactly that request" is told by topic, tenant and labels, which the kernel saw.
+// policy_before_dispatch: no job reaches a worker before policy has allowed it, a human has approved it, or a fail-open has
+// been recorded on it.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 
@@ -19,7 +18,7 @@ public:
 private:
     void on_arrival(const fakes::Event& event);
 
-    std::map<std::string, std::set<std::string>, std::less<>> allowed_;  // by job: the topics that were allowed
+    std::set<std::string, std::less<>> allowed_;
     std::set<std::string, std::less<>> approved_;
 };
 

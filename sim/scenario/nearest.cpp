@@ -57,27 +57,4 @@ std::string suggestion(std::string_view word, std::span<const std::string> candi
     return fmt::format("; known: {}", fmt::join(candidates, ", "));
 }
 
-bool glob_matches(std::string_view pattern, std::string_view text) {
-    std::size_t p = 0;
-    std::size_t t = 0;
-    std::size_t star = std::string_view::npos;  // the last `*` seen, and where its run of characters ends for now
-    std::size_t run_end = 0;
-    while (t < text.size()) {
-        if (p < pattern.size() && pattern[p] == '*') {
-            star = p++;
-            run_end = t;
-        } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-            ++p;
-            ++t;
-        } else if (star != std::string_view::npos) {
-            p = star + 1;
-            t = ++run_end;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern.size() && pattern[p] == '*') ++p;
-    return p == pattern.size();
-}
-
 }  // namespace lockstep::sim

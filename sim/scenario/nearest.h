@@ -15,7 +15,5 @@ namespace lockstep::sim {
 /// `; did you mean "…"?`, or for a short list without a near match `; known: a, b, c`, else empty.
 [[nodiscard]] std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
-/// Globs as everywhere in scenario files: `*` is any run of characters, dots and slashes included, `?` any one of them.
-[[nodiscard]] bool glob_matches(std::string_view pattern, std::string_view text);
 
 }  // namespace lockstep::sim

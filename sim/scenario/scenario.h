@@ -54,7 +54,7 @@ struct Cluster {
     std::vector<WorkerGroup> workers;
     RedisPersistence redis_persistence = RedisPersistence::always;
     Duration redis_replica_lag{};
-    Distribution network_latency;
+    Distribution network_latency{Distribution::Kind::uniform, std::chrono::microseconds{200}, std::chrono::milliseconds{2}, 0};
     Distribution clock_offset;
     double clock_drift_ppm = 0;  // each node draws its drift uniformly from -drift_ppm .. +drift_ppm
 };

@@ -1,0 +1,71 @@
+#include "sim/run/expectations.h"
+
+#include <fmt/core.h>
+
+namespace lockstep::sim {
+
+namespace {
+
+std::string_view name_of(fakes::EventOutcome outcome) {
+    switch (outcome) {
+        case fakes::EventOutcome::none: return "";
+        case fakes::EventOutcome::applied: return "applied";
+        case fakes::EventOutcome::not_applied: return "not_applied";
+        case fakes::EventOutcome::unknown: return "unknown";
+    }
+    return "";
+}
+
+void add(RunResult& result, std::string expected, std::string actual, bool held) {
+    result.expectations.push_back({std::move(expected), std::move(actual), held});
+}
+
+}  // namespace
+
+ExpectedEvents::ExpectedEvents(const Expectations& expect, const Topology& topology) {
+    for (const EventExpectation& expectation : expect.events) {
+        Trigger filter = expectation.filter;
+        // An outcome is only known once the call has been answered.
+        if (!expectation.outcome.empty()) filter.when = fakes::When::answered;
+        counters_.push_back({TriggerMatcher(std::move(filter), topology), expectation.outcome, 0});
+    }
+}
+
+void ExpectedEvents::on_event(const fakes::Event& event, Time) {
+    for (Counter& counter : counters_) {
+        const bool outcome_fits = counter.outcome.empty() || counter.outcome == name_of(event.outcome);
+        if (outcome_fits && counter.matcher.matches(event)) ++counter.count;
+    }
+}
+
+void judge_expectations(const Expectations& expect, const JobTracker& jobs, const MetricStore& metrics,
+                        const ExpectedEvents& events, RunResult& result) {
+    const auto states = jobs.states();
+    for (const auto& [state, expected] : expect.states) {
+        const auto found = states.find(state);
+        const auto count = found == states.end() ? 0 : found->second;
+        add(result, fmt::format("{} {}", state, expected.text), fmt::format("{}", count),
+            expected.holds(static_cast<double>(count)));
+    }
+    for (const auto& [job, state] : expect.jobs) {
+        const std::string actual = jobs.state_of(job);
+        add(result, fmt::format("job {} is {}", job, state), actual.empty() ? "unknown" : actual, actual == state);
+    }
+    for (const MetricExpectation& expectation : expect.metrics) {
+        const auto value = metrics.value(expectation.metric, expectation.labels, expectation.statistic);
+        const std::string expected = fmt::format("{} {}", expectation.text, expectation.expected.text);
+        if (!value) result.vacuous.push_back(fmt::format("{} never had a sample", expectation.text));
+        add(result, expected, value ? fmt::format("{:g}", *value) : "no sample",
+            value ? expectation.expected.holds(*value) : expectation.expected.holds(0));
+    }
+    for (std::size_t i = 0; i < expect.events.size(); ++i) {
+        const EventExpectation& expectation = expect.events[i];
+        const std::uint64_t count = events.count(i);
+        add(result,
+            fmt::format("events {}{}{} {}", to_string(expectation.filter.event), expectation.outcome.empty() ? "" : " ",
+                        expectation.outcome, expectation.count.text),
+            fmt::format("{}", count), expectation.count.holds(static_cast<double>(count)));
+    }
+}
+
+}  // namespace lockstep::sim

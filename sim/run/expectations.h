@@ -1,0 +1,37 @@
+// Holds what a run came to against what its scenario expects of states, jobs, metrics and events. Invariants are the
+// oracles' business; `sometimes` is judged over all seeds of a sweep.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/run/job_tracker.h"
+#include "sim/run/result.h"
+#include "sim/scenario/scenario.h"
+#include "sim/world/faults/trigger_matcher.h"
+#include "sim/world/metric_store.h"
+
+namespace lockstep::sim {
+
+/// Counts the events that the scenario has an expectation about.
+class ExpectedEvents final : public EventObserver {
+public:
+    ExpectedEvents(const Expectations& expect, const Topology& topology);
+    void on_event(const fakes::Event& event, Time now) override;
+    [[nodiscard]] std::uint64_t count(std::size_t index) const { return counters_[index].count; }
+
+private:
+    struct Counter {
+        TriggerMatcher matcher;
+        std::string outcome;
+        std::uint64_t count = 0;
+    };
+    std::vector<Counter> counters_;
+};
+
+/// Adds an outcome per expectation to the result, and a sentence for each metric that never had a sample.
+void judge_expectations(const Expectations& expect, const JobTracker& jobs, const MetricStore& metrics,
+                        const ExpectedEvents& events, RunResult& result);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,62 @@
+#include "sim/run/gateway_process.h"
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+
+namespace lockstep::sim {
+
+namespace {
+
+fakes::LoadItem item_of(const Load& load) {
+    fakes::LoadItem item;
+    item.at = load.at;
+    switch (load.kind) {
+        case Load::Kind::submit: item.kind = fakes::LoadItem::Kind::submit; break;
+        case Load::Kind::cancel: item.kind = fakes::LoadItem::Kind::cancel; break;
+        case Load::Kind::approve: item.kind = fakes::LoadItem::Kind::approve; break;
+        case Load::Kind::workflow: throw std::runtime_error("workflow runs are not available in this version");
+    }
+    if (!load.job_id.empty()) item.job_ids = {load.job_id};
+    item.topic = load.topic;
+    item.count = load.count;
+    item.per_second = load.per_second;
+    item.job_json = load.job_json;
+    return item;
+}
+
+}  // namespace
+
+fakes::LoadPlan load_plan_of(const Scenario& scenario) {
+    std::vector<fakes::LoadItem> items;
+    items.reserve(scenario.load.size());
+    for (const Load& load : scenario.load) items.push_back(item_of(load));
+    auto plan = fakes::LoadPlan::make(items);
+    if (!plan) throw std::runtime_error(fmt::format("load/{}: {}", plan.error().item, plan.error().message));
+    return std::move(*plan);
+}
+
+GatewayProcess::GatewayProcess(fakes::World& world, Node& node, const Servers& servers, fakes::LoadPlan& plan,
+                               bool writes_redis)
+    : world_(world), node_(node), servers_(servers), plan_(plan) {
+    config_.writes_redis = writes_redis;
+    config_.load_begins = node.clock_port.monotonic();
+}
+
+GatewayProcess::Life::Life(GatewayProcess& process)
+    : redis(process.world_, process.node_.id, process.servers_.redis),
+      nats(process.world_, process.servers_.nats, process.node_.id),
+      gateway(process.world_, process.node_.id, process.node_.executor, nats, redis, process.plan_, process.config_) {}
+
+OperatorProcess::OperatorProcess(fakes::World& world, Node& node, const Servers& servers, fakes::LoadPlan& plan)
+    : world_(world), node_(node), servers_(servers), plan_(plan) {
+    config_.load_begins = node.clock_port.monotonic();
+}
+
+OperatorProcess::Life::Life(OperatorProcess& process)
+    : redis(process.world_, process.node_.id, process.servers_.redis),
+      nats(process.world_, process.servers_.nats, process.node_.id),
+      kernel(process.world_, process.node_.id, Topology::kKernel, process.servers_.kernel),
+      work(process.world_, process.node_.id, process.node_.executor, nats, redis, &kernel, process.plan_, process.config_) {}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,226 @@
+#include "sim/run/run_scenario.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <optional>
+
+#include "sim/oracles/oracle.h"
+#include "sim/run/simulated_cluster.h"
+#include "sim/run/expectations.h"
+#include "sim/run/job_tracker.h"
+#include "sim/run/story.h"
+#include "sim/scenario/chaos.h"
+#include "sim/world/simulation.h"
+#include "sim/world/trace_file.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+/// A broken INVARIANT of the engine is reported under this name.
+constexpr std::string_view kEngineInvariant = "engine_invariant";
+constexpr std::uint64_t kCheckpointEvery = 1000;
+constexpr std::size_t kViolationsMax = 20;
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+}
+
+/// When the last fault that is placed in time has ended.
+Time end_of_faults(const Scenario& scenario) {
+    Duration end{};
+    for (const Fault& fault : scenario.faults) {
+        if (!fault.on) end = std::max(end, fault.at + fault.duration.value_or(Duration{0}));
+    }
+    if (scenario.chaos && scenario.chaos->heal_at) end = std::max(end, *scenario.chaos->heal_at);
+    return Time(end);
+}
+
+FaultPlan::Heal heal_of(const Chaos& chaos) {
+    if (chaos.heal == "core") return FaultPlan::Heal::core;
+    if (chaos.heal == "stay_down") return FaultPlan::Heal::stay_down;
+    return FaultPlan::Heal::all;
+}
+
+/// One run, from the building of its world to the verdict.
+class Run final : private Judge {
+public:
+    Run(const Scenario& scenario, std::uint64_t seed, const RunOptions& options, std::optional<std::string> story_job)
+        : scenario_(scenario),
+          options_(options),
+          simulation_(scenario, seed, {.checkpoint_every = options.checkpoints ? kCheckpointEvery : 0}),
+          cluster_(simulation_, scenario),
+          oracles_(make_oracles(*this)),
+          expected_events_(scenario.expect, simulation_.topology()) {
+        result_.file = scenario.file;
+        result_.name = scenario.name;
+        result_.seed = seed;
+        if (story_job) story_.emplace(*story_job, simulation_.topology());
+        if (!options.trace_path.empty()) trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
+        observe();
+        if (scenario.chaos) {
+            for (Fault& fault : draw_chaos(scenario, simulation_.topology(), seed)) simulation_.fault_plan().add(std::move(fault));
+        }
+    }
+
+    RunResult execute();
+    [[nodiscard]] std::vector<std::string> story() const { return story_ ? story_->lines() : std::vector<std::string>{}; }
+
+private:
+    void observe();
+    bool is_quiet();
+    void judge_rest(bool quiet);
+    void note_defect();
+    void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail) override;
+    [[nodiscard]] bool judged(std::string_view invariant) const;
+    [[nodiscard]] bool verdict() const;
+
+    const Scenario& scenario_;
+    const RunOptions& options_;
+    Simulation simulation_;
+    SimulatedCluster cluster_;
+    std::vector<std::unique_ptr<Oracle>> oracles_;
+    JobTracker jobs_;
+    ExpectedEvents expected_events_;
+    std::optional<Story> story_;
+    std::unique_ptr<TraceFile> trace_file_;
+    RunResult result_;
+    bool healed_ = false;
+};
+
+void Run::observe() {
+    SimTrace& trace = simulation_.trace();
+    if (trace_file_) trace.add_observer(*trace_file_);
+    if (story_) trace.add_observer(*story_);
+    trace.add_observer(jobs_);
+    trace.add_observer(expected_events_);
+    for (const auto& oracle : oracles_) {
+        trace.add_observer(*oracle);
+        cluster_.redis().add_observer(*oracle);
+    }
+}
+
+bool Run::is_quiet() {
+    if (options_.stop != nullptr && options_.stop->load()) {
+        result_.interrupted = true;
+        simulation_.stop("interrupted");
+        return true;
+    }
+    const Time now = simulation_.now();
+    if (scenario_.chaos && scenario_.chaos->heal_at && !healed_ && now >= Time(*scenario_.chaos->heal_at)) {
+        healed_ = true;
+        simulation_.fault_plan().heal(heal_of(*scenario_.chaos));
+    }
+    return now >= end_of_faults(scenario_) && cluster_.load_is_over() && jobs_.unfinished() == 0;
+}
+
+RunResult Run::execute() {
+    const auto began = std::chrono::steady_clock::now();
+    simulation_.start();
+    const auto end = simulation_.run(Time(scenario_.duration), [this] { return is_quiet(); });
+    const bool quiet = end == Simulation::End::done && !result_.interrupted;
+    if (quiet) {
+        // Longer than any lock lives: what is still held afterwards is kept alive by somebody.
+        const Duration ttl = scenario_.cluster.config.job_lock_ttl;
+        simulation_.run_for(ttl + ttl / 2 + std::chrono::seconds{1});
+    }
+    if (simulation_.defect()) note_defect();
+    if (result_.violations.empty() && result_.error.empty() && !result_.interrupted) judge_rest(quiet);
+
+    judge_expectations(scenario_.expect, jobs_, simulation_.metric_store(), expected_events_, result_);
+    for (const auto& oracle : oracles_) {
+        if (judged(oracle->invariant())) result_.exercised.emplace(oracle->invariant(), oracle->exercised());
+    }
+    result_.states = jobs_.states();
+    result_.metrics = simulation_.metric_store().summary();
+    result_.faults = simulation_.fault_plan().counts();
+    result_.reached.insert(simulation_.marks().begin(), simulation_.marks().end());
+    result_.digest = simulation_.trace().digest();
+    result_.events = simulation_.trace().events();
+    result_.virtual_ms = engine::to_millis(simulation_.now().time_since_epoch());
+    for (const auto& checkpoint : simulation_.trace().checkpoints())
+        result_.checkpoints.emplace_back(checkpoint.events, checkpoint.digest);
+    if (trace_file_ && result_.error.empty()) result_.error = trace_file_->finish();
+    result_.passed = verdict();
+    simulation_.close();
+    result_.wall_ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began).count();
+    return std::move(result_);
+}
+
+void Run::judge_rest(bool quiet) {
+    const RestView view{cluster_.redis().keyspace(), quiet, cluster_.handlers_in_flight()};
+    for (const auto& oracle : oracles_) oracle->at_rest(view);
+}
+
+void Run::note_defect() {
+    const Defect& defect = *simulation_.defect();
+    if (!defect.invariant) {
+        result_.error = defect.what;
+        return;
+    }
+    result_.violations.push_back({std::string(kEngineInvariant), engine::to_millis(defect.at.time_since_epoch()),
+                                  std::string(simulation_.topology().name(defect.node)), {}, defect.what, {}});
+}
+
+bool Run::judged(std::string_view invariant) const {
+    const Expectations& expect = scenario_.expect;
+    return expect.all_invariants || contains(expect.invariants, invariant) || contains(expect.violated, invariant);
+}
+
+void Run::violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail) {
+    if (!judged(invariant) || result_.violations.size() >= kViolationsMax) return;
+    result_.violations.push_back({std::string(invariant), engine::to_millis(simulation_.now().time_since_epoch()),
+                                  node.valid() ? std::string(simulation_.topology().name(node)) : std::string{},
+                                  std::string(job), std::move(detail), {}});
+    const auto& wanted = scenario_.expect.violated;
+    const bool all_found = std::ranges::all_of(wanted, [this](const std::string& name) {
+        return std::ranges::any_of(result_.violations, [&](const Violation& v) { return v.invariant == name; });
+    });
+    if (all_found) simulation_.stop("a violation");
+}
+
+bool Run::verdict() const {
+    if (!result_.error.empty() || result_.interrupted) return false;
+    const auto& wanted = scenario_.expect.violated;
+    const auto found = [this](const std::string& name) {
+        return std::ranges::any_of(result_.violations, [&](const Violation& v) { return v.invariant == name; });
+    };
+    const bool as_wanted = std::ranges::all_of(wanted, found) &&
+                           std::ranges::all_of(result_.violations, [&](const Violation& v) { return contains(wanted, v.invariant); });
+    return as_wanted && std::ranges::all_of(result_.expectations, &ExpectationOutcome::held);
+}
+
+}  // namespace
+
+RunResult run_scenario(const Scenario& scenario, std::uint64_t seed, const RunOptions& options) {
+    try {
+        RunResult result = Run(scenario, seed, options, std::nullopt).execute();
+        if (!result.violations.empty() && !result.interrupted) {
+            // The same run once more, this time listening to the job concerned: keeping every job's story all the time
+            // would cost each run that has nothing to tell.
+            RunOptions quiet_options;
+            quiet_options.stop = options.stop;
+            Run again(scenario, seed, quiet_options, result.violations.front().job);
+            const RunResult second = again.execute();
+            if (second.digest == result.digest) {
+                result.violations.front().story = again.story();
+            } else if (!second.interrupted) {
+                result.error = "the same seed gave another run the second time: determinism is broken";
+            }
+        }
+        return result;
+    } catch (const std::exception& error) {
+        RunResult result;
+        result.file = scenario.file;
+        result.name = scenario.name;
+        result.seed = seed;
+        result.error = error.what();
+        return result;
+    }
+}
+
+}  // namespace lockstep::sim

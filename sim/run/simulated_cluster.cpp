@@ -1,0 +1,122 @@
+#include "sim/run/simulated_cluster.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "fakes/policy/parse.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using nlohmann::json;
+namespace policy = fakes::policy;
+
+fakes::redis::RedisServerOptions redis_options(const Cluster& cluster) {
+    fakes::redis::RedisServerOptions options;
+    switch (cluster.redis_persistence) {
+        case RedisPersistence::none: options.persistence = fakes::redis::Persistence::none; break;
+        case RedisPersistence::everysec: options.persistence = fakes::redis::Persistence::everysec; break;
+        case RedisPersistence::always: options.persistence = fakes::redis::Persistence::always; break;
+    }
+    options.replica_lag = cluster.redis_replica_lag;
+    return options;
+}
+
+fakes::NatsServerOptions nats_options() {
+    fakes::NatsServerOptions options;
+    options.node = Topology::kNats;
+    return options;
+}
+
+[[noreturn]] void refuse(std::string_view document, const policy::ParseErrors& errors) {
+    std::string text = fmt::format("the {} cannot be read:", document);
+    for (const auto& error : errors) text += fmt::format(" {}: {};", error.path, error.message);
+    throw std::runtime_error(text);
+}
+
+policy::Evaluator evaluator_of(const Documents& documents) {
+    auto document = policy::parse_document(json::parse(documents.policy));
+    if (!document) refuse("kernel policy", document.error());
+    if (!documents.output_policy.empty()) {
+        document = policy::with_output_policy(std::move(*document), json::parse(documents.output_policy));
+        if (!document) refuse("output policy", document.error());
+    }
+    std::string snapshot = policy::snapshot_id(*document, documents.policy);
+    return policy::Evaluator(std::move(*document), std::move(snapshot));
+}
+
+engine::RoutingTable pools_of(const Documents& documents) {
+    auto table = engine::parse_pools(documents.pools);
+    if (!table) throw std::runtime_error(fmt::format("cluster/pools{}: {}", table.error().pointer, table.error().message));
+    return std::move(*table);
+}
+
+}  // namespace
+
+SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scenario)
+    : redis_(simulation, Topology::kRedis, redis_options(scenario.cluster)),
+      nats_(simulation, nats_options()),
+      kernel_(simulation, Topology::kKernel, evaluator_of(scenario.cluster.documents),
+              {.latency = scenario.cluster.kernel_latency, .output_latency = scenario.cluster.kernel_latency}),
+      servers_{redis_, nats_, kernel_},
+      redis_process_(redis_),
+      nats_process_(nats_),
+      plan_(load_plan_of(scenario)) {
+    simulation.lifecycle().host(Topology::kRedis, redis_process_);
+    simulation.lifecycle().host(Topology::kNats, nats_process_);
+    simulation.lifecycle().host(Topology::kKernel, kernel_process_);
+    build_schedulers(simulation, scenario);
+    build_workers(simulation, scenario);
+    gateway_ = std::make_unique<GatewayProcess>(simulation, simulation.nodes()[Topology::kGateway], servers_, plan_,
+                                                scenario.cluster.gateway_writes_redis);
+    operator_ = std::make_unique<OperatorProcess>(simulation, simulation.nodes()[Topology::kOperator], servers_, plan_);
+    simulation.lifecycle().host(Topology::kGateway, *gateway_);
+    simulation.lifecycle().host(Topology::kOperator, *operator_);
+    simulation.fault_plan().set_controls(*this);
+    simulation.fault_plan().set_replica_lag(scenario.cluster.redis_replica_lag);
+}
+
+void SimulatedCluster::build_schedulers(Simulation& simulation, const Scenario& scenario) {
+    engine::SchedulerConfig config;
+    config.tunables = scenario.cluster.config;
+    config.pools = pools_of(scenario.cluster.documents);
+    for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::scheduler)) {
+        config.instance_id = simulation.topology().name(id);
+        schedulers_.push_back(std::make_unique<SchedulerProcess>(simulation, simulation.nodes()[id], servers_, config,
+                                                                 simulation.metrics(id), simulation.log(id)));
+        simulation.lifecycle().host(id, *schedulers_.back());
+    }
+}
+
+void SimulatedCluster::build_workers(Simulation& simulation, const Scenario& scenario) {
+    for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::worker)) {
+        const Topology::Entry& entry = simulation.topology().node(id);
+        const WorkerGroup& group = scenario.cluster.workers.at(static_cast<std::size_t>(entry.worker_group));
+        workers_.push_back(std::make_unique<WorkerProcess>(simulation, simulation.nodes()[id], servers_, simulation.lifecycle(),
+                                                           worker_config(group, entry.name, scenario.cluster.config)));
+        simulation.lifecycle().host(id, *workers_.back());
+    }
+}
+
+std::size_t SimulatedCluster::handlers_in_flight() const {
+    std::size_t handlers = 0;
+    for (const auto& scheduler : schedulers_) handlers += scheduler->in_flight();
+    return handlers;
+}
+
+void SimulatedCluster::redis_failover(engine::Duration lag, engine::Duration takes) {
+    redis_.failover(lag);
+    if (takes > engine::Duration{0}) redis_.restart(takes);
+}
+
+std::uint64_t SimulatedCluster::redis_script_flush() {
+    redis_.script_flush();
+    return 1;
+}
+
+void SimulatedCluster::config_update(std::string_view, std::string_view) {}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,57 @@
+// The cluster that a scenario describes, built on the nodes of a simulation: servers, schedulers, workers, gateway and
+// operator. It is also the hand by which faults reach the servers as a whole.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/routing/pools.h"
+#include "fakes/kernel/server.h"
+#include "fakes/nats/server.h"
+#include "fakes/redis/server.h"
+#include "sim/run/gateway_process.h"
+#include "sim/run/scheduler_process.h"
+#include "sim/run/server_processes.h"
+#include "sim/run/worker_process.h"
+#include "sim/world/simulation.h"
+
+namespace lockstep::sim {
+
+class SimulatedCluster final : public ServerControls {
+public:
+    /// Builds everything; nothing runs before `simulation.start()`. Throws std::runtime_error when a document of the scenario
+    /// cannot be parsed, which a checked scenario's can.
+    SimulatedCluster(Simulation& simulation, const Scenario& scenario);
+
+    [[nodiscard]] fakes::redis::RedisServer& redis() { return redis_; }
+    /// Nothing is left to submit, cancel or approve.
+    [[nodiscard]] bool load_is_over() const { return plan_.open() == 0; }
+    [[nodiscard]] std::size_t handlers_in_flight() const;
+
+    void redis_restart(engine::Duration loading) override { redis_.restart(loading); }
+    void redis_failover(engine::Duration lag, engine::Duration takes) override;
+    std::uint64_t redis_script_flush() override;
+    std::uint64_t redis_evict(std::string_view keys) override { return redis_.evict(keys); }
+    void nats_restart(engine::Duration down) override { nats_.restart(down); }
+    void nats_power_cut(engine::Duration down) override { nats_.power_cut(down); }
+    void config_update(std::string_view pools, std::string_view timeouts) override;
+
+private:
+    void build_schedulers(Simulation& simulation, const Scenario& scenario);
+    void build_workers(Simulation& simulation, const Scenario& scenario);
+
+    fakes::redis::RedisServer redis_;
+    fakes::NatsServer nats_;
+    fakes::KernelServer kernel_;
+    Servers servers_;
+    RedisProcess redis_process_;
+    NatsProcess nats_process_;
+    KernelProcess kernel_process_;
+    std::vector<std::unique_ptr<SchedulerProcess>> schedulers_;
+    std::vector<std::unique_ptr<WorkerProcess>> workers_;
+    fakes::LoadPlan plan_;
+    std::unique_ptr<GatewayProcess> gateway_;
+    std::unique_ptr<OperatorProcess> operator_;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,21 @@
+#include "sim/run/worker_process.h"
+
+namespace lockstep::sim {
+
+fakes::WorkerConfig worker_config(const WorkerGroup& group, const std::string& name, const engine::Tunables& tunables) {
+    fakes::WorkerConfig config;
+    config.id = name;
+    config.pool = group.pool;
+    config.max_parallel_jobs = group.max_parallel_jobs;
+    config.capabilities = group.capabilities;
+    config.labels = group.labels;
+    config.region = group.region;
+    config.type = group.type;
+    config.heartbeat = group.heartbeat;
+    config.service_time = group.service_time;
+    config.outcomes = group.outcomes;
+    config.late_by = tunables.running_timeout + 3 * tunables.reconciler_interval;
+    return config;
+}
+
+}  // namespace lockstep::sim
