@@ -1,0 +1,18 @@
+// `dlq list|show|delete|retry`: the dead letters of the store.
+#pragma once
+
+#include <string>
+
+#include "engine/runtime/task.h"
+#include "prod/ctl/session.h"
+
+namespace lockstep::prod {
+
+/// Newest first. Entries whose record has expired are dropped from the index on the way.
+[[nodiscard]] engine::Task<int> list_dead_letters(Session& session, std::int64_t limit, bool json);
+[[nodiscard]] engine::Task<int> show_dead_letter(Session& session, std::string job);
+[[nodiscard]] engine::Task<int> delete_dead_letter(Session& session, std::string job);
+/// Submits the dead job's request again as a new job and removes the entry.
+[[nodiscard]] engine::Task<int> retry_dead_letter(Session& session, std::string job, bool json);
+
+}  // namespace lockstep::prod

@@ -1,0 +1,210 @@
+#include "prod/ctl/jobs.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/store/job_store.h"
+#include "engine/store/keys.h"
+#include "engine/wire/message_id.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
+#include "prod/ctl/text.h"
+
+namespace lockstep::prod {
+
+namespace {
+
+namespace wire = engine::wire;
+using Fields = std::map<std::string, std::string>;
+using nlohmann::json;
+
+constexpr auto kPollPause = std::chrono::milliseconds(50);
+constexpr const char* kSender = "api-gateway";
+
+struct JobView {
+    Fields fields;
+    std::vector<std::string> events;  // "<micros>|<STATE>"
+    [[nodiscard]] std::string get(const std::string& name) const {
+        const auto found = fields.find(name);
+        return found == fields.end() ? std::string() : found->second;
+    }
+    [[nodiscard]] bool known() const { return !get("state").empty(); }
+    [[nodiscard]] bool ended() const {
+        const auto state = engine::parse_job_state(get("state"));
+        return state && engine::is_terminal(*state);
+    }
+};
+
+/// The error when Redis does not tell.
+engine::Task<tl::expected<JobView, std::string>> load(Session& session, std::string job) {
+    std::vector<engine::RedisCommand> commands;
+    commands.push_back({"HGETALL", engine::keys::job_meta(job)});
+    commands.push_back({"LRANGE", "job:events:" + job, "0", "-1"});
+    const auto replies = co_await session.redis().pipeline(std::move(commands), session.deadline());
+    if (!replies.applied()) co_return tl::make_unexpected(replies.failure().detail);
+    JobView view;
+    if (const auto* list = replies.value()[0].array())
+        for (std::size_t i = 0; i + 1 < list->size(); i += 2) view.fields.emplace((*list)[i].text(), (*list)[i + 1].text());
+    if (const auto* list = replies.value()[1].array())
+        for (const auto& event : *list) view.events.emplace_back(event.text());
+    co_return view;
+}
+
+json json_of(const std::string& job, const JobView& view) {
+    json events = json::array();
+    for (const auto& event : view.events) {
+        const auto bar = event.find('|');
+        if (bar != std::string::npos) events.push_back({{"at", event.substr(0, bar)}, {"state", event.substr(bar + 1)}});
+    }
+    json document{{"job_id", job}, {"events", events}};
+    for (const auto& [name, value] : view.fields) document[name] = value;
+    return document;
+}
+
+void print(const std::string& job, const JobView& view) {
+    fmt::print("{}  {}\n", job, view.get("state"));
+    const auto line = [&](const char* label, const std::string& value) {
+        if (!value.empty()) fmt::print("  {:<12}{}\n", label, printable(value));
+    };
+    line("topic", view.get("topic"));
+    line("tenant", view.get("tenant"));
+    line("worker", view.get("worker_id"));
+    line("attempts", view.get("attempts"));
+    line("decision", view.get("safety_decision"));
+    line("reason", view.get("safety_reason"));
+    line("rule", view.get("safety_rule_id"));
+    line("failure", view.get("failure_reason"));
+    line("result", view.get("result_ptr"));
+    line("trace", view.get("trace_id"));
+    for (const auto& event : view.events) {
+        const auto bar = event.find('|');
+        if (bar != std::string::npos) fmt::print("    {}  {}\n", micros_as_time(event.substr(0, bar)), event.substr(bar + 1));
+    }
+}
+
+}  // namespace
+
+engine::Task<int> show_status(Session& session, StatusOptions options) {
+    const engine::MonoTime limit = session.clock().in(options.wait_limit);
+    json all = json::array();
+    int code = kDone;
+    for (const std::string& job : options.jobs) {
+        auto view = co_await load(session, job);
+        while (options.wait && view && !view->ended() && session.clock().monotonic() < limit) {
+            co_await session.clock().sleep(kPollPause);
+            view = co_await load(session, job);
+        }
+        if (!view) co_return complain(kFailed, fmt::format("job {}: {}", job, view.error()));
+        if (!view->known()) {
+            code = std::max(code, complain(kNotFound, fmt::format("there is no job {} (or it has expired)", job)));
+            continue;
+        }
+        if (options.wait && view->get("state") != "SUCCEEDED") code = kEndedBadly;
+        if (options.json)
+            all.push_back(json_of(job, *view));
+        else
+            print(job, *view);
+    }
+    if (options.json) {
+        const json& document = options.jobs.size() == 1 && !all.empty() ? all[0] : all;
+        fmt::print("{}\n", document.dump(-1, ' ', false, json::error_handler_t::replace));
+    }
+    co_return code;
+}
+
+engine::Task<int> show_result(Session& session, std::string job) {
+    const auto view = co_await load(session, job);
+    if (!view) co_return complain(kFailed, view.error());
+    if (!view->known()) co_return complain(kNotFound, fmt::format("there is no job {}", job));
+    std::string key = view->get("result_ptr");
+    if (key.empty()) co_return complain(kNotFound, fmt::format("job {} is {} and has no result", job, view->get("state")));
+    if (key.starts_with("redis://")) key = key.substr(8);
+    engine::RedisCommand get{"GET", key};
+    const auto value = co_await session.redis().command(std::move(get), session.deadline());
+    if (!value.applied()) co_return complain(kFailed, value.failure().detail);
+    if (value.value().is_nil()) co_return complain(kNotFound, fmt::format("{} has expired", key));
+    std::fwrite(value.value().text().data(), 1, value.value().text().size(), stdout);
+    co_return kDone;
+}
+
+engine::Task<int> list_jobs(Session& session, std::string state, std::int64_t limit, bool as_json) {
+    if (state.empty()) {
+        std::vector<engine::RedisCommand> commands;
+        for (int i = 0; i < engine::kJobStateCount; ++i)
+            commands.push_back({"ZCARD", engine::keys::state_index(static_cast<engine::JobState>(i))});
+        const auto counts = co_await session.redis().pipeline(std::move(commands), session.deadline());
+        if (!counts.applied()) co_return complain(kFailed, counts.failure().detail);
+        json document = json::object();
+        for (int i = 0; i < engine::kJobStateCount; ++i) {
+            const std::string name(engine::to_string(static_cast<engine::JobState>(i)));
+            const auto count = counts.value()[static_cast<std::size_t>(i)].integer_or(0);
+            document[name] = count;
+            if (!as_json) fmt::print("{:<20}{:>10}\n", name, count);
+        }
+        if (as_json) fmt::print("{}\n", document.dump());
+        co_return kDone;
+    }
+    for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const auto wanted = engine::parse_job_state(state);
+    if (!wanted) co_return complain(kWrongUse, fmt::format("--state: \"{}\" is no job state (PENDING, RUNNING, ...)", state));
+    engine::RedisCommand range{"ZRANGE", engine::keys::state_index(*wanted), "0", std::to_string(limit - 1), "WITHSCORES"};
+    const auto jobs = co_await session.redis().command(std::move(range), session.deadline());
+    if (!jobs.applied()) co_return complain(kFailed, jobs.failure().detail);
+    json document = json::array();
+    const auto* list = jobs.value().array();
+    for (std::size_t i = 0; list != nullptr && i + 1 < list->size(); i += 2) {
+        const std::string job((*list)[i].text());
+        const std::string at((*list)[i + 1].text());
+        if (as_json)
+            document.push_back({{"job_id", job}, {"updated_at", at}});
+        else
+            fmt::print("{}  {}\n", micros_as_time(at), printable(job));
+    }
+    if (as_json) fmt::print("{}\n", document.dump(-1, ' ', false, json::error_handler_t::replace));
+    co_return kDone;
+}
+
+engine::Task<int> cancel_job(Session& session, std::string job, std::string reason, bool as_json) {
+    const engine::StoreScripts scripts;
+    engine::JobStore store(session.redis(), session.clock(), session.settings().tunables, scripts);
+    const auto cancelled = co_await store.cancel(job);
+    if (!cancelled.applied())
+        co_return complain(kFailed, fmt::format("job {}: {}{}", job, cancelled.failure().detail,
+                                                cancelled.kind() == engine::OutcomeKind::unknown
+                                                    ? "; it may have been cancelled: ask with `status`"
+                                                    : ""));
+    const auto& states = cancelled.value();
+    if (!states.before) co_return complain(kNotFound, fmt::format("there is no job {}", job));
+    const bool now = !engine::is_terminal(*states.before);
+    if (now) {
+        cap::JobCancel message;
+        message.set_job_id(job);
+        message.set_reason(reason);
+        message.set_requested_by(kSender);
+        const auto cancel = wire::make_packet(std::move(message), job, kSender, session.clock().now());
+        const auto told = co_await session.bus().publish_core(std::string(wire::kSubjectCancel), wire::serialise(cancel));
+        cap::JobResult result;
+        result.set_job_id(job);
+        result.set_status(cap::JOB_STATUS_CANCELLED);
+        result.set_error_message(reason);
+        const auto packet = wire::make_packet(std::move(result), job, kSender, session.clock().now());
+        const std::string subject(wire::kSubjectResult);
+        const std::string id = wire::message_id(packet, subject);
+        const auto published = co_await session.bus().publish(subject, wire::serialise(packet), id, session.deadline());
+        if (!told.applied() || !published.applied())
+            co_return complain(kFailed, fmt::format("job {} is cancelled, but not everybody could be told", job));
+    }
+    if (as_json)
+        fmt::print("{}\n", json{{"job_id", job}, {"cancelled", now}, {"state", engine::to_string(now ? engine::JobState::cancelled : *states.before)}}.dump());
+    else if (now)
+        fmt::print("{} cancelled (was {})\n", job, engine::to_string(*states.before));
+    else
+        fmt::print("{} had ended already: {}\n", job, engine::to_string(*states.before));
+    co_return kDone;
+}
+
+}  // namespace lockstep::prod

@@ -1,0 +1,47 @@
+#include "prod/ctl/session.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+
+#include "engine/runtime/scope.h"
+
+namespace lockstep::prod {
+
+namespace {
+
+constexpr auto kConnectPatience = std::chrono::seconds(5);
+
+engine::Task<void> run_into(engine::Task<int> command, std::optional<int>& code) { code = co_await std::move(command); }
+
+}  // namespace
+
+int complain(int exit_code, const std::string& what) {
+    fmt::print(stderr, "lockstepctl: {}\n", what);
+    return exit_code;
+}
+
+tl::expected<void, CommandError> Session::connect(bool with_bus) {
+    redis_ = std::make_unique<HiredisClient>(loop_, settings_.redis);
+    if (!loop_.run_until([&] { return redis_->connected(); }, kConnectPatience))
+        return tl::make_unexpected(CommandError{
+            kFailed, fmt::format("Redis cannot be reached: {}\n(set its address with --redis or REDIS_URL)", redis_->last_error())});
+    if (!with_bus) return {};
+    auto bus = NatsBus::connect(loop_, settings_.nats);
+    if (!bus)
+        return tl::make_unexpected(
+            CommandError{kFailed, fmt::format("{}\n(set its address with --nats or NATS_URL)", bus.error())});
+    bus_ = std::move(*bus);
+    return {};
+}
+
+int Session::run(engine::Task<int> command) {
+    std::optional<int> code;
+    engine::Scope scope(loop_);
+    scope.spawn(run_into(std::move(command), code));
+    while (!code) loop_.run_until([&] { return code.has_value(); }, std::chrono::hours(1));
+    if (bus_) bus_->close();
+    return *code;
+}
+
+}  // namespace lockstep::prod

@@ -1,0 +1,59 @@
+// What every operator command needs: a loop, a connection to Redis, and, for those that publish, one to NATS.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/runtime/task.h"
+#include "prod/config/settings.h"
+#include "prod/loop/system_clock.h"
+#include "prod/loop/system_entropy.h"
+#include "prod/nats/nats_bus.h"
+#include "prod/redis/hiredis_client.h"
+
+namespace lockstep::prod {
+
+/// Exit codes of lockstepctl.
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;       // a server cannot be reached, or refused
+inline constexpr int kWrongUse = 2;
+inline constexpr int kNotFound = 3;     // no such job or entry
+inline constexpr int kEndedBadly = 4;   // --wait: the job ended other than SUCCEEDED, or not in time
+
+/// What stops a command: printed to standard error, with the exit code.
+struct CommandError {
+    int exit_code = kFailed;
+    std::string message;
+};
+
+class Session {
+public:
+    explicit Session(Settings settings) : settings_(std::move(settings)) {}
+
+    /// Connects to Redis and, if asked, to NATS. The error names the server and the option that sets its address.
+    [[nodiscard]] tl::expected<void, CommandError> connect(bool with_bus);
+    /// Runs one command to its end.
+    int run(engine::Task<int> command);
+
+    [[nodiscard]] UvLoop& loop() { return loop_; }
+    [[nodiscard]] SystemClock& clock() { return clock_; }
+    [[nodiscard]] engine::Entropy& entropy() { return entropy_; }
+    [[nodiscard]] engine::Redis& redis() { return *redis_; }
+    [[nodiscard]] engine::Bus& bus() { return *bus_; }
+    [[nodiscard]] const Settings& settings() const { return settings_; }
+    /// For one command to a server.
+    [[nodiscard]] engine::MonoTime deadline() const { return clock_.in(std::chrono::seconds(5)); }
+
+private:
+    Settings settings_;
+    UvLoop loop_;
+    SystemClock clock_;
+    SystemEntropy entropy_;
+    std::unique_ptr<HiredisClient> redis_;
+    std::unique_ptr<NatsBus> bus_;
+};
+
+/// Prints `lockstepctl: <what>` and answers the code.
+int complain(int exit_code, const std::string& what);
+
+}  // namespace lockstep::prod

@@ -1,0 +1,207 @@
+#include "prod/ctl/submit.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/runtime/scope.h"
+#include "engine/runtime/wait.h"
+#include "engine/store/job_fields.h"
+#include "engine/store/keys.h"
+#include "engine/wire/json.h"
+#include "engine/wire/message_id.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
+#include "engine/wire/validation.h"
+#include "prod/ctl/jobs.h"
+
+namespace lockstep::prod {
+
+namespace {
+
+namespace wire = engine::wire;
+using engine::OutcomeKind;
+
+constexpr const char* kSender = "api-gateway";
+constexpr std::size_t kWindow = 256;  // submissions under way at once
+constexpr int kAttempts = 3;
+
+cap::JobRequest request_of(const SubmitOptions& options, const std::string& id) {
+    cap::JobRequest request;
+    request.set_job_id(id);
+    request.set_topic(options.topic);
+    request.set_priority(static_cast<cap::JobPriority>(options.priority));
+    request.set_context_ptr("redis://ctx:" + id);
+    request.set_tenant_id(options.tenant);
+    request.set_principal_id(options.principal);
+    for (const auto& [key, value] : options.labels) (*request.mutable_labels())[key] = value;
+    for (const auto& [key, value] : options.env) (*request.mutable_env())[key] = value;
+    (*request.mutable_env())["tenant_id"] = options.tenant;
+    if (options.budget.count() > 0) request.mutable_budget()->set_deadline_ms(engine::to_millis(options.budget));
+    cap::JobMetadata& meta = *request.mutable_meta();
+    meta.set_tenant_id(options.tenant);
+    meta.set_idempotency_key(options.idempotency_key);
+    meta.set_capability(options.capability);
+    for (const auto& word : options.required) meta.add_requires_(word);
+    for (const auto& word : options.risk_tags) meta.add_risk_tags(word);
+    return request;
+}
+
+class Submission {
+public:
+    Submission(Session& session, const SubmitOptions& options) : session_(session), options_(options), window_(kWindow) {}
+
+    /// Nothing wrong: empty. The job of an idempotency key that is taken already goes to `existing`.
+    engine::Task<std::string> submit_one(std::string id, std::string& existing);
+    engine::Task<void> submit_in_window(std::string id, engine::Semaphore::Permit permit);
+    engine::Task<int> submit_many(std::string prefix);
+
+private:
+    [[nodiscard]] std::vector<engine::RedisCommand> gateway_writes(const cap::JobRequest& request, const std::string& trace);
+    engine::Task<std::string> reserve(const cap::JobRequest& request, std::string& existing);
+
+    Session& session_;
+    const SubmitOptions& options_;
+    engine::Semaphore window_;
+    std::int64_t submitted_ = 0;
+    std::int64_t failed_ = 0;
+    std::string first_failure_;
+};
+
+std::vector<engine::RedisCommand> Submission::gateway_writes(const cap::JobRequest& request, const std::string& trace) {
+    const auto& tunables = session_.settings().tunables;
+    const std::string& id = request.job_id();
+    const std::string now = std::to_string(engine::to_unix_micros(session_.clock().now()));
+    const std::string ttl = std::to_string(engine::to_millis(tunables.job_meta_ttl));
+    const std::string data_ttl = std::to_string(engine::to_millis(tunables.data_ttl));
+    const std::string meta = engine::keys::job_meta(id);
+    std::vector<engine::RedisCommand> commands;
+    commands.push_back({"SET", "ctx:" + id, options_.payload, "PX", data_ttl});
+    if (options_.publish_only) return commands;
+    commands.push_back({"MULTI"});
+    commands.push_back({"HSET", meta, "state", "PENDING", "updated_at", now, "attempts", "0"});
+    commands.push_back({"SET", "job:state:" + id, "PENDING", "PX", ttl});
+    commands.push_back({"ZADD", engine::keys::state_index(engine::JobState::pending), now, id});
+    commands.push_back({"ZADD", "job:recent", now, id});
+    commands.push_back({"ZREMRANGEBYRANK", "job:recent", "0", "-1001"});
+    commands.push_back({"RPUSH", "job:events:" + id, now + "|PENDING"});
+    commands.push_back({"SADD", "trace:" + trace, id});
+    engine::RedisCommand fields{"HSET", meta, "trace_id", trace};
+    for (auto& word : engine::job_meta_fields(request)) fields.push_back(std::move(word));
+    commands.push_back(std::move(fields));
+    commands.push_back({"PEXPIRE", meta, ttl});
+    commands.push_back({"SET", "job:req:" + id, wire::to_json(request, wire::Unpopulated::emit), "PX", ttl});
+    if (request.budget().deadline_ms() > 0) {
+        const std::string deadline =
+            std::to_string(engine::to_unix_micros(session_.clock().now()) + request.budget().deadline_ms() * 1000);
+        commands.push_back({"HSET", meta, "deadline_unix", deadline});
+        commands.push_back({"ZADD", std::string(engine::keys::kDeadlines), deadline, id});
+    }
+    commands.push_back({"EXEC"});
+    return commands;
+}
+
+engine::Task<std::string> Submission::reserve(const cap::JobRequest& request, std::string& existing) {
+    const std::string key = engine::idempotency_key_of(request);
+    constexpr const char* kLife = "7776000";  // 90 days, as the protocol keeps them
+    engine::RedisCommand set{"SET", key, request.job_id(), "NX", "EX", kLife};
+    const auto reserved = co_await session_.redis().command(std::move(set), session_.deadline());
+    if (!reserved.applied()) co_return reserved.failure().detail;
+    if (!reserved.value().is_nil()) co_return std::string();
+    engine::RedisCommand get{"GET", key};
+    const auto holder = co_await session_.redis().command(std::move(get), session_.deadline());
+    if (!holder.applied()) co_return holder.failure().detail;
+    existing = holder.value().text();
+    co_return std::string();
+}
+
+engine::Task<std::string> Submission::submit_one(std::string id, std::string& existing) {
+    cap::JobRequest request = request_of(options_, id);
+    if (const auto wrong = wire::rejection(request)) co_return *wrong;
+    if (!options_.idempotency_key.empty()) {
+        std::string trouble = co_await reserve(request, existing);
+        if (!trouble.empty() || !existing.empty()) co_return trouble;
+    }
+    const std::string trace = options_.trace.empty() ? session_.entropy().uuid() : options_.trace;
+    const auto written = co_await session_.redis().pipeline(gateway_writes(request, trace), session_.deadline());
+    if (!written.applied()) co_return fmt::format("job {} not written to Redis: {}", id, written.failure().detail);
+    for (const auto& reply : written.value())
+        if (reply.error() != nullptr) co_return fmt::format("job {} not written to Redis: {}", id, reply.error()->text);
+
+    const auto packet = wire::make_packet(std::move(request), trace, kSender, session_.clock().now());
+    const std::string subject(wire::kSubjectSubmit);
+    const std::string message_id = wire::message_id(packet, subject);
+    const std::string bytes = wire::serialise(packet);
+    std::string detail;
+    // Again when it is not known whether it arrived: the scheduler knows a job by its id and takes it up once.
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        const auto sent = co_await session_.bus().publish(subject, bytes, message_id, session_.deadline());
+        if (sent.applied()) co_return std::string();
+        detail = sent.failure().detail;
+        co_await session_.clock().sleep(std::chrono::milliseconds(300));
+    }
+    co_return fmt::format("job {} not published: {}", id, detail);
+}
+
+engine::Task<void> Submission::submit_in_window(std::string id, engine::Semaphore::Permit permit) {
+    std::string existing;
+    std::string trouble = co_await submit_one(std::move(id), existing);
+    if (trouble.empty()) {
+        ++submitted_;
+    } else {
+        ++failed_;
+        if (first_failure_.empty()) first_failure_ = std::move(trouble);
+    }
+    permit.release();
+}
+
+engine::Task<int> Submission::submit_many(std::string prefix) {
+    const auto start = session_.clock().monotonic();
+    engine::Scope scope(session_.loop());
+    for (std::int64_t i = 0; i < options_.count; ++i) {
+        if (options_.rate > 0) {
+            const auto due = start + engine::Duration(static_cast<std::int64_t>(1e9 * static_cast<double>(i) / options_.rate));
+            if (const auto early = due - session_.clock().monotonic(); early.count() > 0) co_await session_.clock().sleep(early);
+        }
+        auto permit = co_await window_.acquire();
+        scope.spawn(submit_in_window(fmt::format("{}-{}", prefix, i), std::move(permit)));
+    }
+    co_await scope.join();
+    const double seconds = static_cast<double>((session_.clock().monotonic() - start).count()) / 1e9;
+    if (options_.json)
+        fmt::print("{}\n", nlohmann::json{{"submitted", submitted_},
+                                          {"failed", failed_},
+                                          {"seconds", seconds},
+                                          {"id_prefix", prefix}}
+                               .dump());
+    else
+        fmt::print("{} jobs submitted in {:.2f} s ({:.0f}/s), ids {}-0 to {}-{}\n", submitted_, seconds,
+                   static_cast<double>(submitted_) / std::max(seconds, 1e-9), prefix, prefix, options_.count - 1);
+    if (failed_ == 0) co_return kDone;
+    co_return complain(kFailed, fmt::format("{} jobs were not submitted; the first: {}", failed_, first_failure_));
+}
+
+}  // namespace
+
+engine::Task<int> submit(Session& session, SubmitOptions options) {
+    Submission submission(session, options);
+    const std::string id = options.id.empty() ? session.entropy().uuid() : options.id;
+    if (options.count != 1) co_return co_await submission.submit_many(id);
+
+    std::string existing;
+    const std::string trouble = co_await submission.submit_one(id, existing);
+    if (!trouble.empty()) co_return complain(kFailed, trouble);
+    const std::string& job = existing.empty() ? id : existing;
+    if (!options.wait) {
+        if (options.json)
+            fmt::print("{}\n", nlohmann::json{{"job_id", job}, {"existing", !existing.empty()}}.dump());
+        else
+            fmt::print("{}{}\n", job, existing.empty() ? "" : " (submitted earlier under this idempotency key)");
+        co_return kDone;
+    }
+    StatusOptions status{.jobs = {job}, .wait = true, .wait_limit = options.wait_limit, .json = options.json};
+    co_return co_await show_status(session, std::move(status));
+}
+
+}  // namespace lockstep::prod

@@ -1,0 +1,15 @@
+// Text for a terminal.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockstep::prod {
+
+/// Without control characters: what comes from a job must not drive the operator's terminal.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// Microseconds since the epoch as "2026-01-31T12:00:00.123Z"; other text as it is.
+[[nodiscard]] std::string micros_as_time(std::string_view micros);
+
+}  // namespace lockstep::prod

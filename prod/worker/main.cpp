@@ -1,0 +1,145 @@
+// lockstep-worker: the reference worker.
+#include <fmt/core.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "engine/config/tunables.h"
+#include "prod/config/settings.h"
+#include "prod/loop/signals.h"
+#include "prod/loop/system_clock.h"
+#include "prod/nats/nats_bus.h"
+#include "prod/observe/spdlog_log.h"
+#include "prod/redis/hiredis_client.h"
+#include "prod/worker/worker.h"
+
+namespace lockstep::prod {
+namespace {
+
+constexpr auto kStartPatience = std::chrono::seconds(10);
+
+struct Arguments {
+    WorkerOptions worker;
+    std::string nats;
+    std::string redis;
+    std::string service_time;
+    std::string heartbeat = "5s";
+    std::string grace = "10s";
+    std::vector<std::string> labels;
+    bool echo = false;
+};
+
+engine::Task<void> serve(UvLoop& loop, Worker& worker, engine::Event& stop, engine::Log& log, int& exit_code) {
+    const auto started = co_await worker.start();
+    if (!started) {
+        log.event(engine::LogLevel::error, "cannot start", {{"error", started.error()}});
+        exit_code = 2;
+    } else {
+        log.event(engine::LogLevel::info, "ready");
+        co_await stop.wait();
+        log.event(engine::LogLevel::info, "draining", {{"active", worker.active()}});
+        co_await worker.drain();
+        log.event(engine::LogLevel::info, "stopped", {{"executions", worker.started()}});
+    }
+    loop.stop();
+}
+
+int run(const Settings& settings, WorkerOptions options) {
+    UvLoop loop;
+    SystemClock clock;
+    SpdlogLog log("WORKER", settings.log);
+    engine::Event stop;
+    const SignalWatch signals(loop, {SIGTERM, SIGINT}, [&](int) {
+        if (stop.is_set()) loop.stop();
+        stop.set();
+    });
+    HiredisClient redis(loop, settings.redis);
+    if (!loop.run_until([&] { return redis.connected(); }, kStartPatience)) {
+        fmt::print(stderr, "lockstep-worker: Redis cannot be reached (--redis): {}\n", redis.last_error());
+        return 1;
+    }
+    auto bus = NatsBus::connect(loop, settings.nats);
+    if (!bus) {
+        fmt::print(stderr, "lockstep-worker: {} (--nats)\n", bus.error());
+        return 1;
+    }
+    int exit_code = 0;
+    Worker worker({loop, clock, redis, **bus, log}, std::move(options));
+    engine::Scope scope(loop);
+    scope.spawn(serve(loop, worker, stop, log, exit_code));
+    loop.run();
+    scope.cancel();
+    (*bus)->close();
+    return exit_code;
+}
+
+/// The last mistake, or nothing.
+std::string complete(Arguments& arguments) {
+    WorkerOptions& worker = arguments.worker;
+    const auto duration = [](const char* option, const std::string& text, engine::Duration& target) -> std::string {
+        const auto parsed = engine::parse_duration(text);
+        if (!parsed) return fmt::format("{}: {}", option, parsed.error());
+        target = *parsed;
+        return {};
+    };
+    for (const std::string& label : arguments.labels) {
+        const auto equals = label.find('=');
+        if (equals == std::string::npos || equals == 0) return fmt::format("--label: expected key=value, got \"{}\"", label);
+        worker.labels[label.substr(0, equals)] = label.substr(equals + 1);
+    }
+    if (!worker.command.empty())
+        worker.mode = WorkerOptions::Mode::command;
+    else if (!arguments.service_time.empty() && !arguments.echo)
+        worker.mode = WorkerOptions::Mode::sleep;
+    if (!arguments.service_time.empty())
+        if (auto wrong = duration("--service-time", arguments.service_time, worker.service_time); !wrong.empty()) return wrong;
+    if (auto wrong = duration("--heartbeat", arguments.heartbeat, worker.heartbeat); !wrong.empty()) return wrong;
+    if (worker.heartbeat <= engine::Duration::zero()) return "--heartbeat: must be longer than nothing";
+    return duration("--grace", arguments.grace, worker.grace);
+}
+
+}  // namespace
+}  // namespace lockstep::prod
+
+int main(int argc, char** argv) {
+    using namespace lockstep::prod;
+    Arguments arguments;
+    WorkerOptions& worker = arguments.worker;
+    CLI::App app("Works on jobs: sleeps, echoes their input, or runs a command for each. Stops gracefully on SIGTERM.");
+    app.name("lockstep-worker");
+    app.set_version_flag("--version", LOCKSTEP_VERSION);
+    app.add_option("--id", worker.id, "worker id; jobs come on worker.<id>.jobs")->required();
+    app.add_option("--pool", worker.pool, "pool that it belongs to")->capture_default_str();
+    app.add_option("--max-parallel", worker.max_parallel, "jobs at once")->check(CLI::Range(1, 100'000))->capture_default_str();
+    app.add_option("--service-time", arguments.service_time, "time that each job takes, such as 50ms");
+    auto* exec = app.add_option("--exec", worker.command, "shell command per job: input on stdin, output on stdout");
+    app.add_flag("--echo", arguments.echo, "the output is the input (the default)")->excludes(exec);
+    app.add_option("--capability", worker.capabilities, "capability to advertise (repeatable)");
+    app.add_option("--label", arguments.labels, "placement label key=value (repeatable)");
+    app.add_option("--region", worker.region, "region to advertise");
+    app.add_option("--heartbeat", arguments.heartbeat, "pause between heartbeats")->capture_default_str();
+    app.add_option("--grace", arguments.grace, "time to finish jobs when stopped")->capture_default_str();
+    app.add_option("--record", worker.record_file, "append a line \"job time worker\" per started execution");
+    app.add_flag("--report-cpu", worker.report_cpu, "tell the machine's load; a loaded machine then gets fewer jobs");
+    app.add_option("--nats", arguments.nats, "NATS address (environment: NATS_URL)");
+    app.add_option("--redis", arguments.redis, "Redis address (environment: REDIS_URL)");
+    app.footer("Exit codes: 0 stopped, 1 a server cannot be reached at start, 2 wrong use.");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    const auto fail = [](const std::string& why) {
+        fmt::print(stderr, "lockstep-worker: {}\n", why);
+        return 2;
+    };
+    if (const std::string wrong = complete(arguments); !wrong.empty()) return fail(wrong);
+    Environment::Values values = Environment::of_process().all();
+    if (!arguments.nats.empty()) values["NATS_URL"] = arguments.nats;
+    if (!arguments.redis.empty()) values["REDIS_URL"] = arguments.redis;
+    auto settings = read_settings(Environment(std::move(values)));
+    if (!settings) return fail(settings.error());
+    settings->nats.name = "lockstep-worker-" + worker.id;
+    return run(*settings, std::move(worker));
+}

@@ -1,0 +1,99 @@
+// The reference worker: takes jobs from its subject, works on them, writes the output and reports. It does what the
+// protocol asks of a worker and nothing clever.
+//
+// 1. A job that arrives is worked on, a second time as well: whether a job may come twice is the scheduler's business, and
+//    tests count on seeing it.
+// 2. The output is stored before the result that points to it is published.
+// 3. A result that could not be handed to NATS is handed over when there is a connection again.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "engine/ports/bus.h"
+#include "engine/ports/clock.h"
+#include "engine/ports/log.h"
+#include "engine/ports/redis.h"
+#include "engine/runtime/scope.h"
+#include "engine/runtime/wait.h"
+#include "engine/wire/messages.h"
+#include "prod/loop/uv_loop.h"
+
+namespace lockstep::prod {
+
+struct WorkerOptions {
+    enum class Mode : std::uint8_t { sleep, echo, command };
+
+    std::string id;
+    std::string pool = "default";
+    std::string region;
+    std::vector<std::string> capabilities;
+    std::map<std::string, std::string> labels;
+    int max_parallel = 8;
+    engine::Duration heartbeat = std::chrono::seconds(5);
+    engine::Duration data_ttl = std::chrono::hours(24);
+    engine::Duration grace = std::chrono::seconds(10);
+
+    Mode mode = Mode::echo;
+    engine::Duration service_time{};  // sleep, and before an echo
+    std::string command;              // run by the shell: input on stdin, output on stdout
+    std::string record_file;          // gets one line per started execution
+    bool report_cpu = false;          // tell the machine's load in heartbeats
+};
+
+class Worker final : public engine::MessageSink {
+public:
+    struct Ports {
+        UvLoop& loop;
+        engine::Clock& clock;
+        engine::Redis& redis;
+        engine::Bus& bus;
+        engine::Log& log;
+    };
+
+    Worker(const Ports& ports, WorkerOptions options);
+    ~Worker() override;
+
+    /// Subscribes and announces itself. Jobs are worked on in the background from here on. The error says what failed.
+    [[nodiscard]] engine::Task<tl::expected<void, std::string>> start();
+    /// Asks for no more jobs, finishes those that it has (for `grace` at most) and reports them.
+    [[nodiscard]] engine::Task<void> drain();
+
+    [[nodiscard]] std::uint64_t started() const { return started_; }
+    [[nodiscard]] std::size_t active() const { return running_.size(); }
+
+private:
+    struct Running {
+        bool cancelled = false;
+        std::function<void()> interrupt;  // stops the work, if it can be stopped
+    };
+
+    void on_message(std::string_view subject, std::string_view payload) override;
+    [[nodiscard]] engine::Task<void> work(cap::JobRequest request, std::string trace_id);
+    [[nodiscard]] engine::Task<cap::JobResult> execute(const cap::JobRequest& request, std::shared_ptr<Running> running);
+    [[nodiscard]] engine::Task<std::string> load_input(std::string context_ptr);
+    [[nodiscard]] engine::Task<bool> store_output(std::string key, std::string output);
+    [[nodiscard]] engine::Task<void> report(cap::JobResult result, std::string trace_id);
+    [[nodiscard]] engine::Task<void> beat();
+    [[nodiscard]] engine::Task<void> announce();
+    [[nodiscard]] std::string heartbeat() const;
+    void record(const std::string& job);
+
+    Ports ports_;
+    const WorkerOptions options_;
+    engine::Semaphore slots_;
+    std::multimap<std::string, std::shared_ptr<Running>, std::less<>> running_;
+    std::uint64_t started_ = 0;
+    std::size_t accepted_ = 0;  // not reported yet
+    bool draining_ = false;
+    int record_descriptor_ = -1;
+    std::vector<std::unique_ptr<engine::Subscription>> subscriptions_;
+    engine::Scope jobs_;
+    engine::Scope background_;
+};
+
+}  // namespace lockstep::prod
