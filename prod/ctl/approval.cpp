@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/store/dead_letter.h"
+#include "engine/store/job_store.h"
 #include "engine/store/keys.h"
 #include "engine/store/scripts/common.lua.h"
 #include "engine/wire/job_hash.h"
@@ -72,7 +73,11 @@ engine::Task<engine::Outcome<engine::PublishAck>> resubmit(Session& session, cap
 
 engine::Task<engine::Outcome<engine::PublishAck>> publish_rejection(Session& session, const ApprovalOptions& options,
                                                                     const cap::JobRequest& request) {
+    const engine::StoreScripts scripts;
+    engine::JobStore store(session.redis(), session.clock(), session.settings().tunables, scripts);
     const engine::DeadLetter letter{options.job, request.topic(), cap::JOB_STATUS_DENIED, options.reason, "approval_rejected"};
+    // Stored first: should the publish be lost, a scheduler repeats it from the outbox.
+    (void)co_await store.put_dead_letter(letter);
     const auto packet = engine::dead_letter_packet(letter, session.clock().now());
     const std::string bytes = wire::serialise(packet);
     if (wire::is_approval_gate(request.topic())) {
@@ -83,6 +88,7 @@ engine::Task<engine::Outcome<engine::PublishAck>> publish_rejection(Session& ses
     const std::string subject(wire::kSubjectDlq);
     const std::string id = wire::message_id(packet, subject);
     auto outcome = co_await session.bus().publish(subject, bytes, id, session.deadline());
+    if (outcome.applied()) (void)co_await store.dead_letter_sent(options.job);
     co_return outcome;
 }
 
