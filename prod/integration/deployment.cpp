@@ -1,0 +1,149 @@
+#include "prod/integration/deployment.h"
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+namespace lockstep::prod::testing {
+
+namespace {
+
+using fakes::testing::ServerProcess;
+
+std::vector<std::string> redis_line(int port, const std::filesystem::path& folder) {
+    // What was answered survives a kill.
+    return {*fakes::testing::find_program("redis-server"), "--port", std::to_string(port), "--bind", "127.0.0.1", "--save", "",
+            "--appendonly", "yes", "--appendfsync", "always", "--dir", folder.string()};
+}
+
+std::vector<std::string> nats_line(int port, const std::filesystem::path& folder) {
+    return {*fakes::testing::find_program("nats-server"), "-a", "127.0.0.1", "-p", std::to_string(port), "-js", "-sd",
+            folder.string()};
+}
+
+std::string read(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+const std::vector<std::string> kEndStates{"SUCCEEDED", "FAILED", "CANCELLED", "TIMEOUT", "DENIED", "OUTPUT_QUARANTINED"};
+
+}  // namespace
+
+bool Deployment::possible() {
+    return fakes::testing::find_program("redis-server") && fakes::testing::find_program("nats-server");
+}
+
+Deployment::Deployment()
+    : redis_(std::make_unique<ServerProcess>(redis_line)),
+      nats_(std::make_unique<ServerProcess>(nats_line)),
+      kernel_port_(fakes::testing::free_loopback_port()) {
+    const std::filesystem::path files = LOCKSTEP_DEPLOY_FOLDER;
+    std::ofstream(folder_.path() / "timeouts.yaml")
+        << "reconciler: {dispatch_timeout_seconds: 6, running_timeout_seconds: 60, scan_interval_seconds: 1}\n";
+    environment = {{"REDIS_URL", "redis://127.0.0.1:" + std::to_string(redis_->port())},
+                   {"NATS_URL", "nats://127.0.0.1:" + std::to_string(nats_->port())},
+                   {"SAFETY_KERNEL_ADDR", "127.0.0.1:" + std::to_string(kernel_port_)},
+                   {"SAFETY_POLICY_PATH", files / "safety.yaml"},
+                   {"POOL_CONFIG_PATH", files / "pools.yaml"},
+                   {"TIMEOUT_CONFIG_PATH", folder_.path() / "timeouts.yaml"},
+                   {"SCHEDULER_METRICS_ADDR", "127.0.0.1:0"},
+                   {"NATS_JS_ACK_WAIT", "4s"},
+                   {"LOCKSTEP_JOB_LOCK_TTL", "3s"},
+                   {"LOCKSTEP_BACKOFF_BASE", "200ms"},
+                   {"LOCKSTEP_BACKOFF_MAX", "1s"},
+                   {"LOCKSTEP_BACKOFF_JITTER", "100ms"},
+                   {"LOCKSTEP_RETRY_DELAY_NO_WORKERS", "300ms"},
+                   {"LOCKSTEP_SAFETY_UNAVAILABLE_DELAY", "500ms"},
+                   {"LOCKSTEP_CIRCUIT_OPEN_FOR", "1s"},
+                   {"LOCKSTEP_PENDING_AGE", "8s"},
+                   {"LOCKSTEP_REPLAYER_INTERVAL", "2s"},
+                   {"LOCKSTEP_SNAPSHOT_INTERVAL", "500ms"}};
+    start_kernel();
+}
+
+Program Deployment::launch(const std::string& program, std::vector<std::string> arguments, Program::Environment more) {
+    std::vector<std::string> line{std::string(LOCKSTEP_PROGRAM_FOLDER) + "/" + program};
+    for (auto& argument : arguments) line.push_back(std::move(argument));
+    for (const auto& entry : environment) more.insert(entry);
+    const auto output = folder_.path() / (program + "-" + std::to_string(++launched_) + ".log");
+    return {std::move(line), std::move(more), output};
+}
+
+void Deployment::start_kernel() {
+    kernel_ = std::make_unique<Program>(
+        launch("lockstep-kernel", {"--listen", "127.0.0.1:" + std::to_string(kernel_port_)}));
+    if (!kernel_->says("serving policy")) throw std::runtime_error("the kernel does not start: " + kernel_->output());
+}
+
+Program& Deployment::add_scheduler(Program::Environment more) {
+    programs_.push_back(launch("lockstepd", {}, std::move(more)));
+    if (!programs_.back().says(" ready instance=")) throw std::runtime_error("lockstepd does not start: " + programs_.back().output());
+    return programs_.back();
+}
+
+Program& Deployment::add_worker(const std::string& id, std::vector<std::string> more) {
+    std::vector<std::string> arguments{"--id", id, "--heartbeat", "200ms", "--record", (folder_.path() / "executions").string(),
+                                       "--max-parallel", "64"};
+    for (auto& argument : more) arguments.push_back(std::move(argument));
+    programs_.push_back(launch("lockstep-worker", std::move(arguments)));
+    if (!programs_.back().says(" ready")) throw std::runtime_error("a worker does not start: " + programs_.back().output());
+    return programs_.back();
+}
+
+Deployment::Told Deployment::ctl(std::vector<std::string> arguments) {
+    Program program = launch("lockstepctl", std::move(arguments));
+    const auto code = program.wait(std::chrono::seconds(60));
+    return {code.value_or(-1), program.output()};
+}
+
+nlohmann::json Deployment::ctl_json(std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    return nlohmann::json::parse(ctl(std::move(arguments)).text, nullptr, false);
+}
+
+std::map<std::string, int> Deployment::states() {
+    const auto told = ctl_json({"list"});
+    return told.is_object() ? told.get<std::map<std::string, int>>() : std::map<std::string, int>();
+}
+
+bool Deployment::all_end(int count, std::chrono::seconds limit) {
+    return until(
+        [&] {
+            auto by_state = states();
+            int ended = 0;
+            for (const auto& state : kEndStates) ended += by_state[state];
+            return ended >= count;
+        },
+        limit);
+}
+
+std::map<std::string, int> Deployment::executions() const {
+    std::istringstream lines(read(folder_.path() / "executions"));
+    std::map<std::string, int> count;
+    for (std::string line; std::getline(lines, line);) ++count[line.substr(0, line.find(' '))];
+    return count;
+}
+
+std::string Deployment::logs() const {
+    std::string all;
+    for (const auto& program : programs_) {
+        const std::string text = program.output();
+        all += text.substr(text.size() > 4000 ? text.size() - 4000 : 0) + "----\n";
+    }
+    return all;
+}
+
+bool Deployment::until(const std::function<bool()>& done, std::chrono::milliseconds limit) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return true;
+}
+
+}  // namespace lockstep::prod::testing

@@ -1,0 +1,67 @@
+// A whole deployment on loopback ports: Redis, NATS, the reference kernel, schedulers and workers, each a process. Tests
+// read like what an operator sees: submit, wait, kill, count.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fakes/testing/server_process.h"
+#include "prod/integration/program.h"
+
+namespace lockstep::prod::testing {
+
+class Deployment {
+public:
+    Deployment();
+
+    [[nodiscard]] static bool possible();
+
+    fakes::testing::ServerProcess& redis() { return *redis_; }
+    fakes::testing::ServerProcess& nats() { return *nats_; }
+
+    /// Short times, so that what a crash leaves behind is found within seconds.
+    Program::Environment environment;
+
+    void start_kernel();
+    void stop_kernel() { kernel_.reset(); }
+    /// Waits until it is ready. A deque keeps references to earlier ones.
+    Program& add_scheduler(Program::Environment more = {});
+    Program& add_worker(const std::string& id, std::vector<std::string> more = {"--service-time", "5ms"});
+    /// Any program of ours, with the deployment's addresses in its environment.
+    Program launch(const std::string& program, std::vector<std::string> arguments, Program::Environment more = {});
+
+    struct Told {
+        int exit_code = -1;
+        std::string text;
+    };
+    Told ctl(std::vector<std::string> arguments);
+    nlohmann::json ctl_json(std::vector<std::string> arguments);
+
+    /// Jobs by state.
+    std::map<std::string, int> states();
+    /// Whether `count` jobs have ended in time.
+    bool all_end(int count, std::chrono::seconds limit);
+    /// How often each job was started by a worker.
+    std::map<std::string, int> executions() const;
+    [[nodiscard]] std::string logs() const;
+    [[nodiscard]] std::filesystem::path folder() const { return folder_.path(); }
+
+    [[nodiscard]] static bool until(const std::function<bool()>& done, std::chrono::milliseconds limit);
+
+private:
+    fakes::testing::TemporaryFolder folder_;
+    std::unique_ptr<fakes::testing::ServerProcess> redis_;
+    std::unique_ptr<fakes::testing::ServerProcess> nats_;
+    int kernel_port_;
+    std::unique_ptr<Program> kernel_;
+    std::deque<Program> programs_;
+    int launched_ = 0;
+};
+
+}  // namespace lockstep::prod::testing

@@ -1,0 +1,203 @@
+// Whole deployments, killed, stopped and restarted in mid-flight. Judged from outside: every job ends, none is started
+// twice, and what did not succeed left a dead letter.
+#include "prod/integration/deployment.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <thread>
+
+namespace lockstep::prod::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+class DeploymentTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (!Deployment::possible()) GTEST_SKIP() << "redis-server or nats-server is not installed";
+        world = std::make_unique<Deployment>();
+    }
+    void TearDown() override {
+        if (world && HasFailure()) std::fputs(world->logs().c_str(), stderr);
+    }
+
+    void submit(int count, const std::string& prefix = "j", std::vector<std::string> more = {}) {
+        more.insert(more.begin(), {"submit", "--count", std::to_string(count), "--id", prefix});
+        const auto told = world->ctl(std::move(more));
+        ASSERT_EQ(told.exit_code, 0) << told.text;
+    }
+    /// Every job ended; started at most once; succeeded, or is a dead letter that says why.
+    void expect_sound(int count, std::chrono::seconds limit = 60s) {
+        ASSERT_TRUE(world->all_end(count, limit)) << nlohmann::json(world->states()).dump();
+        for (const auto& [job, times] : world->executions()) EXPECT_EQ(times, 1) << job;
+        auto states = world->states();
+        const auto dead = world->ctl_json({"dlq", "list", "--limit", "10000"});
+        EXPECT_EQ(static_cast<int>(dead.size()), count - states["SUCCEEDED"]);
+    }
+
+    std::unique_ptr<Deployment> world;
+};
+
+TEST_F(DeploymentTest, EveryJobRunsOnceToItsEnd) {
+    world->add_scheduler();
+    world->add_scheduler();
+    for (const char* id : {"w1", "w2", "w3"}) world->add_worker(id);
+    submit(300);
+    expect_sound(300);
+    EXPECT_EQ(world->states()["SUCCEEDED"], 300);
+    EXPECT_EQ(world->executions().size(), 300U);
+}
+
+TEST_F(DeploymentTest, OutputsAreWhatTheWorkersMade) {
+    world->add_scheduler();
+    world->add_worker("w1", {"--exec", "tr a-z A-Z"});
+    EXPECT_EQ(world->ctl({"submit", "--id", "J", "--payload", "hello", "--wait", "--wait-for", "20s"}).exit_code, 0);
+    EXPECT_EQ(world->ctl({"result", "J"}).text, "HELLO");
+}
+
+TEST_F(DeploymentTest, AKilledReplicaLosesNothing) {
+    auto& victim = world->add_scheduler();
+    world->add_scheduler();
+    for (const char* id : {"w1", "w2"}) world->add_worker(id);
+    submit(400);
+    std::this_thread::sleep_for(150ms);
+    victim.kill();
+    expect_sound(400);
+    EXPECT_GT(world->states()["SUCCEEDED"], 350);
+}
+
+TEST_F(DeploymentTest, TheOnlyReplicaIsReplacedAfterACrash) {
+    auto& victim = world->add_scheduler();
+    world->add_worker("w1");
+    submit(200);
+    std::this_thread::sleep_for(100ms);
+    victim.kill();
+    submit(50, "later");
+    world->add_scheduler();
+    expect_sound(250);
+}
+
+TEST_F(DeploymentTest, ARestartOfNatsLosesNothing) {
+    world->add_scheduler();
+    world->add_worker("w1");
+    submit(200);
+    world->nats().kill();
+    std::this_thread::sleep_for(500ms);
+    world->nats().start();
+    submit(50, "later");
+    expect_sound(250, 90s);
+}
+
+TEST_F(DeploymentTest, ARestartOfRedisLosesNothing) {
+    world->add_scheduler();
+    world->add_worker("w1");
+    submit(200);
+    world->redis().kill();
+    std::this_thread::sleep_for(500ms);
+    world->redis().start();
+    submit(50, "later");
+    expect_sound(250, 90s);
+}
+
+TEST_F(DeploymentTest, AFrozenRedisDelaysAndLosesNothing) {
+    world->add_scheduler();
+    world->add_worker("w1");
+    submit(200);
+    world->redis().freeze();
+    std::this_thread::sleep_for(4s);
+    world->redis().thaw();
+    expect_sound(200, 90s);
+}
+
+TEST_F(DeploymentTest, JobsWaitForAKernelThatIsAway) {
+    world->stop_kernel();
+    world->add_scheduler();
+    world->add_worker("w1");
+    submit(20);
+    std::this_thread::sleep_for(2s);
+    EXPECT_EQ(world->executions().size(), 0U);
+    world->start_kernel();
+    expect_sound(20);
+    EXPECT_EQ(world->states()["SUCCEEDED"], 20);
+}
+
+TEST_F(DeploymentTest, StoppingFinishesWhatIsInFlightAndLeavesNoLock) {
+    auto& scheduler = world->add_scheduler();
+    auto& worker = world->add_worker("w1", {"--service-time", "200ms"});
+    submit(40);
+    std::this_thread::sleep_for(100ms);
+    scheduler.signal(SIGTERM);
+    EXPECT_EQ(scheduler.wait(15s), 0);
+    EXPECT_NE(scheduler.output().find("stopped"), std::string::npos);
+    worker.signal(SIGTERM);
+    EXPECT_EQ(worker.wait(15s), 0);
+    // The next ones find everything as it should be, at once: no lock has to expire first.
+    world->add_scheduler();
+    world->add_worker("w2");
+    expect_sound(40);
+}
+
+TEST_F(DeploymentTest, AnApprovalLetsAJobRunAndARejectionEndsIt) {
+    world->add_scheduler();
+    world->add_worker("d1", {"--pool", "deploy", "--capability", "kubectl", "--echo"});
+    for (const char* id : {"yes", "no"}) world->ctl({"submit", "--id", id, "--topic", "job.deploy"});
+    ASSERT_TRUE(Deployment::until([&] { return world->states()["APPROVAL_REQUIRED"] == 2; }, 10s));
+    EXPECT_EQ(world->ctl({"approve", "yes", "--reason", "fine"}).exit_code, 0);
+    EXPECT_EQ(world->ctl({"status", "yes", "--wait", "--wait-for", "20s"}).exit_code, 0);
+    EXPECT_EQ(world->ctl({"reject", "no", "--reason", "not now"}).exit_code, 0);
+    EXPECT_EQ(world->states()["DENIED"], 1);
+    EXPECT_EQ(world->ctl({"approve", "no"}).exit_code, 1);
+    EXPECT_EQ(world->executions().size(), 1U);
+}
+
+TEST_F(DeploymentTest, ACancellationStopsTheWork) {
+    world->add_scheduler();
+    world->add_worker("w1", {"--exec", "sleep 60"});
+    world->ctl({"submit", "--id", "long"});
+    ASSERT_TRUE(Deployment::until([&] { return world->states()["RUNNING"] == 1; }, 10s));
+    EXPECT_EQ(world->ctl({"cancel", "long", "--reason", "changed my mind"}).exit_code, 0);
+    EXPECT_EQ(world->states()["CANCELLED"], 1);
+    EXPECT_EQ(world->ctl({"cancel", "nobody"}).exit_code, 3);
+}
+
+TEST_F(DeploymentTest, ADeadLetterCanBeTriedAgain) {
+    world->add_scheduler();
+    auto& broken = world->add_worker("w1", {"--exec", "exit 3"});
+    EXPECT_EQ(world->ctl({"submit", "--id", "J", "--payload", "in", "--wait", "--wait-for", "20s"}).exit_code, 4);
+    ASSERT_EQ(world->ctl_json({"dlq", "list"}).size(), 1U);
+    broken.signal(SIGTERM);
+    broken.wait();
+    world->add_worker("w2", {"--echo"});
+    const auto again = world->ctl_json({"dlq", "retry", "J"});
+    const std::string job = again.value("job_id", "");
+    EXPECT_TRUE(job.starts_with("J-retry-")) << again.dump();
+    EXPECT_EQ(world->ctl({"status", job, "--wait", "--wait-for", "40s"}).exit_code, 0);
+    EXPECT_EQ(world->ctl({"result", job}).text, "in");
+    EXPECT_EQ(world->ctl_json({"dlq", "list"}).size(), 0U);
+}
+
+TEST_F(DeploymentTest, AnIdempotencyKeySubmitsOnce) {
+    world->add_scheduler();
+    world->add_worker("w1");
+    world->ctl({"submit", "--id", "first", "--idempotency-key", "k"});
+    EXPECT_EQ(world->ctl_json({"submit", "--id", "second", "--idempotency-key", "k"})["job_id"], "first");
+    EXPECT_TRUE(world->all_end(1, 20s));
+    EXPECT_EQ(world->executions().size(), 1U);
+}
+
+TEST_F(DeploymentTest, AnUnusableConfigurationAndAMissingServerSayWhatToDo) {
+    Program wrong = world->launch("lockstepd", {}, {{"LOCKSTEP_MAX_INFLIGHT", "3"}, {"POOL_CONFIG_PATH", "/nowhere/pools.yaml"}});
+    EXPECT_EQ(wrong.wait(), 2);
+    EXPECT_NE(wrong.output().find("did you mean LOCKSTEP_MAX_IN_FLIGHT?"), std::string::npos) << wrong.output();
+    Program no_pools = world->launch("lockstepd", {}, {{"POOL_CONFIG_PATH", "/nowhere/pools.yaml"}});
+    EXPECT_EQ(no_pools.wait(), 2);
+    EXPECT_NE(no_pools.output().find("cannot read /nowhere/pools.yaml"), std::string::npos) << no_pools.output();
+    const auto dead = "redis://127.0.0.1:" + std::to_string(fakes::testing::free_loopback_port());
+    Program no_redis = world->launch("lockstepd", {}, {{"REDIS_URL", dead}});
+    EXPECT_EQ(no_redis.wait(), 1);
+    EXPECT_NE(no_redis.output().find("check REDIS_URL"), std::string::npos) << no_redis.output();
+}
+
+}  // namespace
+}  // namespace lockstep::prod::testing
