@@ -161,6 +161,7 @@ TEST_F(Cli, AnInterruptionIs130AndPrintsWhatIsKnown) {
     EXPECT_EQ(run({"run", path("a.json"), "--seeds", "10", "-j", "1"}), 130);
     EXPECT_THAT(out.str(), HasSubstr("Interrupted: 2 of 10 runs were made."));
     EXPECT_THAT(out.str(), HasSubstr("1 passed, 0 failed"));
+    EXPECT_THAT(out.str(), HasSubstr("STOPPED alpha"));
 }
 
 TEST_F(Cli, FailFastEndsTheSweep) {

@@ -58,9 +58,17 @@ void Presenter::begin(unsigned threads) {
     for (const std::string& mechanism : args_.without) out_ << "  --without " << mechanism << '\n';
 }
 
-void Presenter::completed(const PlannedRun& run, const RunResult& result) {
+bool Presenter::completed(const PlannedRun& run, const RunResult& result) {
     files_[run.scenario].results.push_back(&result);
-    while (shown_ < files_.size() && files_[shown_].results.size() == files_[shown_].planned) file_line(shown_++);
+    return due();
+}
+
+bool Presenter::due() const {
+    return shown_ < files_.size() && files_[shown_].results.size() == files_[shown_].planned;
+}
+
+void Presenter::show() {
+    while (due()) file_line(shown_++);
     out_.flush();
 }
 
@@ -70,7 +78,8 @@ void Presenter::file_line(std::size_t index) {
     if (results.empty()) return;
     const auto bad = static_cast<std::size_t>(
         std::ranges::count_if(results, [](const RunResult* result) { return failed(*result); }));
-    const bool interrupted = std::ranges::any_of(results, &RunResult::interrupted);
+    const bool interrupted =
+        results.size() < files_[index].planned || std::ranges::any_of(results, &RunResult::interrupted);
     std::int64_t virtual_ms = 0;
     std::int64_t wall_ms = 0;
     std::uint64_t events = 0;

@@ -17,9 +17,12 @@ public:
     Presenter(const Selection& selection, const SelectionArgs& args, std::ostream& out, bool colour);
 
     void begin(unsigned threads);
-    /// After each run, in any order; lines appear in the order of the selection. The result must stay
-    /// where it is until `finish`, which takes them from the outcome.
-    void completed(const PlannedRun& run, const RunResult& result);
+    /// After each run, in any order. Answers whether lines have become due: they appear in the order of the selection, so
+    /// that a scenario may wait for another. The result must stay where it is until `finish`, which takes them from the
+    /// outcome.
+    [[nodiscard]] bool completed(const PlannedRun& run, const RunResult& result);
+    /// Writes the lines that are due.
+    void show();
     /// `unproved`: all sentences of the selection.
     void finish(const SweepOutcome& outcome, const std::vector<std::string>& unproved, std::chrono::milliseconds wall);
 
@@ -29,6 +32,7 @@ private:
         std::vector<const RunResult*> results;
     };
 
+    [[nodiscard]] bool due() const;
     void file_line(std::size_t index);
     void checked(const SweepOutcome& outcome);
     void disturbed(const SweepOutcome& outcome);

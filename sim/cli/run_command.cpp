@@ -120,8 +120,10 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
             environment.note_run(replay_command(selection->scenarios[run.scenario], run.seed, args.selection));
     };
     options.on_result = [&](const PlannedRun& run, const RunResult& result) {
-        progress.clear();
-        if (talk) presenter.completed(run, result);
+        if (talk && presenter.completed(run, result)) {
+            progress.clear();
+            presenter.show();
+        }
         progress.advance(!result.passed && !result.interrupted);
     };
     const auto started = std::chrono::steady_clock::now();
