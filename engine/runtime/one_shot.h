@@ -52,6 +52,11 @@ public:
         explicit Awaiter(State& state) : state_(state) {}
         Awaiter(const Awaiter&) = delete;
         Awaiter& operator=(const Awaiter&) = delete;
+        /// The receiver may be destroyed before a OneShot that somebody else holds: then nobody is to be resumed.
+        ~Awaiter() {
+            state_.waiting = nullptr;
+            state_.withdraw();
+        }
 
         [[nodiscard]] bool await_ready() const noexcept { return state_.value.has_value(); }
         template <class Promise>

@@ -40,6 +40,7 @@ void WaitQueue::link(Waiter& waiter) noexcept {
     (tail_ != nullptr ? tail_->next_ : head_) = &waiter;
     tail_ = &waiter;
     waiter.linked_ = true;
+    ++size_;
 }
 
 void WaitQueue::unlink(Waiter& waiter) noexcept {
@@ -47,6 +48,7 @@ void WaitQueue::unlink(Waiter& waiter) noexcept {
     (waiter.next_ != nullptr ? waiter.next_->previous_ : tail_) = waiter.previous_;
     waiter.previous_ = waiter.next_ = nullptr;
     waiter.linked_ = false;
+    --size_;
 }
 
 Task<void> Event::wait() {
@@ -61,9 +63,28 @@ Task<bool> Event::wait_until(MonoTime deadline) {
     co_return true;
 }
 
+namespace {
+
+/// Counts a coroutine for as long as it is there.
+class Counted {
+public:
+    explicit Counted(std::size_t& count) : count_(count) { ++count_; }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    ~Counted() { --count_; }
+
+private:
+    std::size_t& count_;
+};
+
+}  // namespace
+
 Task<Semaphore::Permit> Semaphore::acquire() {
-    while (free_ == 0) co_await waiters_.wait();
-    --free_;
+    if (free_ <= promised()) {
+        const Counted counted(waiting_);
+        co_await waiters_.wait();
+    }
+    --free_;  // promised to a waiter, so it is there
     co_return Permit(*this);
 }
 

@@ -55,6 +55,7 @@ public:
     bool wake_one() noexcept;
     void wake_all() noexcept;
     [[nodiscard]] bool empty() const { return head_ == nullptr; }
+    [[nodiscard]] std::size_t size() const { return size_; }
 
 private:
     void link(Waiter& waiter) noexcept;
@@ -62,6 +63,7 @@ private:
 
     Waiter* head_ = nullptr;
     Waiter* tail_ = nullptr;
+    std::size_t size_ = 0;
 };
 
 /// A gate: closed until `set`, then open for everyone until `reset`.
@@ -110,7 +112,11 @@ public:
     [[nodiscard]] std::size_t free() const { return free_; }
 
 private:
+    /// Free permits that are meant for waiters which were woken and have not run yet.
+    [[nodiscard]] std::size_t promised() const { return waiting_ - waiters_.size(); }
+
     std::size_t free_;
+    std::size_t waiting_ = 0;  // in the queue, or woken and not yet resumed
     WaitQueue waiters_;
 };
 
