@@ -73,7 +73,8 @@ std::string Approvals::token() {
 }
 
 engine::Task<Approvals::Attempt> Approvals::under_lock(std::string job, bool approval) {
-    // A person looks before deciding: the lock is not taken from the scheduler only to find that there is nothing to do.
+    // A person looks before deciding: the lock is not taken from the scheduler only to find that there is nothing to
+    // do.
     const auto seen = co_await records_.read(job);
     if (!seen.applied()) co_return Attempt::not_yet;
     const bool decided_before = !seen.value().approved_by.empty();
@@ -126,7 +127,8 @@ engine::Task<Approvals::Attempt> Approvals::approve_locked(Lock lock) {
 
 engine::Task<Approvals::Attempt> Approvals::compare(JobRecords::Stored stored, cap::JobRequest request) {
     const bool asked = stored.decision == "REQUIRE_APPROVAL" || stored.approval_required == "true";
-    if (!asked || stored.job_hash.empty()) co_return Attempt::not_yet;  // the decision is written with the state, or soon
+    if (!asked || stored.job_hash.empty())
+        co_return Attempt::not_yet;  // the decision is written with the state, or soon
     if (stored.job_hash != wire::job_hash(request)) co_return Attempt::refused;
     if (kernel_ == nullptr || workflow_gate(request)) co_return Attempt::done;
     const auto snapshots = co_await kernel_->list_snapshots(executor_.monotonic() + kKernelPatience);
@@ -136,9 +138,20 @@ engine::Task<Approvals::Attempt> Approvals::compare(JobRecords::Stored stored, c
 }
 
 std::vector<std::string> Approvals::approval_record(const JobRecords::Stored& stored, const char* reason) const {
-    return {"approval_by",     "operator", "approval_role",            "admin",         "approval_at",
-            records::micros(world_.wall(node_)), "approval_reason", reason, "approval_note", "",
-            "approval_policy_snapshot", stored.snapshot, "approval_job_hash", stored.job_hash};
+    return {"approval_by",
+            "operator",
+            "approval_role",
+            "admin",
+            "approval_at",
+            records::micros(world_.wall(node_)),
+            "approval_reason",
+            reason,
+            "approval_note",
+            "",
+            "approval_policy_snapshot",
+            stored.snapshot,
+            "approval_job_hash",
+            stored.job_hash};
 }
 
 engine::Task<Approvals::Attempt> Approvals::publish_approved(cap::JobRequest request, std::string trace_id) {
@@ -158,7 +171,8 @@ engine::Task<Approvals::Attempt> Approvals::reject_locked(Lock lock) {
     if (terminal(stored.state) && !rejected_before) co_return Attempt::refused;
     if (!rejected_before) {
         if (stored.state != "APPROVAL_REQUIRED") co_return Attempt::not_yet;
-        const auto recorded = co_await records_.write_fields(lock.job, approval_record(stored, "rejected by an operator"));
+        const auto recorded =
+            co_await records_.write_fields(lock.job, approval_record(stored, "rejected by an operator"));
         if (!recorded.applied() || !holds(lock)) co_return Attempt::not_yet;
         const auto denied = co_await records_.set_state(lock.job, "DENIED");
         if (!denied.applied() || !denied.value().made) co_return Attempt::not_yet;

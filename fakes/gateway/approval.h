@@ -1,7 +1,7 @@
 // How a gateway approves or rejects a job that waits for it, under the job's lock (10 s, not renewed).
 //
-// 1. What is approved is what is stored: the request must hash to what the scheduler's decision was about, and the policy
-//    must still be the one that asked (a workflow gate excepted).
+// 1. What is approved is what is stored: the request must hash to what the scheduler's decision was about, and the
+//    policy must still be the one that asked (a workflow gate excepted).
 // 2. The lock has no fence. Before every write it looks whether its time has passed by this node's own clock, and then
 //    begins again; a pause between that look and the write is the gap that the scheduler must bear.
 // 3. An attempt that got stuck is taken up where it was: labels, record and message id are the same each time.

@@ -116,7 +116,8 @@ engine::Task<Gateway::Records> Gateway::write_records(cap::JobRequest request, s
     co_return Records::written;
 }
 
-engine::Task<OutcomeKind> Gateway::publish_until(cap::JobRequest request, std::string trace_id, engine::MonoTime give_up) {
+engine::Task<OutcomeKind> Gateway::publish_until(cap::JobRequest request, std::string trace_id,
+                                                 engine::MonoTime give_up) {
     const std::string subject(wire::kSubjectSubmit);
     OutcomeKind known = OutcomeKind::not_applied;
     while (true) {

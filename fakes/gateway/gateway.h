@@ -1,11 +1,11 @@
 // A simulated gateway process: submits the load as a real one does, first to Redis, then to the stream. The cluster
-// creates one for its node and destroys it where it stands when the node crashes; the next one submits what the plan does
-// not yet hold as done, the same job ids included.
+// creates one for its node and destroys it where it stands when the node crashes; the next one submits what the plan
+// does not yet hold as done, the same job ids included.
 //
-// 1. A submit writes, in this order: idempotency key, context, PENDING, topic, tenant, trace, metadata, request; then it
-//    publishes. A step that fails or whose fate is unknown is done again from the first one: all of them bear it.
-// 2. The publish is repeated with the same message id until it is acknowledged, for no longer than `patience`. A job whose
-//    publish is then known not to have happened becomes FAILED; one whose fate is unknown stays PENDING.
+// 1. A submit writes, in this order: idempotency key, context, PENDING, topic, tenant, trace, metadata, request; then
+//    it publishes. A step that fails or whose fate is unknown is done again from the first one: all of them bear it.
+// 2. The publish is repeated with the same message id until it is acknowledged, for no longer than `patience`. A job
+//    whose publish is then known not to have happened becomes FAILED; one whose fate is unknown stays PENDING.
 // 3. A job that is already beyond PENDING is not submitted: it has been taken up.
 // 4. Told as Event{submit}: before, and answered with flag = acknowledged.
 #pragma once
@@ -41,8 +41,8 @@ struct GatewayConfig {
 class Gateway {
 public:
     /// Starts at once. Everything referred to must outlive it; executor, bus and redis are the node's.
-    Gateway(World& world, NodeId node, engine::Executor& executor, engine::Bus& bus, engine::Redis& redis, LoadPlan& plan,
-            GatewayConfig config = {});
+    Gateway(World& world, NodeId node, engine::Executor& executor, engine::Bus& bus, engine::Redis& redis,
+            LoadPlan& plan, GatewayConfig config = {});
 
 private:
     enum class Records : std::uint8_t { written, not_needed, failed };
@@ -53,7 +53,8 @@ private:
     engine::Task<Records> write_records(cap::JobRequest request, std::string trace_id);
     engine::Task<Records> write_records_until(cap::JobRequest request, std::string trace_id, engine::MonoTime give_up);
     /// Until acknowledged or given up; the best that is known of it then.
-    engine::Task<engine::OutcomeKind> publish_until(cap::JobRequest request, std::string trace_id, engine::MonoTime give_up);
+    engine::Task<engine::OutcomeKind> publish_until(cap::JobRequest request, std::string trace_id,
+                                                    engine::MonoTime give_up);
     /// The request as this gateway would make it of what the user sent.
     [[nodiscard]] cap::JobRequest completed(cap::JobRequest request) const;
     [[nodiscard]] bool tell(When when, std::string_view job, engine::OutcomeKind outcome);

@@ -19,7 +19,9 @@ protected:
     void start_again(GatewayConfig config = {}) {
         gateway_.emplace(world_, kGatewayNode, world_.executor(), bus_, redis_, *plan_, std::move(config));
     }
-    static LoadItem job(const char* id, const char* json = "") { return {.job_ids = {id}, .topic = "job.a", .job_json = json}; }
+    static LoadItem job(const char* id, const char* json = "") {
+        return {.job_ids = {id}, .topic = "job.a", .job_json = json};
+    }
 
     std::optional<LoadPlan> plan_;
     std::optional<Gateway> gateway_;

@@ -1,5 +1,6 @@
 // What gateway and operator do to a job in Redis. They are the writers that the scheduler must live with: no fence, the
-// time of their own node's clock, several round trips where the scheduler takes one, and only an approval takes the lock.
+// time of their own node's clock, several round trips where the scheduler takes one, and only an approval takes the
+// lock.
 //
 // Each call is one attempt with a deadline; what became of it is the answer, and trying again is the caller's business.
 #pragma once
@@ -29,7 +30,8 @@ public:
     using Outcome = engine::Outcome<engine::Done>;
 
     /// Everything must outlive this object and its tasks; the executor and Redis are the node's.
-    JobRecords(World& world, NodeId node, engine::Executor& executor, engine::Redis& redis, RecordLifetimes lifetimes = {});
+    JobRecords(World& world, NodeId node, engine::Executor& executor, engine::Redis& redis,
+               RecordLifetimes lifetimes = {});
 
     // The steps of a submit, in their order.
 
@@ -43,8 +45,8 @@ public:
     };
     /// The transition table's column of the target; refused where the table says so.
     [[nodiscard]] engine::Task<engine::Outcome<Transition>> set_state(std::string job, std::string target);
-    /// Topic, tenant, trace, metadata with deadline, request: one round trip each. The tenant comes after the state, so a
-    /// new job is not in its tenant's active set before its next transition.
+    /// Topic, tenant, trace, metadata with deadline, request: one round trip each. The tenant comes after the state, so
+    /// a new job is not in its tenant's active set before its next transition.
     [[nodiscard]] engine::Task<Outcome> write_details(cap::JobRequest request, std::string trace_id);
 
     [[nodiscard]] engine::Task<engine::Outcome<Transition>> cancel(std::string job);
@@ -64,7 +66,8 @@ public:
     /// `fields`: name, value, name, value ... of the job hash.
     [[nodiscard]] engine::Task<Outcome> write_fields(std::string job, std::vector<std::string> fields);
     /// A dead-letter entry, as the gateway writes one for every packet on the dead-letter subject.
-    [[nodiscard]] engine::Task<Outcome> write_dead_letter(cap::JobResult letter, std::string topic, std::string last_state);
+    [[nodiscard]] engine::Task<Outcome> write_dead_letter(cap::JobResult letter, std::string topic,
+                                                          std::string last_state);
 
 private:
     /// A pipeline in which an error reply fails the whole: what came before it may have been applied.

@@ -49,7 +49,8 @@ tl::expected<LoadPlan, LoadError> LoadPlan::make(const std::vector<LoadItem>& it
         if (!request) return tl::unexpected(std::move(request.error()));
         std::vector<std::string> ids = item.job_ids;
         if (ids.empty() && !request->job_id().empty()) ids.push_back(request->job_id());
-        while (ids.empty() || (item.job_ids.empty() && request->job_id().empty() && std::cmp_less(ids.size(), item.count))) {
+        while (ids.empty() ||
+               (item.job_ids.empty() && request->job_id().empty() && std::cmp_less(ids.size(), item.count))) {
             ids.push_back(fmt::format("{}job-{}", prefix, generated++));
         }
         for (std::size_t n = 0; n < ids.size(); ++n) {

@@ -42,7 +42,8 @@ public:
     };
 
     /// Generated job ids are `<prefix>job-<n>`, counted from 0 through all items.
-    [[nodiscard]] static tl::expected<LoadPlan, LoadError> make(const std::vector<LoadItem>& items, std::string prefix = {});
+    [[nodiscard]] static tl::expected<LoadPlan, LoadError> make(const std::vector<LoadItem>& items,
+                                                                std::string prefix = {});
     LoadPlan(LoadPlan&&) noexcept;
     LoadPlan& operator=(LoadPlan&&) noexcept;
     ~LoadPlan();

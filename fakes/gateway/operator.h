@@ -1,8 +1,8 @@
-// A simulated operator: cancels, approves and rejects jobs through the gateway's code, on a node of its own. Created and
-// destroyed as a gateway is; what the plan does not hold as done is done by the next one.
+// A simulated operator: cancels, approves and rejects jobs through the gateway's code, on a node of its own. Created
+// and destroyed as a gateway is; what the plan does not hold as done is done by the next one.
 //
-// 1. A cancellation takes no lock. When it was made, a CANCELLED result without a worker goes to the result stream and a
-//    JobCancel to all; a job that has ended is left alone.
+// 1. A cancellation takes no lock. When it was made, a CANCELLED result without a worker goes to the result stream and
+//    a JobCancel to all; a job that has ended is left alone.
 // 2. A job that is not there yet, or does not wait for an approval yet, is tried again until `patience` has passed.
 // 3. Told as Event{cancel} and Event{approve}: before, and answered with flag = done; a rejection is an approve with
 //    to = DENIED.
@@ -32,8 +32,8 @@ struct OperatorConfig {
 
 class Operator {
 public:
-    /// Starts at once. Everything referred to must outlive it; executor, bus, redis and kernel are the node's. `kernel` may
-    /// be null: approvals then do not compare the policy's snapshot.
+    /// Starts at once. Everything referred to must outlive it; executor, bus, redis and kernel are the node's. `kernel`
+    /// may be null: approvals then do not compare the policy's snapshot.
     Operator(World& world, NodeId node, engine::Executor& executor, engine::Bus& bus, engine::Redis& redis,
              KernelClient* kernel, LoadPlan& plan, OperatorConfig config = {});
 

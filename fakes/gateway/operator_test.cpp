@@ -158,7 +158,8 @@ TEST_F(SimulatedOperator, AnApprovalIsFinishedByTheNextProcess) {
         waiting("j");
         int calls = 0;
         redis_.fault = [&, step](const engine::RedisCommand&) {
-            return calls++ >= step ? CallFault::unknown : CallFault::none;  // what it did counts, but it hears of nothing
+            return calls++ >= step ? CallFault::unknown
+                                   : CallFault::none;  // what it did counts, but it hears of nothing
         };
         bus_.outcome = [](const std::string&) { return OutcomeKind::not_applied; };
         start(LoadItem::Kind::approve);

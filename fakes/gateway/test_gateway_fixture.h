@@ -1,4 +1,5 @@
-// The fixture of the gateway's tests: a world, a Redis that runs the real scripts, and a bus that keeps what it is given.
+// The fixture of the gateway's tests: a world, a Redis that runs the real scripts, and a bus that keeps what it is
+// given.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +27,9 @@ protected:
     }
     std::string get(const std::string& key) { return std::string(redis_.run({"GET", key}).text()); }
     std::string state(const std::string& job) { return hash_field(job, "state"); }
-    bool indexed(const std::string& index, const std::string& job) { return !redis_.run({"ZSCORE", index, job}).is_nil(); }
+    bool indexed(const std::string& index, const std::string& job) {
+        return !redis_.run({"ZSCORE", index, job}).is_nil();
+    }
     cap::JobRequest stored_request(const std::string& job) {
         auto request = engine::wire::from_json<cap::JobRequest>(get("job:req:" + job));
         EXPECT_TRUE(request.has_value()) << job;

@@ -110,10 +110,8 @@ private:
         KernelServer::Answer answer = [weak = weak_from_this()](std::uint64_t id, KernelAnswer result) {
             if (const auto self = weak.lock()) self->finish(id, std::move(result));
         };
-        connection_->send_to_server(
-            [&server = server_, connection = connection_, client = node_, call, answer = std::move(answer)] {
-                server.on_call(connection, client, call, answer);
-            });
+        connection_->send_to_server([&server = server_, connection = connection_, client = node_, call,
+                                     answer = std::move(answer)] { server.on_call(connection, client, call, answer); });
     }
 
     void finish(std::uint64_t id, KernelAnswer answer) {
@@ -199,7 +197,8 @@ engine::Task<tl::expected<cap_output::OutputCheckResponse, RpcFailure>> KernelCl
         EventKind::output_check, KernelMethod::check_output, std::move(request), deadline);
 }
 
-engine::Task<tl::expected<std::vector<std::string>, RpcFailure>> KernelClient::list_snapshots(engine::MonoTime deadline) {
+engine::Task<tl::expected<std::vector<std::string>, RpcFailure>> KernelClient::list_snapshots(
+    engine::MonoTime deadline) {
     const KernelAnswer answer = co_await call(KernelMethod::list_snapshots, {}, {}, deadline);
     const auto response = parsed<cap::ListSnapshotsResponse>(answer);
     if (!response) co_return tl::unexpected(response.error());

@@ -24,8 +24,9 @@ namespace lockstep::fakes {
 class KernelServer;
 
 struct KernelClientConfig {
-    /// gRPC waits for 1 s after a failed attempt to connect and 1.6 times as long after each further one. The ceiling is
-    /// lower than gRPC's two minutes, as a scheduler configures its channel: after an outage the answer matters soon.
+    /// gRPC waits for 1 s after a failed attempt to connect and 1.6 times as long after each further one. The ceiling
+    /// is lower than gRPC's two minutes, as a scheduler configures its channel: after an outage the answer matters
+    /// soon.
     engine::Duration backoff_initial = std::chrono::seconds{1};
     engine::Duration backoff_max = std::chrono::seconds{5};
     /// An attempt to connect that hears nothing is given up.
@@ -53,7 +54,8 @@ private:
                                                   engine::MonoTime deadline);
     /// One check with its events.
     template <class Request, class Response>
-    [[nodiscard]] engine::Task<tl::expected<Response, engine::RpcFailure>> told_call(EventKind kind, KernelMethod method,
+    [[nodiscard]] engine::Task<tl::expected<Response, engine::RpcFailure>> told_call(EventKind kind,
+                                                                                     KernelMethod method,
                                                                                      Request request,
                                                                                      engine::MonoTime deadline);
 

@@ -50,7 +50,8 @@ void KernelServer::on_call(std::shared_ptr<Connection> connection, NodeId client
                   status = fault.status, forced = std::string(fault.decision)] {
                      KernelAnswer result;
                      if (status != 0) {
-                         result = tl::unexpected(engine::RpcFailure{status, fmt::format("status {} by a fault", status)});
+                         result =
+                             tl::unexpected(engine::RpcFailure{status, fmt::format("status {} by a fault", status)});
                      } else {
                          result = respond(call, client, forced);
                      }

@@ -1,7 +1,7 @@
 // The simulated safety kernel: the policy evaluator behind a connection, with a latency and faults.
 //
-// 1. It keeps no session: a call in progress knows the connection that it must answer on. A crash of the node drops calls
-//    in progress; velocity counters live on, as they would in the kernel's store.
+// 1. It keeps no session: a call in progress knows the connection that it must answer on. A crash of the node drops
+//    calls in progress; velocity counters live on, as they would in the kernel's store.
 // 2. A call that is answered with a status by a fault has had no effect and is not told as applied.
 // 3. A fault of the kernel holds for policy checks and for ListSnapshots, one of the output policy for output checks.
 #pragma once
@@ -31,7 +31,8 @@ public:
     /// Puts another policy in force, as an operator would.
     void replace_policy(policy::Document document, std::string snapshot);
 
-    /// For clients: takes a call that has arrived. `answer` is called back on the client's node, if the connection lives.
+    /// For clients: takes a call that has arrived. `answer` is called back on the client's node, if the connection
+    /// lives.
     using Answer = std::function<void(std::uint64_t call, KernelAnswer answer)>;
     void on_call(std::shared_ptr<Connection> connection, NodeId client, KernelCall call, Answer answer);
 

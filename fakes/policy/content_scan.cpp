@@ -119,7 +119,9 @@ std::optional<std::vector<Finding>> scan(const ContentCriteria& criteria, std::s
 
 bool matches(const ContentMatch& match, const Circumstances& circumstances) {
     const auto admits = [](const auto& list, const auto& value) { return list.empty() || listed(list, value); };
-    const auto admits_any = [](const auto& list, const auto& values) { return list.empty() || any_listed(list, values); };
+    const auto admits_any = [](const auto& list, const auto& values) {
+        return list.empty() || any_listed(list, values);
+    };
     return admits(match.tenants, circumstances.tenant) &&
            (match.topics.empty() || topic_listed(match.topics, circumstances.topic)) &&
            admits_any(match.capabilities, circumstances.capabilities) &&

@@ -25,8 +25,8 @@ enum class Severity : std::uint8_t { low, medium, high, critical };
 [[nodiscard]] cap::DecisionType to_wire(Decision decision);
 [[nodiscard]] cap_output::OutputDecision to_wire(OutputVerdict verdict);
 
-/// The name under which a scheduler records a kernel's answer (`ALLOW`, `REQUIRE_APPROVAL` ...); `UNSPECIFIED` for values
-/// that no scheduler knows.
+/// The name under which a scheduler records a kernel's answer (`ALLOW`, `REQUIRE_APPROVAL` ...); `UNSPECIFIED` for
+/// values that no scheduler knows.
 [[nodiscard]] std::string_view recorded_name(cap::DecisionType decision);
 [[nodiscard]] std::string_view recorded_name(cap_output::OutputDecision decision);
 

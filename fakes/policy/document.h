@@ -110,8 +110,8 @@ struct Document {
     std::map<std::string, TenantPolicy> tenants;
 
     [[nodiscard]] bool input_active() const;
-    /// Switching output rules off takes an explicit fail mode beside `enabled: false`: documents written before the switch
-    /// existed hold a false that nobody meant.
+    /// Switching output rules off takes an explicit fail mode beside `enabled: false`: documents written before the
+    /// switch existed hold a false that nobody meant.
     [[nodiscard]] bool output_active() const;
 };
 

@@ -49,7 +49,8 @@ std::vector<Rule> rules_of_tenants(const Document& document) {
     return rules;
 }
 
-/// The `safety` part of an effective configuration. Other parts, unknown keys and mistakes are not the kernel's to judge.
+/// The `safety` part of an effective configuration. Other parts, unknown keys and mistakes are not the kernel's to
+/// judge.
 struct SafetyOverlay {
     std::vector<std::string> denied_topics, allowed_topics;
     McpLists mcp;
@@ -126,7 +127,8 @@ void Evaluator::apply_rules(const cap::PolicyCheckRequest& request, const Facts&
         if (!matches(rule.match, facts) || !exceeded(rule, facts, request.job_id(), now)) continue;
         const bool limited = limits_anything(rule.constraints);
         response.set_decision(to_wire(rule.decision));
-        if (rule.decision == Decision::allow && limited) response.set_decision(cap::DECISION_TYPE_ALLOW_WITH_CONSTRAINTS);
+        if (rule.decision == Decision::allow && limited)
+            response.set_decision(cap::DECISION_TYPE_ALLOW_WITH_CONSTRAINTS);
         response.set_rule_id(rule.id);
         if (!allowed(response)) response.set_reason(rule.reason);
         if (limited) *response.mutable_constraints() = rule.constraints;

@@ -1,5 +1,5 @@
-// The safety kernel's decisions: a policy applied to one request after the other. Used by the simulated kernel and by the
-// reference kernel. It reads no clock and keeps nothing but the counters of velocity rules.
+// The safety kernel's decisions: a policy applied to one request after the other. Used by the simulated kernel and by
+// the reference kernel. It reads no clock and keeps nothing but the counters of velocity rules.
 #pragma once
 
 #include <optional>
@@ -26,8 +26,8 @@ public:
 
     /// SafetyKernel.Check. In this order:
     ///   1. no policy, or a topic that does not begin with `job.`: denied;
-    ///   2. the first rule that matches and, if it has a velocity limit, is exceeded; else the default decision. A document
-    ///      without rules is read by the topic lists of its tenants, denied ones first;
+    ///   2. the first rule that matches and, if it has a velocity limit, is exceeded; else the default decision. A
+    ///      document without rules is read by the topic lists of its tenants, denied ones first;
     ///   3. the tenant's lists of tool servers may deny;
     ///   4. an allow with constraints is told as such; a reason goes with denials, approvals and throttling only;
     ///   5. the request's effective configuration may deny: `safety` or `data.safety` with `denied_topics`,
@@ -55,8 +55,8 @@ private:
     VelocityCounter velocity_;
 };
 
-/// Overrides what the rules said with a decision of this name, as a fault may demand. An unknown name, `unspecified` for
-/// instance, becomes the unset value of the wire.
+/// Overrides what the rules said with a decision of this name, as a fault may demand. An unknown name, `unspecified`
+/// for instance, becomes the unset value of the wire.
 void force_decision(cap::PolicyCheckResponse& response, std::string_view name, std::string_view job);
 void force_decision(cap_output::OutputCheckResponse& response, std::string_view name);
 

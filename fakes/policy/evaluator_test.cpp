@@ -69,26 +69,29 @@ TEST(PolicyEvaluator, AThrottleIsToldWithItsReason) {
 TEST(PolicyEvaluator, AnAllowWithLimitsIsToldAsSuch) {
     const auto response = check(R"({"rules": [{"decision": "allow", "constraints": {
         "budgets": {"max_runtime_ms": 2000, "max_artifact_bytes": 1024, "max_concurrent_jobs": 3, "max_retries": 2},
-        "redaction_level": "high"}}]})", R"({"topic": "job.x"})");
+        "redaction_level": "high"}}]})",
+                                R"({"topic": "job.x"})");
     EXPECT_EQ(response.decision(), cap::DECISION_TYPE_ALLOW_WITH_CONSTRAINTS);
     EXPECT_EQ(response.constraints().budgets().max_concurrent_jobs(), 3);
     EXPECT_EQ(response.constraints().redaction_level(), "high");
-    const auto plain = check(R"({"rules": [{"decision": "allow", "constraints": {"budgets": {}}}]})",
-                             R"({"topic": "job.x"})");
+    const auto plain =
+        check(R"({"rules": [{"decision": "allow", "constraints": {"budgets": {}}}]})", R"({"topic": "job.x"})");
     EXPECT_EQ(plain.decision(), cap::DECISION_TYPE_ALLOW);
     EXPECT_FALSE(plain.has_constraints());
 }
 
 TEST(PolicyEvaluator, RemediationsGoWithTheDecision) {
     const auto response = check(R"({"rules": [{"decision": "deny", "remediations": [
-        {"id": "use-b", "replacement_topic": "job.b"}]}]})", R"({"topic": "job.a"})");
+        {"id": "use-b", "replacement_topic": "job.b"}]}]})",
+                                R"({"topic": "job.a"})");
     ASSERT_EQ(response.remediations_size(), 1);
     EXPECT_EQ(response.remediations(0).replacement_topic(), "job.b");
 }
 
 TEST(PolicyEvaluator, AVelocityRuleFiresOnlyBeyondItsLimit) {
     Evaluator kernel = evaluator_of(R"({"default_decision": "allow", "rules": [
-        {"id": "v", "decision": "throttle", "velocity": {"max_requests": 2, "window_seconds": 60, "key": "tenant"}}]})");
+        {"id": "v", "decision": "throttle",
+         "velocity": {"max_requests": 2, "window_seconds": 60, "key": "tenant"}}]})");
     const auto ask = [&](const char* job, const char* tenant, engine::Duration at) {
         cap::PolicyCheckRequest request = request_of(R"({"topic": "job.x"})");
         request.set_job_id(job);
@@ -187,12 +190,15 @@ TEST(PolicyEvaluator, InputRulesJudgeSizeAndType) {
 
 TEST(PolicyEvaluator, SwitchedOffInputRulesJudgeNothing) {
     EXPECT_EQ(check(R"({"default_decision": "allow", "input_policy": {"enabled": false},
-                        "input_rules": [{"decision": "deny"}]})", R"({"topic": "job.a"})").decision(),
+                        "input_rules": [{"decision": "deny"}]})",
+                    R"({"topic": "job.a"})")
+                  .decision(),
               cap::DECISION_TYPE_ALLOW);
 }
 
 TEST(PolicyEvaluator, AForcedDecisionReplacesTheRules) {
-    cap::PolicyCheckResponse response = check(R"({"rules": [{"decision": "allow", "id": "r"}]})", R"({"topic": "job.a"})");
+    cap::PolicyCheckResponse response =
+        check(R"({"rules": [{"decision": "allow", "id": "r"}]})", R"({"topic": "job.a"})");
     force_decision(response, "require_approval", "j");
     EXPECT_EQ(response.decision(), cap::DECISION_TYPE_REQUIRE_HUMAN);
     EXPECT_EQ(response.approval_ref(), "j");
@@ -206,7 +212,8 @@ TEST(PolicyEvaluator, AnotherDocumentKeepsTheVelocityCounters) {
     const char* policy = R"({"default_decision": "allow", "rules": [{"id": "v", "decision": "deny",
         "velocity": {"max_requests": 1, "window_seconds": 60, "key": "topic"}}]})";
     Evaluator kernel = evaluator_of(policy);
-    EXPECT_EQ(kernel.check(request_of(R"({"jobId": "a", "topic": "job.x"})"), kNow).decision(), cap::DECISION_TYPE_ALLOW);
+    EXPECT_EQ(kernel.check(request_of(R"({"jobId": "a", "topic": "job.x"})"), kNow).decision(),
+              cap::DECISION_TYPE_ALLOW);
     kernel.replace(document_of(policy), "later");
     const auto response = kernel.check(request_of(R"({"jobId": "b", "topic": "job.x"})"), kNow);
     EXPECT_EQ(response.decision(), cap::DECISION_TYPE_DENY);

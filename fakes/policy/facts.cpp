@@ -46,7 +46,9 @@ std::string mcp_label(const Facts& facts, std::string_view what) {
 }
 
 /// No list given, or the value in it.
-bool admits(const std::vector<std::string>& list, std::string_view value) { return list.empty() || listed(list, value); }
+bool admits(const std::vector<std::string>& list, std::string_view value) {
+    return list.empty() || listed(list, value);
+}
 
 std::string velocity_part(const std::string& part, const Facts& facts) {
     if (part.starts_with("labels.")) {
@@ -67,7 +69,8 @@ std::string velocity_part(const std::string& part, const Facts& facts) {
 Facts facts_of(const cap::PolicyCheckRequest& request, const Document& document) {
     const cap::JobMetadata& meta = request.meta();
     Facts facts;
-    facts.tenant = first_of({request.tenant(), meta.tenant_id(), document.default_tenant, engine::wire::kDefaultTenant});
+    facts.tenant =
+        first_of({request.tenant(), meta.tenant_id(), document.default_tenant, engine::wire::kDefaultTenant});
     facts.topic = std::string(trim(request.topic()));
     facts.capability = meta.capability();
     facts.pack_id = meta.pack_id();
@@ -102,8 +105,7 @@ bool matches(const Match& match, const Facts& facts) {
         return label == facts.labels.end() || label->second != wanted.second;
     };
     const auto not_required = [&facts](const std::string& item) { return !listed(facts.required, item); };
-    return admits(match.tenants, facts.tenant) &&
-           (match.topics.empty() || topic_listed(match.topics, facts.topic)) &&
+    return admits(match.tenants, facts.tenant) && (match.topics.empty() || topic_listed(match.topics, facts.topic)) &&
            admits(match.capabilities, facts.capability) && admits(match.pack_ids, facts.pack_id) &&
            admits(match.actor_ids, facts.actor_id) && admits(match.actor_types, facts.actor_type) &&
            (match.risk_tags.empty() || any_listed(match.risk_tags, facts.risk_tags)) &&

@@ -13,7 +13,8 @@ namespace {
 template <class R>
 void lay_over(std::vector<R>& base, std::vector<R> rules) {
     for (R& rule : rules) {
-        const auto same = std::ranges::find_if(base, [&](const R& old) { return !rule.id.empty() && old.id == rule.id; });
+        const auto same =
+            std::ranges::find_if(base, [&](const R& old) { return !rule.id.empty() && old.id == rule.id; });
         if (same != base.end()) {
             *same = std::move(rule);
         } else {

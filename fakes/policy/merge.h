@@ -8,8 +8,9 @@
 
 namespace lockstep::fakes::policy {
 
-/// Lays `fragment` over `base`: a rule takes the place of the one with its id, others go to the end of their list; tenants
-/// are replaced by name. The base keeps its defaults and its version: a fragment adds rules, it does not govern.
+/// Lays `fragment` over `base`: a rule takes the place of the one with its id, others go to the end of their list;
+/// tenants are replaced by name. The base keeps its defaults and its version: a fragment adds rules, it does not
+/// govern.
 void merge(Document& base, Document fragment);
 
 /// The snapshot of a file with fragments, `<file>|cfg:<hash of the fragments' texts>`; the file's own without any.

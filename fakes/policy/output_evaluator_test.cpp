@@ -36,7 +36,8 @@ TEST(OutputPolicy, ADenialIsAQuarantine) {
 
 TEST(OutputPolicy, FindingsCoverEveryPlaceInOrder) {
     const auto response = check(R"([{"decision": "redact", "severity": "critical", "match": {
-        "scanners": ["pii"], "keywords": ["ann"]}}])", output("Ann 123-45-6789, ann@x.org"));
+        "scanners": ["pii"], "keywords": ["ann"]}}])",
+                                output("Ann 123-45-6789, ann@x.org"));
     EXPECT_EQ(response.decision(), cap_output::OUTPUT_DECISION_REDACT);
     ASSERT_EQ(response.findings_size(), 4);
     EXPECT_EQ(response.findings(0).type(), "keyword");
@@ -62,7 +63,9 @@ TEST(OutputPolicy, ContentCriteriaNeedContent) {
 
 TEST(OutputPolicy, AnAllowingRuleEndsTheSearch) {
     EXPECT_EQ(check(R"([{"id": "ok", "decision": "allow", "match": {"tenants": ["default"]}}, {"decision": "deny"}])",
-                    output("x")).rule_id(), "ok");
+                    output("x"))
+                  .rule_id(),
+              "ok");
 }
 
 TEST(OutputPolicy, JudgesSizeErrorAndTags) {
@@ -83,8 +86,9 @@ TEST(OutputPolicy, JudgesSizeErrorAndTags) {
 
 TEST(OutputPolicy, ScannersKnowTheUsualSuspects) {
     const auto found = [](std::string_view scanner, std::string_view content) {
-        const auto response = check(R"([{"decision": "quarantine", "match": {"detectors": [")" + std::string(scanner) +
-                                        R"("]}}])", output(content));
+        const auto response =
+            check(R"([{"decision": "quarantine", "match": {"detectors": [")" + std::string(scanner) + R"("]}}])",
+                  output(content));
         return response.decision() == cap_output::OUTPUT_DECISION_QUARANTINE;
     };
     EXPECT_TRUE(found("secret", "key AKIAIOSFODNN7EXAMPLE"));

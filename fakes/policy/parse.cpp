@@ -127,9 +127,8 @@ tl::expected<Document, ParseErrors> parse_document(const nlohmann::json& tree) {
     reader.objects("input_rules", [&](Reader& rule) { document.input_rules.push_back(read_input_rule(rule)); });
     reader.object("output_policy", [&](Reader& output) { read_content_policy(output, document.output_policy); });
     reader.objects("output_rules", [&](Reader& rule) { document.output_rules.push_back(read_output_rule(rule)); });
-    reader.members("tenants", [&](const std::string& name, Reader& tenant) {
-        document.tenants[name] = read_tenant(tenant);
-    });
+    reader.members("tenants",
+                   [&](const std::string& name, Reader& tenant) { document.tenants[name] = read_tenant(tenant); });
     reader.refuse_unknown();
     if (!errors.empty()) return tl::unexpected(std::move(errors));
     return document;

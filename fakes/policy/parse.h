@@ -12,8 +12,8 @@ namespace lockstep::fakes::policy {
 
 [[nodiscard]] tl::expected<Document, ParseErrors> parse_document(const nlohmann::json& tree);
 
-/// A scenario describes the output policy apart: {"enabled", "fail_mode", "rules"}. It takes the place of the document's
-/// own, and here `enabled: false` alone switches it off.
+/// A scenario describes the output policy apart: {"enabled", "fail_mode", "rules"}. It takes the place of the
+/// document's own, and here `enabled: false` alone switches it off.
 [[nodiscard]] tl::expected<Document, ParseErrors> with_output_policy(Document document, const nlohmann::json& tree);
 
 namespace detail {

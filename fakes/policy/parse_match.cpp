@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view kLabelPrefix = "labels.";
 
 bool is_velocity_key(std::string_view part) {
-    constexpr std::array<std::string_view, 6> kParts{"tenant", "topic", "actor_id", "actor_type", "pack_id", "capability"};
+    constexpr std::array<std::string_view, 6> kParts{"tenant",     "topic",   "actor_id",
+                                                     "actor_type", "pack_id", "capability"};
     if (part.starts_with(kLabelPrefix)) return part.size() > kLabelPrefix.size();
     return std::ranges::find(kParts, part) != kParts.end();
 }
@@ -51,7 +52,8 @@ void read_content(ObjectReader& reader, ContentCriteria& content) {
 }
 
 /// `<size>_gt` and `max_<size>_bytes` mean the same; the larger one wins.
-void read_size(ObjectReader& reader, std::string_view greater, std::string_view max, std::optional<std::int64_t>& size) {
+void read_size(ObjectReader& reader, std::string_view greater, std::string_view max,
+               std::optional<std::int64_t>& size) {
     std::int64_t first = 0;
     std::int64_t second = 0;
     reader.integer(greater, first, 0, INT64_MAX);

@@ -117,8 +117,8 @@ TEST(PolicyDocument, TheLargerOfTwoSizesWins) {
 TEST(PolicyDocument, OutputRulesGoOffOnlyWithAnExplicitFailMode) {
     EXPECT_TRUE(document_of(R"({"output_rules": [{}]})").output_active());
     EXPECT_TRUE(document_of(R"({"output_rules": [{}], "output_policy": {"enabled": false}})").output_active());
-    EXPECT_FALSE(
-        document_of(R"({"output_rules": [{}], "output_policy": {"enabled": false, "fail_mode": "open"}})").output_active());
+    EXPECT_FALSE(document_of(R"({"output_rules": [{}], "output_policy": {"enabled": false, "fail_mode": "open"}})")
+                     .output_active());
 }
 
 TEST(PolicyDocument, ASeparateOutputPolicyTakesThePlaceOfItsOwn) {

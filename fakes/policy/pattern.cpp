@@ -39,8 +39,8 @@ public:
     Matcher(const std::vector<PatternStep>& program, std::string_view content)
         : program_(program), content_(content), seen_(program.size(), 0) {}
 
-    /// The leftmost match that begins at or after `from`. `first` speeds up the search for a beginning; null when a match
-    /// can be empty.
+    /// The leftmost match that begins at or after `from`. `first` speeds up the search for a beginning; null when a
+    /// match can be empty.
     std::optional<Pattern::Span> find(std::size_t from, const ByteSet* first) {
         std::optional<Pattern::Span> best;
         current_.clear();

@@ -55,7 +55,7 @@ private:
 
     std::string text_;
     std::vector<PatternStep> program_;
-    ByteSet first_;           // bytes with which a match can begin
+    ByteSet first_;  // bytes with which a match can begin
     bool can_be_empty_ = false;
 };
 

@@ -1,49 +1,18 @@
 // Turns the text of a pattern into steps, in one recursive descent: alternatives, sequence, quantified atom.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
 #include "fakes/policy/pattern.h"
+#include "fakes/policy/pattern_piece.h"
 
 namespace lockstep::fakes::policy {
 namespace {
 
-using Kind = PatternStep::Kind;
 using Assertion = PatternStep::Assertion;
-
-/// Steps with addresses relative to their own beginning, so that they can be put anywhere and repeated.
-struct Piece {
-    std::vector<PatternStep> steps;
-    bool unbounded = false;  // holds a `*`, `+` or `{n,}`
-};
-
-void append(Piece& to, const Piece& piece) {
-    const auto base = static_cast<std::uint32_t>(to.steps.size());
-    for (PatternStep step : piece.steps) {
-        step.next += base;
-        step.otherwise += base;
-        to.steps.push_back(step);
-    }
-    to.unbounded = to.unbounded || piece.unbounded;
-}
-
-PatternStep split(std::size_t preferred, std::size_t other, bool lazy) {
-    if (lazy) std::swap(preferred, other);
-    PatternStep step;
-    step.kind = Kind::split;
-    step.next = static_cast<std::uint32_t>(preferred);
-    step.otherwise = static_cast<std::uint32_t>(other);
-    return step;
-}
-
-PatternStep jump(std::size_t to) {
-    PatternStep step;
-    step.kind = Kind::jump;
-    step.next = static_cast<std::uint32_t>(to);
-    return step;
-}
 
 ByteSet range(int low, int high) {
     ByteSet set;
@@ -88,7 +57,7 @@ public:
         Piece whole = alternatives();
         if (!at_end()) fail("a closing bracket has no opening one");
         whole.steps.emplace_back();  // match
-        check_size(whole);
+        check_size(whole.steps.size());
         return std::move(whole.steps);
     }
 
@@ -111,8 +80,8 @@ private:
         if (at_end()) fail("the pattern ends too early");
         return text_[at_++];
     }
-    void check_size(const Piece& piece) const {
-        if (piece.steps.size() > Pattern::kStepsMax) fail("the repetitions are too large");
+    void check_size(std::size_t steps) const {
+        if (steps > Pattern::kStepsMax) fail("the repetitions are too large");
     }
 
     Piece alternatives() {
@@ -120,13 +89,7 @@ private:
         Piece result = sequence();
         while (take('|')) {
             if (++alternations_ > Pattern::kAlternationsMax) fail("more than 5 alternatives");
-            const Piece right = sequence();
-            Piece either;
-            either.steps.push_back(split(1, result.steps.size() + 2, false));
-            append(either, result);
-            either.steps.push_back(jump(either.steps.size() + 1 + right.steps.size()));
-            append(either, right);
-            result = std::move(either);
+            result = either(result, sequence());
         }
         --depth_;
         return result;
@@ -136,7 +99,7 @@ private:
         Piece result;
         while (!at_end() && peek() != '|' && peek() != ')') {
             append(result, quantified());
-            check_size(result);
+            check_size(result.steps.size());
         }
         return result;
     }
@@ -156,7 +119,8 @@ private:
             }
             if (!most && result.unbounded) fail("a quantifier inside a quantifier");
             const bool lazy = take('?');
-            result = repeat(result, least, most, lazy);
+            check_size(result.steps.size() * std::max(most.value_or(least), 1U));
+            result = repeated(result, least, most, lazy);
         }
         return result;
     }
@@ -187,43 +151,19 @@ private:
         return false;
     }
 
-    Piece repeat(const Piece& piece, std::uint32_t least, std::optional<std::uint32_t> most, bool lazy) {
-        Piece result;
-        for (std::uint32_t i = 0; i < least; ++i) {
-            append(result, piece);
-            check_size(result);
-        }
-        if (!most) {
-            const std::size_t loop = result.steps.size();
-            result.steps.push_back(split(loop + 1, loop + 2 + piece.steps.size(), lazy));
-            append(result, piece);
-            result.steps.push_back(jump(loop));
-            result.unbounded = true;
-            return result;
-        }
-        // x{0,2} is (x(x)?)?: each further copy is optional and leads to the same end.
-        const std::size_t end = result.steps.size() + (*most - least) * (piece.steps.size() + 1);
-        for (std::uint32_t i = least; i < *most; ++i) {
-            result.steps.push_back(split(result.steps.size() + 1, end, lazy));
-            append(result, piece);
-            check_size(result);
-        }
-        return result;
-    }
-
     Piece atom() {
         const char c = next();
         switch (c) {
             case '(': return group();
-            case '[': return one(set());
-            case '.': return one(flags_.dot_takes_newline ? ~ByteSet{} : ~range('\n', '\n'));
-            case '^': return assertion(flags_.lines ? Assertion::line_begin : Assertion::text_begin);
-            case '$': return assertion(flags_.lines ? Assertion::line_end : Assertion::text_end);
+            case '[': return byte_step(set());
+            case '.': return byte_step(flags_.dot_takes_newline ? ~ByteSet{} : ~range('\n', '\n'));
+            case '^': return assertion_step(flags_.lines ? Assertion::line_begin : Assertion::text_begin);
+            case '$': return assertion_step(flags_.lines ? Assertion::line_end : Assertion::text_end);
             case '\\': return escape();
             case '*':
             case '+':
             case '?': fail("a quantifier with nothing before it");
-            default: return one(literal(c));
+            default: return byte_step(literal(c));
         }
     }
 
@@ -265,9 +205,9 @@ private:
 
     Piece escape() {
         const char c = next();
-        if (const auto set = class_of(c)) return one(*set);
-        if (const auto kind = assertion_of(c)) return assertion(*kind);
-        return one(literal(escaped(c)));
+        if (const auto set = class_of(c)) return byte_step(*set);
+        if (const auto kind = assertion_of(c)) return assertion_step(*kind);
+        return byte_step(literal(escaped(c)));
     }
 
     /// The character that an escape stands for; `c` is what follows the backslash.
@@ -339,24 +279,6 @@ private:
             if (set.test(c) || set.test(upper)) set.set(c).set(upper);
         }
         return set;
-    }
-
-    static Piece one(const ByteSet& set) {
-        Piece piece;
-        PatternStep step;
-        step.kind = Kind::byte;
-        step.set = set;
-        piece.steps.push_back(step);
-        return piece;
-    }
-
-    static Piece assertion(Assertion kind) {
-        Piece piece;
-        PatternStep step;
-        step.kind = Kind::assertion;
-        step.assertion = kind;
-        piece.steps.push_back(step);
-        return piece;
     }
 
     std::string_view text_;

@@ -92,9 +92,7 @@ TEST(Pattern, RefusesWhatIsMalformedOrUnknown) {
     }
 }
 
-TEST(Pattern, AnErrorNamesThePlace) {
-    EXPECT_EQ(Pattern::compile("ab\\q").error(), "an unknown escape (at 4)");
-}
+TEST(Pattern, AnErrorNamesThePlace) { EXPECT_EQ(Pattern::compile("ab\\q").error(), "an unknown escape (at 4)"); }
 
 TEST(Pattern, LongContentCostsLinearTimeAndNoStack) {
     std::string content(2'000'000, 'a');

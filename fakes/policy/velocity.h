@@ -20,8 +20,8 @@ namespace lockstep::fakes::policy {
 class VelocityCounter {
 public:
     /// Records the job under (rule, bucket) and answers how many jobs the window then holds.
-    std::int64_t record(const std::string& rule, const std::string& bucket, std::string job, std::chrono::seconds window,
-                        engine::WallTime now);
+    std::int64_t record(const std::string& rule, const std::string& bucket, std::string job,
+                        std::chrono::seconds window, engine::WallTime now);
 
 private:
     using Seconds = std::int64_t;

@@ -32,8 +32,8 @@ struct WorkOutcome {
 /// Outcomes with their weights. Drawing takes exactly one number, whatever the weights.
 class OutcomeTable {
 public:
-    /// Weights by name; a negative one counts as zero, and without any positive weight every job succeeds. REQUIRES: every
-    /// name is known (the scenario's loader has checked it).
+    /// Weights by name; a negative one counts as zero, and without any positive weight every job succeeds. REQUIRES:
+    /// every name is known (the scenario's loader has checked it).
     explicit OutcomeTable(const std::map<std::string, double>& weights);
     [[nodiscard]] WorkOutcome draw(Rng& rng) const;
 

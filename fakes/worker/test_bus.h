@@ -40,7 +40,8 @@ public:
     }
     template <class Payload>
     void deliver(const std::string& subject, Payload payload) {
-        deliver_bytes(subject, engine::wire::serialise(engine::wire::make_packet(std::move(payload), "trace", "test", {})));
+        deliver_bytes(subject,
+                      engine::wire::serialise(engine::wire::make_packet(std::move(payload), "trace", "test", {})));
     }
     [[nodiscard]] std::vector<std::string> subscriptions() const {
         std::vector<std::string> names;
@@ -57,14 +58,16 @@ public:
     engine::Task<engine::Outcome<engine::Done>> publish_core(std::string subject, std::string payload) override {
         co_return take(std::move(subject), payload, "", true, engine::Done{});
     }
-    engine::Task<engine::Outcome<std::optional<engine::StoredMessage>>> read_stream(std::string, std::string, std::uint64_t,
+    engine::Task<engine::Outcome<std::optional<engine::StoredMessage>>> read_stream(std::string, std::string,
+                                                                                    std::uint64_t,
                                                                                     engine::MonoTime) override {
         co_return std::optional<engine::StoredMessage>{};
     }
     engine::Task<engine::Outcome<std::uint64_t>> last_sequence(std::string, engine::MonoTime) override {
         co_return std::uint64_t{0};
     }
-    engine::Task<engine::Outcome<std::unique_ptr<engine::Subscription>>> consume(engine::ConsumerSpec, engine::DeliverySink&,
+    engine::Task<engine::Outcome<std::unique_ptr<engine::Subscription>>> consume(engine::ConsumerSpec,
+                                                                                 engine::DeliverySink&,
                                                                                  engine::MonoTime) override {
         co_return engine::NotApplied{};
     }

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 namespace wire = engine::wire;
 
 /// How often something that could not be sent is tried again.
-constexpr engine::Duration kRetryPause = 500ms;
+constexpr engine::Duration kRetryPause = 250ms;
 constexpr engine::Duration kStorePatience = 2s;
 constexpr int kStoreAttempts = 5;
 /// How often a worker whose work a fault has stopped looks whether it may go on.
@@ -67,8 +67,7 @@ Worker::Worker(World& world, NodeId node, engine::Executor& executor, engine::Bu
     if (config_.listens_to_cancel) {
         subscriptions_.push_back(bus_.subscribe(std::string(wire::kSubjectCancel), "", *this));
     }
-    scope_.spawn(announce());
-    scope_.spawn(beat());
+    scope_.spawn(live());
 }
 
 Worker::~Worker() = default;
@@ -104,6 +103,11 @@ void Worker::start_waiting() {
     }
 }
 
+engine::Task<void> Worker::live() {
+    co_await announce();  // returns once there is a connection, so that the first heartbeat is not lost
+    co_await beat();
+}
+
 engine::Task<void> Worker::announce() {
     cap::Handshake handshake;
     handshake.set_component_id(config_.id);
@@ -120,10 +124,8 @@ engine::Task<void> Worker::beat() {
             const auto sent = co_await bus_.publish_core(std::string(wire::kSubjectHeartbeat), heartbeat());
             // One that could not be sent is not made up for: the next one says it all.
             if (sent.applied()) {
-                const bool lives = world_.trace().emit(Event{.kind = EventKind::heartbeat,
-                                                             .node = node_,
-                                                             .name = config_.id,
-                                                             .number = active_jobs()});
+                const bool lives = world_.trace().emit(
+                    Event{.kind = EventKind::heartbeat, .node = node_, .name = config_.id, .number = active_jobs()});
                 if (!lives) co_await forever();
             }
         }
@@ -142,8 +144,9 @@ std::string Worker::heartbeat() const {
     beat.set_active_jobs(active_jobs());
     beat.set_max_parallel_jobs(std::max(config_.max_parallel_jobs, 0));
     // A busy worker's load stays below the threshold of overload: that is judged by its jobs.
-    beat.set_cpu_load(overloaded ? kOverloadedCpu
-                                 : 80.0F * static_cast<float>(std::min(active_jobs(), places)) / static_cast<float>(places));
+    beat.set_cpu_load(overloaded
+                          ? kOverloadedCpu
+                          : 80.0F * static_cast<float>(std::min(active_jobs(), places)) / static_cast<float>(places));
     beat.set_gpu_utilization(0);
     for (const auto& capability : config_.capabilities) beat.add_capabilities(capability);
     for (const auto& [label, value] : config_.labels) (*beat.mutable_labels())[label] = value;

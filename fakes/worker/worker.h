@@ -2,13 +2,14 @@
 // handshake, results as core messages. The cluster creates one for a node that comes up and destroys it where it stands
 // when the node crashes; the next one knows nothing of it.
 //
-// 1. It executes every message that it receives, one that it had before included: to notice is the scheduler's business.
-//    What it did with each job is told in events (job_started with the count for this process, result, job_finished).
+// 1. It executes every message that it receives, one that it had before included: to notice is the scheduler's
+//    business. What it did with each job is told in events (job_started with the count for this process, result,
+//    job_finished).
 // 2. It runs at most `max_parallel_jobs` at once; others wait in its memory, in the order of arrival.
 // 3. All randomness comes from the world's stream "workers". A job draws its outcome and then its service time, when it
 //    starts.
-// 4. A job can direct its worker by entries of its environment: SIM_OUTCOME (a name of WorkOutcome), SIM_SERVICE_MS, and
-//    SIM_OUTPUT (text that the result holds).
+// 4. A job can direct its worker by entries of its environment: SIM_OUTCOME (a name of WorkOutcome), SIM_SERVICE_MS,
+//    and SIM_OUTPUT (text that the result holds).
 #pragma once
 
 #include <chrono>
@@ -28,8 +29,8 @@
 #include "engine/runtime/wait.h"
 #include "engine/wire/fwd.h"
 #include "fakes/rng.h"
-#include "fakes/world.h"
 #include "fakes/worker/outcome.h"
+#include "fakes/world.h"
 
 namespace lockstep::fakes {
 
@@ -72,6 +73,7 @@ private:
     void on_cancel(const cap::JobCancel& cancel);
     void start_waiting();
 
+    engine::Task<void> live();
     engine::Task<void> announce();
     engine::Task<void> beat();
     engine::Task<void> work(std::shared_ptr<Job> job);
@@ -109,7 +111,7 @@ private:
     std::function<void()> on_crash_wanted_;
 
     std::deque<std::shared_ptr<Job>> waiting_;
-    std::vector<std::shared_ptr<Job>> running_;  // in the order of their start
+    std::vector<std::shared_ptr<Job>> running_;   // in the order of their start
     std::map<std::string, std::int64_t> starts_;  // by job id
     // Last, so that coroutines end before what they use.
     std::vector<std::unique_ptr<engine::Subscription>> subscriptions_;
