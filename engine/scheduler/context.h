@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/config/mechanisms.h"
 #include "engine/config/tunables.h"
 #include "engine/policy/policy_client.h"
 #include "engine/ports/bus.h"
@@ -35,9 +36,10 @@ struct Ports {
 inline constexpr const char* kSchedulerSender = "cordum-scheduler";
 
 struct Context {
-    Context(const Ports& p, Tunables t, RoutingTable table)
+    Context(const Ports& p, Tunables t, RoutingTable table, const Mechanisms& m = {})
         : ports(p),
           tunables(std::move(t)),
+          mechanisms(m),
           store(p.redis, p.clock, tunables, scripts),
           policy(p.kernel, p.redis, p.clock, p.log, tunables),
           registry(tunables.worker_ttl),
@@ -51,6 +53,7 @@ struct Context {
 
     Ports ports;
     Tunables tunables;
+    const Mechanisms mechanisms;
     StoreScripts scripts;
     LeaseBook leases;
     JobStore store;

@@ -28,7 +28,7 @@ constexpr Duration kSetupTimeout = std::chrono::seconds{10};
 class Scheduler::Parts final : public PacketHandler, public MessageSink {
 public:
     Parts(const Ports& ports, SchedulerConfig config)
-        : context_(ports, std::move(config.tunables), std::move(config.pools)),
+        : context_(ports, std::move(config.tunables), std::move(config.pools), config.mechanisms),
           instance_id_(std::move(config.instance_id)),
           version_(std::move(config.version)),
           dead_letters_(context_),

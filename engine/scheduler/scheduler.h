@@ -13,6 +13,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
+#include "engine/config/mechanisms.h"
 #include "engine/config/tunables.h"
 #include "engine/routing/pools.h"
 #include "engine/runtime/task.h"
@@ -23,6 +24,7 @@ namespace lockstep::engine {
 struct SchedulerConfig {
     Tunables tunables;
     RoutingTable pools;
+    Mechanisms mechanisms;
     std::string instance_id = "scheduler";
     std::string version = "0.1.0";  // told in the handshake
 };

@@ -83,6 +83,9 @@ void SimulatedCluster::build_schedulers(Simulation& simulation, const Scenario& 
     engine::SchedulerConfig config;
     config.tunables = scenario.cluster.config;
     config.pools = pools_of(scenario.cluster.documents);
+    for (const std::string& name : scenario.without) {
+        if (const auto mechanism = engine::find_mechanism(name)) config.mechanisms.switch_off(*mechanism);
+    }
     for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::scheduler)) {
         config.instance_id = simulation.topology().name(id);
         schedulers_.push_back(std::make_unique<SchedulerProcess>(simulation, simulation.nodes()[id], servers_, config,
