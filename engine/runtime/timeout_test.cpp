@@ -12,9 +12,12 @@ namespace {
 
 class TimeoutTest : public ::testing::Test {
 protected:
-    void start(MonoTime deadline, Task<int> task) { scope.spawn(keep(executor, deadline, std::move(task), result, done)); }
+    void start(MonoTime deadline, Task<int> task) {
+        scope.spawn(keep(executor, deadline, std::move(task), result, done));
+    }
 
-    static Task<void> keep(Executor& executor, MonoTime deadline, Task<int> task, std::optional<int>& result, bool& done) {
+    static Task<void> keep(Executor& executor, MonoTime deadline, Task<int> task, std::optional<int>& result,
+                           bool& done) {
         result = co_await with_deadline(executor, deadline, std::move(task));
         done = true;
     }

@@ -222,8 +222,8 @@ TEST_F(WaitTest, APermitIsFreeAgainWhenTheOnlyWaiterIsDestroyedAfterItWasChosen)
 
 TEST_F(WaitTest, APermitIsGivenBackOnce) {
     Semaphore::Permit permit;
-    scope.spawn([](Semaphore& from, Semaphore::Permit& into) -> Task<void> { into = co_await from.acquire(); }(semaphore,
-                                                                                                              permit));
+    scope.spawn([](Semaphore& from, Semaphore::Permit& into) -> Task<void> { into = co_await from.acquire(); }(
+                                                                 semaphore, permit));
     executor.run();
     EXPECT_EQ(semaphore.free(), 0U);
     Semaphore::Permit moved = std::move(permit);

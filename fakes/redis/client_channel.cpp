@@ -48,8 +48,11 @@ void ClientChannel::submit(std::vector<engine::RedisCommand> commands, engine::M
     const std::shared_ptr<ClientChannel> self = shared_from_this();
     if (shut_ || !announce(commands)) return;
     const CallFault fault = fault_for(commands);
-    Request request{std::make_shared<const std::vector<engine::RedisCommand>>(std::move(commands)), deadline,
-                    std::move(sender), fault == CallFault::unknown, {}};
+    Request request{std::make_shared<const std::vector<engine::RedisCommand>>(std::move(commands)),
+                    deadline,
+                    std::move(sender),
+                    fault == CallFault::unknown,
+                    {}};
     if (fault == CallFault::not_applied) {
         finish(request, EventOutcome::not_applied, NotApplied{{FailureCause::disconnected, "connection refused"}});
         return;
@@ -124,7 +127,8 @@ void ClientChannel::connect() {
     link_ = std::make_shared<Link>(weak_from_this(), attempt);
     const auto timed_out = [weak = weak_from_this(), attempt] {
         const auto self = weak.lock();
-        if (self && !self->shut_ && self->attempt_ == attempt && self->state_ == State::connecting) self->attempt_failed();
+        if (self && !self->shut_ && self->attempt_ == attempt && self->state_ == State::connecting)
+            self->attempt_failed();
     };
     world_.after(node_, options_.connect_timeout, timed_out);
     world_.connect(node_, server_.node(), RedisServer::kService, *link_,
@@ -169,8 +173,8 @@ void ClientChannel::attempt_failed() {
 
 void ClientChannel::send(Request request) {
     // The arrival runs on the server's node, where this channel may be gone: it takes along what it needs.
-    connection_->send_to_server([server = &server_, connection = std::weak_ptr<Connection>(connection_), link = attempt_,
-                                 commands = request.commands, sink = weak_from_this()]() mutable {
+    connection_->send_to_server([server = &server_, connection = std::weak_ptr<Connection>(connection_),
+                                 link = attempt_, commands = request.commands, sink = weak_from_this()]() mutable {
         const auto alive = connection.lock();
         if (alive) server->receive(*alive, link, std::move(sink), std::move(commands));
     });
@@ -220,9 +224,9 @@ void ClientChannel::fail_in_flight(engine::MonoTime now) {
     lost.swap(in_flight_);
     for (Request& request : lost) {
         const bool late = request.deadline <= now;
-        Unknown failure{{late ? FailureCause::timeout : FailureCause::disconnected,
-                         late ? "no answer in time" : "connection lost"},
-                        0};
+        Unknown failure{
+            {late ? FailureCause::timeout : FailureCause::disconnected, late ? "no answer in time" : "connection lost"},
+            0};
         request.replies.clear();
         if (!finish(request, EventOutcome::unknown, std::move(failure))) return;
     }

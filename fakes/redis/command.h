@@ -45,7 +45,7 @@ struct Command {
     std::string_view name;  // lower case
     int arity;              // arguments with the name; negative: at least so many
     unsigned flags;
-    int first_key;  // position of the first key; 0: none, or not at a fixed place
+    int first_key;             // position of the first key; 0: none, or not at a fixed place
     RedisValue (*run)(Call&);  // null for a command that exists with subcommands only
 
     [[nodiscard]] bool has(CommandFlag flag) const { return (flags & flag) != 0; }
@@ -104,6 +104,7 @@ Keyspace::Node& existing_or_new(Keyspace& keys, const Lookup<T>& found, std::str
 }
 
 /// Start and end of LRANGE and its kin, which may count from the end: clamped to [0, size), empty when first > last.
-[[nodiscard]] std::pair<std::int64_t, std::int64_t> clamp_range(std::int64_t first, std::int64_t last, std::size_t size);
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> clamp_range(std::int64_t first, std::int64_t last,
+                                                                std::size_t size);
 
 }  // namespace lockstep::fakes::redis

@@ -17,8 +17,8 @@ RedisValue unknown_command(Args args) {
     if (family != nullptr && family->run == nullptr) {
         std::string name(family->name);
         for (char& c : name) c = static_cast<char>(c - 'a' + 'A');
-        return error("ERR unknown subcommand '" + std::string(args[1].substr(0, kQuotedArgumentsMax)) + "'. Try " + name +
-                     " HELP.");
+        return error("ERR unknown subcommand '" + std::string(args[1].substr(0, kQuotedArgumentsMax)) + "'. Try " +
+                     name + " HELP.");
     }
     std::string quoted;
     for (const std::string_view argument : args.subspan(1)) {
@@ -68,7 +68,8 @@ RedisValue Database::refusal(const Command* command, const Session& session, Arg
     if (out_of_memory_) {
         // Queueing itself needs memory, so inside MULTI everything but the end of the transaction is refused.
         const bool queues = session.queueing && !executes && command->run != handlers::discard;
-        const bool grows = command->has(kDenyOom) || queued_any([](const Command& queued) { return queued.has(kDenyOom); });
+        const bool grows =
+            command->has(kDenyOom) || queued_any([](const Command& queued) { return queued.has(kDenyOom); });
         if (queues || grows) return error(kOutOfMemory);
     }
     if (loading_) {

@@ -172,7 +172,8 @@ RedisValue dbsize(Call& call) { return count_of(call.keys.size()); }
 
 RedisValue flush(Call& call) {
     const Args words = call.args.subspan(1);
-    const bool valid = words.empty() || (words.size() == 1 && (same_word(words[0], "SYNC") || same_word(words[0], "ASYNC")));
+    const bool valid =
+        words.empty() || (words.size() == 1 && (same_word(words[0], "SYNC") || same_word(words[0], "ASYNC")));
     if (!valid) return syntax_error();
     call.keys.clear();
     return ok();

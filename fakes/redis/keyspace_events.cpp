@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::string_view kJobHash = "job:meta:";
 constexpr std::string_view kJobLock = "cordum:scheduler:job:";
-constexpr std::string_view kJobPrefixes[] = {kJobHash,         kJobLock,         "job:state:",  "job:req:",
-                                             "job:events:",    "job:decisions:", "dlq:entry:",  "job:result_ptr:",
-                                             "ctx:",           "res:"};
+constexpr std::string_view kJobPrefixes[] = {
+    kJobHash,         kJobLock,     "job:state:",      "job:req:", "job:events:",
+    "job:decisions:", "dlq:entry:", "job:result_ptr:", "ctx:",     "res:"};
 
 }  // namespace
 

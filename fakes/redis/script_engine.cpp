@@ -1,7 +1,7 @@
 #include "fakes/redis/script_engine.h"
 
-#include <lua.hpp>
 #include <openssl/evp.h>
+#include <lua.hpp>
 
 #include <array>
 #include <utility>

@@ -70,7 +70,7 @@ private:
 
     ScriptHost& host_;
     lua_State* lua_;
-    ByText<int> chunks_;             // by sha: the compiled function's place in Lua's registry
+    ByText<int> chunks_;               // by sha: the compiled function's place in Lua's registry
     ByText<std::string> sha_by_text_;  // so that a text sent again and again is hashed once
     int error_handler_ = 0;
     int globals_ = 0;

@@ -16,14 +16,6 @@ struct NamedFunction {
     lua_CFunction function;
 };
 
-void push_text(lua_State* lua, std::string_view text) { lua_pushlstring(lua, text.data(), text.size()); }
-
-void push_single_field(lua_State* lua, const char* name, std::string_view text) {
-    lua_createtable(lua, 0, 1);
-    push_text(lua, text);
-    lua_setfield(lua, -2, name);
-}
-
 /// An error table as Redis makes it from a message: "-CODE text" keeps its code, anything else gets ERR.
 void push_error(lua_State* lua, std::string_view message) {
     std::string text;
@@ -191,9 +183,9 @@ void make_read_only(lua_State* lua) {
     lua_remove(lua, -2);
 }
 
-constexpr const char* kBaseFunctions[] = {"assert",   "error",  "getmetatable", "ipairs", "next",
-                                          "pairs",    "rawequal", "rawget",     "select", "setmetatable",
-                                          "tonumber", "tostring", "type",       "unpack", "xpcall", "_VERSION"};
+constexpr const char* kBaseFunctions[] = {"assert",   "error",  "getmetatable", "ipairs",       "next",     "pairs",
+                                          "rawequal", "rawget", "select",       "setmetatable", "tonumber", "tostring",
+                                          "type",     "unpack", "xpcall",       "_VERSION"};
 
 /// Copies a library that has been opened into the table on top of the stack, read-only.
 void offer_library(lua_State* lua, const char* name) {
@@ -209,9 +201,9 @@ void push_redis_library(lua_State* lua, ScriptHost& host) {
         lua_pushcclosure(lua, function, 1);
         lua_setfield(lua, -2, name);
     }
-    for (const auto& [name, function] : {NamedFunction{"error_reply", redis_error_reply},
-                                         NamedFunction{"status_reply", redis_status_reply},
-                                         NamedFunction{"sha1hex", redis_sha1hex}, NamedFunction{"log", redis_log}}) {
+    for (const auto& [name, function] :
+         {NamedFunction{"error_reply", redis_error_reply}, NamedFunction{"status_reply", redis_status_reply},
+          NamedFunction{"sha1hex", redis_sha1hex}, NamedFunction{"log", redis_log}}) {
         lua_pushcfunction(lua, function);
         lua_setfield(lua, -2, name);
     }
@@ -258,9 +250,9 @@ int handle_error(lua_State* lua) {
 }  // namespace
 
 void push_sandbox(lua_State* lua, ScriptHost& host) {
-    for (const auto& [name, open] : {NamedFunction{"", luaopen_base}, NamedFunction{LUA_TABLIBNAME, luaopen_table},
-                                     NamedFunction{LUA_STRLIBNAME, luaopen_string},
-                                     NamedFunction{LUA_MATHLIBNAME, luaopen_math}}) {
+    for (const auto& [name, open] :
+         {NamedFunction{"", luaopen_base}, NamedFunction{LUA_TABLIBNAME, luaopen_table},
+          NamedFunction{LUA_STRLIBNAME, luaopen_string}, NamedFunction{LUA_MATHLIBNAME, luaopen_math}}) {
         lua_pushcfunction(lua, open);
         lua_pushstring(lua, name);
         lua_call(lua, 1, 0);
@@ -294,88 +286,5 @@ void push_sandbox(lua_State* lua, ScriptHost& host) {
 }
 
 void push_error_handler(lua_State* lua) { lua_pushcfunction(lua, handle_error); }
-
-void push_reply(lua_State* lua, const engine::RedisValue& reply) {
-    if (const auto* text = reply.bulk()) {
-        push_text(lua, *text);
-    } else if (const auto* number = reply.integer()) {
-        lua_pushnumber(lua, static_cast<lua_Number>(*number));
-    } else if (const auto* status = reply.status()) {
-        push_single_field(lua, "ok", status->text);
-    } else if (const auto* error = reply.error()) {
-        push_single_field(lua, "err", error->text);
-    } else if (const auto* elements = reply.array()) {
-        luaL_checkstack(lua, 4, "reply too deep");
-        lua_createtable(lua, static_cast<int>(elements->size()), 0);
-        int index = 0;
-        for (const engine::RedisValue& element : *elements) {
-            push_reply(lua, element);
-            lua_rawseti(lua, -2, ++index);
-        }
-    } else {
-        lua_pushboolean(lua, 0);
-    }
-}
-
-engine::RedisValue pop_reply(lua_State* lua) {
-    using engine::RedisValue;
-    // Redis casts; a number out of range becomes the smallest integer there, as on the processors it runs on.
-    constexpr double kTwoTo63 = 9223372036854775808.0;
-    const auto text_at = [lua](int index) {
-        std::size_t length = 0;
-        const char* text = lua_tolstring(lua, index, &length);
-        return std::string(text, length);
-    };
-    const auto single_line = [](std::string text) {
-        for (char& c : text) c = c == '\r' || c == '\n' ? ' ' : c;
-        return text;
-    };
-    const auto string_field = [lua](const char* name) {
-        lua_pushstring(lua, name);
-        lua_rawget(lua, -2);
-        if (lua_type(lua, -1) == LUA_TSTRING) return true;
-        lua_pop(lua, 1);
-        return false;
-    };
-
-    RedisValue reply;
-    switch (lua_type(lua, -1)) {
-        case LUA_TSTRING: reply = text_at(-1); break;
-        case LUA_TNUMBER: {
-            const double number = lua_tonumber(lua, -1);
-            const bool fits = number >= -kTwoTo63 && number < kTwoTo63;
-            reply = fits ? static_cast<std::int64_t>(number) : INT64_MIN;
-            break;
-        }
-        case LUA_TBOOLEAN:
-            if (lua_toboolean(lua, -1) != 0) reply = std::int64_t{1};
-            break;
-        case LUA_TTABLE: {
-            if (string_field("err")) {
-                reply = RedisValue::Error{single_line(text_at(-1))};
-                lua_pop(lua, 1);
-                break;
-            }
-            if (string_field("ok")) {
-                reply = RedisValue::Status{single_line(text_at(-1))};
-                lua_pop(lua, 1);
-                break;
-            }
-            luaL_checkstack(lua, 4, "reply too deep");
-            RedisValue::Array elements;
-            for (int index = 1;; ++index) {
-                lua_rawgeti(lua, -1, index);
-                if (lua_isnil(lua, -1)) break;
-                elements.push_back(pop_reply(lua));
-            }
-            lua_pop(lua, 1);
-            reply = std::move(elements);
-            break;
-        }
-        default: break;
-    }
-    lua_pop(lua, 1);
-    return reply;
-}
 
 }  // namespace lockstep::fakes::redis::lua

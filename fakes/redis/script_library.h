@@ -2,6 +2,8 @@
 // Lua values. Internal to script_engine.cpp.
 #pragma once
 
+#include <string_view>
+
 #include "engine/ports/redis.h"
 #include "fakes/redis/script_engine.h"
 
@@ -15,6 +17,10 @@ void push_sandbox(lua_State* lua, ScriptHost& host);
 
 /// Pushes the handler that turns whatever a script raised into a table {err, source, line}.
 void push_error_handler(lua_State* lua);
+
+void push_text(lua_State* lua, std::string_view text);
+/// Pushes the table {name = text}: an error or a status, as scripts see them.
+void push_single_field(lua_State* lua, const char* name, std::string_view text);
 
 /// A reply as a script sees it: nil is false, a status is {ok=}, an error is {err=}.
 void push_reply(lua_State* lua, const engine::RedisValue& reply);

@@ -126,9 +126,10 @@ void RedisServer::execute_slice(Peer& peer, std::size_t count) {
     // A fault that hit meanwhile has cleared the requests of this connection.
     if (!peer.requests.empty()) {
         if (peer.connection) {
-            peer.connection->send_to_client([link = request.link, sink = request.sink, replies = std::move(replies)]() mutable {
-                if (const auto alive = sink.lock()) alive->on_replies(link, std::move(replies));
-            });
+            peer.connection->send_to_client(
+                [link = request.link, sink = request.sink, replies = std::move(replies)]() mutable {
+                    if (const auto alive = sink.lock()) alive->on_replies(link, std::move(replies));
+                });
         }
         if (request.done == request.commands->size()) peer.requests.pop_front();
         if (!peer.requests.empty()) {
@@ -165,8 +166,8 @@ ServerReply RedisServer::execute(Peer& peer, const engine::RedisCommand& command
 bool RedisServer::out_of_memory(const Peer& peer, const engine::RedisCommand& command) {
     // Asked only where it would bite, so that the fault plan can tell whether its fault had an effect.
     const Command* known = find_command(command.front());
-    const bool concerned = known != nullptr && (known->has(kDenyOom) || peer.session->queueing || known->name == "eval" ||
-                                                known->name == "evalsha");
+    const bool concerned = known != nullptr && (known->has(kDenyOom) || peer.session->queueing ||
+                                                known->name == "eval" || known->name == "evalsha");
     return concerned && world_.faults().redis_out_of_memory();
 }
 
@@ -244,7 +245,8 @@ std::size_t RedisServer::evict(std::string_view glob) {
     strike([this, matching] {
         note_time();
         for (const std::string& key : matching) {
-            if (Keyspace::Node* node = database_->keyspace().find(key)) database_->keyspace().remove(*node, Removal::evicted);
+            if (Keyspace::Node* node = database_->keyspace().find(key))
+                database_->keyspace().remove(*node, Removal::evicted);
         }
     });
     return matching.size();

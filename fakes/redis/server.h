@@ -121,9 +121,9 @@ private:
     ScriptNames script_names_;
     engine::MonoTime started_;  // the syncs of `everysec` are whole seconds after it
 
-    std::vector<std::unique_ptr<Peer>> peers_;  // in the order of acceptance
+    std::vector<std::unique_ptr<Peer>> peers_;              // in the order of acceptance
     std::unordered_map<const Connection*, Peer*> peer_of_;  // looked up, never iterated
-    std::deque<Peer*> ready_;                   // those with commands, in turn
+    std::deque<Peer*> ready_;                               // those with commands, in turn
     Peer* serving_ = nullptr;
     std::uint64_t service_ = 0;  // number of the service in progress; a crash makes its end void
     std::deque<std::function<void()>> struck_;

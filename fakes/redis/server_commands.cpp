@@ -90,7 +90,8 @@ RedisValue script_exists(Call& call) {
 
 RedisValue script_flush(Call& call) {
     const Args words = call.args.subspan(2);
-    const bool valid = words.empty() || (words.size() == 1 && (same_word(words[0], "SYNC") || same_word(words[0], "ASYNC")));
+    const bool valid =
+        words.empty() || (words.size() == 1 && (same_word(words[0], "SYNC") || same_word(words[0], "ASYNC")));
     if (!valid) return error("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
     call.database.scripts().flush();
     return ok();

@@ -111,7 +111,8 @@ TEST_F(RedisServerInWorld, AFaultDuringACommandStrikesAfterIt) {
         if (event.kind == EventKind::state) server.script_flush();
         return false;
     };
-    const std::string script = "redis.call('hset', KEYS[1], 'state', 'PENDING') return redis.call('hget', KEYS[1], 'state')";
+    const std::string script =
+        "redis.call('hset', KEYS[1], 'state', 'PENDING') return redis.call('hget', KEYS[1], 'state')";
     EXPECT_EQ(text(*one, {"EVAL", script, "1", "job:meta:7"}), "PENDING");
     const auto reply = run(*one, {"EVALSHA", ScriptEngine::sha1_hex(script), "1", "job:meta:7"}).value().front();
     EXPECT_NE(reply.error(), nullptr);
@@ -168,8 +169,7 @@ TEST_F(RedisServerInWorld, ASlowCommandHoldsUpTheOthers) {
 
 class RedisWithReplica : public RedisServerInWorld {
 protected:
-    RedisWithReplica()
-        : RedisServerInWorld({.persistence = Persistence::always, .replica_lag = milliseconds(50)}) {}
+    RedisWithReplica() : RedisServerInWorld({.persistence = Persistence::always, .replica_lag = milliseconds(50)}) {}
 };
 
 TEST_F(RedisWithReplica, FailsOverToTheStateOfALittleWhileAgo) {

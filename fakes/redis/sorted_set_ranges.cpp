@@ -121,8 +121,8 @@ RedisValue list_range(Call& call, RangeQuery query) {
         if (found.wrong) return wrong_type();
         return found ? list_by_rank(*found.value, *from, *to, query) : RedisValue::Array();
     }
-    const auto range = reverse ? parse_score_range(call.args[3], call.args[2])
-                               : parse_score_range(call.args[2], call.args[3]);
+    const auto range =
+        reverse ? parse_score_range(call.args[3], call.args[2]) : parse_score_range(call.args[2], call.args[3]);
     if (!range) return bad_bound();
     const auto found = lookup<SortedSet>(call.keys, call.key());
     if (found.wrong) return wrong_type();

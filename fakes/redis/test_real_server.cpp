@@ -13,9 +13,9 @@ using engine::RedisValue;
 
 testing::ServerProcess::CommandLine redis_command_line(std::string program) {
     return [program = std::move(program)](int port, const std::filesystem::path& folder) {
-        return std::vector<std::string>{program, "--port", std::to_string(port), "--bind",      "127.0.0.1", "--databases",
-                                        "1",     "--save", "",                   "--appendonly", "no",       "--dir",
-                                        folder.string()};
+        return std::vector<std::string>{
+            program,  "--port", std::to_string(port), "--bind", "127.0.0.1", "--databases",  "1",
+            "--save", "",       "--appendonly",       "no",     "--dir",     folder.string()};
     };
 }
 

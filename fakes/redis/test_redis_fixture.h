@@ -43,7 +43,8 @@ protected:
         scope.spawn(keep(client.pipeline(std::move(commands), world.now() + patience), call.result_));
     }
     /// Runs one command to its end.
-    Replies run(RedisClient& client, engine::RedisCommand command, engine::Duration patience = std::chrono::seconds(2)) {
+    Replies run(RedisClient& client, engine::RedisCommand command,
+                engine::Duration patience = std::chrono::seconds(2)) {
         PendingCall call;
         start(client, {std::move(command)}, call, patience);
         world.run_until([&call] { return call.done(); });

@@ -10,8 +10,8 @@ std::optional<std::string> redis_server() { return find_program("redis-server");
 
 ServerProcess::CommandLine redis_in_memory(const std::string& program) {
     return [program](int port, const std::filesystem::path& folder) {
-        return std::vector<std::string>{program,  "--port", std::to_string(port), "--bind",       "127.0.0.1",
-                                        "--save", "",       "--dir",              folder.string()};
+        return std::vector<std::string>{program, "--port", std::to_string(port), "--bind", "127.0.0.1", "--save",
+                                        "",      "--dir",  folder.string()};
     };
 }
 
