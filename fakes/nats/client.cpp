@@ -83,8 +83,8 @@ Task<Outcome<NatsReply>> NatsClient::publish_and_wait(MessagePtr message, CallFa
 Task<Outcome<engine::PublishAck>> NatsClient::publish(std::string subject, std::string payload, std::string message_id,
                                                       MonoTime deadline) {
     auto message = make_message(std::move(subject), std::move(payload), std::move(message_id));
-    const bool sends = world_.trace().emit(
-        bus_event(EventKind::publish, When::before, node_, core_->server_node(), *message));
+    const bool sends =
+        world_.trace().emit(bus_event(EventKind::publish, When::before, node_, core_->server_node(), *message));
     if (!sends) co_await until_destroyed();
 
     const bool connected = core_->connection().connected;
@@ -113,8 +113,8 @@ Task<Outcome<engine::PublishAck>> NatsClient::publish(std::string subject, std::
 
 Task<Outcome<Done>> NatsClient::publish_core(std::string subject, std::string payload) {
     auto message = make_message(std::move(subject), std::move(payload));
-    const bool sends = world_.trace().emit(
-        bus_event(EventKind::core_publish, When::before, node_, core_->server_node(), *message));
+    const bool sends =
+        world_.trace().emit(bus_event(EventKind::core_publish, When::before, node_, core_->server_node(), *message));
     if (!sends) co_await until_destroyed();
 
     const engine::BusConnection connection = core_->connection();
@@ -132,10 +132,8 @@ Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_stream(std:
                                                                             std::uint64_t from_sequence,
                                                                             MonoTime deadline) {
     using Found = std::optional<engine::StoredMessage>;
-    auto ask = [stream = std::move(stream), subject = std::move(subject), from_sequence](NatsSession& session,
-                                                                                         RequestId id) {
-        session.read(id, stream, subject, from_sequence);
-    };
+    auto ask = [stream = std::move(stream), subject = std::move(subject), from_sequence](
+                   NatsSession& session, RequestId id) { session.read(id, stream, subject, from_sequence); };
     Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
     if (!answer.applied()) co_return answer.failure_as<Found>();
     const NatsReply& reply = answer.value();

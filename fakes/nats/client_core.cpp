@@ -31,8 +31,8 @@ public:
     void on_core(std::uint64_t sid, const MessagePtr& message) override {
         if (const auto core = in_use()) core->on_core(sid, message);
     }
-    void on_delivery(std::uint64_t sid, const MessagePtr& message, std::uint64_t sequence, int count) override {
-        if (const auto core = in_use()) core->on_delivery(sid, message, sequence, count);
+    void on_delivery(std::uint64_t sid, const MessagePtr& message, const DeliveryReceipt& receipt) override {
+        if (const auto core = in_use()) core->on_delivery(sid, message, receipt);
     }
 
 private:
@@ -74,10 +74,9 @@ void ClientCore::arm(World::TimerId& timer, engine::Duration delay, void (Client
 void ClientCore::connect() {
     attempt_ = std::make_shared<Link>(weak_from_this());
     arm(connect_timer_, options_.connect_timeout, &ClientCore::connect_later);
-    world_.connect(node_, server_.options().node, server_.options().service, *attempt_,
-                   [link = attempt_](std::shared_ptr<Connection> connection) {
-                       link->on_connected(std::move(connection));
-                   });
+    world_.connect(
+        node_, server_.options().node, server_.options().service, *attempt_,
+        [link = attempt_](std::shared_ptr<Connection> connection) { link->on_connected(std::move(connection)); });
 }
 
 void ClientCore::connect_later() {
@@ -163,7 +162,9 @@ std::uint64_t ClientCore::bind(std::shared_ptr<const engine::ConsumerSpec> spec,
 
 void ClientCore::announce(std::uint64_t sid, const Subscribed& subscribed) {
     if (subscribed.consumer) {
-        send([sid, spec = subscribed.consumer](NatsSession& session) { session.bind(sid, spec->stream, spec->durable); });
+        send([sid, spec = subscribed.consumer](NatsSession& session) {
+            session.bind(sid, spec->stream, spec->durable);
+        });
     } else {
         send([sid, pattern = subscribed.pattern, queue = subscribed.queue](NatsSession& session) {
             session.subscribe(sid, pattern, queue);
@@ -180,7 +181,7 @@ void ClientCore::send_verdict(const std::shared_ptr<const HandedMessage>& handed
     Event before = bus_event(verdict.kind, When::before, node_, server_node(), *handed->message);
     before.payload = {};
     before.stream = handed->consumer->stream;
-    before.sequence = handed->sequence;
+    before.sequence = handed->receipt.sequence;
     before.name = handed->consumer->durable;
     before.number = verdict.delay.count();
     if (!world_.trace().emit(before)) return;
@@ -204,19 +205,19 @@ void ClientCore::on_core(std::uint64_t sid, const MessagePtr& message) {
     sink.on_message(message->subject, message->payload);
 }
 
-void ClientCore::on_delivery(std::uint64_t sid, const MessagePtr& message, std::uint64_t sequence, int count) {
+void ClientCore::on_delivery(std::uint64_t sid, const MessagePtr& message, const DeliveryReceipt& receipt) {
     const auto found = subscribed_.find(sid);
     if (found == subscribed_.end()) return;
     const std::shared_ptr<const engine::ConsumerSpec> consumer = found->second.consumer;
     engine::DeliverySink& sink = *found->second.deliveries;
     Event event = bus_event(EventKind::deliver, When::applied, node_, server_node(), *message);
     event.stream = consumer->stream;
-    event.sequence = sequence;
+    event.sequence = receipt.sequence;
     event.name = consumer->durable;
-    event.number = count;
+    event.number = receipt.count;
     if (!world_.trace().emit(event)) return;
     sink.on_delivery(std::make_unique<NatsDelivery>(
-        weak_from_this(), std::make_shared<const HandedMessage>(HandedMessage{consumer, message, sequence, count})));
+        weak_from_this(), std::make_shared<const HandedMessage>(HandedMessage{consumer, message, receipt})));
 }
 
 }  // namespace lockstep::fakes

@@ -21,7 +21,7 @@
 namespace lockstep::fakes {
 
 struct NatsClientOptions {
-    engine::Duration reconnect_wait = std::chrono::seconds(2);  // before every attempt but the very first
+    engine::Duration reconnect_wait = std::chrono::seconds(2);           // before every attempt but the very first
     engine::Duration reconnect_jitter = std::chrono::milliseconds(100);  // at most this is added
     engine::Duration connect_timeout = std::chrono::seconds(2);
     /// The connection is given up when more than `pings_out_max` pings are unanswered.
@@ -66,7 +66,9 @@ public:
         /// The connection in use when it was made.
         [[nodiscard]] std::uint64_t connection() const { return connection_; }
         /// `co_await` it: continues when the answer is there, the connection has broken, or the deadline has passed.
-        [[nodiscard]] engine::WaitQueue::Waiter ended_by(engine::MonoTime deadline) { return done_.wait_until(deadline); }
+        [[nodiscard]] engine::WaitQueue::Waiter ended_by(engine::MonoTime deadline) {
+            return done_.wait_until(deadline);
+        }
 
         std::optional<NatsReply> reply;
         bool broken = false;
@@ -109,7 +111,7 @@ private:
     void ping();
     void on_reply(RequestId request, NatsReply reply);
     void on_core(std::uint64_t sid, const MessagePtr& message);
-    void on_delivery(std::uint64_t sid, const MessagePtr& message, std::uint64_t sequence, int count);
+    void on_delivery(std::uint64_t sid, const MessagePtr& message, const DeliveryReceipt& receipt);
 
     void arm(World::TimerId& timer, engine::Duration delay, void (ClientCore::*then)());
 

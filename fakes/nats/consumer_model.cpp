@@ -11,7 +11,11 @@ engine::MonoTime StoragePolicy::last_tick(engine::Duration interval, engine::Mon
 }
 
 ConsumerModel::ConsumerModel(ConsumerConfig config, StreamModel& stream, StoragePolicy storage)
-    : config_(std::move(config)), storage_(storage), stream_(stream), filter_(stream.filter(config_.filter_subject)) {}
+    : config_(std::move(config)),
+      storage_(storage),
+      stream_(stream),
+      filter_(stream.filter(config_.filter_subject)),
+      file_(std::max(storage.sync_interval, storage.consumer_flush)) {}
 
 std::optional<ConsumerModel::Next> ConsumerModel::next(engine::MonoTime now) {
     if (auto again = next_redelivery(now)) return again;
@@ -20,65 +24,92 @@ std::optional<ConsumerModel::Next> ConsumerModel::next(engine::MonoTime now) {
     }
     const StreamModel::Stored* stored = stream_.next(filter_, next_sequence_, now);
     if (stored == nullptr) return std::nullopt;
-    note(stored->sequence, std::nullopt, now);
     next_sequence_ = stored->sequence + 1;
-    const auto added = pending_.emplace_hint(pending_.end(), stored->sequence, Pending{{now, 1}});
-    schedule(added, now + config_.ack_wait);
-    return Next{stored->sequence, 1, stored->message};
+    return hand_out(*stored, 1, now);
 }
 
 std::optional<ConsumerModel::Next> ConsumerModel::next_redelivery(engine::MonoTime now) {
     while (!redelivery_.empty()) {
         const auto [sequence, ticket] = redelivery_.front();
         redelivery_.pop_front();
-        const auto found = pending_.find(sequence);
-        if (found == pending_.end() || found->second.ticket != ticket) continue;
-        const bool spent = config_.max_deliver > 0 && found->second.delivery_count >= config_.max_deliver;
+        const auto queued = ticket_.find(sequence);
+        if (queued == ticket_.end() || queued->second != ticket) continue;
+        ticket_.erase(queued);
+        const int count = ++redelivered_[sequence] + 1;
         const StreamModel::Stored* stored = stream_.find(sequence, now);
-        if (spent || stored == nullptr) {
-            note(sequence, found->second, now);
-            erase(found);
-            continue;
+        if (stored != nullptr && (config_.max_deliver <= 0 || count <= config_.max_deliver)) {
+            return hand_out(*stored, count, now);
         }
-        note(sequence, found->second, now);
-        found->second.ticket = 0;
-        found->second.since = now;
-        ++found->second.delivery_count;
-        schedule(found, now + config_.ack_wait);
-        return Next{sequence, found->second.delivery_count, stored->message};
+        if (const auto spent = pending_.find(sequence); spent != pending_.end()) drop(spent);
     }
     return std::nullopt;
 }
 
-bool ConsumerModel::settle(std::uint64_t sequence, engine::MonoTime now) {
-    const auto found = pending_.find(sequence);
-    if (found == pending_.end()) return false;
-    note(sequence, found->second, now);
-    erase(found);
-    return true;
+ConsumerModel::Next ConsumerModel::hand_out(const StreamModel::Stored& stored, int count, engine::MonoTime now) {
+    const std::uint64_t delivery_sequence = next_delivery_sequence_++;
+    const auto pending = pending_.try_emplace(stored.sequence, Pending{delivery_sequence, now}).first;
+    pending->second.since = now;
+    schedule(pending, now + config_.ack_wait);
+    file_.delivered(stored.sequence, delivery_sequence, count, stored.time, now);
+    return Next{{stored.sequence, delivery_sequence, count}, stored.message};
 }
 
-bool ConsumerModel::nak(std::uint64_t sequence, engine::Duration delay, engine::MonoTime now) {
-    const auto found = pending_.find(sequence);
-    if (found == pending_.end()) return false;
-    if (delay <= engine::Duration::zero()) {
-        if (found->second.ticket == 0) enqueue(found);
+bool ConsumerModel::settle(const DeliveryReceipt& receipt, engine::MonoTime now) {
+    std::uint64_t delivery_sequence = receipt.delivery_sequence;
+    const auto found = pending_.find(receipt.sequence);
+    const bool counts = found != pending_.end();
+    if (counts) {
+        delivery_sequence = found->second.delivery_sequence;
+        drop(found);
+    }
+    move_floor(receipt.sequence, delivery_sequence);
+    redelivered_.erase(receipt.sequence);
+    ticket_.erase(receipt.sequence);
+    file_.settled(receipt.sequence, delivery_sequence, now);
+    return counts;
+}
+
+void ConsumerModel::move_floor(std::uint64_t sequence, std::uint64_t delivery_sequence) {
+    if (pending_.empty()) {
+        floor_delivery_ = next_delivery_sequence_ - 1;
+    } else if (delivery_sequence == floor_delivery_ + 1) {
+        floor_delivery_ = delivery_sequence;
+        const auto next = pending_.upper_bound(sequence);
+        if (next != pending_.end()) floor_delivery_ = next->second.delivery_sequence - 1;
+    }
+}
+
+bool ConsumerModel::nak(const DeliveryReceipt& receipt, engine::Duration delay, engine::MonoTime now) {
+    if (receipt.delivery_sequence <= floor_delivery_) return false;
+    const auto found = pending_.find(receipt.sequence);
+    // While nothing at all is pending, the server does not look whether this message is.
+    if (found == pending_.end() && !pending_.empty()) return false;
+    if (delay > engine::Duration::zero()) {
+        ticket_.erase(receipt.sequence);
+        if (found == pending_.end()) return false;
+        nak_later(found, receipt, delay, now);
         return true;
     }
-    note(sequence, found->second, now);
-    found->second.ticket = 0;
-    found->second.since = now + delay - config_.ack_wait;
-    schedule(found, now + delay);
+    if (!ticket_.contains(receipt.sequence)) enqueue(receipt.sequence);
     return true;
 }
 
-bool ConsumerModel::in_progress(std::uint64_t sequence, engine::MonoTime now) {
-    const auto found = pending_.find(sequence);
+void ConsumerModel::nak_later(PendingMap::iterator pending, const DeliveryReceipt& receipt, engine::Duration delay,
+                              engine::MonoTime now) {
+    pending->second.since = now + delay - config_.ack_wait;
+    schedule(pending, now + delay);
+    file_.delivered(receipt.sequence, pending->second.delivery_sequence, receipt.count, pending->second.since, now);
+    // A delay makes the server look at its timers at once, and it then sees everything that is overdue.
+    if (now < first_check_) check_overdue(now);
+}
+
+bool ConsumerModel::in_progress(const DeliveryReceipt& receipt, engine::MonoTime now) {
+    const auto found = pending_.find(receipt.sequence);
     if (found == pending_.end()) return false;
-    note(sequence, found->second, now);
     found->second.since = now;
     // A message that is queued for redelivery already stays there.
-    if (found->second.ticket == 0) schedule(found, now + config_.ack_wait);
+    if (!ticket_.contains(receipt.sequence)) schedule(found, now + config_.ack_wait);
+    file_.delivered(receipt.sequence, found->second.delivery_sequence, 1, now, now);
     return true;
 }
 
@@ -93,55 +124,54 @@ void ConsumerModel::expire(engine::MonoTime now) {
     // What expires together is redelivered in stream order.
     std::sort(expired.begin(), expired.end());
     for (const std::uint64_t sequence : expired) {
-        const auto found = pending_.find(sequence);
-        note(sequence, found->second, now);
-        found->second.since = now;
-        enqueue(found);
+        pending_.find(sequence)->second.since = now;
+        enqueue(sequence);
     }
-}
-
-void ConsumerModel::restart(engine::MonoTime now, engine::MonoTime first_check) {
-    first_check = std::min(first_check, now + config_.ack_wait);
-    redelivery_.clear();
-    due_.clear();
-    for (auto pending = pending_.begin(); pending != pending_.end(); ++pending) {
-        pending->second.ticket = 0;
-        pending->second.due = {};
-        schedule(pending, std::max(pending->second.since + config_.ack_wait, first_check));
-    }
-    unsynced_.clear();
 }
 
 void ConsumerModel::crash(engine::MonoTime now) {
-    lose_after(StoragePolicy::last_tick(storage_.consumer_flush, now));
+    file_.lose_after(StoragePolicy::last_tick(storage_.consumer_flush, now));
 }
 
 void ConsumerModel::power_cut(engine::MonoTime now) {
     // Never ahead of the stream, whose own interval is no longer than this one: what the stream loses is forgotten here too.
-    lose_after(StoragePolicy::last_tick(std::max(storage_.sync_interval, storage_.consumer_flush), now));
+    file_.lose_after(StoragePolicy::last_tick(std::max(storage_.sync_interval, storage_.consumer_flush), now));
 }
 
-void ConsumerModel::lose_after(engine::MonoTime written) {
-    while (!unsynced_.empty() && unsynced_.back().at > written) {
-        const Undo& undo = unsynced_.back();
-        next_sequence_ = undo.next_sequence;
-        if (undo.before) {
-            static_cast<Progress&>(pending_[undo.sequence]) = *undo.before;
-        } else {
-            pending_.erase(undo.sequence);
-        }
-        unsynced_.pop_back();
+void ConsumerModel::restart(engine::MonoTime now, engine::MonoTime first_check) {
+    ConsumerFile::Contents read = file_.read();
+    next_sequence_ = read.last_stream + 1;
+    next_delivery_sequence_ = read.last_delivery + 1;
+    floor_delivery_ = read.floor_delivery;
+    redelivered_ = std::move(read.redelivered);
+    redelivery_.clear();
+    ticket_.clear();
+    due_.clear();
+    pending_.clear();
+    for (const auto& [sequence, pending] : read.pending) {
+        pending_.emplace_hint(pending_.end(), sequence, Pending{pending.delivery_sequence, pending.since});
+    }
+    check_overdue(std::min(first_check, now + config_.ack_wait));
+}
+
+void ConsumerModel::check_overdue(engine::MonoTime now) {
+    first_check_ = now;
+    for (auto pending = pending_.begin(); pending != pending_.end(); ++pending) {
+        if (ticket_.contains(pending->first)) continue;
+        schedule(pending, std::max(pending->second.since + config_.ack_wait, now));
     }
 }
 
-void ConsumerModel::note(std::uint64_t sequence, std::optional<Progress> before, engine::MonoTime now) {
-    const engine::MonoTime synced =
-        StoragePolicy::last_tick(std::max(storage_.sync_interval, storage_.consumer_flush), now);
-    while (!unsynced_.empty() && unsynced_.front().at <= synced) unsynced_.pop_front();
-    if (synced < now) unsynced_.push_back(Undo{now, sequence, before, next_sequence_});
+void ConsumerModel::enqueue(std::uint64_t sequence) {
+    if (const auto pending = pending_.find(sequence); pending != pending_.end()) {
+        due_.erase({pending->second.due, sequence});
+    }
+    const std::uint64_t ticket = ++last_ticket_;
+    ticket_.insert_or_assign(sequence, ticket);
+    redelivery_.emplace_back(sequence, ticket);
 }
 
-void ConsumerModel::erase(PendingMap::iterator pending) {
+void ConsumerModel::drop(PendingMap::iterator pending) {
     due_.erase({pending->second.due, pending->first});
     pending_.erase(pending);
 }
@@ -150,12 +180,6 @@ void ConsumerModel::schedule(PendingMap::iterator pending, engine::MonoTime due)
     due_.erase({pending->second.due, pending->first});
     pending->second.due = due;
     due_.emplace_hint(due_.end(), due, pending->first);
-}
-
-void ConsumerModel::enqueue(PendingMap::iterator pending) {
-    due_.erase({pending->second.due, pending->first});
-    pending->second.ticket = ++last_ticket_;
-    redelivery_.emplace_back(pending->first, pending->second.ticket);
 }
 
 }  // namespace lockstep::fakes

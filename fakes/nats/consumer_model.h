@@ -8,6 +8,7 @@
 //    the limit of pending messages is.
 // 3. At its last allowed delivery a message is not given up yet: it stays pending until it would be delivered again.
 // 4. A verdict names the message, not the delivery: a late one, from a holder long given up, counts like any other.
+// 5. All of this is in memory; what a restart brings back is in ConsumerFile.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <string>
 #include <utility>
 
+#include "fakes/nats/consumer_file.h"
 #include "fakes/nats/stream_model.h"
 
 namespace lockstep::fakes {
@@ -42,6 +44,13 @@ struct StoragePolicy {
     [[nodiscard]] static engine::MonoTime last_tick(engine::Duration interval, engine::MonoTime now);
 };
 
+/// Which delivery a verdict is about; what the real server has in a delivery's reply subject.
+struct DeliveryReceipt {
+    std::uint64_t sequence = 0;           // in the stream
+    std::uint64_t delivery_sequence = 0;  // among the deliveries of the consumer
+    int count = 0;                        // 1 for the first delivery of the message
+};
+
 class ConsumerModel {
 public:
     ConsumerModel(ConsumerConfig config, StreamModel& stream, StoragePolicy storage);
@@ -52,18 +61,17 @@ public:
     [[nodiscard]] bool wants(std::string_view subject) const { return filter_.matches(subject); }
 
     struct Next {
-        std::uint64_t sequence = 0;
-        int delivery_count = 0;
+        DeliveryReceipt receipt;
         MessagePtr message;
     };
     /// Takes the next message to deliver; nothing when there is none or too many are pending.
     std::optional<Next> next(engine::MonoTime now);
 
     /// The verdicts. False when the consumer does not wait for one on this message.
-    bool ack(std::uint64_t sequence, engine::MonoTime now) { return settle(sequence, now); }
-    bool term(std::uint64_t sequence, engine::MonoTime now) { return settle(sequence, now); }
-    bool nak(std::uint64_t sequence, engine::Duration delay, engine::MonoTime now);
-    bool in_progress(std::uint64_t sequence, engine::MonoTime now);
+    bool ack(const DeliveryReceipt& receipt, engine::MonoTime now) { return settle(receipt, now); }
+    bool term(const DeliveryReceipt& receipt, engine::MonoTime now) { return settle(receipt, now); }
+    bool nak(const DeliveryReceipt& receipt, engine::Duration delay, engine::MonoTime now);
+    bool in_progress(const DeliveryReceipt& receipt, engine::MonoTime now);
 
     /// When `expire` has something to do; nothing while no message is out.
     [[nodiscard]] std::optional<engine::MonoTime> next_deadline() const;
@@ -80,44 +88,41 @@ public:
     [[nodiscard]] std::size_t pending() const { return pending_.size(); }
 
 private:
-    /// What is on disk of a pending message.
-    struct Progress {
-        engine::MonoTime since;  // of the last delivery; moved so that the ack wait ends when a nak's delay does
-        int delivery_count = 0;
-    };
-    struct Pending : Progress {
-        engine::MonoTime due{};    // when it joins the redelivery queue, unless it is in it
-        std::uint64_t ticket = 0;  // in the redelivery queue: which entry there is its own
+    struct Pending {
+        std::uint64_t delivery_sequence = 0;  // of its first delivery
+        engine::MonoTime since;  // of the last one; moved so that the ack wait ends when a nak's delay does
+        engine::MonoTime due{};  // when it joins the redelivery queue, unless it is in it
     };
     using PendingMap = std::map<std::uint64_t, Pending>;
 
-    /// How to take back one change of what is on disk.
-    struct Undo {
-        engine::MonoTime at;
-        std::uint64_t sequence = 0;
-        std::optional<Progress> before;
-        std::uint64_t next_sequence = 0;
-    };
-
-    bool settle(std::uint64_t sequence, engine::MonoTime now);
+    Next hand_out(const StreamModel::Stored& stored, int count, engine::MonoTime now);
     std::optional<Next> next_redelivery(engine::MonoTime now);
-    void note(std::uint64_t sequence, std::optional<Progress> before, engine::MonoTime now);
-    void erase(PendingMap::iterator pending);
+    bool settle(const DeliveryReceipt& receipt, engine::MonoTime now);
+    void move_floor(std::uint64_t sequence, std::uint64_t delivery_sequence);
+    void nak_later(PendingMap::iterator pending, const DeliveryReceipt& receipt, engine::Duration delay,
+                   engine::MonoTime now);
+    void enqueue(std::uint64_t sequence);
+    void drop(PendingMap::iterator pending);
     void schedule(PendingMap::iterator pending, engine::MonoTime due);
-    void enqueue(PendingMap::iterator pending);
-    void lose_after(engine::MonoTime written);
+    void check_overdue(engine::MonoTime now);
 
     const ConsumerConfig config_;
     const StoragePolicy storage_;
     StreamModel& stream_;
     const StreamModel::Filter filter_;
+    ConsumerFile file_;
 
     std::uint64_t next_sequence_ = 1;  // the first that has never been delivered
+    std::uint64_t next_delivery_sequence_ = 1;
+    std::uint64_t floor_delivery_ = 0;  // naks of deliveries up to here are ignored
     PendingMap pending_;
+    std::map<std::uint64_t, int> redelivered_;  // how often more than once, until settled
     std::set<std::pair<engine::MonoTime, std::uint64_t>> due_;
+    engine::MonoTime first_check_{};  // after a restart
+
     std::deque<std::pair<std::uint64_t, std::uint64_t>> redelivery_;  // sequence and ticket; stale entries are skipped
+    std::map<std::uint64_t, std::uint64_t> ticket_;                   // of each sequence that is queued
     std::uint64_t last_ticket_ = 0;
-    std::deque<Undo> unsynced_;
 };
 
 }  // namespace lockstep::fakes

@@ -29,11 +29,16 @@ protected:
         consumer().expire(at(when));
         while (const auto next = consumer().next(at(when))) {
             if (!words.empty()) words += ' ';
-            words += std::to_string(next->sequence) + "/" + std::to_string(next->delivery_count);
+            words += std::to_string(next->receipt.sequence) + "/" + std::to_string(next->receipt.count);
+            receipts[next->receipt.sequence] = next->receipt;
         }
         return words;
     }
 
+    /// Of the last delivery of this message.
+    const DeliveryReceipt& of(std::uint64_t sequence) { return receipts[sequence]; }
+
+    std::map<std::uint64_t, DeliveryReceipt> receipts;
     JetStreamModel jetstream;
     StreamModel* stream = nullptr;
     ConsumerConfig config{.name = "d",
@@ -55,7 +60,7 @@ TEST_F(ConsumerModelTest, DeliversEverythingOnItsSubjectFromTheBeginning) {
 TEST_F(ConsumerModelTest, RedeliversAfterTheAckWaitWhatNobodyAcknowledged) {
     publish(2);
     EXPECT_EQ(delivered(0s), "1/1 2/1");
-    EXPECT_TRUE(consumer().ack(1, at(1s)));
+    EXPECT_TRUE(consumer().ack(of(1), at(1s)));
     EXPECT_EQ(delivered(9999ms), "");
     EXPECT_EQ(consumer().next_deadline(), at(10s));
     EXPECT_EQ(delivered(10s), "2/2");
@@ -64,30 +69,30 @@ TEST_F(ConsumerModelTest, RedeliversAfterTheAckWaitWhatNobodyAcknowledged) {
 TEST_F(ConsumerModelTest, PendingMessagesHoldBackNewOnesThoseWaitingOutANakIncluded) {
     publish(4);
     EXPECT_EQ(delivered(0s), "1/1 2/1 3/1");
-    for (const int sequence : {1, 2, 3}) EXPECT_TRUE(consumer().nak(sequence, 5s, at(1s)));
+    for (const int sequence : {1, 2, 3}) EXPECT_TRUE(consumer().nak(of(sequence), 5s, at(1s)));
     EXPECT_EQ(delivered(2s), "");
-    EXPECT_TRUE(consumer().ack(2, at(3s)));
+    EXPECT_TRUE(consumer().ack(of(2), at(3s)));
     EXPECT_EQ(delivered(3s), "4/1");
 }
 
 TEST_F(ConsumerModelTest, RedeliveriesComeBeforeNewMessagesAndIgnoreTheLimit) {
     publish(4);
     EXPECT_EQ(delivered(0s), "1/1 2/1 3/1");
-    consumer().nak(3, 0s, at(1s));
-    consumer().nak(1, 0s, at(1s));
+    consumer().nak(of(3), 0s, at(1s));
+    consumer().nak(of(1), 0s, at(1s));
     EXPECT_EQ(delivered(1s), "3/2 1/2");
-    consumer().nak(2, 0s, at(2s));
-    consumer().ack(3, at(2s));
+    consumer().nak(of(2), 0s, at(2s));
+    consumer().ack(of(3), at(2s));
     EXPECT_EQ(delivered(2s), "2/2 4/1");
 }
 
 TEST_F(ConsumerModelTest, ANakWithADelayCountsTheDelayAndNotTheAckWait) {
     publish(1);
     delivered(0s);
-    consumer().nak(1, 2s, at(1s));
+    consumer().nak(of(1), 2s, at(1s));
     EXPECT_EQ(delivered(2999ms), "");
     EXPECT_EQ(delivered(3s), "1/2");
-    consumer().nak(1, 30s, at(4s));
+    consumer().nak(of(1), 30s, at(4s));
     EXPECT_EQ(delivered(33s), "");
     EXPECT_EQ(delivered(34s), "1/3");
 }
@@ -96,12 +101,12 @@ TEST_F(ConsumerModelTest, AMessageAtItsLastDeliveryThatIsNakedIsNeverDeliveredAg
     publish(5);
     config.max_deliver = 2;
     delivered(0s);
-    consumer().nak(1, 0s, at(1s));
+    consumer().nak(of(1), 0s, at(1s));
     EXPECT_EQ(delivered(1s), "1/2");
-    consumer().nak(1, 0s, at(2s));
+    consumer().nak(of(1), 0s, at(2s));
     EXPECT_EQ(delivered(2s), "4/1") << "it has given up its place";
-    EXPECT_FALSE(consumer().ack(1, at(3s)));
-    EXPECT_FALSE(consumer().nak(1, 0s, at(3s)));
+    EXPECT_FALSE(consumer().ack(of(1), at(3s)));
+    EXPECT_FALSE(consumer().nak(of(1), 0s, at(3s)));
     EXPECT_EQ(delivered(9s), "");
 }
 
@@ -117,18 +122,18 @@ TEST_F(ConsumerModelTest, ALateAcknowledgementCountsForTheRedeliveryToo) {
     publish(1);
     delivered(0s);
     EXPECT_EQ(delivered(10s), "1/2");
-    EXPECT_TRUE(consumer().ack(1, at(11s))) << "from the first holder";
-    EXPECT_FALSE(consumer().ack(1, at(12s))) << "from the second";
+    EXPECT_TRUE(consumer().ack(of(1), at(11s))) << "from the first holder";
+    EXPECT_FALSE(consumer().ack(of(1), at(12s))) << "from the second";
     EXPECT_EQ(delivered(100s), "");
 }
 
 TEST_F(ConsumerModelTest, AnAcknowledgementTakesAMessageOutOfTheRedeliveryQueue) {
     publish(2);
     delivered(0s);
-    consumer().nak(1, 0s, at(1s));
-    consumer().ack(1, at(1s));
-    consumer().nak(2, 0s, at(1s));
-    consumer().nak(2, 5s, at(1s));
+    consumer().nak(of(1), 0s, at(1s));
+    consumer().ack(of(1), at(1s));
+    consumer().nak(of(2), 0s, at(1s));
+    consumer().nak(of(2), 5s, at(1s));
     EXPECT_EQ(delivered(1s), "") << "the second nak replaced the first";
     EXPECT_EQ(delivered(6s), "2/2");
 }
@@ -136,7 +141,7 @@ TEST_F(ConsumerModelTest, AnAcknowledgementTakesAMessageOutOfTheRedeliveryQueue)
 TEST_F(ConsumerModelTest, InProgressStartsTheAckWaitAfresh) {
     publish(1);
     delivered(0s);
-    EXPECT_TRUE(consumer().in_progress(1, at(9s)));
+    EXPECT_TRUE(consumer().in_progress(of(1), at(9s)));
     EXPECT_EQ(delivered(18s), "");
     EXPECT_EQ(delivered(19s), "1/2");
 }
@@ -144,10 +149,10 @@ TEST_F(ConsumerModelTest, InProgressStartsTheAckWaitAfresh) {
 TEST_F(ConsumerModelTest, TermEndsItAndUnknownMessagesAreIgnored) {
     publish(1);
     delivered(0s);
-    EXPECT_TRUE(consumer().term(1, at(1s)));
-    EXPECT_FALSE(consumer().term(1, at(1s)));
-    EXPECT_FALSE(consumer().nak(7, 0s, at(1s)));
-    EXPECT_FALSE(consumer().in_progress(1, at(1s)));
+    EXPECT_TRUE(consumer().term(of(1), at(1s)));
+    EXPECT_FALSE(consumer().term(of(1), at(1s)));
+    EXPECT_FALSE(consumer().nak(of(7), 0s, at(1s)));
+    EXPECT_FALSE(consumer().in_progress(of(1), at(1s)));
     EXPECT_EQ(delivered(100s), "");
 }
 
@@ -161,8 +166,8 @@ TEST_F(ConsumerModelTest, WhatTheStreamHasForgottenIsNotRedelivered) {
 TEST_F(ConsumerModelTest, ACleanRestartKeepsWhatIsPendingAndItsCounts) {
     publish(2);
     delivered(0s);
-    consumer().ack(1, at(1s));
-    consumer().nak(2, 0s, at(1s));
+    consumer().ack(of(1), at(1s));
+    consumer().nak(of(2), 0s, at(1s));
     jetstream.restart(at(2s), at(3s));
     EXPECT_EQ(delivered(9s), "") << "the redelivery queue is in memory only: the ack wait decides";
     EXPECT_EQ(delivered(10s), "2/2");
@@ -176,11 +181,44 @@ TEST_F(ConsumerModelTest, AfterARestartNothingIsRedeliveredBeforeTheFirstCheck) 
     EXPECT_EQ(delivered(61s), "1/2");
 }
 
+TEST_F(ConsumerModelTest, AfterARestartTheAckWaitCountsFromPublishing) {
+    publish(1);
+    EXPECT_EQ(delivered(30s), "1/1");
+    jetstream.restart(at(31s), at(32s));
+    EXPECT_EQ(delivered(32s), "1/2") << "two seconds after its delivery";
+}
+
+TEST_F(ConsumerModelTest, AMessageGivenUpIsPendingOnceMoreAfterARestart) {
+    publish(2);
+    config.max_deliver = 1;
+    config.max_ack_pending = 1;
+    EXPECT_EQ(delivered(0s), "1/1");
+    EXPECT_EQ(delivered(10s), "2/1");
+    consumer().ack(of(2), at(11s));
+    jetstream.restart(at(12s), at(13s));
+    publish(1);
+    EXPECT_EQ(delivered(12s), "");
+    EXPECT_EQ(delivered(13s), "3/1");
+}
+
+TEST_F(ConsumerModelTest, AnAcknowledgementBelowTheFilesFloorIsForgottenByARestart) {
+    publish(4);
+    config.max_ack_pending = 10;
+    EXPECT_EQ(delivered(0s), "1/1 2/1 3/1 4/1");
+    consumer().ack(of(1), at(1s));
+    consumer().nak(of(3), 0s, at(1s));
+    EXPECT_EQ(delivered(1s), "3/2");
+    consumer().ack(of(2), at(2s));
+    consumer().ack(of(4), at(2s));
+    jetstream.restart(at(20s), at(21s));
+    EXPECT_EQ(delivered(21s), "3/3 4/2");
+}
+
 TEST_F(ConsumerModelTest, AKilledServerForgetsTheLastVerdicts) {
     publish(3);
     EXPECT_EQ(delivered(50ms), "1/1 2/1 3/1");
-    consumer().ack(1, at(90ms));
-    consumer().ack(2, at(110ms));
+    consumer().ack(of(1), at(90ms));
+    consumer().ack(of(2), at(110ms));
     jetstream.crash(at(150ms));
     jetstream.restart(at(1s), at(2s));
     EXPECT_EQ(consumer().pending(), 2U);
@@ -190,8 +228,8 @@ TEST_F(ConsumerModelTest, AKilledServerForgetsTheLastVerdicts) {
 TEST_F(ConsumerModelTest, APowerCutTakesBackDeliveriesAndVerdictsSinceTheLastSync) {
     publish(2);
     EXPECT_EQ(delivered(900ms), "1/1 2/1");
-    consumer().ack(1, at(950ms));
-    consumer().ack(2, at(1100ms));
+    consumer().ack(of(1), at(950ms));
+    consumer().ack(of(2), at(1100ms));
     stream->publish(make_message("sys.a", "payload"), at(1200ms));
     EXPECT_EQ(delivered(1200ms), "3/1");
     jetstream.power_cut(at(1900ms));

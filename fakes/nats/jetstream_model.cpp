@@ -13,7 +13,8 @@ std::string difference(const ConsumerConfig& is, const ConsumerConfig& wanted) {
     const auto tell = [&](std::string_view setting, const auto& has, const auto& wants) {
         return fmt::format("durable {} has {} {}, not {}", is.name, setting, has, wants);
     };
-    if (is.filter_subject != wanted.filter_subject) return tell("filter subject", is.filter_subject, wanted.filter_subject);
+    if (is.filter_subject != wanted.filter_subject)
+        return tell("filter subject", is.filter_subject, wanted.filter_subject);
     if (is.deliver_group != wanted.deliver_group) return tell("deliver group", is.deliver_group, wanted.deliver_group);
     if (is.ack_wait != wanted.ack_wait) {
         return tell("ack wait in ms", engine::to_millis(is.ack_wait), engine::to_millis(wanted.ack_wait));

@@ -14,7 +14,7 @@ namespace lockstep::fakes {
 struct BusMessage {
     std::string subject;
     std::string payload;
-    std::string message_id;                       // empty: none
+    std::string message_id;                        // empty: none
     std::shared_ptr<const cap::BusPacket> packet;  // null: the payload is no packet
 
     /// Sets `packet` from `payload`.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/ports/bus.h"
+#include "fakes/nats/consumer_model.h"
 #include "fakes/nats/message.h"
 
 namespace lockstep::fakes {
@@ -27,8 +28,7 @@ struct NatsReply {
 struct HandedMessage {
     std::shared_ptr<const engine::ConsumerSpec> consumer;
     MessagePtr message;
-    std::uint64_t sequence = 0;
-    int delivery_count = 0;
+    DeliveryReceipt receipt;
 };
 
 /// A client's word on a handed message.
@@ -46,7 +46,7 @@ public:
     virtual void on_pong() = 0;
     virtual void on_reply(RequestId request, NatsReply reply) = 0;
     virtual void on_core(std::uint64_t sid, const MessagePtr& message) = 0;
-    virtual void on_delivery(std::uint64_t sid, const MessagePtr& message, std::uint64_t sequence, int count) = 0;
+    virtual void on_delivery(std::uint64_t sid, const MessagePtr& message, const DeliveryReceipt& receipt) = 0;
 };
 
 }  // namespace lockstep::fakes

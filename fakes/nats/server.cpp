@@ -90,16 +90,16 @@ void NatsServer::apply(const HandedMessage& handed, Verdict verdict, NodeId clie
     ConsumerModel& consumer = *group->consumer;
     bool counted = false;
     switch (verdict.kind) {
-        case EventKind::nak: counted = consumer.nak(handed.sequence, verdict.delay, now()); break;
-        case EventKind::term: counted = consumer.term(handed.sequence, now()); break;
-        case EventKind::in_progress: counted = consumer.in_progress(handed.sequence, now()); break;
-        default: counted = consumer.ack(handed.sequence, now()); break;
+        case EventKind::nak: counted = consumer.nak(handed.receipt, verdict.delay, now()); break;
+        case EventKind::term: counted = consumer.term(handed.receipt, now()); break;
+        case EventKind::in_progress: counted = consumer.in_progress(handed.receipt, now()); break;
+        default: counted = consumer.ack(handed.receipt, now()); break;
     }
     Event event = bus_event(verdict.kind, When::applied, client, options_.node, *handed.message);
     event.payload = {};
     event.outcome = counted ? EventOutcome::applied : EventOutcome::not_applied;
     event.stream = handed.consumer->stream;
-    event.sequence = handed.sequence;
+    event.sequence = handed.receipt.sequence;
     event.name = handed.consumer->durable;
     event.number = verdict.delay.count();
     world_.trace().emit(event);
@@ -125,13 +125,11 @@ void NatsServer::deliver(SubscriberId member, const ConsumerModel::Next& next) {
     for (int copy = 0; copy < copies; ++copy) {
         const engine::Duration late = world_.faults().reorder_delivery(subject);
         if (late <= engine::Duration::zero()) {
-            receiver->send_delivery(member.sid, next.message, next.sequence, next.delivery_count);
+            receiver->send_delivery(member.sid, next.message, next.receipt);
             continue;
         }
         world_.after(options_.node, late, [to = std::weak_ptr(receiver), sid = member.sid, next] {
-            if (const auto session = to.lock()) {
-                session->send_delivery(sid, next.message, next.sequence, next.delivery_count);
-            }
+            if (const auto held = to.lock()) held->send_delivery(sid, next.message, next.receipt);
         });
     }
 }

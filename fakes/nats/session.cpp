@@ -141,9 +141,9 @@ void NatsSession::send_core(std::uint64_t sid, const MessagePtr& message) {
     });
 }
 
-void NatsSession::send_delivery(std::uint64_t sid, const MessagePtr& message, std::uint64_t sequence, int count) {
-    connection_->send_to_client([peer = peer_, sid, message, sequence, count] {
-        if (const auto client = peer.lock()) client->on_delivery(sid, message, sequence, count);
+void NatsSession::send_delivery(std::uint64_t sid, const MessagePtr& message, const DeliveryReceipt& receipt) {
+    connection_->send_to_client([peer = peer_, sid, message, receipt] {
+        if (const auto client = peer.lock()) client->on_delivery(sid, message, receipt);
     });
 }
 

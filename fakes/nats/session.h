@@ -43,7 +43,7 @@ public:
 
     void reply(RequestId request, NatsReply reply);
     void send_core(std::uint64_t sid, const MessagePtr& message);
-    void send_delivery(std::uint64_t sid, const MessagePtr& message, std::uint64_t sequence, int count);
+    void send_delivery(std::uint64_t sid, const MessagePtr& message, const DeliveryReceipt& receipt);
 
     /// Called once per ping interval: how many of them have passed without a word from the client.
     [[nodiscard]] int count_silence();

@@ -29,6 +29,7 @@ StreamModel::Ack StreamModel::publish(MessagePtr message, engine::MonoTime now) 
     expire(now);
     // The server looks for a duplicate before it looks at its limits: a full stream still knows what it holds.
     if (!message->message_id.empty()) {
+        rebuild_ids(now);
         forget_old_ids(now);
         const auto known = sequence_of_id_.find(message->message_id);
         if (known != sequence_of_id_.end()) return Ack{.sequence = known->second, .duplicate = true};
@@ -82,10 +83,16 @@ void StreamModel::restart(engine::MonoTime now) {
     expire(now);
     known_ids_.clear();
     sequence_of_id_.clear();
+    ids_rebuilt_ = false;
+}
+
+void StreamModel::rebuild_ids(engine::MonoTime now) {
+    if (std::exchange(ids_rebuilt_, true)) return;
     const auto in_window = std::partition_point(messages_.begin(), messages_.end(), [&](const Stored& stored) {
         return now - stored.time >= config_.duplicate_window;
     });
     for (auto stored = in_window; stored != messages_.end(); ++stored) remember_id(*stored);
+    forget_from_ = now + config_.duplicate_window;
 }
 
 void StreamModel::expire(engine::MonoTime now) {
@@ -103,6 +110,7 @@ void StreamModel::remember_id(const Stored& stored) {
 }
 
 void StreamModel::forget_old_ids(engine::MonoTime now) {
+    if (now < forget_from_) return;
     while (!known_ids_.empty() && now - known_ids_.front().time >= config_.duplicate_window) {
         sequence_of_id_.erase(known_ids_.front().message->message_id);
         known_ids_.pop_front();

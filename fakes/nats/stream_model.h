@@ -3,8 +3,9 @@
 //
 // 1. Sequences count up from 1 without gaps; only a power cut takes the last ones back.
 // 2. Messages leave at the front only, by age. What has left is forgotten by lookups and consumers alike.
-// 3. A message id is remembered for the duplicate window. The table is rebuilt from the stored messages after a
-//    restart, so it survives one.
+// 3. A message id is remembered for the duplicate window. After a restart the table is rebuilt from the stored messages
+//    when the first publish with an id arrives; what is in it then is remembered for a whole window more, since the
+//    server sets its timer afresh.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ namespace lockstep::fakes {
 
 struct StreamConfig {
     std::string name;
-    std::vector<std::string> subjects;  // patterns
+    std::vector<std::string> subjects;                   // patterns
     engine::Duration max_age = std::chrono::hours(168);  // zero: for ever
     engine::Duration duplicate_window = std::chrono::minutes(2);
     std::uint64_t max_messages = 0;  // 0: no limit. When full the stream refuses (discard new)
@@ -91,6 +92,7 @@ public:
 
 private:
     void expire(engine::MonoTime now);
+    void rebuild_ids(engine::MonoTime now);
     void remember_id(const Stored& stored);
     void forget_old_ids(engine::MonoTime now);
 
@@ -103,7 +105,9 @@ private:
         engine::MonoTime time;
         MessagePtr message;  // keeps the key of the table alive
     };
-    std::deque<KnownId> known_ids_;                                       // oldest first
+    std::deque<KnownId> known_ids_;   // oldest first
+    engine::MonoTime forget_from_{};  // nothing is forgotten before
+    bool ids_rebuilt_ = true;
     std::unordered_map<std::string_view, std::uint64_t> sequence_of_id_;  // never iterated
 };
 
