@@ -59,13 +59,14 @@ std::string nearest_tunable(std::string_view name) {
 
 class Reader {
 public:
-    Reader(const Environment& environment, Settings& settings) : env_(environment), settings_(settings) {}
+    Reader(const Environment& environment, Role role, Settings& settings)
+        : env_(environment), role_(role), settings_(settings) {}
 
     void read() {
         read_tunables();
         read_documented_tunables();
         read_servers();
-        read_kernel();
+        if (role_ == Role::scheduler) read_kernel();
         read_rest();
         apply_production_rules();
     }
@@ -233,6 +234,7 @@ private:
         if (tls && nats.tls_insecure) mistake("NATS_TLS_INSECURE: production mode refuses unverified TLS; set NATS_TLS_CA");
         const bool login = (!nats.user.empty() && !nats.password.empty()) || !nats.token.empty() || !nats.nkey_seed.empty();
         if (!login) settings_.warnings.emplace_back("no NATS credentials in production mode");
+        if (role_ == Role::client) return;
 
         if (settings_.kernel.tls_ca_file.empty() && !flag("SAFETY_KERNEL_INSECURE"))
             mistake("SAFETY_KERNEL_TLS_CA: production mode needs the authority of the safety kernel; set it, or allow plain "
@@ -246,6 +248,7 @@ private:
     }
 
     const Environment& env_;
+    const Role role_;
     Settings& settings_;
 };
 
@@ -256,9 +259,9 @@ bool is_true(std::string_view text) {
     return word == "1" || word == "true" || word == "yes" || word == "y" || word == "on";
 }
 
-tl::expected<Settings, std::string> read_settings(const Environment& environment) {
+tl::expected<Settings, std::string> read_settings(const Environment& environment, Role role) {
     Settings settings;
-    Reader reader(environment, settings);
+    Reader reader(environment, role, settings);
     reader.read();
     if (reader.mistakes.empty()) return settings;
     std::string all;

@@ -4,6 +4,7 @@
 // Where a documented variable and LOCKSTEP_<TUNABLE> speak of the same thing, the documented one wins.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -43,8 +44,12 @@ struct Settings {
     std::vector<std::string> warnings;  // to be logged once there is a log
 };
 
+/// Who reads: a client of the servers (worker, operator command) has neither kernel nor admin listener, so their rules are
+/// not its own.
+enum class Role : std::uint8_t { scheduler, client };
+
 /// The error has one line per mistake.
-[[nodiscard]] tl::expected<Settings, std::string> read_settings(const Environment& environment);
+[[nodiscard]] tl::expected<Settings, std::string> read_settings(const Environment& environment, Role role = Role::scheduler);
 
 /// 1, true, yes, y, on in any case; everything else is false, as the documented variables have it.
 [[nodiscard]] bool is_true(std::string_view text);

@@ -144,6 +144,13 @@ TEST(ProductionMode, KeepsMetricsOnLoopbackUnlessMadePublic) {
     EXPECT_EQ(error_of(production_but({{"SCHEDULER_METRICS_ADDR", ":9090"}, {"SCHEDULER_METRICS_PUBLIC", "true"}})), "");
 }
 
+TEST(ProductionMode, AsksOfAClientOnlyWhatConcernsTheServers) {
+    const Environment::Values values{{"CORDUM_PRODUCTION", "1"}, {"NATS_URL", "tls://n"}, {"NATS_TLS_CA", "ca.pem"}};
+    EXPECT_FALSE(read_settings(Environment(values), Role::scheduler));
+    EXPECT_TRUE(read_settings(Environment(values), Role::client));
+    EXPECT_FALSE(read_settings(Environment({{"CORDUM_PRODUCTION", "1"}, {"NATS_URL", "nats://n"}}), Role::client));
+}
+
 TEST(ProductionMode, NeverRepeatsAPassword) {
     const std::string error = error_of(production_but({{"NATS_URL", "nats://me:hunter2@nats:4222"}}));
     EXPECT_FALSE(mentions(error, "hunter2")) << error;

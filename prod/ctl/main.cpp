@@ -176,7 +176,7 @@ int run(const Arguments& a, const Chosen& chosen) {
     Environment::Values values = Environment::of_process().all();
     if (!a.nats.empty()) values["NATS_URL"] = a.nats;
     if (!a.redis.empty()) values["REDIS_URL"] = a.redis;
-    auto settings = read_settings(Environment(std::move(values)));
+    auto settings = read_settings(Environment(std::move(values)), Role::client);
     if (!settings) return complain(kWrongUse, settings.error());
     settings->nats.name = "lockstepctl";
     Session session(std::move(*settings));

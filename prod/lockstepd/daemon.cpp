@@ -189,7 +189,12 @@ engine::Task<int> Daemon::serve() {
 
     const std::string instance = fmt::format("{}-{}", host_name(), entropy_.uuid().substr(0, 8));
     const engine::Ports ports{loop_, clock_, entropy_, *redis_, *bus_, *kernel_, metrics_, log_};
-    engine::Scheduler scheduler(ports, {settings_.tunables, std::move(files_.pools), instance, version_});
+    engine::SchedulerConfig config;
+    config.tunables = settings_.tunables;
+    config.pools = std::move(files_.pools);
+    config.instance_id = instance;
+    config.version = version_;
+    engine::Scheduler scheduler(ports, std::move(config));
     const auto started = co_await scheduler.start();
     if (!started) {
         error("the scheduler cannot start", started.error());

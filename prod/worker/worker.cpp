@@ -175,7 +175,7 @@ engine::Task<cap::JobResult> Worker::execute(const cap::JobRequest& request, std
     std::string output = "{}";
     if (options_.mode != WorkerOptions::Mode::sleep) output = co_await load_input(request.context_ptr());
     if (options_.mode == WorkerOptions::Mode::command) {
-        ChildProcess child(ports_.loop, options_.command, {"LOCKSTEP_JOB_ID=" + request.job_id(), "LOCKSTEP_TOPIC=" + request.topic()},
+        ChildProcess child(ports_.loop, options_.command, {"CORDUM_JOB_ID=" + request.job_id(), "CORDUM_JOB_TOPIC=" + request.topic()},
                            std::move(output));
         running->interrupt = [&child] { child.terminate(); };
         const auto limit = std::chrono::milliseconds(request.budget().deadline_ms());
