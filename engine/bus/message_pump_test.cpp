@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/testing/recorders.h"
 #include "engine/testing/scripted_bus.h"
 #include "engine/testing/scripted_kernel.h"
@@ -35,7 +37,8 @@ protected:
     Fate deliver(std::string payload, std::uint64_t count) {
         auto fate = std::make_shared<DeliveryFate>();
         pump.on_delivery(engine::testing::make_delivery(
-            {.subject = "sys.job.submit", .payload = std::move(payload), .count = count, .sequence = ++sequence}, fate));
+            {.subject = "sys.job.submit", .payload = std::move(payload), .count = count, .sequence = ++sequence},
+            fate));
         loop.settle();
         return fate;
     }
@@ -48,7 +51,8 @@ protected:
 
     [[nodiscard]] std::size_t letters_written() const {
         std::size_t letters = 0;
-        for (const RedisCommand& call : redis.calls()) letters += call.at(1) == context.scripts.put_dead_letter.sha1() ? 1 : 0;
+        for (const RedisCommand& call : redis.calls())
+            letters += call.at(1) == context.scripts.put_dead_letter.sha1() ? 1 : 0;
         return letters;
     }
     Ports ports() { return {loop, clock, entropy, redis, bus, kernel, metrics, log}; }
@@ -209,11 +213,12 @@ TEST_F(MessagePumpTest, DestroyedWithWorkInHandItAnswersNothing) {
 
 class BoundedPumpTest : public MessagePumpTest {
 protected:
-    BoundedPumpTest() : MessagePumpTest([] {
-        Tunables tunables;
-        tunables.max_in_flight = 2;
-        return tunables;
-    }()) {}
+    BoundedPumpTest()
+        : MessagePumpTest([] {
+              Tunables tunables;
+              tunables.max_in_flight = 2;
+              return tunables;
+          }()) {}
 };
 
 TEST_F(BoundedPumpTest, NoMoreThanItsSlotsAreHandledAtOnceAndAllAreHandled) {

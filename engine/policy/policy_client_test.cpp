@@ -79,8 +79,8 @@ TEST_F(PolicyClientTest, ALongInputIsCutButItsSizeIsTold) {
 TEST_F(PolicyClientTest, AMissingOrUnreadableInputIsLeftOut) {
     request.set_context_ptr("redis://ctx:j1");
     (*request.mutable_labels())["content_type"] = "text/plain";
-    for (const auto& reply : {ScriptedRedis::reply(RedisValue()), ScriptedRedis::reply(std::string()), ScriptedRedis::unknown(),
-                              ScriptedRedis::reply(RedisValue::Error{"WRONGTYPE"})}) {
+    for (const auto& reply : {ScriptedRedis::reply(RedisValue()), ScriptedRedis::reply(std::string()),
+                              ScriptedRedis::unknown(), ScriptedRedis::reply(RedisValue::Error{"WRONGTYPE"})}) {
         redis.answer = [&reply](const auto&) { return reply; };
         EXPECT_EQ(check().decision, Decision::allow);
         EXPECT_EQ(kernel.questions.back().input_size_bytes(), 0);

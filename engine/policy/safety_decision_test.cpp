@@ -26,7 +26,8 @@ TEST(SafetyDecision, EachAnswerHasItsDecision) {
     EXPECT_EQ(decision_from(answer(cap::DECISION_TYPE_DENY)).decision, Decision::deny);
     EXPECT_EQ(decision_from(answer(cap::DECISION_TYPE_REQUIRE_HUMAN)).decision, Decision::require_approval);
     EXPECT_EQ(decision_from(answer(cap::DECISION_TYPE_THROTTLE)).decision, Decision::throttle);
-    EXPECT_EQ(decision_from(answer(cap::DECISION_TYPE_ALLOW_WITH_CONSTRAINTS)).decision, Decision::allow_with_constraints);
+    EXPECT_EQ(decision_from(answer(cap::DECISION_TYPE_ALLOW_WITH_CONSTRAINTS)).decision,
+              Decision::allow_with_constraints);
     EXPECT_FALSE(decision_from(answer(cap::DECISION_TYPE_DENY)).unknown_value);
 }
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
 #include "engine/wire/messages.h"
@@ -84,8 +84,9 @@ TEST_F(PickTest, NoWorkerAndNoPoolAreReasonsWorthAnotherTry) {
     EXPECT_EQ(picked(), "no_workers");
     request.set_topic("job.unmapped");
     EXPECT_EQ(picked(), "no_pool_mapping");
-    for (const auto reason : {DispatchReason::no_workers, DispatchReason::no_pool_mapping, DispatchReason::pool_overloaded,
-                              DispatchReason::tenant_limit, DispatchReason::stale_worker})
+    for (const auto reason :
+         {DispatchReason::no_workers, DispatchReason::no_pool_mapping, DispatchReason::pool_overloaded,
+          DispatchReason::tenant_limit, DispatchReason::stale_worker})
         EXPECT_TRUE(worth_another_try(reason)) << to_string(reason);
     EXPECT_FALSE(worth_another_try(DispatchReason::dispatch_failed));
 }
@@ -126,7 +127,8 @@ TEST_F(PickTest, APreferredPoolMustServeTheTopic) {
 // ROUTE-05
 TEST_F(PickTest, OrdinaryLabelsDoNotMatter) {
     hears(WorkerSpec("w1"));
-    for (const char* key : {"workflow_id", "run_id", "step_id", "node_id", "amount", "from", "to", "status"}) label(key, "x");
+    for (const char* key : {"workflow_id", "run_id", "step_id", "node_id", "amount", "from", "to", "status"})
+        label(key, "x");
     EXPECT_EQ(picked(), "w1");
 }
 
@@ -229,7 +231,6 @@ TEST_F(PickTest, JobsSentSinceTheLastHeartbeatCountAsLoad) {
     EXPECT_EQ(picked(), "w1");
 }
 
-
 cap::Heartbeat random_heartbeat(int number) {
     cap::Heartbeat heartbeat;
     heartbeat.set_worker_id("w" + std::to_string(number));
@@ -267,10 +268,12 @@ RC_GTEST_PROP(Pick, NeverAnUnfitWorkerAndNeverAMoreLoadedOne, ()) {
         const bool right_place = zone.empty() || heartbeat.labels().at("placement.zone") == zone;
         if (silent || heartbeat.pool() == "c" || !right_place) continue;
         candidates = true;
-        const bool slots_left = heartbeat.max_parallel_jobs() == 0 ||
-                                static_cast<float>(heartbeat.active_jobs()) / static_cast<float>(heartbeat.max_parallel_jobs()) < 0.9F;
+        const bool slots_left =
+            heartbeat.max_parallel_jobs() == 0 ||
+            static_cast<float>(heartbeat.active_jobs()) / static_cast<float>(heartbeat.max_parallel_jobs()) < 0.9F;
         if (!slots_left || heartbeat.cpu_load() >= 90 || heartbeat.gpu_utilization() >= 90) continue;
-        fit.push_back({heartbeat.worker_id(), static_cast<float>(heartbeat.active_jobs()) + heartbeat.cpu_load() / 100.0F +
+        fit.push_back({heartbeat.worker_id(), static_cast<float>(heartbeat.active_jobs()) +
+                                                  heartbeat.cpu_load() / 100.0F +
                                                   heartbeat.gpu_utilization() / 100.0F});
     }
 
@@ -283,7 +286,8 @@ RC_GTEST_PROP(Pick, NeverAnUnfitWorkerAndNeverAMoreLoadedOne, ()) {
     RC_ASSERT(picked);
     const auto chosen = std::ranges::find(fit, *picked, &Fit::id);
     RC_ASSERT(chosen != fit.end());
-    for (const Fit& other : fit) RC_ASSERT(chosen->score < other.score || (chosen->score == other.score && *picked <= other.id));
+    for (const Fit& other : fit)
+        RC_ASSERT(chosen->score < other.score || (chosen->score == other.score && *picked <= other.id));
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace {
 std::map<std::string, std::string> fields_of(const cap::JobRequest& request) {
     const auto list = job_meta_fields(request);
     std::map<std::string, std::string> fields;
-    for (std::size_t i = 0; i + 1 < list.size(); i += 2) EXPECT_TRUE(fields.emplace(list[i], list[i + 1]).second) << list[i];
+    for (std::size_t i = 0; i + 1 < list.size(); i += 2)
+        EXPECT_TRUE(fields.emplace(list[i], list[i + 1]).second) << list[i];
     return fields;
 }
 

@@ -40,8 +40,8 @@ TEST(JobState, TransitionsAreThoseOfTheTable) {
               (States{approval_required, scheduled, dispatched, running, succeeded, failed, timeout, denied}));
     EXPECT_EQ(targets_of(approval_required),
               (States{pending, scheduled, dispatched, running, succeeded, failed, timeout, denied}));
-    EXPECT_EQ(targets_of(scheduled), (States{approval_required, scheduled, dispatched, running, succeeded, failed, cancelled,
-                                             timeout, denied, output_quarantined}));
+    EXPECT_EQ(targets_of(scheduled), (States{approval_required, scheduled, dispatched, running, succeeded, failed,
+                                             cancelled, timeout, denied, output_quarantined}));
     EXPECT_EQ(targets_of(dispatched),
               (States{scheduled, running, succeeded, failed, cancelled, timeout, output_quarantined}));
     EXPECT_EQ(targets_of(running), (States{succeeded, failed, cancelled, timeout, output_quarantined}));
@@ -59,12 +59,14 @@ TEST(JobState, AFinalStateStaysButForAQuarantineOfASuccess) {
 
 // STATE-03
 TEST(JobState, OnlyScheduledMayFollowItself) {
-    for (const JobState state : all_states()) EXPECT_EQ(transition_allowed(state, state), state == scheduled) << to_string(state);
+    for (const JobState state : all_states())
+        EXPECT_EQ(transition_allowed(state, state), state == scheduled) << to_string(state);
 }
 
 // STATE-04, STATE-05, STATE-06
 TEST(JobState, WaitingJobsMayEndAndOnlyAnUnsentDispatchIsUndone) {
-    for (const JobState to : {failed, timeout, dispatched}) EXPECT_TRUE(transition_allowed(pending, to)) << to_string(to);
+    for (const JobState to : {failed, timeout, dispatched})
+        EXPECT_TRUE(transition_allowed(pending, to)) << to_string(to);
     for (const JobState to : {failed, succeeded, cancelled, timeout})
         EXPECT_TRUE(transition_allowed(scheduled, to)) << to_string(to);
     EXPECT_TRUE(transition_allowed(dispatched, scheduled));
@@ -93,8 +95,8 @@ TEST(JobState, AWorkersStatusNamesTheFinalState) {
     EXPECT_EQ(state_of_result(cap::JOB_STATUS_TIMEOUT), timeout);
     EXPECT_EQ(state_of_result(cap::JOB_STATUS_DENIED), denied);
     EXPECT_EQ(state_of_result(static_cast<cap::JobStatus>(99)), failed);
-    for (const auto status : {cap::JOB_STATUS_PENDING, cap::JOB_STATUS_SCHEDULED, cap::JOB_STATUS_DISPATCHED,
-                              cap::JOB_STATUS_RUNNING})
+    for (const auto status :
+         {cap::JOB_STATUS_PENDING, cap::JOB_STATUS_SCHEDULED, cap::JOB_STATUS_DISPATCHED, cap::JOB_STATUS_RUNNING})
         EXPECT_EQ(state_of_result(status), std::nullopt) << status;
 }
 

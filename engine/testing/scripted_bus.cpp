@@ -89,7 +89,8 @@ void ScriptedBus::tell(const std::string& subject, const cap::BusPacket& packet)
     for (auto listener = first; listener != last; ++listener) listener->second->on_message(subject, payload);
 }
 
-Task<Outcome<PublishAck>> ScriptedBus::publish(std::string subject, std::string payload, std::string message_id, MonoTime) {
+Task<Outcome<PublishAck>> ScriptedBus::publish(std::string subject, std::string payload, std::string message_id,
+                                               MonoTime) {
     Published message{std::move(subject), std::move(payload), std::move(message_id), clock_.monotonic()};
     published.push_back(message);
     if (latency > Duration{0}) co_await clock_.sleep(latency);
@@ -113,12 +114,12 @@ Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_stream(std::string
 }
 
 Task<Outcome<std::uint64_t>> ScriptedBus::last_sequence(std::string, MonoTime) {
-    if (!setup_error.empty()) co_return NotApplied{{FailureCause::refused, setup_error}};
+    if (!stream_error.empty()) co_return NotApplied{{FailureCause::refused, stream_error}};
     co_return last_sequence_;
 }
 
 Task<Outcome<std::unique_ptr<Subscription>>> ScriptedBus::consume(ConsumerSpec spec, DeliverySink& sink, MonoTime) {
-    if (!setup_error.empty()) co_return NotApplied{{FailureCause::refused, setup_error}};
+    if (!consumer_error.empty()) co_return NotApplied{{FailureCause::refused, consumer_error}};
     consumers_[spec.subject] = &sink;
     co_return std::unique_ptr<Subscription>(std::make_unique<Consuming>(*this, spec.subject));
 }

@@ -55,7 +55,8 @@ public:
     std::function<Outcome<std::optional<StoredMessage>>(const std::string& subject, std::uint64_t from)> on_read;
     Duration latency{};
     BusConnection state{true, 1};
-    std::string setup_error;  // what `consume` and `last_sequence` are refused with, when not empty
+    std::string stream_error;    // what `last_sequence` is refused with, when not empty
+    std::string consumer_error;  // the same for `consume`
 
     std::vector<Published> published;  // to streams
     std::vector<Published> broadcast;  // on core NATS
@@ -76,7 +77,8 @@ public:
     Task<Outcome<std::optional<StoredMessage>>> read_stream(std::string stream, std::string subject,
                                                             std::uint64_t from_sequence, MonoTime deadline) override;
     Task<Outcome<std::uint64_t>> last_sequence(std::string stream, MonoTime deadline) override;
-    Task<Outcome<std::unique_ptr<Subscription>>> consume(ConsumerSpec spec, DeliverySink& sink, MonoTime deadline) override;
+    Task<Outcome<std::unique_ptr<Subscription>>> consume(ConsumerSpec spec, DeliverySink& sink,
+                                                         MonoTime deadline) override;
     std::unique_ptr<Subscription> subscribe(std::string subject, std::string queue, MessageSink& sink) override;
     BusConnection connection() const override { return state; }
 

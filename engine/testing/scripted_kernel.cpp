@@ -1,5 +1,7 @@
 #include "engine/testing/scripted_kernel.h"
 
+#include <algorithm>
+
 namespace lockstep::engine::testing {
 
 cap::PolicyCheckResponse ScriptedKernel::says(cap::DecisionType decision, std::string reason) {

@@ -1,0 +1,355 @@
+// The dispatch protocol, branch by branch: what is published when, and what the job's record says afterwards.
+#include "engine/wire/packet.h"
+#include "fakes/engine_test/scheduler_fixture.h"
+
+namespace lockstep::fakes::engine_test {
+namespace {
+
+class Dispatch : public SchedulerTest {
+protected:
+    void SetUp() override { start(); }
+
+    /// The first sending comes to `first`; later ones are stored.
+    void first_publish(Outcome<PublishAck> first, bool store_it) {
+        bus.on_publish = [this, first = std::move(first), store_it,
+                          sendings = 0](const ScriptedBus::Published& message) mutable -> Outcome<PublishAck> {
+            if (!message.subject.starts_with("worker.") || ++sendings > 1) return bus.store(message);
+            if (store_it) bus.store(message);
+            return first;
+        };
+    }
+    void reconnect() { ++bus.state.id; }
+};
+
+// STATE-01, DISP-01, DISP-02, DISP-06
+TEST_F(Dispatch, AnAllowedJobGoesToAWorkerOnceAndRuns) {
+    bus.on_publish = [this](const ScriptedBus::Published& message) -> Outcome<PublishAck> {
+        EXPECT_EQ(state("j1"), "DISPATCHED") << "recorded before the message goes out";
+        return bus.store(message);
+    };
+    EXPECT_TRUE(submit("j1")->acked());
+    ASSERT_EQ(dispatches().size(), 1u);
+    EXPECT_EQ(dispatches()[0].subject, "worker.w1.jobs");
+    EXPECT_EQ(dispatches()[0].message_id, "jobreq:j1:1");
+    const auto packet = engine::wire::decode(dispatches()[0].payload);
+    EXPECT_EQ(packet->job_request().job_id(), "j1");
+    EXPECT_EQ(packet->trace_id(), "trace-1");
+    EXPECT_EQ(history("j1"), (Texts{"PENDING", "SCHEDULED", "DISPATCHED", "RUNNING"}));
+    EXPECT_EQ(field("j1", "attempts"), "1");
+    EXPECT_EQ(field("j1", "ls_published"), "1");
+    EXPECT_EQ(field("j1", "safety_decision"), "ALLOW");
+    EXPECT_FALSE(locked("j1"));
+    EXPECT_TRUE(result("j1", cap::JOB_STATUS_SUCCEEDED)->acked());
+    EXPECT_EQ(state("j1"), "SUCCEEDED");
+    EXPECT_EQ(metrics.value(Metric::jobs_dispatched, {"job.default"}), 1);
+}
+
+TEST_F(Dispatch, FieldsOfLaterProtocolVersionsReachTheWorker) {
+    auto request = request_for("j1");
+    request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(999, "later");
+    (*request.mutable_labels())["cordum.bus_msg_id"] = "approval:j1";
+    submit(request);
+    const auto packet = engine::wire::decode(dispatches().at(0).payload);
+    EXPECT_EQ(packet->job_request().GetReflection()->GetUnknownFields(packet->job_request()).field_count(), 1);
+    EXPECT_EQ(packet->job_request().labels_size(), 0) << "the message id label is stripped";
+    EXPECT_EQ(dispatches()[0].message_id, "jobreq:j1:1");
+}
+
+// DISP-03
+TEST_F(Dispatch, AMessageThatNeverLeftIsTakenBackAndTriedAgain) {
+    first_publish(not_connected(), false);
+    const Fate fate = submit("j1");
+    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::nak);
+    EXPECT_GE(fate->nak_delay, 1s);
+    EXPECT_LT(fate->nak_delay, 1500ms);
+    EXPECT_EQ(history("j1"), (Texts{"PENDING", "SCHEDULED", "DISPATCHED", "SCHEDULED"}));
+    EXPECT_EQ(field("j1", "attempts"), "1") << "taking back is no further try";
+    EXPECT_EQ(field("j1", "ls_worker"), "");
+    EXPECT_FALSE(locked("j1"));
+    EXPECT_EQ(metrics.value(Metric::dispatch_rollback, {"job.default"}), 1);
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(dispatches().at(1).message_id, "jobreq:j1:2") << "another dispatch has another number";
+}
+
+TEST_F(Dispatch, ALostAcknowledgementIsFoundInTheStream) {
+    first_publish(lost(), true);
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(log.times_reached("publish_found_in_stream"), 1);
+    EXPECT_EQ(metrics.value(Metric::publish_unknown, {"job.default"}), 1);
+}
+
+TEST_F(Dispatch, AnotherJobsMessageToTheSameWorkerIsNotTakenForIt) {
+    bus.store({.subject = "worker.w1.jobs", .payload = "", .message_id = "jobreq:j0:1", .when = {}});
+    first_publish(lost(), true);
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+TEST_F(Dispatch, AMessageThatIsStoredLateIsFoundLate) {
+    first_publish(lost(), false);
+    const Fate fate = submit("j1");
+    loop.run_for(3s);
+    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_TRUE(locked("j1"));
+    bus.store(dispatches().at(0));
+    loop.run_for(2s);
+    EXPECT_TRUE(fate->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
+// The same message, once more, and only after two looks a settling time apart on a connection that is not the carrier's.
+TEST_F(Dispatch, OnANewConnectionAMissingMessageIsSentAgainOnce) {
+    first_publish(lost(), false);
+    const Fate fate = submit("j1");
+    loop.run_for(10s);
+    EXPECT_EQ(dispatches().size(), 1u) << "the carrier still lives";
+    reconnect();
+    loop.run_for(3999ms);
+    EXPECT_EQ(dispatches().size(), 1u) << "one look is not enough";
+    loop.run_for(1ms);
+    ASSERT_EQ(dispatches().size(), 2u);
+    EXPECT_TRUE(fate->acked());
+    EXPECT_EQ(dispatches()[1].message_id, "jobreq:j1:1");
+    EXPECT_EQ(dispatches()[1].payload, dispatches()[0].payload);
+    EXPECT_GE(dispatches()[1].when - dispatches()[0].when, 12s);
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(history("j1"), (Texts{"PENDING", "SCHEDULED", "DISPATCHED", "RUNNING"}));
+}
+
+TEST_F(Dispatch, WhileDisconnectedNothingIsSentAgain) {
+    first_publish(lost(), false);
+    const Fate fate = submit("j1");
+    bus.state = {.connected = false, .id = 2};
+    loop.run_for(2min);
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_TRUE(fate->acked());
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+}
+
+TEST_F(Dispatch, ALookThatFailsIsNotAMiss) {
+    first_publish(lost(), false);
+    bus.on_read = [](const std::string&, std::uint64_t) -> Outcome<std::optional<StoredMessage>> {
+        return Unknown{{FailureCause::timeout, "no answer"}, 0};
+    };
+    submit("j1");
+    reconnect();
+    loop.run_for(2min);
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+}
+
+// Subscribers on core NATS see a message even when the stream refuses it.
+TEST_F(Dispatch, AMessageThatTheStreamRefusedIsNeverSentAgainAndTheJobIsLetGo) {
+    first_publish(refused(), false);
+    const Fate fate = submit("j1");
+    reconnect();
+    EXPECT_TRUE(fate->acked());
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+    EXPECT_FALSE(locked("j1")) << "the worker that saw it can report";
+    loop.run_for(4min);
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_TRUE(result("j1", cap::JOB_STATUS_SUCCEEDED)->acked());
+    EXPECT_EQ(state("j1"), "SUCCEEDED");
+}
+
+TEST_F(Dispatch, NothingIsSentAgainAfterAHundredSeconds) {
+    first_publish(lost(), false);
+    const Fate fate = submit("j1");
+    loop.run_for(99s);
+    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    reconnect();
+    loop.run_for(10s);
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_TRUE(fate->acked());
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+    EXPECT_FALSE(locked("j1"));
+}
+
+// LOCK-10
+TEST_F(Dispatch, WithItsLockLostAHandlerSendsNothingMoreAndHandsBack) {
+    first_publish(lost(), false);
+    const Fate fate = submit("j1");
+    run({"SET", "cordum:scheduler:job:j1", "somebody else"});
+    loop.run_for(21s);  // the renewal learns of it
+    reconnect();
+    loop.run_for(10s);
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_TRUE(fate->handed_back(500ms));
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+    EXPECT_EQ(text({"GET", "cordum:scheduler:job:j1"}), "somebody else");
+}
+
+// S3, LOCK-10: policy took longer than the lock lived.
+TEST_F(Dispatch, AHandlerWhoseLockIsLostDuringTheCheckCommitsNothing) {
+    kernel.latency = 1s;
+    const Fate fate = submit("j1");
+    run({"SET", "cordum:scheduler:job:j1", "somebody else"});
+    loop.run_for(2s);
+    EXPECT_TRUE(fate->handed_back(500ms));
+    EXPECT_EQ(history("j1"), Texts{"PENDING"});
+    EXPECT_TRUE(dispatches().empty());
+}
+
+// H-04
+TEST_F(Dispatch, ACommitWithoutAnAnswerIsReadBackAndGoesOnWhenItWasApplied) {
+    int commits = 0;
+    on_script(scripts.commit, [&commits] { return ++commits == 1 ? CallFault::unknown : CallFault::none; });
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_EQ(history("j1"), (Texts{"PENDING", "SCHEDULED", "DISPATCHED", "RUNNING"}));
+    EXPECT_EQ(log.times_reached("dispatch_commit_unknown"), 1);
+}
+
+TEST_F(Dispatch, ACommitWhoseFateCannotBeReadIsHandedBackUnsent) {
+    on_script(scripts.commit, [] { return CallFault::unknown; });
+    EXPECT_TRUE(submit("j1")->handed_back(1s));
+    EXPECT_TRUE(dispatches().empty());
+    on_script(scripts.commit, nullptr);
+    EXPECT_TRUE(submit("j1")->acked()) << "DISPATCHED, not in the stream: nobody may send it";
+    EXPECT_TRUE(dispatches().empty());
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+}
+
+TEST_F(Dispatch, ACommitThatCertainlyDidNotHappenIsTriedAnew) {
+    on_script(scripts.commit, [] { return CallFault::not_applied; });
+    EXPECT_TRUE(submit("j1")->handed_back(1s));
+    EXPECT_EQ(state("j1"), "PENDING");
+    on_script(scripts.commit, nullptr);
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
+// H-17
+TEST_F(Dispatch, AJobCancelledWhileItsMessageIsUnderWayIsCancelledAtTheWorkerToo) {
+    bus.on_publish = [this](const ScriptedBus::Published& message) -> Outcome<PublishAck> {
+        run({"HSET", "job:meta:j1", "state", "CANCELLED"});
+        return bus.store(message);
+    };
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "CANCELLED");
+    EXPECT_EQ(cancellations(), 1u);
+    EXPECT_EQ(log.times_reached("ended_while_dispatching"), 1);
+}
+
+TEST_F(Dispatch, AJobCancelledDuringTheCheckIsNotSent) {
+    kernel.answer = [this](const auto&) {
+        run({"HSET", "job:meta:j1", "state", "CANCELLED"});
+        return ScriptedKernel::says(cap::DECISION_TYPE_ALLOW);
+    };
+    EXPECT_TRUE(submit("j1")->handed_back(500ms));
+    EXPECT_TRUE(dispatches().empty());
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_TRUE(dispatches().empty());
+}
+
+// H-03: crashes between the effects of a dispatch.
+TEST_F(Dispatch, ACrashBeforeThePublishLeavesAJobThatIsNeverSentAndEndsVisibly) {
+    bus.latency = 1s;  // the message is on its way, and the process dies
+    bus.on_publish = [](const auto&) -> Outcome<PublishAck> { return not_connected(); };
+    const Fate fate = submit("j1");
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+    crash();
+    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    bus.latency = {};
+    bus.on_publish = nullptr;
+    bus.published.clear();
+    loop.run_for(61s);  // its lock expires
+    start();
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+    loop.run_for(6min);
+    EXPECT_EQ(state("j1"), "TIMEOUT");
+    EXPECT_EQ(dead_letter_code("j1"), "timeout");
+    EXPECT_EQ(dead_letters().size(), 1u);
+    EXPECT_EQ(cancellations(), 1u);
+    EXPECT_TRUE(dispatches().empty());
+}
+
+TEST_F(Dispatch, ACrashAfterThePublishIsMadeGoodFromTheStream) {
+    bus.latency = 1s;
+    submit("j1");
+    bus.store(dispatches().at(0));
+    crash();
+    bus.latency = {};
+    loop.run_for(61s);
+    start();
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
+TEST_F(Dispatch, ARecoveryThatCannotLookIntoTheStreamIsHandedBack) {
+    bus.latency = 1s;
+    submit("j1");
+    bus.store(dispatches().at(0));
+    crash();
+    loop.run_for(61s);
+    start();
+    bus.on_read = [](const std::string&, std::uint64_t) -> Outcome<std::optional<StoredMessage>> {
+        return not_connected();
+    };
+    EXPECT_TRUE(submit("j1")->handed_back(2s));
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+    bus.on_read = nullptr;
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
+TEST_F(Dispatch, ARunningThatCouldNotBeStoredIsMadeGoodAtTheRedelivery) {
+    int commits = 0;
+    on_script(scripts.commit, [&commits] { return ++commits == 2 ? CallFault::not_applied : CallFault::none; });
+    EXPECT_TRUE(submit("j1")->handed_back(1s));
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
+// H-25: jobs that are routed while commits are under way do not all find the same worker idle.
+TEST_F(Dispatch, ABurstIsSpreadOverTheWorkers) {
+    heartbeat("w2");
+    slow_redis.latency = 1ms;
+    for (int i = 0; i < 10; ++i) submit("j" + std::to_string(i));
+    loop.run_for(1s);
+    EXPECT_EQ(bus.published_on("worker.w1.jobs").size(), 5u);
+    EXPECT_EQ(bus.published_on("worker.w2.jobs").size(), 5u);
+}
+
+TEST_F(Dispatch, ACommitThatFailsGivesTheWorkersPlaceBack) {
+    on_script(scripts.commit, [] { return CallFault::not_applied; });
+    for (int i = 0; i < 3; ++i) submit("j1");
+    heartbeat("w2", 1);
+    on_script(scripts.commit, nullptr);
+    submit("j1");
+    EXPECT_EQ(bus.published_on("worker.w1.jobs").size(), 1u);
+}
+
+// BACK-06, BACK-05, ROUTE-03
+TEST_F(Dispatch, AJobWithoutWorkersBacksOffFiftyTimesAndFails) {
+    auto request = request_for("j1");
+    request.set_topic("job.unmapped");
+    for (int tries = 0; tries < 50; ++tries) {
+        const Fate fate = submit(request, static_cast<std::uint64_t>(tries) + 1);
+        ASSERT_EQ(fate->verdict, DeliveryFate::Verdict::nak);
+        const Duration base = tries >= 5 ? Duration{30s} : Duration{1s * (1 << tries)};
+        EXPECT_GE(fate->nak_delay, base);
+        EXPECT_LE(fate->nak_delay, std::min<Duration>(base + 500ms, 30s));
+        EXPECT_EQ(state("j1"), "PENDING");
+        EXPECT_EQ(field("j1", "attempts"), std::to_string(tries + 1));
+    }
+    EXPECT_TRUE(bus.published.empty());
+    EXPECT_TRUE(submit(request, 51)->acked());
+    EXPECT_EQ(state("j1"), "FAILED");
+    EXPECT_EQ(dead_letter_code("j1"), "max_scheduling_retries");
+    EXPECT_EQ(dead_letters().size(), 1u);
+    EXPECT_TRUE(dispatches().empty());
+}
+
+}  // namespace
+}  // namespace lockstep::fakes::engine_test

@@ -1,0 +1,298 @@
+// Results, cancellations, time-outs, and a scheduler's own beginning and end.
+#include <algorithm>
+
+#include "engine/wire/packet.h"
+#include "fakes/engine_test/scheduler_fixture.h"
+
+namespace lockstep::fakes::engine_test {
+namespace {
+
+class Results : public SchedulerTest {
+protected:
+    void SetUp() override { start(); }
+};
+
+// OUT-01
+TEST_F(Results, ASuccessEndsTheJobAndKeepsItsPointer) {
+    run_job("j1");
+    cap::JobResult success;
+    success.set_job_id("j1");
+    success.set_status(cap::JOB_STATUS_SUCCEEDED);
+    success.set_worker_id("w1");
+    success.set_result_ptr("redis://res:j1");
+    EXPECT_TRUE(result(success)->acked());
+    EXPECT_EQ(state("j1"), "SUCCEEDED");
+    EXPECT_EQ(field("j1", "result_ptr"), "redis://res:j1");
+    EXPECT_EQ(field("j1", "worker_id"), "w1");
+    EXPECT_TRUE(dead_letters().empty());
+    EXPECT_FALSE(locked("j1"));
+    EXPECT_EQ(metrics.value(Metric::jobs_completed, {"job.default", "JOB_STATUS_SUCCEEDED"}), 1);
+}
+
+// STATE-10
+TEST_F(Results, TheFirstEndCounts) {
+    run_job("j1");
+    result("j1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_TRUE(result("j1", cap::JOB_STATUS_FAILED)->acked());
+    EXPECT_EQ(state("j1"), "SUCCEEDED");
+    EXPECT_TRUE(dead_letters().empty());
+}
+
+// OUT-03
+TEST_F(Results, AFailureHasADeadLetterUnlessItMayBeRetried) {
+    run_job("j1");
+    run_job("j2");
+    result("j1", cap::JOB_STATUS_FAILED_RETRYABLE);
+    EXPECT_EQ(state("j1"), "FAILED");
+    EXPECT_TRUE(dead_letters().empty());
+    result("j2", cap::JOB_STATUS_FAILED, "permission_denied");
+    EXPECT_EQ(state("j2"), "FAILED");
+    EXPECT_EQ(dead_letter_code("j2"), "permission_denied");
+    EXPECT_EQ(dead_letters().size(), 1u);
+}
+
+TEST_F(Results, AResultBeforeRunningWaitsForTheDispatchAndIsKept) {
+    bus.latency = 1s;
+    const Fate submission = submit("j1");
+    const Fate early = result("j1", cap::JOB_STATUS_SUCCEEDED);
+    loop.run_for(5s);
+    EXPECT_TRUE(submission->acked());
+    EXPECT_TRUE(early->acked());
+    EXPECT_EQ(history("j1"), (Texts{"PENDING", "SCHEDULED", "DISPATCHED", "RUNNING", "SUCCEEDED"}));
+}
+
+// H-37, VALID-02, H-36
+TEST_F(Results, WhatIsNoEndOfThisJobIsIgnored) {
+    run_job("j1");
+    EXPECT_TRUE(result("j1", cap::JOB_STATUS_RUNNING)->acked());
+    cap::JobResult anonymous;
+    anonymous.set_job_id("j1");
+    anonymous.set_status(cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_TRUE(result(anonymous)->acked());
+    EXPECT_TRUE(result("j1", cap::JOB_STATUS_DENIED)->acked()) << "no such transition, today or ever";
+    EXPECT_TRUE(result("nobody", cap::JOB_STATUS_SUCCEEDED)->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(state("nobody"), "");
+}
+
+// C-46
+TEST_F(Results, AStateThatCannotBeReadHandsTheResultBack) {
+    run_job("j1");
+    on_script(scripts.take_lock, [] { return CallFault::unknown; });
+    EXPECT_TRUE(result("j1", cap::JOB_STATUS_SUCCEEDED)->handed_back(1s));
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_FALSE(locked("j1"));
+    on_script(scripts.take_lock, nullptr);
+    EXPECT_TRUE(result("j1", cap::JOB_STATUS_SUCCEEDED)->acked());
+    EXPECT_EQ(state("j1"), "SUCCEEDED");
+}
+
+// H-08
+TEST_F(Results, AFailureStoredWithoutAnAnswerKeepsItsDeadLetter) {
+    run_job("j1");
+    on_script(scripts.commit, [] { return CallFault::unknown; });
+    EXPECT_TRUE(result("j1", cap::JOB_STATUS_FAILED)->handed_back(1s));
+    on_script(scripts.commit, nullptr);
+    EXPECT_EQ(state("j1"), "FAILED");
+    EXPECT_TRUE(result("j1", cap::JOB_STATUS_FAILED)->acked());
+    loop.run_for(90s);
+    EXPECT_EQ(dead_letters().size(), 1u);
+}
+
+TEST_F(Results, ABusyLockHandsTheResultBack) {
+    run_job("j1");
+    run({"SET", "cordum:scheduler:job:j1", "somebody else"});
+    const Fate fate = result("j1", cap::JOB_STATUS_SUCCEEDED);
+    loop.run_for(3s);
+    EXPECT_TRUE(fate->handed_back(500ms));
+}
+
+class Cancels : public SchedulerTest {
+protected:
+    void SetUp() override { start(); }
+    void cancel(const std::string& job) {
+        cap::JobCancel request;
+        request.set_job_id(job);
+        bus.tell("sys.job.cancel", engine::wire::make_packet(std::move(request), "", "gateway", clock.now()));
+        loop.settle();
+    }
+};
+
+// CANC-02
+TEST_F(Cancels, ACancelMessageEndsARunningJob) {
+    run_job("j1");
+    cancel("j1");
+    EXPECT_EQ(state("j1"), "CANCELLED");
+    EXPECT_EQ(metrics.value(Metric::job_cancel_failures), 0);
+    EXPECT_EQ(cancellations(), 0u) << "workers had the same message";
+}
+
+// CANC-03
+TEST_F(Cancels, ACancelThatCannotBeStoredIsCounted) {
+    run_job("j1");
+    on_script(scripts.cancel, [] { return CallFault::not_applied; });
+    cancel("j1");
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(metrics.value(Metric::job_cancel_failures), 1);
+}
+
+class Reconciling : public SchedulerTest {
+protected:
+    void SetUp() override {
+        tunables.dispatch_timeout = 1min;
+        tunables.running_timeout = 1min;
+        start();
+    }
+};
+
+// RECON-01, RECON-03
+TEST_F(Reconciling, AJobThatNobodyMovesEndsWithDeadLetterAndCancellation) {
+    run_job("j1");
+    submit("done");
+    result("done", cap::JOB_STATUS_SUCCEEDED);
+    loop.run_for(80s);
+    heartbeat("w1");
+    run_job("fresh");
+    loop.run_for(20s);
+    EXPECT_EQ(state("j1"), "TIMEOUT");
+    EXPECT_EQ(field("j1", "failure_reason"), "timeout: RUNNING >1m");
+    EXPECT_EQ(dead_letter_code("j1"), "timeout");
+    EXPECT_EQ(state("fresh"), "RUNNING");
+    EXPECT_EQ(state("done"), "SUCCEEDED");
+    EXPECT_EQ(dead_letters().size(), 1u);
+    EXPECT_EQ(cancellations(), 1u);
+}
+
+// RECON-04
+TEST_F(Reconciling, APassedDeadlineEndsAJob) {
+    auto request = request_for("j1");
+    request.mutable_budget()->set_deadline_ms(20'000);
+    submit(request);
+    loop.run_for(35s);
+    EXPECT_EQ(state("j1"), "TIMEOUT");
+    EXPECT_EQ(field("j1", "failure_reason"), "timeout: deadline expired");
+}
+
+// RECON-02
+TEST_F(Reconciling, ScheduledJobsAreLeftAloneUnlessALimitIsSet) {
+    for (const Duration limit : {Duration{0s}, Duration{1min}}) {
+        tunables.reconciler_scheduled_timeout = limit;
+        scheduler.reset();
+        run({"DEL", "cordum:reconciler:default"});
+        start();
+        bus.on_publish = [](const auto&) -> Outcome<PublishAck> { return not_connected(); };
+        submit("j1");
+        EXPECT_EQ(state("j1"), "SCHEDULED");
+        loop.run_for(3min);
+        EXPECT_EQ(state("j1"), limit > Duration{0} ? "TIMEOUT" : "SCHEDULED");
+    }
+}
+
+TEST_F(Reconciling, ATimeOutThatFailsIsTriedAgainInTheSameTick) {
+    run_job("j1");
+    int calls = 0;
+    on_script(scripts.time_out, [&calls] { return ++calls < 3 ? CallFault::not_applied : CallFault::none; });
+    loop.run_for(91s);
+    EXPECT_EQ(calls, 3);
+    EXPECT_EQ(state("j1"), "TIMEOUT");
+}
+
+TEST_F(Reconciling, OneReplicaTicksAndAnotherTakesOverWithinTwoIntervals) {
+    run({"SET", "cordum:reconciler:default", "another replica", "PX", "50000"});
+    run({"ZADD", "job:index:running", "5", "stray"});
+    loop.run_for(45s);
+    EXPECT_FALSE(run({"ZSCORE", "job:index:running", "stray"}).is_nil()) << "not its turn";
+    loop.run_for(20s);
+    EXPECT_TRUE(run({"ZSCORE", "job:index:running", "stray"}).is_nil());
+    for (int i = 0; i < 6; ++i) {
+        loop.run_for(25s);
+        EXPECT_EQ(*run({"EXISTS", "cordum:reconciler:default"}).integer(), 1) << "kept";
+    }
+}
+
+class Lifecycle : public SchedulerTest {};
+
+TEST_F(Lifecycle, AStartThatFailsSaysWhyAndCanBeRepeated) {
+    engine::SchedulerConfig config;
+    config.pools = *engine::parse_pools(R"({"topics": {"job.default": "default"}})");
+    engine::Scheduler stubborn(engine::Ports{loop, clock, entropy, redis, bus, kernel, metrics, log},
+                               std::move(config));
+    for (std::string* error : {&bus.stream_error, &bus.consumer_error}) {
+        *error = "not there yet";
+        const auto failed = loop.wait(stubborn.start());
+        ASSERT_FALSE(failed);
+        EXPECT_NE(failed.error().find("not there yet"), std::string::npos) << failed.error();
+        error->clear();
+    }
+    ASSERT_TRUE(loop.wait(stubborn.start()));
+    EXPECT_EQ(bus.listeners("sys.heartbeat"), 1u);
+    EXPECT_EQ(std::ranges::count(bus.broadcast, std::string("sys.handshake"), &ScriptedBus::Published::subject), 1);
+}
+
+// STATE-16
+TEST_F(Lifecycle, ADrainFinishesWhatIsAtWorkAndTakesNothingMore) {
+    start();
+    run_job("j1");
+    bus.latency = 2s;
+    const Fate at_work = submit("j2");
+    EXPECT_EQ(scheduler->in_flight(), 1u);
+    loop.wait(scheduler->drain());
+    EXPECT_TRUE(at_work->acked());
+    EXPECT_EQ(state("j2"), "RUNNING");
+    EXPECT_EQ(scheduler->in_flight(), 0u);
+    EXPECT_EQ(bus.listeners("sys.heartbeat"), 0u);
+    scheduler.reset();
+    EXPECT_TRUE(loop.idle());
+}
+
+// SAFE-12
+TEST_F(Lifecycle, AJobWhosePolicyIsBeingAskedWhenItStopsIsHandedBack) {
+    for (const auto decision : {cap::DECISION_TYPE_DENY, cap::DECISION_TYPE_ALLOW}) {
+        start();
+        kernel.latency = 1s;
+        kernel.answer = [decision](const auto&) { return ScriptedKernel::says(decision); };
+        const Fate fate = submit("j1");
+        loop.wait(scheduler->drain());
+        EXPECT_TRUE(fate->handed_back(Duration{0}));
+        EXPECT_EQ(state("j1"), "PENDING");
+        EXPECT_TRUE(dispatches().empty());
+        EXPECT_FALSE(locked("j1"));
+    }
+}
+
+TEST_F(Lifecycle, AHandlerThatDoesNotFinishIsStoppedAndItsLockReleased) {
+    start();
+    bus.latency = 1h;
+    const Fate fate = submit("j1");
+    const auto began = loop.monotonic();
+    loop.wait(scheduler->drain());
+    EXPECT_EQ(loop.monotonic() - began, 10s);
+    EXPECT_TRUE(fate->handed_back(Duration{0}));
+    EXPECT_FALSE(locked("j1"));
+    EXPECT_EQ(state("j1"), "DISPATCHED") << "what it was about to learn nobody knows";
+}
+
+TEST_F(Lifecycle, ACrashSaysNothingToAnybodyAndLeavesItsLockToExpire) {
+    start();
+    bus.latency = 1h;
+    const Fate fate = submit("j1");
+    crash();
+    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_TRUE(fate->dropped);
+    EXPECT_TRUE(locked("j1"));
+    EXPECT_TRUE(loop.idle()) << "nothing of it is left in the loop";
+    loop.run_for(61s);
+    EXPECT_FALSE(locked("j1"));
+}
+
+// ROUTE-10, STALE-03
+TEST_F(Lifecycle, SilentWorkersAreForgotten) {
+    start();
+    EXPECT_EQ(scheduler->workers().size(), 1u);
+    loop.run_for(61s);
+    EXPECT_EQ(scheduler->workers().size(), 0u);
+    EXPECT_EQ(submit("j1")->verdict, DeliveryFate::Verdict::nak);
+}
+
+}  // namespace
+}  // namespace lockstep::fakes::engine_test

@@ -1,0 +1,353 @@
+// What becomes of a submission, by what the store and policy say.
+#include "engine/wire/job_hash.h"
+#include "engine/wire/json.h"
+#include "fakes/engine_test/scheduler_fixture.h"
+
+namespace lockstep::fakes::engine_test {
+namespace {
+
+class Requests : public SchedulerTest {
+protected:
+    void SetUp() override { start(); }
+
+    void policy_says(cap::DecisionType decision, std::string reason = "because") {
+        kernel.answer = [decision, reason](const auto&) { return ScriptedKernel::says(decision, reason); };
+    }
+    void policy_is_away() {
+        kernel.answer = [](const auto&) { return ScriptedKernel::unreachable(); };
+    }
+    /// What a gateway leaves in the store when an operator approves, and the request that it then publishes.
+    cap::JobRequest approved(cap::JobRequest request, bool with_record = true) {
+        (*request.mutable_labels())["approval_granted"] = "true";
+        (*request.mutable_labels())["cordum.bus_msg_id"] = "approval:" + request.job_id();
+        const std::string job = request.job_id();
+        run({"SET", "job:req:" + job, engine::wire::to_json(request, engine::wire::Unpopulated::emit)});
+        run({"HSET", "job:meta:" + job, "state", "PENDING"});
+        if (with_record) run({"HSET", "job:meta:" + job, "approval_job_hash", engine::wire::job_hash(request)});
+        return request;
+    }
+};
+
+// S3: the first read fails, so nothing happens; the second finds the job running, so nothing happens again.
+TEST_F(Requests, AStateThatCannotBeReadMeansThatNothingHappens) {
+    run({"HSET", "job:meta:j1", "state", "RUNNING"});
+    on_script(scripts.take_up, [] { return CallFault::not_applied; });
+    EXPECT_TRUE(submit("j1")->handed_back(1s));
+    EXPECT_TRUE(bus.published.empty());
+    EXPECT_TRUE(kernel.questions.empty());
+    EXPECT_EQ(metrics.value(Metric::state_read_fail_closed, {"job.default"}), 1);
+    EXPECT_EQ(metrics.value(Metric::state_read_fail_closed_streak, {"job.default"}), 1);
+    on_script(scripts.take_up, nullptr);
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_TRUE(bus.published.empty());
+    EXPECT_TRUE(kernel.questions.empty());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(metrics.value(Metric::state_read_fail_closed_streak, {"job.default"}), 0);
+}
+
+// H-16
+TEST_F(Requests, ALockTakenWithoutAnAnswerIsGivenBack) {
+    on_script(scripts.take_up, [] { return CallFault::unknown; });
+    EXPECT_TRUE(submit("j1")->handed_back(1s));
+    EXPECT_FALSE(locked("j1"));
+    EXPECT_TRUE(bus.published.empty());
+    on_script(scripts.take_up, nullptr);
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+// STATE-07, I-11
+TEST_F(Requests, ARunningJobIsNotTouchedByItsSubmission) {
+    run_job("j1");
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(bus.published.size(), 1u);
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+TEST_F(Requests, ADispatchedJobThatIsNotInTheStreamStaysAsItIs) {
+    run({"HSET", "job:meta:j1", "state", "DISPATCHED", "ls_dispatch", "1", "ls_worker", "w1"});
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_TRUE(bus.published.empty());
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+}
+
+// STATE-08
+TEST_F(Requests, AFinishedJobIsNeverDispatchedAgain) {
+    for (const char* final : {"SUCCEEDED", "FAILED", "CANCELLED", "TIMEOUT", "DENIED", "OUTPUT_QUARANTINED"}) {
+        run({"HSET", "job:meta:j1", "state", final});
+        EXPECT_TRUE(submit("j1")->acked());
+        EXPECT_EQ(state("j1"), final);
+    }
+    EXPECT_TRUE(dispatches().empty());
+    EXPECT_TRUE(kernel.questions.empty());
+}
+
+// STATE-09
+TEST_F(Requests, AWaitingJobIsWorkedOnAgain) {
+    for (const char* waiting : {"PENDING", "SCHEDULED"}) {
+        const std::string job = std::string("job-") + waiting;
+        run({"HSET", "job:meta:" + job, "state", waiting});
+        EXPECT_TRUE(submit(job)->acked());
+        EXPECT_EQ(state(job), "RUNNING");
+    }
+    EXPECT_EQ(dispatches().size(), 2u);
+}
+
+// LOCK-03
+TEST_F(Requests, ABusyLockIsWaitedForTwoSecondsAndNoLonger) {
+    run({"SET", "cordum:scheduler:job:j1", "somebody else"});
+    const auto before = loop.monotonic();
+    const Fate fate = submit("j1");
+    loop.run_until([&] { return fate->verdict != DeliveryFate::Verdict::none; });
+    EXPECT_TRUE(fate->handed_back(500ms));
+    EXPECT_EQ(loop.monotonic() - before, 2s);
+    EXPECT_EQ(state("j1"), "");
+    EXPECT_TRUE(bus.published.empty());
+}
+
+// LOCK-02
+TEST_F(Requests, TwoHandlersOfOneJobRunOneAfterTheOther) {
+    kernel.latency = 1s;
+    const Fate first = submit("j1");
+    const Fate second = submit("j1");
+    loop.run_for(500ms);
+    EXPECT_EQ(kernel.questions.size(), 1u);
+    loop.run_for(5s);
+    EXPECT_TRUE(first->acked());
+    EXPECT_TRUE(second->acked());
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
+// VALID-01, VALID-03
+TEST_F(Requests, AnUnsoundRequestIsDropped) {
+    auto no_topic = request_for("j1");
+    no_topic.clear_topic();
+    EXPECT_TRUE(submit(no_topic)->acked());
+    auto two_tenants = request_for("j1");
+    (*two_tenants.mutable_env())["tenant_id"] = "other";
+    EXPECT_TRUE(submit(two_tenants)->acked());
+    EXPECT_EQ(state("j1"), "");
+    EXPECT_TRUE(bus.published.empty());
+    EXPECT_EQ(metrics.value(Metric::validation_rejections), 2);
+}
+
+// SAFE-02
+TEST_F(Requests, ADeniedJobEndsWithOneDeadLetter) {
+    policy_says(cap::DECISION_TYPE_DENY, "too risky");
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "DENIED");
+    EXPECT_EQ(dead_letter_code("j1"), "safety_denied");
+    EXPECT_EQ(dead_letters().size(), 1u);
+    EXPECT_TRUE(dispatches().empty());
+    EXPECT_EQ(field("j1", "failure_reason"), "too risky");
+    EXPECT_EQ(*run({"ZCARD", "lockstep:dead_letter:outbox"}).integer(), 0) << "told, so no longer waiting";
+    EXPECT_EQ(metrics.value(Metric::safety_denied, {"job.default"}), 1);
+}
+
+// SAFE-03, C-47
+TEST_F(Requests, AnUnknownDecisionIsADeny) {
+    policy_says(cap::DECISION_TYPE_UNSPECIFIED);
+    submit("j1");
+    EXPECT_EQ(state("j1"), "DENIED");
+    EXPECT_EQ(dead_letter_code("j1"), "safety_unknown");
+}
+
+// SAFE-08
+TEST_F(Requests, AThrottledJobComesAgainAfterFiveSeconds) {
+    policy_says(cap::DECISION_TYPE_THROTTLE, "pool overloaded, no workers available");
+    EXPECT_TRUE(submit("j1")->handed_back(5s));
+    EXPECT_EQ(state("j1"), "PENDING");
+    EXPECT_EQ(field("j1", "attempts"), "0");
+    EXPECT_FALSE(locked("j1"));
+}
+
+// FAIL-01
+TEST_F(Requests, WithPolicyAwayAJobWaits) {
+    policy_is_away();
+    EXPECT_TRUE(submit("j1")->handed_back(5s));
+    EXPECT_EQ(state("j1"), "PENDING");
+    EXPECT_TRUE(bus.published.empty());
+    EXPECT_FALSE(locked("j1"));
+    EXPECT_EQ(metrics.value(Metric::safety_unavailable, {"job.default"}), 1);
+    EXPECT_EQ(metrics.value(Metric::input_fail_open, {"job.default"}), 0);
+}
+
+// FAIL-02, FAIL-03
+TEST_F(Requests, OnlyTheExactWordOpenLetsItThrough) {
+    for (const auto& [mode, opens] :
+         std::map<std::string, bool>{{"OPEN", false}, {"", false}, {"invalid", false}, {"open", true}}) {
+        tunables.policy_check_fail_mode = mode;
+        scheduler.reset();
+        start();
+        policy_is_away();
+        const std::string job = "job-" + mode;
+        EXPECT_EQ(submit(job)->acked(), opens) << mode;
+        EXPECT_EQ(state(job), opens ? "RUNNING" : "PENDING") << mode;
+    }
+    EXPECT_EQ(metrics.value(Metric::safety_unavailable, {"job.default"}), 4);
+    EXPECT_EQ(metrics.value(Metric::input_fail_open, {"job.default"}), 1);
+    EXPECT_EQ(text({"GET", "cordum:scheduler:input_fail_open_total"}), "1");
+    EXPECT_EQ(field("job-open", "safety_decision"), "UNAVAILABLE");
+}
+
+// SAFE-04
+TEST_F(Requests, AJobThatNeedsAHumanWaitsForOne) {
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "APPROVAL_REQUIRED");
+    EXPECT_EQ(field("j1", "safety_approval_required"), "true");
+    EXPECT_EQ(field("j1", "safety_job_hash"), engine::wire::job_hash(request_for("j1")));
+    EXPECT_TRUE(bus.published.empty());
+    // H-06: its redelivery asks nobody again.
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(kernel.questions.size(), 1u);
+    EXPECT_EQ(*run({"LLEN", "job:decisions:j1"}).integer(), 1);
+}
+
+// SAFE-07, C-38
+TEST_F(Requests, AnApprovedJobIsDispatchedWithoutAskingPolicyAgain) {
+    for (const bool with_record : {true, false}) {
+        const std::string job = with_record ? "recorded" : "unrecorded";
+        policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+        submit(job);
+        const std::size_t asked = kernel.questions.size();
+        EXPECT_TRUE(submit(approved(request_for(job), with_record))->acked()) << job;
+        EXPECT_EQ(state(job), "RUNNING") << job;
+        EXPECT_EQ(kernel.questions.size(), asked) << job;
+    }
+}
+
+// H-05
+TEST_F(Requests, AGrantOutlivesATryThatFoundNoWorker) {
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    submit("j1");
+    const auto granted = approved(request_for("j1"));
+    loop.run_for(31s);  // w1 falls silent
+    EXPECT_EQ(submit(granted)->verdict, DeliveryFate::Verdict::nak);
+    heartbeat("w1");
+    EXPECT_TRUE(submit(granted)->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+// H-07: an older delivery of the request does not undo the approval that is stored.
+TEST_F(Requests, AnApprovalSurvivesARedeliveryOfTheOriginal) {
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    submit("j1");
+    approved(request_for("j1"));
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(kernel.questions.size(), 1u);
+    EXPECT_EQ(log.times_reached("stored_request_wins"), 1);
+}
+
+TEST_F(Requests, AnApprovalOfOtherContentIsNone) {
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    submit("j1");
+    auto changed = request_for("j1");
+    changed.set_context_ptr("redis://ctx:evil");
+    changed = approved(changed, false);
+    EXPECT_TRUE(submit(changed)->acked());
+    EXPECT_EQ(state("j1"), "APPROVAL_REQUIRED");
+    // The question that this raised has the changed content's hash; the label is older than it and answers nothing.
+    EXPECT_TRUE(submit(changed)->acked());
+    EXPECT_EQ(state("j1"), "APPROVAL_REQUIRED");
+    EXPECT_TRUE(dispatches().empty());
+}
+
+// A submitter can write the label too.
+TEST_F(Requests, AGrantThatCameWithTheSubmissionApprovesNothing) {
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    for (const bool gateway_stored_it : {false, true}) {
+        auto request = request_for(gateway_stored_it ? "stored" : "bare");
+        (*request.mutable_labels())["approval_granted"] = "true";
+        if (gateway_stored_it) {
+            run({"SET", "job:req:stored", engine::wire::to_json(request, engine::wire::Unpopulated::emit)});
+            run({"HSET", "job:meta:stored", "state", "PENDING"});
+        }
+        for (int i = 0; i < 3; ++i) EXPECT_TRUE(submit(request)->acked());
+        EXPECT_EQ(state(request.job_id()), "APPROVAL_REQUIRED");
+    }
+    EXPECT_TRUE(dispatches().empty());
+    auto request = request_for("bare");
+    EXPECT_TRUE(submit(approved(request))->acked()) << "an operator's record counts";
+    EXPECT_EQ(state("bare"), "RUNNING");
+}
+
+// Policy is not what is away here, so its fail mode has no say.
+TEST_F(Requests, AnApprovalThatCannotBeReadIsNeverAReasonToLetAJobThrough) {
+    tunables.policy_check_fail_mode = "open";
+    scheduler.reset();
+    start();
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    submit("j1");
+    const auto granted = approved(request_for("j1"));
+    const auto fault = redis.fault;
+    redis.fault = [&fault](const RedisCommand& first) {
+        const CallFault usual = fault(first);
+        return first[0] == "HMGET" ? CallFault::not_applied : usual;
+    };
+    EXPECT_TRUE(submit(granted)->handed_back(1s));
+    EXPECT_TRUE(dispatches().empty());
+    EXPECT_EQ(metrics.value(Metric::input_fail_open, {"job.default"}), 0);
+    redis.fault = fault;
+    EXPECT_TRUE(submit(granted)->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+// SAFE-09
+TEST_F(Requests, ConstraintsGoToTheWorkerAndNotIntoTheStoredRequest) {
+    kernel.answer = [](const auto&) {
+        auto answer = ScriptedKernel::says(cap::DECISION_TYPE_ALLOW_WITH_CONSTRAINTS);
+        answer.mutable_constraints()->set_redaction_level("high");
+        return answer;
+    };
+    submit("j1");
+    EXPECT_NE(dispatches().at(0).payload.find("CORDUM_REDACTION_LEVEL"), std::string::npos);
+    EXPECT_EQ(text({"GET", "job:req:j1"}).find("CORDUM_REDACTION_LEVEL"), std::string::npos);
+    EXPECT_EQ(field("j1", "safety_constraints"), R"({"redactionLevel":"high"})");
+}
+
+TEST_F(Requests, ADenialThatCouldNotBeStoredIsHandedBack) {
+    policy_says(cap::DECISION_TYPE_DENY);
+    on_script(scripts.commit, [] { return CallFault::unknown; });
+    EXPECT_TRUE(submit("j1")->handed_back(1s));
+    EXPECT_TRUE(bus.published.empty());
+    on_script(scripts.commit, nullptr);
+    EXPECT_TRUE(submit("j1")->acked()) << "it was stored after all";
+    EXPECT_EQ(state("j1"), "DENIED");
+    loop.run_for(90s);
+    EXPECT_EQ(dead_letters().size(), 1u) << "its letter waited in the outbox";
+}
+
+// BUS-10
+TEST_F(Requests, ARefusedDeadLetterIsPublishedOnceMore) {
+    policy_says(cap::DECISION_TYPE_DENY);
+    int tries = 0;
+    bus.on_publish = [&](const ScriptedBus::Published& message) -> Outcome<PublishAck> {
+        if (++tries == 1) return refused();
+        return bus.store(message);
+    };
+    const Fate fate = submit("j1");
+    loop.run_for(500ms);
+    EXPECT_TRUE(fate->acked());
+    EXPECT_EQ(tries, 2);
+    EXPECT_EQ(*run({"ZCARD", "lockstep:dead_letter:outbox"}).integer(), 0);
+}
+
+TEST_F(Requests, ADeadLetterThatCannotBePublishedIsNotForgotten) {
+    policy_says(cap::DECISION_TYPE_DENY);
+    bus.on_publish = [](const auto&) -> Outcome<PublishAck> { return not_connected(); };
+    const Fate fate = submit("j1");
+    loop.run_for(1s);
+    EXPECT_TRUE(fate->acked());
+    EXPECT_EQ(metrics.value(Metric::dlq_emit_failures, {"job.default"}), 1);
+    bus.published.clear();
+    bus.on_publish = nullptr;
+    loop.run_for(90s);
+    ASSERT_EQ(dead_letters().size(), 1u);
+    EXPECT_EQ(dead_letters()[0].message_id, "sys.job.dlq:j1");
+    EXPECT_EQ(log.times_reached("dead_letter_swept"), 1);
+}
+
+}  // namespace
+}  // namespace lockstep::fakes::engine_test

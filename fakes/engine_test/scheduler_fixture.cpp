@@ -1,0 +1,125 @@
+#include "fakes/engine_test/scheduler_fixture.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/wire/packet.h"
+
+namespace lockstep::fakes::engine_test {
+
+namespace wire = engine::wire;
+
+SchedulerTest::SchedulerTest() {
+    // Loaded beforehand, so that each call of a script is one EVALSHA.
+    for (const engine::RedisScript* script :
+         {&scripts.take_up, &scripts.take_lock, &scripts.commit, &scripts.renew_lock, &scripts.release_lock,
+          &scripts.tick_lock, &scripts.cancel, &scripts.stale_jobs, &scripts.time_out, &scripts.put_dead_letter,
+          &scripts.outbox_page})
+        redis.run({"SCRIPT", "LOAD", script->text()});
+    redis.fault = [this](const RedisCommand& first) {
+        bring_redis_up_to_date();
+        const bool watched = decide_ && first.size() > 1 && first[1] == watched_sha_;
+        return watched ? decide_() : CallFault::none;
+    };
+}
+
+void SchedulerTest::start() {
+    engine::SchedulerConfig config;
+    config.tunables = tunables;
+    config.pools = *engine::parse_pools(R"({"topics": {"job.default": "default"}})");
+    scheduler = std::make_unique<engine::Scheduler>(
+        engine::Ports{loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, std::move(config));
+    const auto started = loop.wait(scheduler->start());
+    ASSERT_TRUE(started) << started.error();
+    heartbeat("w1");
+}
+
+void SchedulerTest::heartbeat(const std::string& worker, int active) {
+    cap::Heartbeat heartbeat;
+    heartbeat.set_worker_id(worker);
+    heartbeat.set_pool("default");
+    heartbeat.set_active_jobs(active);
+    bus.tell("sys.heartbeat", wire::make_packet(std::move(heartbeat), "", worker, clock.now()));
+}
+
+cap::JobRequest SchedulerTest::request_for(const std::string& job) {
+    cap::JobRequest request;
+    request.set_job_id(job);
+    request.set_topic("job.default");
+    request.set_tenant_id("acme");
+    return request;
+}
+
+Fate SchedulerTest::submit(const cap::JobRequest& request, std::uint64_t count, const std::string& trace) {
+    const Fate fate =
+        bus.deliver({.subject = "sys.job.submit",
+                     .payload = wire::serialise(wire::make_packet(request, trace, "api-gateway", clock.now())),
+                     .count = count});
+    loop.settle();
+    return fate;
+}
+
+Fate SchedulerTest::result(const std::string& job, cap::JobStatus status, const std::string& error_code) {
+    cap::JobResult result;
+    result.set_job_id(job);
+    result.set_status(status);
+    result.set_worker_id("w1");
+    result.set_error_code(error_code);
+    return this->result(result);
+}
+
+Fate SchedulerTest::result(const cap::JobResult& result) {
+    const Fate fate = bus.deliver(
+        {.subject = "sys.job.result", .payload = wire::serialise(wire::make_packet(result, "", "w1", clock.now()))});
+    loop.settle();
+    return fate;
+}
+
+void SchedulerTest::run_job(const std::string& job) {
+    ASSERT_TRUE(submit(job)->acked());
+    ASSERT_EQ(state(job), "RUNNING");
+}
+
+RedisValue SchedulerTest::run(const RedisCommand& command) {
+    bring_redis_up_to_date();
+    return redis.run(command);
+}
+
+SchedulerTest::Texts SchedulerTest::history(const std::string& job) {
+    Texts states;
+    const RedisValue events = run({"LRANGE", "job:events:" + job, "0", "-1"});
+    for (const RedisValue& event : *events.array())
+        states.emplace_back(event.text().substr(event.text().find('|') + 1));
+    return states;
+}
+
+std::string SchedulerTest::dead_letter_code(const std::string& job) {
+    const std::string entry = text({"GET", "dlq:entry:" + job});
+    return entry.empty() ? "" : nlohmann::json::parse(entry).at("reason_code").get<std::string>();
+}
+
+std::vector<ScriptedBus::Published> SchedulerTest::dispatches() const {
+    std::vector<ScriptedBus::Published> matching;
+    for (const auto& message : bus.published) {
+        if (message.subject.starts_with("worker.")) matching.push_back(message);
+    }
+    return matching;
+}
+
+std::size_t SchedulerTest::cancellations() const {
+    return static_cast<std::size_t>(
+        std::ranges::count(bus.broadcast, std::string("sys.job.cancel"), &ScriptedBus::Published::subject));
+}
+
+void SchedulerTest::on_script(const engine::RedisScript& script, std::function<CallFault()> decide) {
+    watched_sha_ = script.sha1();
+    decide_ = std::move(decide);
+}
+
+void SchedulerTest::bring_redis_up_to_date() {
+    const engine::MonoTime now = loop.monotonic();
+    redis.advance(now - redis_time_);
+    redis_time_ = now;
+}
+
+}  // namespace lockstep::fakes::engine_test

@@ -1,0 +1,307 @@
+// What is done without a job's lock: locks themselves, cancellations, time-outs, the outbox.
+#include <nlohmann/json.hpp>
+
+#include "engine/store/keys.h"
+#include "fakes/engine_test/store_fixture.h"
+
+namespace lockstep::fakes::engine_test {
+namespace {
+
+using enum JobState;
+using Json = nlohmann::json;
+
+class StoreLocks : public StoreTest {
+protected:
+    std::int64_t call(const engine::RedisScript& script, std::string key, std::vector<std::string> arguments) {
+        const auto reply =
+            loop.wait(server->port().script(script, {std::move(key)}, std::move(arguments), clock.in(2s)));
+        return reply.applied() ? reply.value().integer_or(-1) : -2;
+    }
+};
+
+// LOCK-05
+TEST_F(StoreLocks, AReleaseWithAnotherTokenIsRefused) {
+    run({"SET", "lock", "holder"});
+    EXPECT_EQ(call(scripts.release_lock, "lock", {"thief"}), 0);
+    EXPECT_EQ(text({"GET", "lock"}), "holder");
+    EXPECT_EQ(call(scripts.release_lock, "lock", {"holder"}), 1);
+    EXPECT_FALSE(exists("lock"));
+    EXPECT_EQ(call(scripts.release_lock, "lock", {"holder"}), 0);
+}
+
+// LOCK-06
+TEST_F(StoreLocks, ARenewalCountsFromNow) {
+    run({"SET", "lock", "holder", "PX", "200"});
+    EXPECT_EQ(call(scripts.renew_lock, "lock", {"holder", "60000"}), 1);
+    EXPECT_GT(ttl("lock"), 50s);
+}
+
+// LOCK-07
+TEST_F(StoreLocks, ARenewalOfWhatIsNotHeldFails) {
+    run({"SET", "lock", "holder", "PX", "60000"});
+    EXPECT_EQ(call(scripts.renew_lock, "lock", {"thief", "90000"}), 0);
+    EXPECT_EQ(call(scripts.renew_lock, "lock", {"", "90000"}), 0);
+    EXPECT_EQ(call(scripts.renew_lock, "absent", {"holder", "90000"}), 0);
+    EXPECT_EQ(call(scripts.renew_lock, "absent", {"", "90000"}), 0);
+    EXPECT_EQ(call(scripts.renew_lock, "", {"holder", "90000"}), 0);
+    EXPECT_LE(ttl("lock"), 60s);
+}
+
+// LOCK-04
+TEST(LockTokens, NoTwoAreEqual) {
+    engine::testing::SeededEntropy entropy;
+    const std::string first = entropy.uuid();
+    EXPECT_NE(first, entropy.uuid());
+    EXPECT_EQ(first.size(), 36u);
+    EXPECT_EQ(first[14], '4');
+}
+
+// C-28
+TEST_F(StoreLocks, ATickLockIsKeptByItsHolderAndRefusedToOthers) {
+    const auto tick = [this](const std::string& token) {
+        return loop.wait(store->tick_lock("tick", token, 60s)).value();
+    };
+    EXPECT_TRUE(tick("a"));
+    EXPECT_FALSE(tick("b"));
+    run({"PEXPIRE", "tick", "1000"});
+    EXPECT_TRUE(tick("a"));
+    EXPECT_GT(ttl("tick"), 50s);
+    run({"DEL", "tick"});
+    EXPECT_TRUE(tick("b"));
+    EXPECT_FALSE(tick("a"));
+}
+
+class StoreCancel : public StoreTest {
+protected:
+    engine::Cancelled cancel(const std::string& job) { return loop.wait(store->cancel(job)).value(); }
+};
+
+// CANC-05
+TEST_F(StoreCancel, AWaitingJobIsCancelledWithAllThatBelongsToIt) {
+    auto request = request_for("j1");
+    request.mutable_budget()->set_deadline_ms(600'000);
+    const auto lease = lease_for("j1");
+    take_up(*lease, request);
+    run({"HSET", "job:meta:j1", "attempts", "4"});
+    const auto answer = cancel("j1");
+    EXPECT_EQ(answer.before, pending);
+    EXPECT_EQ(answer.now, cancelled);
+    EXPECT_EQ(history("j1"), (Texts{"PENDING", "CANCELLED"}));
+    EXPECT_EQ(listed("j1"), Texts{"CANCELLED"});
+    EXPECT_EQ(field("j1", "attempts"), "4");
+    EXPECT_FALSE(exists("job:tenant:active:acme"));
+    EXPECT_FALSE(exists("job:deadline"));
+}
+
+// CANC-04
+TEST_F(StoreCancel, AFinalStateIsTheAnswerAndStays) {
+    for (const char* state : {"SUCCEEDED", "FAILED", "CANCELLED", "TIMEOUT", "DENIED", "OUTPUT_QUARANTINED"}) {
+        run({"FLUSHALL"});
+        run({"HSET", "job:meta:j1", "state", state});
+        const auto before = content();
+        EXPECT_EQ(cancel("j1").now, engine::parse_job_state(state));
+        EXPECT_EQ(content(), before) << state;
+    }
+}
+
+TEST_F(StoreCancel, AnyOtherStateIsEnded) {
+    for (const char* state : {"PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING"}) {
+        run({"FLUSHALL"});
+        run({"HSET", "job:meta:j1", "state", state});
+        EXPECT_EQ(cancel("j1").now, cancelled) << state;
+        EXPECT_EQ(field("j1", "state"), "CANCELLED") << state;
+    }
+}
+
+TEST_F(StoreCancel, AnUnknownJobIsSaidToBeUnknown) {
+    const auto answer = cancel("nobody");
+    EXPECT_EQ(answer.before, std::nullopt);
+    EXPECT_EQ(answer.now, std::nullopt);
+    EXPECT_TRUE(content().empty());
+}
+
+// H-17
+TEST_F(StoreCancel, ACancelledJobIsNotDispatchedByWhoeverHoldsItsLock) {
+    const auto lease = taken_up("j1");
+    cancel("j1");
+    const Committed refused = walk(*lease, {scheduled, dispatched});
+    EXPECT_EQ(refused.verdict, Committed::Verdict::refused);
+    EXPECT_EQ(refused.state, cancelled);
+}
+
+class StoreTimeOut : public StoreTest {
+protected:
+    /// A job in a state for a while.
+    void job_in(const std::string& job, JobState state, Duration age) {
+        const auto lease = lease_for(job, "token of " + job);
+        take_up(*lease, request_for(job));
+        if (state != pending) walk(*lease, {scheduled});
+        if (state == dispatched || state == running) walk(*lease, {dispatched});
+        if (state == running) walk(*lease, {running});
+        loop.wait(lease->release());
+        make_older(job, state, age);
+    }
+    std::vector<engine::StaleJob> stale(JobState state, Duration age, std::int64_t limit = 200) {
+        return loop.wait(store->stale_jobs(engine::keys::state_index(state), age, limit)).value();
+    }
+    std::vector<engine::StaleJob> expired() {
+        return loop.wait(store->stale_jobs(std::string(engine::keys::kDeadlines), 0s, 200)).value();
+    }
+    Texts stale_ids(JobState state, Duration age, std::int64_t limit = 200) {
+        Texts ids;
+        for (const auto& job : stale(state, age, limit)) ids.push_back(job.job);
+        return ids;
+    }
+    engine::TimedOut time_out(const engine::StaleJob& job, std::optional<JobState> expected,
+                              const std::string& reason = "timeout: x") {
+        const std::string index =
+            expected ? engine::keys::state_index(*expected) : std::string(engine::keys::kDeadlines);
+        return loop.wait(store->time_out(job, index, expected, reason)).value();
+    }
+};
+
+// RECON-01
+TEST_F(StoreTimeOut, JobsThatHaveNotMovedAreFoundOldestFirst) {
+    job_in("young", dispatched, 10s);
+    job_in("old", dispatched, 5min);
+    job_in("older", dispatched, 6min);
+    job_in("elsewhere", running, 1h);
+    EXPECT_EQ(stale_ids(dispatched, 1min), (Texts{"older", "old"}));
+    EXPECT_EQ(stale_ids(dispatched, 1min, 1), Texts{"older"});
+    EXPECT_EQ(stale_ids(dispatched, 1h), Texts{});
+    EXPECT_EQ(stale(dispatched, 1min).at(0).score, field("older", "updated_at")) << "as text, to compare with";
+}
+
+// RECON-03
+TEST_F(StoreTimeOut, AStaleJobEndsWithReasonAndDeadLetter) {
+    job_in("j1", running, 10min);
+    run({"HSET", "job:meta:j1", "ls_worker", "w1", "trace_id", "t1", "attempts", "2", "topic", "job.\"x\"\\\n"});
+    const auto ended = time_out(stale(running, 1min).at(0), running, "timeout: RUNNING >1m");
+    EXPECT_TRUE(ended.timed_out);
+    EXPECT_EQ(ended.from, running);
+    EXPECT_EQ(ended.worker, "w1");
+    EXPECT_EQ(ended.trace_id, "t1");
+    EXPECT_EQ(listed("j1"), Texts{"TIMEOUT"});
+    EXPECT_EQ(history("j1").back(), "TIMEOUT");
+    EXPECT_EQ(field("j1", "failure_reason"), "timeout: RUNNING >1m");
+    EXPECT_FALSE(exists("job:tenant:active:acme"));
+    const Json entry = Json::parse(text({"GET", "dlq:entry:j1"}));
+    EXPECT_EQ(entry.at("reason_code"), "timeout");
+    EXPECT_EQ(entry.at("reason"), "timeout: RUNNING >1m");
+    EXPECT_EQ(entry.at("status"), "JOB_STATUS_TIMEOUT");
+    EXPECT_EQ(entry.at("last_state"), "RUNNING");
+    EXPECT_EQ(entry.at("attempts"), 2);
+    EXPECT_EQ(entry.at("topic"), "job._x___") << "what a JSON string cannot hold unescaped";
+    EXPECT_EQ(*run({"ZCARD", "lockstep:dead_letter:outbox"}).integer(), 1);
+}
+
+TEST_F(StoreTimeOut, DeadLettersForItCanBeSwitchedOff) {
+    tunables.reconciler_emit_dead_letter = false;
+    job_in("j1", running, 10min);
+    EXPECT_TRUE(time_out(stale(running, 1min).at(0), running).timed_out);
+    EXPECT_FALSE(exists("dlq:entry:j1"));
+    EXPECT_FALSE(exists("lockstep:dead_letter:outbox"));
+}
+
+// H-28
+TEST_F(StoreTimeOut, AJobThatMovedMeanwhileIsLeftAlone) {
+    job_in("j1", scheduled, 10min);
+    const auto found = stale(scheduled, 1min).at(0);
+    const auto lease = lease_for("j1", "handler");
+    take_up(*lease, request_for("j1"));
+    walk(*lease, {scheduled});
+    const auto before = content();
+    EXPECT_FALSE(time_out(found, scheduled).timed_out);
+    EXPECT_EQ(content(), before);
+    walk(*lease, {dispatched});
+    EXPECT_FALSE(time_out(found, scheduled).timed_out);
+    EXPECT_EQ(field("j1", "state"), "DISPATCHED");
+}
+
+// H-32: an entry that its job does not agree with must not hide others for ever.
+TEST_F(StoreTimeOut, AStrayIndexEntryIsRemoved) {
+    job_in("over", running, 10min);
+    run({"HSET", "job:meta:over", "state", "SUCCEEDED"});
+    run({"ZADD", "job:index:running", "5", "gone"});
+    run({"ZADD", "job:deadline", "5", "gone", "5", "over"});
+    for (const auto& found : stale(running, 1min)) EXPECT_FALSE(time_out(found, running).timed_out);
+    for (const auto& found : expired()) EXPECT_FALSE(time_out(found, std::nullopt).timed_out);
+    EXPECT_FALSE(exists("job:index:running"));
+    EXPECT_FALSE(exists("job:deadline"));
+    EXPECT_EQ(field("over", "state"), "SUCCEEDED");
+    EXPECT_FALSE(exists("job:meta:gone"));
+}
+
+// RECON-04
+TEST_F(StoreTimeOut, APassedDeadlineEndsAJobWhateverItDoes) {
+    for (const JobState state : {pending, scheduled, dispatched, running}) {
+        run({"FLUSHALL"});
+        job_in("j1", state, 0s);
+        run({"HSET", "job:meta:j1", "deadline_unix", "5"});
+        run({"ZADD", "job:deadline", "5", "j1"});
+        const auto found = expired();
+        ASSERT_EQ(found.size(), 1u);
+        const auto ended = time_out(found[0], std::nullopt, "timeout: deadline expired");
+        EXPECT_TRUE(ended.timed_out) << to_string(state);
+        EXPECT_EQ(ended.from, state);
+        EXPECT_EQ(field("j1", "failure_reason"), "timeout: deadline expired");
+        EXPECT_FALSE(exists("job:deadline"));
+        EXPECT_EQ(field("j1", "deadline_unix"), "");
+    }
+}
+
+TEST_F(StoreTimeOut, ADeadlineAheadIsNotExpired) {
+    auto request = request_for("j1");
+    request.mutable_budget()->set_deadline_ms(600'000);
+    const auto lease = lease_for("j1");
+    take_up(*lease, request);
+    EXPECT_TRUE(expired().empty());
+}
+
+class StoreOutbox : public StoreTest {
+protected:
+    void put(const std::string& id) {
+        const auto written =
+            loop.wait(store->put_dead_letter({id, "t", cap::JOB_STATUS_FAILED, "why", "poison_message"}));
+        EXPECT_TRUE(written.applied());
+    }
+    Texts unsent(Duration age, std::int64_t limit = 200) {
+        Texts ids;
+        const auto letters = loop.wait(store->unsent_dead_letters(age, limit)).value();
+        for (const auto& letter : letters) ids.push_back(letter.id);
+        return ids;
+    }
+};
+
+TEST_F(StoreOutbox, ALetterWaitsUntilItIsSaidToBeSent) {
+    put("a");
+    put("b");
+    run({"ZINCRBY", "lockstep:dead_letter:outbox", "-60000000", "b"});
+    EXPECT_EQ(unsent(0s), (Texts{"b", "a"}));
+    EXPECT_EQ(unsent(30s), Texts{"b"});
+    EXPECT_EQ(unsent(0s, 1), Texts{"b"});
+    const auto letters = loop.wait(store->unsent_dead_letters(30s, 200)).value();
+    EXPECT_EQ(letters.at(0).reason_code, "poison_message");
+    EXPECT_EQ(letters.at(0).topic, "t");
+    EXPECT_TRUE(loop.wait(store->dead_letter_sent("b")).applied());
+    EXPECT_EQ(unsent(0s), Texts{"a"});
+}
+
+TEST_F(StoreOutbox, AnExpiredEntryIsDroppedFromIt) {
+    put("a");
+    put("b");
+    run({"DEL", "dlq:entry:a"});
+    EXPECT_EQ(unsent(0s), Texts{"b"});
+    EXPECT_EQ(texts({"ZRANGE", "lockstep:dead_letter:outbox", "0", "-1"}), Texts{"b"});
+}
+
+TEST_F(StoreOutbox, ALetterThatBelongsToNoJobHasNeitherStateNorTries) {
+    put("poison:CORDUM_SYS:7");
+    const Json entry = Json::parse(text({"GET", "dlq:entry:poison:CORDUM_SYS:7"}));
+    EXPECT_FALSE(entry.contains("last_state"));
+    EXPECT_FALSE(entry.contains("attempts"));
+    EXPECT_EQ(*run({"ZCARD", "dlq:index"}).integer(), 1);
+}
+
+}  // namespace
+}  // namespace lockstep::fakes::engine_test
