@@ -7,7 +7,7 @@ namespace lockstep::fakes {
 
 std::optional<WorkOutcome> WorkOutcome::named(std::string_view name) {
     using Kind = WorkOutcome::Kind;
-    const auto success = [](Kind kind) { return WorkOutcome{kind, cap::JOB_STATUS_SUCCEEDED}; };
+    const auto success = [](Kind how) { return WorkOutcome{how, cap::JOB_STATUS_SUCCEEDED}; };
     if (name == "hang") return success(Kind::hang);
     if (name == "crash") return success(Kind::crash);
     if (name == "late") return success(Kind::late);
