@@ -129,8 +129,6 @@ private:
             const std::string at = child("/load", i);
             if (!(*lines)[i].is_object()) continue;
             load_line(line, (*lines)[i], at);
-            if (line.kind == Load::Kind::submit)
-                for (int n = 0; n < line.count && jobs_.size() < kJobsListed; ++n) jobs_.insert(job_id(line, i, n));
         }
         for (std::size_t i = 0; i < lines->size(); ++i) {
             const Load& line = scenario_.load[i];
@@ -152,6 +150,9 @@ private:
             for (const char* key : {"topic", "count", "rate"})
                 if (member(object, key) != nullptr)
                     add(child(at, key), fmt::format("\"{}\" goes with submits only", key));
+        } else if (!line.job_id.empty() && line.count > 1) {
+            add(at + "/count",
+                "expected one job under one job id; without a job id the jobs are job-0, job-1 and so on");
         } else if (!line.topic.empty() && !topics_.contains(line.topic)) {
             const bool in_job = member(object, "topic") == nullptr && member(object, "job") != nullptr &&
                                 object["job"].contains("topic");
@@ -164,8 +165,11 @@ private:
     }
 
     void known_job(const std::string& id, const std::string& at) {
-        // Beyond the listed ones an id may well be right.
-        if (jobs_.contains(id) || jobs_.size() >= kJobsListed) return;
+        if (jobs_.empty()) {  // not before somebody asks: there may be a million
+            const auto ids = job_ids(scenario_.load);
+            jobs_.insert(ids.begin(), ids.end());
+        }
+        if (jobs_.contains(id)) return;
         add(at, fmt::format("no line of load submits a job \"{}\"{}", id, suggestion(id, listed(jobs_))));
     }
 
@@ -271,8 +275,6 @@ private:
                     add(child(at, key), fmt::format("\"{}\" places faults; expectations count", key));
         }
     }
-
-    static constexpr std::size_t kJobsListed = 100'000;
 
     const json& document_;
     const Scenario& scenario_;

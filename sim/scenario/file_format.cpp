@@ -15,7 +15,7 @@ using namespace shape;
 // Large enough for any question that a simulation can answer in reasonable time, small enough to catch a slip.
 constexpr double kReplicasMax = 100;
 constexpr double kWorkersMax = 100'000;
-constexpr double kJobsMax = 10'000'000;
+constexpr double kJobsMax = 1'000'000;
 constexpr double kSeedMax = 18446744073709551615.0;
 
 /// A word list of which only the available items may be used.

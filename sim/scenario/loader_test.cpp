@@ -138,11 +138,11 @@ TEST(Loader, ACounterexampleNamesWhatMustBeViolated) {
     EXPECT_EQ(s.expect.violated, (std::vector<std::string>{"no_duplicate_dispatch"}));
 }
 
-TEST(Loader, JobsOfALineAreNumberedLikeWorkers) {
+TEST(Loader, JobsWithoutAnIdAreNumberedOverAllLines) {
     const Scenario s =
-        loaded(R"({"name": "t", "load": [{"count": 2}, {"job": {"job_id": "one"}}, {"count": 3, "job": {"jobId": "x"}}],
-        "expect": {"jobs": {"load-0-1": "SUCCEEDED", "one": "SUCCEEDED", "x-2": "FAILED"}}})");
-    EXPECT_EQ(job_id(s.load[2], 2, 0), "x-0");
+        loaded(R"({"name": "t", "load": [{"count": 2}, {"job": {"job_id": "one"}}, {"at": "1s", "cancel": "job-2"}, {}],
+        "expect": {"jobs": {"job-1": "SUCCEEDED", "one": "SUCCEEDED", "job-2": "CANCELLED"}}})");
+    EXPECT_EQ(job_ids(s.load), (std::vector<std::string>{"job-0", "job-1", "one", "job-2"}));
 }
 
 TEST(Loader, CommandLineOverridesAreAppliedBeforeAnythingIsChecked) {
@@ -345,6 +345,8 @@ INSTANTIATE_TEST_SUITE_P(
                "/load/1", "expected one of cancel, approve"},
         Broken{"count_of_cancels", R"("load": [{"job": {"job_id": "a"}}, {"cancel": "a", "count": 2}])",
                "/load/1/count", "goes with submits only"},
+        Broken{"many_jobs_of_one_id", R"("load": [{"count": 2, "job": {"job_id": "a"}}])", "/load/0/count",
+               "one job under one job id"},
         Broken{"workflow_runs", R"("load": [{"workflow": {}}])", "/load/0/workflow", "do not exist in this version"},
         Broken{"unknown_pool", R"("cluster": {"workers": [{"id": "w", "pool": "defualt"}]})", "/cluster/workers/0/pool",
                "did you mean \"default\"?"},

@@ -15,5 +15,4 @@ namespace lockstep::sim {
 /// `; did you mean "…"?`, or for a short list without a near match `; known: a, b, c`, else empty.
 [[nodiscard]] std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
-
 }  // namespace lockstep::sim

@@ -9,9 +9,17 @@
 
 namespace lockstep::sim {
 
-std::string job_id(const Load& load, std::size_t line, int n) {
-    if (load.job_id.empty()) return fmt::format("load-{}-{}", line, n);
-    return load.count == 1 ? load.job_id : fmt::format("{}-{}", load.job_id, n);
+std::vector<std::string> job_ids(const std::vector<Load>& load) {
+    std::vector<std::string> ids;
+    int generated = 0;
+    for (const Load& line : load) {
+        if (line.kind != Load::Kind::submit) continue;
+        if (!line.job_id.empty())
+            ids.push_back(line.job_id);
+        else
+            for (int n = 0; n < line.count; ++n) ids.push_back(fmt::format("job-{}", generated++));
+    }
+    return ids;
 }
 
 namespace detail {

@@ -54,7 +54,8 @@ struct Cluster {
     std::vector<WorkerGroup> workers;
     RedisPersistence redis_persistence = RedisPersistence::always;
     Duration redis_replica_lag{};
-    Distribution network_latency{Distribution::Kind::uniform, std::chrono::microseconds{200}, std::chrono::milliseconds{2}, 0};
+    Distribution network_latency{Distribution::Kind::uniform, std::chrono::microseconds{200},
+                                 std::chrono::milliseconds{2}, 0};
     Distribution clock_offset;
     double clock_drift_ppm = 0;  // each node draws its drift uniformly from -drift_ppm .. +drift_ppm
 };
@@ -72,9 +73,9 @@ struct Load {
     std::string workflow_json;  // workflow: definition and runs
 };
 
-/// The id of job `n` (from 0) that line `line` (from 0) of the load submits. A given id is the job's own when the line
-/// submits one job, `id-0`, `id-1` and so on when it submits several, as with workers; without one it is `load-LINE-N`.
-[[nodiscard]] std::string job_id(const Load& load, std::size_t line, int n);
+/// The ids of the jobs that these lines submit, in the order of the lines: a given id, else `job-0`, `job-1` and so on,
+/// numbered over all lines.
+[[nodiscard]] std::vector<std::string> job_ids(const std::vector<Load>& load);
 
 /// Where on the stream of events a fault is placed.
 struct Trigger {
