@@ -113,6 +113,21 @@ TEST(DirectRedis, AnExceptionOfAnObserverPassesThroughARunningScript) {
     EXPECT_EQ(redis.run({"EVAL", "return 1", "0"}).integer_or(0), 1);
 }
 
+TEST(DirectRedis, AServerThatLoadsItsDataRefusesAllButAFewCommands) {
+    constexpr std::string_view kLoadingError = "LOADING Redis is loading the dataset in memory";
+    DirectRedis redis;
+    redis.run({"MULTI"});
+    redis.run({"GET", "k"});
+    redis.database().set_loading(true);
+    EXPECT_EQ(redis.run({"EXEC"}).error()->text,
+              "EXECABORT Transaction discarded because of: " + std::string(kLoadingError));
+    EXPECT_EQ(redis.run({"GET", "k"}).error()->text, kLoadingError);
+    EXPECT_EQ(redis.run({"EVAL", "return 1", "0"}).error()->text, kLoadingError);
+    EXPECT_NE(redis.run({"TIME"}).array(), nullptr);
+    redis.database().set_loading(false);
+    EXPECT_TRUE(redis.run({"GET", "k"}).is_nil());
+}
+
 TEST(DirectRedis, ScanReturnsEveryKeyThatIsThereThroughoutWhileOthersComeAndGo) {
     DirectRedis redis;
     for (int i = 0; i < 100; ++i) redis.run({"SET", "stay:" + std::to_string(i), "x"});

@@ -167,6 +167,33 @@ TEST_F(RedisServerInWorld, ASlowCommandHoldsUpTheOthers) {
     EXPECT_TRUE(slow.done() && other.done());
 }
 
+TEST_F(RedisServerInWorld, PipelinesOfTwoClientsSometimesInterleaveAndEachKeepsItsOrder) {
+    apply(*one, {"PING"});
+    apply(*two, {"PING"});
+    int interleaved = 0;
+    constexpr int kRounds = 100;
+    for (int round = 0; round < kRounds; ++round) {
+        apply(*one, {"DEL", "list"});
+        PendingCall a;
+        PendingCall b;
+        start(*one, {{"RPUSH", "list", "a1"}, {"RPUSH", "list", "a2"}, {"RPUSH", "list", "a3"}}, a);
+        start(*two, {{"RPUSH", "list", "b1"}, {"RPUSH", "list", "b2"}, {"RPUSH", "list", "b3"}}, b);
+        world.run_until([&] { return a.done() && b.done(); });
+        std::string order;
+        std::string of_one;
+        std::string of_two;
+        for (const std::string& element : std::get<List>(server.keyspace().find("list")->value)) {
+            order += element.front();
+            (element.front() == 'a' ? of_one : of_two) += element;
+        }
+        EXPECT_EQ(of_one, "a1a2a3");
+        EXPECT_EQ(of_two, "b1b2b3");
+        interleaved += order != "aaabbb" && order != "bbbaaa" ? 1 : 0;
+    }
+    EXPECT_GT(interleaved, 0);
+    EXPECT_LT(interleaved, kRounds / 2);
+}
+
 class RedisWithReplica : public RedisServerInWorld {
 protected:
     RedisWithReplica() : RedisServerInWorld({.persistence = Persistence::always, .replica_lag = milliseconds(50)}) {}
