@@ -3,8 +3,9 @@
 #include <grpcpp/grpcpp.h>
 
 #include <condition_variable>
+#include <map>
 #include <mutex>
-#include <set>
+#include <vector>
 
 #include "cordum/agent/v1/safety.grpc.pb.h"
 #include "cordum/v1/output_policy.grpc.pb.h"
@@ -14,6 +15,8 @@
 namespace lockstep::prod {
 
 namespace {
+
+constexpr auto kCancelPatience = std::chrono::seconds(2);
 
 grpc::ChannelArguments tuned_arguments() {
     grpc::ChannelArguments arguments;
@@ -38,54 +41,81 @@ gpr_timespec deadline_on_monotonic(engine::Duration left) {
 
 }  // namespace
 
-/// Outlives the kernel while calls are under way: their callbacks end here.
+/// What the loop's thread and gRPC's threads share.
+///
+/// The last reference to a gRPC channel must not go on one of gRPC's own threads: the library would then wait for the
+/// thread that it is on. A ClientContext holds such a reference, so a finished call is only set aside there, and the
+/// loop's thread clears it away.
 struct GrpcKernel::Channel {
+    struct Call {
+        virtual ~Call() = default;
+        grpc::ClientContext context;
+    };
+    template <class Request, class Response>
+    struct TypedCall final : Call {
+        Request request;
+        Response response;
+    };
+
     std::unique_ptr<cordum::agent::v1::SafetyKernel::Stub> safety;
     std::unique_ptr<cordum::v1::OutputPolicyService::Stub> output;
     std::shared_ptr<Mailbox> mailbox;
 
     std::mutex mutex;
     std::condition_variable quiet;
-    std::set<grpc::ClientContext*> open;  // guarded by mutex
+    std::map<const Call*, std::unique_ptr<Call>> open;  // guarded by mutex
+    std::vector<std::unique_ptr<Call>> finished;        // guarded by mutex
 
-    template <class Request, class Response>
-    struct Call {
-        grpc::ClientContext context;
-        Request request;
-        Response response;
-    };
+    /// gRPC's threads. The last thing that a call's callback does with us.
+    void set_aside(const Call& call) {
+        const std::lock_guard lock(mutex);
+        auto entry = open.extract(&call);
+        finished.push_back(std::move(entry.mapped()));
+        if (open.empty()) quiet.notify_all();
+    }
+    /// The loop's thread.
+    void clear_away() {
+        std::vector<std::unique_ptr<Call>> done;
+        const std::lock_guard lock(mutex);
+        done.swap(finished);
+    }
+    /// The loop's thread. False when some call has not come back.
+    bool cancel_all() {
+        std::unique_lock lock(mutex);
+        for (const auto& [key, call] : open) call->context.TryCancel();
+        return quiet.wait_for(lock, kCancelPatience, [this] { return open.empty(); });
+    }
 
     template <class Request, class Response, class Start>
-    static engine::Task<tl::expected<Response, engine::RpcFailure>> call(std::shared_ptr<Channel> self, Request request,
-                                                                         engine::Duration left, Start start) {
+    engine::Task<tl::expected<Response, engine::RpcFailure>> call(Request request, engine::Duration left, Start start) {
         using Result = tl::expected<Response, engine::RpcFailure>;
         if (left.count() <= 0)
             co_return tl::make_unexpected(engine::RpcFailure{grpc::StatusCode::DEADLINE_EXCEEDED, "the deadline had passed"});
+        clear_away();
         engine::OneShot<Result> answer;
-        auto call = std::make_shared<Call<Request, Response>>();
-        call->request = std::move(request);
-        call->context.set_deadline(deadline_on_monotonic(left));
+        auto made = std::make_unique<TypedCall<Request, Response>>();
+        auto& call = *made;
+        call.request = std::move(request);
+        call.context.set_deadline(deadline_on_monotonic(left));
         {
-            const std::lock_guard lock(self->mutex);
-            self->open.insert(&call->context);
+            const std::lock_guard lock(mutex);
+            open.emplace(&call, std::move(made));
         }
-        start(*self, call->context, call->request, call->response,
-              [self, call, sender = answer.sender()](const grpc::Status& status) {
-                  Result result = status.ok() ? Result(std::move(call->response))
+        start(*this, call.context, call.request, call.response,
+              [this, &call, sender = answer.sender()](const grpc::Status& status) {
+                  Result result = status.ok() ? Result(std::move(call.response))
                                               : tl::make_unexpected(engine::RpcFailure{
                                                     static_cast<int>(status.error_code()), status.error_message()});
                   // The sender reaches into the waiting frame, which belongs to the loop's thread.
-                  self->mailbox->post([sender, result = std::move(result)]() mutable { sender.send(std::move(result)); });
-                  const std::lock_guard lock(self->mutex);
-                  self->open.erase(&call->context);
-                  if (self->open.empty()) self->quiet.notify_all();
+                  mailbox->post([sender, result = std::move(result)]() mutable { sender.send(std::move(result)); });
+                  set_aside(call);
               });
         auto result = co_await answer.receive();
         co_return result;
     }
 };
 
-GrpcKernel::GrpcKernel(UvLoop& loop, const KernelOptions& options) : loop_(loop), channel_(std::make_shared<Channel>()) {
+GrpcKernel::GrpcKernel(UvLoop& loop, const KernelOptions& options) : loop_(loop), channel_(std::make_unique<Channel>()) {
     std::shared_ptr<grpc::ChannelCredentials> credentials;
     if (options.tls_ca.empty())
         credentials = grpc::InsecureChannelCredentials();
@@ -98,16 +128,14 @@ GrpcKernel::GrpcKernel(UvLoop& loop, const KernelOptions& options) : loop_(loop)
 }
 
 GrpcKernel::~GrpcKernel() {
-    std::unique_lock lock(channel_->mutex);
-    for (grpc::ClientContext* context : channel_->open) context->TryCancel();
-    // Their callbacks come within moments of the cancellation; should one not, it owns all that it needs.
-    channel_->quiet.wait_for(lock, std::chrono::seconds(1), [this] { return channel_->open.empty(); });
+    // Their callbacks come within moments of the cancellation. Should one not, what it will touch must stay.
+    if (!channel_->cancel_all()) (void)channel_.release();
 }
 
 engine::Task<tl::expected<cap::PolicyCheckResponse, engine::RpcFailure>> GrpcKernel::check(cap::PolicyCheckRequest request,
                                                                                           engine::MonoTime deadline) {
-    return Channel::call<cap::PolicyCheckRequest, cap::PolicyCheckResponse>(
-        channel_, std::move(request), deadline - loop_.monotonic(),
+    return channel_->call<cap::PolicyCheckRequest, cap::PolicyCheckResponse>(
+        std::move(request), deadline - loop_.monotonic(),
         [](Channel& channel, auto& context, const auto& sent, auto& response, auto done) {
             channel.safety->async()->Check(&context, &sent, &response, std::move(done));
         });
@@ -115,8 +143,8 @@ engine::Task<tl::expected<cap::PolicyCheckResponse, engine::RpcFailure>> GrpcKer
 
 engine::Task<tl::expected<cap_output::OutputCheckResponse, engine::RpcFailure>> GrpcKernel::check_output(
     cap_output::OutputCheckRequest request, engine::MonoTime deadline) {
-    return Channel::call<cap_output::OutputCheckRequest, cap_output::OutputCheckResponse>(
-        channel_, std::move(request), deadline - loop_.monotonic(),
+    return channel_->call<cap_output::OutputCheckRequest, cap_output::OutputCheckResponse>(
+        std::move(request), deadline - loop_.monotonic(),
         [](Channel& channel, auto& context, const auto& sent, auto& response, auto done) {
             channel.output->async()->CheckOutput(&context, &sent, &response, std::move(done));
         });

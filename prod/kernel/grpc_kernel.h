@@ -4,6 +4,7 @@
 // 1. The channel connects by itself, at the first call, and again after failures. Nothing here waits for it: a kernel that
 //    is not there answers UNAVAILABLE at once, and the circuit breaker above this port decides what that means.
 // 2. A call that nobody waits for any more is left to its deadline.
+// 3. Destroying it cancels what is under way; whoever still waits is answered CANCELLED.
 #pragma once
 
 #include <memory>
@@ -35,7 +36,7 @@ public:
 private:
     struct Channel;
     UvLoop& loop_;
-    std::shared_ptr<Channel> channel_;
+    std::unique_ptr<Channel> channel_;
 };
 
 }  // namespace lockstep::prod
