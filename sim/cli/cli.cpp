@@ -22,6 +22,8 @@ template <class... Handlers>
 struct Overloaded : Handlers... {
     using Handlers::operator()...;
 };
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 Exit unknown_word(const std::string& word, const Environment& environment) {
     auto known = subcommands();
