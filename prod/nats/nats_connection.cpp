@@ -51,6 +51,7 @@ std::string reason(natsStatus status) {
 struct Reporter {
     std::shared_ptr<Mailbox> mailbox;
     std::function<void(std::string)> report;
+    std::unique_ptr<std::string> nkey_seed;  // in use by the library for as long
 
     static void error(natsConnection*, natsSubscription*, natsStatus status, void* closure) {
         auto* self = static_cast<Reporter*>(closure);
@@ -112,12 +113,13 @@ tl::expected<std::shared_ptr<NatsConnection>, std::string> NatsConnection::conne
     auto* reporter = new Reporter{loop.mailbox(), [weak](std::string what) {
                                       const auto self = weak.lock();
                                       if (self && self->listener_) self->listener_(self->socket_->usable(), what);
-                                  }};
-    natsOptions_SetErrorHandler(library->get(), &Reporter::error, reporter);
-    natsOptions_SetClosedCB(library->get(), &Reporter::closed, reporter);
-    made->socket_->install(library->get());
+                                  },
+                                  std::move(library->nkey_seed)};
+    natsOptions_SetErrorHandler(library->options.get(), &Reporter::error, reporter);
+    natsOptions_SetClosedCB(library->options.get(), &Reporter::closed, reporter);
+    made->socket_->install(library->options.get());
 
-    const natsStatus status = natsConnection_Connect(&made->connection_, library->get());
+    const natsStatus status = natsConnection_Connect(&made->connection_, library->options.get());
     if (status != NATS_OK) {
         std::string why = reason(status);
         delete reporter;

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include "prod/nats/nkey.h"
@@ -29,11 +27,8 @@ std::vector<std::string> addresses(const std::string& url) {
 
 natsStatus sign_nonce(char** error, unsigned char** signature, int* length, const char* nonce, void* seed) {
     (void)error;
-    return nats_Sign(static_cast<const char*>(seed), nonce, signature, length);
+    return nats_Sign(static_cast<const std::string*>(seed)->c_str(), nonce, signature, length);
 }
-
-/// Kept for the life of the process: the library signs with it on every reconnect and does not copy it.
-char* keep_seed(const std::string& seed) { return strdup(seed.c_str()); }
 
 }  // namespace
 
@@ -55,10 +50,10 @@ bool wants_tls(const std::string& url) {
     return false;
 }
 
-tl::expected<NatsOptionsPtr, std::string> library_options(const NatsOptions& options) {
+tl::expected<LibraryOptions, std::string> library_options(const NatsOptions& options) {
     natsOptions* raw = nullptr;
     if (natsOptions_Create(&raw) != NATS_OK) return tl::make_unexpected(std::string("out of memory"));
-    NatsOptionsPtr made(raw, &natsOptions_Destroy);
+    LibraryOptions made{NatsOptionsPtr(raw, &natsOptions_Destroy), nullptr};
 
     natsStatus status = NATS_OK;
     std::string failed;
@@ -96,7 +91,8 @@ tl::expected<NatsOptionsPtr, std::string> library_options(const NatsOptions& opt
     } else if (!options.nkey_seed.empty()) {
         const auto key = public_nkey(options.nkey_seed);
         if (!key) return tl::make_unexpected(fmt::format("NATS_NKEY: {}", key.error()));
-        set(natsOptions_SetNKey(raw, key->c_str(), &sign_nonce, keep_seed(options.nkey_seed)), "NATS_NKEY");
+        made.nkey_seed = std::make_unique<std::string>(options.nkey_seed);
+        set(natsOptions_SetNKey(raw, key->c_str(), &sign_nonce, made.nkey_seed.get()), "NATS_NKEY");
     }
 
     if (wants_tls(options.url)) {

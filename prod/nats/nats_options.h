@@ -42,8 +42,15 @@ struct NatsOptions {
 
 using NatsOptionsPtr = std::unique_ptr<natsOptions, decltype(&natsOptions_Destroy)>;
 
-/// The library's form of `options`. The error says which setting is wrong and never contains a secret.
-[[nodiscard]] tl::expected<NatsOptionsPtr, std::string> library_options(const NatsOptions& options);
+/// The library's form of our options.
+struct LibraryOptions {
+    NatsOptionsPtr options;
+    /// What the library signs with at every reconnect, without a copy of its own: keep it until the connection is closed.
+    std::unique_ptr<std::string> nkey_seed;
+};
+
+/// The error says which setting is wrong and never contains a secret.
+[[nodiscard]] tl::expected<LibraryOptions, std::string> library_options(const NatsOptions& options);
 
 /// For logs: the addresses without user and password.
 [[nodiscard]] std::string display_url(const std::string& url);
