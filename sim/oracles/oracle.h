@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/config/tunables.h"
 #include "fakes/event.h"
 #include "fakes/redis/keyspace.h"
 #include "fakes/redis/observer.h"
@@ -55,7 +56,7 @@ private:
     std::uint64_t exercised_ = 0;
 };
 
-/// Every oracle that there is, in the order of the catalogue.
-[[nodiscard]] std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge);
+/// Every oracle that there is, in the order of the catalogue. The judge and the tunables outlive them.
+[[nodiscard]] std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tunables& tunables);
 
 }  // namespace lockstep::sim

@@ -1,3 +1,6 @@
+#include "sim/oracles/approval_bound.h"
+#include "sim/oracles/circuit_rules.h"
+#include "sim/oracles/fail_closed.h"
 #include "sim/oracles/indexes_agree.h"
 #include "sim/oracles/legal_transitions.h"
 #include "sim/oracles/no_duplicate_dispatch.h"
@@ -8,15 +11,18 @@
 
 namespace lockstep::sim {
 
-std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge) {
+std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tunables& tunables) {
     std::vector<std::unique_ptr<Oracle>> oracles;
     oracles.push_back(std::make_unique<NoDuplicateDispatch>(judge));
     oracles.push_back(std::make_unique<NoLostJob>(judge));
     oracles.push_back(std::make_unique<PolicyBeforeDispatch>(judge));
+    oracles.push_back(std::make_unique<FailClosed>(judge));
     oracles.push_back(std::make_unique<LegalTransitions>(judge));
     oracles.push_back(std::make_unique<OneTerminalResult>(judge));
+    oracles.push_back(std::make_unique<CircuitRules>(judge, tunables));
     oracles.push_back(std::make_unique<IndexesAgree>(judge));
     oracles.push_back(std::make_unique<NothingLeaks>(judge));
+    oracles.push_back(std::make_unique<ApprovalBound>(judge));
     return oracles;
 }
 

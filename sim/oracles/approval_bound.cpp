@@ -1,0 +1,77 @@
+#include "sim/oracles/approval_bound.h"
+
+#include <fmt/core.h>
+
+#include "engine/wire/job_hash.h"
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+namespace wire = engine::wire;
+
+constexpr std::string_view kRequestPrefix = "job:req:";
+
+/// The content of a request without what a scheduler adds on its way to a worker.
+std::string content_of(cap::JobRequest request) {
+    auto& env = *request.mutable_env();
+    for (auto it = env.begin(); it != env.end();) it = it->first.starts_with("CORDUM_") ? env.erase(it) : std::next(it);
+    request.clear_budget();  // policy may have lowered it
+    return wire::job_hash(request);
+}
+
+}  // namespace
+
+void ApprovalBound::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after, std::int64_t,
+                               std::int64_t) {
+    if (!key.starts_with(kRequestPrefix) || after.find("approval_granted") == std::string_view::npos) return;
+    labelled_.insert_or_assign(std::string(key.substr(kRequestPrefix.size())), std::string(after));
+}
+
+void ApprovalBound::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
+                             std::string_view) {
+    if (field != "approval_job_hash") return;
+    const auto job = job_of_hash(key);
+    if (!job) return;
+    const auto stored = labelled_.find(*job);
+    if (stored == labelled_.end()) return;
+    const auto request = wire::from_json<cap::JobRequest>(stored->second);
+    if (request) approved_.insert_or_assign(std::string(*job), content_of(*request));
+}
+
+void ApprovalBound::on_event(const fakes::Event& event, Time) {
+    switch (event.kind) {
+        case fakes::EventKind::kernel_check:
+            if (event.when != fakes::When::applied) break;
+            if (event.to == "REQUIRE_APPROVAL") waits_for_human_.emplace(event.job);
+            if (event.to == "ALLOW" || event.to == "ALLOW_WITH_CONSTRAINTS") waits_for_human_.erase(std::string(event.job));
+            break;
+        case fakes::EventKind::core_deliver:
+            if (is_worker_subject(event.subject) && event.packet != nullptr) on_release(event, true);
+            break;
+        case fakes::EventKind::publish:
+            if (event.when == fakes::When::before && event.subject == "sys.job.result" && event.packet != nullptr &&
+                event.packet->job_result().worker_id() == "cordum-scheduler")
+                on_release(event, false);
+            break;
+        default: break;
+    }
+}
+
+void ApprovalBound::on_release(const fakes::Event& event, bool to_worker) {
+    // A gate is a question to a human by itself, whatever policy says.
+    if (to_worker && !waits_for_human_.contains(event.job)) return;
+    exercise();
+    const auto approval = approved_.find(event.job);
+    if (approval == approved_.end()) {
+        violated(event.node, event.job, "a human was to be asked, nobody approved, and it was let through");
+        return;
+    }
+    if (to_worker && content_of(event.packet->job_request()) != approval->second)
+        violated(event.node, event.job, fmt::format("it arrived on {} with other content than was approved", event.subject));
+}
+
+}  // namespace lockstep::sim

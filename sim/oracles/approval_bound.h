@@ -1,0 +1,32 @@
+// approval_bound: an approval releases only the request whose hash was approved. A job about which policy last asked for a
+// human reaches a worker, or is declared done as a gate, only after an operator has recorded an approval, and with the
+// content that the operator saw.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+class ApprovalBound final : public Oracle {
+public:
+    using Oracle::Oracle;
+    [[nodiscard]] std::string_view invariant() const override { return "approval_bound"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+
+private:
+    void on_release(const fakes::Event& event, bool to_worker);
+
+    std::set<std::string, std::less<>> waits_for_human_;
+    std::map<std::string, std::string, std::less<>> labelled_;  // job -> the stored request, once it says "approved"
+    std::map<std::string, std::string, std::less<>> approved_;  // job -> the content that an operator approved
+};
+
+}  // namespace lockstep::sim

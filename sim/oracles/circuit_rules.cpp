@@ -1,0 +1,158 @@
+#include "sim/oracles/circuit_rules.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <chrono>
+
+namespace lockstep::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kFailures = "cordum:cb:safety:failures";
+/// For telling the others about a failure: it is the next thing that its handler does.
+constexpr Duration kReportWithin = 1s;
+/// What clocks that run at different speeds, and expiry in whole milliseconds, may take off the open time.
+constexpr Duration kOpenTolerance = 100ms;
+
+std::int64_t number(std::string_view text) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+std::int64_t ms(Duration duration) { return engine::to_millis(duration); }
+
+}  // namespace
+
+void CircuitRules::on_event(const fakes::Event& event, Time now) {
+    last_event_ = now;
+    if (ran_out_) {
+        ran_out_ = false;
+        const Duration open_for = now - tripped_at_;
+        if (open_for + kOpenTolerance < tunables_.circuit_open_for)
+            violated(event.node, {}, fmt::format("the circuit was open for {} ms only", ms(open_for)));
+    }
+    if (!untold_.empty()) judge_reports(now);
+    switch (event.kind) {
+        case fakes::EventKind::kernel_check:
+            if (event.when == fakes::When::before) on_call(event, now);
+            if (event.when == fakes::When::answered) on_answer(event, now);
+            break;
+        case fakes::EventKind::lock_acquired:
+            if (!event.job.empty()) taken_up_[{event.node, std::string(event.job)}] = now;
+            break;
+        case fakes::EventKind::redis:
+            if (event.key == kFailures) untold_.erase(event.node);
+            break;
+        case fakes::EventKind::node_down:
+        case fakes::EventKind::paused: forget(event.node); break;
+        default: break;
+    }
+}
+
+void CircuitRules::on_call(const fakes::Event& event, Time now) {
+    const Call call{event.node, std::string(event.job)};
+    const auto taken = taken_up_.find(call);
+    const bool knew = taken != taken_up_.end() && taken->second > phase_since_;
+    Begun begun{trips_, false};
+    switch (phase_) {
+        case Phase::closed: break;
+        case Phase::open:
+            exercise();
+            if (knew)
+                violated(event.node, event.job,
+                         fmt::format("the circuit has been open for {} ms, and policy was asked", ms(now - phase_since_)));
+            if (taken != taken_up_.end() && !knew) begun.trips = trips_ - 1;  // began before the trip
+            break;
+        case Phase::half_open:
+            if (!knew) break;
+            exercise();
+            begun.probe = true;
+            if (++probes_ > tunables_.circuit_half_open_max)
+                violated(event.node, event.job, fmt::format("it is probe {} of a half-open circuit that allows {}", probes_,
+                                                            tunables_.circuit_half_open_max));
+            break;
+    }
+    calls_[call] = begun;
+}
+
+void CircuitRules::on_answer(const fakes::Event& event, Time now) {
+    const auto call = calls_.find({event.node, std::string(event.job)});
+    if (call == calls_.end()) return;
+    const Begun begun = call->second;
+    calls_.erase(call);
+    if (event.outcome != fakes::EventOutcome::applied) {
+        untold_.try_emplace(event.node, now);
+        return;
+    }
+    if (phase_ != Phase::half_open || !begun.probe || begun.trips != trips_) return;
+    if (++probes_succeeded_ < tunables_.circuit_close_after) return;
+    phase_ = Phase::closed;
+    phase_since_ = now;
+}
+
+void CircuitRules::judge_reports(Time now) {
+    for (auto it = untold_.begin(); it != untold_.end();) {
+        if (now - it->second <= kReportWithin) {
+            ++it;
+            continue;
+        }
+        violated(it->first, {}, fmt::format("its policy check failed {} ms ago, and it has not counted that for all replicas",
+                                            ms(now - it->second)));
+        it = untold_.erase(it);
+    }
+}
+
+void CircuitRules::forget(fakes::NodeId node) {
+    untold_.erase(node);
+    for (auto it = calls_.begin(); it != calls_.end();) {
+        if (it->first.first != node) {
+            ++it;
+            continue;
+        }
+        // The place of a probe that nobody will hear of is free again.
+        if (it->second.probe && it->second.trips == trips_ && probes_ > 0) --probes_;
+        it = calls_.erase(it);
+    }
+}
+
+void CircuitRules::at_rest(const RestView&) { judge_reports(last_event_ + kReportWithin + kReportWithin); }
+
+void CircuitRules::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after, std::int64_t,
+                              std::int64_t) {
+    if (key != kFailures || number(after) < tunables_.circuit_fail_budget) return;
+    exercise();
+    phase_ = Phase::open;
+    phase_since_ = last_event_;
+    tripped_at_ = last_event_;
+    ++trips_;
+    probes_ = 0;
+    probes_succeeded_ = 0;
+}
+
+void CircuitRules::key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                               const fakes::redis::Value&, std::int64_t) {
+    if (key != kFailures || phase_ != Phase::open) return;
+    switch (why) {
+        case fakes::redis::Removal::deleted:
+            violated(client, {}, fmt::format("it closed the circuit {} ms after its trip", ms(last_event_ - phase_since_)));
+            phase_ = Phase::closed;
+            break;
+        case fakes::redis::Removal::expired:
+            ran_out_ = true;  // a change of the keyspace does not say when it comes: the next event does
+            phase_ = Phase::half_open;
+            break;
+        case fakes::redis::Removal::evicted: phase_ = Phase::closed; break;
+    }
+    phase_since_ = last_event_;
+}
+
+void CircuitRules::restored(const fakes::redis::Keyspace&) {
+    phase_ = Phase::closed;
+    phase_since_ = last_event_;
+}
+
+}  // namespace lockstep::sim

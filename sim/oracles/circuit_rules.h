@@ -1,0 +1,58 @@
+// circuit_rules: no kernel call while the circuit is open; at most a few probes while it is half-open, over all replicas;
+// open for its full time after a trip, and not closed by anybody before that; every failure is told to the others.
+//
+// Read off the shared failure counter, which gateways read too, and off the calls themselves. A call counts as begun when
+// its job was taken up: whoever takes one up learns how the circuit stands, and what happens in the instants between that
+// and the call is nobody's fault. For the same reason, calls that began before a trip are no probes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "engine/config/tunables.h"
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+class CircuitRules final : public Oracle {
+public:
+    CircuitRules(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
+    [[nodiscard]] std::string_view invariant() const override { return "circuit_rules"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void at_rest(const RestView& view) override;
+
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
+                     std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+
+private:
+    enum class Phase : std::uint8_t { closed, open, half_open };
+    using Call = std::pair<fakes::NodeId, std::string>;  // node and job
+    struct Begun {
+        std::uint64_t trips = 0;
+        bool probe = false;
+    };
+
+    void on_call(const fakes::Event& event, Time now);
+    void on_answer(const fakes::Event& event, Time now);
+    void judge_reports(Time now);
+    void forget(fakes::NodeId node);
+
+    const engine::Tunables& tunables_;
+    Phase phase_ = Phase::closed;
+    std::uint64_t trips_ = 0;
+    Time phase_since_{};
+    Time tripped_at_{};
+    Time last_event_{};
+    bool ran_out_ = false;  // the open time has, since the last event
+    std::int64_t probes_ = 0;
+    std::int64_t probes_succeeded_ = 0;
+    std::map<std::pair<fakes::NodeId, std::string>, Time> taken_up_;  // when a node took up a job
+    std::map<Call, Begun> calls_;                                     // under way
+    std::map<fakes::NodeId, Time> untold_;                            // failures that a node has yet to tell the others
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,39 @@
+#include "sim/oracles/fail_closed.h"
+
+#include <fmt/core.h>
+
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+bool reads_state(const fakes::Event& event) {
+    if (event.script == "take_up" || event.script == "take_lock") return true;
+    const bool plain = event.command == "HGET" || event.command == "HMGET" || event.command == "HGETALL" || event.command == "GET";
+    return plain && (event.key.starts_with(kJobHashPrefix) || event.key.starts_with("job:state:"));
+}
+
+}  // namespace
+
+void FailClosed::on_event(const fakes::Event& event, Time) {
+    if (event.job.empty()) return;
+    if (event.kind == fakes::EventKind::redis && event.when == fakes::When::answered && reads_state(event)) {
+        const bool failed = event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-');
+        std::pair<fakes::NodeId, std::string> place{event.node, std::string(event.job)};
+        if (failed) {
+            exercise();
+            unread_.insert(std::move(place));
+        } else {
+            unread_.erase(place);
+        }
+        return;
+    }
+    const bool leaves = event.kind == fakes::EventKind::publish && event.when == fakes::When::before;
+    if (!leaves || !is_worker_subject(event.subject)) return;
+    if (unread_.contains({event.node, std::string(event.job)}))
+        violated(event.node, event.job,
+                 fmt::format("it is published on {}, and its state could not be read before that", event.subject));
+}
+
+}  // namespace lockstep::sim
