@@ -77,7 +77,7 @@ std::vector<ScriptedBus::Published> ScriptedBus::published_on(std::string_view s
 
 Fate ScriptedBus::deliver(DeliverySpec spec) {
     auto fate = std::make_shared<DeliveryFate>();
-    spec.sequence = ++last_delivered_;
+    if (spec.sequence == 1) spec.sequence = ++last_delivered_;
     DeliverySink& sink = *consumers_.at(spec.subject);
     sink.on_delivery(make_delivery(std::move(spec), fate));
     return fate;

@@ -66,7 +66,8 @@ public:
     [[nodiscard]] std::vector<Published> published_on(std::string_view subject) const;
     [[nodiscard]] std::size_t listeners(const std::string& subject) const { return listeners_.count(subject); }
 
-    /// Hands a message to the consumer of its subject. REQUIRES: there is one.
+    /// Hands a message to the consumer of its subject, under the next sequence unless the test names one above 1.
+    /// REQUIRES: there is one.
     Fate deliver(DeliverySpec spec);
     /// Hands a message to every core subscriber of its subject.
     void tell(const std::string& subject, const cap::BusPacket& packet);

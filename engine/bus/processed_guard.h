@@ -1,0 +1,47 @@
+// Remembers in Redis which stream messages a consumer has handled to the end, so that a crash between the end and the
+// acknowledgement does not have them handled again (seed internals, section 9; spec: wire, section 4).
+//
+// 1. The mark carries the durable's name: two consumers of one message do not silence each other.
+// 2. It outlives the last possible redelivery: at least twice the ack wait.
+// 3. One round trip before the handler, one after.
+// 4. Every handler is safe without it. While Redis is away it steps aside or has messages handed back, by
+//    `bus_guard_on_error`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/ports/bus.h"
+#include "engine/runtime/task.h"
+#include "engine/scheduler/context.h"
+
+namespace lockstep::engine {
+
+class ProcessedGuard {
+public:
+    /// An empty durable means that there is nothing to guard.
+    ProcessedGuard(Context& context, std::string durable);
+
+    enum class Finding : std::uint8_t { fresh, processed, hand_back };
+
+    /// Before the handler: whether the message has been handled before. If not, it is marked as in flight.
+    [[nodiscard]] Task<Finding> enter(const Delivery& delivery);
+    /// After the handler and before the acknowledgement. False: hand the message back instead.
+    [[nodiscard]] Task<bool> mark_processed(const Delivery& delivery);
+    /// After the handler, where the message is handed back.
+    [[nodiscard]] Task<void> leave(const Delivery& delivery);
+
+private:
+    [[nodiscard]] bool guards(const Delivery& delivery) const;
+    [[nodiscard]] std::string processed_key(const Delivery& delivery) const;
+    [[nodiscard]] static std::string in_flight_key(const Delivery& delivery);
+    /// What an error of Redis means: true = go on without the guard.
+    [[nodiscard]] bool go_on_without();
+
+    Context& context_;
+    const std::string durable_;
+    const bool active_;
+    bool warned_ = false;
+};
+
+}  // namespace lockstep::engine

@@ -1,0 +1,159 @@
+#include "engine/reconcile/pending_replayer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/runtime/timeout.h"
+#include "engine/scheduler/approval.h"
+#include "engine/store/keys.h"
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+/// Replays at work at once. Few enough to leave the kernel and the store to fresh submissions.
+constexpr std::size_t kSlots = 32;
+/// Parked jobs that one replica remembers. The ones beyond are found by a tick.
+constexpr std::size_t kParkedMax = 10'000;
+constexpr std::int64_t kPagesMax = 1'000;
+constexpr Duration kTryAgainMin = std::chrono::milliseconds{100};
+
+}  // namespace
+
+PendingReplayer::PendingReplayer(Context& context, DeadLetters& dead_letters, RequestHandler& requests)
+    : context_(context),
+      dead_letters_(dead_letters),
+      requests_(requests),
+      ticker_(context, keys::kReplayerLock, context.tunables.replayer_interval),
+      slots_(kSlots),
+      replays_(context.ports.executor),
+      waits_(context.ports.executor) {}
+
+Task<void> PendingReplayer::run() {
+    if (!context_.mechanisms.on(Mechanism::pending_replayer)) co_return;
+    while (true) {
+        co_await tick();
+        co_await context_.ports.clock.sleep(ticker_.interval());
+    }
+}
+
+Task<void> PendingReplayer::tick() {
+    const bool mine = co_await ticker_.hold();
+    if (!mine) co_return;
+    bool complete = true;
+    for (const JobState state : {JobState::pending, JobState::approval_required, JobState::scheduled}) {
+        if (complete) complete = co_await sweep(state);
+    }
+    if (complete) co_await ticker_.tick_over();
+}
+
+Task<bool> PendingReplayer::sweep(JobState state) {
+    std::string after;
+    for (std::int64_t page_number = 0; page_number < kPagesMax; ++page_number) {
+        if (page_number > 0) {
+            const bool still_mine = co_await ticker_.hold();
+            if (!still_mine) co_return false;
+        }
+        auto page = co_await context_.store.replay_page(ticker_.lock(), state, context_.tunables.pending_age, after,
+                                                        context_.tunables.reconciler_batch);
+        if (!page.applied()) co_return true;
+        for (WaitingJob& waiting : page.value().jobs) {
+            if (context_.stopping) co_return true;
+            auto slot = co_await slots_.acquire();
+            replays_.spawn(replay(std::move(waiting), state, std::move(slot)));
+        }
+        after = page.value().last_score;
+        if (after.empty()) co_return true;
+    }
+    co_return true;
+}
+
+Task<void> PendingReplayer::replay(WaitingJob waiting, JobState state, Semaphore::Permit slot) {
+    if (waiting.request_json.empty()) {
+        if (state != JobState::approval_required) co_await give_up(std::move(waiting.job), "its request is not stored");
+        co_return;
+    }
+    requestless_since_.erase(waiting.job);
+    const auto request = wire::from_json<cap::JobRequest>(waiting.request_json);
+    if (state == JobState::approval_required && !(request && carries_grant(*request))) co_return;
+    const std::string topic = request ? request->topic() : std::string{};
+    const Verdict verdict = co_await handle(waiting.job, std::move(waiting.request_json));
+    slot.release();
+    if (verdict.kind != Verdict::Kind::done) co_return;  // found again at a later tick
+    context_.ports.log.event(LogLevel::info, "orphaned job taken up", {{"job_id", waiting.job}, {"topic", topic}});
+    context_.ports.metrics.add(Metric::orphan_replayed, {topic});
+}
+
+void PendingReplayer::park(std::string job, Duration delay) {
+    if (parked_.size() >= kParkedMax || !parked_.insert(job).second) return;
+    waits_.spawn(wait_out(std::move(job), delay));
+}
+
+Task<void> PendingReplayer::wait_out(std::string job, Duration delay) {
+    co_await context_.ports.clock.sleep(std::max(delay, kTryAgainMin));
+    parked_.erase(job);
+    if (!context_.stopping) replays_.spawn(try_parked(std::move(job)));
+}
+
+Task<void> PendingReplayer::try_parked(std::string job) {
+    auto slot = co_await slots_.acquire();
+    const auto request = co_await context_.store.stored_request(job);
+    if (request.applied() && request.value().empty()) co_return;  // a tick gives it up
+    Verdict verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
+    if (request.applied()) verdict = co_await handle(job, request.value());
+    if (verdict.kind != Verdict::Kind::done && !context_.stopping) park(std::move(job), verdict.delay);
+}
+
+Task<Verdict> PendingReplayer::handle(std::string job, std::string request_json) {
+    auto request = wire::from_json<cap::JobRequest>(request_json);
+    if (!request) {
+        co_await give_up(job, fmt::format("its stored request cannot be read: {}", request.error().detail));
+        co_return Verdict::done();
+    }
+    request->set_job_id(job);
+    co_return co_await requests_.handle_stored(std::move(*request), {});
+}
+
+Task<void> PendingReplayer::give_up(std::string job, std::string reason) {
+    const MonoTime now = context_.ports.clock.monotonic();
+    const auto since = requestless_since_.emplace(job, now).first->second;
+    if (now - since < context_.tunables.pending_age) co_return;
+    JobLease lease(context_.lease_ports(), job, context_.ports.entropy.uuid());
+    const auto taken = co_await context_.store.take_lock(lease);
+    const bool waits = taken.applied() && taken.value() &&
+                       (taken.value()->state == JobState::pending || taken.value()->state == JobState::scheduled);
+    const auto request = co_await context_.store.stored_request(job);
+    const bool readable = request.applied() && wire::from_json<cap::JobRequest>(request.value()).has_value();
+    if (waits && request.applied() && !readable) {
+        context_.ports.log.reached("job_without_request");
+        const DeadLetter letter{job, taken.value()->topic, cap::JOB_STATUS_FAILED, std::move(reason), "request_missing"};
+        Commit commit;
+        commit.walk = {JobState::failed};
+        commit.release_lock = true;
+        commit.dead_letter = letter;
+        commit.fields.emplace_back("failure_reason", letter.reason);
+        const auto ended = co_await context_.store.commit(lease, std::move(commit));
+        if (ended.applied() && ended.value().verdict == Committed::Verdict::ok) {
+            requestless_since_.erase(job);
+            context_.ports.metrics.add(Metric::jobs_completed, {letter.topic, cap::JobStatus_Name(letter.status)});
+            co_await dead_letters_.announce(letter);
+        }
+    } else if (readable) {
+        requestless_since_.erase(job);
+    }
+    co_await lease.release();
+}
+
+Task<void> PendingReplayer::drain(MonoTime deadline) {
+    waits_.cancel();
+    const auto finished = co_await with_deadline(context_.ports.executor, deadline, [](Scope& scope) -> Task<bool> {
+        co_await scope.join();
+        co_return true;
+    }(replays_));
+    if (!finished) replays_.cancel();
+}
+
+}  // namespace lockstep::engine

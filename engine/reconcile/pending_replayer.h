@@ -1,0 +1,62 @@
+// The pending replayer: takes up jobs again that are in the store and that no message will bring back (seed internals,
+// section 3; spec: redis-schema, section 3.10).
+//
+// 1. One replica ticks, at once when it starts and then at every interval (see ticker.h). A tick goes through all jobs that
+//    have been PENDING, approved, or SCHEDULED for `pending_age`, in pages that begin where the last one ended, so that
+//    jobs which cannot be placed hide nobody. Jobs whose next try is not due are left alone.
+// 2. Between ticks every replica tries the jobs again whose messages it has acknowledged before they could be placed.
+// 3. Both hand the stored request to the request handler directly; the job's lock keeps it apart from deliveries.
+// 4. A job whose request is missing, and still is after another `pending_age`, can never be handled: it ends FAILED with a
+//    dead letter. The wait is for submissions that are in the stream and have not been delivered yet.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "engine/bus/message_pump.h"
+#include "engine/reconcile/ticker.h"
+#include "engine/runtime/scope.h"
+#include "engine/scheduler/dead_letters.h"
+#include "engine/scheduler/request_handler.h"
+
+namespace lockstep::engine {
+
+class PendingReplayer final : public ParkedJobs {
+public:
+    PendingReplayer(Context& context, DeadLetters& dead_letters, RequestHandler& requests);
+
+    /// Ticks for ever.
+    [[nodiscard]] Task<void> run();
+    /// One tick, if this replica may. Jobs that it has found may still be at work when it returns.
+    [[nodiscard]] Task<void> tick();
+
+    void park(std::string job, Duration delay) override;
+
+    /// Waits until `deadline` for what is at work; what then still is, is destroyed where it stands. Parked jobs are left to
+    /// other replicas. REQUIRES: the scheduler is stopping.
+    [[nodiscard]] Task<void> drain(MonoTime deadline);
+
+private:
+    /// Goes through the jobs in `state`. False when the lock is gone.
+    [[nodiscard]] Task<bool> sweep(JobState state);
+    [[nodiscard]] Task<void> replay(WaitingJob waiting, JobState state, Semaphore::Permit slot);
+    /// Waits out the delay of a parked job, and has it tried then.
+    [[nodiscard]] Task<void> wait_out(std::string job, Duration delay);
+    [[nodiscard]] Task<void> try_parked(std::string job);
+    [[nodiscard]] Task<Verdict> handle(std::string job, std::string request_json);
+    /// Ends a job that has no request, once it has had none for long enough.
+    [[nodiscard]] Task<void> give_up(std::string job, std::string reason);
+
+    Context& context_;
+    DeadLetters& dead_letters_;
+    RequestHandler& requests_;
+    Ticker ticker_;
+    Semaphore slots_;
+    std::map<std::string, MonoTime> requestless_since_;
+    std::set<std::string> parked_;  // those in `waits_`
+    Scope replays_;  // these last: their tasks use everything above
+    Scope waits_;
+};
+
+}  // namespace lockstep::engine

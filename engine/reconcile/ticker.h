@@ -1,0 +1,32 @@
+// The lock of a loop that only one replica may run (seed internals, section 8; spec: redis-schema, section 5).
+//
+// It is never released, only kept: the holder renews it and ticks again at every interval, and when it dies another replica
+// takes over within two intervals. Released after a tick, it would let a second replica do the same work straight away.
+#pragma once
+
+#include <string>
+
+#include "engine/scheduler/context.h"
+
+namespace lockstep::engine {
+
+class Ticker {
+public:
+    Ticker(Context& context, std::string_view key, Duration interval)
+        : context_(context), lock_{std::string(key), context.ports.entropy.uuid()}, interval_(interval) {}
+
+    /// Takes the lock or keeps it for two intervals more. False when another replica has it, or nobody could tell.
+    [[nodiscard]] Task<bool> hold();
+    /// To be called after each tick.
+    [[nodiscard]] Task<void> tick_over();
+
+    [[nodiscard]] const TickLock& lock() const { return lock_; }
+    [[nodiscard]] Duration interval() const { return interval_; }
+
+private:
+    Context& context_;
+    TickLock lock_;
+    Duration interval_;
+};
+
+}  // namespace lockstep::engine

@@ -1,0 +1,39 @@
+-- name: replay_page
+-- One page of the jobs that have waited for a while and are due, oldest first, with their stored requests. Only for the
+-- holder of the tick lock. The page goes on where the last one ended, so that jobs which cannot be placed hide nobody; an
+-- entry that its job does not agree with is removed.
+--
+-- KEYS  1 tick lock  2 state index
+-- ARGV  1 token  2 state  3 age ms  4 lower bound of the score: '-inf', or '(' and the last score of the page before
+--       5 page size  6 longest delay between tries, ms
+-- Reply {'lost'} or {'page', last score ('' = this was the last page), job, request JSON ('' = none), job, request ...}
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return {'lost'}
+end
+local at = now_micros()
+local cutoff = plus_millis(at, -tonumber(ARGV[3]))
+local listed = redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[4], cutoff, 'WITHSCORES', 'LIMIT', 0, ARGV[5])
+local jobs, last, tied = {}, '', 0
+for i = 1, #listed, 2 do
+  jobs[#jobs + 1] = listed[i]
+  tied = listed[i + 1] == last and tied + 1 or 1
+  last = listed[i + 1]
+end
+if #jobs < tonumber(ARGV[5]) then
+  last = ''
+else
+  -- The next page begins above this score: whoever shares it must still come into this one.
+  local same = redis.call('ZRANGEBYSCORE', KEYS[2], last, last)
+  for i = tied + 1, #same do jobs[#jobs + 1] = same[i] end
+end
+
+local page = {'page', last}
+for _, job in ipairs(jobs) do
+  if read_state(job) ~= ARGV[2] then
+    redis.call('ZREM', KEYS[2], job)
+  elseif wait_until_due(redis.call('HGET', meta_key(job), 'ls_next_attempt_at'), at, ARGV[6]) == 0 then
+    page[#page + 1] = job
+    page[#page + 1] = redis.call('GET', 'job:req:' .. job) or ''
+  end
+end
+return page

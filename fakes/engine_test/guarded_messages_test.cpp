@@ -1,0 +1,149 @@
+// What is remembered about messages: the marks of the bus guard, and messages acknowledged before their job was placed.
+#include "engine/wire/packet.h"
+#include "fakes/engine_test/scheduler_fixture.h"
+
+namespace lockstep::fakes::engine_test {
+namespace {
+
+constexpr const char* kDurable = "dur_cordum-scheduler__sys_job_submit";
+
+class GuardedMessages : public SchedulerTest {
+protected:
+    /// Delivers one stream message, the same one each time.
+    Fate deliver(const std::string& job, std::uint64_t count = 1, std::uint64_t sequence = 42) {
+        const auto packet = engine::wire::make_packet(request_for(job), "t", "api-gateway", clock.now());
+        const Fate fate = bus.deliver({.subject = "sys.job.submit",
+                                       .payload = engine::wire::serialise(packet),
+                                       .count = count,
+                                       .sequence = sequence});
+        loop.settle();
+        return fate;
+    }
+    [[nodiscard]] std::string processed_key(std::uint64_t sequence = 42) const {
+        return "cordum:bus:processed:CORDUM_SYS:" + std::to_string(sequence) + ":" + kDurable;
+    }
+    [[nodiscard]] bool exists(const std::string& key) { return *run({"EXISTS", key}).integer() == 1; }
+    void guard_fails() {
+        on_script(scripts.bus_guard_enter, [] { return CallFault::unknown; });
+    }
+};
+
+// BUS-03, C-13, C-42
+TEST_F(GuardedMessages, AMessageHandledToItsEndIsMarkedForItsConsumerForTwiceTheAckWait) {
+    start();
+    EXPECT_TRUE(deliver("j1")->acked());
+    ASSERT_TRUE(exists(processed_key()));
+    EXPECT_EQ(*run({"PTTL", processed_key()}).integer(), 20 * 60 * 1000);
+    kernel.questions.clear();
+    // Had it not been for the mark, the job would be taken for a new one.
+    for (const char* key : {"job:meta:j1", "job:state:j1", "job:req:j1"}) run({"DEL", key});
+    EXPECT_TRUE(deliver("j1", 2)->acked());
+    EXPECT_TRUE(kernel.questions.empty());
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
+// C-13: another consumer's mark does not count.
+TEST_F(GuardedMessages, AnotherConsumersMarkSilencesNobody) {
+    start();
+    run({"SET", "cordum:bus:processed:CORDUM_SYS:42:dur_cordum-workflow-engine__sys_job_result", "1"});
+    run({"SET", "cordum:bus:processed:CORDUM_SYS:42", "1"});
+    EXPECT_TRUE(deliver("j1")->acked());
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
+// H-09
+TEST_F(GuardedMessages, TheMarkOutlivesALongerAckWait) {
+    tunables.bus_ack_wait = 1h;
+    start();
+    deliver("j1");
+    EXPECT_EQ(*run({"PTTL", processed_key()}).integer(), 2 * 60 * 60 * 1000);
+}
+
+// BUS-04
+TEST_F(GuardedMessages, TheInFlightMarkIsThereWhileTheMessageIsHandledAndExpiresAfterACrash) {
+    start();
+    const std::string mark = "cordum:bus:inflight:CORDUM_SYS:42";
+    kernel.latency = 1s;
+    deliver("j1");
+    EXPECT_TRUE(exists(mark));
+    loop.run_for(5s);
+    EXPECT_FALSE(exists(mark));
+    deliver("j2", 1, 43);
+    EXPECT_TRUE(exists("cordum:bus:inflight:CORDUM_SYS:43"));
+    crash();
+    loop.run_for(2min + 1s);
+    EXPECT_FALSE(exists("cordum:bus:inflight:CORDUM_SYS:43"));
+}
+
+TEST_F(GuardedMessages, AMessageThatIsHandedBackIsNotMarked) {
+    start();
+    kernel.answer = [](const auto&) { return ScriptedKernel::says(cap::DECISION_TYPE_THROTTLE); };
+    EXPECT_TRUE(deliver("j1")->handed_back(5s));
+    EXPECT_FALSE(exists(processed_key()));
+    EXPECT_FALSE(exists("cordum:bus:inflight:CORDUM_SYS:42"));
+}
+
+// C-11
+TEST_F(GuardedMessages, WithoutItsMarksAMessageIsHandledAllTheSame) {
+    start();
+    guard_fails();
+    EXPECT_TRUE(deliver("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+TEST_F(GuardedMessages, OrItIsHandedBackIfSoConfigured) {
+    tunables.bus_guard_on_error = "nak";
+    start();
+    guard_fails();
+    EXPECT_TRUE(deliver("j1")->handed_back(2s));
+    EXPECT_TRUE(kernel.questions.empty());
+}
+
+// C-57, C-08, H-35
+TEST_F(GuardedMessages, AfterTwentyDeliveriesTheJobIsTriedFromTheStoreWhenItIsDue) {
+    start();
+    kernel.answer = [](const auto&) { return ScriptedKernel::unreachable(); };
+    EXPECT_TRUE(deliver("j1", 19)->handed_back(5s));
+    loop.run_for(31s);
+    EXPECT_TRUE(deliver("j1", 20)->acked());
+    EXPECT_EQ(state("j1"), "PENDING");
+    EXPECT_NE(field("j1", "ls_next_attempt_at"), "");
+    kernel.questions.clear();
+    loop.run_for(4s);
+    EXPECT_TRUE(kernel.questions.empty());
+    kernel.answer = nullptr;
+    heartbeat("w1");
+    loop.run_for(2s);
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
+// C-57: what waits fills the window of unacknowledged messages, and a full window would stop every healthy one.
+TEST_F(GuardedMessages, NoMoreThanAQuarterOfTheWindowWaits) {
+    tunables.bus_max_ack_pending = 16;
+    start();
+    kernel.answer = [](const auto&) { return ScriptedKernel::says(cap::DECISION_TYPE_THROTTLE); };
+    for (std::uint64_t i = 1; i <= 4; ++i) EXPECT_TRUE(deliver("j" + std::to_string(i), 1, i)->handed_back(5s));
+    EXPECT_TRUE(deliver("j5", 1, 5)->acked());
+    loop.run_for(6s);
+    EXPECT_TRUE(deliver("j6", 1, 6)->handed_back(5s));
+}
+
+// A replica that dies with parked jobs leaves them to the replayer.
+TEST_F(GuardedMessages, AParkedJobOutlivesItsReplica) {
+    start();
+    kernel.answer = [](const auto&) { return ScriptedKernel::says(cap::DECISION_TYPE_THROTTLE); };
+    EXPECT_TRUE(deliver("j1", 20)->acked());
+    crash();
+    kernel.answer = nullptr;
+    loop.run_for(3min);
+    start();
+    for (int i = 0; i < 10; ++i) {
+        heartbeat("w1");
+        loop.run_for(10s);
+    }
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+}  // namespace
+}  // namespace lockstep::fakes::engine_test
