@@ -7,6 +7,7 @@
 #include "engine/runtime/timeout.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/text.h"
 
 namespace lockstep::engine {
 
@@ -19,13 +20,23 @@ constexpr Duration kBurialDelay = std::chrono::seconds{5};
 /// server stops delivering at its limit, whatever the reason was; a store that is away for long must not use it up.
 constexpr std::uint64_t kHeldShare = 10;
 constexpr Duration kHeldPauseMin = std::chrono::seconds{1};
+/// A message that has used up this share of its deliveries stops coming back, if its job is in the store: the rest is kept
+/// for the times when the store is away.
+constexpr std::uint64_t kParkedShare = 5;
+/// So does one while this share of the ack-pending window waits for redelivery: messages that wait fill the window, and a
+/// full window stops every healthy one.
+constexpr std::int64_t kWaitingShare = 4;
+constexpr Duration kGuardDelay = std::chrono::seconds{2};
 
 }  // namespace
 
-MessagePump::MessagePump(Context& context, DeadLetters& dead_letters, PacketHandler& handler)
+MessagePump::MessagePump(Context& context, DeadLetters& dead_letters, PacketHandler& handler, std::string durable,
+                         ParkedJobs* parked)
     : context_(context),
       dead_letters_(dead_letters),
       handler_(handler),
+      guard_(context, std::move(durable)),
+      parked_(parked),
       slots_(static_cast<std::size_t>(context.tunables.max_in_flight)),
       handlers_(context.ports.executor) {}
 
@@ -57,11 +68,8 @@ Task<void> MessagePump::process(std::unique_ptr<Delivery> delivery) {
     while (true) {
         const auto verdict = co_await attempt(*delivery);
         if (!verdict) co_return;
-        if (verdict->kind == Verdict::Kind::done) {
-            delivery->ack();
-            co_return;
-        }
         if (!held || context_.stopping) {
+            note_waiting(verdict->delay);
             delivery->nak(verdict->delay);
             co_return;
         }
@@ -89,18 +97,62 @@ Task<std::optional<Verdict>> MessagePump::attempt(Delivery& delivery) {
         }
         co_return std::nullopt;
     }
-    co_return co_await handler_.handle(std::move(*packet));
+    const auto found = co_await guard_.enter(delivery);
+    switch (found) {
+        case ProcessedGuard::Finding::fresh: break;
+        case ProcessedGuard::Finding::hand_back: co_return Verdict::hand_back(kGuardDelay);
+        case ProcessedGuard::Finding::processed:
+            context_.ports.log.reached("processed_before");
+            delivery.ack();
+            co_return std::nullopt;
+    }
+    std::string job(wire::trim(packet->job_request().job_id()));
+    const Verdict verdict = co_await handler_.handle(std::move(*packet));
+    co_return co_await settle(delivery, verdict, std::move(job));
+}
+
+Task<std::optional<Verdict>> MessagePump::settle(Delivery& delivery, Verdict verdict, std::string job) {
+    const bool park = verdict.kind == Verdict::Kind::postponed && !job.empty() && should_park(delivery);
+    if (verdict.kind != Verdict::Kind::done && !park) {
+        co_await guard_.leave(delivery);
+        co_return verdict;
+    }
+    // Marked first: a crash before the acknowledgement is absorbed at the redelivery.
+    const bool marked = co_await guard_.mark_processed(delivery);
+    if (!marked) co_return Verdict::hand_back(kGuardDelay);
+    delivery.ack();
+    if (park) {
+        context_.ports.log.reached("message_parked");
+        parked_->park(std::move(job), verdict.delay);
+    }
+    co_return std::nullopt;
+}
+
+void MessagePump::note_waiting(Duration delay) {
+    const MonoTime now = context_.ports.clock.monotonic();
+    waiting_until_.erase(waiting_until_.begin(), waiting_until_.upper_bound(now));
+    if (delay > Duration{0}) waiting_until_.insert(now + delay);
+}
+
+bool MessagePump::should_park(const Delivery& delivery) {
+    if (parked_ == nullptr || context_.stopping) return false;
+    if (delivery.delivery_count() >= std::max<std::uint64_t>(delivery_limit() / kParkedShare, 1)) return true;
+    note_waiting(Duration{0});
+    return static_cast<std::int64_t>(waiting_until_.size()) >= context_.tunables.bus_max_ack_pending / kWaitingShare;
 }
 
 Task<void> MessagePump::bury(Delivery& delivery, std::string reason) {
     DeadLetter letter{fmt::format("poison:{}:{}", delivery.stream(), delivery.sequence()), std::string(delivery.subject()),
                       cap::JOB_STATUS_FAILED, std::move(reason), "poison_message"};
+    const bool letter_first = context_.mechanisms.on(Mechanism::dead_letter_before_term);
+    if (!letter_first) delivery.term();
     while (true) {
         const auto written = co_await context_.store.put_dead_letter(letter);
         if (written.applied()) break;
         // The letter comes first: a message terminated without one would be gone without a trace. So would one that is
         // handed back at its last delivery.
         context_.ports.log.reached("burial_postponed");
+        if (!letter_first) co_return;
         if (delivery.delivery_count() < delivery_limit()) {
             delivery.nak(kBurialDelay);
             co_return;

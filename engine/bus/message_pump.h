@@ -6,7 +6,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 
+#include "engine/bus/processed_guard.h"
 #include "engine/ports/bus.h"
 #include "engine/runtime/scope.h"
 #include "engine/runtime/wait.h"
@@ -23,9 +26,20 @@ public:
     [[nodiscard]] virtual Task<Verdict> handle(cap::BusPacket packet) = 0;
 };
 
+/// Where a job goes whose message has been acknowledged before the job could be placed.
+class ParkedJobs {
+public:
+    virtual ~ParkedJobs() = default;
+    /// Tries the stored job again after `delay`. If this replica dies first, the pending replayer finds it.
+    virtual void park(std::string job, Duration delay) = 0;
+};
+
 class MessagePump final : public DeliverySink {
 public:
-    MessagePump(Context& context, DeadLetters& dead_letters, PacketHandler& handler);
+    /// `durable` names the consumer whose messages these are; without a name they are not guarded. Without `parked` every
+    /// message that cannot be dealt with yet is handed back.
+    MessagePump(Context& context, DeadLetters& dead_letters, PacketHandler& handler, std::string durable = {},
+                ParkedJobs* parked = nullptr);
 
     void on_delivery(std::unique_ptr<Delivery> delivery) override;
 
@@ -41,13 +55,21 @@ private:
     [[nodiscard]] Task<void> process(std::unique_ptr<Delivery> delivery);
     /// One try at a delivery, in a slot. Nothing when the delivery has had its answer.
     [[nodiscard]] Task<std::optional<Verdict>> attempt(Delivery& delivery);
+    /// What becomes of a message that the handler has given `verdict` on; nothing when it has had its answer.
+    [[nodiscard]] Task<std::optional<Verdict>> settle(Delivery& delivery, Verdict verdict, std::string job);
+    /// Whether a message whose job the store will remember should stop coming back (see the constants).
+    [[nodiscard]] bool should_park(const Delivery& delivery);
+    void note_waiting(Duration delay);
     [[nodiscard]] Task<void> bury(Delivery& delivery, std::string reason);
     [[nodiscard]] std::uint64_t delivery_limit() const;
 
     Context& context_;
     DeadLetters& dead_letters_;
     PacketHandler& handler_;
+    ProcessedGuard guard_;
+    ParkedJobs* const parked_;
     Semaphore slots_;
+    std::multiset<MonoTime> waiting_until_;  // of messages handed back: when each comes again
     std::map<std::uint64_t, Delivery*> in_hand_;  // every delivery without a verdict, by order of arrival
     std::uint64_t last_number_ = 0;
     Scope handlers_;  // last: its tasks use everything above

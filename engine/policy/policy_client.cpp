@@ -40,10 +40,18 @@ void attach_input(cap::PolicyCheckRequest& question, const cap::JobRequest& requ
 
 }  // namespace
 
-PolicyClient::PolicyClient(Kernel& kernel, Redis& redis, Clock& clock, Log& log, const Tunables& tunables)
-    : kernel_(kernel), redis_(redis), clock_(clock), log_(log), tunables_(tunables) {}
+PolicyClient::PolicyClient(Kernel& kernel, Redis& redis, Clock& clock, Log& log, const Tunables& tunables,
+                           const StoreScripts& scripts, const Mechanisms& mechanisms)
+    : kernel_(kernel),
+      redis_(redis),
+      clock_(clock),
+      log_(log),
+      tunables_(tunables),
+      circuit_(CircuitBreaker::Service::input, redis, clock, log, tunables, scripts, mechanisms) {}
 
-Task<SafetyDecision> PolicyClient::check(const cap::JobRequest& request) {
+Task<SafetyDecision> PolicyClient::check(const cap::JobRequest& request, std::optional<CircuitGlimpse> glimpse) {
+    std::optional<CircuitBreaker::Leave> leave = co_await circuit_.ask_leave(request.job_id(), std::move(glimpse));
+    if (!leave) co_return SafetyDecision(Decision::unavailable, "safety kernel circuit open");
     const MonoTime deadline = clock_.in(tunables_.safety_timeout);
     cap::PolicyCheckRequest question = question_about(request);
     if (!wire::trim(request.context_ptr()).empty()) {
@@ -52,10 +60,12 @@ Task<SafetyDecision> PolicyClient::check(const cap::JobRequest& request) {
     }
     auto answer = co_await kernel_.check(std::move(question), deadline);
     if (!answer) {
+        co_await circuit_.failed(std::move(*leave));
         log_.event(LogLevel::warn, "safety kernel unavailable",
                    {{"job_id", request.job_id()}, {"status", answer.error().code}, {"error", answer.error().message}});
         co_return SafetyDecision(Decision::unavailable, fmt::format("safety kernel error: {}", answer.error().message));
     }
+    co_await circuit_.succeeded(std::move(*leave));
     co_return decision_from(std::move(*answer));
 }
 

@@ -1,7 +1,10 @@
 // Asks the safety kernel about a job (seed internals, section 6; spec: wire, sections 7.1 and 8.1).
 #pragma once
 
+#include <optional>
+
 #include "engine/config/tunables.h"
+#include "engine/policy/circuit_breaker.h"
 #include "engine/policy/safety_decision.h"
 #include "engine/ports/clock.h"
 #include "engine/ports/kernel.h"
@@ -14,11 +17,14 @@ namespace lockstep::engine {
 class PolicyClient {
 public:
     /// All arguments outlive the client.
-    PolicyClient(Kernel& kernel, Redis& redis, Clock& clock, Log& log, const Tunables& tunables);
+    PolicyClient(Kernel& kernel, Redis& redis, Clock& clock, Log& log, const Tunables& tunables,
+                 const StoreScripts& scripts, const Mechanisms& mechanisms);
 
     /// One decision; `unavailable` with the reason when there was no answer in time. The job's input, where its context
-    /// pointer leads to one, goes with the question within the same time budget.
-    [[nodiscard]] Task<SafetyDecision> check(const cap::JobRequest& request);
+    /// pointer leads to one, goes with the question within the same time budget. Nobody is asked while the circuit is open;
+    /// whoever has read `circuit_keys` a moment ago passes on what they said.
+    [[nodiscard]] Task<SafetyDecision> check(const cap::JobRequest& request, std::optional<CircuitGlimpse> glimpse = {});
+    [[nodiscard]] const std::vector<std::string>& circuit_keys() const { return circuit_.watched_keys(); }
 
 private:
     [[nodiscard]] Task<std::string> load_input(std::string context_ptr, MonoTime deadline);
@@ -28,6 +34,7 @@ private:
     Clock& clock_;
     Log& log_;
     const Tunables& tunables_;
+    CircuitBreaker circuit_;
 };
 
 }  // namespace lockstep::engine

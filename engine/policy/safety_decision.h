@@ -37,6 +37,7 @@ struct SafetyDecision {
     std::string snapshot;
     std::string approval_ref;
     bool approval_required = false;
+    bool granted = false;  // by a human, not by policy
     std::string job_hash;  // what an approval will be bound to
     /// The kernel's whole answer, for constraints and remediations; null when there was none.
     std::unique_ptr<cap::PolicyCheckResponse> answer;

@@ -17,25 +17,28 @@ constexpr Duration kPauseWithoutProgress = std::chrono::milliseconds{200};
 }  // namespace
 
 Reconciler::Reconciler(Context& context, DeadLetters& dead_letters)
-    : context_(context), dead_letters_(dead_letters), token_(context.ports.entropy.uuid()) {}
+    : context_(context),
+      dead_letters_(dead_letters),
+      ticker_(context, keys::kReconcilerLock, context.tunables.reconciler_interval) {}
 
 Task<void> Reconciler::run() {
+    if (!context_.mechanisms.on(Mechanism::reconciler)) co_return;
     while (true) {
-        co_await context_.ports.clock.sleep(context_.tunables.reconciler_interval);
+        co_await context_.ports.clock.sleep(ticker_.interval());
         co_await tick();
     }
 }
 
 Task<void> Reconciler::tick() {
-    const auto mine = co_await context_.store.tick_lock(std::string(keys::kReconcilerLock), token_,
-                                                        2 * context_.tunables.reconciler_interval);
-    if (!mine.applied() || !mine.value()) co_return;
+    const bool mine = co_await ticker_.hold();
+    if (!mine) co_return;
     if (context_.tunables.reconciler_scheduled_timeout > Duration{0})
         co_await sweep_state(JobState::scheduled, context_.tunables.reconciler_scheduled_timeout);
     co_await sweep_state(JobState::dispatched, context_.tunables.dispatch_timeout);
     co_await sweep_state(JobState::running, context_.tunables.running_timeout);
     co_await sweep_deadlines();
     co_await dead_letters_.sweep();
+    co_await ticker_.tick_over();
 }
 
 Task<void> Reconciler::sweep_state(JobState state, Duration age) {
@@ -43,7 +46,7 @@ Task<void> Reconciler::sweep_state(JobState state, Duration age) {
     const std::string reason = fmt::format("timeout: {} >{}", to_string(state), format_duration(age));
     std::map<std::string, std::int64_t> failures;
     for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
-        auto page = co_await context_.store.stale_jobs(index, age, context_.tunables.reconciler_batch);
+        auto page = co_await context_.store.stale_jobs(ticker_.lock(), index, age, context_.tunables.reconciler_batch);
         if (!page.applied()) co_return;
         context_.ports.metrics.set(Metric::stale_jobs, static_cast<double>(page.value().size()), {to_string(state)});
         bool progress = false;
@@ -58,12 +61,15 @@ Task<void> Reconciler::sweep_state(JobState state, Duration age) {
         const bool full_page = static_cast<std::int64_t>(page.value().size()) >= context_.tunables.reconciler_batch;
         if (!work_left && !(full_page && progress)) co_return;
         if (!progress) co_await context_.ports.clock.sleep(kPauseWithoutProgress);
+        const bool still_mine = co_await ticker_.hold();
+        if (!still_mine) co_return;
     }
 }
 
 Task<void> Reconciler::sweep_deadlines() {
     const std::string index(keys::kDeadlines);
-    auto page = co_await context_.store.stale_jobs(index, Duration{0}, context_.tunables.reconciler_batch);
+    auto page = co_await context_.store.stale_jobs(ticker_.lock(), index, Duration{0},
+                                                         context_.tunables.reconciler_batch);
     if (!page.applied()) co_return;
     for (const StaleJob& expired : page.value())
         co_await end_job(expired, index, std::nullopt, "timeout: deadline expired");

@@ -1,9 +1,9 @@
 // The reconciler: ends jobs that nobody moves any more (seed internals, section 3; spec: redis-schema, section 3.10).
 //
-// One replica ticks. Its lock is never released, only kept: the holder renews it and ticks again every interval, and when it
-// dies another one takes over within two intervals.
+// One replica ticks, see ticker.h. What it ends, it ends by comparing: a job that has moved since it was listed is left alone.
 #pragma once
 
+#include "engine/reconcile/ticker.h"
 #include "engine/scheduler/context.h"
 #include "engine/scheduler/dead_letters.h"
 
@@ -28,7 +28,7 @@ private:
 
     Context& context_;
     DeadLetters& dead_letters_;
-    std::string token_;
+    Ticker ticker_;
 };
 
 }  // namespace lockstep::engine

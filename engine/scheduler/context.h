@@ -41,7 +41,7 @@ struct Context {
           tunables(std::move(t)),
           mechanisms(m),
           store(p.redis, p.clock, tunables, scripts),
-          policy(p.kernel, p.redis, p.clock, p.log, tunables),
+          policy(p.kernel, p.redis, p.clock, p.log, tunables, scripts, mechanisms),
           registry(tunables.worker_ttl),
           routing(std::make_shared<const RoutingTable>(routable(std::move(table)))) {}
     Context(const Context&) = delete;

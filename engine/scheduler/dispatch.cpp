@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "engine/routing/backoff.h"
-#include "engine/routing/pick.h"
 #include "engine/scheduler/cancel.h"
+#include "engine/scheduler/constraint_limits.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -24,46 +24,38 @@ void append(std::vector<std::pair<std::string, std::string>>& fields, std::strin
     fields.emplace_back(std::string(name), std::move(value));
 }
 
+constexpr std::int64_t kTenantFull = -1;
+
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
 
 Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
     cap::JobRequest& request = order.request;
-    const auto picked =
-        pick_worker(request, *context_.routing, context_.registry, context_.tunables, context_.ports.clock.monotonic());
-    if (!picked) co_return co_await no_worker(lease, order, picked.error().reason, picked.error().detail);
-
     Verdict verdict;
-    const std::uint64_t floor = context_.jobs_stream_sequence;
-    // Counted before the commit: other jobs are routed while it is under way, and must not all find this worker idle.
-    context_.registry.note_dispatch(*picked);
-    const auto dispatch = co_await commit_dispatch(lease, order, *picked, verdict);
-    if (!dispatch) {
-        context_.registry.forget_dispatch(*picked);
-        co_return verdict;
-    }
+    const std::optional<Chosen> chosen = co_await choose_worker(lease, order, verdict);
+    if (!chosen) co_return verdict;
 
     wire::strip_message_id_label(request);
     const std::string topic = request.topic();
-    Message message{*picked, wire::worker_subject(*picked), {},   wire::dispatch_message_id(lease.job(), *dispatch),
-                    floor,   topic};
+    Message message{chosen->worker,       chosen->subject, {}, wire::dispatch_message_id(lease.job(), chosen->dispatch),
+                    chosen->stream_floor, topic};
     message.payload = wire::serialise(
         wire::make_packet(std::move(request), order.trace_id, kSchedulerSender, context_.ports.clock.now()));
 
     const Sent sent = co_await send(lease, message);
     switch (sent) {
         case Sent::stored: break;
-        case Sent::not_sent: co_return co_await take_back(lease, order, message, *dispatch);
+        case Sent::not_sent: co_return co_await take_back(lease, order, message, chosen->dispatch);
         case Sent::unknown:
             context_.ports.log.event(LogLevel::warn, "dispatch outcome unknown, left DISPATCHED",
-                                     {{"job_id", lease.job()}, {"worker_id", *picked}});
+                                     {{"job_id", lease.job()}, {"worker_id", chosen->worker}});
             co_return Verdict::done();
     }
     context_.ports.metrics.add(Metric::jobs_dispatched, {topic});
     context_.ports.metrics.observe(Metric::dispatch_latency,
                                    seconds(context_.ports.clock.monotonic() - order.taken_up), {topic});
-    co_return co_await mark_running(lease, *dispatch);
+    co_return co_await mark_running(lease, chosen->dispatch);
 }
 
 Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
@@ -76,10 +68,17 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
     commit.decision_json = decision_record(order.decision);
     commit.fields = decision_fields(order.decision);
     if (worth_another_try(reason)) {
+        const Duration delay = backoff(order);
         commit.add_attempts = 1;
+        commit.next_attempt = delay;
+        // The tenant's limit comes first: what waits for it uses up no attempts.
+        commit.tenant_limit = co_await limit_to_commit(lease, order);
+        if (commit.tenant_limit < 0) co_return tenant_full();
         const auto counted = co_await context_.store.commit(lease, std::move(commit));
         if (!counted.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
-        co_return Verdict::hand_back(backoff_delay(order.facts.attempts, context_.tunables, context_.ports.entropy));
+        if (counted.value().tenant_full) co_return tenant_full();
+        if (counted.value().verdict != Committed::Verdict::ok) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        co_return Verdict::postponed(delay);
     }
     commit.walk = {JobState::failed};
     commit.dead_letter =
@@ -96,19 +95,46 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
     co_return Verdict::done();
 }
 
+Duration Dispatcher::backoff(const DispatchOrder& order) {
+    const Tunables& tunables = context_.tunables;
+    if (context_.mechanisms.on(Mechanism::backoff_jitter))
+        return backoff_delay(order.facts.attempts, tunables, context_.ports.entropy);
+    Tunables without = tunables;
+    without.backoff_jitter = Duration{0};
+    return backoff_delay(order.facts.attempts, without, context_.ports.entropy);
+}
+
+Verdict Dispatcher::tenant_full() {
+    context_.ports.log.reached("tenant_limit");
+    return Verdict::postponed(context_.tunables.retry_delay_no_workers);
+}
+
+Task<std::int64_t> Dispatcher::limit_to_commit(JobLease& lease, const DispatchOrder& order) {
+    const std::int64_t limit = tenant_limit(order.decision);
+    if (limit == 0 || context_.mechanisms.on(Mechanism::tenant_limit_atomicity)) co_return limit;
+    const auto full = co_await context_.store.tenant_is_full(lease.job(), limit);
+    co_return full.applied() && !full.value() ? 0 : kTenantFull;
+}
+
 Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, const DispatchOrder& order,
                                                                const std::string& worker, Verdict& verdict) {
     Commit commit;
     commit.walk = {JobState::scheduled, JobState::dispatched};
-    commit.add_attempts = 1;
+    commit.add_attempts = order.stale_picks == 0 ? 1 : 0;  // one try, however many picks
     commit.begin_dispatch = true;
-    commit.expected_dispatch = order.facts.dispatch;
+    commit.expected_dispatch = order.facts.dispatch + static_cast<std::uint64_t>(order.stale_picks);
     commit.decision_json = decision_record(order.decision);
     commit.fields = decision_fields(order.decision);
     append(commit.fields, kFieldWorker, worker);
     append(commit.fields, kFieldStreamFloor, fmt::format("{}", context_.jobs_stream_sequence));
 
-    const std::uint64_t mine = order.facts.dispatch + 1;
+    commit.tenant_limit = co_await limit_to_commit(lease, order);
+    if (commit.tenant_limit < 0) {
+        verdict = tenant_full();
+        co_return std::nullopt;
+    }
+
+    const std::uint64_t mine = *commit.expected_dispatch + 1;
     auto committed = co_await context_.store.commit(lease, std::move(commit));
     if (committed.kind() == OutcomeKind::unknown) {
         // Nobody else can begin a dispatch while the lease holds: the number tells whether this one did.
@@ -128,6 +154,10 @@ Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, 
         case Committed::Verdict::ok: co_return mine;
         case Committed::Verdict::lost: verdict = Verdict::hand_back(context_.tunables.retry_delay_busy); break;
         case Committed::Verdict::refused:
+            if (committed.value().tenant_full) {
+                verdict = tenant_full();
+                break;
+            }
             // Cancelled, or moved by somebody without the lock: the next look at it decides.
             context_.ports.log.reached("dispatch_refused");
             verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
@@ -209,12 +239,15 @@ Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order,
     commit.walk = {JobState::scheduled};
     commit.expected_dispatch = dispatch;
     commit.release_lock = true;
+    const Duration delay = backoff(order);
+    commit.next_attempt = delay;
     append(commit.fields, kFieldWorker, "");
     const auto rolled_back = co_await context_.store.commit(lease, std::move(commit));
     // Where this fails the job stays DISPATCHED without a message, and the reconciler ends it: never sent twice.
     if (!rolled_back.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    if (rolled_back.value().verdict != Committed::Verdict::ok) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
     context_.ports.metrics.add(Metric::dispatch_rollback, {message.topic});
-    co_return Verdict::hand_back(backoff_delay(order.facts.attempts, context_.tunables, context_.ports.entropy));
+    co_return Verdict::postponed(delay);
 }
 
 Task<Verdict> Dispatcher::mark_running(JobLease& lease, std::uint64_t dispatch) {

@@ -25,6 +25,7 @@ struct DispatchOrder {
     const SafetyDecision& decision;
     std::string trace_id;
     MonoTime taken_up;  // when its handling began
+    std::int64_t stale_picks = 0;  // dispatches of this try that were taken back because the worker had fallen silent
 };
 
 class Dispatcher {
@@ -46,10 +47,28 @@ private:
         std::uint64_t stream_floor = 0;
         std::string topic;
     };
+    /// Where a job goes, and the dispatch that was committed for it.
+    struct Chosen {
+        std::string worker;  // empty: whoever listens on the topic
+        std::string subject;
+        std::uint64_t dispatch = 0;
+        std::uint64_t stream_floor = 0;
+    };
     enum class Sent : std::uint8_t { stored, not_sent, unknown };
 
+    /// Picks a worker and commits the dispatch to it, and does so again where the worker fell silent meanwhile: the commit may
+    /// have outlived its last heartbeat. Nothing with `verdict` set.
+    [[nodiscard]] Task<std::optional<Chosen>> choose_worker(JobLease& lease, DispatchOrder& order, Verdict& verdict);
+    [[nodiscard]] bool gone_stale(const std::string& worker) const;
+    /// Undoes a dispatch that was not sent; whether there may be another pick. If not, `verdict` is set.
+    [[nodiscard]] Task<bool> take_back_from_stale(JobLease& lease, DispatchOrder& order, const Chosen& chosen,
+                                                  Verdict& verdict);
     [[nodiscard]] Task<Verdict> no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
                                           std::string detail);
+    [[nodiscard]] Duration backoff(const DispatchOrder& order);
+    [[nodiscard]] Verdict tenant_full();
+    /// The limit that the commit is to enforce; 0 = none. Negative: it has been asked for beforehand, and is reached.
+    [[nodiscard]] Task<std::int64_t> limit_to_commit(JobLease& lease, const DispatchOrder& order);
     /// Commits the dispatch; the number, or nothing with `verdict` set.
     [[nodiscard]] Task<std::optional<std::uint64_t>> commit_dispatch(JobLease& lease, const DispatchOrder& order,
                                                                      const std::string& worker, Verdict& verdict);

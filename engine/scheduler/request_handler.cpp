@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 
+#include "engine/scheduler/approval.h"
+#include "engine/scheduler/constraint_limits.h"
 #include "engine/scheduler/lock_wait.h"
-#include "engine/store/keys.h"
 #include "engine/wire/job_hash.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
 
@@ -15,14 +17,8 @@ namespace lockstep::engine {
 
 namespace {
 
-/// Set while the request that a human is asked about carries the label already: from its submitter, or from an approval of
-/// other content. The hash leaves such labels out, so it cannot tell.
-constexpr std::string_view kFieldLabelBeforeQuestion = "ls_label_before_question";
-
-bool carries_grant(const cap::JobRequest& request) {
-    const auto label = request.labels().find("approval_granted");
-    return label != request.labels().end() && wire::ascii_lower(label->second) == "true";
-}
+/// A delivery that comes this much before its job is due counts as on time: two servers measured the delay.
+constexpr Duration kDueSoon = std::chrono::milliseconds{20};
 
 /// Equal but for fields that the JSON form cannot carry.
 bool same_request(const cap::JobRequest& stored, cap::JobRequest offered) {
@@ -39,11 +35,16 @@ Task<Verdict> RequestHandler::handle(cap::JobRequest request, std::string trace_
         co_return Verdict::done();
     }
     wire::trim_identity(request);
+    co_return co_await handle_stored(std::move(request), std::move(trace_id));
+}
+
+Task<Verdict> RequestHandler::handle_stored(cap::JobRequest request, std::string trace_id) {
     const MonoTime since = context_.ports.clock.monotonic();
     JobLease lease(context_.lease_ports(), request.job_id(), context_.ports.entropy.uuid());
-    const auto taken =
-        co_await wait_for_lock(context_, [&] { return context_.store.take_up(lease, request, trace_id); });
-    if (!taken.applied()) {
+    const ReadAlong along(context_, request);
+    auto taken = co_await wait_for_lock(
+        context_, [&] { return context_.store.take_up(lease, request, trace_id, along.keys()); });
+    if (!taken.applied() && context_.mechanisms.on(Mechanism::fail_closed_reads)) {
         // The state could not be read: whether the job has been dispatched is anybody's guess, so nothing happens now.
         note_state_read(request.topic(), false);
         context_.ports.log.event(LogLevel::error, "state read failed, failing closed",
@@ -51,9 +52,11 @@ Task<Verdict> RequestHandler::handle(cap::JobRequest request, std::string trace_
         co_await lease.release();
         co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     }
-    if (!taken.value()) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    if (taken.applied() && !taken.value()) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    if (!taken.applied()) lease.begin(since);  // switched off: as if the job were new
+    const JobFacts facts = taken.applied() ? std::move(*taken.value()) : JobFacts{};
     note_state_read(request.topic(), true);
-    Verdict verdict = co_await under_lock(lease, Taken{request, *taken.value(), std::move(trace_id), since});
+    Verdict verdict = co_await under_lock(lease, Taken{request, facts, along, std::move(trace_id), since});
     if (lease.lost() && verdict.kind == Verdict::Kind::done) verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
     co_await lease.release();
     co_return verdict;
@@ -64,19 +67,26 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
         if (is_terminal(*job.facts.state) || job.facts.state == JobState::running) co_return Verdict::done();
         if (job.facts.state == JobState::dispatched) co_return co_await dispatcher_.recover(lease, job.facts);
     }
+    // Somebody else has tried meanwhile, or this try's answer got lost: the delay that it was given still holds.
+    if (job.facts.due_in > kDueSoon) {
+        context_.ports.log.reached("not_due_yet");
+        co_return Verdict::postponed(job.facts.due_in);
+    }
     context_.ports.metrics.add(Metric::jobs_received, {job.request.topic()});
     adopt_stored_request(job);
     if (job.trace_id.empty()) job.trace_id = job.facts.trace_id;
     // Waiting for a human: asking policy again would change nothing.
     if (job.facts.state == JobState::approval_required && !carries_grant(job.request)) co_return Verdict::done();
-    if (job.facts.attempts >= context_.tunables.max_scheduling_retries) {
+    if (job.facts.attempts >= context_.tunables.max_scheduling_retries &&
+        context_.mechanisms.on(Mechanism::max_scheduling_retries)) {
         DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED,
                           fmt::format("not dispatched in {} tries", job.facts.attempts), "max_scheduling_retries"};
         co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
     }
 
     if (context_.stopping) co_return Verdict::hand_back(Duration{0});
-    std::optional<SafetyDecision> decision = co_await decide(job.request);
+    co_await attach_effective_config(context_, effective_config_, job.along, job.facts, job.request);
+    std::optional<SafetyDecision> decision = co_await decide(job);
     if (!decision) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     // The check may have outlived the lease: then somebody else is at this job, or soon will be.
     if (!lease.usable()) {
@@ -84,6 +94,14 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
         co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
     }
     if (context_.stopping) co_return Verdict::hand_back(Duration{0});
+    const bool no_answer = decision->decision == Decision::unavailable || decision->decision == Decision::throttle;
+    if (no_answer && job.facts.state == JobState::approval_required) {
+        // Asked again because its content has changed since: the question that was raised stands, and no fail mode answers it.
+        context_.ports.log.reached("waits_for_approval_without_policy");
+        co_return Verdict::hand_back(context_.tunables.safety_unavailable_delay);
+    }
+    if (wire::is_approval_gate(job.request.topic()) && !no_answer && decision->decision != Decision::deny)
+        co_return co_await pass_gate(lease, job, std::move(*decision));
     switch (decision->decision) {
         case Decision::allow:
         case Decision::allow_with_constraints: co_return co_await dispatch(lease, job, std::move(*decision));
@@ -98,34 +116,14 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     co_return co_await end_job(lease, JobState::denied, std::move(letter), &*decision);
 }
 
-Task<std::optional<SafetyDecision>> RequestHandler::decide(const cap::JobRequest& request) {
-    if (carries_grant(request)) {
-        const auto granted = co_await approved(request);
-        if (!granted) co_return std::nullopt;
-        if (*granted) {
-            SafetyDecision decision(Decision::allow, "approval granted");
-            decision.job_hash = wire::job_hash(request);
-            co_return std::optional<SafetyDecision>(std::move(decision));
-        }
-        context_.ports.log.event(LogLevel::warn, "approval label ignored: it does not match what was to be approved",
-                                 {{"job_id", request.job_id()}});
+Task<std::optional<SafetyDecision>> RequestHandler::decide(const Taken& job) {
+    if (carries_grant(job.request)) {
+        auto grant = co_await read_grant(context_, job.request);
+        if (!grant.applied()) co_return std::nullopt;
+        if (grant.value()) co_return std::move(grant.value());
     }
-    SafetyDecision decision = co_await context_.policy.check(request);
+    SafetyDecision decision = co_await context_.policy.check(job.request, job.along.circuit(job.facts));
     co_return std::optional<SafetyDecision>(std::move(decision));
-}
-
-Task<std::optional<bool>> RequestHandler::approved(const cap::JobRequest& request) {
-    RedisCommand read{"HMGET", keys::job_meta(request.job_id()), "safety_job_hash", "approval_job_hash",
-                      std::string(kFieldLabelBeforeQuestion)};
-    const auto record =
-        co_await context_.ports.redis.command(std::move(read), context_.ports.clock.in(context_.tunables.store_op_timeout));
-    if (!record.applied()) co_return std::nullopt;
-    const std::string hash = wire::job_hash(request);
-    const bool hash_asked = record.value().at(0).text() == hash;
-    const bool hash_approved = record.value().at(1).text() == hash;
-    // A label that was there before the question is no answer to it, unless an operator's own record stands beside it.
-    const bool label_is_older = !record.value().at(2).text().empty();
-    co_return hash_approved || (hash_asked && !label_is_older);
 }
 
 Task<Verdict> RequestHandler::end_job(JobLease& lease, JobState state, DeadLetter letter, const SafetyDecision* decision) {
@@ -158,6 +156,8 @@ Task<Verdict> RequestHandler::ask_for_approval(JobLease& lease, const Taken& job
     commit.release_lock = true;
     commit.decision_json = decision_record(decision);
     commit.fields = decision_fields(decision);
+    // Those of an earlier decision: an approval carries over what stands here.
+    if (!decision.answer || !decision.answer->has_constraints()) commit.fields.emplace_back("safety_constraints", "");
     commit.fields.emplace_back(kFieldLabelBeforeQuestion, carries_grant(job.request) ? "1" : "");
     const auto asked = co_await context_.store.commit(lease, std::move(commit));
     if (!asked.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
@@ -170,16 +170,18 @@ Task<Verdict> RequestHandler::postpone(JobLease& lease, const SafetyDecision& de
     commit.release_lock = true;
     commit.decision_json = decision_record(decision);
     commit.fields = decision_fields(decision);
+    commit.next_attempt = delay;
     const auto noted = co_await context_.store.commit(lease, std::move(commit));
     if (!noted.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
-    co_return Verdict::hand_back(delay);
+    if (noted.value().verdict != Committed::Verdict::ok) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    co_return Verdict::postponed(delay);
 }
 
 Task<Verdict> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDecision decision) {
     const std::string topic = job.request.topic();
     context_.ports.metrics.add(Metric::safety_unavailable, {topic});
-    if (context_.tunables.policy_check_fail_mode != "open")
-        co_return Verdict::hand_back(context_.tunables.safety_unavailable_delay);
+    if (context_.tunables.policy_check_fail_mode != "open" || wire::is_approval_gate(topic))
+        co_return co_await postpone(lease, decision, context_.tunables.safety_unavailable_delay);
     context_.ports.metrics.add(Metric::input_fail_open, {topic});
     context_.ports.log.event(LogLevel::warn, "input policy fail-open: safety kernel unreachable",
                              {{"job_id", lease.job()}, {"reason", decision.reason}});
@@ -194,9 +196,23 @@ Task<Verdict> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDeci
 }
 
 Task<Verdict> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecision decision) {
+    if (const std::int64_t limit = retry_limit(decision); limit > 0 && job.facts.dispatches > static_cast<std::uint64_t>(limit)) {
+        DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED,
+                          fmt::format("dispatched {} times, and policy allows {} retries", job.facts.dispatches, limit),
+                          "max_retries_exceeded"};
+        co_return co_await end_job(lease, JobState::failed, std::move(letter), &decision);
+    }
     if (decision.answer && decision.answer->has_constraints()) apply_constraints(decision.answer->constraints(), job.request);
     DispatchOrder order{job.request, job.facts, decision, job.trace_id, job.since};
     co_return co_await dispatcher_.dispatch(lease, order);
+}
+
+Task<Verdict> RequestHandler::pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision) {
+    if (decision.granted)
+        co_return co_await complete_gate(context_, lease, job.trace_id, std::move(decision), job.request.topic());
+    decision.decision = Decision::require_approval;
+    decision.approval_required = true;
+    co_return co_await ask_for_approval(lease, job, std::move(decision));
 }
 
 void RequestHandler::adopt_stored_request(Taken& job) {

@@ -4,6 +4,7 @@
 #include "engine/scheduler/context.h"
 #include "engine/scheduler/dead_letters.h"
 #include "engine/scheduler/dispatch.h"
+#include "engine/scheduler/read_along.h"
 #include "engine/scheduler/verdict.h"
 
 namespace lockstep::engine {
@@ -15,11 +16,14 @@ public:
 
     /// Handles one delivery of a request. Redelivery at any point is harmless: everything is decided on what the store says.
     [[nodiscard]] Task<Verdict> handle(cap::JobRequest request, std::string trace_id);
+    /// The same for a request that comes from the store and not from the bus: it was validated when it was stored.
+    [[nodiscard]] Task<Verdict> handle_stored(cap::JobRequest request, std::string trace_id);
 
 private:
     struct Taken {
         cap::JobRequest& request;
         const JobFacts& facts;
+        const ReadAlong& along;
         std::string trace_id;
         MonoTime since;
     };
@@ -27,20 +31,21 @@ private:
     [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, Taken job);
     /// Nothing when it could not be learnt whether a human has approved: that is a failure of the store, and no fail mode
     /// of policy may let the job through for it.
-    [[nodiscard]] Task<std::optional<SafetyDecision>> decide(const cap::JobRequest& request);
-    /// Whether a human has approved exactly this request.
-    [[nodiscard]] Task<std::optional<bool>> approved(const cap::JobRequest& request);
+    [[nodiscard]] Task<std::optional<SafetyDecision>> decide(const Taken& job);
     [[nodiscard]] Task<Verdict> end_job(JobLease& lease, JobState state, DeadLetter letter, const SafetyDecision* decision);
     [[nodiscard]] Task<Verdict> ask_for_approval(JobLease& lease, const Taken& job, SafetyDecision decision);
     [[nodiscard]] Task<Verdict> postpone(JobLease& lease, const SafetyDecision& decision, Duration delay);
     [[nodiscard]] Task<Verdict> unavailable(JobLease& lease, Taken job, SafetyDecision decision);
     [[nodiscard]] Task<Verdict> dispatch(JobLease& lease, Taken job, SafetyDecision decision);
+    /// A gate is not for workers: it waits for a human, whatever policy says short of a denial, and then succeeds.
+    [[nodiscard]] Task<Verdict> pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision);
     void adopt_stored_request(Taken& job);
     void note_state_read(std::string_view topic, bool readable);
 
     Context& context_;
     DeadLetters& dead_letters_;
     Dispatcher& dispatcher_;
+    EffectiveConfig effective_config_;
     std::map<std::string, std::int64_t, std::less<>> unreadable_streak_;  // by topic
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/bus/message_pump.h"
+#include "engine/reconcile/pending_replayer.h"
 #include "engine/reconcile/reconciler.h"
 #include "engine/runtime/scope.h"
 #include "engine/scheduler/cancel.h"
@@ -22,6 +23,8 @@ namespace {
 
 constexpr Duration kSetupTimeout = std::chrono::seconds{10};
 
+std::string durable_of(std::string_view subject) { return wire::durable_name(wire::kQueueScheduler, subject); }
+
 }  // namespace
 
 /// Everything of a running scheduler, in the order in which it must be taken down again: the tasks go first.
@@ -36,8 +39,9 @@ public:
           requests_(context_, dead_letters_, dispatcher_),
           results_(context_, dead_letters_),
           reconciler_(context_, dead_letters_),
-          submits_pump_(context_, dead_letters_, *this),
-          results_pump_(context_, dead_letters_, *this),
+          replayer_(context_, dead_letters_, requests_),
+          submits_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectSubmit), &replayer_),
+          results_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectResult)),
           background_(ports.executor) {}
 
     Task<tl::expected<void, std::string>> start();
@@ -64,6 +68,7 @@ private:
     RequestHandler requests_;
     ResultHandler results_;
     Reconciler reconciler_;
+    PendingReplayer replayer_;
     MessagePump submits_pump_;
     MessagePump results_pump_;
     Scope background_;
@@ -92,6 +97,7 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     if (!results) co_return results;
 
     background_.spawn(reconciler_.run());
+    background_.spawn(replayer_.run());
     background_.spawn(submits_pump_.keep_alive());
     background_.spawn(results_pump_.keep_alive());
     background_.spawn(sweep_registry());
@@ -104,7 +110,7 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::consume(std::string_view
     spec.stream = wire::kStreamSys;
     spec.subject = subject;
     spec.queue = wire::kQueueScheduler;
-    spec.durable = wire::durable_name(wire::kQueueScheduler, subject);
+    spec.durable = durable_of(subject);
     spec.ack_wait = context_.tunables.bus_ack_wait;
     spec.max_deliver = static_cast<int>(context_.tunables.bus_max_deliver);
     spec.max_ack_pending = static_cast<int>(context_.tunables.bus_max_ack_pending);
@@ -172,6 +178,7 @@ Task<void> Scheduler::Parts::drain() {
     const MonoTime deadline = context_.ports.clock.in(context_.tunables.shutdown_grace);
     co_await submits_pump_.drain(deadline);
     co_await results_pump_.drain(deadline);
+    co_await replayer_.drain(deadline);
     listeners_.clear();
     background_.cancel();
     // All at once: with the store away, one after the other would take four seconds each.

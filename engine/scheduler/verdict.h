@@ -11,11 +11,13 @@ struct Verdict {
     enum class Kind : std::uint8_t {
         done,       // acknowledge: its effect, or the reason why it has none, is recorded
         hand_back,  // deliver it again after `delay`
+        postponed,  // the same; or acknowledge it and try the stored job again after `delay`: the store knows when it is due
     };
     Kind kind = Kind::done;
     Duration delay{};
 
     [[nodiscard]] static Verdict done() { return {}; }
+    [[nodiscard]] static Verdict postponed(Duration delay) { return {Kind::postponed, delay}; }
     [[nodiscard]] static Verdict hand_back(Duration delay) { return {Kind::hand_back, delay}; }
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
 #include "engine/wire/json.h"
@@ -24,6 +26,12 @@ std::string joined(const std::vector<JobState>& states) {
     return text;
 }
 
+/// A next try that is further away than this was written by another clock.
+Duration longest_delay(const Tunables& tunables) {
+    return std::max({tunables.backoff_max, tunables.safety_throttle_delay, tunables.safety_unavailable_delay,
+                     tunables.retry_delay_no_workers});
+}
+
 std::uint64_t number(const RedisValue& value) {
     const std::int64_t parsed = value.integer_or(0);
     return parsed < 0 ? 0 : static_cast<std::uint64_t>(parsed);
@@ -39,6 +47,11 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.worker = reply.at(6).text();
     facts.trace_id = reply.at(7).text();
     facts.stream_floor = number(reply.at(8));
+    facts.dispatches = number(reply.at(9));
+    facts.due_in = std::chrono::milliseconds(reply.at(10).integer_or(0));
+    if (const auto* along = reply.at(11).array()) {
+        for (const RedisValue& value : *along) facts.read_along.emplace_back(value.text());
+    }
     return facts;
 }
 
@@ -63,6 +76,7 @@ Committed parse_committed(const RedisValue& reply) {
     committed.state = parse_job_state(reply.at(1).text());
     committed.attempts = reply.at(2).integer_or(0);
     committed.dispatch = number(reply.at(3));
+    committed.tenant_full = reply.at(4).text() == "tenant_limit";
     return committed;
 }
 
@@ -72,7 +86,8 @@ JobStore::JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const S
     : redis_(redis), clock_(clock), tunables_(tunables), scripts_(scripts) {}
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const cap::JobRequest& request,
-                                                         std::string trace_id) {
+                                                         std::string trace_id,
+                                                         std::vector<std::string> read_along) {
     const std::string& job = lease.job();
     std::vector<std::string> arguments{job,
                                        lease.token(),
@@ -82,12 +97,14 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
                                        wire::to_json(request, wire::Unpopulated::emit),
                                        fmt::format("{}", request.budget().deadline_ms()),
                                        idempotency_key_of(request),
-                                       millis(kIdempotencyTtl)};
+                                       millis(kIdempotencyTtl),
+                                       millis(longest_delay(tunables_))};
     for (auto& field : job_meta_fields(request)) arguments.push_back(std::move(field));
+    std::vector<std::string> names{keys::job_lock(job), keys::job_meta(job)};
+    for (auto& key : read_along) names.push_back(std::move(key));
     const MonoTime asked = clock_.monotonic();
     lease.asking();
-    auto reply = co_await redis_.script(scripts_.take_up, {keys::job_lock(job), keys::job_meta(job)}, std::move(arguments),
-                                        deadline());
+    auto reply = co_await redis_.script(scripts_.take_up, std::move(names), std::move(arguments), deadline());
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
     if (reply.value().at(0).text() != "held") {
         lease.refused();
@@ -131,6 +148,11 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
         std::move(commit.result_ptr),
         std::move(commit.worker_id),
         std::move(commit.decision_json)};
+    if (commit.next_attempt) commit.fields.emplace_back("@next_attempt", millis(*commit.next_attempt));
+    if (commit.tenant_limit > 0) {
+        commit.fields.emplace_back("@tenant_limit", fmt::format("{}", commit.tenant_limit));
+        commit.fields.emplace_back("@limit_delay", millis(tunables_.retry_delay_no_workers));
+    }
     for (auto& [field, value] : commit.fields) {
         arguments.push_back(std::move(field));
         arguments.push_back(std::move(value));
@@ -154,16 +176,47 @@ Task<Outcome<Cancelled>> JobStore::cancel(std::string job) {
     co_return Cancelled{parse_job_state(reply.value().at(0).text()), parse_job_state(reply.value().at(1).text())};
 }
 
-Task<Outcome<std::vector<StaleJob>>> JobStore::stale_jobs(std::string index, Duration age, std::int64_t limit) {
-    auto reply = co_await redis_.script(scripts_.stale_jobs, {std::move(index)},
-                                        {millis(age), fmt::format("{}", limit)}, deadline());
+Task<Outcome<std::vector<StaleJob>>> JobStore::stale_jobs(TickLock lock, std::string index, Duration age,
+                                                          std::int64_t limit) {
+    auto reply = co_await redis_.script(scripts_.stale_jobs, {std::move(lock.key), std::move(index)},
+                                        {std::move(lock.token), millis(age), fmt::format("{}", limit)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<std::vector<StaleJob>>();
     std::vector<StaleJob> jobs;
     if (const auto* elements = reply.value().array()) {
-        for (std::size_t i = 0; i + 1 < elements->size(); i += 2)
+        for (std::size_t i = 1; i + 1 < elements->size(); i += 2)
             jobs.push_back({std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())});
     }
     co_return jobs;
+}
+
+Task<Outcome<ReplayPage>> JobStore::replay_page(TickLock lock, JobState state, Duration age, std::string after,
+                                                std::int64_t limit) {
+    auto reply = co_await redis_.script(
+        scripts_.replay_page, {std::move(lock.key), keys::state_index(state)},
+        {std::move(lock.token), std::string(to_string(state)), millis(age), after.empty() ? "-inf" : "(" + after,
+         fmt::format("{}", limit), millis(longest_delay(tunables_))},
+        deadline());
+    if (!reply.applied()) co_return reply.failure_as<ReplayPage>();
+    ReplayPage page;
+    page.last_score = reply.value().at(1).text();
+    if (const auto* elements = reply.value().array()) {
+        for (std::size_t i = 2; i + 1 < elements->size(); i += 2)
+            page.jobs.push_back({std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())});
+    }
+    co_return page;
+}
+
+Task<Outcome<std::string>> JobStore::stored_request(std::string job) {
+    RedisCommand get{"GET", keys::job_request(job)};
+    auto reply = co_await redis_.command(std::move(get), deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::string>();
+    co_return std::string(reply.value().text());
+}
+
+Task<Outcome<bool>> JobStore::tenant_is_full(std::string job, std::int64_t limit) {
+    auto reply = co_await redis_.script(scripts_.tenant_is_full, {}, {std::move(job), fmt::format("{}", limit)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<bool>();
+    co_return reply.value().integer_or(0) == 1;
 }
 
 Task<Outcome<TimedOut>> JobStore::time_out(StaleJob stale, std::string index, std::optional<JobState> expected,

@@ -34,7 +34,10 @@ struct JobFacts {
     bool published = false;
     std::string worker;
     std::uint64_t stream_floor = 0;  // no message of that dispatch is at or below this stream sequence
+    std::uint64_t dispatches = 0;    // take_up: how many there have been
+    Duration due_in{};               // take_up: until its next try; 0 = now
     std::string stored_request;  // take_up: the request that was stored earlier, where it differs from the offered one
+    std::vector<std::string> read_along;  // take_up: the strings asked for; none for a job that is at work or over
 };
 
 /// The writes of one step, applied together under the fence.
@@ -48,6 +51,8 @@ struct Commit {
     std::string result_ptr;
     std::string worker_id;
     std::string decision_json;
+    std::optional<Duration> next_attempt;  // from now; what looks for jobs that nobody handles leaves it alone until then
+    std::int64_t tenant_limit = 0;         // refused while so many other jobs of the tenant are on their way; 0 = none
     std::vector<std::pair<std::string, std::string>> fields;  // of the job hash; an empty value deletes
 };
 
@@ -61,6 +66,22 @@ struct Committed {
     std::optional<JobState> state;  // now
     std::int64_t attempts = 0;
     std::uint64_t dispatch = 0;
+    bool tenant_full = false;  // that is why it was refused
+};
+
+/// A lock that is held by ticking and never released. What a tick reads, it reads as the holder.
+struct TickLock {
+    std::string key;
+    std::string token;
+};
+
+struct WaitingJob {
+    std::string job;
+    std::string request_json;  // empty when none is stored
+};
+struct ReplayPage {
+    std::vector<WaitingJob> jobs;
+    std::string last_score;  // where the next page begins; empty = there is none
 };
 
 struct StaleJob {
@@ -87,9 +108,11 @@ public:
     JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const StoreScripts& scripts);
 
     /// Takes the lock with the lease's token and records the request of a job that nobody works on yet. Nothing = busy.
-    /// Begins the lease when it succeeds. REQUIRES: `request` has been validated and trimmed.
+    /// `read_along` names strings to be read at that same instant. Begins the lease when it succeeds. REQUIRES: `request`
+    /// has been validated and trimmed.
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_up(JobLease& lease, const cap::JobRequest& request,
-                                                                 std::string trace_id);
+                                                                 std::string trace_id,
+                                                                 std::vector<std::string> read_along = {});
     /// Takes the lock and reads. Nothing = busy. Begins the lease when it succeeds.
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_lock(JobLease& lease);
     /// Applies a step under the lease. An unusable lease is answered `lost` without asking; a lease that turns out to be
@@ -99,8 +122,17 @@ public:
     /// A request by somebody who does not hold the lock.
     [[nodiscard]] Task<Outcome<Cancelled>> cancel(std::string job);
 
-    /// Jobs in `index` whose score is older than `age`, oldest first.
-    [[nodiscard]] Task<Outcome<std::vector<StaleJob>>> stale_jobs(std::string index, Duration age, std::int64_t limit);
+    /// Jobs in `index` whose score is older than `age`, oldest first; none for somebody who does not hold the lock.
+    [[nodiscard]] Task<Outcome<std::vector<StaleJob>>> stale_jobs(TickLock lock, std::string index, Duration age,
+                                                                  std::int64_t limit);
+    /// Jobs that have been in `state` for `age` and are due, oldest first, from above the score `after` (empty = from the
+    /// beginning); none for somebody who does not hold the lock.
+    [[nodiscard]] Task<Outcome<ReplayPage>> replay_page(TickLock lock, JobState state, Duration age, std::string after,
+                                                        std::int64_t limit);
+    /// Empty when there is none.
+    [[nodiscard]] Task<Outcome<std::string>> stored_request(std::string job);
+    /// Whether `limit` other jobs of the job's tenant are on their way. A commit with a limit asks by itself.
+    [[nodiscard]] Task<Outcome<bool>> tenant_is_full(std::string job, std::int64_t limit);
     /// Ends a stale job as TIMEOUT if it still is in `expected` with that score; for a passed deadline (`expected` empty)
     /// whatever its state. A stray index entry is removed.
     [[nodiscard]] Task<Outcome<TimedOut>> time_out(StaleJob stale, std::string index, std::optional<JobState> expected,

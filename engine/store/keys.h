@@ -16,6 +16,7 @@ inline constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
 
 [[nodiscard]] std::string job_lock(std::string_view job);
 [[nodiscard]] std::string job_meta(std::string_view job);
+[[nodiscard]] std::string job_request(std::string_view job);
 /// job:index:<state in lower case>
 [[nodiscard]] std::string state_index(JobState state);
 [[nodiscard]] std::string idempotency(std::string_view tenant, std::string_view key);

@@ -2,16 +2,22 @@
 
 #include <fmt/core.h>
 
+#include "engine/store/scripts/bus_guard_enter.lua.h"
 #include "engine/store/scripts/cancel.lua.h"
+#include "engine/store/scripts/circuit_admit.lua.h"
+#include "engine/store/scripts/circuit_failure.lua.h"
+#include "engine/store/scripts/circuit_success.lua.h"
 #include "engine/store/scripts/commit.lua.h"
 #include "engine/store/scripts/common.lua.h"
 #include "engine/store/scripts/outbox_page.lua.h"
 #include "engine/store/scripts/put_dead_letter.lua.h"
 #include "engine/store/scripts/release_lock.lua.h"
 #include "engine/store/scripts/renew_lock.lua.h"
+#include "engine/store/scripts/replay_page.lua.h"
 #include "engine/store/scripts/stale_jobs.lua.h"
 #include "engine/store/scripts/take_lock.lua.h"
 #include "engine/store/scripts/take_up.lua.h"
+#include "engine/store/scripts/tenant_is_full.lua.h"
 #include "engine/store/scripts/tick_lock.lua.h"
 #include "engine/store/scripts/time_out.lua.h"
 
@@ -35,8 +41,14 @@ StoreScripts::StoreScripts()
       tick_lock("tick_lock", scripts::kTickLock),
       cancel(with_common("cancel", scripts::kCancel)),
       stale_jobs(with_common("stale_jobs", scripts::kStaleJobs)),
+      replay_page(with_common("replay_page", scripts::kReplayPage)),
+      tenant_is_full(with_common("tenant_is_full", scripts::kTenantIsFull)),
+      bus_guard_enter("bus_guard_enter", scripts::kBusGuardEnter),
       time_out(with_common("time_out", scripts::kTimeOut)),
       put_dead_letter(with_common("put_dead_letter", scripts::kPutDeadLetter)),
-      outbox_page(with_common("outbox_page", scripts::kOutboxPage)) {}
+      outbox_page(with_common("outbox_page", scripts::kOutboxPage)),
+      circuit_admit(with_common("circuit_admit", scripts::kCircuitAdmit)),
+      circuit_failure(with_common("circuit_failure", scripts::kCircuitFailure)),
+      circuit_success(with_common("circuit_success", scripts::kCircuitSuccess)) {}
 
 }  // namespace lockstep::engine

@@ -16,9 +16,15 @@ struct StoreScripts {
     RedisScript tick_lock;
     RedisScript cancel;
     RedisScript stale_jobs;
+    RedisScript replay_page;
+    RedisScript tenant_is_full;
+    RedisScript bus_guard_enter;
     RedisScript time_out;
     RedisScript put_dead_letter;
     RedisScript outbox_page;
+    RedisScript circuit_admit;
+    RedisScript circuit_failure;
+    RedisScript circuit_success;
 };
 
 }  // namespace lockstep::engine

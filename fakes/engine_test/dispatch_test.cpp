@@ -67,6 +67,7 @@ TEST_F(Dispatch, AMessageThatNeverLeftIsTakenBackAndTriedAgain) {
     EXPECT_EQ(field("j1", "ls_worker"), "");
     EXPECT_FALSE(locked("j1"));
     EXPECT_EQ(metrics.value(Metric::dispatch_rollback, {"job.default"}), 1);
+    loop.run_for(fate->nak_delay);
     EXPECT_TRUE(submit("j1")->acked());
     EXPECT_EQ(state("j1"), "RUNNING");
     EXPECT_EQ(dispatches().at(1).message_id, "jobreq:j1:2") << "another dispatch has another number";
@@ -335,13 +336,14 @@ TEST_F(Dispatch, AJobWithoutWorkersBacksOffFiftyTimesAndFails) {
     auto request = request_for("j1");
     request.set_topic("job.unmapped");
     for (int tries = 0; tries < 50; ++tries) {
-        const Fate fate = submit(request, static_cast<std::uint64_t>(tries) + 1);
+        const Fate fate = submit(request);
         ASSERT_EQ(fate->verdict, DeliveryFate::Verdict::nak);
         const Duration base = tries >= 5 ? Duration{30s} : Duration{1s * (1 << tries)};
         EXPECT_GE(fate->nak_delay, base);
         EXPECT_LE(fate->nak_delay, std::min<Duration>(base + 500ms, 30s));
         EXPECT_EQ(state("j1"), "PENDING");
         EXPECT_EQ(field("j1", "attempts"), std::to_string(tries + 1));
+        loop.run_for(fate->nak_delay);
     }
     EXPECT_TRUE(bus.published.empty());
     EXPECT_TRUE(submit(request, 51)->acked());

@@ -223,7 +223,9 @@ TEST_F(Requests, AGrantOutlivesATryThatFoundNoWorker) {
     submit("j1");
     const auto granted = approved(request_for("j1"));
     loop.run_for(31s);  // w1 falls silent
-    EXPECT_EQ(submit(granted)->verdict, DeliveryFate::Verdict::nak);
+    const Fate first = submit(granted);
+    EXPECT_EQ(first->verdict, DeliveryFate::Verdict::nak);
+    loop.run_for(first->nak_delay);
     heartbeat("w1");
     EXPECT_TRUE(submit(granted)->acked());
     EXPECT_EQ(state("j1"), "RUNNING");

@@ -14,7 +14,7 @@ SchedulerTest::SchedulerTest() {
     for (const engine::RedisScript* script :
          {&scripts.take_up, &scripts.take_lock, &scripts.commit, &scripts.renew_lock, &scripts.release_lock,
           &scripts.tick_lock, &scripts.cancel, &scripts.stale_jobs, &scripts.time_out, &scripts.put_dead_letter,
-          &scripts.outbox_page})
+          &scripts.outbox_page, &scripts.replay_page, &scripts.bus_guard_enter})
         redis.run({"SCRIPT", "LOAD", script->text()});
     redis.fault = [this](const RedisCommand& first) {
         bring_redis_up_to_date();

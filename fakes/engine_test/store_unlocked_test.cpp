@@ -141,11 +141,16 @@ protected:
         loop.wait(lease->release());
         make_older(job, state, age);
     }
+    /// The lock that the reconciler reads under.
+    engine::TickLock tick_lock(const std::string& token = "ticker") {
+        static_cast<void>(loop.wait(store->tick_lock(std::string(engine::keys::kReconcilerLock), "ticker", 1min)));
+        return {std::string(engine::keys::kReconcilerLock), token};
+    }
     std::vector<engine::StaleJob> stale(JobState state, Duration age, std::int64_t limit = 200) {
-        return loop.wait(store->stale_jobs(engine::keys::state_index(state), age, limit)).value();
+        return loop.wait(store->stale_jobs(tick_lock(), engine::keys::state_index(state), age, limit)).value();
     }
     std::vector<engine::StaleJob> expired() {
-        return loop.wait(store->stale_jobs(std::string(engine::keys::kDeadlines), 0s, 200)).value();
+        return loop.wait(store->stale_jobs(tick_lock(), std::string(engine::keys::kDeadlines), 0s, 200)).value();
     }
     Texts stale_ids(JobState state, Duration age, std::int64_t limit = 200) {
         Texts ids;

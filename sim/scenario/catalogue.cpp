@@ -56,7 +56,7 @@ constexpr std::array kMechanisms{
     NamedItem{"warm_start", "read the worker snapshot at start"},
     NamedItem{"shared_circuit", "share the circuit between replicas", kAvailable},
     NamedItem{"circuit_breaker", "stop calling a kernel that keeps failing", kAvailable},
-    NamedItem{"stale_worker_recheck", "check a picked worker's heartbeat again before dispatch"},
+    NamedItem{"stale_worker_recheck", "check a picked worker's heartbeat again before dispatch", kAvailable},
     NamedItem{"approval_hash", "bind an approval to the hash of its request", kAvailable},
     NamedItem{"result_before_state", "store the result pointer before the final state"},
     NamedItem{"saga_atomicity", "record a compensation together with the final state"},

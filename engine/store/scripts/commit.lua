@@ -10,7 +10,10 @@
 --       10 dead letter head ('' = none)  11 dead letter ttl ms  12 dead letters kept
 --       13 result pointer ('' = none)  14 worker of the result ('' = none)
 --       15 decision record JSON ('' = none)  16.. fields and values to store; an empty value deletes the field
--- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number}
+--       Among the fields, under names that no field has:
+--         @next_attempt  ms until the next try, kept as ls_next_attempt_at
+--         @tenant_limit  refused while as many other jobs of the tenant hold a slot; @limit_delay is then its next try
+-- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[3]
 local lock, meta = KEYS[1], KEYS[2]
@@ -31,6 +34,18 @@ if wrong_source or wrong_dispatch then
 end
 
 local at = now_micros()
+local options = {}
+for i = 16, #ARGV, 2 do
+  if string.sub(ARGV[i], 1, 1) == '@' then options[ARGV[i]] = ARGV[i + 1] end
+end
+if options['@tenant_limit'] and tenant_is_full(job, tonumber(options['@tenant_limit'])) then
+  redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, options['@limit_delay']))
+  if ARGV[9] == '1' then redis.call('DEL', lock) end
+  return {'refused', from, attempts, dispatch, 'tenant_limit'}
+end
+if options['@next_attempt'] then
+  redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, options['@next_attempt']))
+end
 if ARGV[6] ~= '0' then
   attempts = string.format('%.0f', tonumber(attempts) + tonumber(ARGV[6]))
 end
@@ -60,7 +75,7 @@ end
 for i = 16, #ARGV, 2 do
   if ARGV[i + 1] == '' then
     redis.call('HDEL', meta, ARGV[i])
-  else
+  elseif string.sub(ARGV[i], 1, 1) ~= '@' then
     redis.call('HSET', meta, ARGV[i], ARGV[i + 1])
   end
 end

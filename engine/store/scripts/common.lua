@@ -46,6 +46,39 @@ local function read_state(job)
   return state or ''
 end
 
+-- A job in one of these states takes one of its tenant's slots; the set of those that do is kept by `enter`.
+local holds_slot = {SCHEDULED = true, DISPATCHED = true, RUNNING = true}
+
+-- A job without a tenant belongs to the default one, whoever asks.
+local function slots_key(tenant)
+  return 'lockstep:tenant:active_dispatches:' .. (present(tenant) and tenant or 'default')
+end
+
+-- Whether `limit` other jobs of the job's tenant hold a slot. A gateway's cancellation leaves its job in the set, so at
+-- the limit each member is asked for its state, and those that hold none any more are struck off.
+local function tenant_is_full(job, limit)
+  local key = slots_key(redis.call('HGET', meta_key(job), 'tenant'))
+  local others = redis.call('SCARD', key) - redis.call('SISMEMBER', key, job)
+  if others < limit then
+    return false
+  end
+  for _, member in ipairs(redis.call('SMEMBERS', key)) do
+    if member ~= job and not holds_slot[read_state(member)] then
+      redis.call('SREM', key, member)
+      others = others - 1
+    end
+  end
+  return others >= limit
+end
+
+-- How long until the job's next try is due, in ms; 0 = now. A time further away than any delay can be was written by a
+-- clock that has been set back since, and does not count.
+local function wait_until_due(next_attempt, at, longest_ms)
+  local due = string.match(next_attempt or '', '^%d+$')
+  local wait = due and math.ceil((tonumber(due) - tonumber(at)) / 1000) or 0
+  return wait > 0 and wait <= tonumber(longest_ms) and wait or 0
+end
+
 -- Walks the job through `states` (at least one) at one instant: hash, mirror, indexes, tenant set, recent list, history,
 -- deadline and lifetimes together. The history gets every state, the indexes only the last.
 local function enter(job, from, states, at, attempts, ttl)
@@ -64,6 +97,7 @@ local function enter(job, from, states, at, attempts, ttl)
   if present(tenant) then
     redis.call(terminal[last] and 'SREM' or 'SADD', 'job:tenant:active:' .. tenant, job)
   end
+  redis.call(holds_slot[last] and 'SADD' or 'SREM', slots_key(tenant), job)
   redis.call('ZADD', 'job:recent', at, job)
   redis.call('ZREMRANGEBYRANK', 'job:recent', 0, -1001)
   redis.call('PEXPIRE', meta, ttl)

@@ -2,11 +2,13 @@
 -- Takes the job's lock and, for a job that is not being worked on yet, records the request: one step for what every
 -- handling of a request begins with.
 --
--- KEYS  1 lock  2 job hash
+-- KEYS  1 lock  2 job hash  3.. strings to read along, for whoever needs them next
 -- ARGV  1 job  2 token  3 lock ttl ms  4 metadata ttl ms  5 trace id  6 request JSON  7 deadline ms (0 = none)
---       8 idempotency key ('' = none)  9 idempotency ttl ms  10.. metadata fields and values
+--       8 idempotency key ('' = none)  9 idempotency ttl ms  10 longest delay between tries, ms
+--       11.. metadata fields and values
 -- Reply {'busy'} or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
---        worker of the dispatch, trace id, stream sequence before the dispatch}
+--        worker of the dispatch, trace id, stream sequence before the dispatch, dispatches so far, ms until the next
+--        try is due, {strings read along}}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[4]
 if not take(KEYS[1], token, ARGV[3]) then
@@ -21,7 +23,7 @@ if not at_work then
   local request_key = 'job:req:' .. job
   if redis.call('SET', request_key, ARGV[6], 'NX', 'PX', ttl) then
     local fields = {}
-    for i = 10, #ARGV do fields[#fields + 1] = ARGV[i] end
+    for i = 11, #ARGV do fields[#fields + 1] = ARGV[i] end
     redis.call('HSET', meta, unpack(fields))
   else
     stored = redis.call('GET', request_key)
@@ -47,5 +49,8 @@ if not at_work then
   end
 end
 
-local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor')
-return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or '0'}
+local along = not at_work and #KEYS > 2 and redis.call('MGET', unpack(KEYS, 3)) or {}
+local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
+                         'ls_dispatches', 'ls_next_attempt_at')
+return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or '0',
+        counter(facts[7]), wait_until_due(facts[8], now_micros(), ARGV[10]), along}

@@ -1,0 +1,92 @@
+#include "engine/scheduler/approval.h"
+
+#include "engine/store/keys.h"
+#include "engine/wire/job_hash.h"
+#include "engine/wire/json.h"
+#include "engine/wire/message_id.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
+#include "engine/wire/text.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+/// What the question was asked with still binds: a human allows the job, not more than policy would have.
+void carry_over(const RedisValue& rule, const RedisValue& snapshot, const RedisValue& constraints, SafetyDecision& decision) {
+    decision.rule_id = rule.text();
+    decision.snapshot = snapshot.text();
+    if (constraints.text().empty()) return;
+    auto parsed = wire::from_json<cap::PolicyConstraints>(constraints.text());
+    if (!parsed) return;
+    decision.answer = std::make_unique<cap::PolicyCheckResponse>();
+    *decision.answer->mutable_constraints() = std::move(*parsed);
+}
+
+}  // namespace
+
+bool carries_grant(const cap::JobRequest& request) {
+    const auto label = request.labels().find("approval_granted");
+    return label != request.labels().end() && wire::ascii_lower(label->second) == "true";
+}
+
+Task<Outcome<std::optional<SafetyDecision>>> read_grant(Context& context, const cap::JobRequest& request) {
+    RedisCommand read{"HMGET",           keys::job_meta(request.job_id()), "safety_job_hash",   "approval_job_hash",
+                      kFieldLabelBeforeQuestion, "safety_rule_id",        "safety_snapshot", "safety_constraints"};
+    const auto record =
+        co_await context.ports.redis.command(std::move(read), context.ports.clock.in(context.tunables.store_op_timeout));
+    if (!record.applied()) co_return record.failure_as<std::optional<SafetyDecision>>();
+    const RedisValue& facts = record.value();
+    const std::string hash = wire::job_hash(request);
+    const bool hash_asked = facts.at(0).text() == hash;
+    const bool hash_approved = facts.at(1).text() == hash;
+    // A label that was there before the question is no answer to it, unless an operator's own record stands beside it.
+    const bool label_is_older = !facts.at(2).text().empty();
+    const bool bound = hash_approved || (hash_asked && !label_is_older);
+    if (!bound && context.mechanisms.on(Mechanism::approval_hash)) {
+        context.ports.log.reached("approval_label_ignored");
+        context.ports.log.event(LogLevel::warn, "approval label ignored: it does not match what was to be approved",
+                                {{"job_id", request.job_id()}});
+        co_return std::optional<SafetyDecision>{};
+    }
+    SafetyDecision decision(Decision::allow, "approval granted");
+    decision.granted = true;
+    decision.job_hash = hash;
+    carry_over(facts.at(3), facts.at(4), facts.at(5), decision);
+    co_return std::optional<SafetyDecision>(std::move(decision));
+}
+
+Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace_id, SafetyDecision decision,
+                            std::string topic) {
+    cap::JobResult result;
+    result.set_job_id(lease.job());
+    result.set_status(cap::JOB_STATUS_SUCCEEDED);
+    result.set_worker_id(kSchedulerSender);
+    const std::string subject(wire::kSubjectResult);
+    const auto packet =
+        wire::make_packet(std::move(result), std::move(trace_id), kSchedulerSender, context.ports.clock.now());
+    const auto published =
+        co_await context.ports.bus.publish(subject, wire::serialise(packet), wire::message_id(packet, subject),
+                                           context.ports.clock.in(context.tunables.publish_timeout));
+    // Also where nobody knows whether it is in the stream: its id is the job's, so saying it again adds nothing.
+    if (!published.applied()) co_return Verdict::hand_back(context.tunables.retry_delay_publish);
+    context.ports.log.reached("gate_opened");
+
+    Commit commit;
+    commit.walk = {JobState::succeeded};
+    commit.release_lock = true;
+    commit.decision_json = decision_record(decision);
+    commit.fields = decision_fields(decision);
+    const auto ended = co_await context.store.commit(lease, std::move(commit));
+    if (!ended.applied()) co_return Verdict::hand_back(context.tunables.retry_delay_store);
+    switch (ended.value().verdict) {
+        case Committed::Verdict::lost: co_return Verdict::hand_back(context.tunables.retry_delay_busy);
+        case Committed::Verdict::refused: co_return Verdict::done();  // it ended otherwise meanwhile
+        case Committed::Verdict::ok: break;
+    }
+    context.ports.metrics.add(Metric::jobs_completed, {topic, cap::JobStatus_Name(cap::JOB_STATUS_SUCCEEDED)});
+    co_return Verdict::done();
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,30 @@
+// What a human's approval does in the scheduler (spec: wire, sections 8.1 and 8.3): whether a request that says it was
+// approved really was, and the end of the gate jobs that are nothing but a question to a human.
+#pragma once
+
+#include <string>
+
+#include "engine/scheduler/context.h"
+#include "engine/scheduler/verdict.h"
+
+namespace lockstep::engine {
+
+/// Set in the job hash while the request that a human is asked about carries the label already: from its submitter, or
+/// from an approval of other content. The hash of a request leaves such labels out, so it cannot tell.
+inline constexpr const char* kFieldLabelBeforeQuestion = "ls_label_before_question";
+
+/// Whether the request says that it was approved. Anybody can write that.
+[[nodiscard]] bool carries_grant(const cap::JobRequest& request);
+
+/// Learns whether a human has approved exactly this request. Applied with a decision: yes, with the constraints that policy
+/// set when it asked; applied with nothing: no. Anything else is a failure of the store, and no fail mode of policy may let
+/// the job through for it. A grant stays good for every further try of the same content.
+[[nodiscard]] Task<Outcome<std::optional<SafetyDecision>>> read_grant(Context& context, const cap::JobRequest& request);
+
+/// Ends an approved gate job: its success is published, then recorded. In this order, because whoever waits for the gate
+/// hears the message; and a handler that is stopped in between leaves a job which the next one, or the scheduler's own
+/// reading of the message, ends the same way.
+[[nodiscard]] Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace_id, SafetyDecision decision,
+                                          std::string topic);
+
+}  // namespace lockstep::engine

@@ -1,0 +1,85 @@
+// The first half of a dispatch: a worker is picked and the dispatch to it committed, before anything is sent.
+#include <fmt/core.h>
+
+#include "engine/routing/pick.h"
+#include "engine/scheduler/dispatch.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+/// With the fallback on, a job that finds no worker goes out on its own topic, for whoever listens there.
+bool falls_back_to_topic(const NoPick& none, const cap::JobRequest& request, const Tunables& tunables) {
+    return tunables.topic_fallback && none.reason == DispatchReason::no_workers && request.topic().starts_with("job.");
+}
+
+}  // namespace
+
+Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& lease, DispatchOrder& order, Verdict& verdict) {
+    while (true) {
+        Clock& clock = context_.ports.clock;
+        auto picked =
+            pick_worker(order.request, *context_.routing, context_.registry, context_.tunables, clock.monotonic());
+        if (!picked && !falls_back_to_topic(picked.error(), order.request, context_.tunables)) {
+            verdict = co_await no_worker(lease, order, picked.error().reason, picked.error().detail);
+            co_return std::nullopt;
+        }
+        Chosen chosen;
+        if (picked) chosen.worker = *picked;
+        chosen.subject = picked ? wire::worker_subject(*picked) : order.request.topic();
+        chosen.stream_floor = context_.jobs_stream_sequence;
+        // Counted before the commit: other jobs are routed while it is under way, and must not all find this worker idle.
+        context_.registry.note_dispatch(chosen.worker);
+        const auto dispatch = co_await commit_dispatch(lease, order, chosen.worker, verdict);
+        if (!dispatch) {
+            context_.registry.forget_dispatch(chosen.worker);
+            co_return std::nullopt;
+        }
+        chosen.dispatch = *dispatch;
+        if (!gone_stale(chosen.worker)) co_return chosen;
+        const bool pick_again = co_await take_back_from_stale(lease, order, chosen, verdict);
+        if (!pick_again) co_return std::nullopt;
+    }
+}
+
+bool Dispatcher::gone_stale(const std::string& worker) const {
+    if (worker.empty() || !context_.mechanisms.on(Mechanism::stale_worker_recheck)) return false;
+    return !context_.registry.is_alive(worker, context_.ports.clock.monotonic());
+}
+
+Task<bool> Dispatcher::take_back_from_stale(JobLease& lease, DispatchOrder& order, const Chosen& chosen, Verdict& verdict) {
+    context_.ports.log.reached("stale_worker");
+    context_.ports.metrics.add(Metric::stale_worker_retry, {order.request.topic(), chosen.worker});
+    context_.registry.forget_dispatch(chosen.worker);
+    ++order.stale_picks;
+    const bool last = order.stale_picks >= context_.tunables.max_dispatch_retries;
+    Commit commit;
+    commit.walk = {JobState::scheduled};
+    commit.expected_dispatch = chosen.dispatch;
+    commit.fields.emplace_back("ls_worker", "");
+    const Duration delay = backoff(order);
+    if (last) {
+        context_.ports.log.event(LogLevel::info, "job not dispatched",
+                                 {{"job_id", lease.job()},
+                                  {"reason", to_string(DispatchReason::stale_worker)},
+                                  {"detail", fmt::format("{} workers fell silent one after the other", order.stale_picks)}});
+        commit.release_lock = true;
+        commit.next_attempt = delay;
+    }
+    const auto taken_back = co_await context_.store.commit(lease, std::move(commit));
+    // Where this fails the job stays DISPATCHED without a message, and the reconciler ends it: never sent twice.
+    if (!taken_back.applied()) {
+        verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
+        co_return false;
+    }
+    if (taken_back.value().verdict != Committed::Verdict::ok) {
+        verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
+        co_return false;
+    }
+    if (last) verdict = Verdict::postponed(delay);
+    co_return !last;
+}
+
+}  // namespace lockstep::engine

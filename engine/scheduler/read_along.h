@@ -1,0 +1,35 @@
+// What taking up a job reads along in the same round trip: how the circuit in front of policy stands, and the settings
+// that hold for the job.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/config/effective_config.h"
+#include "engine/scheduler/context.h"
+
+namespace lockstep::engine {
+
+class ReadAlong {
+public:
+    ReadAlong(const Context& context, const cap::JobRequest& request);
+
+    [[nodiscard]] std::vector<std::string> keys() const;
+    /// Nothing when nothing was read.
+    [[nodiscard]] std::optional<CircuitGlimpse> circuit(const JobFacts& facts) const;
+    /// The settings documents that were read.
+    [[nodiscard]] std::vector<std::string> documents(const JobFacts& facts) const;
+    /// Whether they are those of this request too.
+    [[nodiscard]] bool concerns(const cap::JobRequest& request) const { return config_documents_of(request) == documents_; }
+
+private:
+    const std::vector<std::string>& circuit_keys_;
+    std::vector<std::string> documents_;
+};
+
+/// Attaches the settings to a request that is to be judged and sent. Where they cannot be read it goes without.
+[[nodiscard]] Task<void> attach_effective_config(Context& context, EffectiveConfig& merger, const ReadAlong& along,
+                                                 const JobFacts& facts, cap::JobRequest& request);
+
+}  // namespace lockstep::engine
