@@ -3,11 +3,15 @@
 #include "sim/oracles/fail_closed.h"
 #include "sim/oracles/indexes_agree.h"
 #include "sim/oracles/legal_transitions.h"
+#include "sim/oracles/lock_exclusion.h"
 #include "sim/oracles/no_duplicate_dispatch.h"
 #include "sim/oracles/no_lost_job.h"
 #include "sim/oracles/nothing_leaks.h"
 #include "sim/oracles/one_terminal_result.h"
 #include "sim/oracles/policy_before_dispatch.h"
+#include "sim/oracles/retry_bounds.h"
+#include "sim/oracles/single_ticker.h"
+#include "sim/oracles/tenant_limit.h"
 
 namespace lockstep::sim {
 
@@ -19,7 +23,11 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<FailClosed>(judge));
     oracles.push_back(std::make_unique<LegalTransitions>(judge));
     oracles.push_back(std::make_unique<OneTerminalResult>(judge));
+    oracles.push_back(std::make_unique<LockExclusion>(judge));
+    oracles.push_back(std::make_unique<SingleTicker>(judge, tunables));
+    oracles.push_back(std::make_unique<TenantLimit>(judge));
     oracles.push_back(std::make_unique<CircuitRules>(judge, tunables));
+    oracles.push_back(std::make_unique<RetryBounds>(judge, tunables));
     oracles.push_back(std::make_unique<IndexesAgree>(judge));
     oracles.push_back(std::make_unique<NothingLeaks>(judge));
     oracles.push_back(std::make_unique<ApprovalBound>(judge));

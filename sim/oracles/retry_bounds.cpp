@@ -1,0 +1,98 @@
+#include "sim/oracles/retry_bounds.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+/// Clocks of three machines measure a delay: who says "now", who redelivers, who judges.
+constexpr engine::Duration kSlack = std::chrono::milliseconds{100};
+constexpr std::size_t kJittersMin = 20;
+
+std::int64_t number_of(std::string_view text) {
+    std::int64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
+}  // namespace
+
+void RetryBounds::on_event(const fakes::Event& event, Time now) {
+    now_ = now;
+    if (!to_stamp_.empty()) {
+        jobs_[to_stamp_].failed_at = now;
+        to_stamp_.clear();
+    }
+    if (event.kind == fakes::EventKind::nak && event.when == fakes::When::before) on_nak(event);
+}
+
+void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                           std::string_view after) {
+    const auto name = job_of_hash(key);
+    if (!name) return;
+    if (field == "state") {
+        Job& job = jobs_[std::string(*name)];
+        job.state_written = true;
+        job.failed.reset();
+        return;
+    }
+    if (field != "attempts") return;
+    const auto entry = jobs_.try_emplace(std::string(*name)).first;
+    if (std::exchange(entry->second.state_written, false)) return;
+    const std::int64_t tried = before == nullptr ? 0 : number_of(*before);
+    if (number_of(after) == tried + 1) on_failed_try(client, entry->first, entry->second, tried);
+}
+
+void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, Job& job, std::int64_t number) {
+    exercise();
+    if (number >= tunables_.max_scheduling_retries)
+        violated(client, name, fmt::format("try number {} of {}", number + 1, tunables_.max_scheduling_retries));
+    if (job.failed) {
+        const engine::Duration passed = now_ - job.failed_at;
+        if (passed + kSlack < shortest(*job.failed))
+            violated(client, name,
+                     fmt::format("try {} came {} ms after the one before, and {} ms is the least", number + 1,
+                                 engine::to_millis(passed), engine::to_millis(shortest(*job.failed))));
+    }
+    job.failed = number;
+    job.by = client;
+    job.nak_expected = true;
+    to_stamp_ = name;
+}
+
+void RetryBounds::on_nak(const fakes::Event& event) {
+    const auto entry = jobs_.find(event.job);
+    if (entry == jobs_.end()) return;
+    Job& job = entry->second;
+    if (!job.failed || job.by != event.node || !std::exchange(job.nak_expected, false)) return;
+    const engine::Duration delay{event.number};
+    // The answer to the commit got lost: the store's own delay.
+    if (delay == tunables_.retry_delay_store || delay == tunables_.retry_delay_busy || delay == engine::Duration{0}) return;
+    const engine::Duration least = shortest(*job.failed);
+    const engine::Duration most = std::min(least + tunables_.backoff_jitter, tunables_.backoff_max);
+    if (delay < least || delay > most)
+        violated(event.node, event.job,
+                 fmt::format("handed back for {} ms after try {}, and the bounds are {} and {} ms", engine::to_millis(delay),
+                             *job.failed + 1, engine::to_millis(least), engine::to_millis(most)));
+    if (least + tunables_.backoff_jitter <= tunables_.backoff_max) jitters_.push_back(delay - least);
+}
+
+void RetryBounds::at_rest(const RestView&) {
+    if (tunables_.backoff_jitter == engine::Duration{0} || jitters_.size() < kJittersMin) return;
+    const bool all_equal = std::ranges::all_of(jitters_, [this](engine::Duration jitter) { return jitter == jitters_.front(); });
+    if (all_equal) violated({}, {}, fmt::format("{} delays carry the same jitter", jitters_.size()));
+}
+
+engine::Duration RetryBounds::shortest(std::int64_t number) const {
+    constexpr std::int64_t kMaxDoublings = 10;
+    return std::min(tunables_.backoff_base * (std::int64_t{1} << std::min(number, kMaxDoublings)), tunables_.backoff_max);
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,54 @@
+#include "sim/oracles/tenant_limit.h"
+
+#include <fmt/core.h>
+
+#include "engine/wire/messages.h"
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr bool on_its_way(std::string_view state) {
+    return state == "SCHEDULED" || state == "DISPATCHED" || state == "RUNNING";
+}
+
+}  // namespace
+
+void TenantLimit::on_event(const fakes::Event& event, Time) {
+    if (event.kind != fakes::EventKind::kernel_check || event.when != fakes::When::applied || event.job.empty()) return;
+    cap::PolicyCheckResponse answer;
+    if (!answer.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
+    jobs_[std::string(event.job)].limit = answer.constraints().budgets().max_concurrent_jobs();
+}
+
+void TenantLimit::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
+                           std::string_view after) {
+    const auto name = job_of_hash(key);
+    if (!name || (field != "state" && field != "tenant")) return;
+    const auto entry = jobs_.try_emplace(std::string(*name)).first;
+    Job& job = entry->second;
+    if (field == "tenant") {
+        job.tenant = after;
+        return;
+    }
+    const bool joins = after == "SCHEDULED" && !on_its_way(job.state);
+    job.state = after;
+    if (joins && job.limit > 0) check(client, entry->first, job);
+}
+
+void TenantLimit::check(fakes::NodeId client, const std::string& name, const Job& job) {
+    std::int64_t others = 0;
+    std::int64_t waiting = 0;
+    for (const auto& [other, facts] : jobs_) {
+        if (other == name || facts.tenant != job.tenant) continue;
+        others += on_its_way(facts.state) ? 1 : 0;
+        waiting += facts.state == "PENDING" ? 1 : 0;
+    }
+    if (waiting > 0 && others + 1 == job.limit) exercise();
+    if (others >= job.limit)
+        violated(client, name, fmt::format("it was scheduled at a limit of {} while {} other jobs of its tenant were on their way",
+                                           job.limit, others));
+}
+
+}  // namespace lockstep::sim

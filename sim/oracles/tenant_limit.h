@@ -1,0 +1,31 @@
+// tenant_limit: when a job is committed SCHEDULED, fewer than its limit of other jobs of its tenant are SCHEDULED, DISPATCHED
+// or RUNNING. The limit is the one that policy gave last with its answer about the job.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+class TenantLimit final : public Oracle {
+public:
+    using Oracle::Oracle;
+    [[nodiscard]] std::string_view invariant() const override { return "tenant_limit"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+
+private:
+    struct Job {
+        std::string tenant;
+        std::string state;
+        std::int64_t limit = 0;
+    };
+    void check(fakes::NodeId client, const std::string& name, const Job& job);
+
+    std::map<std::string, Job, std::less<>> jobs_;
+};
+
+}  // namespace lockstep::sim
