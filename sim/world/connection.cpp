@@ -7,11 +7,9 @@
 
 namespace lockstep::sim {
 
-SimConnection::SimConnection(Network& network, std::uint64_t id, NodeId client, NodeId server,
-                             fakes::ConnectionListener& client_listener)
+SimConnection::SimConnection(Network& network, std::uint64_t id, NodeId client, NodeId server)
     : network_(&network), id_(id) {
     ends_[kClient].node = client;
-    ends_[kClient].listener = &client_listener;
     ends_[kServer].node = server;
 }
 

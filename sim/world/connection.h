@@ -22,8 +22,7 @@ class SimConnection final : public fakes::Connection, public std::enable_shared_
 public:
     enum Side : std::uint8_t { kClient = 0, kServer = 1 };
 
-    SimConnection(Network& network, std::uint64_t id, NodeId client, NodeId server,
-                  fakes::ConnectionListener& client_listener);
+    SimConnection(Network& network, std::uint64_t id, NodeId client, NodeId server);
 
     void send_to_server(Action arrival) override { send(kClient, std::move(arrival)); }
     void send_to_client(Action arrival) override { send(kServer, std::move(arrival)); }
@@ -35,6 +34,9 @@ public:
     // For the network.
     [[nodiscard]] std::uint64_t id() const { return id_; }
     [[nodiscard]] NodeId node(Side side) const { return ends_[side].node; }
+    /// From when the client has the connection: one that breaks before is an attempt that failed, and its client's own
+    /// timeout deals with it.
+    void set_client_listener(fakes::ConnectionListener& listener) { ends_[kClient].listener = &listener; }
     void set_server_listener(fakes::ConnectionListener& listener) { ends_[kServer].listener = &listener; }
     /// The process on this side is gone.
     void abort(Side side);

@@ -69,10 +69,13 @@ void Network::accept(Id id) {
     }
     Attempt attempt = std::move(found->second);
     attempts_.erase(found);
-    auto connection = std::make_shared<SimConnection>(*this, id, attempt.client, attempt.server, *attempt.listener);
+    auto connection = std::make_shared<SimConnection>(*this, id, attempt.client, attempt.server);
     connections_.emplace(id, connection);
     // Sent first, so that the client has the connection before anything arrives on it.
-    connection->send_to_client([done = std::move(attempt.done), connection] { done(connection); });
+    connection->send_to_client([done = std::move(attempt.done), connection, listener = attempt.listener] {
+        connection->set_client_listener(*listener);
+        done(connection);
+    });
     connection->set_server_listener(server->second->on_accept(connection, attempt.client));
 }
 
