@@ -1,5 +1,8 @@
 #include "prod/integration/deployment.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -30,6 +33,34 @@ std::string read(const std::filesystem::path& file) {
 }
 
 const std::vector<std::string> kEndStates{"SUCCEEDED", "FAILED", "CANCELLED", "TIMEOUT", "DENIED", "OUTPUT_QUARANTINED"};
+
+/// A plain TCP conversation with a server that speaks text.
+class Conversation {
+public:
+    explicit Conversation(int port) : socket_(fakes::testing::connect_to_loopback(port)) {
+        if (socket_ < 0) throw std::runtime_error("nobody listens on port " + std::to_string(port));
+    }
+    Conversation(const Conversation&) = delete;
+    Conversation& operator=(const Conversation&) = delete;
+    ~Conversation() { ::close(socket_); }
+
+    void say(std::string_view text) {
+        while (!text.empty()) {
+            const auto sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
+            if (sent <= 0) throw std::runtime_error("the server hung up");
+            text.remove_prefix(static_cast<std::size_t>(sent));
+        }
+    }
+    std::string hear_until(std::string_view end) {
+        std::string heard;
+        char byte = 0;
+        while (!heard.ends_with(end) && ::recv(socket_, &byte, 1, 0) == 1) heard += byte;
+        return heard;
+    }
+
+private:
+    int socket_;
+};
 
 }  // namespace
 
@@ -103,6 +134,20 @@ Deployment::Told Deployment::ctl(std::vector<std::string> arguments) {
 nlohmann::json Deployment::ctl_json(std::vector<std::string> arguments) {
     arguments.emplace_back("--json");
     return nlohmann::json::parse(ctl(std::move(arguments)).text, nullptr, false);
+}
+
+void Deployment::publish_raw(const std::string& subject, const std::string& payload) {
+    Conversation nats(nats_->port());
+    nats.say("CONNECT {\"verbose\":false}\r\nPUB " + subject + " " + std::to_string(payload.size()) + "\r\n" + payload +
+             "\r\nPING\r\n");
+    nats.hear_until("PONG\r\n");
+}
+
+int Deployment::redis_keys(const std::string& glob) {
+    Conversation redis(redis_->port());
+    redis.say("KEYS " + glob + "\r\n");
+    const std::string header = redis.hear_until("\r\n");
+    return std::stoi(header.substr(header.find('*') + 1));
 }
 
 std::map<std::string, int> Deployment::states() {

@@ -43,6 +43,11 @@ public:
     Told ctl(std::vector<std::string> arguments);
     nlohmann::json ctl_json(std::vector<std::string> arguments);
 
+    /// Publishes bytes as they are, as somebody with a NATS client could.
+    void publish_raw(const std::string& subject, const std::string& payload);
+    /// How many keys match the glob.
+    int redis_keys(const std::string& glob);
+
     /// Jobs by state.
     std::map<std::string, int> states();
     /// Whether `count` jobs have ended in time.

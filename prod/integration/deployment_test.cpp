@@ -36,6 +36,11 @@ protected:
         EXPECT_EQ(static_cast<int>(dead.size()), count - states["SUCCEEDED"]);
     }
 
+    void expect_jobs_succeed(int count) {
+        EXPECT_TRUE(Deployment::until([&] { return world->states()["SUCCEEDED"] == count; }, 30s))
+            << nlohmann::json(world->states()).dump();
+    }
+
     std::unique_ptr<Deployment> world;
 };
 
@@ -65,6 +70,35 @@ TEST_F(DeploymentTest, AKilledReplicaLosesNothing) {
     victim.kill();
     expect_sound(400);
     EXPECT_GT(world->states()["SUCCEEDED"], 350);
+}
+
+TEST_F(DeploymentTest, AThousandJobsSurviveTheKillOfAReplica) {
+    auto& victim = world->add_scheduler();
+    world->add_scheduler();
+    for (const char* id : {"w1", "w2", "w3"}) world->add_worker(id);
+    submit(1000);
+    ASSERT_TRUE(Deployment::until([&] { return world->states()["SUCCEEDED"] >= 100; }, 30s));
+    victim.kill();
+    expect_sound(1000, 120s);
+    // What did not run says so: it timed out, and `expect_sound` has counted its dead letter.
+    auto states = world->states();
+    EXPECT_EQ(states["SUCCEEDED"] + states["TIMEOUT"], 1000) << nlohmann::json(states).dump();
+    EXPECT_GT(states["SUCCEEDED"], 900);
+    // A lock lives for three seconds here: none of them outlives that.
+    EXPECT_TRUE(Deployment::until([&] { return world->redis_keys("cordum:scheduler:job:*") == 0; }, 10s));
+}
+
+TEST_F(DeploymentTest, ACorruptPacketEndsInTheDeadLetterAndHoldsNothingUp) {
+    auto& scheduler = world->add_scheduler();
+    world->add_worker("w1");
+    world->publish_raw("sys.job.submit", "\xff\xfe this is no packet");
+    submit(50);
+    expect_jobs_succeed(50);
+    ASSERT_TRUE(Deployment::until([&] { return !world->ctl_json({"dlq", "list"}).empty(); }, 60s));
+    const auto letters = world->ctl_json({"dlq", "list"});
+    ASSERT_EQ(letters.size(), 1U);
+    EXPECT_EQ(letters[0].value("reason_code", ""), "poison_message") << letters.dump();
+    EXPECT_FALSE(scheduler.wait(0ms)) << "the scheduler has ended";
 }
 
 TEST_F(DeploymentTest, TheOnlyReplicaIsReplacedAfterACrash) {
