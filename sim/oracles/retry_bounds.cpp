@@ -77,11 +77,13 @@ void RetryBounds::on_nak(const fakes::Event& event) {
     if (delay == tunables_.retry_delay_store || delay == tunables_.retry_delay_busy || delay == engine::Duration{0}) return;
     const engine::Duration least = shortest(*job.failed);
     const engine::Duration most = std::min(least + tunables_.backoff_jitter, tunables_.backoff_max);
-    if (delay < least || delay > most)
+    // Another delivery of the same job is handed back for what is left of the delay.
+    const engine::Duration whole = delay + (to_stamp_ == entry->first ? engine::Duration{0} : now_ - job.failed_at);
+    if (whole + kSlack < least || whole > most + kSlack)
         violated(event.node, event.job,
                  fmt::format("handed back for {} ms after try {}, and the bounds are {} and {} ms", engine::to_millis(delay),
                              *job.failed + 1, engine::to_millis(least), engine::to_millis(most)));
-    if (least + tunables_.backoff_jitter <= tunables_.backoff_max) jitters_.push_back(delay - least);
+    if (delay >= least && least + tunables_.backoff_jitter <= tunables_.backoff_max) jitters_.push_back(delay - least);
 }
 
 void RetryBounds::at_rest(const RestView&) {
