@@ -12,6 +12,10 @@ namespace {
 /// a row" knows no time; not for ever, because no key should be.
 constexpr Duration kMemory = std::chrono::hours{1};
 
+/// How often the outcome of a probe is told until it is heard; the other replicas wait for it, and a second telling changes
+/// nothing. A failure while closed is told once: counted double, two failures could trip the circuit.
+constexpr int kProbeReports = 3;
+
 std::string text(std::int64_t number) { return fmt::format("{}", number); }
 std::string millis(Duration duration) { return fmt::format("{}", to_millis(duration)); }
 
@@ -73,6 +77,7 @@ Task<CircuitBreaker::Shared> CircuitBreaker::ask_shared(Leave& leave, std::optio
         deadline());
     if (!reply.applied()) {
         log_.reached("circuit_asked_locally");
+        if (glimpse) local_.join_half_open(clock_.monotonic());  // a moment ago it was
         co_return Shared::unknown;
     }
     const std::string_view answer = reply.value().at(0).text();
@@ -86,12 +91,12 @@ Task<CircuitBreaker::Shared> CircuitBreaker::ask_shared(Leave& leave, std::optio
 Task<void> CircuitBreaker::failed(Leave leave) {
     local_.failed(leave.local, clock_.monotonic());
     if (!shared()) co_return;
-    const auto reply = co_await redis_.script(scripts_.circuit_failure, keys(),
-                                              {std::move(leave.trip), text(tunables_.circuit_fail_budget),
-                                               millis(tunables_.circuit_open_for), millis(kMemory)},
-                                              deadline());
+    const bool probe = !leave.trip.empty();
+    std::vector<std::string> arguments{std::move(leave.trip), text(tunables_.circuit_fail_budget),
+                                       millis(tunables_.circuit_open_for), millis(kMemory)};
+    const auto reply = co_await report(scripts_.circuit_failure, std::move(arguments), probe);
     if (!reply.applied()) {
-        // Not told twice: counted double, two failures could trip the circuit. This process has counted it.
+        // This process has counted it.
         log_.reached("circuit_failure_not_shared");
         co_return;
     }
@@ -104,19 +109,26 @@ Task<void> CircuitBreaker::failed(Leave leave) {
 Task<void> CircuitBreaker::succeeded(Leave leave) {
     local_.succeeded(leave.local);
     if (!leave.failures_to_forget || !shared()) co_return;
-    const auto reply = co_await redis_.script(
-        scripts_.circuit_success, keys(),
-        {leave.trip, text(tunables_.circuit_fail_budget), leave.asker, text(tunables_.circuit_close_after), millis(kMemory)},
-        deadline());
+    const bool probe = !leave.trip.empty();
+    std::vector<std::string> arguments{std::move(leave.trip), text(tunables_.circuit_fail_budget), std::move(leave.asker),
+                                       text(tunables_.circuit_close_after), millis(kMemory)};
+    const auto reply = co_await report(scripts_.circuit_success, std::move(arguments), probe);
     if (!reply.applied()) {
         log_.reached("circuit_success_not_shared");
         co_return;
     }
-    const bool closed_by_probes = !leave.trip.empty() && reply.value().text() == "closed";
+    const bool closed_by_probes = probe && reply.value().text() == "closed";
     if (closed_by_probes) {
         log_.reached("circuit_closed_by_probes");
         log_.event(LogLevel::info, "circuit closed", {{"key", watched_keys_.front()}});
     }
+}
+
+Task<Outcome<RedisValue>> CircuitBreaker::report(const RedisScript& script, std::vector<std::string> arguments, bool probe) {
+    auto reply = co_await redis_.script(script, keys(), arguments, deadline());
+    for (int again = 1; probe && !reply.applied() && again < kProbeReports; ++again)
+        reply = co_await redis_.script(script, keys(), arguments, deadline());
+    co_return reply;
 }
 
 std::vector<std::string> CircuitBreaker::keys() const { return {watched_keys_[0], watched_keys_[1], probes_key_}; }

@@ -64,6 +64,7 @@ private:
 
     /// Asks all replicas; fills in what the leave has to remember.
     [[nodiscard]] Task<Shared> ask_shared(Leave& leave, std::optional<CircuitGlimpse> glimpse);
+    [[nodiscard]] Task<Outcome<RedisValue>> report(const RedisScript& script, std::vector<std::string> arguments, bool probe);
     [[nodiscard]] bool shared() const { return mechanisms_.on(Mechanism::shared_circuit); }
     [[nodiscard]] std::vector<std::string> keys() const;
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }

@@ -13,6 +13,15 @@ std::optional<LocalCircuit::Ticket> LocalCircuit::admit(MonoTime now) {
     return Ticket{trips_, true};
 }
 
+void LocalCircuit::join_half_open(MonoTime now) {
+    if (tripped_) return;
+    tripped_ = true;
+    ++trips_;
+    open_until_ = now;
+    probing_ = 0;
+    probes_succeeded_ = 0;
+}
+
 void LocalCircuit::failed(Ticket ticket, MonoTime now) {
     if (ticket.trips != trips_) return;
     give_back(ticket);

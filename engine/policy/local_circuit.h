@@ -26,6 +26,8 @@ public:
     [[nodiscard]] std::optional<Ticket> admit(MonoTime now);
     /// A call that somebody else has let through.
     [[nodiscard]] Ticket ticket() const { return {trips_, false}; }
+    /// Others have tripped it, and the time that it is open for has passed: half-open here too.
+    void join_half_open(MonoTime now);
     void failed(Ticket ticket, MonoTime now);
     void succeeded(Ticket ticket);
 

@@ -80,6 +80,12 @@ TEST_F(LocalCircuitTest, AFailedProbeOpensItForTheWholeTimeAgain) {
     EXPECT_TRUE(circuit.admit(now + 30s));
 }
 
+TEST_F(LocalCircuitTest, ATripOfTheOthersLeavesItHalfOpen) {
+    circuit.join_half_open(now);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(circuit.admit(now)->probe);
+    EXPECT_FALSE(circuit.admit(now));
+}
+
 TEST_F(LocalCircuitTest, CallsThatBeganBeforeTheTripAreNotProbes) {
     const auto slow = circuit.ticket();
     half_open();

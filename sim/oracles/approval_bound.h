@@ -1,6 +1,6 @@
 // approval_bound: an approval releases only the request whose hash was approved. A job about which policy last asked for a
-// human reaches a worker, or is declared done as a gate, only after an operator has recorded an approval, and with the
-// content that the operator saw.
+// human, or which only says itself that it was approved, reaches a worker only after an operator has recorded an approval,
+// and with the content that the operator saw; a gate is declared done only after one.
 #pragma once
 
 #include <map>
@@ -25,6 +25,7 @@ private:
     void on_release(const fakes::Event& event, bool to_worker);
 
     std::set<std::string, std::less<>> waits_for_human_;
+    std::set<std::string, std::less<>> allowed_;  // by policy, at some time
     std::map<std::string, std::string, std::less<>> labelled_;  // job -> the stored request, once it says "approved"
     std::map<std::string, std::string, std::less<>> approved_;  // job -> the content that an operator approved
 };

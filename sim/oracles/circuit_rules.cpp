@@ -45,7 +45,7 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
             if (!event.job.empty()) taken_up_[{event.node, std::string(event.job)}] = now;
             break;
         case fakes::EventKind::redis:
-            if (event.key == kFailures) untold_.erase(event.node);
+            if (event.key == kFailures) on_shared_circuit(event);
             break;
         case fakes::EventKind::node_down:
         case fakes::EventKind::paused: forget(event.node); break;
@@ -71,12 +71,26 @@ void CircuitRules::on_call(const fakes::Event& event, Time now) {
             if (!knew) break;
             exercise();
             begun.probe = true;
-            if (++probes_ > tunables_.circuit_half_open_max)
-                violated(event.node, event.job, fmt::format("it is probe {} of a half-open circuit that allows {}", probes_,
-                                                            tunables_.circuit_half_open_max));
+            on_probe(event);
             break;
     }
     calls_[call] = begun;
+}
+
+void CircuitRules::on_probe(const fakes::Event& event) {
+    ++probes_[event.node];
+    if (detached_.contains(event.node)) return;  // it has nothing to go by but a circuit of its own
+    std::int64_t probes = 0;
+    for (const auto& [node, count] : probes_) probes += detached_.contains(node) ? 0 : count;
+    if (probes > tunables_.circuit_half_open_max)
+        violated(event.node, event.job, fmt::format("it is probe {} of a half-open circuit that allows {}", probes,
+                                                    tunables_.circuit_half_open_max));
+}
+
+void CircuitRules::on_shared_circuit(const fakes::Event& event) {
+    untold_.erase(event.node);
+    const bool failed = event.outcome == fakes::EventOutcome::not_applied || event.outcome == fakes::EventOutcome::unknown;
+    if (event.when == fakes::When::answered && failed) detached_.insert(event.node);
 }
 
 void CircuitRules::on_answer(const fakes::Event& event, Time now) {
@@ -108,13 +122,15 @@ void CircuitRules::judge_reports(Time now) {
 
 void CircuitRules::forget(fakes::NodeId node) {
     untold_.erase(node);
+    // What it took up before may come as late as it likes.
+    std::erase_if(taken_up_, [node](const auto& entry) { return entry.first.first == node; });
     for (auto it = calls_.begin(); it != calls_.end();) {
         if (it->first.first != node) {
             ++it;
             continue;
         }
         // The place of a probe that nobody will hear of is free again.
-        if (it->second.probe && it->second.trips == trips_ && probes_ > 0) --probes_;
+        if (it->second.probe && it->second.trips == trips_ && probes_[node] > 0) --probes_[node];
         it = calls_.erase(it);
     }
 }
@@ -129,7 +145,8 @@ void CircuitRules::string_set(fakes::NodeId, std::string_view key, const std::st
     phase_since_ = last_event_;
     tripped_at_ = last_event_;
     ++trips_;
-    probes_ = 0;
+    probes_.clear();
+    detached_.clear();
     probes_succeeded_ = 0;
 }
 

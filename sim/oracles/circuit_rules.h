@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,8 @@ private:
     };
 
     void on_call(const fakes::Event& event, Time now);
+    void on_probe(const fakes::Event& event);
+    void on_shared_circuit(const fakes::Event& event);
     void on_answer(const fakes::Event& event, Time now);
     void judge_reports(Time now);
     void forget(fakes::NodeId node);
@@ -48,7 +51,8 @@ private:
     Time tripped_at_{};
     Time last_event_{};
     bool ran_out_ = false;  // the open time has, since the last event
-    std::int64_t probes_ = 0;
+    std::map<fakes::NodeId, std::int64_t> probes_;  // of this trip
+    std::set<fakes::NodeId> detached_;              // could not reach the shared circuit since the trip
     std::int64_t probes_succeeded_ = 0;
     std::map<std::pair<fakes::NodeId, std::string>, Time> taken_up_;  // when a node took up a job
     std::map<Call, Begun> calls_;                                     // under way

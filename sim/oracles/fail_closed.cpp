@@ -20,14 +20,23 @@ void FailClosed::on_event(const fakes::Event& event, Time) {
     if (event.job.empty()) return;
     if (event.kind == fakes::EventKind::redis && event.when == fakes::When::answered && reads_state(event)) {
         const bool failed = event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-');
-        std::pair<fakes::NodeId, std::string> place{event.node, std::string(event.job)};
+        Place place{event.node, std::string(event.job)};
         if (failed) {
             exercise();
-            unread_.insert(std::move(place));
+            if (!held_.contains(place)) unread_.insert(std::move(place));
         } else {
             unread_.erase(place);
+            if (event.payload.find("\r\nheld\r\n") != std::string_view::npos) held_.insert(std::move(place));
         }
         return;
+    }
+    switch (event.kind) {
+        case fakes::EventKind::lock_acquired:
+        case fakes::EventKind::lock_released:
+        case fakes::EventKind::lock_expired:
+            std::erase_if(held_, [&event](const Place& place) { return place.second == event.job; });
+            return;
+        default: break;
     }
     const bool leaves = event.kind == fakes::EventKind::publish && event.when == fakes::When::before;
     if (!leaves || !is_worker_subject(event.subject)) return;

@@ -1,5 +1,6 @@
 // fail_closed: on one node, after a failed state read of a job, no publish of it before a later successful read. A read is
-// the script that takes up the job or its lock and answers with the state, or a plain read of the job's hash or state.
+// the script that takes up the job or its lock and answers with the state, or a plain read of the job's hash or state. While
+// one handler of the node holds the lock on a good read, the failed read of another one for the same job takes nothing away.
 #pragma once
 
 #include <set>
@@ -17,7 +18,9 @@ public:
     void on_event(const fakes::Event& event, Time now) override;
 
 private:
-    std::set<std::pair<fakes::NodeId, std::string>> unread_;  // node and job
+    using Place = std::pair<fakes::NodeId, std::string>;  // node and job
+    std::set<Place> unread_;
+    std::set<Place> held_;  // a handler of this node has read the state and holds the lock since
 };
 
 }  // namespace lockstep::sim

@@ -16,8 +16,9 @@ if trip == '' then
   end
   return 'closed'
 end
-redis.call('HDEL', KEYS[3], 'asker:' .. ARGV[3])
-if redis.call('HINCRBY', KEYS[3], 'succeeded', 1) >= tonumber(ARGV[4]) then
+-- Told a second time, because the first answer got lost, it counts once.
+local first = redis.call('HDEL', KEYS[3], 'asker:' .. ARGV[3])
+if redis.call('HINCRBY', KEYS[3], 'succeeded', first) >= tonumber(ARGV[4]) then
   redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
   return 'closed'
 end
