@@ -1,4 +1,5 @@
 // `lockstep`: wires the command to the process it runs in (streams, terminal, signals, processors) and to the simulator.
+#include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -37,6 +38,8 @@ bool coloured() {
 }  // namespace
 
 int main(int argc, char** argv) {
+    // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
+    google::protobuf::SetLogHandler(nullptr);
     using namespace lockstep::sim;
     ::signal(SIGINT, on_interrupt);
     ::signal(SIGTERM, on_interrupt);

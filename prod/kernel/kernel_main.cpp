@@ -1,4 +1,5 @@
 // lockstep-kernel: the reference safety kernel.
+#include <google/protobuf/stubs/logging.h>
 #include <fmt/core.h>
 #include <signal.h>
 
@@ -77,6 +78,8 @@ int serve(const Arguments& arguments) {
 }  // namespace lockstep::prod
 
 int main(int argc, char** argv) {
+    // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
+    google::protobuf::SetLogHandler(nullptr);
     lockstep::prod::Arguments arguments;
     CLI::App app("Decides by a safety policy file: gRPC services SafetyKernel, OutputPolicyService and health.\n"
                  "Reads the file again on SIGHUP and regularly; a file with mistakes leaves the old policy in force.");

@@ -1,4 +1,5 @@
 // lockstepd: one replica of the scheduler.
+#include <google/protobuf/stubs/logging.h>
 #include <fmt/core.h>
 #include <sys/resource.h>
 
@@ -27,6 +28,8 @@ int fail(const std::string& why) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
+    google::protobuf::SetLogHandler(nullptr);
     bool check_only = false;
     CLI::App app("One replica of the Lockstep scheduler. It is configured by environment variables (REDIS_URL, NATS_URL,\n"
                  "SAFETY_KERNEL_ADDR, POOL_CONFIG_PATH, ... and LOCKSTEP_<TUNABLE>) and runs until SIGTERM or SIGINT.");

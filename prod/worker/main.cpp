@@ -1,4 +1,5 @@
 // lockstep-worker: the reference worker.
+#include <google/protobuf/stubs/logging.h>
 #include <fmt/core.h>
 #include <signal.h>
 
@@ -103,6 +104,8 @@ std::string complete(Arguments& arguments) {
 }  // namespace lockstep::prod
 
 int main(int argc, char** argv) {
+    // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
+    google::protobuf::SetLogHandler(nullptr);
     using namespace lockstep::prod;
     Arguments arguments;
     WorkerOptions& worker = arguments.worker;
