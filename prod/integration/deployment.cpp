@@ -20,6 +20,11 @@ std::vector<std::string> redis_line(int port, const std::filesystem::path& folde
             "--appendonly", "yes", "--appendfsync", "always", "--dir", folder.string()};
 }
 
+std::vector<std::string> forgetful_redis_line(int port, const std::filesystem::path& folder) {
+    return {*fakes::testing::find_program("redis-server"), "--port", std::to_string(port), "--bind", "127.0.0.1", "--save", "",
+            "--appendonly", "no", "--dir", folder.string()};
+}
+
 std::vector<std::string> nats_line(int port, const std::filesystem::path& folder) {
     return {*fakes::testing::find_program("nats-server"), "-a", "127.0.0.1", "-p", std::to_string(port), "-js", "-sd",
             folder.string()};
@@ -68,8 +73,8 @@ bool Deployment::possible() {
     return fakes::testing::find_program("redis-server") && fakes::testing::find_program("nats-server");
 }
 
-Deployment::Deployment()
-    : redis_(std::make_unique<ServerProcess>(redis_line)),
+Deployment::Deployment(Durability durability)
+    : redis_(std::make_unique<ServerProcess>(durability == Durability::none ? forgetful_redis_line : redis_line)),
       nats_(std::make_unique<ServerProcess>(nats_line)),
       kernel_port_(fakes::testing::free_loopback_port()) {
     const std::filesystem::path files = LOCKSTEP_DEPLOY_FOLDER;
@@ -148,6 +153,20 @@ int Deployment::redis_keys(const std::string& glob) {
     redis.say("KEYS " + glob + "\r\n");
     const std::string header = redis.hear_until("\r\n");
     return std::stoi(header.substr(header.find('*') + 1));
+}
+
+std::map<std::string, long> Deployment::redis_calls() {
+    Conversation redis(redis_->port());
+    redis.say("INFO commandstats\r\nPING\r\n");
+    std::istringstream lines(redis.hear_until("+PONG\r\n"));
+    std::map<std::string, long> calls;
+    const std::string prefix = "cmdstat_";
+    for (std::string line; std::getline(lines, line);) {
+        const auto end = line.find(":calls=");
+        if (!line.starts_with(prefix) || end == std::string::npos) continue;
+        calls[line.substr(prefix.size(), end - prefix.size())] = std::stol(line.substr(end + 7));
+    }
+    return calls;
 }
 
 std::map<std::string, int> Deployment::states() {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -16,9 +17,12 @@
 
 namespace lockstep::prod::testing {
 
+/// Whether what Redis has answered survives a kill (a sync per write), or not.
+enum class Durability : std::uint8_t { every_write, none };
+
 class Deployment {
 public:
-    Deployment();
+    explicit Deployment(Durability durability = Durability::every_write);
 
     [[nodiscard]] static bool possible();
 
@@ -47,6 +51,8 @@ public:
     void publish_raw(const std::string& subject, const std::string& payload);
     /// How many keys match the glob.
     int redis_keys(const std::string& glob);
+    /// How often Redis has been called so far, by command.
+    std::map<std::string, long> redis_calls();
 
     /// Jobs by state.
     std::map<std::string, int> states();
