@@ -31,7 +31,7 @@ int run(int jobs, int schedulers) {
     world.environment["NATS_JS_ACK_WAIT"] = "60s";
     world.environment["LOCKSTEP_JOB_LOCK_TTL"] = "60s";
     world.environment["LOCKSTEP_PENDING_AGE"] = "120s";
-    for (const char* id : {"w1", "w2"}) world.add_worker(id, {"--service-time", "0s"});
+    for (const char* id : {"w1", "w2"}) world.add_worker(id, {"--service-time", "0s", "--max-parallel", "4096"});
 
     // The jobs wait in the stream, so that submitting them is not what is measured; a scheduler that comes and goes has
     // made the streams.
