@@ -203,6 +203,9 @@ private:
         for (const FaultArg& arg : info.args) argument(arg, object, at);
         if (info.name == "config.update" && fault.pools.empty() && fault.timeouts.empty())
             add(at, "expected a key \"pools\" or \"timeouts\": the new document");
+        // The engine does not reload its configuration: the fault would be counted and change nothing.
+        else if (info.name == "config.update")
+            add(at + "/do", "config.update does not exist in this version");
         timeouts(at + "/timeouts", member(object, "timeouts"));
         if (member(object, "period") != nullptr && fault.period <= Duration{})
             add(at + "/period", "expected a duration of more than 0");
