@@ -64,6 +64,7 @@ JobFacts parse_locked(const RedisValue& reply) {
     facts.dispatch = number(reply.at(5));
     facts.worker = reply.at(6).text();
     facts.trace_id = reply.at(7).text();
+    facts.stored_request = reply.at(8).text();
     return facts;
 }
 
@@ -118,7 +119,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_lock(JobLease& lease) {
     const std::string& job = lease.job();
     const MonoTime asked = clock_.monotonic();
     lease.asking();
-    auto reply = co_await redis_.script(scripts_.take_lock, {keys::job_lock(job), keys::job_meta(job)},
+    auto reply = co_await redis_.script(scripts_.take_lock, {keys::job_lock(job), keys::job_meta(job), keys::job_request(job)},
                                         {job, lease.token(), millis(tunables_.job_lock_ttl)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
     if (reply.value().at(0).text() != "held") {

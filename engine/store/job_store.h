@@ -36,7 +36,8 @@ struct JobFacts {
     std::uint64_t stream_floor = 0;  // no message of that dispatch is at or below this stream sequence
     std::uint64_t dispatches = 0;    // take_up: how many there have been
     Duration due_in{};               // take_up: until its next try; 0 = now
-    std::string stored_request;  // take_up: the request that was stored earlier, where it differs from the offered one
+    // take_up: the request that was stored earlier, where it differs from the offered one; take_lock: what is stored
+    std::string stored_request;
     std::vector<std::string> read_along;  // take_up: the strings asked for; none for a job that is at work or over
 };
 
