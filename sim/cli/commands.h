@@ -42,6 +42,33 @@ struct VerifyArgs {
     std::string against;
 };
 
+struct ExploreArgs {
+    std::vector<std::string> paths;  // scenarios whose cluster and load are used; empty = everything is drawn
+    std::vector<std::string> without;
+    std::uint64_t first = 1;
+    std::uint64_t seeds = 0;  // 0 = no limit
+    std::string wall;         // a duration; empty = no limit
+    std::string out = "failures";
+    bool keep_going = false;
+    bool resume = false;
+    bool data_loss = false;
+    bool shrink = false;
+    unsigned threads = 0;
+};
+
+struct ShrinkArgs {
+    std::string file;
+    std::string out;  // empty = beside the original
+    std::optional<std::uint64_t> seed;
+    std::vector<std::string> without;
+    std::uint64_t max_runs = 10000;
+};
+
+struct ReplayArgs {
+    std::string file;
+    std::string trace;
+};
+
 struct ListArgs {
     std::string topic;  // empty = all
     bool json = false;
@@ -51,6 +78,9 @@ struct ListArgs {
 [[nodiscard]] Exit run_command(const RunArgs& args, const Environment& environment);
 [[nodiscard]] Exit validate_command(const ValidateArgs& args, const Environment& environment);
 [[nodiscard]] Exit verify_command(const VerifyArgs& args, const Environment& environment);
+[[nodiscard]] Exit explore_command(const ExploreArgs& args, const Environment& environment);
+[[nodiscard]] Exit shrink_command(const ShrinkArgs& args, const Environment& environment);
+[[nodiscard]] Exit replay_failure_command(const ReplayArgs& args, const Environment& environment);
 [[nodiscard]] Exit list_command(const ListArgs& args, const Environment& environment);
 
 /// The topics of `list`, for help and completion.

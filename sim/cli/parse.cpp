@@ -40,6 +40,13 @@ constexpr const char* kVerifyFooter =
     "  lockstep verify-determinism --write digests.json          in one build\n"
     "  lockstep verify-determinism --against digests.json        in another\n";
 
+void add_without(CLI::App& app, std::vector<std::string>& names) {
+    app.add_option("--without", names, "switch a protective mechanism off (repeatable; see lockstep list mechanisms)")
+        ->type_name("MECHANISM")
+        ->expected(1)
+        ->take_all();
+}
+
 void add_selection(CLI::App& app, SelectionArgs& args, bool changes) {
     app.add_option("PATH", args.paths, "scenario files, or folders of them (default: scenarios/)");
     app.add_option("--filter", args.filters, "only scenarios whose name or file matches this glob (repeatable)")
@@ -65,12 +72,29 @@ void add_selection(CLI::App& app, SelectionArgs& args, bool changes) {
         ->type_name("PATH=VALUE")
         ->expected(1)
         ->take_all();
-    app.add_option("--without", args.without,
-                   "switch a protective mechanism off (repeatable; see lockstep list mechanisms)")
-        ->type_name("MECHANISM")
-        ->expected(1)
-        ->take_all();
+    add_without(app, args.without);
 }
+
+constexpr const char* kExploreFooter =
+    "Each draw is a scenario of its own: cluster, load, settings and faults come from its number. What fails is "
+    "written to\n"
+    "the output folder as a file for replay and shrink; of failures that look alike, the shortest.\n"
+    "Examples:\n"
+    "  lockstep explore --for 10m\n"
+    "  lockstep explore --seeds 1000 --without lock_fencing --shrink\n"
+    "  lockstep explore --for 8h --keep-going --resume    goes on where the last one ended\n"
+    "Exit codes: 0 nothing found, 1 a failure found, 2 wrong input, 3 the harness failed, 4 nothing was run.\n";
+
+constexpr const char* kShrinkFooter =
+    "Examples:\n"
+    "  lockstep shrink failures/no_lost_job-draw17.json\n"
+    "  lockstep shrink my.json --seed 9 --without job_lock --out small.json\n"
+    "The original is kept. Exit codes: 0 shrunk, 1 stopped before the smallest was reached, 2 it does not fail.\n";
+
+constexpr const char* kReplayFooter =
+    "Example:\n"
+    "  lockstep replay failures/no_lost_job-draw17.json\n"
+    "Exit codes: 1 it fails as recorded, 0 it does not fail any more, 5 the same failure with another digest.\n";
 
 /// The whole tree; the options write into the structs beside it.
 struct Tree {
@@ -78,11 +102,17 @@ struct Tree {
     RunArgs run;
     ValidateArgs validate;
     VerifyArgs verify;
+    ExploreArgs explore;
+    ShrinkArgs shrink;
+    ReplayArgs replay;
     ListArgs list;
     std::string shell;
     CLI::App* run_app = nullptr;
     CLI::App* validate_app = nullptr;
     CLI::App* verify_app = nullptr;
+    CLI::App* explore_app = nullptr;
+    CLI::App* shrink_app = nullptr;
+    CLI::App* replay_app = nullptr;
     CLI::App* list_app = nullptr;
     CLI::App* completion_app = nullptr;
 
@@ -118,6 +148,10 @@ struct Tree {
         verify_app->add_option("--against", verify.against, "compare with the digests that another build wrote")
             ->type_name("FILE");
 
+        add_explore();
+        add_shrink();
+        add_replay();
+
         list_app = app.add_subcommand("list", "names that scenario files may use, with one line each");
         list_app->footer("Examples:\n  lockstep list faults\n  lockstep list --schema > scenario.schema.json\n");
         list_app
@@ -129,6 +163,53 @@ struct Tree {
         completion_app = app.add_subcommand("completion", "print a completion script for a shell");
         completion_app->footer("Example:\n  source <(lockstep completion bash)\n");
         completion_app->add_option("SHELL", shell, "bash")->required()->check(CLI::IsMember({"bash"}));
+    }
+
+    void add_explore() {
+        explore_app = app.add_subcommand("explore", "look for failures in scenarios that nobody wrote");
+        explore_app->footer(kExploreFooter);
+        explore_app->add_option("PATH", explore.paths,
+                                "scenarios whose cluster and load are used (default: those are drawn, too)");
+        explore_app->add_option("--seeds", explore.seeds, "draws to make (default: no limit)")
+            ->type_name("N")
+            ->check(CLI::Range(1, 1'000'000'000));
+        explore_app->add_option("--first", explore.first, "number of the first draw; default 1")
+            ->type_name("N")
+            ->check(CLI::NonNegativeNumber);
+        explore_app->add_option("--for", explore.wall, "begin no draw after this long, such as 10m")
+            ->type_name("DURATION");
+        add_without(*explore_app, explore.without);
+        explore_app->add_option("--out", explore.out, "folder of the failure files; default failures")
+            ->type_name("DIR");
+        explore_app->add_flag("--keep-going", explore.keep_going, "do not end at the first failure");
+        explore_app->add_flag("--resume", explore.resume, "go on where the exploration in the output folder ended");
+        explore_app->add_flag("--shrink", explore.shrink, "shrink what was found");
+        explore_app->add_flag("--data-loss", explore.data_loss, "also draw faults that destroy acknowledged data");
+        explore_app->add_option("-j,--jobs", explore.threads, "runs at once (default: one per processor)")
+            ->type_name("N")
+            ->check(CLI::Range(1, 1024));
+    }
+
+    void add_shrink() {
+        shrink_app = app.add_subcommand("shrink", "reduce a failure to the smallest scenario that still fails like it");
+        shrink_app->footer(kShrinkFooter);
+        shrink_app->add_option("FILE", shrink.file, "a failure file, or a scenario that fails")->required();
+        shrink_app->add_option("--out", shrink.out, "where to write it; default: beside the original, as .shrunk.json")
+            ->type_name("FILE");
+        shrink_app->add_option("--seed", shrink.seed, "seed instead of that of the file")
+            ->type_name("S")
+            ->check(CLI::NonNegativeNumber);
+        add_without(*shrink_app, shrink.without);
+        shrink_app->add_option("--max-runs", shrink.max_runs, "give up after so many runs; default 10000")
+            ->type_name("N")
+            ->check(CLI::Range(1, 1'000'000'000));
+    }
+
+    void add_replay() {
+        replay_app = app.add_subcommand("replay", "run a failure file again and confirm digest and violation");
+        replay_app->footer(kReplayFooter);
+        replay_app->add_option("FILE", replay.file, "a file that run, explore or shrink wrote")->required();
+        replay_app->add_option("--trace", replay.trace, "write every event as a line of JSON")->type_name("FILE");
     }
 };
 
@@ -221,6 +302,9 @@ Command parse(const std::vector<std::string>& args) {
     if (tree.run_app->parsed()) return tree.run;
     if (tree.validate_app->parsed()) return tree.validate;
     if (tree.verify_app->parsed()) return tree.verify;
+    if (tree.explore_app->parsed()) return tree.explore;
+    if (tree.shrink_app->parsed()) return tree.shrink;
+    if (tree.replay_app->parsed()) return tree.replay;
     if (tree.list_app->parsed()) return tree.list;
     return Print{bash_completion(tree.app)};
 }

@@ -26,10 +26,11 @@ bool selected(const Scenario& scenario, const SelectionArgs& args) {
     return by_name && by_tag;
 }
 
-/// Said once here instead of once per file.
-bool mechanisms_known(const SelectionArgs& args, const Environment& environment) {
+}  // namespace
+
+bool mechanisms_known(const std::vector<std::string>& names, const Environment& environment) {
     bool known = true;
-    for (const std::string& name : args.without) {
+    for (const std::string& name : names) {
         const auto found = std::ranges::find(mechanism_table(), name, &NamedItem::name);
         if (found != mechanism_table().end() && found->available) continue;
         known = false;
@@ -42,8 +43,6 @@ bool mechanisms_known(const SelectionArgs& args, const Environment& environment)
     }
     return known;
 }
-
-}  // namespace
 
 Loaded<std::vector<Scenario>> load_all(const std::vector<std::string>& paths, const LoadOptions& options) {
     const auto files = find_scenarios(paths.empty() ? std::vector<std::string>{"scenarios"} : paths);
@@ -62,7 +61,8 @@ Loaded<std::vector<Scenario>> load_all(const std::vector<std::string>& paths, co
 }
 
 std::optional<Selection> select(const SelectionArgs& args, const Environment& environment) {
-    if (!mechanisms_known(args, environment)) return {};
+    // Said once here instead of once per file.
+    if (!mechanisms_known(args.without, environment)) return {};
     auto loaded = load_all(args.paths, {.overrides = args.overrides, .without = args.without});
     if (!loaded) {
         for (const LoadError& error : loaded.error()) environment.err << to_string(error) << '\n';

@@ -27,6 +27,9 @@ struct Selection {
 /// The line to paste that makes exactly this run again.
 [[nodiscard]] std::string replay_command(const Scenario& scenario, std::uint64_t seed, const SelectionArgs& args);
 
+/// Whether every name is a mechanism that can be switched off; says on `err` which is not.
+[[nodiscard]] bool mechanisms_known(const std::vector<std::string>& names, const Environment& environment);
+
 /// As one word of a POSIX shell.
 [[nodiscard]] std::string shell_quoted(const std::string& word);
 

@@ -31,10 +31,12 @@ void RetryBounds::on_event(const fakes::Event& event, Time now) {
         to_stamp_.clear();
     }
     if (event.kind == fakes::EventKind::nak && event.when == fakes::When::before) on_nak(event);
+    if (event.kind == fakes::EventKind::redis && event.when == fakes::When::before && event.script == "take_up")
+        on_take_up(event);
 }
 
-void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
-                           std::string_view after) {
+void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
+                           const std::string* before, std::string_view after) {
     const auto name = job_of_hash(key);
     if (!name) return;
     if (field == "state") {
@@ -67,6 +69,12 @@ void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, J
     to_stamp_ = name;
 }
 
+/// The job is handled anew: whatever hands it back now, it is not the try before, whose own answer got lost on the way.
+void RetryBounds::on_take_up(const fakes::Event& event) {
+    const auto entry = jobs_.find(event.job);
+    if (entry != jobs_.end() && entry->second.by == event.node) entry->second.nak_expected = false;
+}
+
 void RetryBounds::on_nak(const fakes::Event& event) {
     const auto entry = jobs_.find(event.job);
     if (entry == jobs_.end()) return;
@@ -74,7 +82,8 @@ void RetryBounds::on_nak(const fakes::Event& event) {
     if (!job.failed || job.by != event.node || !std::exchange(job.nak_expected, false)) return;
     const engine::Duration delay{event.number};
     // The answer to the commit got lost: the store's own delay.
-    if (delay == tunables_.retry_delay_store || delay == tunables_.retry_delay_busy || delay == engine::Duration{0}) return;
+    if (delay == tunables_.retry_delay_store || delay == tunables_.retry_delay_busy || delay == engine::Duration{0})
+        return;
     const engine::Duration least = shortest(*job.failed);
     const engine::Duration most = std::min(least + tunables_.backoff_jitter, tunables_.backoff_max);
     const auto within = [&](engine::Duration d) { return d + kSlack >= least && d <= most + kSlack; };
@@ -82,21 +91,24 @@ void RetryBounds::on_nak(const fakes::Event& event) {
     // time after the delay was drawn, when clearing its in-flight mark waits for a Redis that is away.
     const engine::Duration whole = delay + (now_ - job.failed_at);
     if (!within(delay) && !within(whole))
-        violated(event.node, event.job,
-                 fmt::format("handed back for {} ms after try {}, and the bounds are {} and {} ms", engine::to_millis(delay),
-                             *job.failed + 1, engine::to_millis(least), engine::to_millis(most)));
+        violated(
+            event.node, event.job,
+            fmt::format("handed back for {} ms after try {}, and the bounds are {} and {} ms", engine::to_millis(delay),
+                        *job.failed + 1, engine::to_millis(least), engine::to_millis(most)));
     if (delay >= least && least + tunables_.backoff_jitter <= tunables_.backoff_max) jitters_.push_back(delay - least);
 }
 
 void RetryBounds::at_rest(const RestView&) {
     if (tunables_.backoff_jitter == engine::Duration{0} || jitters_.size() < kJittersMin) return;
-    const bool all_equal = std::ranges::all_of(jitters_, [this](engine::Duration jitter) { return jitter == jitters_.front(); });
+    const bool all_equal =
+        std::ranges::all_of(jitters_, [this](engine::Duration jitter) { return jitter == jitters_.front(); });
     if (all_equal) violated({}, {}, fmt::format("{} delays carry the same jitter", jitters_.size()));
 }
 
 engine::Duration RetryBounds::shortest(std::int64_t number) const {
     constexpr std::int64_t kMaxDoublings = 10;
-    return std::min(tunables_.backoff_base * (std::int64_t{1} << std::min(number, kMaxDoublings)), tunables_.backoff_max);
+    return std::min(tunables_.backoff_base * (std::int64_t{1} << std::min(number, kMaxDoublings)),
+                    tunables_.backoff_max);
 }
 
 }  // namespace lockstep::sim

@@ -33,6 +33,7 @@ private:
         bool nak_expected = false;
     };
     void on_failed_try(fakes::NodeId client, const std::string& name, Job& job, std::int64_t number);
+    void on_take_up(const fakes::Event& event);
     void on_nak(const fakes::Event& event);
     [[nodiscard]] engine::Duration shortest(std::int64_t number) const;
 

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "sim/oracles/oracle.h"
-#include "sim/run/simulated_cluster.h"
 #include "sim/run/expectations.h"
 #include "sim/run/job_tracker.h"
+#include "sim/run/simulated_cluster.h"
 #include "sim/run/story.h"
 #include "sim/scenario/chaos.h"
 #include "sim/world/simulation.h"
@@ -59,19 +59,24 @@ public:
         result_.name = scenario.name;
         result_.seed = seed;
         if (story_job) story_.emplace(*story_job, simulation_.topology());
-        if (!options.trace_path.empty()) trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
+        if (!options.trace_path.empty())
+            trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
         observe();
         if (scenario.chaos) {
-            for (Fault& fault : draw_chaos(scenario, simulation_.topology(), seed)) simulation_.fault_plan().add(std::move(fault));
+            for (Fault& fault : draw_chaos(scenario, simulation_.topology(), seed))
+                simulation_.fault_plan().add(std::move(fault));
         }
     }
 
     RunResult execute();
-    [[nodiscard]] std::vector<std::string> story() const { return story_ ? story_->lines() : std::vector<std::string>{}; }
+    [[nodiscard]] std::vector<std::string> story() const {
+        return story_ ? story_->lines() : std::vector<std::string>{};
+    }
 
 private:
     void observe();
     bool is_quiet();
+    void rest();
     void judge_rest(bool quiet);
     void note_defect();
     void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail) override;
@@ -114,7 +119,8 @@ bool Run::is_quiet() {
         healed_ = true;
         simulation_.fault_plan().heal(heal_of(*scenario_.chaos));
     }
-    return now >= end_of_faults(scenario_) && cluster_.load_is_over() && jobs_.unfinished() == 0;
+    return now >= end_of_faults(scenario_) && !simulation_.fault_plan().will_change() && cluster_.load_is_over() &&
+           jobs_.unfinished() == 0;
 }
 
 RunResult Run::execute() {
@@ -122,11 +128,7 @@ RunResult Run::execute() {
     simulation_.start();
     const auto end = simulation_.run(Time(scenario_.duration), [this] { return is_quiet(); });
     const bool quiet = end == Simulation::End::done && !result_.interrupted;
-    if (quiet) {
-        // Longer than any lock lives: what is still held afterwards is kept alive by somebody.
-        const Duration ttl = scenario_.cluster.config.job_lock_ttl;
-        simulation_.run_for(ttl + ttl / 2 + std::chrono::seconds{1});
-    }
+    if (quiet) rest();
     if (simulation_.defect()) note_defect();
     if (result_.violations.empty() && result_.error.empty() && !result_.interrupted) judge_rest(quiet);
 
@@ -151,6 +153,16 @@ RunResult Run::execute() {
     return std::move(result_);
 }
 
+/// Longer than any lock lives: what is still held afterwards is kept alive by somebody. A late result may come even now, and
+/// is handled to its end.
+void Run::rest() {
+    simulation_.fault_plan().disarm();
+    const Duration ttl = scenario_.cluster.config.job_lock_ttl;
+    simulation_.run_for(ttl + ttl / 2 + std::chrono::seconds{1});
+    for (Duration waited{}; cluster_.handlers_in_flight() > 0 && waited < ttl; waited += std::chrono::seconds{1})
+        simulation_.run_for(std::chrono::seconds{1});
+}
+
 void Run::judge_rest(bool quiet) {
     const RestView view{cluster_.redis().keyspace(), quiet, cluster_.handlers_in_flight()};
     for (const auto& oracle : oracles_) oracle->at_rest(view);
@@ -162,8 +174,12 @@ void Run::note_defect() {
         result_.error = defect.what;
         return;
     }
-    result_.violations.push_back({std::string(kEngineInvariant), engine::to_millis(defect.at.time_since_epoch()),
-                                  std::string(simulation_.topology().name(defect.node)), {}, defect.what, {}});
+    result_.violations.push_back({std::string(kEngineInvariant),
+                                  engine::to_millis(defect.at.time_since_epoch()),
+                                  std::string(simulation_.topology().name(defect.node)),
+                                  {},
+                                  defect.what,
+                                  {}});
 }
 
 bool Run::judged(std::string_view invariant) const {
@@ -173,9 +189,12 @@ bool Run::judged(std::string_view invariant) const {
 
 void Run::violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail) {
     if (!judged(invariant) || result_.violations.size() >= kViolationsMax) return;
-    result_.violations.push_back({std::string(invariant), engine::to_millis(simulation_.now().time_since_epoch()),
+    result_.violations.push_back({std::string(invariant),
+                                  engine::to_millis(simulation_.now().time_since_epoch()),
                                   node.valid() ? std::string(simulation_.topology().name(node)) : std::string{},
-                                  std::string(job), std::move(detail), {}});
+                                  std::string(job),
+                                  std::move(detail),
+                                  {}});
     const auto& wanted = scenario_.expect.violated;
     const bool all_found = std::ranges::all_of(wanted, [this](const std::string& name) {
         return std::ranges::any_of(result_.violations, [&](const Violation& v) { return v.invariant == name; });
@@ -189,8 +208,9 @@ bool Run::verdict() const {
     const auto found = [this](const std::string& name) {
         return std::ranges::any_of(result_.violations, [&](const Violation& v) { return v.invariant == name; });
     };
-    const bool as_wanted = std::ranges::all_of(wanted, found) &&
-                           std::ranges::all_of(result_.violations, [&](const Violation& v) { return contains(wanted, v.invariant); });
+    const bool as_wanted =
+        std::ranges::all_of(wanted, found) &&
+        std::ranges::all_of(result_.violations, [&](const Violation& v) { return contains(wanted, v.invariant); });
     return as_wanted && std::ranges::all_of(result_.expectations, &ExpectationOutcome::held);
 }
 

@@ -223,6 +223,10 @@ void FaultPlan::heal(Heal how) {
     network_.links_changed();
 }
 
+bool FaultPlan::will_change() const {
+    return std::ranges::any_of(in_force_, [](const auto& entry) { return entry.second.plan->fault.duration.has_value(); });
+}
+
 NodeSet FaultPlan::draw_core() {
     NodeSet core(topology_.size(), true);
     std::map<std::pair<NodeRole, int>, std::vector<NodeId>> groups;

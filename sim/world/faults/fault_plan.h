@@ -45,6 +45,10 @@ public:
 
     /// Ends every fault in force and disarms the rest. REQUIRES: between events.
     void heal(Heal how);
+    /// Faults that have not begun by now never will. What is in force stays.
+    void disarm() { healed_ = true; }
+    /// Whether anything is in force that will end by itself.
+    [[nodiscard]] bool will_change() const;
     /// Gives the servers the commands that faults left for the end of the step. The loop calls it after every event.
     void run_commands();
 
@@ -104,7 +108,7 @@ private:
     std::map<Id, InForce> in_force_;
     Id last_id_ = 0;
     std::vector<Plan*> commands_;
-    bool healed_ = false;
+    bool healed_ = false;  // nothing begins any more
 };
 
 }  // namespace lockstep::sim

@@ -1,0 +1,232 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+
+#include "reports/atomic_file.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/presenter.h"
+#include "sim/cli/selection.h"
+#include "sim/search/exploration_state.h"
+#include "sim/search/explore.h"
+#include "sim/search/shrink.h"
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+using Wall = std::chrono::steady_clock;
+
+/// The documents of every scenario below the paths; nothing when one cannot be loaded.
+std::optional<std::vector<Document>> load_bases(const std::vector<std::string>& paths, const Environment& environment) {
+    std::vector<Document> bases;
+    if (paths.empty()) return bases;
+    const auto files = find_scenarios(paths);
+    if (!files) {
+        for (const LoadError& error : files.error()) environment.err << to_string(error) << '\n';
+        return {};
+    }
+    for (const auto& file : *files) {
+        auto loaded = load_replayable(file);
+        if (!loaded) {
+            environment.err << loaded.error() << '\n';
+            return {};
+        }
+        bases.push_back(std::move(loaded->failure.scenario));
+    }
+    if (!bases.empty()) return bases;
+    environment.err << "lockstep: there is no scenario file below these paths\n";
+    return {};
+}
+
+/// `<invariant>-draw<number>.json`
+std::string file_name(const Failure& failure) {
+    const std::string kind = failure.signature.substr(0, failure.signature.find(':'));
+    return fmt::format("{}-draw{}.json", kind, failure.seed);
+}
+
+/// One exploration at the command line: its options, its files, what it says.
+class Explorer {
+public:
+    Explorer(const ExploreArgs& args, const Environment& environment)
+        : args_(args),
+          environment_(environment),
+          state_file_((std::filesystem::path(args.out) / "explore.json").string()) {}
+
+    Exit run() {
+        if (!prepare()) return Exit::usage;
+        began_ = Wall::now();
+        const ExploreOutcome outcome = explore(environment_.runner, options_);
+        clear_line();
+        const bool written = remember(outcome);
+        tell(outcome);
+        if (args_.shrink && !outcome.interrupted) shrink_all(outcome);
+        if (!written || broken_output_) return Exit::usage;
+        return exit_of(outcome);
+    }
+
+private:
+    bool prepare() {
+        if (!mechanisms_known(args_.without, environment_)) return false;
+        auto bases = load_bases(args_.paths, environment_);
+        if (!bases) return false;
+        options_.draw = {args_.without, args_.data_loss, std::move(*bases)};
+        options_.first = args_.first;
+        options_.seeds = args_.seeds;
+        options_.keep_going = args_.keep_going;
+        options_.stop = environment_.stop;
+        options_.threads = args_.threads == 0 ? environment_.processors : args_.threads;
+        if (!args_.wall.empty()) {
+            const auto wall = engine::parse_duration(args_.wall);
+            if (!wall) {
+                environment_.err << fmt::format("lockstep: --for: {}\n", wall.error());
+                return false;
+            }
+            options_.wall = std::chrono::duration_cast<std::chrono::milliseconds>(*wall);
+        }
+        options_.on_run = [this](const ExploreProgress& progress, const Failure* found) { on_run(progress, found); };
+        options_.on_start = [this](std::uint64_t draw) {
+            if (environment_.note_run)
+                environment_.note_run(fmt::format("lockstep explore --first {} --seeds 1", draw) + arguments());
+        };
+        return take_up_state();
+    }
+
+    /// What made the draws: another choice draws other scenarios under the same numbers.
+    [[nodiscard]] std::string arguments() const {
+        std::string out;
+        for (const std::string& path : args_.paths) out += " " + shell_quoted(path);
+        for (const std::string& mechanism : args_.without) out += " --without " + mechanism;
+        if (args_.data_loss) out += " --data-loss";
+        return out;
+    }
+
+    bool take_up_state() {
+        state_.arguments = arguments();
+        const auto stored = load_exploration_state(state_file_);
+        if (!stored) {
+            environment_.err << fmt::format("lockstep: {}\n", stored.error());
+            return false;
+        }
+        if (!*stored) return true;
+        if ((*stored)->arguments == state_.arguments) {
+            state_.regressions = (*stored)->regressions;
+            options_.regressions = state_.regressions;
+            if (args_.resume) options_.first = (*stored)->next;
+        } else if (args_.resume) {
+            environment_.err << fmt::format(
+                "lockstep: --resume: the exploration in {} was made with \"lockstep explore{}\"; use another --out\n",
+                args_.out, (*stored)->arguments);
+            return false;
+        }
+        return true;
+    }
+
+    void on_run(const ExploreProgress& progress, const Failure* found) {
+        if (found != nullptr) {
+            clear_line();
+            const std::string path = (std::filesystem::path(args_.out) / file_name(*found)).string();
+            write(path, failure_text(*found));
+            environment_.out << fmt::format("FOUND {}\n  draw {}, {} events: {}\n", found->signature, found->seed,
+                                            found->events, path);
+        }
+        if (!environment_.progress) return;
+        const auto now = Wall::now();
+        if (now - drawn_ < std::chrono::milliseconds(200)) return;
+        drawn_ = now;
+        environment_.err << fmt::format("\r\x1b[K{}", summary(progress)) << std::flush;
+    }
+
+    [[nodiscard]] std::string summary(const ExploreProgress& progress) const {
+        const double seconds = std::chrono::duration<double>(Wall::now() - began_).count();
+        return fmt::format("{} seeds, {:.0f} per second, {:.0f} virtual hours, {} histories, {} failures of {} kinds",
+                           progress.runs, static_cast<double>(progress.runs) / std::max(seconds, 0.001),
+                           static_cast<double>(progress.virtual_ms) / 3.6e6, progress.histories, progress.failures,
+                           progress.signatures);
+    }
+
+    void tell(const ExploreOutcome& outcome) const {
+        std::ostream& out = environment_.out;
+        out << summary(outcome.total) << '\n';
+        out << "faults that took effect:";
+        for (const auto& [kind, count] : outcome.faults) {
+            if (count.effective > 0) out << fmt::format(" {} {}", kind, count.effective);
+        }
+        out << "\ninvariants put to the test:";
+        for (const auto& [name, count] : outcome.exercised) out << fmt::format(" {} {}", name, count);
+        out << '\n';
+        for (const auto& [signature, failure] : outcome.failures)
+            out << fmt::format("FAILED {} times: {}\n  lockstep replay {}\n", outcome.counts.at(signature), signature,
+                               shell_quoted((std::filesystem::path(args_.out) / file_name(failure)).string()));
+        if (outcome.failures.empty() && outcome.total.runs > 0) out << "Nothing was violated.\n";
+    }
+
+    /// For --resume, and so that the next exploration begins with what failed once.
+    bool remember(const ExploreOutcome& outcome) {
+        state_.next = outcome.next;
+        for (const auto& [signature, failure] : outcome.failures) {
+            if (std::ranges::find(state_.regressions, failure.seed) == state_.regressions.end())
+                state_.regressions.push_back(failure.seed);
+        }
+        return write(state_file_, exploration_state_text(state_));
+    }
+
+    void shrink_all(const ExploreOutcome& outcome) {
+        for (const auto& [signature, failure] : outcome.failures) {
+            ShrinkOptions options;
+            options.stop = environment_.stop;
+            const Shrunk shrunk = shrink(failure.scenario, failure.seed, signature, environment_.runner, options);
+            if (!shrunk.error.empty()) {
+                environment_.out << fmt::format("cannot be shrunk: {}: {}\n", signature, shrunk.error);
+                continue;
+            }
+            const std::filesystem::path name(file_name(failure));
+            const std::string path =
+                (std::filesystem::path(args_.out) / (name.stem().string() + ".shrunk.json")).string();
+            write(path, pretty(shrunk.scenario));
+            environment_.out << fmt::format("SHRUNK {}\n  from {}\n  to   {} in {} runs: {}\n", signature,
+                                            to_string(shrunk.before), to_string(shrunk.after), shrunk.runs, path);
+        }
+    }
+
+    bool write(const std::string& path, const std::string& content) {
+        if (const auto done = reports::write_atomically(path, content); !done) {
+            environment_.err << "lockstep: " << done.error() << '\n';
+            broken_output_ = true;
+            return false;
+        }
+        return true;
+    }
+
+    void clear_line() const {
+        if (environment_.progress) environment_.err << "\r\x1b[K" << std::flush;
+    }
+
+    static Exit exit_of(const ExploreOutcome& outcome) {
+        if (outcome.interrupted) return Exit::interrupted;
+        for (const auto& [signature, failure] : outcome.failures) {
+            if (signature.starts_with("harness:")) return Exit::harness;
+        }
+        if (!outcome.failures.empty()) return Exit::violated;
+        return outcome.total.runs == 0 ? Exit::nothing_proved : Exit::passed;
+    }
+
+    const ExploreArgs& args_;
+    const Environment& environment_;
+    const std::string state_file_;
+    ExploreOptions options_;
+    ExplorationState state_;
+    Wall::time_point began_{};
+    Wall::time_point drawn_{};
+    bool broken_output_ = false;
+};
+
+}  // namespace
+
+Exit explore_command(const ExploreArgs& args, const Environment& environment) {
+    return Explorer(args, environment).run();
+}
+
+}  // namespace lockstep::sim::cli

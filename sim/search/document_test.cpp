@@ -1,0 +1,88 @@
+#include "sim/search/document.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/run/run_scenario.h"
+#include "sim/scenario/catalogue.h"
+
+namespace lockstep::sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+Document chaotic() {
+    return Document::parse(R"({
+        "name": "chaotic", "duration": "10m",
+        "cluster": { "schedulers": 2, "workers": [ { "id": "w", "count": 2, "service_time": "100ms" } ] },
+        "load": [ { "at": "1s", "topic": "job.default", "count": 10, "rate": "5/s" } ],
+        "chaos": { "level": "heavy", "heal_at": "2m" }
+    })");
+}
+
+Scenario loaded(const Document& document) {
+    auto scenario = parse_document(document, "test");
+    if (!scenario) throw std::runtime_error(to_string(scenario.error().front()));
+    return std::move(*scenario);
+}
+
+TEST(Pretty, KeepsShortThingsOnOneLineAndTheOrderOfKeys) {
+    const Document document = {{"name", "x"}, {"b", 1}, {"a", {{"c", {1, 2}}}}};
+    EXPECT_EQ(pretty(document), "{\n  \"name\": \"x\",\n  \"b\": 1,\n  \"a\": { \"c\": [1, 2] }\n}\n");
+}
+
+TEST(Pretty, GivesTheSameDocumentBack) {
+    const Document document = chaotic();
+    EXPECT_EQ(Document::parse(pretty(document)), document);
+}
+
+TEST(FaultDocument, SaysOfEveryDrawnFaultWhatItIs) {
+    Document document = chaotic();
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+        const Scenario scenario = loaded(document);
+        const Scenario drawn = loaded(with_chaos_drawn(document, scenario, seed));
+        ASSERT_GT(drawn.faults.size(), 5U);
+        for (const Fault& fault : drawn.faults) {
+            Document alone = document;
+            alone.erase("chaos");
+            alone["faults"] = Document::array({fault_document(fault)});
+            const Scenario again = loaded(alone);
+            ASSERT_EQ(fault_document(again.faults.at(0)), fault_document(fault));
+        }
+    }
+}
+
+TEST(FaultDocument, KeepsAnEventAndItsFilters) {
+    const Document fault = {
+        {"on", {{"event", "redis"}, {"when", "answered"}, {"script", "commit"}, {"nth", 3}, {"per", "job"}}},
+        {"do", "pause"},
+        {"target", "actor"},
+        {"for", "5s"}};
+    Document document = chaotic();
+    document["faults"] = Document::array({fault});
+    EXPECT_EQ(fault_document(loaded(document).faults.at(0)), fault);
+}
+
+TEST(WithChaosDrawn, IsTheSameRunBitByBit) {
+    const Document document = chaotic();
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+        const Scenario scenario = loaded(document);
+        const Scenario drawn = loaded(with_chaos_drawn(document, scenario, seed));
+        EXPECT_FALSE(drawn.chaos);
+        const RunResult before = run_scenario(scenario, seed, {});
+        const RunResult after = run_scenario(drawn, seed, {});
+        EXPECT_EQ(before.error, "");
+        EXPECT_GT(before.faults.size(), 5U);
+        EXPECT_EQ(after.faults.size(), before.faults.size());
+        EXPECT_EQ(after.states, before.states);
+    }
+}
+
+TEST(WithChaosDrawn, LeavesAScenarioWithoutChaosAlone) {
+    Document document = chaotic();
+    document.erase("chaos");
+    EXPECT_EQ(with_chaos_drawn(document, loaded(document), 1), document);
+}
+
+}  // namespace
+}  // namespace lockstep::sim

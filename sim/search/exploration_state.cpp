@@ -1,0 +1,39 @@
+#include "sim/search/exploration_state.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "sim/search/document.h"
+
+namespace lockstep::sim {
+
+std::string exploration_state_text(const ExplorationState& state) {
+    return pretty(Document{{"kind", "lockstep exploration"},
+                           {"version", 1},
+                           {"arguments", state.arguments},
+                           {"next", state.next},
+                           {"regressions", state.regressions}});
+}
+
+tl::expected<std::optional<ExplorationState>, std::string> load_exploration_state(const std::filesystem::path& path) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) return std::optional<ExplorationState>{};
+    std::ifstream in(path, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    const Document document = Document::parse(text, nullptr, false);
+    try {
+        if (document.at("kind") == "lockstep exploration" && document.at("version") == 1) {
+            return std::optional<ExplorationState>{{document.at("arguments").get<std::string>(),
+                                                    document.at("next").get<std::uint64_t>(),
+                                                    document.at("regressions").get<std::vector<std::uint64_t>>()}};
+        }
+    } catch (const Document::exception&) {
+        // Said below: whatever is wrong with it, it is not what we wrote.
+    }
+    return tl::make_unexpected(
+        fmt::format("{} is not the state of an exploration; remove it or use another --out", path.string()));
+}
+
+}  // namespace lockstep::sim

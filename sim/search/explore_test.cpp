@@ -1,0 +1,123 @@
+#include "sim/search/explore.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace lockstep::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+/// Fails where `fails` says so: even draws in one way, odd ones in another. The higher the draw, the shorter the run.
+Runner runner(std::function<bool(std::uint64_t)> fails, std::vector<std::uint64_t>* made = nullptr) {
+    auto mutex = std::make_shared<std::mutex>();
+    return [=](const Scenario&, std::uint64_t seed, const RunOptions&) {
+        const std::lock_guard lock(*mutex);
+        if (made != nullptr) made->push_back(seed);
+        RunResult result;
+        result.seed = seed;
+        result.digest = seed;
+        result.events = 1000 - seed;
+        result.passed = !fails(seed);
+        if (!result.passed) result.violations.push_back({seed % 2 == 0 ? "even" : "odd", 0, "", "", "wrong", {}});
+        return result;
+    };
+}
+
+TEST(DrawScenario, IsAlwaysAFileThatCanBeLoaded) {
+    int disturbed = 0;
+    for (std::uint64_t number = 1; number <= 300; ++number) {
+        const Document document = draw_scenario(number, {});
+        const auto scenario = parse_document(document, "draw");
+        ASSERT_TRUE(scenario) << number << ": " << to_string(scenario.error().front());
+        EXPECT_EQ(scenario->seed, number);
+        EXPECT_FALSE(scenario->chaos);
+        disturbed += scenario->faults.empty() ? 0 : 1;
+    }
+    EXPECT_GT(disturbed, 290);
+}
+
+TEST(DrawScenario, IsTheSameForTheSameNumber) {
+    EXPECT_EQ(draw_scenario(5, {}), draw_scenario(5, {}));
+    EXPECT_NE(draw_scenario(5, {})["faults"], draw_scenario(6, {})["faults"]);
+}
+
+TEST(DrawScenario, DrawsDataLossOnlyWhenAsked) {
+    const auto lossy = [](const DrawOptions& options) {
+        std::size_t count = 0;
+        for (std::uint64_t number = 1; number <= 100; ++number) {
+            const Document drawn = draw_scenario(number, options);
+            if (!drawn.contains("faults")) continue;
+            for (const Document& fault : drawn["faults"])
+                count += fault["do"] == "redis.failover" || fault["do"] == "nats.power_cut" ? 1 : 0;
+        }
+        return count;
+    };
+    EXPECT_EQ(lossy({}), 0U);
+    DrawOptions options;
+    options.data_loss = true;
+    EXPECT_GT(lossy(options), 0U);
+}
+
+TEST(Explore, EndsAtTheFirstFailure) {
+    std::vector<std::uint64_t> made;
+    ExploreOptions options;
+    options.seeds = 100;
+    const auto outcome = explore(runner([](std::uint64_t n) { return n >= 5; }, &made), options);
+    EXPECT_THAT(made, ElementsAre(1, 2, 3, 4, 5));
+    EXPECT_THAT(outcome.failures, SizeIs(1));
+    EXPECT_EQ(outcome.next, 6U);
+}
+
+TEST(Explore, KeepsTheShortestOfEachKind) {
+    ExploreOptions options;
+    options.seeds = 40;
+    options.keep_going = true;
+    options.threads = 4;
+    const auto outcome = explore(runner([](std::uint64_t n) { return n > 10; }), options);
+    ASSERT_THAT(outcome.failures, SizeIs(2));
+    EXPECT_EQ(outcome.failures.at("even: wrong").seed, 40U);
+    EXPECT_EQ(outcome.failures.at("odd: wrong").seed, 39U);
+    EXPECT_EQ(outcome.counts.at("odd: wrong"), 15U);
+    EXPECT_EQ(outcome.total.runs, 40U);
+    EXPECT_EQ(outcome.total.histories, 40U);
+    EXPECT_EQ(outcome.next, 41U);
+}
+
+TEST(Explore, BeginsWithWhatFailedBefore) {
+    std::vector<std::uint64_t> made;
+    ExploreOptions options;
+    options.first = 10;
+    options.seeds = 3;
+    options.regressions = {77, 5};
+    const auto outcome = explore(runner([](std::uint64_t) { return false; }, &made), options);
+    EXPECT_THAT(made, ElementsAre(77, 5, 10, 11, 12));
+    EXPECT_EQ(outcome.next, 13U);
+}
+
+TEST(Explore, AnInterruptedDrawIsMadeAgain) {
+    std::atomic<bool> stop = false;
+    ExploreOptions options;
+    options.stop = &stop;
+    const Runner interrupted = [&](const Scenario&, std::uint64_t seed, const RunOptions&) {
+        RunResult result;
+        result.passed = true;
+        result.seed = seed;
+        if (seed == 3) {
+            stop = true;
+            result.interrupted = true;
+        }
+        return result;
+    };
+    const auto outcome = explore(interrupted, options);
+    EXPECT_TRUE(outcome.interrupted);
+    EXPECT_EQ(outcome.next, 3U);
+    EXPECT_EQ(outcome.total.runs, 2U);
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,175 @@
+#include "sim/search/failure.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr int kVersion = 1;
+constexpr const char* kKind = "lockstep failure";
+
+void replace_all(std::string& text, const std::string& what, std::string_view by) {
+    if (what.empty()) return;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+        text.replace(at, what.size(), by);
+}
+
+bool word_character(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+}
+
+/// Words with a digit in them become '#': times, counts, ids.
+std::string without_numbers(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        if (!word_character(text[at])) {
+            out += text[at++];
+            continue;
+        }
+        std::size_t end = at;
+        bool digit = false;
+        for (; end < text.size() && word_character(text[end]); ++end)
+            digit = digit || std::isdigit(static_cast<unsigned char>(text[end])) != 0;
+        out += digit ? "#" : text.substr(at, end - at);
+        at = end;
+    }
+    return out;
+}
+
+std::string signature_of(const Violation& violation) {
+    std::string detail = violation.detail;
+    replace_all(detail, violation.job, "#");
+    replace_all(detail, violation.node, "#");
+    return fmt::format("{}: {}", violation.invariant, without_numbers(detail));
+}
+
+std::uint64_t unsigned_of(const Document& document, const char* key) {
+    const auto found = document.find(key);
+    return found != document.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
+std::string text_of(const Document& document, const char* key) {
+    const auto found = document.find(key);
+    return found != document.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+std::optional<Violation> violation_of(const Document& document) {
+    const auto found = document.find("violation");
+    if (found == document.end() || !found->is_object()) return {};
+    Violation violation;
+    violation.invariant = text_of(*found, "invariant");
+    violation.at_ms = static_cast<std::int64_t>(unsigned_of(*found, "at_ms"));
+    violation.node = text_of(*found, "node");
+    violation.job = text_of(*found, "job");
+    violation.detail = text_of(*found, "detail");
+    return violation;
+}
+
+tl::expected<std::string, std::string> text_of_file(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(in), {});
+    if (!in.is_open() || in.bad() || std::filesystem::is_directory(path))
+        return tl::make_unexpected(fmt::format("{}: expected a file that can be read", path.string()));
+    return text;
+}
+
+std::string joined(const std::vector<LoadError>& errors) {
+    std::string out;
+    for (const LoadError& error : errors) out += (out.empty() ? "" : "\n") + to_string(error);
+    return out;
+}
+
+}  // namespace
+
+std::string signature_of(const RunResult& result) {
+    if (!result.error.empty()) return fmt::format("harness: {}", without_numbers(result.error));
+    if (result.passed || result.interrupted) return {};
+    if (!result.violations.empty()) return signature_of(result.violations.front());
+    for (const ExpectationOutcome& expectation : result.expectations) {
+        if (!expectation.held) return fmt::format("expectation: {}", expectation.expected);
+    }
+    return "failed without a violation";  // one that was asked for did not come
+}
+
+Failure failure_of(Document scenario, const RunResult& result, std::string origin) {
+    Failure failure{std::move(scenario), result.seed,   signature_of(result), {},
+                    result.digest,       result.events, std::move(origin)};
+    if (!result.violations.empty()) failure.violation = result.violations.front();
+    return failure;
+}
+
+std::string failure_text(const Failure& failure) {
+    Document out = Document::object();
+    out["kind"] = kKind;
+    out["version"] = kVersion;
+    out["origin"] = failure.origin;
+    out["signature"] = failure.signature;
+    if (failure.violation) {
+        const Violation& v = *failure.violation;
+        out["violation"] = {
+            {"invariant", v.invariant}, {"at_ms", v.at_ms}, {"node", v.node}, {"job", v.job}, {"detail", v.detail}};
+    }
+    out["seed"] = failure.seed;
+    out["digest"] = reports::digest_text(failure.digest);
+    out["events"] = failure.events;
+    out["scenario"] = failure.scenario;
+    return pretty(out);
+}
+
+tl::expected<Failure, std::string> parse_failure(std::string_view text) {
+    const Document document = Document::parse(text, nullptr, false, true);
+    if (document.is_discarded() || !document.is_object()) return tl::make_unexpected("expected a JSON object");
+    if (text_of(document, "kind") != kKind) return tl::make_unexpected(fmt::format("at /kind: expected \"{}\"", kKind));
+    if (unsigned_of(document, "version") != kVersion)
+        return tl::make_unexpected(
+            fmt::format("at /version: expected {}; another version of lockstep wrote this", kVersion));
+    Failure failure;
+    const auto scenario = document.find("scenario");
+    if (scenario == document.end() || !scenario->is_object())
+        return tl::make_unexpected("at /scenario: expected the scenario that failed");
+    failure.scenario = *scenario;
+    const auto seed = document.find("seed");
+    if (seed == document.end() || !seed->is_number_unsigned())
+        return tl::make_unexpected("at /seed: expected a number from 0");
+    failure.seed = seed->get<std::uint64_t>();
+    failure.signature = text_of(document, "signature");
+    failure.origin = text_of(document, "origin");
+    failure.events = unsigned_of(document, "events");
+    failure.violation = violation_of(document);
+    const std::string digest = text_of(document, "digest");
+    const auto parsed = std::from_chars(digest.data(), digest.data() + digest.size(), failure.digest, 16);
+    if (digest.size() != 16 || parsed.ptr != digest.data() + digest.size())
+        return tl::make_unexpected("at /digest: expected 16 hexadecimal digits");
+    return failure;
+}
+
+tl::expected<Replayable, std::string> load_replayable(const std::filesystem::path& path) {
+    const auto text = text_of_file(path);
+    if (!text) return tl::make_unexpected(text.error());
+    Replayable out;
+    const Document document = Document::parse(*text, nullptr, false, true);
+    out.is_scenario_file = !document.is_object() || text_of(document, "kind") != kKind;
+    if (!out.is_scenario_file) {
+        auto failure = parse_failure(*text);
+        if (!failure) return tl::make_unexpected(fmt::format("{}: {}", path.string(), failure.error()));
+        out.failure = std::move(*failure);
+    }
+    auto scenario = out.is_scenario_file ? parse_scenario(*text, path.string())
+                                         : parse_document(out.failure.scenario, path.string());
+    if (!scenario) return tl::make_unexpected(joined(scenario.error()));
+    out.scenario = std::move(*scenario);
+    if (out.is_scenario_file) {
+        out.failure.scenario = document;
+        out.failure.seed = out.scenario.seed;
+        out.failure.origin = path.string();
+    }
+    return out;
+}
+
+}  // namespace lockstep::sim
