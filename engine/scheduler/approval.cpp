@@ -24,6 +24,12 @@ void carry_over(const RedisValue& rule, const RedisValue& snapshot, const RedisV
     *decision.answer->mutable_constraints() = std::move(*parsed);
 }
 
+/// As it was submitted: a compensation is a job like any other, which gets the settings of its own time.
+cap::JobRequest without_settings(cap::JobRequest request) {
+    request.mutable_env()->erase("CORDUM_EFFECTIVE_CONFIG");
+    return request;
+}
+
 }  // namespace
 
 bool carries_grant(const cap::JobRequest& request) {
@@ -58,7 +64,7 @@ Task<Outcome<std::optional<SafetyDecision>>> read_grant(Context& context, const 
 }
 
 Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace_id, SafetyDecision decision,
-                            std::string topic) {
+                            const cap::JobRequest& request) {
     cap::JobResult result;
     result.set_job_id(lease.job());
     result.set_status(cap::JOB_STATUS_SUCCEEDED);
@@ -78,6 +84,11 @@ Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace
     commit.release_lock = true;
     commit.decision_json = decision_record(decision);
     commit.fields = decision_fields(decision);
+    const SagaPlan saga = plan_saga(cap::JOB_STATUS_SUCCEEDED, without_settings(request));
+    if (saga.effect) {
+        const auto included = co_await context.sagas.include(*saga.effect, commit);
+        if (!included.applied()) co_return Verdict::hand_back(context.tunables.retry_delay_store);
+    }
     const auto ended = co_await context.store.commit(lease, std::move(commit));
     if (!ended.applied()) co_return Verdict::hand_back(context.tunables.retry_delay_store);
     switch (ended.value().verdict) {
@@ -85,7 +96,9 @@ Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace
         case Committed::Verdict::refused: co_return Verdict::done();  // it ended otherwise meanwhile
         case Committed::Verdict::ok: break;
     }
-    context.ports.metrics.add(Metric::jobs_completed, {topic, cap::JobStatus_Name(cap::JOB_STATUS_SUCCEEDED)});
+    if (saga.effect) context.ports.metrics.add(Metric::saga_recorded);
+    context.ports.metrics.add(Metric::jobs_completed,
+                              {request.topic(), cap::JobStatus_Name(cap::JOB_STATUS_SUCCEEDED)});
     co_return Verdict::done();
 }
 

@@ -23,8 +23,8 @@ inline constexpr const char* kFieldLabelBeforeQuestion = "ls_label_before_questi
 
 /// Ends an approved gate job: its success is published, then recorded. In this order, because whoever waits for the gate
 /// hears the message; and a handler that is stopped in between leaves a job which the next one, or the scheduler's own
-/// reading of the message, ends the same way.
-[[nodiscard]] Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace_id, SafetyDecision decision,
-                                          std::string topic);
+/// reading of the message, ends the same way. REQUIRES: the request outlives the call.
+[[nodiscard]] Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace_id,
+                                          SafetyDecision decision, const cap::JobRequest& request);
 
 }  // namespace lockstep::engine

@@ -17,6 +17,7 @@
 #include "engine/routing/pools.h"
 #include "engine/routing/registry.h"
 #include "engine/runtime/executor.h"
+#include "engine/saga/saga_store.h"
 #include "engine/store/job_store.h"
 
 namespace lockstep::engine {
@@ -41,6 +42,7 @@ struct Context {
           tunables(std::move(t)),
           mechanisms(m),
           store(p.redis, p.clock, tunables, scripts),
+          sagas(p.redis, p.clock, tunables, scripts, mechanisms),
           policy(p.kernel, p.redis, p.clock, p.log, tunables, scripts, mechanisms),
           registry(tunables.worker_ttl),
           routing(std::make_shared<const RoutingTable>(routable(std::move(table)))) {}
@@ -57,6 +59,7 @@ struct Context {
     StoreScripts scripts;
     LeaseBook leases;
     JobStore store;
+    SagaStore sagas;
     PolicyClient policy;
     Registry registry;
     std::shared_ptr<const RoutingTable> routing;

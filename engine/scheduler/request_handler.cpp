@@ -209,7 +209,7 @@ Task<Verdict> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecisio
 
 Task<Verdict> RequestHandler::pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision) {
     if (decision.granted)
-        co_return co_await complete_gate(context_, lease, job.trace_id, std::move(decision), job.request.topic());
+        co_return co_await complete_gate(context_, lease, job.trace_id, std::move(decision), job.request);
     decision.decision = Decision::require_approval;
     decision.approval_required = true;
     co_return co_await ask_for_approval(lease, job, std::move(decision));

@@ -63,6 +63,19 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
     commit.worker_id = result.worker_id();
     commit.dead_letter = letter_for(result, topic);
     if (commit.dead_letter) commit.fields.emplace_back("failure_reason", result.error_message());
+    SagaPlan saga = plan_saga(result.status(), facts.stored_request);
+    if (!saga.problem.empty())
+        context_.ports.log.event(LogLevel::error, "nothing is recorded for a rollback",
+                                 {{"job_id", lease.job()}, {"reason", saga.problem}});
+    if (!saga.readable) {
+        context_.ports.log.reached("result_waits_for_its_request");
+        co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    }
+    const auto effect = saga.effect;
+    if (effect) {
+        const auto included = co_await context_.sagas.include(*effect, commit);
+        if (!included.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    }
     const auto letter = commit.dead_letter;
     const auto committed = co_await context_.store.commit(lease, std::move(commit));
     if (!committed.applied()) {
@@ -75,8 +88,19 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
         case Committed::Verdict::ok: break;
     }
     context_.ports.metrics.add(Metric::jobs_completed, {topic, cap::JobStatus_Name(result.status())});
+    if (effect) note_effect(*effect);
     if (letter) co_await dead_letters_.announce(*letter);
     co_return Verdict::done();
+}
+
+void ResultHandler::note_effect(const SagaEffect& effect) {
+    if (!effect.rollback) {
+        context_.ports.metrics.add(Metric::saga_recorded);
+        return;
+    }
+    context_.ports.metrics.add(Metric::saga_rollbacks);
+    context_.ports.log.event(LogLevel::warn, "rollback started", {{"saga", effect.saga}});
+    rollbacks_.start(effect.saga);
 }
 
 }  // namespace lockstep::engine

@@ -8,6 +8,7 @@
 #include "engine/reconcile/pending_replayer.h"
 #include "engine/reconcile/reconciler.h"
 #include "engine/runtime/scope.h"
+#include "engine/saga/rollbacks.h"
 #include "engine/scheduler/cancel.h"
 #include "engine/scheduler/dead_letters.h"
 #include "engine/scheduler/dispatch.h"
@@ -37,7 +38,8 @@ public:
           dead_letters_(context_),
           dispatcher_(context_, dead_letters_),
           requests_(context_, dead_letters_, dispatcher_),
-          results_(context_, dead_letters_),
+          rollbacks_(context_, dead_letters_),
+          results_(context_, dead_letters_, rollbacks_),
           reconciler_(context_, dead_letters_),
           replayer_(context_, dead_letters_, requests_),
           submits_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectSubmit), &replayer_),
@@ -47,7 +49,9 @@ public:
     Task<tl::expected<void, std::string>> start();
     Task<void> drain();
 
-    [[nodiscard]] std::size_t in_flight() const { return submits_pump_.in_flight() + results_pump_.in_flight(); }
+    [[nodiscard]] std::size_t in_flight() const {
+        return submits_pump_.in_flight() + results_pump_.in_flight() + rollbacks_.in_progress();
+    }
     [[nodiscard]] const Registry& workers() const { return context_.registry; }
 
 private:
@@ -66,6 +70,7 @@ private:
     DeadLetters dead_letters_;
     Dispatcher dispatcher_;
     RequestHandler requests_;
+    Rollbacks rollbacks_;
     ResultHandler results_;
     Reconciler reconciler_;
     PendingReplayer replayer_;
@@ -98,6 +103,7 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
 
     background_.spawn(reconciler_.run());
     background_.spawn(replayer_.run());
+    background_.spawn(rollbacks_.run());
     background_.spawn(submits_pump_.keep_alive());
     background_.spawn(results_pump_.keep_alive());
     background_.spawn(sweep_registry());
@@ -179,6 +185,7 @@ Task<void> Scheduler::Parts::drain() {
     co_await submits_pump_.drain(deadline);
     co_await results_pump_.drain(deadline);
     co_await replayer_.drain(deadline);
+    co_await rollbacks_.drain(deadline);
     listeners_.clear();
     background_.cancel();
     // All at once: with the store away, one after the other would take four seconds each.

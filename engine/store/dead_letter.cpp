@@ -5,6 +5,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "engine/saga/compensation.h"
 #include "engine/wire/error_codes.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -40,12 +41,13 @@ std::string dead_letter_head(const DeadLetter& letter, WallTime created_at) {
 
 cap::BusPacket dead_letter_packet(const DeadLetter& letter, WallTime created_at) {
     cap::JobResult result;
-    result.set_job_id(letter.id);
+    const bool of_saga = letter.reason_code == kSagaUnmarshalFailed;
+    if (!of_saga) result.set_job_id(letter.id);
     result.set_status(letter.status);
     result.set_error_code(letter.reason_code);
     result.set_error_message(letter.reason);
     wire::fill_error_code(result);
-    return wire::make_packet(std::move(result), letter.id, std::string(kSender), created_at);
+    return wire::make_packet(std::move(result), letter.id, std::string(of_saga ? kSagaSender : kSender), created_at);
 }
 
 std::optional<DeadLetter> parse_dead_letter(std::string_view entry_json) {

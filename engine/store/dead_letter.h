@@ -11,8 +11,11 @@
 
 namespace lockstep::engine {
 
+/// The reason code of a recorded compensation that cannot be read: such a letter is about no job.
+inline constexpr std::string_view kSagaUnmarshalFailed = "saga_unmarshal_failed";
+
 struct DeadLetter {
-    std::string id;  // the job, or poison:<stream>:<sequence>
+    std::string id;  // the job, or poison:<stream>:<sequence>, or saga-unmarshal-<uuid>
     std::string topic;
     cap::JobStatus status{};
     std::string reason;
@@ -21,7 +24,7 @@ struct DeadLetter {
 
 /// The entry as a JSON object without its closing brace: the script adds the last state and the attempts.
 [[nodiscard]] std::string dead_letter_head(const DeadLetter& letter, WallTime created_at);
-/// The packet that tells the bus.
+/// The packet that tells the bus. One about no job names none, and is traced by the letter's id (spec: wire, section 2.2).
 [[nodiscard]] cap::BusPacket dead_letter_packet(const DeadLetter& letter, WallTime created_at);
 /// Reads a stored entry back; nothing when it is not one.
 [[nodiscard]] std::optional<DeadLetter> parse_dead_letter(std::string_view entry_json);

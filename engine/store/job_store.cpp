@@ -32,6 +32,13 @@ Duration longest_delay(const Tunables& tunables) {
                      tunables.retry_delay_no_workers});
 }
 
+/// As options of the commit script.
+void add_options(SagaEffect effect, std::vector<std::pair<std::string, std::string>>& fields) {
+    fields.emplace_back("@saga", std::move(effect.saga));
+    if (!effect.compensation.empty()) fields.emplace_back("@compensation", std::move(effect.compensation));
+    if (effect.rollback) fields.emplace_back("@rollback", effect.of_run ? "run" : "workflow");
+}
+
 std::uint64_t number(const RedisValue& value) {
     const std::int64_t parsed = value.integer_or(0);
     return parsed < 0 ? 0 : static_cast<std::uint64_t>(parsed);
@@ -154,6 +161,7 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
         commit.fields.emplace_back("@tenant_limit", fmt::format("{}", commit.tenant_limit));
         commit.fields.emplace_back("@limit_delay", millis(tunables_.retry_delay_no_workers));
     }
+    if (commit.saga) add_options(std::move(*commit.saga), commit.fields);
     for (auto& [field, value] : commit.fields) {
         arguments.push_back(std::move(field));
         arguments.push_back(std::move(value));

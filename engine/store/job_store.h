@@ -14,6 +14,7 @@
 #include "engine/config/tunables.h"
 #include "engine/ports/clock.h"
 #include "engine/ports/redis.h"
+#include "engine/saga/effect.h"
 #include "engine/store/dead_letter.h"
 #include "engine/store/job_lease.h"
 #include "engine/store/job_state.h"
@@ -52,6 +53,7 @@ struct Commit {
     std::string result_ptr;
     std::string worker_id;
     std::string decision_json;
+    std::optional<SagaEffect> saga;        // what the end of the job means for its saga
     std::optional<Duration> next_attempt;  // from now; what looks for jobs that nobody handles leaves it alone until then
     std::int64_t tenant_limit = 0;         // refused while so many other jobs of the tenant are on their way; 0 = none
     std::vector<std::pair<std::string, std::string>> fields;  // of the job hash; an empty value deletes

@@ -12,6 +12,7 @@ namespace lockstep::engine::keys {
 inline constexpr std::string_view kDeadlines = "job:deadline";
 inline constexpr std::string_view kReconcilerLock = "cordum:reconciler:default";
 inline constexpr std::string_view kReplayerLock = "cordum:replayer:pending";
+inline constexpr std::string_view kSagasPending = "lockstep:saga:pending";
 inline constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
 
 [[nodiscard]] std::string job_lock(std::string_view job);
@@ -19,6 +20,8 @@ inline constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
 [[nodiscard]] std::string job_request(std::string_view job);
 /// job:index:<state in lower case>
 [[nodiscard]] std::string state_index(JobState state);
+[[nodiscard]] std::string saga_stack(std::string_view saga);
+[[nodiscard]] std::string saga_lock(std::string_view saga);
 [[nodiscard]] std::string idempotency(std::string_view tenant, std::string_view key);
 
 }  // namespace lockstep::engine::keys

@@ -14,6 +14,7 @@
 #include "engine/store/scripts/release_lock.lua.h"
 #include "engine/store/scripts/renew_lock.lua.h"
 #include "engine/store/scripts/replay_page.lua.h"
+#include "engine/store/scripts/saga_next.lua.h"
 #include "engine/store/scripts/stale_jobs.lua.h"
 #include "engine/store/scripts/take_lock.lua.h"
 #include "engine/store/scripts/take_up.lua.h"
@@ -45,6 +46,7 @@ StoreScripts::StoreScripts()
       tenant_is_full(with_common("tenant_is_full", scripts::kTenantIsFull)),
       bus_guard_enter("bus_guard_enter", scripts::kBusGuardEnter),
       time_out(with_common("time_out", scripts::kTimeOut)),
+      saga_next(with_common("saga_next", scripts::kSagaNext)),
       put_dead_letter(with_common("put_dead_letter", scripts::kPutDeadLetter)),
       outbox_page(with_common("outbox_page", scripts::kOutboxPage)),
       circuit_admit(with_common("circuit_admit", scripts::kCircuitAdmit)),

@@ -20,6 +20,7 @@ struct StoreScripts {
     RedisScript tenant_is_full;
     RedisScript bus_guard_enter;
     RedisScript time_out;
+    RedisScript saga_next;
     RedisScript put_dead_letter;
     RedisScript outbox_page;
     RedisScript circuit_admit;

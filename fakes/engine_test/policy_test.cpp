@@ -260,6 +260,22 @@ TEST_F(Policy, AnApprovedGateSucceedsWithoutAWorker) {
     }
 }
 
+// Whoever records the success of a gate, this handler or the reader of its message, records what undoes it.
+TEST_F(Policy, AGateThatOpensLeavesItsUndoOnTheStack) {
+    auto request = gate();
+    request.set_workflow_id("wf-1");
+    request.mutable_compensation()->set_topic("job.undo");
+    submit(request);
+    run({"SET", "cfg:system:default", R"({"a": 1})"});
+    submit(approve(request));
+    EXPECT_EQ(state("gate"), "SUCCEEDED");
+    cap::JobRequest undo;
+    ASSERT_TRUE(undo.ParseFromString(text({"LINDEX", "saga:wf-1:stack", "0"})));
+    EXPECT_EQ(undo.parent_job_id(), "gate");
+    EXPECT_FALSE(undo.env().contains("CORDUM_EFFECTIVE_CONFIG")) << "settings belong to the time of the job that gets them";
+    EXPECT_FALSE(undo.labels().contains("approval_granted"));
+}
+
 // H-57: stopped between the message and the state.
 TEST_F(Policy, AGateWhoseStateWasNotRecordedIsOpenedTheSameWayAgain) {
     submit(gate());

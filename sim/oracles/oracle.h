@@ -44,6 +44,8 @@ public:
 
     void on_event(const fakes::Event& /*event*/, Time /*now*/) override {}
     virtual void at_rest(const RestView& /*view*/) {}
+    /// Something is still to come about that no unfinished job tells of: the run must not end before.
+    [[nodiscard]] virtual bool waits() const { return false; }
 
 protected:
     void exercise() { ++exercised_; }

@@ -10,6 +10,7 @@
 #include "sim/oracles/one_terminal_result.h"
 #include "sim/oracles/policy_before_dispatch.h"
 #include "sim/oracles/retry_bounds.h"
+#include "sim/oracles/saga_exact.h"
 #include "sim/oracles/single_ticker.h"
 #include "sim/oracles/tenant_limit.h"
 
@@ -26,6 +27,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<LockExclusion>(judge));
     oracles.push_back(std::make_unique<SingleTicker>(judge, tunables));
     oracles.push_back(std::make_unique<TenantLimit>(judge));
+    oracles.push_back(std::make_unique<SagaExact>(judge));
     oracles.push_back(std::make_unique<CircuitRules>(judge, tunables));
     oracles.push_back(std::make_unique<RetryBounds>(judge, tunables));
     oracles.push_back(std::make_unique<IndexesAgree>(judge));

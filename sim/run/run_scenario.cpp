@@ -120,7 +120,8 @@ bool Run::is_quiet() {
         simulation_.fault_plan().heal(heal_of(*scenario_.chaos));
     }
     return now >= end_of_faults(scenario_) && !simulation_.fault_plan().will_change() && cluster_.load_is_over() &&
-           jobs_.unfinished() == 0;
+           jobs_.unfinished() == 0 &&
+           std::ranges::none_of(oracles_, [](const auto& oracle) { return oracle->waits(); });
 }
 
 RunResult Run::execute() {

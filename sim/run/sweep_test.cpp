@@ -172,7 +172,7 @@ TEST(Unproved, AllIsJudgedOverTheWholeSelectionAmongTheOraclesThatExist) {
         return [only_in_b](const Scenario& of, std::uint64_t seed, const RunOptions&) {
             RunResult result = good(of, seed);
             for (const std::string& name : only_in_b) result.exercised[name] = of.name == "b" ? 1 : 0;
-            result.exercised["saga_exact"] = 0;
+            result.exercised["delay_timer_kept"] = 0;
             result.exercised["no_lost_job"] = 0;
             return result;
         };

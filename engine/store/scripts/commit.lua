@@ -12,6 +12,9 @@
 --       15 decision record JSON ('' = none)  16.. fields and values to store; an empty value deletes the field
 --       Among the fields, under names that no field has:
 --         @next_attempt  ms until the next try, kept as ls_next_attempt_at
+--         @saga          whose stack the next two are about
+--         @compensation  template of the job that undoes this one, recorded on the stack
+--         @rollback      'run' or 'workflow': from here on the rollback of what is recorded is owed; a run stays aborted
 --         @tenant_limit  refused while as many other jobs of the tenant hold a slot; @limit_delay is then its next try
 -- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused}
 
@@ -77,6 +80,21 @@ for i = 16, #ARGV, 2 do
     redis.call('HDEL', meta, ARGV[i])
   elseif string.sub(ARGV[i], 1, 1) ~= '@' then
     redis.call('HSET', meta, ARGV[i], ARGV[i + 1])
+  end
+end
+if options['@saga'] then
+  local saga = options['@saga']
+  local aborted = 'lockstep:saga:aborted:' .. saga
+  local owed = options['@rollback']
+  if owed == 'run' then
+    redis.call('SET', aborted, '1', 'PX', ttl)
+  end
+  if options['@compensation'] then
+    redis.call('LPUSH', 'saga:' .. saga .. ':stack', options['@compensation'])
+    owed = owed or redis.call('EXISTS', aborted) == 1
+  end
+  if owed then
+    redis.call('ZADD', 'lockstep:saga:pending', at, saga)
   end
 end
 if #states > 0 then

@@ -1,0 +1,153 @@
+#include "engine/saga/rollbacks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/runtime/timeout.h"
+#include "engine/saga/compensation.h"
+#include "engine/wire/message_id.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+/// A rollback that its first replica left is noticed within this time. Long against a step, short against the lock's life.
+constexpr Duration kResumeInterval = std::chrono::seconds{10};
+/// Rollbacks that one replica resumes at once; one with a hung kernel takes its whole time.
+constexpr std::size_t kResumedMax = 16;
+constexpr std::int64_t kResumePage = 64;
+
+}  // namespace
+
+Rollbacks::Rollbacks(Context& context, DeadLetters& dead_letters)
+    : context_(context), dead_letters_(dead_letters), work_(context.ports.executor) {}
+
+void Rollbacks::start(const std::string& saga) {
+    if (context_.stopping || at_work_.contains(saga)) return;
+    const bool locked = context_.mechanisms.on(Mechanism::saga_lock);
+    at_work_.emplace(saga, SagaLock{saga, locked ? context_.ports.entropy.uuid() : std::string{}});
+    count_active();
+    work_.spawn(roll_back(saga));
+}
+
+Task<void> Rollbacks::run() {
+    while (true) {
+        co_await context_.ports.clock.sleep(kResumeInterval);
+        const auto owed = co_await context_.sagas.pending(kResumePage);
+        if (!owed.applied()) continue;
+        for (const std::string& saga : owed.value()) {
+            if (at_work_.size() >= kResumedMax) break;
+            start(saga);
+        }
+    }
+}
+
+Task<void> Rollbacks::roll_back(std::string saga) {
+    const SagaLock lock = at_work_.at(saga);
+    const MonoTime began = context_.ports.clock.monotonic();
+    const Duration limit = std::min(context_.tunables.saga_rollback_timeout, context_.tunables.saga_lock_ttl);
+    co_await work_off(lock, began + limit);
+    at_work_.erase(saga);
+    count_active();
+    context_.ports.metrics.observe(Metric::saga_rollback_duration,
+                                   std::chrono::duration<double>(context_.ports.clock.monotonic() - began).count());
+}
+
+Task<void> Rollbacks::work_off(SagaLock lock, MonoTime until) {
+    auto step = co_await context_.sagas.begin(lock);
+    while (step.applied() && step.value().kind == SagaStep::Kind::entry) {
+        const std::string entry = step.value().entry;
+        const auto job = compensation_job(lock.saga, entry);
+        DealtWith done{entry, std::nullopt};
+        if (job) {
+            const Undone undone = co_await undo(*job, until);
+            if (undone == Undone::stopped) break;
+        } else {
+            done.letter = letter_for(lock.saga, entry);
+        }
+        const auto letter = done.letter;
+        step = co_await context_.sagas.next(lock, std::move(done));
+        if (letter && step.applied() && step.value().kind != SagaStep::Kind::lost)
+            co_await dead_letters_.announce(*letter);
+    }
+    if (step.applied()) {
+        switch (step.value().kind) {
+            case SagaStep::Kind::over: co_return;
+            case SagaStep::Kind::busy: context_.ports.log.reached("rollback_found_busy"); co_return;
+            case SagaStep::Kind::lost: context_.ports.log.reached("rollback_lost_lock"); co_return;
+            case SagaStep::Kind::entry: break;
+        }
+    }
+    context_.ports.log.reached("rollback_left_to_resume");
+    context_.ports.log.event(LogLevel::warn, "rollback interrupted, will be resumed", {{"saga", lock.saga}});
+    co_await context_.sagas.release(std::move(lock));
+}
+
+Task<Rollbacks::Undone> Rollbacks::undo(const cap::JobRequest& job, MonoTime until) {
+    const auto out_of_time = [&] { return context_.stopping || context_.ports.clock.monotonic() >= until; };
+    if (out_of_time()) co_return Undone::stopped;
+    const SafetyDecision decision = co_await context_.policy.check(job);
+    if (out_of_time()) co_return Undone::stopped;
+    if (decision.decision == Decision::deny && !decision.unknown_value) {
+        context_.ports.log.reached("compensation_denied");
+        context_.ports.log.event(
+            LogLevel::warn, "compensation skipped: policy denies it",
+            {{"job_id", job.job_id()}, {"undoes", job.parent_job_id()}, {"reason", decision.reason}});
+        co_return Undone::dealt_with;
+    }
+    const bool published = co_await publish(job);
+    co_return published ? Undone::dealt_with : Undone::stopped;
+}
+
+Task<bool> Rollbacks::publish(const cap::JobRequest& job) {
+    const std::string subject(wire::kSubjectSubmit);
+    const auto packet = wire::make_packet(job, job.job_id(), kSagaSender, context_.ports.clock.now());
+    const auto published =
+        co_await context_.ports.bus.publish(subject, wire::serialise(packet), wire::message_id(packet, subject),
+                                            context_.ports.clock.in(context_.tunables.publish_timeout));
+    // Also where nobody knows whether it is in the stream: published again it is the same job.
+    if (!published.applied()) {
+        context_.ports.metrics.add(Metric::saga_compensation_failed);
+        context_.ports.log.event(LogLevel::error, "compensation not published",
+                                 {{"job_id", job.job_id()}, {"error", published.failure().detail}});
+        co_return false;
+    }
+    context_.ports.metrics.add(Metric::saga_compensation_dispatched);
+    co_return true;
+}
+
+DeadLetter Rollbacks::letter_for(const std::string& saga, const std::string& entry) {
+    context_.ports.metrics.add(Metric::saga_unmarshal_errors);
+    const std::string id = "saga-unmarshal-" + compensation_uuid(saga, entry);
+    context_.ports.log.event(LogLevel::error, "recorded compensation not readable", {{"saga", saga}, {"id", id}});
+    return {id,
+            {},
+            cap::JOB_STATUS_FAILED_FATAL,
+            fmt::format("a compensation of {} bytes, recorded for saga {}, cannot be read; it is kept in "
+                        "lockstep:saga:unreadable:{}",
+                        entry.size(), saga, id),
+            std::string(kSagaUnmarshalFailed)};
+}
+
+void Rollbacks::count_active() {
+    context_.ports.metrics.set(Metric::saga_active, static_cast<double>(at_work_.size()));
+}
+
+Task<void> Rollbacks::drain(MonoTime deadline) {
+    const auto finished = co_await with_deadline(context_.ports.executor, deadline, [](Scope& scope) -> Task<bool> {
+        co_await scope.join();
+        co_return true;
+    }(work_));
+    if (finished) co_return;
+    work_.cancel();
+    Scope releases(context_.ports.executor);
+    for (const auto& [saga, lock] : at_work_) releases.spawn(context_.sagas.release(lock));
+    co_await releases.join();
+    at_work_.clear();
+}
+
+}  // namespace lockstep::engine

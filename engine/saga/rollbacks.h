@@ -1,0 +1,58 @@
+// Rollbacks: undoing the finished steps of a workflow whose step failed fatally (seed internals, section 4).
+//
+// 1. A rollback is owed from the commit on that makes the failed job FAILED. The handler of that result starts it at once, in
+//    the background; whatever a crash, a lost answer, a slow kernel or a stop leaves undone, any replica resumes.
+// 2. Under the saga's lock, the newest entry first: asked about at policy, published, and only then taken off. The
+//    compensation of one entry has one job id however often it is published, so a crash in between repeats nothing (H-12).
+// 3. A denial uses the entry up. No answer from policy lets it through: the scheduler asks again before it is dispatched.
+// 4. Nothing is begun after `saga_rollback_timeout`: that is well within the lock's life, so that a replica which was paused
+//    in mid-step publishes nothing any more once another may have taken over (H-42b).
+// 5. Last in, first out is the order of publishing. The jobs then run as any others, side by side (H-42c).
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "engine/runtime/scope.h"
+#include "engine/saga/saga_store.h"
+#include "engine/scheduler/context.h"
+#include "engine/scheduler/dead_letters.h"
+
+namespace lockstep::engine {
+
+class Rollbacks {
+public:
+    Rollbacks(Context& context, DeadLetters& dead_letters);
+
+    /// Rolls back in the background what is owed. Nothing when this replica is at it already, or stopping.
+    void start(const std::string& saga);
+    /// Resumes for ever what nobody is at.
+    [[nodiscard]] Task<void> run();
+    /// Lets each finish the entry that it is at, until `deadline`; then stops the rest where they stand and releases their
+    /// locks. What is left is resumed elsewhere, or after the next start. REQUIRES: the scheduler is stopping.
+    [[nodiscard]] Task<void> drain(MonoTime deadline);
+
+    [[nodiscard]] std::size_t in_progress() const { return at_work_.size(); }
+
+private:
+    /// What came of one entry.
+    enum class Undone : std::uint8_t {
+        dealt_with,  // published, denied or unreadable: it is to be taken off
+        stopped,     // nothing is known to have come of it; it stays
+    };
+
+    [[nodiscard]] Task<void> roll_back(std::string saga);
+    /// Works off entries until none is left, the time is over or something fails.
+    [[nodiscard]] Task<void> work_off(SagaLock lock, MonoTime until);
+    [[nodiscard]] Task<Undone> undo(const cap::JobRequest& job, MonoTime until);
+    [[nodiscard]] Task<bool> publish(const cap::JobRequest& job);
+    [[nodiscard]] DeadLetter letter_for(const std::string& saga, const std::string& entry);
+    void count_active();
+
+    Context& context_;
+    DeadLetters& dead_letters_;
+    std::map<std::string, SagaLock> at_work_;  // by saga
+    Scope work_;                               // last: its tasks use everything above
+};
+
+}  // namespace lockstep::engine

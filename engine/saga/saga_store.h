@@ -1,0 +1,80 @@
+// The saga's keys in Redis (spec: redis-schema, section 10):
+//
+//   saga:<id>:stack        list of recorded templates, the newest at the head; other implementations push and pop here too
+//   saga:<id>:lock         rollback mutex; ours holds a token. Other implementations hold the constant `1` and delete it
+//                          without looking, so a lock that is gone is lost, and only our own token is ever deleted
+//   lockstep:saga:pending  zset of the sagas whose rollback is owed, by the time of its last try
+//   lockstep:saga:aborted:<id>  a run that has failed: what it still records is undone at once (H-42a). Only runs have it; a
+//                          workflow's later runs share its stack and are not to be undone
+//   lockstep:saga:unreadable:<letter>  an entry that could not be read, for the operator whom its dead letter tells
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/config/mechanisms.h"
+#include "engine/config/tunables.h"
+#include "engine/ports/clock.h"
+#include "engine/ports/redis.h"
+#include "engine/saga/effect.h"
+#include "engine/store/dead_letter.h"
+#include "engine/store/job_store.h"
+#include "engine/store/scripts.h"
+
+namespace lockstep::engine {
+
+struct SagaLock {
+    std::string saga;
+    std::string token;  // empty: without a lock
+};
+
+/// What a rollback finds when it looks for the next thing to do.
+struct SagaStep {
+    enum class Kind : std::uint8_t {
+        entry,  // this is to be undone next
+        over,   // nothing is left; the rollback is owed no more, and its lock is released
+        busy,   // somebody else has the lock: nothing was done
+        lost,   // the lock is not ours any more: nothing was done
+    };
+    Kind kind = Kind::lost;
+    std::string entry;
+};
+
+/// An entry that has been dealt with.
+struct DealtWith {
+    std::string entry;
+    std::optional<DeadLetter> letter;  // for one that could not be read; stored together with the removal
+};
+
+class SagaStore {
+public:
+    /// All arguments outlive the store.
+    SagaStore(Redis& redis, Clock& clock, const Tunables& tunables, const StoreScripts& scripts,
+              const Mechanisms& mechanisms);
+
+    /// Makes the effect part of the commit that ends the job. Anything but applied: the commit must not be made now.
+    [[nodiscard]] Task<Outcome<Done>> include(SagaEffect effect, Commit& commit);
+
+    /// Sagas whose rollback is owed, the ones that have waited longest first.
+    [[nodiscard]] Task<Outcome<std::vector<std::string>>> pending(std::int64_t limit);
+    /// Takes the lock and looks. *unknown*: the lock may be ours.
+    [[nodiscard]] Task<Outcome<SagaStep>> begin(SagaLock lock);
+    /// Takes exactly that entry off, if it still is there, and looks again. Asking twice does no harm.
+    [[nodiscard]] Task<Outcome<SagaStep>> next(SagaLock lock, DealtWith done);
+    /// Lets go of the lock. What fails is left to expire.
+    [[nodiscard]] Task<void> release(SagaLock lock);
+
+private:
+    [[nodiscard]] Task<Outcome<SagaStep>> step(SagaLock lock, std::string mode, DealtWith done);
+    [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
+
+    Redis& redis_;
+    Clock& clock_;
+    const Tunables& tunables_;
+    const StoreScripts& scripts_;
+    const bool atomic_;  // off: an entry is pushed ahead of the state, and taken off ahead of its publish
+};
+
+}  // namespace lockstep::engine

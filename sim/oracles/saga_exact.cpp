@@ -1,0 +1,244 @@
+#include "sim/oracles/saga_exact.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr std::string_view kStackPrefix = "saga:";
+constexpr std::string_view kStackSuffix = ":stack";
+constexpr std::string_view kRequestPrefix = "job:req:";
+constexpr std::string_view kSagaSender = "cordum-scheduler-saga";
+
+std::optional<std::string_view> saga_of_stack(std::string_view key) {
+    if (!key.starts_with(kStackPrefix) || !key.ends_with(kStackSuffix)) return std::nullopt;
+    return key.substr(kStackPrefix.size(), key.size() - kStackPrefix.size() - kStackSuffix.size());
+}
+
+template <class Map>
+std::string value_of(const Map& map, const char* key) {
+    const auto found = map.find(key);
+    return found == map.end() ? std::string{} : found->second;
+}
+
+/// The saga's id, and whether it is a run's; an empty id for what belongs to no workflow.
+template <class Labels>
+std::pair<std::string, bool> saga_of(const std::string& workflow_id, const Labels& labels) {
+    const std::string workflow = workflow_id.empty() ? value_of(labels, "workflow_id") : workflow_id;
+    const std::string run = value_of(labels, "run_id");
+    if (workflow.empty() || run.empty()) return {workflow, false};
+    return {run, true};
+}
+
+bool undoes(const cap::JobRequest& request) { return value_of(request.labels(), "saga_compensation") == "true"; }
+
+bool success(std::string_view state) { return state == "SUCCEEDED" || state == "OUTPUT_QUARANTINED"; }
+
+bool settled(std::string_view state) { return is_final(state) || state == "APPROVAL_REQUIRED"; }
+
+}  // namespace
+
+void SagaExact::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                           std::int64_t, std::int64_t) {
+    if (!key.starts_with(kRequestPrefix) || after.find("orkflow") == std::string_view::npos) return;
+    const auto request = engine::wire::from_json<cap::JobRequest>(after);
+    if (!request) return;
+    auto [saga, of_run] = saga_of(request->workflow_id(), request->labels());
+    if (saga.empty()) return;
+    Step& step = steps_[std::string(key.substr(kRequestPrefix.size()))];
+    step.saga = std::move(saga);
+    step.of_run = of_run;
+    step.compensation = undoes(*request);
+    step.undoable = !step.compensation && request->has_compensation() && !request->compensation().topic().empty();
+}
+
+void SagaExact::list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) {
+    const auto name = saga_of_stack(key);
+    if (!name || data_lost_) return;
+    Saga& saga = sagas_[std::string(*name)];
+    cap::JobRequest job;
+    Entry entry;
+    entry.readable = job.ParseFromArray(value.data(), static_cast<int>(value.size())) && !job.topic().empty();
+    entry.parent = job.parent_job_id();
+    entry.idempotency_key = job.meta().idempotency_key();
+    entry.recorded = ++order_;
+    saga.of_run = saga_of(job.workflow_id(), job.labels()).second;
+    if (entry.readable && find(saga, entry.parent) != nullptr)
+        violated(client, entry.parent, fmt::format("its compensation was recorded a second time in saga {}", *name));
+    saga.entries.push_back(std::move(entry));
+    saga.stack.insert(saga.stack.begin() + static_cast<std::ptrdiff_t>(index), &saga.entries.back());
+}
+
+void SagaExact::list_removed(fakes::NodeId, std::string_view key, std::size_t index, std::string_view) {
+    const auto name = saga_of_stack(key);
+    const auto saga = name ? sagas_.find(*name) : sagas_.end();
+    if (saga == sagas_.end() || data_lost_) return;
+    auto& stack = saga->second.stack;
+    stack.at(index)->taken = true;
+    stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(index));
+    saga->second.last_step = ++order_;
+    if (stack.empty()) saga->second.under_way = false;
+}
+
+void SagaExact::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
+                            std::int64_t) {
+    // An eviction destroys what was acknowledged, as a failover does.
+    if (why == fakes::redis::Removal::evicted && saga_of_stack(key)) data_lost_ = true;
+}
+
+void SagaExact::restored(const fakes::redis::Keyspace&) { data_lost_ = true; }
+
+void SagaExact::on_event(const fakes::Event& event, Time) {
+    if (data_lost_) return;
+    switch (event.kind) {
+        case fakes::EventKind::deliver:
+            if (event.subject == "sys.job.result" && event.packet != nullptr) on_result_delivered(event);
+            break;
+        case fakes::EventKind::stored:
+            if (event.subject == "sys.job.submit" && event.packet != nullptr &&
+                event.packet->sender_id() == kSagaSender)
+                on_published(event);
+            break;
+        case fakes::EventKind::state: on_state(event); break;
+        case fakes::EventKind::kernel_check:
+            if (event.when == fakes::When::before) on_question(event);
+            if (event.when == fakes::When::applied && event.to == "DENY") on_denied(event.job);
+            break;
+        default: break;
+    }
+}
+
+void SagaExact::on_result_delivered(const fakes::Event& event) {
+    const auto& result = event.packet->job_result();
+    auto& jobs = result.status() == cap::JOB_STATUS_FAILED_FATAL ? fatal_ : ambiguous_;
+    jobs.insert(result.job_id());
+}
+
+void SagaExact::on_state(const fakes::Event& event) {
+    if (const auto published = published_.find(event.job); published != published_.end()) published->second = event.to;
+    const auto found = steps_.find(event.job);
+    if (found == steps_.end()) return;
+    Step& step = found->second;
+    if (success(event.to)) step.succeeded = true;
+    if (event.to != "FAILED" || step.compensation || !fatal_.contains(event.job)) return;
+    Saga& saga = sagas_[step.saga];
+    saga.of_run = step.of_run;
+    saga.may_roll_back = true;
+    if (!saga.under_way) saga.last_step = ++order_;
+    saga.under_way = true;
+    if (!ambiguous_.contains(event.job)) saga.owed_since = ++order_;
+}
+
+void SagaExact::on_question(const fakes::Event& event) {
+    if (!event.job.starts_with("comp-")) return;
+    cap::PolicyCheckRequest question;
+    if (!question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
+    auto saga = saga_of(value_of(question.labels(), "saga_workflow_id"), question.labels()).first;
+    asked_.insert_or_assign(std::string(event.job), std::pair(std::move(saga), question.meta().idempotency_key()));
+}
+
+void SagaExact::on_denied(std::string_view job) {
+    const auto asked = asked_.find(job);
+    const auto saga = asked == asked_.end() ? sagas_.end() : sagas_.find(asked->second.first);
+    if (saga == sagas_.end()) return;
+    for (Entry& entry : saga->second.entries) {
+        if (entry.idempotency_key == asked->second.second && entry.published_as.empty()) entry.denied = true;
+    }
+}
+
+void SagaExact::on_published(const fakes::Event& event) {
+    const auto& job = event.packet->job_request();
+    const std::string name = saga_of(job.workflow_id(), job.labels()).first;
+    if (!published_.try_emplace(job.job_id()).second) return;  // the same job once more
+    exercise();
+    Saga& saga = sagas_[name];
+    Entry* entry = find(saga, job.parent_job_id());
+    if (!saga.may_roll_back) {
+        violated(event.node, job.parent_job_id(),
+                 fmt::format("it is undone by {}, and no job of saga {} failed fatally", job.job_id(), name));
+    } else if (entry == nullptr) {
+        violated(event.node, job.parent_job_id(),
+                 fmt::format("it is undone by {}, which was not recorded", job.job_id()));
+    } else if (!entry->published_as.empty()) {
+        violated(event.node, entry->parent,
+                 fmt::format("it is undone by {}, and before that by {}", job.job_id(), entry->published_as));
+    } else if (entry->denied && entry->taken) {
+        violated(event.node, entry->parent, fmt::format("it is undone by {}, which policy had denied", job.job_id()));
+    } else {
+        judge_order(event, saga, *entry);
+    }
+    if (entry != nullptr) entry->published_as = job.job_id();
+}
+
+void SagaExact::judge_order(const fakes::Event& event, const Saga& saga, const Entry& entry) {
+    for (const Entry* other : saga.stack) {
+        // One that was recorded after the look at the stack comes next.
+        const bool was_above = other->recorded > entry.recorded && other->recorded < saga.last_step;
+        if (was_above && other->published_as.empty())
+            violated(event.node, entry.parent,
+                     fmt::format("it is undone before {}, which succeeded later", other->parent));
+    }
+}
+
+bool SagaExact::owed(const Saga& saga, const Entry& entry) {
+    return saga.owed_since && (saga.of_run || entry.recorded < *saga.owed_since);
+}
+
+bool SagaExact::done(const Entry& entry) {
+    return !entry.published_as.empty() || (entry.taken && (entry.denied || !entry.readable));
+}
+
+SagaExact::Entry* SagaExact::find(Saga& saga, std::string_view parent) {
+    const auto found = std::ranges::find(saga.entries, parent, &Entry::parent);
+    return found == saga.entries.end() ? nullptr : &*found;
+}
+
+bool SagaExact::waits() const {
+    if (data_lost_) return false;
+    for (const auto& [name, saga] : sagas_) {
+        for (const Entry& entry : saga.entries) {
+            const bool has_left = done(entry) && entry.taken;
+            if (owed(saga, entry) && !has_left) return true;
+        }
+    }
+    return std::ranges::any_of(published_, [](const auto& job) { return !settled(job.second); });
+}
+
+void SagaExact::at_rest(const RestView& view) {
+    if (data_lost_) return;
+    for (const auto& [name, saga] : sagas_) {
+        for (const Entry& entry : saga.entries) judge_entry(saga, name, entry);
+    }
+    for (const auto& [job, step] : steps_) {
+        if (!step.undoable || !step.succeeded) continue;
+        const auto saga = sagas_.find(step.saga);
+        if (saga == sagas_.end() || find(saga->second, job) == nullptr)
+            violated({}, job, fmt::format("it succeeded, and its compensation was not recorded in saga {}", step.saga));
+    }
+    for (const auto& [job, last] : published_) {
+        if (!settled(job_state(view.redis, job)))
+            violated({}, job,
+                     fmt::format("this compensation was published, and at the end it is {}",
+                                 last.empty() ? "unknown" : last));
+    }
+}
+
+void SagaExact::judge_entry(const Saga& saga, const std::string& name, const Entry& entry) {
+    if (entry.taken && !done(entry))
+        violated({}, entry.parent, fmt::format("its compensation was taken off saga {} and never published", name));
+    if (!entry.taken && owed(saga, entry))
+        violated({}, entry.parent,
+                 fmt::format("its compensation is still on the stack of saga {}, which failed", name));
+    const auto step = steps_.find(entry.parent);
+    if (entry.readable && step != steps_.end() && !step->second.succeeded)
+        violated({}, entry.parent, "its compensation was recorded although it did not succeed");
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,84 @@
+// saga_exact: a rollback publishes each recorded compensation of its own run once, in LIFO order, none lost, none twice; one
+// that policy denies is used up.
+//
+// What is recorded is read off the stacks, and told by the job that it undoes; what is rolled back, off the submissions in the
+// stream. A saga is owed a rollback once one of its jobs ended FAILED after a fatal result was delivered. Runs of one workflow
+// are sagas of their own; where jobs name no run, only what was recorded before the failure is owed.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+class SagaExact final : public Oracle {
+public:
+    using Oracle::Oracle;
+    [[nodiscard]] std::string_view invariant() const override { return "saga_exact"; }
+    [[nodiscard]] bool waits() const override;
+    void on_event(const fakes::Event& event, Time now) override;
+    void at_rest(const RestView& view) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
+    void list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+
+private:
+    struct Entry {
+        std::string parent;  // the job that it undoes
+        std::string idempotency_key;
+        std::uint64_t recorded = 0;  // in the order of things
+        std::string published_as;    // the compensation job; empty = not published
+        bool readable = true;
+        bool taken = false;  // off the stack
+        bool denied = false;
+    };
+    struct Saga {
+        std::deque<Entry> entries;  // all that there ever were; stable in memory
+        std::vector<Entry*> stack;  // head first
+        bool of_run = false;
+        bool may_roll_back = false;
+        std::optional<std::uint64_t> owed_since;  // the latest failure that owes a rollback for certain
+        std::uint64_t last_step = 0;  // the beginning of the rollback, or the last time that an entry was taken
+        bool under_way = false;
+    };
+    /// What is known of a job that belongs to a workflow.
+    struct Step {
+        std::string saga;
+        bool of_run = false;
+        bool undoable = false;  // its success is to be recorded
+        bool compensation = false;
+        bool succeeded = false;
+    };
+
+    void on_result_delivered(const fakes::Event& event);
+    void on_state(const fakes::Event& event);
+    void on_published(const fakes::Event& event);
+    void on_question(const fakes::Event& event);
+    void on_denied(std::string_view job);
+    void judge_order(const fakes::Event& event, const Saga& saga, const Entry& entry);
+    [[nodiscard]] static bool owed(const Saga& saga, const Entry& entry);
+    [[nodiscard]] static bool done(const Entry& entry);
+    [[nodiscard]] static Entry* find(Saga& saga, std::string_view parent);
+    void judge_entry(const Saga& saga, const std::string& name, const Entry& entry);
+
+    std::map<std::string, Saga, std::less<>> sagas_;
+    std::map<std::string, Step, std::less<>> steps_;
+    std::set<std::string, std::less<>> fatal_;                   // jobs with a fatal result
+    std::set<std::string, std::less<>> ambiguous_;               // jobs with another result as well
+    std::map<std::string, std::string, std::less<>> published_;  // compensation job -> its last state
+    std::map<std::string, std::pair<std::string, std::string>, std::less<>> asked_;  // compensation job -> saga, key
+    std::uint64_t order_ = 0;
+    bool data_lost_ = false;
+};
+
+}  // namespace lockstep::sim
