@@ -121,7 +121,13 @@ Task<Outcome<Done>> NatsClient::publish_core(std::string subject, std::string pa
     if (!connection.connected) co_return not_connected();
     const CallFault fault = world_.faults().publish(node_, message->subject);
     if (fault == CallFault::not_applied) co_return NotApplied{{FailureCause::disconnected, "could not be sent"}};
-    core_->send([sent = sealed(std::move(message))](NatsSession& session) { session.publish_core(sent); });
+    const auto sent = sealed(std::move(message));
+    core_->send([sent](NatsSession& session) { session.publish_core(sent); });
+    // Nobody acknowledges it: all that the caller ever learns is that it has been written.
+    Event answered = bus_event(EventKind::core_publish, When::answered, node_, core_->server_node(), *sent);
+    answered.outcome = fault == CallFault::unknown ? EventOutcome::unknown : EventOutcome::applied;
+    const bool lives = world_.trace().emit(answered);
+    if (!lives) co_await until_destroyed();
     if (fault == CallFault::unknown) {
         co_return Unknown{{FailureCause::disconnected, "cut off while sending"}, connection.id};
     }

@@ -56,6 +56,14 @@ struct ExploreArgs {
     unsigned threads = 0;
 };
 
+struct EnumerateArgs {
+    std::vector<std::string> paths;
+    std::string out = "failures";
+    int occurrences = 5;
+    std::uint64_t pairs = 0;
+    unsigned threads = 0;
+};
+
 struct ShrinkArgs {
     std::string file;
     std::string out;  // empty = beside the original
@@ -79,6 +87,7 @@ struct ListArgs {
 [[nodiscard]] Exit validate_command(const ValidateArgs& args, const Environment& environment);
 [[nodiscard]] Exit verify_command(const VerifyArgs& args, const Environment& environment);
 [[nodiscard]] Exit explore_command(const ExploreArgs& args, const Environment& environment);
+[[nodiscard]] Exit enumerate_command(const EnumerateArgs& args, const Environment& environment);
 [[nodiscard]] Exit shrink_command(const ShrinkArgs& args, const Environment& environment);
 [[nodiscard]] Exit replay_failure_command(const ReplayArgs& args, const Environment& environment);
 [[nodiscard]] Exit list_command(const ListArgs& args, const Environment& environment);

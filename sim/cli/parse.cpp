@@ -85,6 +85,15 @@ constexpr const char* kExploreFooter =
     "  lockstep explore --for 8h --keep-going --resume    goes on where the last one ended\n"
     "Exit codes: 0 nothing found, 1 a failure found, 2 wrong input, 3 the harness failed, 4 nothing was run.\n";
 
+constexpr const char* kEnumerateFooter =
+    "From a fault-free run of each scenario: every kind of call that a scheduler makes, with every end that it can "
+    "come to:\n"
+    "not applied, applied with the answer lost, a crash before or after, an answer later than a lock lives.\n"
+    "Examples:\n"
+    "  lockstep enumerate scenarios/happy-path.json\n"
+    "  lockstep enumerate scenarios/happy-path.json --occurrences 50 --pairs 2000\n"
+    "Exit codes: 0 everything held, 1 a failure found, 2 wrong input, 3 the harness failed, 4 nothing was run.\n";
+
 constexpr const char* kShrinkFooter =
     "Examples:\n"
     "  lockstep shrink failures/no_lost_job-draw17.json\n"
@@ -103,6 +112,7 @@ struct Tree {
     ValidateArgs validate;
     VerifyArgs verify;
     ExploreArgs explore;
+    EnumerateArgs enumerate;
     ShrinkArgs shrink;
     ReplayArgs replay;
     ListArgs list;
@@ -111,6 +121,7 @@ struct Tree {
     CLI::App* validate_app = nullptr;
     CLI::App* verify_app = nullptr;
     CLI::App* explore_app = nullptr;
+    CLI::App* enumerate_app = nullptr;
     CLI::App* shrink_app = nullptr;
     CLI::App* replay_app = nullptr;
     CLI::App* list_app = nullptr;
@@ -149,6 +160,7 @@ struct Tree {
             ->type_name("FILE");
 
         add_explore();
+        add_enumerate();
         add_shrink();
         add_replay();
 
@@ -186,6 +198,24 @@ struct Tree {
         explore_app->add_flag("--shrink", explore.shrink, "shrink what was found");
         explore_app->add_flag("--data-loss", explore.data_loss, "also draw faults that destroy acknowledged data");
         explore_app->add_option("-j,--jobs", explore.threads, "runs at once (default: one per processor)")
+            ->type_name("N")
+            ->check(CLI::Range(1, 1024));
+    }
+
+    void add_enumerate() {
+        enumerate_app =
+            app.add_subcommand("enumerate", "put every fault on every call that a scenario's schedulers make");
+        enumerate_app->footer(kEnumerateFooter);
+        enumerate_app->add_option("PATH", enumerate.paths, "scenario files, or folders of them (default: scenarios/)");
+        enumerate_app->add_option("--occurrences", enumerate.occurrences, "of each kind of call; default 5")
+            ->type_name("N")
+            ->check(CLI::Range(1, 1'000'000));
+        enumerate_app->add_option("--pairs", enumerate.pairs, "runs with two faults, drawn; default 0")
+            ->type_name("N")
+            ->check(CLI::Range(0, 1'000'000'000));
+        enumerate_app->add_option("--out", enumerate.out, "folder of the failure files; default failures")
+            ->type_name("DIR");
+        enumerate_app->add_option("-j,--jobs", enumerate.threads, "runs at once (default: one per processor)")
             ->type_name("N")
             ->check(CLI::Range(1, 1024));
     }
@@ -303,6 +333,7 @@ Command parse(const std::vector<std::string>& args) {
     if (tree.validate_app->parsed()) return tree.validate;
     if (tree.verify_app->parsed()) return tree.verify;
     if (tree.explore_app->parsed()) return tree.explore;
+    if (tree.enumerate_app->parsed()) return tree.enumerate;
     if (tree.shrink_app->parsed()) return tree.shrink;
     if (tree.replay_app->parsed()) return tree.replay;
     if (tree.list_app->parsed()) return tree.list;

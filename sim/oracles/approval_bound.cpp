@@ -6,6 +6,7 @@
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
@@ -25,10 +26,18 @@ std::string content_of(cap::JobRequest request) {
 
 }  // namespace
 
-void ApprovalBound::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after, std::int64_t,
+void ApprovalBound::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after, std::int64_t,
                                std::int64_t) {
     if (!key.starts_with(kRequestPrefix) || after.find("approval_granted") == std::string_view::npos) return;
-    labelled_.insert_or_assign(std::string(key.substr(kRequestPrefix.size())), std::string(after));
+    const std::string job(key.substr(kRequestPrefix.size()));
+    labelled_.insert_or_assign(job, std::string(after));
+    // The human has decided: what is written next about it may come late, or never.
+    if (client == Topology::kOperator) note_approval(job, after);
+}
+
+void ApprovalBound::note_approval(const std::string& job, std::string_view request_json) {
+    const auto request = wire::from_json<cap::JobRequest>(request_json);
+    if (request) approved_.insert_or_assign(job, content_of(*request));
 }
 
 void ApprovalBound::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
@@ -38,8 +47,7 @@ void ApprovalBound::hash_set(fakes::NodeId, std::string_view key, std::string_vi
     if (!job) return;
     const auto stored = labelled_.find(*job);
     if (stored == labelled_.end()) return;
-    const auto request = wire::from_json<cap::JobRequest>(stored->second);
-    if (request) approved_.insert_or_assign(std::string(*job), content_of(*request));
+    note_approval(std::string(*job), stored->second);
 }
 
 void ApprovalBound::on_event(const fakes::Event& event, Time) {

@@ -22,6 +22,7 @@ public:
                   std::string_view after) override;
 
 private:
+    void note_approval(const std::string& job, std::string_view request_json);
     void on_release(const fakes::Event& event, bool to_worker);
 
     std::set<std::string, std::less<>> waits_for_human_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,11 +20,24 @@ using reports::ExpectationOutcome;
 using reports::FaultCount;
 using reports::Violation;
 
+/// One kind of call that a scheduler makes to the outside, and how often a run made it. Of a call to Redis the script, or else
+/// the command; of one on the bus the subject, workers' subjects as one.
+struct CallSite {
+    fakes::EventKind event{};
+    std::string script;
+    std::string command;
+    std::string subject;
+    int count = 0;
+    friend auto operator<=>(const CallSite&, const CallSite&) = default;
+};
+
 struct RunOptions {
     /// Where every event goes as one JSON line; empty = nowhere. The file is the run's own: no other run may share it.
     std::string trace_path;
     /// Keep `RunResult::checkpoints`, for finding where two runs part.
     bool checkpoints = false;
+    /// Fill `RunResult::calls`.
+    bool calls = false;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
     const std::atomic<bool>* stop = nullptr;
 };
@@ -51,6 +65,8 @@ struct RunResult {
     std::vector<std::string> vacuous;
     /// Event number and digest so far, every so often; only when asked for.
     std::vector<std::pair<std::uint64_t, std::uint64_t>> checkpoints;
+    /// The calls of the schedulers; only when asked for.
+    std::vector<CallSite> calls;
     std::string error;         // what broke in the harness itself; empty = nothing. Such a run has not passed.
     bool interrupted = false;  // ended early because `RunOptions::stop` was set; counts as neither passed nor failed
 };

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "sim/oracles/oracle.h"
+#include "sim/run/call_ledger.h"
 #include "sim/run/expectations.h"
 #include "sim/run/job_tracker.h"
 #include "sim/run/simulated_cluster.h"
@@ -61,6 +62,7 @@ public:
         if (story_job) story_.emplace(*story_job, simulation_.topology());
         if (!options.trace_path.empty())
             trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
+        if (options.calls) calls_.emplace(simulation_.topology());
         observe();
         if (scenario.chaos) {
             for (Fault& fault : draw_chaos(scenario, simulation_.topology(), seed))
@@ -91,6 +93,7 @@ private:
     JobTracker jobs_;
     ExpectedEvents expected_events_;
     std::optional<Story> story_;
+    std::optional<CallLedger> calls_;
     std::unique_ptr<TraceFile> trace_file_;
     RunResult result_;
     bool healed_ = false;
@@ -100,6 +103,7 @@ void Run::observe() {
     SimTrace& trace = simulation_.trace();
     if (trace_file_) trace.add_observer(*trace_file_);
     if (story_) trace.add_observer(*story_);
+    if (calls_) trace.add_observer(*calls_);
     trace.add_observer(jobs_);
     trace.add_observer(expected_events_);
     for (const auto& oracle : oracles_) {
@@ -139,6 +143,7 @@ RunResult Run::execute() {
     }
     result_.states = jobs_.states();
     result_.metrics = simulation_.metric_store().summary();
+    if (calls_) result_.calls = calls_->sites();
     result_.faults = simulation_.fault_plan().counts();
     result_.reached.insert(simulation_.marks().begin(), simulation_.marks().end());
     result_.digest = simulation_.trace().digest();

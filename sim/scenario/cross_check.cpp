@@ -250,9 +250,9 @@ private:
             std::ranges::find(job_states(), trigger.to) == job_states().end())
             add(at + "/to",
                 fmt::format("there is no job state \"{}\"{}", trigger.to, suggestion(trigger.to, job_states())));
-        if (!trigger.node.empty() && !is_glob(trigger.node) && !topology_.find(trigger.node).valid())
+        if (!trigger.node.empty() && !is_glob(trigger.node) && !topology_.known(trigger.node))
             add(at + "/node",
-                fmt::format("there is no node \"{}\"{}", trigger.node, suggestion(trigger.node, topology_.names())));
+                fmt::format("there is no node or group \"{}\"{}", trigger.node, suggestion(trigger.node, topology_.names())));
     }
 
     void chaos() {

@@ -291,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
                "did you mean \"RUNNING\"?"},
         Broken{"unknown_node_in_a_filter",
                R"("faults": [{"on": {"event": "ack", "node": "scheduler"}, "do": "redis.oom"}])", "/faults/0/on/node",
-               "there is no node \"scheduler\""},
+               "there is no node or group \"scheduler\""},
         Broken{"update_of_nothing", R"("faults": [{"at": "1s", "do": "config.update"}])", "/faults/0",
                "\"pools\" or \"timeouts\""},
         Broken{"update_of_configuration",
