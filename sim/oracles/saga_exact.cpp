@@ -84,7 +84,9 @@ void SagaExact::list_removed(fakes::NodeId, std::string_view key, std::size_t in
     stack.at(index)->taken = true;
     stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(index));
     saga->second.last_step = ++order_;
-    if (stack.empty()) saga->second.under_way = false;
+    if (!stack.empty()) return;
+    saga->second.under_way = false;
+    saga->second.ended = order_;
 }
 
 void SagaExact::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
@@ -110,6 +112,8 @@ void SagaExact::on_event(const fakes::Event& event, Time) {
         case fakes::EventKind::kernel_check:
             if (event.when == fakes::When::before) on_question(event);
             if (event.when == fakes::When::applied && event.to == "DENY") on_denied(event.job);
+            if (event.when == fakes::When::answered && event.job.starts_with("comp-"))
+                answers_.insert_or_assign({event.node, std::string(event.job)}, event.to);
             break;
         default: break;
     }
@@ -166,10 +170,14 @@ void SagaExact::on_published(const fakes::Event& event) {
     } else if (entry == nullptr) {
         violated(event.node, job.parent_job_id(),
                  fmt::format("it is undone by {}, which was not recorded", job.job_id()));
+    } else if (!saga.of_run && !saga.under_way && entry->recorded > saga.ended) {
+        violated(event.node, entry->parent,
+                 fmt::format("it is undone by {}, and nothing of saga {} has failed since its last rollback",
+                             job.job_id(), name));
     } else if (!entry->published_as.empty()) {
         violated(event.node, entry->parent,
                  fmt::format("it is undone by {}, and before that by {}", job.job_id(), entry->published_as));
-    } else if (entry->denied && entry->taken) {
+    } else if ((entry->denied && entry->taken) || denied_to(event.node, job.job_id())) {
         violated(event.node, entry->parent, fmt::format("it is undone by {}, which policy had denied", job.job_id()));
     } else {
         judge_order(event, saga, *entry);
@@ -193,6 +201,11 @@ bool SagaExact::owed(const Saga& saga, const Entry& entry) {
 
 bool SagaExact::done(const Entry& entry) {
     return !entry.published_as.empty() || (entry.taken && (entry.denied || !entry.readable));
+}
+
+bool SagaExact::denied_to(fakes::NodeId node, const std::string& job) const {
+    const auto answer = answers_.find({node, job});
+    return answer != answers_.end() && answer->second == "DENY";
 }
 
 SagaExact::Entry* SagaExact::find(Saga& saga, std::string_view parent) {

@@ -49,6 +49,7 @@ private:
         bool may_roll_back = false;
         std::optional<std::uint64_t> owed_since;  // the latest failure that owes a rollback for certain
         std::uint64_t last_step = 0;  // the beginning of the rollback, or the last time that an entry was taken
+        std::uint64_t ended = 0;      // the last time that the stack was empty again
         bool under_way = false;
     };
     /// What is known of a job that belongs to a workflow.
@@ -67,6 +68,8 @@ private:
     void on_denied(std::string_view job);
     void judge_order(const fakes::Event& event, const Saga& saga, const Entry& entry);
     [[nodiscard]] static bool owed(const Saga& saga, const Entry& entry);
+    /// Whether the last answer that the node had about this compensation was a denial.
+    [[nodiscard]] bool denied_to(fakes::NodeId node, const std::string& job) const;
     [[nodiscard]] static bool done(const Entry& entry);
     [[nodiscard]] static Entry* find(Saga& saga, std::string_view parent);
     void judge_entry(const Saga& saga, const std::string& name, const Entry& entry);
@@ -77,6 +80,7 @@ private:
     std::set<std::string, std::less<>> ambiguous_;               // jobs with another result as well
     std::map<std::string, std::string, std::less<>> published_;  // compensation job -> its last state
     std::map<std::string, std::pair<std::string, std::string>, std::less<>> asked_;  // compensation job -> saga, key
+    std::map<std::pair<fakes::NodeId, std::string>, std::string> answers_;           // of policy, by node and job
     std::uint64_t order_ = 0;
     bool data_lost_ = false;
 };

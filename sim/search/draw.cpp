@@ -58,6 +58,7 @@ constexpr std::array kPlaces{
     Place{"publish", nullptr, "worker.*", 1},   Place{"publish", nullptr, "sys.job.*", 1},
     Place{"ack", nullptr, nullptr, 2},          Place{"nak", nullptr, nullptr, 1},
     Place{"kernel_check", nullptr, nullptr, 1}, Place{"redis", "tick_lock", nullptr, 1},
+    Place{"redis", "saga_next", nullptr, 1},
 };
 
 class Draw {
@@ -166,6 +167,13 @@ private:
             if (!rng_.chance(0.4)) continue;
             const Document job = {{"labels", {{"needs", needs}}}, {"tenant_id", "t"}};
             lines.push_back({{"at", fmt::format("{}s", between(1, 60))}, {"count", between(1, 8)}, {"job", job}});
+        }
+        // Steps of a workflow: those that fail for good have the others of their run undone.
+        for (const char* run_id : {"run-1", "run-2", ""}) {
+            if (!rng_.chance(0.2)) continue;
+            Document job = {{"workflow_id", "wf"}, {"compensation", {{"topic", "job.default"}}}};
+            if (*run_id != '\0') job["labels"] = {{"run_id", run_id}};
+            lines.push_back({{"at", fmt::format("{}s", between(1, 30))}, {"count", between(2, 12)}, {"rate", "2/s"}, {"job", job}});
         }
         if (rng_.chance(0.5)) {
             const Document job = {{"job_id", "asked"}, {"labels", {{"needs", "a human"}}}};
