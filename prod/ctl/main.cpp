@@ -94,6 +94,8 @@ void add_submit(CLI::App& app, Arguments& a, Chosen& chosen) {
     c->add_option("--risk-tag", o.risk_tags, "risk tag for the policy (repeatable)");
     c->add_option("--capability", o.capability, "capability of the job, for the policy");
     c->add_option("--principal", o.principal, "who submits");
+    c->add_option("--workflow", o.workflow, "workflow that the job is a step of");
+    c->add_option("--compensation", o.compensation, "job that undoes this one, as JSON such as '{\"topic\":\"job.undo\"}'");
     c->add_option("--priority", o.priority, "1 interactive, 2 batch, 3 critical")->check(CLI::Range(0, 3))->capture_default_str();
     c->add_option("--deadline", a.budget, "time for the whole job, such as 30s");
     c->add_option("--trace", o.trace, "trace id; made up when missing");
@@ -110,6 +112,7 @@ void add_submit(CLI::App& app, Arguments& a, Chosen& chosen) {
         a.submit.env = pairs("--env", a.env);
         a.submit.budget = span("--deadline", a.budget, {});
         a.submit.wait_limit = span("--wait-for", a.wait, a.submit.wait_limit);
+        if (const std::string mistake = mistake_in(a.submit); !mistake.empty()) refuse(mistake);
         chosen = {[&a](Session& s) { return submit(s, a.submit); }, true};
     });
 }

@@ -45,12 +45,16 @@ cap::JobRequest request_of(const SubmitOptions& options, const std::string& id) 
     meta.set_capability(options.capability);
     for (const auto& word : options.required) meta.add_requires_(word);
     for (const auto& word : options.risk_tags) meta.add_risk_tags(word);
+    request.set_workflow_id(options.workflow);
+    if (auto compensation = wire::from_json<cap::Compensation>(options.compensation))
+        *request.mutable_compensation() = std::move(*compensation);
     return request;
 }
 
 class Submission {
 public:
-    Submission(Session& session, const SubmitOptions& options) : session_(session), options_(options), window_(kWindow) {}
+    Submission(Session& session, const SubmitOptions& options)
+        : session_(session), options_(options), window_(kWindow) {}
 
     /// Nothing wrong: empty. The job of an idempotency key that is taken already goes to `existing`.
     engine::Task<std::string> submit_one(std::string id, std::string& existing);
@@ -58,7 +62,8 @@ public:
     engine::Task<int> submit_many(std::string prefix);
 
 private:
-    [[nodiscard]] std::vector<engine::RedisCommand> gateway_writes(const cap::JobRequest& request, const std::string& trace);
+    [[nodiscard]] std::vector<engine::RedisCommand> gateway_writes(const cap::JobRequest& request,
+                                                                   const std::string& trace);
     engine::Task<std::string> reserve(const cap::JobRequest& request, std::string& existing);
 
     Session& session_;
@@ -161,8 +166,10 @@ engine::Task<int> Submission::submit_many(std::string prefix) {
     engine::Scope scope(session_.loop());
     for (std::int64_t i = 0; i < options_.count; ++i) {
         if (options_.rate > 0) {
-            const auto due = start + engine::Duration(static_cast<std::int64_t>(1e9 * static_cast<double>(i) / options_.rate));
-            if (const auto early = due - session_.clock().monotonic(); early.count() > 0) co_await session_.clock().sleep(early);
+            const auto due =
+                start + engine::Duration(static_cast<std::int64_t>(1e9 * static_cast<double>(i) / options_.rate));
+            if (const auto early = due - session_.clock().monotonic(); early.count() > 0)
+                co_await session_.clock().sleep(early);
         }
         auto permit = co_await window_.acquire();
         scope.spawn(submit_in_window(fmt::format("{}-{}", prefix, i), std::move(permit)));
@@ -170,11 +177,10 @@ engine::Task<int> Submission::submit_many(std::string prefix) {
     co_await scope.join();
     const double seconds = static_cast<double>((session_.clock().monotonic() - start).count()) / 1e9;
     if (options_.json)
-        fmt::print("{}\n", nlohmann::json{{"submitted", submitted_},
-                                          {"failed", failed_},
-                                          {"seconds", seconds},
-                                          {"id_prefix", prefix}}
-                               .dump());
+        fmt::print(
+            "{}\n",
+            nlohmann::json{{"submitted", submitted_}, {"failed", failed_}, {"seconds", seconds}, {"id_prefix", prefix}}
+                .dump());
     else
         fmt::print("{} jobs submitted in {:.2f} s ({:.0f}/s), ids {}-0 to {}-{}\n", submitted_, seconds,
                    static_cast<double>(submitted_) / std::max(seconds, 1e-9), prefix, prefix, options_.count - 1);
@@ -183,6 +189,17 @@ engine::Task<int> Submission::submit_many(std::string prefix) {
 }
 
 }  // namespace
+
+std::string mistake_in(const SubmitOptions& options) {
+    if (options.compensation.empty()) return {};
+    const auto compensation = wire::from_json<cap::Compensation>(options.compensation);
+    if (!compensation)
+        return fmt::format("--compensation: expected a CAP Compensation as JSON: {}", compensation.error().detail);
+    if (compensation->topic().empty()) return "--compensation: expected a \"topic\": what kind of job undoes this one";
+    return options.workflow.empty()
+               ? "--compensation: only a step of a workflow is rolled back; name it with --workflow"
+               : "";
+}
 
 engine::Task<int> submit(Session& session, SubmitOptions options) {
     Submission submission(session, options);

@@ -20,6 +20,8 @@ struct SubmitOptions {
     std::string trace;
     std::string idempotency_key;
     std::string capability;
+    std::string workflow;
+    std::string compensation;  // a CAP Compensation in protobuf's JSON form; empty = none
     std::vector<std::string> required;
     std::vector<std::string> risk_tags;
     std::map<std::string, std::string> labels;
@@ -34,6 +36,10 @@ struct SubmitOptions {
     bool json = false;
 };
 
+/// What is wrong with the options as they were typed, as a sentence that names the option; empty = nothing.
+[[nodiscard]] std::string mistake_in(const SubmitOptions& options);
+
+/// REQUIRES: no mistake in the options.
 [[nodiscard]] engine::Task<int> submit(Session& session, SubmitOptions options);
 
 }  // namespace lockstep::prod

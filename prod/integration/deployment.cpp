@@ -17,17 +17,43 @@ using fakes::testing::ServerProcess;
 
 std::vector<std::string> redis_line(int port, const std::filesystem::path& folder) {
     // What was answered survives a kill.
-    return {*fakes::testing::find_program("redis-server"), "--port", std::to_string(port), "--bind", "127.0.0.1", "--save", "",
-            "--appendonly", "yes", "--appendfsync", "always", "--dir", folder.string()};
+    return {*fakes::testing::find_program("redis-server"),
+            "--port",
+            std::to_string(port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            "always",
+            "--dir",
+            folder.string()};
 }
 
 std::vector<std::string> forgetful_redis_line(int port, const std::filesystem::path& folder) {
-    return {*fakes::testing::find_program("redis-server"), "--port", std::to_string(port), "--bind", "127.0.0.1", "--save", "",
-            "--appendonly", "no", "--dir", folder.string()};
+    return {*fakes::testing::find_program("redis-server"),
+            "--port",
+            std::to_string(port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--dir",
+            folder.string()};
 }
 
 std::vector<std::string> nats_line(int port, const std::filesystem::path& folder) {
-    return {*fakes::testing::find_program("nats-server"), "-a", "127.0.0.1", "-p", std::to_string(port), "-js", "-sd",
+    return {*fakes::testing::find_program("nats-server"),
+            "-a",
+            "127.0.0.1",
+            "-p",
+            std::to_string(port),
+            "-js",
+            "-sd",
             folder.string()};
 }
 
@@ -38,7 +64,8 @@ std::string read(const std::filesystem::path& file) {
     return text.str();
 }
 
-const std::vector<std::string> kEndStates{"SUCCEEDED", "FAILED", "CANCELLED", "TIMEOUT", "DENIED", "OUTPUT_QUARANTINED"};
+const std::vector<std::string> kEndStates{"SUCCEEDED", "FAILED", "CANCELLED",
+                                          "TIMEOUT",   "DENIED", "OUTPUT_QUARANTINED"};
 
 /// A plain TCP conversation with a server that speaks text.
 class Conversation {
@@ -111,23 +138,27 @@ Program Deployment::launch(const std::string& program, std::vector<std::string> 
 }
 
 void Deployment::start_kernel() {
-    kernel_ = std::make_unique<Program>(
-        launch("lockstep-kernel", {"--listen", "127.0.0.1:" + std::to_string(kernel_port_)}));
+    kernel_ =
+        std::make_unique<Program>(launch("lockstep-kernel", {"--listen", "127.0.0.1:" + std::to_string(kernel_port_)}));
     if (!kernel_->says("serving policy")) throw std::runtime_error("the kernel does not start: " + kernel_->output());
 }
 
 Program& Deployment::add_scheduler(Program::Environment more) {
     programs_.push_back(launch("lockstepd", {}, std::move(more)));
-    if (!programs_.back().says(" ready instance=")) throw std::runtime_error("lockstepd does not start: " + programs_.back().output());
+    if (!programs_.back().says(" ready instance="))
+        throw std::runtime_error("lockstepd does not start: " + programs_.back().output());
     return programs_.back();
 }
 
 Program& Deployment::add_worker(const std::string& id, std::vector<std::string> more) {
-    std::vector<std::string> arguments{"--id", id, "--heartbeat", "200ms", "--record", (folder_.path() / "executions").string()};
-    if (std::ranges::find(more, "--max-parallel") == more.end()) arguments.insert(arguments.end(), {"--max-parallel", "64"});
+    std::vector<std::string> arguments{"--id",  id,         "--heartbeat",
+                                       "200ms", "--record", (folder_.path() / "executions").string()};
+    if (std::ranges::find(more, "--max-parallel") == more.end())
+        arguments.insert(arguments.end(), {"--max-parallel", "64"});
     for (auto& argument : more) arguments.push_back(std::move(argument));
     programs_.push_back(launch("lockstep-worker", std::move(arguments)));
-    if (!programs_.back().says(" ready")) throw std::runtime_error("a worker does not start: " + programs_.back().output());
+    if (!programs_.back().says(" ready"))
+        throw std::runtime_error("a worker does not start: " + programs_.back().output());
     return programs_.back();
 }
 
@@ -154,6 +185,13 @@ int Deployment::redis_keys(const std::string& glob) {
     redis.say("KEYS " + glob + "\r\n");
     const std::string header = redis.hear_until("\r\n");
     return std::stoi(header.substr(header.find('*') + 1));
+}
+
+void Deployment::redis_type(const std::vector<std::string>& commands) {
+    Conversation redis(redis_->port());
+    for (const std::string& command : commands) redis.say(command + "\r\n");
+    redis.say("PING\r\n");
+    redis.hear_until("+PONG\r\n");
 }
 
 std::map<std::string, long> Deployment::redis_calls() {

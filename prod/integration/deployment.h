@@ -51,6 +51,8 @@ public:
     void publish_raw(const std::string& subject, const std::string& payload);
     /// How many keys match the glob.
     int redis_keys(const std::string& glob);
+    /// Commands as one would type them, a line each.
+    void redis_type(const std::vector<std::string>& commands);
     /// How often Redis has been called so far, by command.
     std::map<std::string, long> redis_calls();
 

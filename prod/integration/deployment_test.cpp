@@ -221,7 +221,8 @@ TEST_F(DeploymentTest, AnIdempotencyKeySubmitsOnce) {
 }
 
 TEST_F(DeploymentTest, AnUnusableConfigurationAndAMissingServerSayWhatToDo) {
-    Program wrong = world->launch("lockstepd", {}, {{"LOCKSTEP_MAX_INFLIGHT", "3"}, {"POOL_CONFIG_PATH", "/nowhere/pools.yaml"}});
+    Program wrong =
+        world->launch("lockstepd", {}, {{"LOCKSTEP_MAX_INFLIGHT", "3"}, {"POOL_CONFIG_PATH", "/nowhere/pools.yaml"}});
     EXPECT_EQ(wrong.wait(), 2);
     EXPECT_NE(wrong.output().find("did you mean LOCKSTEP_MAX_IN_FLIGHT?"), std::string::npos) << wrong.output();
     Program no_pools = world->launch("lockstepd", {}, {{"POOL_CONFIG_PATH", "/nowhere/pools.yaml"}});

@@ -116,7 +116,9 @@ int main(int argc, char** argv) {
     app.add_option("--pool", worker.pool, "pool that it belongs to")->capture_default_str();
     app.add_option("--max-parallel", worker.max_parallel, "jobs at once")->check(CLI::Range(1, 100'000))->capture_default_str();
     app.add_option("--service-time", arguments.service_time, "time that each job takes, such as 50ms");
-    auto* exec = app.add_option("--exec", worker.command, "shell command per job: input on stdin, output on stdout, CORDUM_JOB_ID and CORDUM_JOB_TOPIC set");
+    auto* exec = app.add_option("--exec", worker.command,
+                                "shell command per job: input on stdin, output on stdout, CORDUM_JOB_ID and CORDUM_JOB_TOPIC set; "
+                                "exit status 75 fails the job for now, 65 for good, any other but 0 fails it");
     app.add_flag("--echo", arguments.echo, "the output is the input (the default)")->excludes(exec);
     app.add_option("--capability", worker.capabilities, "capability to advertise (repeatable)");
     app.add_option("--label", arguments.labels, "placement label key=value (repeatable)");

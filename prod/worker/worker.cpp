@@ -41,6 +41,15 @@ engine::Task<bool> all_ended(engine::Scope& jobs) {
     co_return true;
 }
 
+/// As sysexits.h has them: EX_TEMPFAIL invites to try again, EX_DATAERR says that it will never work.
+cap::JobStatus status_of(const ChildResult& ended) {
+    constexpr int kTryAgain = 75;
+    constexpr int kNeverWorks = 65;
+    if (!ended.error.empty() || ended.signal != 0) return cap::JOB_STATUS_FAILED;
+    if (ended.exit_status == kTryAgain) return cap::JOB_STATUS_FAILED_RETRYABLE;
+    return ended.exit_status == kNeverWorks ? cap::JOB_STATUS_FAILED_FATAL : cap::JOB_STATUS_FAILED;
+}
+
 }  // namespace
 
 Worker::Worker(const Ports& ports, WorkerOptions options)
@@ -192,7 +201,7 @@ engine::Task<cap::JobResult> Worker::execute(const cap::JobRequest& request, std
             co_return result;
         }
         if (!ended->error.empty() || ended->exit_status != 0 || ended->signal != 0) {
-            result.set_status(cap::JOB_STATUS_FAILED);
+            result.set_status(status_of(*ended));
             result.set_error_code("command_failed");
             result.set_error_message(!ended->error.empty()  ? ended->error
                                      : ended->signal != 0 ? fmt::format("ended by signal {}", ended->signal)
