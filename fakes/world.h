@@ -47,6 +47,8 @@ public:
 class Server {
 public:
     virtual ~Server() = default;
+    /// False: a connection is refused, as where no process listens.
+    [[nodiscard]] virtual bool listening() const { return true; }
     /// A connection has been made. Returns the listener of the server's side, which must outlive the connection.
     virtual ConnectionListener& on_accept(std::shared_ptr<Connection> connection, NodeId client) = 0;
 };
@@ -80,7 +82,7 @@ public:
     struct RpcFault {
         int status = 0;  // a gRPC status code; 0 = answered normally
         engine::Duration latency{};
-        bool no_answer = false;   // an outage: the caller's deadline decides
+        bool no_answer = false;     // an outage: the caller's deadline decides
         std::string_view decision;  // forces this decision; empty = by the rules
     };
     virtual RpcFault kernel_call() = 0;

@@ -4,7 +4,8 @@
 // 1. A publish reaches core subscribers first and whatever the stream then decides about it.
 // 2. A consumer's deliveries go to one member of its deliver group each, drawn at random, while there is one. What a
 //    member that went away had in hand is redelivered after its ack wait, to whoever is there.
-// 3. Time is the node's own monotonic clock; randomness is the world's stream "nats".
+// 3. What the server writes down as a time is its wall clock's, as in the real one, and jumps with it: ack waits, naks, ids
+//    and ages. Timers run by the monotonic clock. Randomness is the world's stream "nats".
 // 4. Streams, consumers' settings and, within StoragePolicy, their contents survive restarts; sessions do not.
 #pragma once
 
@@ -59,7 +60,10 @@ public:
     [[nodiscard]] World& world() { return world_; }
     [[nodiscard]] JetStreamModel& jetstream() { return jetstream_; }
     [[nodiscard]] SubscriptionTable& subscriptions() { return subscriptions_; }
-    [[nodiscard]] engine::MonoTime now() const { return world_.monotonic(options_.node); }
+    /// The wall clock, under the type in which the models count.
+    [[nodiscard]] engine::MonoTime now() const {
+        return engine::MonoTime(world_.wall(options_.node).time_since_epoch());
+    }
 
     struct Taken {
         const StreamModel* stream = nullptr;  // null: no stream binds the subject

@@ -207,14 +207,17 @@ void RedisServer::restart(engine::Duration loading) {
     });
 }
 
-void RedisServer::failover(engine::Duration lag) {
-    strike([this, lag] {
+void RedisServer::failover(engine::Duration lag, engine::Duration takes) {
+    strike([this, lag, takes] {
         hang_up(true);
+        promoted_at_ = world_.monotonic(node_) + takes;
         database_->scripts().flush();
         const engine::MonoTime reached = world_.monotonic(node_) - std::min(lag, options_.replica_lag);
         database_->keyspace().restore([this, reached] { journal_.roll_back(database_->keyspace(), reached); });
     });
 }
+
+bool RedisServer::listening() const { return world_.monotonic(node_) >= promoted_at_; }
 
 void RedisServer::node_down() {
     strike([this] {

@@ -73,8 +73,9 @@ public:
     /// The process ends and comes back at once: connections break, scripts are forgotten, data is lost as the persistence
     /// allows, and LOADING is answered for `loading`.
     void restart(engine::Duration loading);
-    /// A replica takes over that had received what was written until `lag` ago (at most the option's replica_lag).
-    void failover(engine::Duration lag);
+    /// The primary is gone, nobody answers for `takes`, and then a replica is the primary that had received what was written
+    /// until `lag` before the end of the old one (at most the option's replica_lag). Scripts are not replicated.
+    void failover(engine::Duration lag, engine::Duration takes = {});
     void failover() { failover(options_.replica_lag); }
     void script_flush();
     /// Removes the keys that match; how many.
@@ -84,6 +85,8 @@ public:
     void node_up(engine::Duration loading = {});
     /// The wall clock of the node was moved: what has expired by it is removed.
     void clock_changed();
+
+    [[nodiscard]] bool listening() const override;
 
     // For clients, on this node, by way of a connection.
 
@@ -130,6 +133,7 @@ private:
     bool executing_ = false;
     bool down_ = false;
     engine::MonoTime loading_until_{};
+    engine::MonoTime promoted_at_{};  // nobody listens until then
 
     std::optional<World::TimerId> expiry_timer_;
     std::int64_t expiry_timer_for_ = 0;

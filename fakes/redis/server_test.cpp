@@ -208,6 +208,16 @@ TEST_F(RedisWithReplica, FailsOverToTheStateOfALittleWhileAgo) {
     EXPECT_EQ(text(*one, {"GET", "counter"}), "1");
 }
 
+TEST_F(RedisWithReplica, NobodyListensUntilTheReplicaHasBeenPromoted) {
+    apply(*one, {"SET", "k", "v"});
+    world.run_for(milliseconds(100));
+    server.failover({}, std::chrono::seconds(5));
+    world.run_for(milliseconds(1));
+    EXPECT_EQ(run(*one, {"GET", "k"}).kind(), engine::OutcomeKind::not_applied);
+    world.run_for(std::chrono::seconds(5));
+    EXPECT_EQ(text(*one, {"GET", "k"}), "v");
+}
+
 TEST_F(RedisWithReplica, LosesNothingAtARestart) {
     apply(*one, {"SET", "k", "v"});
     server.restart({});

@@ -229,7 +229,7 @@ void ManualWorld::connect(NodeId client, NodeId server, std::string_view service
 void ManualWorld::establish(NodeId client, NodeId server, std::string service, ConnectionListener& listener,
                             std::function<void(std::shared_ptr<Connection>)> done) {
     const auto found = servers_.find({server, std::move(service)});
-    if (found == servers_.end()) {
+    if (found == servers_.end() || !found->second->listening()) {
         send(server, client, nullptr, [done = std::move(done)] { done(nullptr); });
         return;
     }

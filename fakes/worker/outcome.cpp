@@ -13,6 +13,7 @@ std::optional<WorkOutcome> WorkOutcome::named(std::string_view name) {
     if (name == "late") return success(Kind::late);
     if (name == "duplicate") return success(Kind::duplicate);
     if (name == "early") return success(Kind::early);
+    if (name == "progress") return success(Kind::progress);
     cap::JobStatus status{};
     if (!cap::JobStatus_Parse("JOB_STATUS_" + std::string(name), &status)) return std::nullopt;
     return WorkOutcome{Kind::status, status};

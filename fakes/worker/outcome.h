@@ -21,6 +21,7 @@ struct WorkOutcome {
         late,       // success, long after the scheduler has given the job up
         duplicate,  // success, sent twice
         early,      // success, sent at once, before the scheduler can have recorded RUNNING
+        progress,   // success after a result that says RUNNING, as some workers report that they have begun
     };
     Kind kind = Kind::status;
     cap::JobStatus status{};

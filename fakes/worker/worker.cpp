@@ -170,6 +170,7 @@ Worker::Plan Worker::plan_for(const cap::JobRequest& request) {
         case Kind::early: return {outcome, engine::Duration::zero()};
         case Kind::status:
         case Kind::crash:
+        case Kind::progress:
         case Kind::duplicate: break;
     }
     return {outcome, time};
@@ -185,6 +186,7 @@ engine::Task<void> Worker::work(std::shared_ptr<Job> job) {
         plan = plan_for(job->request);
         const std::int64_t starts = ++starts_[job->request.job_id()];
         if (!tell(Event{.kind = EventKind::job_started, .number = starts}, *job)) co_await forever();
+        if (plan.outcome.kind == Kind::progress) co_await send_result(job, result_of(*job, cap::JOB_STATUS_RUNNING));
         finished = co_await serve(job, plan.time);
     }
     if (finished && plan.outcome.kind == Kind::crash) {

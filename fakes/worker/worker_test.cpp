@@ -169,7 +169,7 @@ TEST_F(SimulatedWorker, ACrashIsAskedForInsteadOfAResult) {
     worker_.reset();
 }
 
-TEST_F(SimulatedWorker, LateDuplicateAndEarlyResults) {
+TEST_F(SimulatedWorker, LateDuplicateEarlyAndProgressResults) {
     start_ending("late");
     give("j1");
     world_.run_for(15min);
@@ -187,6 +187,12 @@ TEST_F(SimulatedWorker, LateDuplicateAndEarlyResults) {
     ASSERT_EQ(results().size(), 4u);
     EXPECT_EQ(results()[3].status(), cap::JOB_STATUS_SUCCEEDED);
     EXPECT_EQ(results()[3].result_ptr(), "");
+
+    give("j4", {{"SIM_OUTCOME", "progress"}});
+    world_.run_for(2s);
+    ASSERT_EQ(results().size(), 6u);
+    EXPECT_EQ(results()[4].status(), cap::JOB_STATUS_RUNNING);
+    EXPECT_EQ(results()[5].status(), cap::JOB_STATUS_SUCCEEDED);
 }
 
 TEST_F(SimulatedWorker, AJobCanDirectItsOutcomeAndItsTime) {

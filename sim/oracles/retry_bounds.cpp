@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
@@ -33,6 +34,8 @@ void RetryBounds::on_event(const fakes::Event& event, Time now) {
     if (event.kind == fakes::EventKind::nak && event.when == fakes::When::before) on_nak(event);
     if (event.kind == fakes::EventKind::redis && event.when == fakes::When::before && event.script == "take_up")
         on_take_up(event);
+    if (event.kind == fakes::EventKind::fault && event.name == "clock_jump" && event.node == Topology::kRedis)
+        store_clock_jumped_at_ = now;
 }
 
 void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
@@ -56,7 +59,8 @@ void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, J
     exercise();
     if (number >= tunables_.max_scheduling_retries)
         violated(client, name, fmt::format("try number {} of {}", number + 1, tunables_.max_scheduling_retries));
-    if (job.failed) {
+    const bool measured_by_one_clock = !store_clock_jumped_at_ || job.failed_at > *store_clock_jumped_at_;
+    if (job.failed && measured_by_one_clock) {
         const engine::Duration passed = now_ - job.failed_at;
         if (passed + kSlack < shortest(*job.failed))
             violated(client, name,

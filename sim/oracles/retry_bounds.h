@@ -3,6 +3,7 @@
 //
 // Read off the attempts in the job hash, which grow without a change of state when a try fails, and off the delays with
 // which messages are handed back after that. Deliveries that a consumer makes on its own account are no tries.
+// The delay is kept by Redis' clock: one during which that clock jumps says nothing.
 #pragma once
 
 #include <map>
@@ -26,7 +27,7 @@ public:
 
 private:
     struct Job {
-        bool state_written = false;  // in the same command: the attempts that follow belong to a dispatch
+        bool state_written = false;          // in the same command: the attempts that follow belong to a dispatch
         std::optional<std::int64_t> failed;  // the number of the last failed try, counted from 0
         Time failed_at{};
         fakes::NodeId by;
@@ -41,6 +42,7 @@ private:
     std::map<std::string, Job, std::less<>> jobs_;
     std::string to_stamp_;
     Time now_{};
+    std::optional<Time> store_clock_jumped_at_;
     std::vector<engine::Duration> jitters_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace lockstep::sim {
 
 namespace {
@@ -27,14 +29,24 @@ ExpectedEvents::ExpectedEvents(const Expectations& expect, const Topology& topol
         Trigger filter = expectation.filter;
         // An outcome is only known once the call has been answered.
         if (!expectation.outcome.empty()) filter.when = fakes::When::answered;
-        counters_.push_back({TriggerMatcher(std::move(filter), topology), expectation.outcome, 0});
+        counters_.push_back({TriggerMatcher(std::move(filter), topology), &expectation, 0, {}});
     }
 }
 
-void ExpectedEvents::on_event(const fakes::Event& event, Time) {
+void ExpectedEvents::on_event(const fakes::Event& event, Time now) {
+    const Duration at = now.time_since_epoch();
     for (Counter& counter : counters_) {
-        const bool outcome_fits = counter.outcome.empty() || counter.outcome == name_of(event.outcome);
-        if (outcome_fits && counter.matcher.matches(event)) ++counter.count;
+        const EventExpectation& wanted = *counter.expectation;
+        if (!wanted.outcome.empty() && wanted.outcome != name_of(event.outcome)) continue;
+        if (at < wanted.after.value_or(Duration{0}) || at > wanted.until.value_or(Duration::max())) continue;
+        if (!counter.matcher.matches(event)) continue;
+        if (!wanted.in_any) {
+            ++counter.count;
+            continue;
+        }
+        counter.recent.push_back(now);
+        while (now - counter.recent.front() >= *wanted.in_any) counter.recent.pop_front();
+        counter.count = std::max<std::uint64_t>(counter.count, counter.recent.size());
     }
 }
 
@@ -62,8 +74,9 @@ void judge_expectations(const Expectations& expect, const JobTracker& jobs, cons
         const EventExpectation& expectation = expect.events[i];
         const std::uint64_t count = events.count(i);
         add(result,
-            fmt::format("events {}{}{} {}", to_string(expectation.filter.event), expectation.outcome.empty() ? "" : " ",
-                        expectation.outcome, expectation.count.text),
+            fmt::format("events {}{}{}{} {}", to_string(expectation.filter.event),
+                        expectation.outcome.empty() ? "" : " ", expectation.outcome,
+                        expectation.in_any ? " at a time" : "", expectation.count.text),
             fmt::format("{}", count), expectation.count.holds(static_cast<double>(count)));
     }
 }

@@ -2,6 +2,7 @@
 // oracles' business; `sometimes` is judged over all seeds of a sweep.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace lockstep::sim {
 
-/// Counts the events that the scenario has an expectation about.
+/// Counts the events that the scenario has an expectation about. The expectations outlive it.
 class ExpectedEvents final : public EventObserver {
 public:
     ExpectedEvents(const Expectations& expect, const Topology& topology);
@@ -24,8 +25,9 @@ public:
 private:
     struct Counter {
         TriggerMatcher matcher;
-        std::string outcome;
+        const EventExpectation* expectation;
         std::uint64_t count = 0;
+        std::deque<Time> recent;  // those within the span that ends now, where the most in any span is asked for
     };
     std::vector<Counter> counters_;
 };

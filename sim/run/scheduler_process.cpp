@@ -11,16 +11,22 @@ constexpr engine::Duration kSupervisorPause = std::chrono::seconds{1};
 
 }  // namespace
 
-SchedulerProcess::SchedulerProcess(fakes::World& world, Node& node, const Servers& servers, engine::SchedulerConfig config,
-                                   engine::Metrics& metrics, engine::Log& log)
+SchedulerProcess::SchedulerProcess(fakes::World& world, Node& node, const Servers& servers,
+                                   engine::SchedulerConfig config, engine::Metrics& metrics, engine::Log& log)
     : world_(world), node_(node), servers_(servers), config_(std::move(config)), metrics_(metrics), log_(log) {}
 
 SchedulerProcess::Life::Life(SchedulerProcess& process)
     : redis(process.world_, process.node_.id, process.servers_.redis),
       nats(process.world_, process.servers_.nats, process.node_.id),
       kernel(process.world_, process.node_.id, Topology::kKernel, process.servers_.kernel),
-      ports{process.node_.executor, process.node_.clock_port, process.node_.entropy, redis,
-            nats,                   kernel,                   process.metrics_,      process.log_},
+      ports{process.node_.executor,
+            process.node_.clock_port,
+            process.node_.entropy,
+            redis,
+            nats,
+            kernel,
+            process.metrics_,
+            process.log_},
       boot(process.node_.executor) {}
 
 void SchedulerProcess::start() {
@@ -37,11 +43,27 @@ engine::Task<void> SchedulerProcess::boot() {
     while (true) {
         life_->scheduler = std::make_unique<engine::Scheduler>(life_->ports, config_);
         const auto started = co_await life_->scheduler->start();
-        if (started) co_return;
+        if (started) {
+            life_->serving = true;
+            co_return;
+        }
         log_.event(engine::LogLevel::error, "scheduler not started", {{"error", started.error()}});
         life_->scheduler.reset();
         co_await node_.clock_port.sleep(kSupervisorPause);
     }
+}
+
+void SchedulerProcess::stop(std::function<void()> ended) { life_->boot.spawn(drain(std::move(ended))); }
+
+engine::Task<void> SchedulerProcess::drain(std::function<void()> ended) {
+    // A daemon that is still starting up has nothing to drain and does not go on starting.
+    const bool serving = life_->scheduler != nullptr && life_->serving;
+    if (serving) co_await life_->scheduler->drain();
+    // What it has sent last is still on its way when it hangs up. This frame goes with its connections: not from in here.
+    world_.after(node_.id, engine::Duration{0}, [this, ended = std::move(ended)] {
+        life_.reset();
+        ended();
+    });
 }
 
 }  // namespace lockstep::sim

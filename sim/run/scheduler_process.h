@@ -2,6 +2,7 @@
 // destroys all of it where it stands; a start builds it anew from nothing.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -30,6 +31,8 @@ public:
 
     void start() override;
     void crash() override { life_.reset(); }
+    /// As the daemon does on SIGTERM: drains, hangs up, ends.
+    void stop(std::function<void()> ended) override;
 
     /// Handlers at work now; none while it is down.
     [[nodiscard]] std::size_t in_flight() const;
@@ -43,10 +46,12 @@ private:
         fakes::KernelClient kernel;
         engine::Ports ports;
         std::unique_ptr<engine::Scheduler> scheduler;
+        bool serving = false;  // its start has succeeded
         engine::Scope boot;
     };
 
     [[nodiscard]] engine::Task<void> boot();
+    [[nodiscard]] engine::Task<void> drain(std::function<void()> ended);
 
     fakes::World& world_;
     Node& node_;

@@ -25,9 +25,10 @@ fakes::redis::RedisServerOptions redis_options(const Cluster& cluster) {
     return options;
 }
 
-fakes::NatsServerOptions nats_options() {
+fakes::NatsServerOptions nats_options(const Cluster& cluster) {
     fakes::NatsServerOptions options;
     options.node = Topology::kNats;
+    options.storage.sync_interval = cluster.nats_sync_interval;
     return options;
 }
 
@@ -50,7 +51,8 @@ policy::Evaluator evaluator_of(const Documents& documents) {
 
 engine::RoutingTable pools_of(const Documents& documents) {
     auto table = engine::parse_pools(documents.pools);
-    if (!table) throw std::runtime_error(fmt::format("cluster/pools{}: {}", table.error().pointer, table.error().message));
+    if (!table)
+        throw std::runtime_error(fmt::format("cluster/pools{}: {}", table.error().pointer, table.error().message));
     return std::move(*table);
 }
 
@@ -58,7 +60,7 @@ engine::RoutingTable pools_of(const Documents& documents) {
 
 SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scenario)
     : redis_(simulation, Topology::kRedis, redis_options(scenario.cluster)),
-      nats_(simulation, nats_options()),
+      nats_(simulation, nats_options(scenario.cluster)),
       kernel_(simulation, Topology::kKernel, evaluator_of(scenario.cluster.documents),
               {.latency = scenario.cluster.kernel_latency, .output_latency = scenario.cluster.kernel_latency}),
       servers_{redis_, nats_, kernel_},
@@ -98,7 +100,8 @@ void SimulatedCluster::build_workers(Simulation& simulation, const Scenario& sce
     for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::worker)) {
         const Topology::Entry& entry = simulation.topology().node(id);
         const WorkerGroup& group = scenario.cluster.workers.at(static_cast<std::size_t>(entry.worker_group));
-        workers_.push_back(std::make_unique<WorkerProcess>(simulation, simulation.nodes()[id], servers_, simulation.lifecycle(),
+        workers_.push_back(std::make_unique<WorkerProcess>(simulation, simulation.nodes()[id], servers_,
+                                                           simulation.lifecycle(),
                                                            worker_config(group, entry.name, scenario.cluster.config)));
         simulation.lifecycle().host(id, *workers_.back());
     }
@@ -108,11 +111,6 @@ std::size_t SimulatedCluster::handlers_in_flight() const {
     std::size_t handlers = 0;
     for (const auto& scheduler : schedulers_) handlers += scheduler->in_flight();
     return handlers;
-}
-
-void SimulatedCluster::redis_failover(engine::Duration lag, engine::Duration takes) {
-    redis_.failover(lag);
-    if (takes > engine::Duration{0}) redis_.restart(takes);
 }
 
 std::uint64_t SimulatedCluster::redis_script_flush() {

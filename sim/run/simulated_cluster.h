@@ -29,7 +29,7 @@ public:
     [[nodiscard]] std::size_t handlers_in_flight() const;
 
     void redis_restart(engine::Duration loading) override { redis_.restart(loading); }
-    void redis_failover(engine::Duration lag, engine::Duration takes) override;
+    void redis_failover(engine::Duration lag, engine::Duration takes) override { redis_.failover(lag, takes); }
     std::uint64_t redis_script_flush() override;
     std::uint64_t redis_evict(std::string_view keys) override { return redis_.evict(keys); }
     void nats_restart(engine::Duration down) override { nats_.restart(down); }

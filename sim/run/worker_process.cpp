@@ -14,6 +14,7 @@ fakes::WorkerConfig worker_config(const WorkerGroup& group, const std::string& n
     config.heartbeat = group.heartbeat;
     config.service_time = group.service_time;
     config.outcomes = group.outcomes;
+    config.listens_to_cancel = group.listens_to_cancel;
     config.late_by = tunables.running_timeout + 3 * tunables.reconciler_interval;
     return config;
 }

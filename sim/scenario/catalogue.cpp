@@ -15,21 +15,23 @@ constexpr std::array kInvariants{
     NamedItem{"no_lost_job", "every acknowledged submit ends terminal or waiting for an approval", kAvailable},
     NamedItem{"policy_before_dispatch", "no job reaches a worker without an allow for exactly that request",
               kAvailable},
-    NamedItem{"fail_closed", "after a failed state read of a job, no publish of it before a later successful read", kAvailable},
+    NamedItem{"fail_closed", "after a failed state read of a job, no publish of it before a later successful read",
+              kAvailable},
     NamedItem{"legal_transitions", "every state change in Redis is in the allowed table", kAvailable},
     NamedItem{"one_terminal_result", "late, doubled and conflicting results change nothing after the first final state",
               kAvailable},
     NamedItem{"dead_letter_complete", "every job that ended badly and every terminated message has its dead letter"},
     NamedItem{"lock_exclusion", "two holders never both commit under one lock", kAvailable},
     NamedItem{"single_ticker", "never two replicas tick in one lock window", kAvailable},
-    NamedItem{"tenant_limit", "a job is scheduled only while fewer other jobs of its tenant are active than its limit", kAvailable},
+    NamedItem{"tenant_limit", "a job is scheduled only while fewer other jobs of its tenant are active than its limit",
+              kAvailable},
     NamedItem{"result_kept", "a SUCCEEDED job has the result pointer that its worker gave"},
     NamedItem{"quarantine_final", "an output that policy quarantined is never SUCCEEDED at the end"},
     NamedItem{"saga_exact", "a rollback publishes each compensation of its own run once, last first", kAvailable},
     NamedItem{"delay_timer_kept", "every durable delay fires and resumes its run once"},
     NamedItem{"run_exclusion", "one workflow run is advanced by one replica at a time"},
-    NamedItem{"circuit_rules",
-              "no kernel call while the circuit is open, few probes half-open, closed after successes", kAvailable},
+    NamedItem{"circuit_rules", "no kernel call while the circuit is open, few probes half-open, closed after successes",
+              kAvailable},
     NamedItem{"retry_bounds", "retry delays and attempt counts stay within their documented bounds", kAvailable},
     NamedItem{"indexes_agree", "hash, indexes, tenant set, deadlines and events of a job agree at rest", kAvailable},
     NamedItem{"nothing_leaks", "at rest no lock, in-flight key, renewal or timer outlives its time to live",
@@ -119,7 +121,7 @@ const std::array kEvents{
     EventInfo{reached, "reached", "the engine passed a marked branch", false, {"name"}},
     EventInfo{timer, "timer", "a named timer ran out", false, {"name"}},
     EventInfo{node_up, "node_up", "a node started", false, {}},
-    EventInfo{node_down, "node_down", "a node crashed", false, {}},
+    EventInfo{node_down, "node_down", "a node crashed or ended", false, {}},
     EventInfo{paused, "paused", "a node froze", false, {}},
     EventInfo{resumed, "resumed", "a node went on", false, {}},
     EventInfo{connection_broken, "connection_broken", "a connection broke", false, {}},
@@ -150,7 +152,7 @@ std::span<const std::string> job_states() {
 std::span<const std::string> worker_outcomes() {
     static const std::vector<std::string> kOutcomes{
         "SUCCEEDED", "COMPLETED", "FAILED", "FAILED_RETRYABLE", "FAILED_FATAL", "CANCELLED", "DENIED", "TIMEOUT",
-        "hang",      "crash",     "late",   "duplicate",        "early"};
+        "hang",      "crash",     "late",   "duplicate",        "early",        "progress"};
     return kOutcomes;
 }
 

@@ -91,7 +91,7 @@ std::vector<Field> event_filter() {
         {"when", "default applied", word({"before", "applied", "answered"})},
         {"nth", "default 1", integer(1, 1e9)},
         {"per", "what nth counts within; default run", word({"run", "node", "job"})},
-        {"node", "glob", text()},
+        {"node", "glob, or a group", text()},
         {"job", "glob", text()},
         {"subject", "glob", text()},
         {"command", "redis: the command's name", text()},

@@ -21,6 +21,11 @@ const std::vector<FaultInfo>& table() {
     static const std::vector<FaultInfo> kFaults{
         {"crash", "a node dies where it stands and restarts after `for`; without it, it stays down",
          Args{{"target", node, kRequired}, kFor}},
+        {"stop",
+         "a node is asked to end, as by SIGTERM: it finishes or hands back its work, and starts again `for` later, "
+         "once it has "
+         "ended; without it, it stays down",
+         Args{{"target", node, kRequired}, kFor}},
         {"pause", "a node freezes: its timers and messages wait, the world goes on",
          Args{{"target", node, kRequired}, kFor}},
         {"partition", "two parts cannot reach each other",
@@ -38,7 +43,8 @@ const std::vector<FaultInfo>& table() {
          Args{kRate, {"outcome", call_outcome}, {"commands", words}, kFor}},
         {"redis.latency", "Redis answers late", Args{kLatency, {"commands", words}, kFor}},
         {"redis.restart", "Redis restarts and keeps what its persistence kept", Args{kFor}, kDataLoss},
-        {"redis.failover", "a replica that lags behind becomes the primary", Args{kFor}, kDataLoss},
+        {"redis.failover", "nobody answers for `for`, then a replica that had lagged behind is the primary", Args{kFor},
+         kDataLoss},
         {"redis.script_flush", "Redis forgets its scripts", Args{}},
         {"redis.evict", "keys vanish", Args{{"keys", glob}}, kDataLoss},
         {"redis.oom", "Redis refuses writes for want of memory", Args{kFor}},

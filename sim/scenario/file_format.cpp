@@ -50,6 +50,7 @@ Shape workers() {
         {"service_time", "how long a job takes; default 1s", distribution()},
         {"outcomes", "weights of what a job comes to; default all SUCCEEDED",
          map(number(0), texts(worker_outcomes()), "outcome")},
+        {"listens_to_cancel", "whether a JobCancel stops its job; default false", flag()},
     });
 }
 
@@ -74,6 +75,8 @@ Shape cluster() {
         {"redis", "",
          object({{"persistence", "what a restart keeps; default always", word({"none", "everysec", "always"})},
                  {"replica_lag", "how far the replica is behind; default 0", duration()}})},
+        {"nats", "",
+         object({{"sync_interval", "how often streams reach the disk; 0s: with every write; default 1s", duration()}})},
         {"network", "", object({{"latency", "one way, between two nodes", distribution()}})},
         {"clocks", "",
          object({{"offset", "of each node's clock", signed_distribution()},
@@ -107,6 +110,9 @@ Shape chaos() {
 Shape expectations() {
     auto event = format::event_filter();
     event.push_back({"outcome", "", word({"applied", "not_applied", "unknown"})});
+    event.push_back({"after", "only events from then on", duration()});
+    event.push_back({"until", "only events up to then", duration()});
+    event.push_back({"in_any", "count the most in any span of this length, not all", duration()});
     event.push_back({"count", "default >= 1", comparison()});
     return object({
         {"invariants", "default all", invariants()},

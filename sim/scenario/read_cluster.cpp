@@ -61,6 +61,7 @@ WorkerGroup read_workers(const json& object) {
         group.outcomes.clear();
         for (const auto& [name, weight] : outcomes->items()) group.outcomes.emplace(name, weight.get<double>());
     }
+    group.listens_to_cancel = flag_of(object, "listens_to_cancel", group.listens_to_cancel);
     return group;
 }
 
@@ -106,6 +107,8 @@ Cluster read_cluster(const json& object) {
         cluster.redis_persistence = persistence_named(text_of(*redis, "persistence", "always"));
         cluster.redis_replica_lag = duration_of(*redis, "replica_lag");
     }
+    if (const json* nats = member(object, "nats"))
+        cluster.nats_sync_interval = duration_of(*nats, "sync_interval", cluster.nats_sync_interval);
     if (const json* network = member(object, "network"))
         cluster.network_latency = distribution_of(*network, "latency", cluster.network_latency);
     if (const json* clocks = member(object, "clocks")) {

@@ -63,6 +63,9 @@ EventExpectation read_event(const json& object) {
     EventExpectation expectation;
     expectation.filter = read_trigger(object);
     expectation.outcome = text_of(object, "outcome");
+    if (member(object, "after") != nullptr) expectation.after = duration_of(object, "after");
+    if (member(object, "until") != nullptr) expectation.until = duration_of(object, "until");
+    if (member(object, "in_any") != nullptr) expectation.in_any = duration_of(object, "in_any");
     const json* count = member(object, "count");
     expectation.count = count == nullptr ? *parse_comparison(">= 1") : expected_of(*count);
     return expectation;

@@ -30,8 +30,9 @@ struct WorkerGroup {
     std::string type;
     Duration heartbeat = std::chrono::seconds{5};
     Distribution service_time = Distribution::constant(std::chrono::seconds{1});
-    /// Weights by outcome: CAP status names without prefix, or hang, crash, late, duplicate, early.
+    /// Weights by outcome: CAP status names without prefix, or hang, crash, late, duplicate, early, progress.
     std::map<std::string, double> outcomes = {{"SUCCEEDED", 1.0}};
+    bool listens_to_cancel = false;  // a JobCancel stops its job
 };
 
 /// JSON text of the documents that are parsed elsewhere, each by the code that production uses.
@@ -54,6 +55,7 @@ struct Cluster {
     std::vector<WorkerGroup> workers;
     RedisPersistence redis_persistence = RedisPersistence::always;
     Duration redis_replica_lag{};
+    Duration nats_sync_interval = std::chrono::seconds{1};  // zero: every write is on disk when it is acknowledged
     Distribution network_latency{Distribution::Kind::uniform, std::chrono::microseconds{200},
                                  std::chrono::milliseconds{2}, 0};
     Distribution clock_offset;
@@ -137,6 +139,8 @@ struct MetricExpectation {
 struct EventExpectation {
     Trigger filter;  // its event, when and filters
     std::string outcome;
+    std::optional<Duration> after, until;  // only events within; virtual time, both ends included
+    std::optional<Duration> in_any;        // not how many in all, but at most in any span of this length
     Expected count;
 };
 

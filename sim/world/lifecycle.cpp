@@ -56,6 +56,7 @@ void Lifecycle::destroy(Node& node) {
     tell(fakes::EventKind::node_down, node.id);
     node.up = false;
     node.dying = false;
+    node.stopping = false;
     node.pauses.clear();
     ++node.incarnation;
     node.backlog.clear();
@@ -69,10 +70,26 @@ void Lifecycle::destroy(Node& node) {
     nodes_.set_current(before);
     const std::size_t left = queue_.count_works(node.id);
     INVARIANT(left == 0, "the process on node {} left {} pieces of work behind when it crashed", node.id.value, left);
+    if (std::exchange(node.start_again, false)) boot(node);
+}
+
+bool Lifecycle::stop(NodeId id) {
+    Node& node = nodes_[id];
+    if (!node.alive() || node.stopping || node.process == nullptr) return false;
+    node.stopping = true;
+    const NodeId before = nodes_.current();
+    nodes_.set_current(id);
+    node.process->stop([this, id] { crash(id); });
+    nodes_.set_current(before);
+    return true;
 }
 
 bool Lifecycle::restart(NodeId id) {
     Node& node = nodes_[id];
+    if (node.up && node.stopping) {
+        node.start_again = true;
+        return true;
+    }
     if (node.up) return false;
     boot(node);
     return true;

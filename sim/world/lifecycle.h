@@ -22,7 +22,10 @@ public:
     bool crash(NodeId node);
     /// Carries out what `crash` began. The loop calls it after every event.
     void bury();
-    /// Starts the process of a node that is down; false when it is up. REQUIRES: no step is running.
+    /// Asks the node's process to end by itself. False when it is down, or has been asked before. REQUIRES: no step is running.
+    bool stop(NodeId node);
+    /// Starts the process of a node that is down; of one that is about to end, as soon as it has. False when it is up. REQUIRES:
+    /// no step is running.
     bool restart(NodeId node);
 
     /// Stops the node until every pause has ended; false when it is down. `held_back` counts what waits because of it,

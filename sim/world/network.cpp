@@ -63,7 +63,7 @@ void Network::accept(Id id) {
     const auto found = attempts_.find(id);
     if (found == attempts_.end()) return;
     const auto server = servers_.find({found->second.server, found->second.service});
-    if (server == servers_.end()) {
+    if (server == servers_.end() || !server->second->listening()) {
         refuse(id);
         return;
     }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,15 @@
 namespace lockstep::sim {
 
 /// What runs on a node. Its owner builds everything in `start` and destroys everything in `crash`: executor work,
-/// connections and timers included. Both are called between events, never inside a step.
+/// connections and timers included. All are called between events, never inside a step.
 class Process {
 public:
     virtual ~Process() = default;
     virtual void start() = 0;
     virtual void crash() = 0;
+    /// The operator asks it to end. It tidies up as long as it likes and then calls `ended`, once; `crash` follows. A process
+    /// that has nothing to tidy up ends at once.
+    virtual void stop(std::function<void()> ended) { ended(); }
 };
 
 /// Takes what should never have been thrown: a broken INVARIANT, or a defect of the harness.
@@ -103,7 +107,9 @@ struct Node {
     Process* process = nullptr;  // null for a node that runs nothing of its own
 
     bool up = true;
-    bool dying = false;  // crashes at the end of the present step
+    bool dying = false;        // crashes at the end of the present step
+    bool stopping = false;     // has been asked to end
+    bool start_again = false;  // as soon as it has ended
     std::uint32_t incarnation = 1;
     std::vector<std::uint64_t*> pauses;  // in force; each counts what it holds back
     std::vector<EventQueue::Ticket> backlog;

@@ -52,6 +52,7 @@ struct AcceptingServer final : fakes::Server {
 struct TestProcess final : Process {
     std::function<void()> on_start = [] {};
     std::function<void()> on_crash = [] {};
+    std::function<void(std::function<void()>)> on_stop = [](const std::function<void()>& ended) { ended(); };
     int starts = 0;
     int crashes = 0;
     void start() override {
@@ -62,6 +63,7 @@ struct TestProcess final : Process {
         ++crashes;
         on_crash();
     }
+    void stop(std::function<void()> ended) override { on_stop(std::move(ended)); }
 };
 
 /// Keeps the kinds of events, with the names of their nodes.

@@ -9,6 +9,7 @@ namespace {
 // In the order of the enumeration.
 constexpr std::array<std::string_view, kFaultKinds> kNames{
     "crash",
+    "stop",
     "pause",
     "partition",
     "slow_link",

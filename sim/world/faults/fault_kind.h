@@ -10,6 +10,7 @@ namespace lockstep::sim {
 
 enum class FaultKind : std::uint8_t {
     crash,
+    stop,
     pause,
     partition,
     slow_link,

@@ -55,6 +55,7 @@ void FaultPlan::begin(Plan& plan, NodeId actor) {
     ++plan.count.fired;
     switch (plan.kind) {
         case FaultKind::crash:
+        case FaultKind::stop:
         case FaultKind::pause:
         case FaultKind::clock_jump:
         case FaultKind::clock_drift:
@@ -78,6 +79,7 @@ void FaultPlan::begin_on(Plan& plan, NodeId node) {
     tell(plan, "begin", node);
     switch (plan.kind) {
         case FaultKind::crash: crash(plan, node); break;
+        case FaultKind::stop: stops_.emplace_back(&plan, node); break;
         case FaultKind::pause: pause(plan, node); break;
         default: change_clock(plan, node); break;
     }
@@ -85,6 +87,12 @@ void FaultPlan::begin_on(Plan& plan, NodeId node) {
 
 void FaultPlan::crash(Plan& plan, NodeId node) {
     if (!lifecycle_.crash(node)) return;
+    ++plan.count.effective;
+    hold(plan, node, [this, node] { lifecycle_.restart(node); });
+}
+
+void FaultPlan::stop(Plan& plan, NodeId node) {
+    if (!lifecycle_.stop(node)) return;
     ++plan.count.effective;
     hold(plan, node, [this, node] { lifecycle_.restart(node); });
 }
@@ -154,9 +162,11 @@ void FaultPlan::command_server(Plan& plan) {
 }
 
 void FaultPlan::run_commands() {
-    while (!commands_.empty()) {
+    while (!commands_.empty() || !stops_.empty()) {
         const std::vector<Plan*> commands = std::exchange(commands_, {});
+        const auto stops = std::exchange(stops_, {});
         for (Plan* plan : commands) obey(*plan);
+        for (const auto& [plan, node] : stops) stop(*plan, node);
     }
 }
 
@@ -212,7 +222,7 @@ void FaultPlan::heal(Heal how) {
         const bool about_node = active.node.valid();
         const bool about_links =
             kind == FaultKind::partition || kind == FaultKind::slow_link || kind == FaultKind::lossy_link;
-        if (how == Heal::stay_down && kind == FaultKind::crash) continue;
+        if (how == Heal::stay_down && (kind == FaultKind::crash || kind == FaultKind::stop)) continue;
         if (how == Heal::core && about_links) continue;  // only the core is spared
         if (how == Heal::core && about_node && !core[static_cast<std::size_t>(active.node.value)]) continue;
         ending.push_back(id);

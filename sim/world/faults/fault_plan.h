@@ -1,7 +1,7 @@
 // The faults of a run: when each begins and ends, and what it does. Time-placed ones wait in the event queue, event-placed
 // ones listen to the trace and act at once, inside the event: a pause holds back what the node was about to send, a
-// partition what was about to leave, a crash takes effect at the end of the step. Commands to the servers themselves wait
-// for the end of the step, too.
+// partition what was about to leave, a crash takes effect at the end of the step. Commands to the servers themselves, and
+// requests to end, wait for the end of the step, too.
 //
 // A fault that ends (it has a duration, or all is healed) undoes itself: what crashed restarts, what was paused goes on.
 #pragma once
@@ -76,6 +76,7 @@ private:
     void begin(Plan& plan, NodeId actor);
     void begin_on(Plan& plan, NodeId node);
     void crash(Plan& plan, NodeId node);
+    void stop(Plan& plan, NodeId node);
     void pause(Plan& plan, NodeId node);
     void change_clock(Plan& plan, NodeId node);
     void disturb_link(Plan& plan, NodeId actor);
@@ -108,6 +109,7 @@ private:
     std::map<Id, InForce> in_force_;
     Id last_id_ = 0;
     std::vector<Plan*> commands_;
+    std::vector<std::pair<Plan*, NodeId>> stops_;
     bool healed_ = false;  // nothing begins any more
 };
 

@@ -88,6 +88,51 @@ TEST_F(FaultPlanTest, DoesNotCountTheCrashOfANodeThatIsDown) {
     EXPECT_EQ(only_count().effective, 0U);
 }
 
+TEST_F(FaultPlanTest, AsksANodeToEndAndStartsItAgainWhenItHas) {
+    testing::TestProcess process;
+    std::function<void()> ended;
+    process.on_stop = [&](std::function<void()> end) { ended = std::move(end); };
+    sim.lifecycle().host(scheduler, process);
+    sim.start();
+    add(on_node("stop", "scheduler-0", 10s, 5s));
+    sim.run_for(12s);
+    ASSERT_TRUE(ended);
+    EXPECT_TRUE(sim.nodes().alive(scheduler)) << "it is tidying up";
+    sim.run_for(20s);
+    EXPECT_EQ(process.starts, 1) << "its time to start again has come, and it has not ended";
+    sim.after(scheduler, 1s, ended);
+    sim.run_for(2s);
+    EXPECT_EQ(process.crashes, 1);
+    EXPECT_EQ(process.starts, 2);
+    EXPECT_TRUE(sim.nodes().alive(scheduler));
+    EXPECT_EQ(only_count().effective, 1U);
+}
+
+TEST_F(FaultPlanTest, AProcessWithNothingToTidyUpEndsAtOnce) {
+    testing::TestProcess process;
+    sim.lifecycle().host(scheduler, process);
+    sim.start();
+    add(on_node("stop", "scheduler-0", 10s, 5s));
+    sim.run_for(12s);
+    EXPECT_FALSE(sim.nodes().alive(scheduler));
+    sim.run_for(5s);
+    EXPECT_EQ(process.starts, 2);
+}
+
+TEST_F(FaultPlanTest, HealingStartsAgainWhatIsStillEnding) {
+    testing::TestProcess process;
+    std::function<void()> ended;
+    process.on_stop = [&](std::function<void()> end) { ended = std::move(end); };
+    sim.lifecycle().host(scheduler, process);
+    sim.start();
+    add(on_node("stop", "scheduler-0", 10s));
+    sim.run_for(11s);
+    sim.fault_plan().heal(FaultPlan::Heal::all);
+    sim.after(scheduler, 1s, ended);
+    sim.run_for(2s);
+    EXPECT_EQ(process.starts, 2);
+}
+
 TEST_F(FaultPlanTest, ReportsAFaultWhoseTimeNeverCameAsArmedOnly) {
     add(on_node("crash", "scheduler-0", 1h));
     sim.run_for(1min);
