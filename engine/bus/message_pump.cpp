@@ -88,8 +88,9 @@ Task<std::optional<Verdict>> MessagePump::attempt(Delivery& delivery) {
     }
     auto packet = wire::decode(delivery.payload());
     if (!packet) {
-        context_.ports.log.event(LogLevel::error, "message not decodable",
-                                 {{"subject", delivery.subject()}, {"sequence", delivery.sequence()}, {"tries", tries}});
+        context_.ports.log.event(
+            LogLevel::error, "message not decodable",
+            {{"subject", delivery.subject()}, {"sequence", delivery.sequence()}, {"tries", tries}});
         if (tries <= kUndecodableTries) {
             delivery.nak(kUndecodableDelay);
         } else {
@@ -142,8 +143,8 @@ bool MessagePump::should_park(const Delivery& delivery) {
 }
 
 Task<void> MessagePump::bury(Delivery& delivery, std::string reason) {
-    DeadLetter letter{fmt::format("poison:{}:{}", delivery.stream(), delivery.sequence()), std::string(delivery.subject()),
-                      cap::JOB_STATUS_FAILED, std::move(reason), "poison_message"};
+    DeadLetter letter{fmt::format("poison:{}:{}", delivery.stream(), delivery.sequence()),
+                      std::string(delivery.subject()), cap::JOB_STATUS_FAILED, std::move(reason), "poison_message"};
     const bool letter_first = context_.mechanisms.on(Mechanism::dead_letter_before_term);
     if (!letter_first) delivery.term();
     while (true) {
@@ -163,7 +164,9 @@ Task<void> MessagePump::bury(Delivery& delivery, std::string reason) {
     co_await dead_letters_.announce(std::move(letter));
 }
 
-std::uint64_t MessagePump::delivery_limit() const { return static_cast<std::uint64_t>(context_.tunables.bus_max_deliver); }
+std::uint64_t MessagePump::delivery_limit() const {
+    return static_cast<std::uint64_t>(context_.tunables.bus_max_deliver);
+}
 
 Task<void> MessagePump::keep_alive() {
     while (true) {
@@ -178,6 +181,7 @@ Task<void> MessagePump::drain(MonoTime deadline) {
         co_return true;
     }(handlers_));
     if (!finished) {
+        context_.ports.log.reached("stopped_at_end_of_grace");
         context_.ports.log.event(LogLevel::warn, "handlers stopped at the end of the grace period",
                                  {{"handlers", handlers_.size()}});
         // Else they would come again only after the ack wait. A verdict that was given before counts; this one is ignored.

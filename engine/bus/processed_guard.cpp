@@ -4,11 +4,16 @@
 
 #include <algorithm>
 
+#include "engine/wire/sha256.h"
+
 namespace lockstep::engine {
 
 namespace {
 
 std::string millis(Duration duration) { return fmt::format("{}", to_millis(duration)); }
+
+/// Half of a SHA-256 is plenty to tell apart two messages that were given the same sequence number.
+std::string content_mark(const Delivery& delivery) { return wire::sha256_hex(delivery.payload()).substr(0, 32); }
 
 }  // namespace
 
@@ -21,7 +26,8 @@ Task<ProcessedGuard::Finding> ProcessedGuard::enter(const Delivery& delivery) {
     if (!guards(delivery)) co_return Finding::fresh;
     const auto entered = co_await context_.ports.redis.script(
         context_.scripts.bus_guard_enter, {processed_key(delivery), in_flight_key(delivery)},
-        {millis(context_.tunables.bus_inflight_ttl)}, context_.ports.clock.in(context_.tunables.store_op_timeout));
+        {millis(context_.tunables.bus_inflight_ttl), content_mark(delivery)},
+        context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (!entered.applied()) co_return go_on_without() ? Finding::fresh : Finding::hand_back;
     warned_ = false;
     co_return entered.value().integer_or(0) == 1 ? Finding::processed : Finding::fresh;
@@ -30,10 +36,10 @@ Task<ProcessedGuard::Finding> ProcessedGuard::enter(const Delivery& delivery) {
 Task<bool> ProcessedGuard::mark_processed(const Delivery& delivery) {
     if (!guards(delivery)) co_return true;
     const Duration ttl = std::max(context_.tunables.bus_processed_ttl, 2 * context_.tunables.bus_ack_wait);
-    std::vector<RedisCommand> commands{{"SET", processed_key(delivery), "1", "PX", millis(ttl)},
+    std::vector<RedisCommand> commands{{"SET", processed_key(delivery), content_mark(delivery), "PX", millis(ttl)},
                                        {"DEL", in_flight_key(delivery)}};
-    const auto marked = co_await context_.ports.redis.pipeline(std::move(commands),
-                                                               context_.ports.clock.in(context_.tunables.store_op_timeout));
+    const auto marked = co_await context_.ports.redis.pipeline(
+        std::move(commands), context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (marked.applied() && marked.value().front().error() == nullptr) co_return true;
     co_return go_on_without();
 }
@@ -41,8 +47,8 @@ Task<bool> ProcessedGuard::mark_processed(const Delivery& delivery) {
 Task<void> ProcessedGuard::leave(const Delivery& delivery) {
     if (!guards(delivery)) co_return;
     RedisCommand clear{"DEL", in_flight_key(delivery)};
-    const auto cleared =
-        co_await context_.ports.redis.command(std::move(clear), context_.ports.clock.in(context_.tunables.store_op_timeout));
+    const auto cleared = co_await context_.ports.redis.command(
+        std::move(clear), context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (!cleared.applied()) context_.ports.log.reached("in_flight_mark_left_to_expire");
 }
 

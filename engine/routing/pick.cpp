@@ -23,7 +23,8 @@ std::string label_of(const Labels& labels, const std::string& key) {
 bool placement_matches(const Labels& wanted, const Worker& worker) {
     return std::ranges::all_of(wanted, [&worker](const auto& label) {
         const std::string& key = label.first;
-        const bool constrains = key.starts_with("placement.") || key.starts_with("constraint.") || key.starts_with("node.");
+        const bool constrains =
+            key.starts_with("placement.") || key.starts_with("constraint.") || key.starts_with("node.");
         if (!constrains) return true;
         const auto carried = worker.labels.find(key);
         return carried != worker.labels.end() && carried->second == label.second;
@@ -35,23 +36,29 @@ bool offers(const RoutingTable& table, const std::string& pool_name, const cap::
     return std::ranges::all_of(meta.requires_(), [&](const std::string& item) {
         const std::string wanted = wire::ascii_lower(wire::trim(item));
         if (wanted.empty()) return true;
-        return pool != table.pools.end() && std::ranges::find(pool->second.requires_, wanted) != pool->second.requires_.end();
+        return pool != table.pools.end() &&
+               std::ranges::find(pool->second.requires_, wanted) != pool->second.requires_.end();
     });
 }
 
 NoPick no_pool(std::string detail) { return {DispatchReason::no_pool_mapping, std::move(detail)}; }
 
-tl::expected<std::vector<std::string>, NoPick> eligible_pools(const cap::JobRequest& request, const RoutingTable& table) {
+tl::expected<std::vector<std::string>, NoPick> eligible_pools(const cap::JobRequest& request,
+                                                              const RoutingTable& table) {
     const auto topic = table.topics.find(request.topic());
-    if (topic == table.topics.end()) return tl::unexpected(no_pool(fmt::format("no pool for topic {}", request.topic())));
+    if (topic == table.topics.end())
+        return tl::unexpected(no_pool(fmt::format("no pool for topic {}", request.topic())));
     std::vector<std::string> pools = topic->second;
     if (const std::string preferred = label_of(request.labels(), "preferred_pool"); !preferred.empty()) {
         std::erase_if(pools, [&preferred](const std::string& name) { return name != preferred; });
         if (pools.empty())
-            return tl::unexpected(no_pool(fmt::format("preferred pool {} does not serve topic {}", preferred, request.topic())));
+            return tl::unexpected(
+                no_pool(fmt::format("preferred pool {} does not serve topic {}", preferred, request.topic())));
     }
     std::erase_if(pools, [&](const std::string& name) { return !offers(table, name, request.meta()); });
-    if (pools.empty()) return tl::unexpected(no_pool(fmt::format("no pool of topic {} offers what the job requires", request.topic())));
+    if (pools.empty())
+        return tl::unexpected(
+            no_pool(fmt::format("no pool of topic {} offers what the job requires", request.topic())));
     return pools;
 }
 
@@ -65,20 +72,24 @@ const Worker* preferred_worker(const cap::JobRequest& request, const std::vector
     return worker;
 }
 
-/// Active jobs as the worker said, and what was sent to it since.
+/// Active jobs as the worker said, and what was sent to it and ended since. Without the ends a worker would be given no more
+/// jobs between two heartbeats than it has places, however fast it is.
 std::int32_t assumed_active(const Worker& worker, const Tunables& tunables) {
-    return worker.active_jobs + (tunables.routing_inflight_correction ? worker.sent_since_heartbeat : 0);
+    if (!tunables.routing_inflight_correction) return worker.active_jobs;
+    return std::max(0, worker.active_jobs + worker.sent_since_heartbeat - worker.ended_since_heartbeat);
 }
 
 }  // namespace
 
 float load_score(const Worker& worker, const Tunables& tunables) {
-    return static_cast<float>(assumed_active(worker, tunables)) + worker.cpu_load / 100.0F + worker.gpu_utilization / 100.0F;
+    return static_cast<float>(assumed_active(worker, tunables)) + worker.cpu_load / 100.0F +
+           worker.gpu_utilization / 100.0F;
 }
 
 bool overloaded(const Worker& worker, const Tunables& tunables) {
     if (worker.max_parallel_jobs > 0) {
-        const float used = static_cast<float>(assumed_active(worker, tunables)) / static_cast<float>(worker.max_parallel_jobs);
+        const float used =
+            static_cast<float>(assumed_active(worker, tunables)) / static_cast<float>(worker.max_parallel_jobs);
         if (used >= static_cast<float>(tunables.overload_utilization)) return true;
     }
     // Not "at least the limit": a load that is not a number must not look like an idle worker.
@@ -110,7 +121,8 @@ tl::expected<std::string, NoPick> pick_worker(const cap::JobRequest& request, co
     }
     if (best != nullptr) return best->id;
     if (candidates > 0)
-        return tl::unexpected(NoPick{DispatchReason::pool_overloaded, fmt::format("all {} workers are overloaded", candidates)});
+        return tl::unexpected(
+            NoPick{DispatchReason::pool_overloaded, fmt::format("all {} workers are overloaded", candidates)});
     return tl::unexpected(NoPick{DispatchReason::no_workers, "no live worker in the eligible pools"});
 }
 

@@ -9,7 +9,9 @@ namespace lockstep::engine {
 namespace {
 
 /// Whether worker.<id>.jobs is one subject of the jobs stream: a job sent to any other would reach nobody.
-bool addressable(std::string_view id) { return !id.empty() && id.find_first_of(" .*>\t\r\n") == std::string_view::npos; }
+bool addressable(std::string_view id) {
+    return !id.empty() && id.find_first_of(" .*>\t\r\n") == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -32,6 +34,7 @@ void Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now) {
     worker.labels.insert(heartbeat.labels().begin(), heartbeat.labels().end());
     worker.last_seen = now;
     worker.sent_since_heartbeat = 0;
+    worker.ended_since_heartbeat = 0;
     worker.has_heartbeat = true;
     pools_[worker.pool].try_emplace(entry->first, &worker);
 }
@@ -53,6 +56,11 @@ void Registry::forget_dispatch(std::string_view worker_id) {
     const auto entry = workers_.find(worker_id);
     if (entry == workers_.end()) return;
     entry->second.sent_since_heartbeat = std::max(0, entry->second.sent_since_heartbeat - 1);
+}
+
+void Registry::note_end(std::string_view worker_id) {
+    const auto entry = workers_.find(worker_id);
+    if (entry != workers_.end()) ++entry->second.ended_since_heartbeat;
 }
 
 bool Registry::is_alive(std::string_view worker_id, MonoTime now) const {

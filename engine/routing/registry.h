@@ -30,6 +30,8 @@ struct Worker {
     MonoTime last_seen{};
     /// Dispatched by this replica since the worker's last heartbeat, which cannot count them yet.
     std::int32_t sent_since_heartbeat = 0;
+    /// Ends that this replica has heard of since then. Every replica hears of its share only, as it sends its share only.
+    std::int32_t ended_since_heartbeat = 0;
     bool has_heartbeat = false;  // false: known by its handshake alone, alive but not routable
     std::string sdk_version;
 };
@@ -46,6 +48,8 @@ public:
     void note_dispatch(std::string_view worker_id);
     /// A dispatch that was taken back before it left.
     void forget_dispatch(std::string_view worker_id);
+    /// A job that the worker has ended: its place is free before the next heartbeat says so.
+    void note_end(std::string_view worker_id);
 
     [[nodiscard]] bool is_alive(std::string_view worker_id, MonoTime now) const;
     /// Null when unknown, silent for too long, or without a heartbeat.

@@ -119,6 +119,16 @@ TEST_F(RegistryTest, DispatchesCountUntilTheNextHeartbeat) {
     EXPECT_EQ(registry.size(), 1u);
 }
 
+TEST_F(RegistryTest, EndsCountUntilTheNextHeartbeat) {
+    heartbeat("w1", "A", 2);
+    registry.note_end("w1");
+    EXPECT_EQ(registry.find_routable("w1", now)->ended_since_heartbeat, 1);
+    heartbeat("w1", "A", 1);
+    EXPECT_EQ(registry.find_routable("w1", now)->ended_since_heartbeat, 0);
+    registry.note_end("nobody");
+    EXPECT_EQ(registry.size(), 1u);
+}
+
 // worker..jobs is no subject, worker.a.b.jobs is in no stream, worker.*.jobs is everybody's.
 TEST_F(RegistryTest, AnIdThatIsNoTokenOfASubjectIsIgnored) {
     for (const char* id : {"", "a.b", "*", "a>", "a b", "a\tb", "a\n"}) heartbeat(id, "A");

@@ -17,13 +17,19 @@ bool falls_back_to_topic(const NoPick& none, const cap::JobRequest& request, con
 
 }  // namespace
 
-Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& lease, DispatchOrder& order, Verdict& verdict) {
+Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& lease, DispatchOrder& order,
+                                                                  Verdict& verdict) {
     while (true) {
         Clock& clock = context_.ports.clock;
         auto picked =
             pick_worker(order.request, *context_.routing, context_.registry, context_.tunables, clock.monotonic());
         if (!picked && !falls_back_to_topic(picked.error(), order.request, context_.tunables)) {
             verdict = co_await no_worker(lease, order, picked.error().reason, picked.error().detail);
+            co_return std::nullopt;
+        }
+        const bool known = co_await know_stream_end();
+        if (!known) {
+            verdict = Verdict::hand_back(context_.tunables.retry_delay_publish);
             co_return std::nullopt;
         }
         Chosen chosen;
@@ -49,7 +55,8 @@ bool Dispatcher::gone_stale(const std::string& worker) const {
     return !context_.registry.is_alive(worker, context_.ports.clock.monotonic());
 }
 
-Task<bool> Dispatcher::take_back_from_stale(JobLease& lease, DispatchOrder& order, const Chosen& chosen, Verdict& verdict) {
+Task<bool> Dispatcher::take_back_from_stale(JobLease& lease, DispatchOrder& order, const Chosen& chosen,
+                                            Verdict& verdict) {
     context_.ports.log.reached("stale_worker");
     context_.ports.metrics.add(Metric::stale_worker_retry, {order.request.topic(), chosen.worker});
     context_.registry.forget_dispatch(chosen.worker);
@@ -61,10 +68,11 @@ Task<bool> Dispatcher::take_back_from_stale(JobLease& lease, DispatchOrder& orde
     commit.fields.emplace_back("ls_worker", "");
     const Duration delay = backoff(order);
     if (last) {
-        context_.ports.log.event(LogLevel::info, "job not dispatched",
-                                 {{"job_id", lease.job()},
-                                  {"reason", to_string(DispatchReason::stale_worker)},
-                                  {"detail", fmt::format("{} workers fell silent one after the other", order.stale_picks)}});
+        context_.ports.log.event(
+            LogLevel::info, "job not dispatched",
+            {{"job_id", lease.job()},
+             {"reason", to_string(DispatchReason::stale_worker)},
+             {"detail", fmt::format("{} workers fell silent one after the other", order.stale_picks)}});
         commit.release_lock = true;
         commit.next_attempt = delay;
     }

@@ -64,7 +64,10 @@ struct Context {
     Registry registry;
     std::shared_ptr<const RoutingTable> routing;
     bool stopping = false;
-    std::uint64_t jobs_stream_sequence = 0;  // the highest sequence of the jobs stream that this replica knows of
+    /// The last sequence of the jobs stream that this replica knows of, and the connection that it learnt it on. Another
+    /// connection may lead to a server that has lost its power, and gives out again the numbers of what it had not synced.
+    std::uint64_t jobs_stream_sequence = 0;
+    std::uint64_t jobs_stream_connection = 0;
 };
 
 }  // namespace lockstep::engine

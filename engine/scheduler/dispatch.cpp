@@ -38,8 +38,12 @@ Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
 
     wire::strip_message_id_label(request);
     const std::string topic = request.topic();
-    Message message{chosen->worker,       chosen->subject, {}, wire::dispatch_message_id(lease.job(), chosen->dispatch),
-                    chosen->stream_floor, topic};
+    Message message{chosen->worker,
+                    chosen->subject,
+                    {},
+                    wire::dispatch_message_id(lease.job(), chosen->dispatch),
+                    chosen->stream_floor,
+                    topic};
     message.payload = wire::serialise(
         wire::make_packet(std::move(request), order.trace_id, kSchedulerSender, context_.ports.clock.now()));
 
@@ -53,8 +57,8 @@ Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
             co_return Verdict::done();
     }
     context_.ports.metrics.add(Metric::jobs_dispatched, {topic});
-    context_.ports.metrics.observe(Metric::dispatch_latency,
-                                   seconds(context_.ports.clock.monotonic() - order.taken_up), {topic});
+    context_.ports.metrics.observe(Metric::dispatch_latency, seconds(context_.ports.clock.monotonic() - order.taken_up),
+                                   {topic});
     co_return co_await mark_running(lease, chosen->dispatch);
 }
 
@@ -77,12 +81,13 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
         const auto counted = co_await context_.store.commit(lease, std::move(commit));
         if (!counted.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
         if (counted.value().tenant_full) co_return tenant_full();
-        if (counted.value().verdict != Committed::Verdict::ok) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        if (counted.value().verdict != Committed::Verdict::ok)
+            co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
         co_return Verdict::postponed(delay);
     }
     commit.walk = {JobState::failed};
-    commit.dead_letter =
-        DeadLetter{job, order.request.topic(), cap::JOB_STATUS_FAILED, std::move(detail), std::string(to_string(reason))};
+    commit.dead_letter = DeadLetter{job, order.request.topic(), cap::JOB_STATUS_FAILED, std::move(detail),
+                                    std::string(to_string(reason))};
     const DeadLetter letter = *commit.dead_letter;
     const auto failed = co_await context_.store.commit(lease, std::move(commit));
     if (!failed.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
@@ -114,6 +119,18 @@ Task<std::int64_t> Dispatcher::limit_to_commit(JobLease& lease, const DispatchOr
     if (limit == 0 || context_.mechanisms.on(Mechanism::tenant_limit_atomicity)) co_return limit;
     const auto full = co_await context_.store.tenant_is_full(lease.job(), limit);
     co_return full.applied() && !full.value() ? 0 : kTenantFull;
+}
+
+Task<bool> Dispatcher::know_stream_end() {
+    const std::uint64_t connection = context_.ports.bus.connection().id;
+    if (connection == context_.jobs_stream_connection) co_return true;
+    const auto last = co_await context_.ports.bus.last_sequence(
+        std::string(wire::kStreamJobs), context_.ports.clock.in(context_.tunables.store_op_timeout));
+    if (!last.applied()) co_return false;
+    context_.ports.log.reached("stream_end_learnt_anew");
+    context_.jobs_stream_sequence = last.value();
+    context_.jobs_stream_connection = connection;
+    co_return true;
 }
 
 Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, const DispatchOrder& order,
@@ -169,11 +186,12 @@ Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, 
 Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message) {
     if (!lease.usable()) co_return Sent::unknown;  // committed, and not ours to send any more
     const MonoTime resend_until = context_.ports.clock.in(context_.tunables.publish_resend_limit);
-    const auto published = co_await context_.ports.bus.publish(message.subject, message.payload, message.id,
-                                                               context_.ports.clock.in(context_.tunables.publish_timeout));
+    const auto published = co_await context_.ports.bus.publish(
+        message.subject, message.payload, message.id, context_.ports.clock.in(context_.tunables.publish_timeout));
     switch (published.kind()) {
         case OutcomeKind::applied:
-            context_.jobs_stream_sequence = std::max(context_.jobs_stream_sequence, published.value().sequence);
+            // The latest answer, not the highest: a server that lost its power gives out again what it had not synced.
+            context_.jobs_stream_sequence = published.value().sequence;
             co_return Sent::stored;
         case OutcomeKind::not_applied: co_return Sent::not_sent;
         case OutcomeKind::unknown: break;
@@ -183,7 +201,8 @@ Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message)
     co_return co_await settle(lease, message, published.unknown(), resend_until);
 }
 
-Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& message, Unknown first, MonoTime resend_until) {
+Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& message, Unknown first,
+                                          MonoTime resend_until) {
     Unknown carried = std::move(first);
     int misses = 0;
     while (lease.usable() && context_.ports.clock.monotonic() < resend_until) {
@@ -203,9 +222,9 @@ Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& messag
         misses = found == false && carrier_gone ? misses + 1 : 0;
         if (misses >= 2 && lease.usable() && context_.ports.clock.monotonic() < resend_until) {
             context_.ports.log.reached("publish_resent");
-            const auto again = co_await context_.ports.bus.publish(
-                message.subject, message.payload, message.id,
-                context_.ports.clock.in(context_.tunables.publish_timeout));
+            const auto again =
+                co_await context_.ports.bus.publish(message.subject, message.payload, message.id,
+                                                    context_.ports.clock.in(context_.tunables.publish_timeout));
             switch (again.kind()) {
                 case OutcomeKind::applied: co_return Sent::stored;
                 case OutcomeKind::not_applied: break;  // nothing left: the first sending is still what counts
@@ -221,9 +240,9 @@ Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& messag
 Task<std::optional<bool>> Dispatcher::stored(const Message& message) {
     std::uint64_t from = message.stream_floor + 1;
     while (true) {
-        const auto found = co_await context_.ports.bus.read_stream(
-            std::string(wire::kStreamJobs), message.subject, from,
-            context_.ports.clock.in(context_.tunables.store_op_timeout));
+        const auto found =
+            co_await context_.ports.bus.read_stream(std::string(wire::kStreamJobs), message.subject, from,
+                                                    context_.ports.clock.in(context_.tunables.store_op_timeout));
         if (!found.applied()) co_return std::nullopt;
         if (!found.value()) co_return false;
         if (found.value()->message_id == message.id) co_return true;
@@ -245,7 +264,8 @@ Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order,
     const auto rolled_back = co_await context_.store.commit(lease, std::move(commit));
     // Where this fails the job stays DISPATCHED without a message, and the reconciler ends it: never sent twice.
     if (!rolled_back.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
-    if (rolled_back.value().verdict != Committed::Verdict::ok) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    if (rolled_back.value().verdict != Committed::Verdict::ok)
+        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
     context_.ports.metrics.add(Metric::dispatch_rollback, {message.topic});
     co_return Verdict::postponed(delay);
 }
@@ -257,18 +277,19 @@ Task<Verdict> Dispatcher::mark_running(JobLease& lease, std::uint64_t dispatch) 
     commit.expected_dispatch = dispatch;
     commit.release_lock = true;
     append(commit.fields, kFieldPublished, "1");
-    const auto running = co_await context_.store.commit(lease, std::move(commit));
+    auto running = co_await context_.store.commit(lease, commit);
+    // Asked once more: if the job ended meanwhile, nobody after this handler knows that its worker has to be told.
+    if (!running.applied()) running = co_await context_.store.commit(lease, std::move(commit));
     if (!running.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
-    switch (running.value().verdict) {
-        case Committed::Verdict::ok: co_return Verdict::done();
-        case Committed::Verdict::lost: co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
-        case Committed::Verdict::refused: break;
-    }
     const auto state = running.value().state;
+    if (running.value().verdict == Committed::Verdict::ok) co_return Verdict::done();
     if (state == JobState::cancelled || state == JobState::timeout) {
         context_.ports.log.reached("ended_while_dispatching");
         co_await broadcast_cancel(context_, job, "the job ended while it was being dispatched");
+        co_return Verdict::done();
     }
+    if (running.value().verdict == Committed::Verdict::lost)
+        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
     co_return Verdict::done();
 }
 
@@ -276,8 +297,12 @@ Task<Verdict> Dispatcher::recover(JobLease& lease, const JobFacts& facts) {
     bool sent = facts.published;
     if (!sent && !facts.worker.empty()) {
         context_.ports.log.reached("redelivery_found_dispatched");
-        const Message message{facts.worker, wire::worker_subject(facts.worker), {},
-                              wire::dispatch_message_id(lease.job(), facts.dispatch), facts.stream_floor, {}};
+        const Message message{facts.worker,
+                              wire::worker_subject(facts.worker),
+                              {},
+                              wire::dispatch_message_id(lease.job(), facts.dispatch),
+                              facts.stream_floor,
+                              {}};
         const auto found = co_await stored(message);
         // Not learnt is not "no": a worker may be at it, and only RUNNING gives it the time that a running job has.
         if (!found) co_return Verdict::hand_back(context_.tunables.retry_delay_publish);

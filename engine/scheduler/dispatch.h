@@ -24,7 +24,7 @@ struct DispatchOrder {
     const JobFacts& facts;
     const SafetyDecision& decision;
     std::string trace_id;
-    MonoTime taken_up;  // when its handling began
+    MonoTime taken_up;             // when its handling began
     std::int64_t stale_picks = 0;  // dispatches of this try that were taken back because the worker had fallen silent
 };
 
@@ -69,6 +69,8 @@ private:
     [[nodiscard]] Verdict tenant_full();
     /// The limit that the commit is to enforce; 0 = none. Negative: it has been asked for beforehand, and is reached.
     [[nodiscard]] Task<std::int64_t> limit_to_commit(JobLease& lease, const DispatchOrder& order);
+    /// Learns anew where the jobs stream ends, if the connection is not the one that this was learnt on. False: not learnt.
+    [[nodiscard]] Task<bool> know_stream_end();
     /// Commits the dispatch; the number, or nothing with `verdict` set.
     [[nodiscard]] Task<std::optional<std::uint64_t>> commit_dispatch(JobLease& lease, const DispatchOrder& order,
                                                                      const std::string& worker, Verdict& verdict);

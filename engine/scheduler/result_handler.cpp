@@ -11,9 +11,11 @@ namespace {
 
 /// A dead letter goes with every end that is not a success, except a failure that the submitter may retry.
 std::optional<DeadLetter> letter_for(const cap::JobResult& result, const std::string& topic) {
-    if (result.status() == cap::JOB_STATUS_SUCCEEDED || result.status() == cap::JOB_STATUS_FAILED_RETRYABLE) return std::nullopt;
+    if (result.status() == cap::JOB_STATUS_SUCCEEDED || result.status() == cap::JOB_STATUS_FAILED_RETRYABLE)
+        return std::nullopt;
     DeadLetter letter{result.job_id(), topic, result.status(), result.error_message(), result.error_code()};
-    if (letter.reason_code.empty()) letter.reason_code = result.status() == cap::JOB_STATUS_TIMEOUT ? "timeout" : "job_failed";
+    if (letter.reason_code.empty())
+        letter.reason_code = result.status() == cap::JOB_STATUS_TIMEOUT ? "timeout" : "job_failed";
     return letter;
 }
 
@@ -22,7 +24,8 @@ std::optional<DeadLetter> letter_for(const cap::JobResult& result, const std::st
 Task<Verdict> ResultHandler::handle(cap::JobResult result) {
     if (const auto reason = wire::rejection(result)) {
         context_.ports.metrics.add(Metric::validation_rejections);
-        context_.ports.log.event(LogLevel::warn, "job result rejected", {{"job_id", result.job_id()}, {"reason", *reason}});
+        context_.ports.log.event(LogLevel::warn, "job result rejected",
+                                 {{"job_id", result.job_id()}, {"reason", *reason}});
         co_return Verdict::done();
     }
     wire::fill_error_code(result);
@@ -36,7 +39,8 @@ Task<Verdict> ResultHandler::handle(cap::JobResult result) {
     }
     if (!taken.value()) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
     Verdict verdict = co_await under_lock(lease, result, *taken.value());
-    if (lease.lost() && verdict.kind == Verdict::Kind::done) verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
+    if (lease.lost() && verdict.kind == Verdict::Kind::done)
+        verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
     co_await lease.release();
     co_return verdict;
 }
@@ -50,9 +54,10 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
     if (!transition_allowed(facts.state, target)) {
         // A job that is not known, or a status that this state cannot take: no redelivery would ever change that.
         context_.ports.log.reached("result_without_transition");
-        context_.ports.log.event(
-            LogLevel::warn, "result ignored: no such transition",
-            {{"job_id", lease.job()}, {"from", facts.state ? to_string(*facts.state) : "unknown job"}, {"to", to_string(target)}});
+        context_.ports.log.event(LogLevel::warn, "result ignored: no such transition",
+                                 {{"job_id", lease.job()},
+                                  {"from", facts.state ? to_string(*facts.state) : "unknown job"},
+                                  {"to", to_string(target)}});
         co_return Verdict::done();
     }
     const std::string topic = facts.topic.empty() ? "unknown" : facts.topic;
@@ -87,6 +92,7 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
         case Committed::Verdict::refused: co_return Verdict::done();  // ended by somebody without the lock
         case Committed::Verdict::ok: break;
     }
+    context_.registry.note_end(result.worker_id());
     context_.ports.metrics.add(Metric::jobs_completed, {topic, cap::JobStatus_Name(result.status())});
     if (effect) note_effect(*effect);
     if (letter) co_await dead_letters_.announce(*letter);

@@ -82,11 +82,13 @@ private:
 };
 
 Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
+    const std::uint64_t connection = context_.ports.bus.connection().id;
     const auto last = co_await context_.ports.bus.last_sequence(std::string(wire::kStreamJobs),
                                                                 context_.ports.clock.in(kSetupTimeout));
     if (!last.applied())
         co_return tl::make_unexpected(fmt::format("stream {}: {}", wire::kStreamJobs, last.failure().detail));
     context_.jobs_stream_sequence = last.value();
+    context_.jobs_stream_connection = connection;
 
     listeners_.clear();  // of a start that failed half-way
     consumers_.clear();
@@ -121,7 +123,8 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::consume(std::string_view
     spec.max_deliver = static_cast<int>(context_.tunables.bus_max_deliver);
     spec.max_ack_pending = static_cast<int>(context_.tunables.bus_max_ack_pending);
     auto bound = co_await context_.ports.bus.consume(std::move(spec), pump, context_.ports.clock.in(kSetupTimeout));
-    if (!bound.applied()) co_return tl::make_unexpected(fmt::format("consumer of {}: {}", subject, bound.failure().detail));
+    if (!bound.applied())
+        co_return tl::make_unexpected(fmt::format("consumer of {}: {}", subject, bound.failure().detail));
     consumers_.push_back(std::move(bound.value()));
     co_return tl::expected<void, std::string>{};
 }
@@ -134,9 +137,10 @@ Task<void> Scheduler::Parts::announce_self() {
     auto& capabilities = *handshake.mutable_capabilities();
     for (const char* name : {"safety_check", "routing", "compensation"}) capabilities[name] = true;
     handshake.set_sdk_version(version_);
-    const auto packet = wire::make_packet(std::move(handshake), context_.ports.entropy.uuid(), "scheduler",
-                                          context_.ports.clock.now());
-    const auto sent = co_await context_.ports.bus.publish_core(std::string(wire::kSubjectHandshake), wire::serialise(packet));
+    const auto packet =
+        wire::make_packet(std::move(handshake), context_.ports.entropy.uuid(), "scheduler", context_.ports.clock.now());
+    const auto sent =
+        co_await context_.ports.bus.publish_core(std::string(wire::kSubjectHandshake), wire::serialise(packet));
     if (!sent.applied())
         context_.ports.log.event(LogLevel::warn, "handshake not published", {{"error", sent.failure().detail}});
 }
@@ -190,11 +194,13 @@ Task<void> Scheduler::Parts::drain() {
     background_.cancel();
     // All at once: with the store away, one after the other would take four seconds each.
     Scope releases(context_.ports.executor);
-    for (const auto& [token, job] : context_.leases.held()) releases.spawn(release_lock(context_.lease_ports(), job, token));
+    for (const auto& [token, job] : context_.leases.held())
+        releases.spawn(release_lock(context_.lease_ports(), job, token));
     co_await releases.join();
 }
 
-Scheduler::Scheduler(const Ports& ports, SchedulerConfig config) : parts_(std::make_unique<Parts>(ports, std::move(config))) {}
+Scheduler::Scheduler(const Ports& ports, SchedulerConfig config)
+    : parts_(std::make_unique<Parts>(ports, std::move(config))) {}
 Scheduler::~Scheduler() = default;
 
 Task<tl::expected<void, std::string>> Scheduler::start() { return parts_->start(); }

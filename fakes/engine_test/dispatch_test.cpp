@@ -21,7 +21,7 @@ protected:
     void reconnect() { ++bus.state.id; }
 };
 
-// STATE-01, DISP-01, DISP-02, DISP-06
+// STATE-01, SAFE-01, DISP-01, DISP-02, DISP-06
 TEST_F(Dispatch, AnAllowedJobGoesToAWorkerOnceAndRuns) {
     bus.on_publish = [this](const ScriptedBus::Published& message) -> Outcome<PublishAck> {
         EXPECT_EQ(state("j1"), "DISPATCHED") << "recorded before the message goes out";

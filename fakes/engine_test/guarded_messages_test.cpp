@@ -51,6 +51,23 @@ TEST_F(GuardedMessages, AnotherConsumersMarkSilencesNobody) {
     EXPECT_EQ(dispatches().size(), 1u);
 }
 
+// A server that lost its power gives the numbers of lost messages to others.
+TEST_F(GuardedMessages, TheMarkOfALostMessageDoesNotSilenceTheOneThatHasItsNumberNow) {
+    start();
+    EXPECT_TRUE(deliver("j1")->acked());
+    EXPECT_TRUE(deliver("j2")->acked());
+    EXPECT_EQ(state("j2"), "RUNNING");
+    EXPECT_EQ(dispatches().size(), 2u);
+}
+
+// A replica of an older version marks without naming the content.
+TEST_F(GuardedMessages, AMarkWithoutContentCountsForAnyMessage) {
+    start();
+    run({"SET", processed_key(), "1"});
+    EXPECT_TRUE(deliver("j1")->acked());
+    EXPECT_TRUE(dispatches().empty());
+}
+
 // H-09
 TEST_F(GuardedMessages, TheMarkOutlivesALongerAckWait) {
     tunables.bus_ack_wait = 1h;

@@ -172,7 +172,7 @@ TEST_F(Requests, WithPolicyAwayAJobWaits) {
     EXPECT_EQ(metrics.value(Metric::input_fail_open, {"job.default"}), 0);
 }
 
-// FAIL-02, FAIL-03
+// FAIL-02, FAIL-03, METR-02
 TEST_F(Requests, OnlyTheExactWordOpenLetsItThrough) {
     for (const auto& [mode, opens] :
          std::map<std::string, bool>{{"OPEN", false}, {"", false}, {"invalid", false}, {"open", true}}) {

@@ -60,6 +60,7 @@ TEST(PoolsFile, NamesThePlaceOfAMistake) {
     EXPECT_TRUE(parse_pools_file("", "p.yaml").error().starts_with("p.yaml: empty"));
 }
 
+// RECON-05
 TEST(TimeoutsFile, HasDefaultsWhenTheBlockIsMissingOrAllZero) {
     for (const char* text : {"", "topics: {}\n", "reconciler: {dispatch_timeout_seconds: 0}\n"}) {
         const auto timeouts = parse_timeouts(text, "t.yaml");
@@ -69,6 +70,7 @@ TEST(TimeoutsFile, HasDefaultsWhenTheBlockIsMissingOrAllZero) {
     }
 }
 
+// RECON-05
 TEST(TimeoutsFile, FillsTheGapsOfABlockThatIsThere) {
     const auto timeouts = parse_timeouts("reconciler: {running_timeout_seconds: 60}\n", "t.yaml");
     EXPECT_EQ(timeouts->dispatch, 120s);

@@ -42,11 +42,13 @@ TEST(Settings, LetDocumentedVariablesWinOverTunables) {
     EXPECT_EQ(read->tunables.bus_ack_wait, 30s);
 }
 
+// BUS-03, H-09
 TEST(Settings, KeepTheProcessedMarkAtLeastTwiceAsLongAsTheAckWait) {
     EXPECT_EQ(settings({{"NATS_JS_ACK_WAIT", "1h"}})->tunables.bus_processed_ttl, 2h);
     EXPECT_GE(settings({{"NATS_JS_ACK_WAIT", "1s"}})->tunables.bus_processed_ttl, 10min);
 }
 
+// BUS-09
 TEST(Settings, LimitTheNumberOfUnacknowledgedMessages) {
     EXPECT_EQ(settings({{"NATS_MAX_ACK_PENDING", "5000"}})->tunables.bus_max_ack_pending, 5000);
     EXPECT_EQ(settings({{"NATS_MAX_ACK_PENDING", "50000"}})->tunables.bus_max_ack_pending, 50000);
@@ -117,23 +119,27 @@ TEST(ProductionMode, TakesASoundConfiguration) {
     EXPECT_TRUE(read->warnings.empty());
 }
 
+// BUS-12
 TEST(ProductionMode, RefusesPlainTextToTheBusUnlessOverridden) {
     EXPECT_TRUE(mentions(error_of(production_but({{"NATS_URL", "nats://nats:4222"}})), "CORDUM_NATS_ALLOW_PLAINTEXT"));
     EXPECT_EQ(error_of(production_but({{"NATS_URL", "nats://nats:4222"}, {"CORDUM_NATS_ALLOW_PLAINTEXT", "true"}})), "");
     EXPECT_EQ(error_of({{"NATS_URL", "nats://nats:4222"}}), "");
 }
 
+// BUS-12
 TEST(ProductionMode, RefusesUnverifiedTlsAndTlsThatTrustsNobody) {
     EXPECT_TRUE(mentions(error_of(production_but({{"NATS_TLS_INSECURE", "1"}})), "unverified"));
     EXPECT_TRUE(mentions(error_of(production_but({{"NATS_TLS_CA", ""}})), "NATS_TLS_CA"));
 }
 
+// BUS-12
 TEST(ProductionMode, OnlyWarnsWithoutCredentials) {
     const auto read = settings(production_but({{"NATS_PASSWORD", ""}}));
     ASSERT_TRUE(read);
     EXPECT_EQ(read->warnings.size(), 1U);
 }
 
+// SAFE-13
 TEST(ProductionMode, NeedsAKernelAuthorityUnlessPlainTextIsAllowed) {
     EXPECT_TRUE(mentions(error_of(production_but({{"SAFETY_KERNEL_TLS_CA", ""}})), "SAFETY_KERNEL_INSECURE"));
     EXPECT_EQ(error_of(production_but({{"SAFETY_KERNEL_TLS_CA", ""}, {"SAFETY_KERNEL_INSECURE", "true"}})), "");

@@ -246,6 +246,7 @@ TEST_F(NatsBusTest, NeverHandsOutMoreThanTheLimitOfUnacknowledged) {
     EXPECT_TRUE(until([&] { return sink.deliveries.size() == 5; }));
 }
 
+// H-01
 TEST_F(NatsBusTest, ADurableOutlivesItsClient) {
     {
         auto bus = prepared();
@@ -314,6 +315,7 @@ TEST_F(NatsBusTest, NobodyAnsweringIsUnknown) {
     EXPECT_EQ(outcome.unknown().connection, 1U);
 }
 
+// BUS-11
 TEST_F(NatsBusTest, ASubjectThatTheProtocolCannotCarryIsNotApplied) {
     auto bus = prepared();
     EXPECT_EQ(wait(bus->publish("worker.a b.jobs", "x", "", in(1s))).kind(), OutcomeKind::not_applied);
@@ -463,6 +465,7 @@ std::string seed_text() {
     return text;
 }
 
+// BUS-12: user and password win over a token.
 TEST_F(NatsBusTest, LogsInByEveryMeans) {
     const std::string seed = seed_text();
     const auto key = public_nkey(seed);

@@ -91,6 +91,7 @@ TEST(PrometheusMetrics, BoundsTheNumberOfSeries) {
     EXPECT_TRUE(has_line(prometheus.text(), R"(cordum_scheduler_jobs_received_total{pod="p",topic="other"} 50)"));
 }
 
+// METR-03, METR-04, METR-05
 TEST(AdminHttp, ServesMetricsAndHealth) {
     Health health;
     auto admin = AdminHttp::start("127.0.0.1:0", {.metrics = [] { return std::string("a 1\n"); }, .health = [&] { return health; }});
