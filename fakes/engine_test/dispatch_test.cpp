@@ -237,6 +237,36 @@ TEST_F(Dispatch, AJobCancelledWhileItsMessageIsUnderWayIsCancelledAtTheWorkerToo
     EXPECT_EQ(log.times_reached("ended_while_dispatching"), 1);
 }
 
+// H-17: nobody after this handler would know that the worker has to be told.
+TEST_F(Dispatch, ARefusalOfRunningThatWasNotHeardIsAskedForOnceMore) {
+    int commits = 0;
+    on_script(scripts.commit, [&commits] { return ++commits == 2 ? CallFault::unknown : CallFault::none; });
+    bus.on_publish = [this](const ScriptedBus::Published& message) -> Outcome<PublishAck> {
+        run({"HSET", "job:meta:j1", "state", "CANCELLED"});
+        return bus.store(message);
+    };
+    submit("j1");
+    EXPECT_EQ(cancellations(), 1u);
+    EXPECT_EQ(state("j1"), "CANCELLED");
+    EXPECT_FALSE(locked("j1"));
+}
+
+// A server that lost its power gives out again the numbers of what it had not synced.
+TEST_F(Dispatch, OnANewConnectionTheEndOfTheStreamIsLearntAnewOnce) {
+    submit("j1");
+    EXPECT_EQ(log.times_reached("stream_end_learnt_anew"), 0);
+    reconnect();
+    submit("j2");
+    submit("j3");
+    EXPECT_EQ(log.times_reached("stream_end_learnt_anew"), 1);
+    EXPECT_EQ(dispatches().size(), 3u);
+    bus.stream_error = "no stream";
+    reconnect();
+    EXPECT_TRUE(submit("j4")->handed_back(2s));
+    EXPECT_EQ(state("j4"), "PENDING");
+    EXPECT_EQ(dispatches().size(), 3u);
+}
+
 TEST_F(Dispatch, AJobCancelledDuringTheCheckIsNotSent) {
     kernel.answer = [this](const auto&) {
         run({"HSET", "job:meta:j1", "state", "CANCELLED"});

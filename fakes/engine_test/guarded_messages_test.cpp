@@ -1,4 +1,5 @@
 // What is remembered about messages: the marks of the bus guard, and messages acknowledged before their job was placed.
+#include "engine/bus/message_pump.h"
 #include "engine/wire/packet.h"
 #include "fakes/engine_test/scheduler_fixture.h"
 
@@ -49,6 +50,55 @@ TEST_F(GuardedMessages, AnotherConsumersMarkSilencesNobody) {
     run({"SET", "cordum:bus:processed:CORDUM_SYS:42", "1"});
     EXPECT_TRUE(deliver("j1")->acked());
     EXPECT_EQ(dispatches().size(), 1u);
+}
+
+/// A workflow engine's end of the results: a consumer of its own, on the same store, guarded in the same way.
+class OtherConsumer final : public engine::PacketHandler {
+public:
+    explicit OtherConsumer(const engine::Ports& ports) : context_(ports, {}, {}) {}
+
+    void take(const engine::testing::DeliverySpec& spec, const Fate& fate) {
+        pump_.on_delivery(engine::testing::make_delivery(spec, fate));
+    }
+    std::vector<std::string> heard;
+
+private:
+    engine::Task<engine::Verdict> handle(cap::BusPacket packet) override {
+        heard.push_back(packet.job_result().job_id());
+        co_return engine::Verdict::done();
+    }
+
+    engine::Context context_;
+    engine::DeadLetters dead_letters_{context_};
+    engine::MessagePump pump_{context_, dead_letters_, *this, "dur_cordum-workflow-engine__sys_job_result"};
+};
+
+// H-10, BUS-03: result_to_two_consumers. Whoever is first, the other one hears of the result too, and each hears of it once.
+TEST_F(GuardedMessages, AResultReachesTheSchedulerAndAnotherConsumer) {
+    start();
+    OtherConsumer other({loop, clock, entropy, redis, bus, kernel, metrics, log});
+    for (const bool scheduler_first : {true, false}) {
+        const std::string job = scheduler_first ? "j1" : "j2";
+        run_job(job);
+        cap::JobResult result;
+        result.set_job_id(job);
+        result.set_status(cap::JOB_STATUS_SUCCEEDED);
+        result.set_worker_id("w1");
+        const engine::testing::DeliverySpec message{
+            .subject = "sys.job.result",
+            .payload = engine::wire::serialise(engine::wire::make_packet(std::move(result), "t", "w1", clock.now())),
+            .count = 1,
+            .sequence = scheduler_first ? 70U : 71U};
+        for (const bool to_scheduler : {scheduler_first, !scheduler_first, true, false}) {
+            const auto fate = to_scheduler ? bus.deliver(message) : std::make_shared<DeliveryFate>();
+            if (!to_scheduler) other.take(message, fate);
+            loop.settle();
+            EXPECT_TRUE(fate->acked()) << job;
+        }
+        EXPECT_EQ(state(job), "SUCCEEDED");
+    }
+    EXPECT_EQ(other.heard, (std::vector<std::string>{"j1", "j2"}));
+    EXPECT_EQ(metrics.value(Metric::jobs_completed, {"job.default", "JOB_STATUS_SUCCEEDED"}), 2);
 }
 
 // A server that lost its power gives the numbers of lost messages to others.

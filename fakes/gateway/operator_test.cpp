@@ -46,6 +46,7 @@ protected:
     std::optional<Operator> operator_;
 };
 
+// CANC-01, CANC-05
 TEST_F(SimulatedOperator, ACancellationIsWrittenAndThenTold) {
     static_cast<void>(world_.run(records_.set_state("j", "PENDING")));
     start(LoadItem::Kind::cancel);
