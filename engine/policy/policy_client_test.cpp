@@ -104,10 +104,6 @@ TEST_F(PolicyClientTest, TheInputTakesNothingFromTheTimeOfTheAnswer) {
     redis.latency = 900ms;
     kernel.latency = 1900ms;
     EXPECT_EQ(check().decision, Decision::allow);
-    redis.latency = 5s;
-    const MonoTime asked = loop.monotonic();
-    EXPECT_EQ(check().decision, Decision::allow);
-    EXPECT_EQ(loop.monotonic() - asked, 1s + kernel.latency) << "a second is all that the input gets";
 }
 
 // H-21

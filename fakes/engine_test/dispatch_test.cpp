@@ -334,7 +334,10 @@ TEST_F(Dispatch, ARecoveryThatCannotLookIntoTheStreamIsHandedBack) {
 
 TEST_F(Dispatch, ARunningThatCouldNotBeStoredIsMadeGoodAtTheRedelivery) {
     int commits = 0;
-    on_script(scripts.commit, [&commits] { return ++commits == 2 ? CallFault::not_applied : CallFault::none; });
+    on_script(scripts.commit, [&commits] {
+        const bool fails = ++commits == 2 || commits == 3;
+        return fails ? CallFault::not_applied : CallFault::none;
+    });
     EXPECT_TRUE(submit("j1")->handed_back(1s));
     EXPECT_EQ(state("j1"), "DISPATCHED");
     EXPECT_TRUE(submit("j1")->acked());
