@@ -25,9 +25,14 @@ void TenantLimit::on_event(const fakes::Event& event, Time) {
 void TenantLimit::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                            std::string_view after) {
     const auto name = job_of_hash(key);
-    if (!name || (field != "state" && field != "tenant")) return;
+    if (!name || (field != "state" && field != "tenant" && field != "safety_decision")) return;
     const auto entry = jobs_.try_emplace(std::string(*name)).first;
     Job& job = entry->second;
+    if (field == "safety_decision") {
+        // Let through without an answer, or waiting for one: what an earlier answer said about limits binds nobody.
+        if (after == "UNAVAILABLE") job.limit = 0;
+        return;
+    }
     if (field == "tenant") {
         job.tenant = after;
         return;

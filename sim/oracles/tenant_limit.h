@@ -1,5 +1,5 @@
 // tenant_limit: when a job is committed SCHEDULED, fewer than its limit of other jobs of its tenant are SCHEDULED, DISPATCHED
-// or RUNNING. The limit is the one that policy gave last with its answer about the job.
+// or RUNNING. The limit is the one that policy gave last with its answer about the job; a fail-open has none.
 #pragma once
 
 #include <map>
