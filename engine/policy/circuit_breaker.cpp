@@ -23,17 +23,30 @@ std::string millis(Duration duration) { return fmt::format("{}", to_millis(durat
 
 CircuitBreaker::CircuitBreaker(Service service, Redis& redis, Clock& clock, Log& log, const Tunables& tunables,
                                const StoreScripts& scripts, const Mechanisms& mechanisms)
-    : redis_(redis),
+    : service_(service),
+      redis_(redis),
       clock_(clock),
       log_(log),
       tunables_(tunables),
       scripts_(scripts),
       mechanisms_(mechanisms),
-      watched_keys_(service == Service::input
-                        ? std::vector<std::string>{"cordum:cb:safety:failures", "lockstep:cb:safety:trip"}
-                        : std::vector<std::string>{"cordum:cb:safety:output:failures", "lockstep:cb:safety:output:trip"}),
+      watched_keys_(
+          service == Service::input
+              ? std::vector<std::string>{"cordum:cb:safety:failures", "lockstep:cb:safety:trip"}
+              : std::vector<std::string>{"cordum:cb:safety:output:failures", "lockstep:cb:safety:output:trip"}),
       probes_key_(service == Service::input ? "lockstep:cb:safety:probes" : "lockstep:cb:safety:output:probes"),
       local_(tunables) {}
+
+Task<std::optional<CircuitGlimpse>> CircuitBreaker::look() {
+    RedisCommand read{"MGET", watched_keys_[0], watched_keys_[1]};
+    const auto values = co_await redis_.command(std::move(read), deadline());
+    if (!values.applied()) co_return std::nullopt;
+    co_return CircuitGlimpse{values.value().at(0).integer_or(0), std::string(values.value().at(1).text())};
+}
+
+bool CircuitBreaker::is_open(const CircuitGlimpse& glimpse) const {
+    return shared() && mechanisms_.on(Mechanism::circuit_breaker) && glimpse.failures >= tunables_.circuit_fail_budget;
+}
 
 Task<std::optional<CircuitBreaker::Leave>> CircuitBreaker::ask_leave(std::string asker,
                                                                      std::optional<CircuitGlimpse> glimpse) {
@@ -68,13 +81,13 @@ Task<CircuitBreaker::Shared> CircuitBreaker::ask_shared(Leave& leave, std::optio
             co_return Shared::closed;
         }
     }
-    const Duration answered_by = tunables_.safety_timeout + tunables_.store_op_timeout;
-    const auto reply = co_await redis_.script(
-        scripts_.circuit_admit, keys(),
-        {text(tunables_.circuit_fail_budget), text(tunables_.circuit_half_open_max),
-         text(std::max(tunables_.circuit_half_open_max, tunables_.circuit_close_after)), leave.asker,
-         millis(answered_by * 2), millis(kMemory)},
-        deadline());
+    const Duration answered_by = longest_call() + tunables_.store_op_timeout;
+    const auto reply =
+        co_await redis_.script(scripts_.circuit_admit, keys(),
+                               {text(tunables_.circuit_fail_budget), text(tunables_.circuit_half_open_max),
+                                text(std::max(tunables_.circuit_half_open_max, tunables_.circuit_close_after)),
+                                leave.asker, millis(answered_by * 2), millis(kMemory)},
+                               deadline());
     if (!reply.applied()) {
         log_.reached("circuit_asked_locally");
         if (glimpse) local_.join_half_open(clock_.monotonic());  // a moment ago it was
@@ -102,16 +115,15 @@ Task<void> CircuitBreaker::failed(Leave leave) {
     }
     const std::string_view effect = reply.value().at(0).text();
     if (effect == "late") log_.reached("circuit_failure_from_before_the_trip");
-    if (effect == "open")
-        log_.event(LogLevel::warn, "circuit open", {{"key", watched_keys_.front()}});
+    if (effect == "open") log_.event(LogLevel::warn, "circuit open", {{"key", watched_keys_.front()}});
 }
 
 Task<void> CircuitBreaker::succeeded(Leave leave) {
     local_.succeeded(leave.local);
     if (!leave.failures_to_forget || !shared()) co_return;
     const bool probe = !leave.trip.empty();
-    std::vector<std::string> arguments{std::move(leave.trip), text(tunables_.circuit_fail_budget), std::move(leave.asker),
-                                       text(tunables_.circuit_close_after), millis(kMemory)};
+    std::vector<std::string> arguments{std::move(leave.trip), text(tunables_.circuit_fail_budget),
+                                       std::move(leave.asker), text(tunables_.circuit_close_after), millis(kMemory)};
     const auto reply = co_await report(scripts_.circuit_success, std::move(arguments), probe);
     if (!reply.applied()) {
         log_.reached("circuit_success_not_shared");
@@ -124,11 +136,16 @@ Task<void> CircuitBreaker::succeeded(Leave leave) {
     }
 }
 
-Task<Outcome<RedisValue>> CircuitBreaker::report(const RedisScript& script, std::vector<std::string> arguments, bool probe) {
+Task<Outcome<RedisValue>> CircuitBreaker::report(const RedisScript& script, std::vector<std::string> arguments,
+                                                 bool probe) {
     auto reply = co_await redis_.script(script, keys(), arguments, deadline());
     for (int again = 1; probe && !reply.applied() && again < kProbeReports; ++again)
         reply = co_await redis_.script(script, keys(), arguments, deadline());
     co_return reply;
+}
+
+Duration CircuitBreaker::longest_call() const {
+    return service_ == Service::input ? tunables_.safety_timeout : tunables_.output_content_timeout;
 }
 
 std::vector<std::string> CircuitBreaker::keys() const { return {watched_keys_[0], watched_keys_[1], probes_key_}; }

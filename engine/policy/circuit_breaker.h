@@ -54,6 +54,10 @@ public:
     /// The keys whose values make a glimpse, in the order of its members.
     [[nodiscard]] const std::vector<std::string>& watched_keys() const { return watched_keys_; }
 
+    /// Reads `watched_keys`, for a caller that has much to do before it can ask. Nothing when they could not be read.
+    [[nodiscard]] Task<std::optional<CircuitGlimpse>> look();
+    /// Whether, as of this glimpse, nobody would be let through.
+    [[nodiscard]] bool is_open(const CircuitGlimpse& glimpse) const;
     /// Nothing while open. `asker` names the call among those under way at the same time, over all replicas.
     [[nodiscard]] Task<std::optional<Leave>> ask_leave(std::string asker, std::optional<CircuitGlimpse> glimpse);
     [[nodiscard]] Task<void> failed(Leave leave);
@@ -64,11 +68,15 @@ private:
 
     /// Asks all replicas; fills in what the leave has to remember.
     [[nodiscard]] Task<Shared> ask_shared(Leave& leave, std::optional<CircuitGlimpse> glimpse);
-    [[nodiscard]] Task<Outcome<RedisValue>> report(const RedisScript& script, std::vector<std::string> arguments, bool probe);
+    [[nodiscard]] Task<Outcome<RedisValue>> report(const RedisScript& script, std::vector<std::string> arguments,
+                                                   bool probe);
     [[nodiscard]] bool shared() const { return mechanisms_.on(Mechanism::shared_circuit); }
     [[nodiscard]] std::vector<std::string> keys() const;
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
+    /// The longest time that a call may take.
+    [[nodiscard]] Duration longest_call() const;
 
+    const Service service_;
     Redis& redis_;
     Clock& clock_;
     Log& log_;

@@ -6,6 +6,7 @@
 
 #include "engine/config/mechanisms.h"
 #include "engine/config/tunables.h"
+#include "engine/output/output_client.h"
 #include "engine/policy/policy_client.h"
 #include "engine/ports/bus.h"
 #include "engine/ports/clock.h"
@@ -44,6 +45,7 @@ struct Context {
           store(p.redis, p.clock, tunables, scripts),
           sagas(p.redis, p.clock, tunables, scripts, mechanisms),
           policy(p.kernel, p.redis, p.clock, p.log, tunables, scripts, mechanisms),
+          output(p.kernel, p.redis, p.clock, p.metrics, p.log, tunables, scripts, mechanisms),
           registry(tunables.worker_ttl),
           routing(std::make_shared<const RoutingTable>(routable(std::move(table)))) {}
     Context(const Context&) = delete;
@@ -61,6 +63,7 @@ struct Context {
     JobStore store;
     SagaStore sagas;
     PolicyClient policy;
+    OutputPolicyClient output;
     Registry registry;
     std::shared_ptr<const RoutingTable> routing;
     bool stopping = false;

@@ -1,5 +1,6 @@
 #include "engine/scheduler/dead_letters.h"
 
+#include "engine/output/output_audit.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -39,8 +40,10 @@ Task<bool> DeadLetters::publish(DeadLetter letter) {
     const auto published = co_await context_.ports.bus.publish(
         std::string(wire::kSubjectDlq), wire::serialise(packet), wire::message_id(packet, wire::kSubjectDlq),
         context_.ports.clock.in(context_.tunables.publish_timeout));
+    bool audited = true;
+    if (tells_of_output(letter)) audited = co_await audit_withheld(context_, std::move(letter));
     // *unknown* counts as failed: a second copy of a dead letter does no harm, a missing one does.
-    co_return published.applied();
+    co_return published.applied() && audited;
 }
 
 Task<void> DeadLetters::sweep() {

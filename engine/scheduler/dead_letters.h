@@ -10,7 +10,7 @@ class DeadLetters {
 public:
     explicit DeadLetters(Context& context) : context_(context) {}
 
-    /// Publishes the packet, with one more try after half a second, and strikes it off the outbox. A failure is counted and
+    /// Publishes the packet, and the audit event that goes with some, with one more try after half a second, and strikes it off the outbox. A failure is counted and
     /// logged; the sweep tries again.
     [[nodiscard]] Task<void> announce(DeadLetter letter);
     /// Announces what has waited in the outbox for a while. REQUIRES: called by one replica at a time.

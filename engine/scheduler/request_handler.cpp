@@ -31,7 +31,8 @@ bool same_request(const cap::JobRequest& stored, cap::JobRequest offered) {
 Task<Verdict> RequestHandler::handle(cap::JobRequest request, std::string trace_id) {
     if (const auto reason = wire::rejection(request)) {
         context_.ports.metrics.add(Metric::validation_rejections);
-        context_.ports.log.event(LogLevel::warn, "job request rejected", {{"job_id", request.job_id()}, {"reason", *reason}});
+        context_.ports.log.event(LogLevel::warn, "job request rejected",
+                                 {{"job_id", request.job_id()}, {"reason", *reason}});
         co_return Verdict::done();
     }
     wire::trim_identity(request);
@@ -42,8 +43,8 @@ Task<Verdict> RequestHandler::handle_stored(cap::JobRequest request, std::string
     const MonoTime since = context_.ports.clock.monotonic();
     JobLease lease(context_.lease_ports(), request.job_id(), context_.ports.entropy.uuid());
     const ReadAlong along(context_, request);
-    auto taken = co_await wait_for_lock(
-        context_, [&] { return context_.store.take_up(lease, request, trace_id, along.keys()); });
+    auto taken = co_await wait_for_lock(context_,
+                                        [&] { return context_.store.take_up(lease, request, trace_id, along.keys()); });
     if (!taken.applied() && context_.mechanisms.on(Mechanism::fail_closed_reads)) {
         // The state could not be read: whether the job has been dispatched is anybody's guess, so nothing happens now.
         note_state_read(request.topic(), false);
@@ -57,13 +58,16 @@ Task<Verdict> RequestHandler::handle_stored(cap::JobRequest request, std::string
     const JobFacts facts = taken.applied() ? std::move(*taken.value()) : JobFacts{};
     note_state_read(request.topic(), true);
     Verdict verdict = co_await under_lock(lease, Taken{request, facts, along, std::move(trace_id), since});
-    if (lease.lost() && verdict.kind == Verdict::Kind::done) verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
+    if (lease.lost() && verdict.kind == Verdict::Kind::done)
+        verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
     co_await lease.release();
     co_return verdict;
 }
 
 Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     if (job.facts.state) {
+        if (job.facts.state == JobState::failed || job.facts.state == JobState::denied)
+            co_return co_await repeat_dead_letter(lease, job);
         if (is_terminal(*job.facts.state) || job.facts.state == JobState::running) co_return Verdict::done();
         if (job.facts.state == JobState::dispatched) co_return co_await dispatcher_.recover(lease, job.facts);
     }
@@ -126,7 +130,21 @@ Task<std::optional<SafetyDecision>> RequestHandler::decide(const Taken& job) {
     co_return std::optional<SafetyDecision>(std::move(decision));
 }
 
-Task<Verdict> RequestHandler::end_job(JobLease& lease, JobState state, DeadLetter letter, const SafetyDecision* decision) {
+Task<Verdict> RequestHandler::repeat_dead_letter(JobLease& lease, const Taken& job) {
+    const JobState state = *job.facts.state;
+    const DeadLetter letter{
+        lease.job(), job.request.topic(), state == JobState::denied ? cap::JOB_STATUS_DENIED : cap::JOB_STATUS_FAILED,
+        fmt::format("the job had ended {} without a dead letter", to_string(state)), "redelivery_dlq_retry"};
+    const auto written = co_await context_.store.repair_dead_letter(letter, state);
+    if (!written.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    if (!written.value()) co_return Verdict::done();
+    context_.ports.log.reached("dead_letter_repeated");
+    co_await dead_letters_.announce(letter);
+    co_return Verdict::done();
+}
+
+Task<Verdict> RequestHandler::end_job(JobLease& lease, JobState state, DeadLetter letter,
+                                      const SafetyDecision* decision) {
     Commit commit;
     commit.walk = {state};
     commit.release_lock = true;
@@ -161,7 +179,8 @@ Task<Verdict> RequestHandler::ask_for_approval(JobLease& lease, const Taken& job
     commit.fields.emplace_back(kFieldLabelBeforeQuestion, carries_grant(job.request) ? "1" : "");
     const auto asked = co_await context_.store.commit(lease, std::move(commit));
     if (!asked.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
-    if (asked.value().verdict == Committed::Verdict::lost) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    if (asked.value().verdict == Committed::Verdict::lost)
+        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
     co_return Verdict::done();
 }
 
@@ -173,7 +192,8 @@ Task<Verdict> RequestHandler::postpone(JobLease& lease, const SafetyDecision& de
     commit.next_attempt = delay;
     const auto noted = co_await context_.store.commit(lease, std::move(commit));
     if (!noted.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
-    if (noted.value().verdict != Committed::Verdict::ok) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    if (noted.value().verdict != Committed::Verdict::ok)
+        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
     co_return Verdict::postponed(delay);
 }
 
@@ -196,13 +216,15 @@ Task<Verdict> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDeci
 }
 
 Task<Verdict> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecision decision) {
-    if (const std::int64_t limit = retry_limit(decision); limit > 0 && job.facts.dispatches > static_cast<std::uint64_t>(limit)) {
+    if (const std::int64_t limit = retry_limit(decision);
+        limit > 0 && job.facts.dispatches > static_cast<std::uint64_t>(limit)) {
         DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED,
                           fmt::format("dispatched {} times, and policy allows {} retries", job.facts.dispatches, limit),
                           "max_retries_exceeded"};
         co_return co_await end_job(lease, JobState::failed, std::move(letter), &decision);
     }
-    if (decision.answer && decision.answer->has_constraints()) apply_constraints(decision.answer->constraints(), job.request);
+    if (decision.answer && decision.answer->has_constraints())
+        apply_constraints(decision.answer->constraints(), job.request);
     DispatchOrder order{job.request, job.facts, decision, job.trace_id, job.since};
     co_return co_await dispatcher_.dispatch(lease, order);
 }

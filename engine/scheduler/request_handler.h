@@ -32,7 +32,11 @@ private:
     /// Nothing when it could not be learnt whether a human has approved: that is a failure of the store, and no fail mode
     /// of policy may let the job through for it.
     [[nodiscard]] Task<std::optional<SafetyDecision>> decide(const Taken& job);
-    [[nodiscard]] Task<Verdict> end_job(JobLease& lease, JobState state, DeadLetter letter, const SafetyDecision* decision);
+    /// A submission of a job that has ended badly comes again: its dead letter is written if somebody has left it out, and
+    /// never changed (C-36).
+    [[nodiscard]] Task<Verdict> repeat_dead_letter(JobLease& lease, const Taken& job);
+    [[nodiscard]] Task<Verdict> end_job(JobLease& lease, JobState state, DeadLetter letter,
+                                        const SafetyDecision* decision);
     [[nodiscard]] Task<Verdict> ask_for_approval(JobLease& lease, const Taken& job, SafetyDecision decision);
     [[nodiscard]] Task<Verdict> postpone(JobLease& lease, const SafetyDecision& decision, Duration delay);
     [[nodiscard]] Task<Verdict> unavailable(JobLease& lease, Taken job, SafetyDecision decision);

@@ -1,5 +1,6 @@
 #include "engine/scheduler/result_handler.h"
 
+#include "engine/output/output_audit.h"
 #include "engine/scheduler/lock_wait.h"
 #include "engine/wire/error_codes.h"
 #include "engine/wire/messages.h"
@@ -19,6 +20,15 @@ std::optional<DeadLetter> letter_for(const cap::JobResult& result, const std::st
     return letter;
 }
 
+/// Marks a failure that has no dead letter on purpose.
+constexpr const char* kFieldRetryable = "ls_retryable";
+
+/// The states to go through to a withheld output. From some there is no direct way, and the work has succeeded.
+std::vector<JobState> walk_to_quarantine(const JobFacts& facts) {
+    if (transition_allowed(facts.state, JobState::output_quarantined)) return {JobState::output_quarantined};
+    return {JobState::succeeded, JobState::output_quarantined};
+}
+
 }  // namespace
 
 Task<Verdict> ResultHandler::handle(cap::JobResult result) {
@@ -32,7 +42,10 @@ Task<Verdict> ResultHandler::handle(cap::JobResult result) {
     if (!state_of_result(result.status())) co_return Verdict::done();  // news of progress, not a result
 
     JobLease lease(context_.lease_ports(), result.job_id(), context_.ports.entropy.uuid());
-    const auto taken = co_await wait_for_lock(context_, [&] { return context_.store.take_lock(lease); });
+    // What stands in front of output policy is only of interest where it will be asked.
+    const bool judged = context_.tunables.output_policy_enabled && result.status() == cap::JOB_STATUS_SUCCEEDED;
+    const std::vector<std::string> along = judged ? context_.output.circuit_keys() : std::vector<std::string>{};
+    const auto taken = co_await wait_for_lock(context_, [&] { return context_.store.take_lock(lease, along); });
     if (!taken.applied()) {
         co_await lease.release();
         co_return Verdict::hand_back(context_.tunables.retry_delay_store);
@@ -46,28 +59,7 @@ Task<Verdict> ResultHandler::handle(cap::JobResult result) {
 }
 
 Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts) {
-    const JobState target = *state_of_result(result.status());
-    if (facts.state && is_terminal(*facts.state)) {
-        context_.ports.log.reached("result_after_end");
-        co_return Verdict::done();
-    }
-    if (!transition_allowed(facts.state, target)) {
-        // A job that is not known, or a status that this state cannot take: no redelivery would ever change that.
-        context_.ports.log.reached("result_without_transition");
-        context_.ports.log.event(LogLevel::warn, "result ignored: no such transition",
-                                 {{"job_id", lease.job()},
-                                  {"from", facts.state ? to_string(*facts.state) : "unknown job"},
-                                  {"to", to_string(target)}});
-        co_return Verdict::done();
-    }
-    const std::string topic = facts.topic.empty() ? "unknown" : facts.topic;
-    Commit commit;
-    commit.walk = {target};
-    commit.release_lock = true;
-    commit.result_ptr = result.result_ptr();
-    commit.worker_id = result.worker_id();
-    commit.dead_letter = letter_for(result, topic);
-    if (commit.dead_letter) commit.fields.emplace_back("failure_reason", result.error_message());
+    if (!may_end(result, facts)) co_return Verdict::done();
     SagaPlan saga = plan_saga(result.status(), facts.stored_request);
     if (!saga.problem.empty())
         context_.ports.log.event(LogLevel::error, "nothing is recorded for a rollback",
@@ -76,12 +68,24 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
         context_.ports.log.reached("result_waits_for_its_request");
         co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     }
+    OutputPassage output;
+    if (state_of_result(result.status()) == JobState::succeeded) {
+        output = co_await gate_.judge(result, facts);
+        if (!lease.usable()) {
+            if (context_.tunables.output_policy_enabled) context_.ports.log.reached("output_check_outlived_lock");
+            co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        }
+    }
+    Commit commit = end_of_job(result, facts, output);
+    // Also where the output is withheld: the work has been done, and can be undone.
     const auto effect = saga.effect;
     if (effect) {
         const auto included = co_await context_.sagas.include(*effect, commit);
         if (!included.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     }
     const auto letter = commit.dead_letter;
+    const std::string late_pointer =
+        context_.mechanisms.on(Mechanism::result_before_state) ? std::string{} : std::exchange(commit.result_ptr, {});
     const auto committed = co_await context_.store.commit(lease, std::move(commit));
     if (!committed.applied()) {
         if (!result.result_ptr().empty()) context_.ports.metrics.add(Metric::result_ptr_write_failure);
@@ -93,10 +97,68 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
         case Committed::Verdict::ok: break;
     }
     context_.registry.note_end(result.worker_id());
-    context_.ports.metrics.add(Metric::jobs_completed, {topic, cap::JobStatus_Name(result.status())});
+    if (!late_pointer.empty()) {
+        const auto stored = co_await context_.store.set_result_ptr(lease.job(), late_pointer);
+        if (!stored.applied()) context_.ports.metrics.add(Metric::result_ptr_write_failure);
+    }
     if (effect) note_effect(*effect);
-    if (letter) co_await dead_letters_.announce(*letter);
+    co_await follow_up(result, facts.topic.empty() ? "unknown" : facts.topic, std::move(output), letter);
     co_return Verdict::done();
+}
+
+bool ResultHandler::may_end(const cap::JobResult& result, const JobFacts& facts) const {
+    const JobState target = *state_of_result(result.status());
+    if (!context_.mechanisms.on(Mechanism::terminal_idempotency)) return true;
+    if (facts.state && is_terminal(*facts.state)) {
+        context_.ports.log.reached("result_after_end");
+        return false;
+    }
+    if (transition_allowed(facts.state, target)) return true;
+    // A job that is not known, or a status that this state cannot take: no redelivery would ever change that.
+    context_.ports.log.reached("result_without_transition");
+    context_.ports.log.event(LogLevel::warn, "result ignored: no such transition",
+                             {{"job_id", result.job_id()},
+                              {"from", facts.state ? to_string(*facts.state) : "unknown job"},
+                              {"to", to_string(target)}});
+    return false;
+}
+
+Commit ResultHandler::end_of_job(const cap::JobResult& result, const JobFacts& facts,
+                                 const OutputPassage& output) const {
+    const std::string topic = facts.topic.empty() ? "unknown" : facts.topic;
+    Commit commit;
+    commit.walk = {*state_of_result(result.status())};
+    commit.from_any_state = !context_.mechanisms.on(Mechanism::terminal_idempotency);
+    commit.release_lock = true;
+    commit.result_ptr = result.result_ptr();
+    commit.worker_id = result.worker_id();
+    commit.dead_letter = letter_for(result, topic);
+    if (commit.dead_letter) commit.fields.emplace_back("failure_reason", result.error_message());
+    if (result.status() == cap::JOB_STATUS_FAILED_RETRYABLE) commit.fields.emplace_back(kFieldRetryable, "1");
+    if (output.verdict) {
+        commit.output_record = output_record(*output.verdict);
+        if (output.verdict->decision == OutputDecision::redact) commit.result_ptr = output.verdict->redacted_ptr;
+        if (output.verdict->withheld()) {
+            const std::string& reason = output.verdict->reason;
+            commit.walk = walk_to_quarantine(facts);
+            commit.dead_letter =
+                DeadLetter{result.job_id(), topic, cap::JOB_STATUS_DENIED, reason, std::string(kCodeQuarantined)};
+            commit.fields.emplace_back("failure_reason", reason);
+        }
+    }
+    if (output.to_scan) commit.begin_scan = scanner_.mark(result);
+    return commit;
+}
+
+Task<void> ResultHandler::follow_up(const cap::JobResult& result, const std::string& topic, OutputPassage output,
+                                    std::optional<DeadLetter> letter) {
+    const bool withheld = output.verdict && output.verdict->withheld();
+    context_.ports.metrics.add(Metric::jobs_completed,
+                               {topic, withheld ? "OUTPUT_QUARANTINED" : cap::JobStatus_Name(result.status())});
+    if (output.to_scan) scanner_.begin(std::make_shared<const cap::JobResult>(result), std::move(output.to_scan));
+    if (output.verdict && output.verdict->decision == OutputDecision::redact)
+        co_await audit_redacted(context_, result.job_id(), topic, output.verdict->reason);
+    if (letter) co_await dead_letters_.announce(std::move(*letter));
 }
 
 void ResultHandler::note_effect(const SagaEffect& effect) {

@@ -1,6 +1,8 @@
 // A worker's result (spec: wire, sections 6.3 and 9).
 #pragma once
 
+#include "engine/output/content_scanner.h"
+#include "engine/output/output_gate.h"
 #include "engine/saga/rollbacks.h"
 #include "engine/scheduler/context.h"
 #include "engine/scheduler/dead_letters.h"
@@ -10,20 +12,30 @@ namespace lockstep::engine {
 
 class ResultHandler {
 public:
-    ResultHandler(Context& context, DeadLetters& dead_letters, Rollbacks& rollbacks)
-        : context_(context), dead_letters_(dead_letters), rollbacks_(rollbacks) {}
+    ResultHandler(Context& context, DeadLetters& dead_letters, Rollbacks& rollbacks, ContentScanner& scanner)
+        : context_(context), dead_letters_(dead_letters), rollbacks_(rollbacks), scanner_(scanner), gate_(context) {}
 
     /// Handles one delivery of a result. The first one that ends the job counts; all later ones change nothing.
     [[nodiscard]] Task<Verdict> handle(cap::JobResult result);
 
 private:
     [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts);
+    /// Whether the result may end a job that is in this state.
+    [[nodiscard]] bool may_end(const cap::JobResult& result, const JobFacts& facts) const;
+    /// Everything that the end of the job changes, in one step.
+    [[nodiscard]] Commit end_of_job(const cap::JobResult& result, const JobFacts& facts,
+                                    const OutputPassage& output) const;
+    /// What follows from an end that is recorded: nothing of it is needed for the job to be right.
+    [[nodiscard]] Task<void> follow_up(const cap::JobResult& result, const std::string& topic, OutputPassage output,
+                                       std::optional<DeadLetter> letter);
 
     void note_effect(const SagaEffect& effect);
 
     Context& context_;
     DeadLetters& dead_letters_;
     Rollbacks& rollbacks_;
+    ContentScanner& scanner_;
+    OutputGate gate_;
 };
 
 }  // namespace lockstep::engine

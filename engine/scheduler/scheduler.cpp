@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/bus/message_pump.h"
+#include "engine/output/content_scanner.h"
 #include "engine/reconcile/pending_replayer.h"
 #include "engine/reconcile/reconciler.h"
 #include "engine/runtime/scope.h"
@@ -39,7 +40,8 @@ public:
           dispatcher_(context_, dead_letters_),
           requests_(context_, dead_letters_, dispatcher_),
           rollbacks_(context_, dead_letters_),
-          results_(context_, dead_letters_, rollbacks_),
+          scanner_(context_, dead_letters_),
+          results_(context_, dead_letters_, rollbacks_, scanner_),
           reconciler_(context_, dead_letters_),
           replayer_(context_, dead_letters_, requests_),
           submits_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectSubmit), &replayer_),
@@ -71,6 +73,7 @@ private:
     Dispatcher dispatcher_;
     RequestHandler requests_;
     Rollbacks rollbacks_;
+    ContentScanner scanner_;
     ResultHandler results_;
     Reconciler reconciler_;
     PendingReplayer replayer_;
@@ -106,6 +109,7 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     background_.spawn(reconciler_.run());
     background_.spawn(replayer_.run());
     background_.spawn(rollbacks_.run());
+    background_.spawn(scanner_.run());
     background_.spawn(submits_pump_.keep_alive());
     background_.spawn(results_pump_.keep_alive());
     background_.spawn(sweep_registry());
@@ -190,6 +194,7 @@ Task<void> Scheduler::Parts::drain() {
     co_await results_pump_.drain(deadline);
     co_await replayer_.drain(deadline);
     co_await rollbacks_.drain(deadline);
+    co_await scanner_.drain(deadline);
     listeners_.clear();
     background_.cancel();
     // All at once: with the store away, one after the other would take four seconds each.

@@ -26,6 +26,14 @@ std::string joined(const std::vector<JobState>& states) {
     return text;
 }
 
+/// In the form of sources_of.
+std::string every_state() {
+    std::string states = ",,";
+    for (int state = 0; state < kJobStateCount; ++state)
+        states += fmt::format("{},", to_string(static_cast<JobState>(state)));
+    return states;
+}
+
 /// A next try that is further away than this was written by another clock.
 Duration longest_delay(const Tunables& tunables) {
     return std::max({tunables.backoff_max, tunables.safety_throttle_delay, tunables.safety_unavailable_delay,
@@ -44,6 +52,14 @@ std::uint64_t number(const RedisValue& value) {
     return parsed < 0 ? 0 : static_cast<std::uint64_t>(parsed);
 }
 
+std::vector<std::string> texts(const RedisValue& reply) {
+    std::vector<std::string> list;
+    if (const auto* values = reply.array()) {
+        for (const RedisValue& value : *values) list.emplace_back(value.text());
+    }
+    return list;
+}
+
 JobFacts parse_taken_up(const RedisValue& reply) {
     JobFacts facts;
     facts.state = parse_job_state(reply.at(1).text());
@@ -56,9 +72,7 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.stream_floor = number(reply.at(8));
     facts.dispatches = number(reply.at(9));
     facts.due_in = std::chrono::milliseconds(reply.at(10).integer_or(0));
-    if (const auto* along = reply.at(11).array()) {
-        for (const RedisValue& value : *along) facts.read_along.emplace_back(value.text());
-    }
+    facts.read_along = texts(reply.at(11));
     return facts;
 }
 
@@ -72,6 +86,7 @@ JobFacts parse_locked(const RedisValue& reply) {
     facts.worker = reply.at(6).text();
     facts.trace_id = reply.at(7).text();
     facts.stored_request = reply.at(8).text();
+    facts.read_along = texts(reply.at(9));
     return facts;
 }
 
@@ -94,8 +109,7 @@ JobStore::JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const S
     : redis_(redis), clock_(clock), tunables_(tunables), scripts_(scripts) {}
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const cap::JobRequest& request,
-                                                         std::string trace_id,
-                                                         std::vector<std::string> read_along) {
+                                                         std::string trace_id, std::vector<std::string> read_along) {
     const std::string& job = lease.job();
     std::vector<std::string> arguments{job,
                                        lease.token(),
@@ -122,11 +136,13 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
     co_return std::optional<JobFacts>{parse_taken_up(reply.value())};
 }
 
-Task<Outcome<std::optional<JobFacts>>> JobStore::take_lock(JobLease& lease) {
+Task<Outcome<std::optional<JobFacts>>> JobStore::take_lock(JobLease& lease, std::vector<std::string> read_along) {
     const std::string& job = lease.job();
+    std::vector<std::string> names{keys::job_lock(job), keys::job_meta(job), keys::job_request(job)};
+    for (auto& key : read_along) names.push_back(std::move(key));
     const MonoTime asked = clock_.monotonic();
     lease.asking();
-    auto reply = co_await redis_.script(scripts_.take_lock, {keys::job_lock(job), keys::job_meta(job), keys::job_request(job)},
+    auto reply = co_await redis_.script(scripts_.take_lock, std::move(names),
                                         {job, lease.token(), millis(tunables_.job_lock_ttl)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
     if (reply.value().at(0).text() != "held") {
@@ -145,7 +161,9 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
         lease.token(),
         millis(tunables_.job_meta_ttl),
         joined(commit.walk),
-        commit.walk.empty() ? std::string{} : sources_of(commit.walk.front()),
+        commit.walk.empty()     ? std::string{}
+        : commit.from_any_state ? every_state()
+                                : sources_of(commit.walk.front()),
         fmt::format("{}", commit.add_attempts),
         commit.expected_dispatch ? fmt::format("{}", *commit.expected_dispatch) : std::string{},
         commit.begin_dispatch ? "1" : "",
@@ -162,12 +180,19 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
         commit.fields.emplace_back("@limit_delay", millis(tunables_.retry_delay_no_workers));
     }
     if (commit.saga) add_options(std::move(*commit.saga), commit.fields);
+    if (!commit.output_record.empty()) commit.fields.emplace_back("@output_record", std::move(commit.output_record));
+    if (commit.begin_scan) {
+        commit.fields.emplace_back("@scan_result", std::move(commit.begin_scan->result_json));
+        commit.fields.emplace_back("@scan_hold", millis(commit.begin_scan->hold));
+    }
+    if (commit.end_scan) commit.fields.emplace_back("@scan_end", "1");
+    if (!commit.replaces_ptr.empty()) commit.fields.emplace_back("@replaces_ptr", std::move(commit.replaces_ptr));
     for (auto& [field, value] : commit.fields) {
         arguments.push_back(std::move(field));
         arguments.push_back(std::move(value));
     }
-    auto reply = co_await redis_.script(scripts_.commit, {keys::job_lock(job), keys::job_meta(job)}, std::move(arguments),
-                                        deadline());
+    auto reply = co_await redis_.script(scripts_.commit, {keys::job_lock(job), keys::job_meta(job)},
+                                        std::move(arguments), deadline());
     if (!reply.applied()) co_return reply.failure_as<Committed>();
     const Committed committed = parse_committed(reply.value());
     if (committed.verdict == Committed::Verdict::lost) {
@@ -223,7 +248,8 @@ Task<Outcome<std::string>> JobStore::stored_request(std::string job) {
 }
 
 Task<Outcome<bool>> JobStore::tenant_is_full(std::string job, std::int64_t limit) {
-    auto reply = co_await redis_.script(scripts_.tenant_is_full, {}, {std::move(job), fmt::format("{}", limit)}, deadline());
+    auto reply =
+        co_await redis_.script(scripts_.tenant_is_full, {}, {std::move(job), fmt::format("{}", limit)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<bool>();
     co_return reply.value().integer_or(0) == 1;
 }
@@ -246,17 +272,44 @@ Task<Outcome<TimedOut>> JobStore::time_out(StaleJob stale, std::string index, st
 }
 
 Task<Outcome<bool>> JobStore::tick_lock(std::string key, std::string token, Duration ttl) {
-    auto reply = co_await redis_.script(scripts_.tick_lock, {std::move(key)}, {std::move(token), millis(ttl)}, deadline());
+    auto reply =
+        co_await redis_.script(scripts_.tick_lock, {std::move(key)}, {std::move(token), millis(ttl)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<bool>();
     co_return reply.value().integer_or(0) == 1;
 }
 
 Task<Outcome<Done>> JobStore::put_dead_letter(DeadLetter letter) {
-    auto reply = co_await redis_.script(
-        scripts_.put_dead_letter, {},
-        {letter.id, dead_letter_head(letter, clock_.now()), millis(tunables_.dlq_entry_ttl),
-         fmt::format("{}", tunables_.dlq_max_size)},
-        deadline());
+    auto reply = co_await redis_.script(scripts_.put_dead_letter, {},
+                                        {letter.id, dead_letter_head(letter, clock_.now()),
+                                         millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
+                                        deadline());
+    if (!reply.applied()) co_return reply.failure_as<Done>();
+    co_return Done{};
+}
+
+Task<Outcome<bool>> JobStore::repair_dead_letter(DeadLetter letter, JobState state) {
+    const std::string head = dead_letter_head(letter, clock_.now());
+    auto reply = co_await redis_.script(scripts_.repair_dead_letter, {keys::job_meta(letter.id)},
+                                        {letter.id, std::string(to_string(state)), head,
+                                         millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
+                                        deadline());
+    if (!reply.applied()) co_return reply.failure_as<bool>();
+    co_return reply.value().integer_or(0) == 1;
+}
+
+Task<Outcome<std::vector<PendingScan>>> JobStore::claim_scans(Duration hold, std::int64_t limit) {
+    auto reply = co_await redis_.script(scripts_.claim_scans, {std::string(keys::kScansPending)},
+                                        {fmt::format("{}", limit), millis(hold)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::vector<PendingScan>>();
+    std::vector<PendingScan> scans;
+    const std::vector<std::string> page = texts(reply.value());
+    for (std::size_t i = 0; i + 2 < page.size(); i += 3) scans.push_back({page[i], page[i + 1], page[i + 2]});
+    co_return scans;
+}
+
+Task<Outcome<Done>> JobStore::set_result_ptr(std::string job, std::string pointer) {
+    RedisCommand set{"HSET", keys::job_meta(job), "result_ptr", std::move(pointer)};
+    auto reply = co_await redis_.command(std::move(set), deadline());
     if (!reply.applied()) co_return reply.failure_as<Done>();
     co_return Done{};
 }

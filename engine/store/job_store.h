@@ -39,12 +39,19 @@ struct JobFacts {
     Duration due_in{};               // take_up: until its next try; 0 = now
     // take_up: the request that was stored earlier, where it differs from the offered one; take_lock: what is stored
     std::string stored_request;
-    std::vector<std::string> read_along;  // take_up: the strings asked for; none for a job that is at work or over
+    std::vector<std::string> read_along;  // the strings asked for; take_up: none for a job that is at work or over
+};
+
+/// A success whose output is still to be scanned: found by whoever looks, until a commit ends the scan.
+struct ScanMark {
+    std::string result_json;  // the result as it was reported
+    Duration hold{};          // how long nobody else looks at it
 };
 
 /// The writes of one step, applied together under the fence.
 struct Commit {
-    std::vector<JobState> walk;  // states to go through; empty = no change of state
+    std::vector<JobState> walk;   // states to go through; empty = no change of state
+    bool from_any_state = false;  // no source is wrong; only ever without Mechanism::terminal_idempotency
     std::optional<std::uint64_t> expected_dispatch;
     int add_attempts = 0;
     bool begin_dispatch = false;
@@ -53,9 +60,14 @@ struct Commit {
     std::string result_ptr;
     std::string worker_id;
     std::string decision_json;
-    std::optional<SagaEffect> saga;        // what the end of the job means for its saga
-    std::optional<Duration> next_attempt;  // from now; what looks for jobs that nobody handles leaves it alone until then
-    std::int64_t tenant_limit = 0;         // refused while so many other jobs of the tenant are on their way; 0 = none
+    std::optional<SagaEffect> saga;  // what the end of the job means for its saga
+    std::string output_record;  // the verdict on the output
+    std::optional<ScanMark> begin_scan;
+    bool end_scan = false;     // without a change of state it is refused when the scan has ended before,
+    std::string replaces_ptr;  // unless the success still points to this, which `result_ptr` is to replace
+    std::optional<Duration>
+        next_attempt;               // from now; what looks for jobs that nobody handles leaves it alone until then
+    std::int64_t tenant_limit = 0;  // refused while so many other jobs of the tenant are on their way; 0 = none
     std::vector<std::pair<std::string, std::string>> fields;  // of the job hash; an empty value deletes
 };
 
@@ -87,6 +99,12 @@ struct ReplayPage {
     std::string last_score;  // where the next page begins; empty = there is none
 };
 
+struct PendingScan {
+    std::string job;
+    std::string result_json;
+    std::string request_json;  // empty when none is stored any more
+};
+
 struct StaleJob {
     std::string job;
     std::string score;  // as Redis printed it
@@ -116,8 +134,10 @@ public:
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_up(JobLease& lease, const cap::JobRequest& request,
                                                                  std::string trace_id,
                                                                  std::vector<std::string> read_along = {});
-    /// Takes the lock and reads. Nothing = busy. Begins the lease when it succeeds.
-    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_lock(JobLease& lease);
+    /// Takes the lock and reads; `read_along` names strings to be read at that same instant. Nothing = busy. Begins the lease
+    /// when it succeeds.
+    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_lock(JobLease& lease,
+                                                                   std::vector<std::string> read_along = {});
     /// Applies a step under the lease. An unusable lease is answered `lost` without asking; a lease that turns out to be
     /// lost is marked so; a commit that releases ends it.
     [[nodiscard]] Task<Outcome<Committed>> commit(JobLease& lease, Commit commit);
@@ -145,9 +165,17 @@ public:
     [[nodiscard]] Task<Outcome<bool>> tick_lock(std::string key, std::string token, Duration ttl);
 
     [[nodiscard]] Task<Outcome<Done>> put_dead_letter(DeadLetter letter);
+    /// Writes the dead letter of a job that has ended in `state` if there is none, and if there should be one. True when it
+    /// was written.
+    [[nodiscard]] Task<Outcome<bool>> repair_dead_letter(DeadLetter letter, JobState state);
     /// Dead letters whose packet has not been acknowledged for `age`.
     [[nodiscard]] Task<Outcome<std::vector<DeadLetter>>> unsent_dead_letters(Duration age, std::int64_t limit);
     [[nodiscard]] Task<Outcome<Done>> dead_letter_sent(std::string id);
+
+    /// Successes whose output nobody is scanning, at most `limit`, oldest first. They are the caller's for `hold`.
+    [[nodiscard]] Task<Outcome<std::vector<PendingScan>>> claim_scans(Duration hold, std::int64_t limit);
+    /// Only without Mechanism::result_before_state: the pointer by itself.
+    [[nodiscard]] Task<Outcome<Done>> set_result_ptr(std::string job, std::string pointer);
 
 private:
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }

@@ -14,6 +14,8 @@ inline constexpr std::string_view kReconcilerLock = "cordum:reconciler:default";
 inline constexpr std::string_view kReplayerLock = "cordum:replayer:pending";
 inline constexpr std::string_view kSagasPending = "lockstep:saga:pending";
 inline constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
+/// Jobs whose output is still to be scanned, by when somebody else may look at them.
+inline constexpr std::string_view kScansPending = "lockstep:output:scan_pending";
 
 [[nodiscard]] std::string job_lock(std::string_view job);
 [[nodiscard]] std::string job_meta(std::string_view job);

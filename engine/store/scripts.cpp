@@ -7,12 +7,14 @@
 #include "engine/store/scripts/circuit_admit.lua.h"
 #include "engine/store/scripts/circuit_failure.lua.h"
 #include "engine/store/scripts/circuit_success.lua.h"
+#include "engine/store/scripts/claim_scans.lua.h"
 #include "engine/store/scripts/commit.lua.h"
 #include "engine/store/scripts/common.lua.h"
 #include "engine/store/scripts/outbox_page.lua.h"
 #include "engine/store/scripts/put_dead_letter.lua.h"
 #include "engine/store/scripts/release_lock.lua.h"
 #include "engine/store/scripts/renew_lock.lua.h"
+#include "engine/store/scripts/repair_dead_letter.lua.h"
 #include "engine/store/scripts/replay_page.lua.h"
 #include "engine/store/scripts/saga_next.lua.h"
 #include "engine/store/scripts/stale_jobs.lua.h"
@@ -51,6 +53,8 @@ StoreScripts::StoreScripts()
       outbox_page(with_common("outbox_page", scripts::kOutboxPage)),
       circuit_admit(with_common("circuit_admit", scripts::kCircuitAdmit)),
       circuit_failure(with_common("circuit_failure", scripts::kCircuitFailure)),
-      circuit_success(with_common("circuit_success", scripts::kCircuitSuccess)) {}
+      circuit_success(with_common("circuit_success", scripts::kCircuitSuccess)),
+      claim_scans(with_common("claim_scans", scripts::kClaimScans)),
+      repair_dead_letter(with_common("repair_dead_letter", scripts::kRepairDeadLetter)) {}
 
 }  // namespace lockstep::engine

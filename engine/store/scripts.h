@@ -26,6 +26,8 @@ struct StoreScripts {
     RedisScript circuit_admit;
     RedisScript circuit_failure;
     RedisScript circuit_success;
+    RedisScript claim_scans;
+    RedisScript repair_dead_letter;
 };
 
 }  // namespace lockstep::engine

@@ -1,4 +1,4 @@
-// A safety kernel whose answers a test writes by hand. It allows everything until told otherwise.
+// A kernel, for inputs and outputs, whose answers a test writes by hand. It allows everything until told otherwise.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,17 @@ public:
     Duration latency{};
     std::vector<cap::PolicyCheckRequest> questions;
 
+    /// Nothing scripted: outputs are allowed.
+    std::function<OutputAnswer(const cap_output::OutputCheckRequest&)> output_answer;
+    Duration output_latency{};
+    std::vector<cap_output::OutputCheckRequest> output_questions;
+
     [[nodiscard]] static cap::PolicyCheckResponse says(cap::DecisionType decision, std::string reason = {});
+    [[nodiscard]] static cap_output::OutputCheckResponse output(cap_output::OutputDecision decision,
+                                                                std::string reason = {});
+    [[nodiscard]] static OutputAnswer output_unreachable() {
+        return tl::unexpected(RpcFailure{14, "connection refused"});
+    }
     [[nodiscard]] static Answer unreachable() { return tl::unexpected(RpcFailure{14, "connection refused"}); }
 
     Task<Answer> check(cap::PolicyCheckRequest request, MonoTime deadline) override;

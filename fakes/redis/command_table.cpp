@@ -26,6 +26,7 @@ constexpr Command kTable[] = {
     {"getdel", 2, kWrite, 1, h::getdel},
     {"append", 3, kGrow, 1, h::append},
     {"strlen", 2, kRead, 1, h::strlen},
+    {"getrange", 4, kRead, 1, h::getrange},
     {"incr", 2, kGrow, 1, h::incr},
     {"decr", 2, kGrow, 1, h::decr},
     {"incrby", 3, kGrow, 1, h::incrby},

@@ -15,6 +15,7 @@ RedisValue mget(Call&);
 RedisValue getdel(Call&);
 RedisValue append(Call&);
 RedisValue strlen(Call&);
+RedisValue getrange(Call&);
 RedisValue incr(Call&);
 RedisValue decr(Call&);
 RedisValue incrby(Call&);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "fakes/redis/handlers.h"
@@ -182,6 +183,24 @@ RedisValue strlen(Call& call) {
     const auto found = lookup<std::string>(call.keys, call.key());
     if (found.wrong) return wrong_type();
     return count_of(found ? found.value->size() : 0);
+}
+
+RedisValue getrange(Call& call) {
+    const auto first = parse_integer(call.args[2]);
+    const auto last = parse_integer(call.args[3]);
+    if (!first || !last) return not_an_integer();
+    const auto found = lookup<std::string>(call.keys, call.key());
+    if (found.wrong) return wrong_type();
+    if (!found) return bulk("");
+    // Unlike the ranges of lists: two places before the beginning that stand in the wrong order are nothing.
+    if (*first < 0 && *last < 0 && *first > *last) return bulk("");
+    const auto size = static_cast<std::int64_t>(found.value->size());
+    const auto place = [size](std::int64_t at) { return std::max<std::int64_t>(at < 0 ? at + size : at, 0); };
+    const std::int64_t from = place(*first);
+    const std::int64_t to = std::min(place(*last), size - 1);
+    if (from > to) return bulk("");
+    return bulk(
+        std::string_view(*found.value).substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from + 1)));
 }
 
 RedisValue incr(Call& call) { return add(call, 1); }

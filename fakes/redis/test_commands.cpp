@@ -29,6 +29,7 @@ constexpr Shape kShapes[] = {
     {"GETDEL", "key"},
     {"APPEND", "key value"},
     {"STRLEN", "key"},
+    {"GETRANGE", "key index index"},
     {"INCR", "key"},
     {"DECR", "key"},
     {"INCRBY", "key integer"},

@@ -1,5 +1,6 @@
 #include "sim/oracles/approval_bound.h"
 #include "sim/oracles/circuit_rules.h"
+#include "sim/oracles/dead_letter_complete.h"
 #include "sim/oracles/fail_closed.h"
 #include "sim/oracles/indexes_agree.h"
 #include "sim/oracles/legal_transitions.h"
@@ -9,6 +10,8 @@
 #include "sim/oracles/nothing_leaks.h"
 #include "sim/oracles/one_terminal_result.h"
 #include "sim/oracles/policy_before_dispatch.h"
+#include "sim/oracles/quarantine_final.h"
+#include "sim/oracles/result_kept.h"
 #include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/single_ticker.h"
@@ -24,10 +27,13 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<FailClosed>(judge));
     oracles.push_back(std::make_unique<LegalTransitions>(judge));
     oracles.push_back(std::make_unique<OneTerminalResult>(judge));
+    oracles.push_back(std::make_unique<DeadLetterComplete>(judge, tunables));
     oracles.push_back(std::make_unique<LockExclusion>(judge));
     oracles.push_back(std::make_unique<SingleTicker>(judge, tunables));
     oracles.push_back(std::make_unique<TenantLimit>(judge));
     oracles.push_back(std::make_unique<SagaExact>(judge));
+    oracles.push_back(std::make_unique<ResultKept>(judge));
+    oracles.push_back(std::make_unique<QuarantineFinal>(judge));
     oracles.push_back(std::make_unique<CircuitRules>(judge, tunables));
     oracles.push_back(std::make_unique<RetryBounds>(judge, tunables));
     oracles.push_back(std::make_unique<IndexesAgree>(judge));

@@ -25,6 +25,8 @@ namespace {
 constexpr std::string_view kEngineInvariant = "engine_invariant";
 constexpr std::uint64_t kCheckpointEvery = 1000;
 constexpr std::size_t kViolationsMax = 20;
+/// For what a dead replica has left to be told or looked at: another one notices, takes over, and has its turn.
+constexpr Duration kBacklogPatience = std::chrono::minutes{5};
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
@@ -167,6 +169,7 @@ void Run::rest() {
     simulation_.run_for(ttl + ttl / 2 + std::chrono::seconds{1});
     for (Duration waited{}; cluster_.handlers_in_flight() > 0 && waited < ttl; waited += std::chrono::seconds{1})
         simulation_.run_for(std::chrono::seconds{1});
+    simulation_.run(simulation_.now() + kBacklogPatience, [this] { return !cluster_.has_backlog(); });
 }
 
 void Run::judge_rest(bool quiet) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "engine/store/keys.h"
 #include "fakes/policy/parse.h"
 
 namespace lockstep::sim {
@@ -111,6 +112,11 @@ std::size_t SimulatedCluster::handlers_in_flight() const {
     std::size_t handlers = 0;
     for (const auto& scheduler : schedulers_) handlers += scheduler->in_flight();
     return handlers;
+}
+
+bool SimulatedCluster::has_backlog() {
+    const fakes::redis::Keyspace& keys = redis_.keyspace();
+    return keys.find(engine::keys::kOutbox) != nullptr || keys.find(engine::keys::kScansPending) != nullptr;
 }
 
 std::uint64_t SimulatedCluster::redis_script_flush() {

@@ -27,6 +27,8 @@ public:
     /// Nothing is left to submit, cancel or approve.
     [[nodiscard]] bool load_is_over() const { return plan_.open() == 0; }
     [[nodiscard]] std::size_t handlers_in_flight() const;
+    /// Redis remembers dead letters that the bus has not been told of, or outputs that are still to be scanned.
+    [[nodiscard]] bool has_backlog();
 
     void redis_restart(engine::Duration loading) override { redis_.restart(loading); }
     void redis_failover(engine::Duration lag, engine::Duration takes) override { redis_.failover(lag, takes); }

@@ -15,6 +15,11 @@
 --         @saga          whose stack the next two are about
 --         @compensation  template of the job that undoes this one, recorded on the stack
 --         @rollback      'run' or 'workflow': from here on the rollback of what is recorded is owed; a run stays aborted
+--         @output_record  verdict on the output, as JSON
+--         @scan_result  the result as it was reported: its output is still to be scanned; nobody but the committer looks at
+--                       it for @scan_hold ms
+--         @scan_end  the scan is over. Without a change of state it is refused when another one has been over before, unless
+--                    the success still points to @replaces_ptr, which the result pointer is to replace
 --         @tenant_limit  refused while as many other jobs of the tenant hold a slot; @limit_delay is then its next try
 -- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused}
 
@@ -40,6 +45,12 @@ local at = now_micros()
 local options = {}
 for i = 16, #ARGV, 2 do
   if string.sub(ARGV[i], 1, 1) == '@' then options[ARGV[i]] = ARGV[i + 1] end
+end
+local late_scan = options['@scan_end'] and #states == 0 and redis.call('HEXISTS', meta, 'ls_scan_pending') == 0
+local still_needed = from == 'SUCCEEDED' and options['@replaces_ptr'] == redis.call('HGET', meta, 'result_ptr')
+if late_scan and not still_needed then
+  if ARGV[9] == '1' then redis.call('DEL', lock) end
+  return {'refused', from, attempts, dispatch}
 end
 if options['@tenant_limit'] and tenant_is_full(job, tonumber(options['@tenant_limit'])) then
   redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, options['@limit_delay']))
@@ -74,6 +85,18 @@ if ARGV[15] ~= '' then
   redis.call('RPUSH', decisions_key, (string.gsub(ARGV[15], '"checked_at":0', '"checked_at":' .. at, 1)))
   redis.call('PEXPIRE', decisions_key, ttl)
   redis.call('HSET', meta, 'safety_checked_at', at)
+end
+if options['@output_record'] then
+  local record = string.gsub(options['@output_record'], '"checked_at":0', '"checked_at":' .. at, 1)
+  redis.call('SET', 'job:' .. job .. ':output_decision', record, 'PX', ttl)
+  redis.call('HSET', meta, 'output_safety', record)
+end
+if options['@scan_result'] then
+  redis.call('HSET', meta, 'ls_scan_pending', options['@scan_result'])
+  redis.call('ZADD', 'lockstep:output:scan_pending', plus_millis(at, options['@scan_hold']), job)
+elseif options['@scan_end'] then
+  redis.call('HDEL', meta, 'ls_scan_pending')
+  redis.call('ZREM', 'lockstep:output:scan_pending', job)
 end
 for i = 16, #ARGV, 2 do
   if ARGV[i + 1] == '' then

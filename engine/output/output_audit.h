@@ -1,0 +1,27 @@
+// The audit event of an output that policy did not let through as it was (spec: wire, section 9.1). Core NATS carries it, so
+// whoever does not listen at that moment misses it; the record of the verdict and the dead letter are what lasts.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/runtime/task.h"
+
+namespace lockstep::engine {
+
+struct Context;
+struct DeadLetter;
+struct OutputVerdict;
+
+/// The codes of outputs withheld before the success was recorded, and after it.
+inline constexpr std::string_view kCodeQuarantined = "output_quarantined";
+inline constexpr std::string_view kCodeQuarantinedAsync = "output_quarantined_async";
+
+/// Whether this dead letter tells of an output that was withheld: then an audit event goes with it.
+[[nodiscard]] bool tells_of_output(const DeadLetter& letter);
+/// Publishes the event that goes with the letter. True when it was handed to a live connection.
+[[nodiscard]] Task<bool> audit_withheld(Context& context, DeadLetter letter);
+/// Publishes the event of a redaction, once: there is no dead letter that could bring it back.
+[[nodiscard]] Task<void> audit_redacted(Context& context, std::string job, std::string topic, std::string reason);
+
+}  // namespace lockstep::engine

@@ -1,0 +1,165 @@
+#include "engine/output/output_client.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/output/redaction.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/text.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+/// A worker may report a moment before its output can be read (spec: wire, section 7.2).
+constexpr int kLooks = 6;
+constexpr Duration kPauseBetweenLooks = std::chrono::milliseconds{100};
+/// Storing the same bytes under the same key again is harmless, and giving up costs the job its output.
+constexpr int kStoreTries = 3;
+constexpr int kStatusDeadlineExceeded = 4;
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+tl::unexpected<OutputFailure> failed(std::string detail) {
+    return tl::make_unexpected(OutputFailure{OutputFailure::Cause::failed, std::move(detail)});
+}
+
+void withhold(OutputVerdict& verdict, std::string_view why) {
+    verdict.decision = OutputDecision::quarantine;
+    verdict.reason +=
+        fmt::format("{}(a sanitised output is not available: {})", verdict.reason.empty() ? "" : " ", why);
+}
+
+}  // namespace
+
+OutputPolicyClient::OutputPolicyClient(Kernel& kernel, Redis& redis, Clock& clock, Metrics& metrics, Log& log,
+                                       const Tunables& tunables, const StoreScripts& scripts,
+                                       const Mechanisms& mechanisms)
+    : kernel_(kernel),
+      redis_(redis),
+      clock_(clock),
+      metrics_(metrics),
+      log_(log),
+      tunables_(tunables),
+      circuit_(CircuitBreaker::Service::output, redis, clock, log, tunables, scripts, mechanisms) {}
+
+Task<OutputPolicyClient::Answer> OutputPolicyClient::check_metadata(const cap::JobResult& result,
+                                                                    const cap::JobRequest& request,
+                                                                    std::optional<CircuitGlimpse> glimpse) {
+    const MonoTime began = clock_.monotonic();
+    auto answer = co_await ask(question_about_output(result, request), result.job_id() + "/quick",
+                               began + tunables_.output_meta_timeout, std::move(glimpse));
+    const Duration took = clock_.monotonic() - began;
+    metrics_.observe(Metric::output_check_latency, seconds(took), {request.topic(), "sync"});
+    if (answer) {
+        answer->took = took;
+        answer->phase = OutputPhase::sync;
+        answer->original_ptr = result.result_ptr();
+    }
+    co_return answer;
+}
+
+Task<OutputPolicyClient::Answer> OutputPolicyClient::check_content(const cap::JobResult& result,
+                                                                   const cap::JobRequest& request, OutputPhase phase,
+                                                                   Duration limit) {
+    const MonoTime began = clock_.monotonic();
+    const MonoTime deadline = began + limit;
+    auto glimpse = co_await circuit_.look();
+    if (glimpse && circuit_.is_open(*glimpse)) co_return circuit_open();
+    const auto content = co_await load(result.result_ptr(), deadline);
+    if (!content) co_return tl::make_unexpected(content.error());
+    cap_output::OutputCheckRequest question = question_about_output(result, request);
+    attach_content(question, result.result_ptr(), *content);
+    auto answer = co_await ask(std::move(question), result.job_id() + "/content", deadline, std::move(glimpse));
+    if (answer) {
+        answer->phase = phase;
+        answer->original_ptr = result.result_ptr();
+        if (answer->decision == OutputDecision::redact && answer->redacted_ptr.empty())
+            co_await replace(*answer, result, *content);
+        answer->took = clock_.monotonic() - began;
+    }
+    const std::string_view label = phase == OutputPhase::async ? "async" : "sync_redact";
+    metrics_.observe(Metric::output_check_latency, seconds(clock_.monotonic() - began), {request.topic(), label});
+    co_return answer;
+}
+
+Task<OutputPolicyClient::Answer> OutputPolicyClient::ask(cap_output::OutputCheckRequest question, std::string asker,
+                                                         MonoTime deadline, std::optional<CircuitGlimpse> glimpse) {
+    std::optional<CircuitBreaker::Leave> leave = co_await circuit_.ask_leave(std::move(asker), std::move(glimpse));
+    if (!leave) co_return circuit_open();
+    const std::string job = question.job_id();
+    const std::string topic = question.topic();
+    const MonoTime began = clock_.monotonic();
+    const auto answer = co_await kernel_.check_output(std::move(question), deadline);
+    if (!answer) {
+        co_await circuit_.failed(std::move(*leave));
+        log_.event(LogLevel::warn, "output policy unavailable",
+                   {{"job_id", job}, {"status", answer.error().code}, {"error", answer.error().message}});
+        const bool late = answer.error().code == kStatusDeadlineExceeded;
+        co_return tl::make_unexpected(OutputFailure{late ? OutputFailure::Cause::timeout : OutputFailure::Cause::failed,
+                                                    fmt::format("output policy error: {}", answer.error().message)});
+    }
+    metrics_.observe(Metric::output_eval_duration, seconds(clock_.monotonic() - began), {topic});
+    co_await circuit_.succeeded(std::move(*leave));
+    co_return verdict_from(*answer);
+}
+
+OutputPolicyClient::Answer OutputPolicyClient::circuit_open() {
+    log_.reached("output_circuit_open");
+    return tl::make_unexpected(OutputFailure{OutputFailure::Cause::circuit_open, "output policy circuit open"});
+}
+
+Task<OutputPolicyClient::Loaded> OutputPolicyClient::load(std::string pointer, MonoTime deadline) {
+    if (wire::trim(pointer).empty()) co_return OutputContent{};
+    const std::string key(key_of_pointer(pointer));
+    if (key.empty()) co_return failed("the result pointer names no key of the store");
+    const std::string last = fmt::format("{}", kOutputBytesMax - 1);
+    for (int look = 1;; ++look) {
+        std::vector<RedisCommand> reads{{"EXISTS", key}, {"STRLEN", key}, {"GETRANGE", key, "0", last}};
+        const MonoTime answer_by = std::min(deadline, clock_.in(tunables_.store_op_timeout));
+        const auto replies = co_await redis_.pipeline(std::move(reads), answer_by);
+        if (!replies.applied()) co_return failed(fmt::format("output not read: {}", replies.failure().detail));
+        const std::vector<RedisValue>& values = replies.value();
+        for (const RedisValue& value : values) {
+            if (value.error() != nullptr) co_return failed(fmt::format("output not read: {}", value.error()->text));
+        }
+        if (values.at(0).integer_or(0) == 1) {
+            OutputContent content{std::string(values.at(2).text()), 0};
+            content.size = std::max(values.at(1).integer_or(0), static_cast<std::int64_t>(content.bytes.size()));
+            co_return content;
+        }
+        if (look >= kLooks) co_return OutputContent{};
+        co_await clock_.sleep(kPauseBetweenLooks);
+    }
+}
+
+Task<void> OutputPolicyClient::replace(OutputVerdict& verdict, const cap::JobResult& result,
+                                       const OutputContent& content) {
+    if (content.bytes.empty()) {
+        log_.reached("nothing_to_redact");
+        withhold(verdict, "there is no output to be found");
+        co_return;
+    }
+    std::string text = redacted(content.bytes, verdict.findings, content.cut_off());
+    std::string key = redaction_key(result.result_ptr(), result.job_id(), text);
+    const bool stored = co_await store(key, std::move(text));
+    if (!stored) {
+        log_.reached("redaction_not_stored");
+        withhold(verdict, "it could not be stored");
+        co_return;
+    }
+    verdict.redacted_ptr = "redis://" + key;
+}
+
+Task<bool> OutputPolicyClient::store(std::string key, std::string content) {
+    for (int tries = 0; tries < kStoreTries; ++tries) {
+        if (tries > 0) co_await clock_.sleep(kPauseBetweenLooks);
+        RedisCommand set{"SET", key, content, "PX", fmt::format("{}", to_millis(tunables_.data_ttl))};
+        const auto stored = co_await redis_.command(std::move(set), clock_.in(tunables_.store_op_timeout));
+        if (stored.applied()) co_return true;
+    }
+    co_return false;
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,75 @@
+// Asks the output policy service about a result (seed internals, sections 2 and 6; spec: wire, section 7.2). It has a
+// circuit of its own: trouble with input policy says nothing about it, nor the other way round (FAIL-10).
+//
+// What cannot be read from the store is no failure of the service and does not count against its circuit: else a few bad
+// pointers of one worker would leave every output unchecked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "engine/config/tunables.h"
+#include "engine/output/output_question.h"
+#include "engine/output/output_verdict.h"
+#include "engine/policy/circuit_breaker.h"
+#include "engine/ports/kernel.h"
+#include "engine/ports/metrics.h"
+#include "engine/runtime/task.h"
+
+namespace lockstep::engine {
+
+/// Why there is no verdict.
+struct OutputFailure {
+    enum class Cause : std::uint8_t {
+        circuit_open,  // nobody was asked
+        timeout,
+        failed,
+    };
+    Cause cause = Cause::failed;
+    std::string detail;
+};
+
+class OutputPolicyClient {
+public:
+    using Answer = tl::expected<OutputVerdict, OutputFailure>;
+
+    /// All arguments outlive the client.
+    OutputPolicyClient(Kernel& kernel, Redis& redis, Clock& clock, Metrics& metrics, Log& log, const Tunables& tunables,
+                       const StoreScripts& scripts, const Mechanisms& mechanisms);
+
+    /// The quick check: neither pointer nor content, `output_meta_timeout`. A verdict to redact has no replacement yet.
+    /// `glimpse`: what the circuit's keys said a moment ago, if somebody has read them.
+    [[nodiscard]] Task<Answer> check_metadata(const cap::JobResult& result, const cap::JobRequest& request,
+                                              std::optional<CircuitGlimpse> glimpse);
+    /// The check of the content that the result points to, within `limit` altogether. A verdict to redact comes with its
+    /// replacement stored; where that is impossible it has become a quarantine.
+    [[nodiscard]] Task<Answer> check_content(const cap::JobResult& result, const cap::JobRequest& request,
+                                             OutputPhase phase, Duration limit);
+
+    [[nodiscard]] const std::vector<std::string>& circuit_keys() const { return circuit_.watched_keys(); }
+
+private:
+    using Loaded = tl::expected<OutputContent, OutputFailure>;
+
+    [[nodiscard]] Task<Answer> ask(cap_output::OutputCheckRequest question, std::string asker, MonoTime deadline,
+                                   std::optional<CircuitGlimpse> glimpse);
+    [[nodiscard]] Answer circuit_open();
+    /// What the pointer leads to; nothing when there is no pointer, or when nothing has appeared there for half a second.
+    [[nodiscard]] Task<Loaded> load(std::string pointer, MonoTime deadline);
+    [[nodiscard]] Task<void> replace(OutputVerdict& verdict, const cap::JobResult& result,
+                                     const OutputContent& content);
+    [[nodiscard]] Task<bool> store(std::string key, std::string content);
+
+    Kernel& kernel_;
+    Redis& redis_;
+    Clock& clock_;
+    Metrics& metrics_;
+    Log& log_;
+    const Tunables& tunables_;
+    CircuitBreaker circuit_;
+};
+
+}  // namespace lockstep::engine

@@ -1,0 +1,78 @@
+#include "engine/output/output_gate.h"
+
+#include "engine/scheduler/context.h"
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+/// Of the content check that makes a replacement while the job's lock is held (spec: wire, section 7.2).
+constexpr Duration kRedactionLimit = std::chrono::seconds{5};
+
+std::optional<CircuitGlimpse> circuit_of(const Context& context, const JobFacts& facts) {
+    if (facts.read_along.size() < context.output.circuit_keys().size()) return std::nullopt;
+    return CircuitGlimpse{RedisValue(facts.read_along[0]).integer_or(0), facts.read_along[1]};
+}
+
+}  // namespace
+
+Task<OutputPassage> OutputGate::judge(const cap::JobResult& result, const JobFacts& facts) {
+    OutputPassage passage;
+    if (!context_.tunables.output_policy_enabled) {
+        skip(facts.topic);
+        co_return passage;
+    }
+    auto request = wire::from_json<cap::JobRequest>(facts.stored_request);
+    if (!request) {
+        // Policy judges a job by its request, and this one's has expired or was never stored.
+        context_.ports.log.reached("output_without_request");
+        context_.ports.log.event(LogLevel::warn, "output not checked: the job's request is missing",
+                                 {{"job_id", result.job_id()}, {"error", request.error().detail}});
+        skip(facts.topic);
+        co_return passage;
+    }
+    passage.to_scan = std::make_shared<const cap::JobRequest>(std::move(*request));
+    auto quick = co_await context_.output.check_metadata(result, *passage.to_scan, circuit_of(context_, facts));
+    if (!quick) {
+        context_.ports.log.reached("output_check_skipped");
+        skip(facts.topic);
+        co_return passage;
+    }
+    context_.ports.metrics.add(Metric::output_policy_checked, {facts.topic});
+    OutputVerdict verdict = std::move(*quick);
+    if (verdict.decision == OutputDecision::redact && verdict.redacted_ptr.empty())
+        verdict = co_await redact(std::move(verdict), result, *passage.to_scan);
+    count_verdict(context_, verdict, facts.topic);
+    // What is withheld needs no scan, and what was redacted has had it.
+    if (verdict.decision != OutputDecision::allow) passage.to_scan = nullptr;
+    passage.verdict = std::move(verdict);
+    co_return passage;
+}
+
+Task<OutputVerdict> OutputGate::redact(OutputVerdict quick, const cap::JobResult& result,
+                                       const cap::JobRequest& request) {
+    const Duration limit = std::min(kRedactionLimit, context_.tunables.output_content_timeout);
+    auto thorough = co_await context_.output.check_content(result, request, OutputPhase::sync, limit);
+    if (thorough && (thorough->withheld() || !thorough->redacted_ptr.empty())) co_return std::move(*thorough);
+    context_.ports.log.reached("redaction_impossible");
+    quick.decision = OutputDecision::quarantine;
+    quick.reason += quick.reason.empty() ? "" : " ";
+    quick.reason += "(a sanitised output is not available)";
+    co_return quick;
+}
+
+void OutputGate::skip(const std::string& topic) { context_.ports.metrics.add(Metric::output_policy_skipped, {topic}); }
+
+void count_verdict(Context& context, const OutputVerdict& verdict, const std::string& topic) {
+    Metrics& metrics = context.ports.metrics;
+    metrics.add(Metric::output_evaluations, {topic});
+    if (verdict.withheld()) {
+        metrics.add(Metric::output_policy_quarantined, {topic});
+        metrics.add(Metric::output_denials, {topic});
+    }
+    if (verdict.decision == OutputDecision::redact) metrics.add(Metric::output_redactions, {topic});
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,79 @@
+#include "sim/oracles/quarantine_final.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+struct Record {
+    std::string decision;  // empty when there is none
+    std::string redacted_ptr;
+    [[nodiscard]] bool withholds() const { return decision == "QUARANTINE" || decision == "DENY"; }
+};
+
+Record parsed(const std::string& text) {
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object()) return {};
+    return {json.value("decision", ""), json.value("redacted_ptr", "")};
+}
+
+}  // namespace
+
+void QuarantineFinal::on_event(const fakes::Event& event, Time) {
+    switch (event.kind) {
+        case fakes::EventKind::output_check: on_check(event); break;
+        case fakes::EventKind::state:
+            if (event.to == "SUCCEEDED") succeeded_.emplace(event.job);
+            break;
+        case fakes::EventKind::lock_acquired: {
+            const auto question = latest_.find(event.job);
+            if (question != latest_.end() && !succeeded_.contains(event.job)) question->second.answer.clear();
+            break;
+        }
+        case fakes::EventKind::node_down:
+            for (auto& [job, question] : latest_) {
+                if (question.asker == event.node) question.answer.clear();
+            }
+            break;
+        default: break;
+    }
+}
+
+void QuarantineFinal::on_check(const fakes::Event& event) {
+    if (event.when == fakes::When::before) {
+        latest_.insert_or_assign(std::string(event.job), Question{event.node, {}});
+        return;
+    }
+    if (event.when != fakes::When::answered || event.outcome != fakes::EventOutcome::applied) return;
+    const auto question = latest_.find(event.job);
+    if (question == latest_.end() || question->second.asker != event.node) return;
+    question->second.answer = event.to;
+    if (event.to == "QUARANTINE") exercise();
+}
+
+void QuarantineFinal::at_rest(const RestView& view) {
+    for (const auto& [job, question] : latest_) {
+        const std::string key = std::string(kJobHashPrefix) + job;
+        const std::string state = job_state(view.redis, job);
+        const Record record = parsed(hash_field(view.redis, key, "output_safety").value_or(""));
+        const std::string pointer = hash_field(view.redis, key, "result_ptr").value_or("");
+        // Its verdict could not be recorded, and somebody will ask again.
+        const bool open = !hash_field(view.redis, key, "ls_scan_pending").value_or("").empty();
+        if (state == "SUCCEEDED" && question.answer == "QUARANTINE" && !open)
+            violated({}, job, "output policy quarantined its output, and it is SUCCEEDED");
+        if (state == "SUCCEEDED" && record.withholds())
+            violated({}, job, fmt::format("its record says {}, and it is SUCCEEDED", record.decision));
+        if (state == "OUTPUT_QUARANTINED" && !record.withholds())
+            violated({}, job, fmt::format("it is OUTPUT_QUARANTINED, and its record says \"{}\"", record.decision));
+        if (state == "SUCCEEDED" && record.decision == "REDACT" && pointer != record.redacted_ptr)
+            violated({}, job,
+                     fmt::format("its output was redacted to {}, and it points to {}", record.redacted_ptr, pointer));
+    }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,32 @@
+// quarantine_final: an output that policy quarantined is never SUCCEEDED at the end, and what is recorded of policy's word
+// agrees with the state. Policy's word on a job is the answer to the latest question about it. It is open again when it is
+// asked anew, when a result that could not be recorded is handled anew, and when who asked dies before recording the answer.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+class QuarantineFinal final : public Oracle {
+public:
+    using Oracle::Oracle;
+    [[nodiscard]] std::string_view invariant() const override { return "quarantine_final"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void at_rest(const RestView& view) override;
+
+private:
+    struct Question {
+        fakes::NodeId asker;
+        std::string answer;  // empty until there is one
+    };
+    void on_check(const fakes::Event& event);
+
+    std::map<std::string, Question, std::less<>> latest_;  // by job
+    std::set<std::string, std::less<>> succeeded_;         // jobs that have been SUCCEEDED
+};
+
+}  // namespace lockstep::sim

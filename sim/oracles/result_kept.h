@@ -1,0 +1,25 @@
+// result_kept: a SUCCEEDED job whose worker gave a result pointer has it in Redis, or the pointer to its redacted form.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+class ResultKept final : public Oracle {
+public:
+    using Oracle::Oracle;
+    [[nodiscard]] std::string_view invariant() const override { return "result_kept"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void at_rest(const RestView& view) override;
+
+private:
+    using Pointers = std::set<std::string, std::less<>>;
+    /// By job: what its successful results said, as they were sent and as they arrived.
+    std::map<std::string, Pointers, std::less<>> given_;
+};
+
+}  // namespace lockstep::sim
