@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "engine/output/output_verdict.h"
 #include "engine/store/job_store.h"
 #include "engine/store/keys.h"
 #include "engine/wire/message_id.h"
@@ -48,7 +49,8 @@ engine::Task<tl::expected<JobView, std::string>> load(Session& session, std::str
     if (!replies.applied()) co_return tl::make_unexpected(replies.failure().detail);
     JobView view;
     if (const auto* list = replies.value()[0].array())
-        for (std::size_t i = 0; i + 1 < list->size(); i += 2) view.fields.emplace((*list)[i].text(), (*list)[i + 1].text());
+        for (std::size_t i = 0; i + 1 < list->size(); i += 2)
+            view.fields.emplace((*list)[i].text(), (*list)[i + 1].text());
     if (const auto* list = replies.value()[1].array())
         for (const auto& event : *list) view.events.emplace_back(event.text());
     co_return view;
@@ -58,11 +60,23 @@ json json_of(const std::string& job, const JobView& view) {
     json events = json::array();
     for (const auto& event : view.events) {
         const auto bar = event.find('|');
-        if (bar != std::string::npos) events.push_back({{"at", event.substr(0, bar)}, {"state", event.substr(bar + 1)}});
+        if (bar != std::string::npos)
+            events.push_back({{"at", event.substr(0, bar)}, {"state", event.substr(bar + 1)}});
     }
     json document{{"job_id", job}, {"events", events}};
     for (const auto& [name, value] : view.fields) document[name] = value;
     return document;
+}
+
+/// What policy has said about the output, in a few words; empty when it was not asked.
+std::string output_line(const JobView& view) {
+    const auto verdict = engine::parse_output_record(view.get("output_safety"));
+    if (!verdict) return view.get("ls_scan_pending").empty() ? "" : "not scanned yet";
+    std::string text(engine::to_string(verdict->decision));
+    if (!verdict->rule_id.empty()) text += fmt::format(" by {}", verdict->rule_id);
+    if (!verdict->reason.empty()) text += fmt::format(": {}", verdict->reason);
+    if (!view.get("ls_scan_pending").empty()) text += ", its content not scanned yet";
+    return text;
 }
 
 void print(const std::string& job, const JobView& view) {
@@ -77,12 +91,14 @@ void print(const std::string& job, const JobView& view) {
     line("decision", view.get("safety_decision"));
     line("reason", view.get("safety_reason"));
     line("rule", view.get("safety_rule_id"));
+    line("output", output_line(view));
     line("failure", view.get("failure_reason"));
     line("result", view.get("result_ptr"));
     line("trace", view.get("trace_id"));
     for (const auto& event : view.events) {
         const auto bar = event.find('|');
-        if (bar != std::string::npos) fmt::print("    {}  {}\n", micros_as_time(event.substr(0, bar)), event.substr(bar + 1));
+        if (bar != std::string::npos)
+            fmt::print("    {}  {}\n", micros_as_time(event.substr(0, bar)), event.substr(bar + 1));
     }
 }
 
@@ -120,8 +136,12 @@ engine::Task<int> show_result(Session& session, std::string job) {
     const auto view = co_await load(session, job);
     if (!view) co_return complain(kFailed, view.error());
     if (!view->known()) co_return complain(kNotFound, fmt::format("there is no job {}", job));
+    if (view->get("state") == "OUTPUT_QUARANTINED")
+        co_return complain(kEndedBadly,
+                           fmt::format("the output of job {} is withheld: {}", job, printable(output_line(*view))));
     std::string key = view->get("result_ptr");
-    if (key.empty()) co_return complain(kNotFound, fmt::format("job {} is {} and has no result", job, view->get("state")));
+    if (key.empty())
+        co_return complain(kNotFound, fmt::format("job {} is {} and has no result", job, view->get("state")));
     if (key.starts_with("redis://")) key = key.substr(8);
     engine::RedisCommand get{"GET", key};
     const auto value = co_await session.redis().command(std::move(get), session.deadline());
@@ -150,8 +170,10 @@ engine::Task<int> list_jobs(Session& session, std::string state, std::int64_t li
     }
     for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     const auto wanted = engine::parse_job_state(state);
-    if (!wanted) co_return complain(kWrongUse, fmt::format("--state: \"{}\" is no job state (PENDING, RUNNING, ...)", state));
-    engine::RedisCommand range{"ZRANGE", engine::keys::state_index(*wanted), "0", std::to_string(limit - 1), "WITHSCORES"};
+    if (!wanted)
+        co_return complain(kWrongUse, fmt::format("--state: \"{}\" is no job state (PENDING, RUNNING, ...)", state));
+    engine::RedisCommand range{"ZRANGE", engine::keys::state_index(*wanted), "0", std::to_string(limit - 1),
+                               "WITHSCORES"};
     const auto jobs = co_await session.redis().command(std::move(range), session.deadline());
     if (!jobs.applied()) co_return complain(kFailed, jobs.failure().detail);
     json document = json::array();
@@ -186,7 +208,8 @@ engine::Task<int> cancel_job(Session& session, std::string job, std::string reas
         message.set_reason(reason);
         message.set_requested_by(kSender);
         const auto cancel = wire::make_packet(std::move(message), job, kSender, session.clock().now());
-        const auto told = co_await session.bus().publish_core(std::string(wire::kSubjectCancel), wire::serialise(cancel));
+        const auto told =
+            co_await session.bus().publish_core(std::string(wire::kSubjectCancel), wire::serialise(cancel));
         cap::JobResult result;
         result.set_job_id(job);
         result.set_status(cap::JOB_STATUS_CANCELLED);
@@ -199,7 +222,10 @@ engine::Task<int> cancel_job(Session& session, std::string job, std::string reas
             co_return complain(kFailed, fmt::format("job {} is cancelled, but not everybody could be told", job));
     }
     if (as_json)
-        fmt::print("{}\n", json{{"job_id", job}, {"cancelled", now}, {"state", engine::to_string(now ? engine::JobState::cancelled : *states.before)}}.dump());
+        fmt::print("{}\n", json{{"job_id", job},
+                                {"cancelled", now},
+                                {"state", engine::to_string(now ? engine::JobState::cancelled : *states.before)}}
+                               .dump());
     else if (now)
         fmt::print("{} cancelled (was {})\n", job, engine::to_string(*states.before));
     else
