@@ -397,20 +397,36 @@ TEST_F(Output, ASuccessWhoseCommitWasNotAnsweredIsScannedAfterAll) {
 }
 
 TEST_F(Output, AVerdictThatCannotBeRecordedLeavesTheMark) {
-    content_answer = says(cap_output::OUTPUT_DECISION_QUARANTINE);
     run_job("j1");
     bool committed = false;
     on_script(scripts.commit,
               [&committed] { return std::exchange(committed, true) ? CallFault::not_applied : CallFault::none; });
     succeed("j1");
     loop.run_for(5s);
-    EXPECT_EQ(state("j1"), "SUCCEEDED");
     EXPECT_TRUE(marked("j1"));
     EXPECT_EQ(log.times_reached("scan_not_recorded"), 1);
     on_script(scripts.commit, nullptr);
     loop.run_for(60s);
+    EXPECT_FALSE(marked("j1"));
+    EXPECT_EQ(asked(true), 2u);
+}
+
+// Asked again, policy might not answer, and the output would pass.
+TEST_F(Output, AWordAgainstTheOutputIsKeptUntilItIsRecorded) {
+    content_answer = says(cap_output::OUTPUT_DECISION_QUARANTINE);
+    run_job("j1");
+    bool committed = false;
+    on_script(scripts.commit,
+              [&committed] { return std::exchange(committed, true) ? CallFault::not_applied : CallFault::none; });
+    succeed("j1");
+    content_answer = away;
+    loop.run_for(120s);
+    EXPECT_EQ(state("j1"), "SUCCEEDED");
+    on_script(scripts.commit, nullptr);
+    loop.run_for(10s);
     EXPECT_EQ(state("j1"), "OUTPUT_QUARANTINED");
     EXPECT_EQ(dead_letters().size(), 1u);
+    EXPECT_EQ(asked(true), 1u);
 }
 
 // C-17
