@@ -88,6 +88,22 @@ TEST_F(MessagePumpTest, AVerdictBecomesAnAcknowledgementOrARedelivery) {
     EXPECT_EQ(pump.in_flight(), 0u);
 }
 
+// BACK-07: what kind of answer it is, is its cause; the delay is what was asked for, and never negative.
+TEST_F(MessagePumpTest, TheDelayOfATryAgainIsKeptExactlyAndANegativeOneIsNone) {
+    for (const Duration delay : {Duration{250ms}, Duration{1500ms}}) {
+        for (const Verdict& answer : {Verdict::hand_back(delay), Verdict::postponed(delay)}) {
+            EXPECT_EQ(answer.delay, delay);
+            verdict = [answer] { return answer; };
+            EXPECT_TRUE(deliver_sound()->handed_back(delay));
+        }
+    }
+    EXPECT_EQ(Verdict::postponed(-1s).delay, Duration{0});
+    EXPECT_EQ(Verdict::postponed(-1s).kind, Verdict::Kind::postponed);
+    verdict = [] { return Verdict::hand_back(-1s); };
+    EXPECT_TRUE(deliver_sound()->handed_back(Duration{0}));
+    EXPECT_EQ(Verdict::done().delay, Duration{0});
+}
+
 // BUS-01
 TEST_F(MessagePumpTest, APayloadThatCannotBeDecodedComesAgainAfterFiveSecondsThreeTimes) {
     for (const std::uint64_t count : {1, 2, 3}) EXPECT_TRUE(deliver_garbage(count)->handed_back(5s)) << count;

@@ -52,7 +52,8 @@ struct Context {
     Context& operator=(const Context&) = delete;
 
     [[nodiscard]] LeasePorts lease_ports() {
-        return {ports.clock, ports.redis, ports.metrics, ports.log, ports.executor, tunables, scripts, leases};
+        return {ports.clock, ports.redis, ports.metrics, ports.log, ports.executor,
+                tunables,    scripts,     leases,        mechanisms};
     }
 
     Ports ports;

@@ -56,6 +56,10 @@ Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
                                      {{"job_id", lease.job()}, {"worker_id", chosen->worker}});
             co_return Verdict::done();
     }
+    if (order.held_back) {
+        const auto recorded = co_await context_.store.commit(lease, std::move(*order.held_back));
+        if (!recorded.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    }
     context_.ports.metrics.add(Metric::jobs_dispatched, {topic});
     context_.ports.metrics.observe(Metric::dispatch_latency, seconds(context_.ports.clock.monotonic() - order.taken_up),
                                    {topic});
@@ -133,7 +137,7 @@ Task<bool> Dispatcher::know_stream_end() {
     co_return true;
 }
 
-Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, const DispatchOrder& order,
+Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order,
                                                                const std::string& worker, Verdict& verdict) {
     Commit commit;
     commit.walk = {JobState::scheduled, JobState::dispatched};
@@ -152,6 +156,10 @@ Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, 
     }
 
     const std::uint64_t mine = *commit.expected_dispatch + 1;
+    if (!context_.mechanisms.on(Mechanism::commit_before_publish)) {
+        order.held_back = std::move(commit);
+        co_return mine;
+    }
     auto committed = co_await context_.store.commit(lease, std::move(commit));
     if (committed.kind() == OutcomeKind::unknown) {
         // Nobody else can begin a dispatch while the lease holds: the number tells whether this one did.
@@ -183,11 +191,16 @@ Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, 
     co_return std::nullopt;
 }
 
+Task<Outcome<PublishAck>> Dispatcher::transmit(const Message& message) {
+    std::string id = context_.mechanisms.on(Mechanism::publish_message_id) ? message.id : std::string{};
+    co_return co_await context_.ports.bus.publish(message.subject, message.payload, std::move(id),
+                                                  context_.ports.clock.in(context_.tunables.publish_timeout));
+}
+
 Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message) {
     if (!lease.usable()) co_return Sent::unknown;  // committed, and not ours to send any more
     const MonoTime resend_until = context_.ports.clock.in(context_.tunables.publish_resend_limit);
-    const auto published = co_await context_.ports.bus.publish(
-        message.subject, message.payload, message.id, context_.ports.clock.in(context_.tunables.publish_timeout));
+    const auto published = co_await transmit(message);
     switch (published.kind()) {
         case OutcomeKind::applied:
             // The latest answer, not the highest: a server that lost its power gives out again what it had not synced.
@@ -198,6 +211,8 @@ Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message)
     }
     context_.ports.log.reached("publish_outcome_unknown");
     context_.ports.metrics.add(Metric::publish_unknown, {message.topic});
+    // Switched off: no answer is taken for "not sent".
+    if (!context_.mechanisms.on(Mechanism::unknown_outcome_handling)) co_return Sent::not_sent;
     co_return co_await settle(lease, message, published.unknown(), resend_until);
 }
 
@@ -222,9 +237,7 @@ Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& messag
         misses = found == false && carrier_gone ? misses + 1 : 0;
         if (misses >= 2 && lease.usable() && context_.ports.clock.monotonic() < resend_until) {
             context_.ports.log.reached("publish_resent");
-            const auto again =
-                co_await context_.ports.bus.publish(message.subject, message.payload, message.id,
-                                                    context_.ports.clock.in(context_.tunables.publish_timeout));
+            const auto again = co_await transmit(message);
             switch (again.kind()) {
                 case OutcomeKind::applied: co_return Sent::stored;
                 case OutcomeKind::not_applied: break;  // nothing left: the first sending is still what counts

@@ -26,6 +26,7 @@ struct DispatchOrder {
     std::string trace_id;
     MonoTime taken_up;             // when its handling began
     std::int64_t stale_picks = 0;  // dispatches of this try that were taken back because the worker had fallen silent
+    std::optional<Commit> held_back;  // with commit_before_publish off: what is only written once the message is out
 };
 
 class Dispatcher {
@@ -72,8 +73,9 @@ private:
     /// Learns anew where the jobs stream ends, if the connection is not the one that this was learnt on. False: not learnt.
     [[nodiscard]] Task<bool> know_stream_end();
     /// Commits the dispatch; the number, or nothing with `verdict` set.
-    [[nodiscard]] Task<std::optional<std::uint64_t>> commit_dispatch(JobLease& lease, const DispatchOrder& order,
+    [[nodiscard]] Task<std::optional<std::uint64_t>> commit_dispatch(JobLease& lease, DispatchOrder& order,
                                                                      const std::string& worker, Verdict& verdict);
+    [[nodiscard]] Task<Outcome<PublishAck>> transmit(const Message& message);
     [[nodiscard]] Task<Sent> send(JobLease& lease, const Message& message);
     /// Finds out what became of a message whose first sending had the answer `first`, and sends it again at most until
     /// `resend_until`.

@@ -1,6 +1,7 @@
 // What a handler wants done with the message that it was given.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "engine/runtime/time.h"
@@ -17,8 +18,9 @@ struct Verdict {
     Duration delay{};
 
     [[nodiscard]] static Verdict done() { return {}; }
-    [[nodiscard]] static Verdict postponed(Duration delay) { return {Kind::postponed, delay}; }
-    [[nodiscard]] static Verdict hand_back(Duration delay) { return {Kind::hand_back, delay}; }
+    /// A negative delay is none.
+    [[nodiscard]] static Verdict postponed(Duration delay) { return {Kind::postponed, std::max(delay, Duration{0})}; }
+    [[nodiscard]] static Verdict hand_back(Duration delay) { return {Kind::hand_back, std::max(delay, Duration{0})}; }
 };
 
 }  // namespace lockstep::engine

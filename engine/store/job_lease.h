@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "engine/config/mechanisms.h"
 #include "engine/config/tunables.h"
 #include "engine/ports/clock.h"
 #include "engine/ports/log.h"
@@ -42,6 +43,7 @@ struct LeasePorts {
     const Tunables& tunables;
     const StoreScripts& scripts;
     LeaseBook& book;
+    const Mechanisms& mechanisms;
 };
 
 /// Releases one lock by its token, with one retry; what fails is left to expire. "Not ours" is fine.
@@ -55,6 +57,10 @@ public:
 
     [[nodiscard]] const std::string& job() const { return job_; }
     [[nodiscard]] const std::string& token() const { return token_; }
+    /// The key that holds the lock.
+    [[nodiscard]] std::string lock_key() const;
+    /// Whether a commit is to compare the token.
+    [[nodiscard]] bool fenced() const { return ports_.mechanisms.on(Mechanism::lock_fencing); }
 
     /// A request for the lock is about to leave: from here on it may be ours without our knowing.
     void asking();

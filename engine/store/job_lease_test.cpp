@@ -48,11 +48,12 @@ protected:
     engine::testing::LogRecorder log;
     StoreScripts scripts;
     LeaseBook book;
+    Mechanisms mechanisms;
     std::function<ScriptedRedis::Replies()> renewal_answer = [] { return ScriptedRedis::reply(std::int64_t{1}); };
     std::function<ScriptedRedis::Replies()> release_answer = [] { return ScriptedRedis::reply(std::int64_t{1}); };
     std::vector<MonoTime> renewals;
     int releases = 0;
-    JobLease lease{LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book}, "j1", "token"};
+    JobLease lease{LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms}, "j1", "token"};
 };
 
 TEST_F(JobLeaseTest, IsNotUsableBeforeItBegins) {
@@ -192,7 +193,8 @@ TEST_F(JobLeaseTest, ARequestForTheLockWithoutAnAnswerIsReleasedToo) {
 
 TEST_F(JobLeaseTest, AHandlerDestroyedInMidAwaitLeavesItsLockOnTheBooks) {
     {
-        JobLease doomed(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book}, "j2", "other");
+        JobLease doomed(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms}, "j2",
+                        "other");
         doomed.asking();
         doomed.begin(loop.monotonic());
         redis.latency = 1s;
@@ -200,6 +202,37 @@ TEST_F(JobLeaseTest, AHandlerDestroyedInMidAwaitLeavesItsLockOnTheBooks) {
     }
     EXPECT_EQ(book.held().at("other"), "j2");
     EXPECT_TRUE(loop.idle());
+}
+
+// With a mechanism off a lease behaves as if nobody had thought of it; scenarios/mechanisms shows what that leads to.
+TEST_F(JobLeaseTest, WithoutRenewalItLastsForOneLifeOfTheLock) {
+    mechanisms.switch_off(Mechanism::lock_renewal);
+    begin();
+    loop.run_for(149ms);
+    EXPECT_TRUE(lease.usable());
+    loop.run_for(1ms);
+    EXPECT_TRUE(lease.lost());
+    EXPECT_TRUE(renewals.empty());
+}
+
+TEST_F(JobLeaseTest, WithoutAbandoningItBelievesInItsLockForEver) {
+    mechanisms.switch_off(Mechanism::renewal_abandon);
+    begin();
+    renewal_answer = [] { return ScriptedRedis::unknown(); };
+    loop.run_for(5s);
+    EXPECT_TRUE(lease.usable());
+    renewal_answer = [] { return ScriptedRedis::reply(std::int64_t{0}); };
+    loop.run_for(5s);
+    EXPECT_TRUE(lease.usable());
+    EXPECT_GE(renewals.size(), 190U);
+    EXPECT_EQ(metrics.value(Metric::job_lock_abandoned), 0);
+}
+
+TEST_F(JobLeaseTest, WithoutTheJobLockEachHandlerHasAKeyOfItsOwn) {
+    JobLease other(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms}, "j1", "other");
+    EXPECT_EQ(lease.lock_key(), other.lock_key());
+    mechanisms.switch_off(Mechanism::job_lock);
+    EXPECT_NE(lease.lock_key(), other.lock_key());
 }
 
 TEST_F(JobLeaseTest, AnUnusableLeaseCommitsNothingAndAsksNobody) {

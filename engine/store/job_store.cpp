@@ -122,7 +122,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
                                        millis(kIdempotencyTtl),
                                        millis(longest_delay(tunables_))};
     for (auto& field : job_meta_fields(request)) arguments.push_back(std::move(field));
-    std::vector<std::string> names{keys::job_lock(job), keys::job_meta(job)};
+    std::vector<std::string> names{lease.lock_key(), keys::job_meta(job)};
     for (auto& key : read_along) names.push_back(std::move(key));
     const MonoTime asked = clock_.monotonic();
     lease.asking();
@@ -138,7 +138,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_lock(JobLease& lease, std::vector<std::string> read_along) {
     const std::string& job = lease.job();
-    std::vector<std::string> names{keys::job_lock(job), keys::job_meta(job), keys::job_request(job)};
+    std::vector<std::string> names{lease.lock_key(), keys::job_meta(job), keys::job_request(job)};
     for (auto& key : read_along) names.push_back(std::move(key));
     const MonoTime asked = clock_.monotonic();
     lease.asking();
@@ -187,12 +187,13 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
     }
     if (commit.end_scan) commit.fields.emplace_back("@scan_end", "1");
     if (!commit.replaces_ptr.empty()) commit.fields.emplace_back("@replaces_ptr", std::move(commit.replaces_ptr));
+    if (!lease.fenced()) commit.fields.emplace_back("@unfenced", "1");
     for (auto& [field, value] : commit.fields) {
         arguments.push_back(std::move(field));
         arguments.push_back(std::move(value));
     }
-    auto reply = co_await redis_.script(scripts_.commit, {keys::job_lock(job), keys::job_meta(job)},
-                                        std::move(arguments), deadline());
+    auto reply = co_await redis_.script(scripts_.commit, {lease.lock_key(), keys::job_meta(job)}, std::move(arguments),
+                                        deadline());
     if (!reply.applied()) co_return reply.failure_as<Committed>();
     const Committed committed = parse_committed(reply.value());
     if (committed.verdict == Committed::Verdict::lost) {

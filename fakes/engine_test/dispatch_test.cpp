@@ -44,6 +44,19 @@ TEST_F(Dispatch, AnAllowedJobGoesToAWorkerOnceAndRuns) {
     EXPECT_EQ(metrics.value(Metric::jobs_dispatched, {"job.default"}), 1);
 }
 
+// DISP-05
+TEST_F(Dispatch, AJobOfTheOneIdleWorkerSucceedsWithinTwoSeconds) {
+    heartbeat("w1", 5);
+    heartbeat("wd");
+    const engine::MonoTime submitted = loop.monotonic();
+    submit("j1");
+    ASSERT_EQ(dispatches().size(), 1u);
+    EXPECT_EQ(dispatches()[0].subject, "worker.wd.jobs");
+    result("j1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(state("j1"), "SUCCEEDED");
+    EXPECT_LE(loop.monotonic() - submitted, 2s);
+}
+
 TEST_F(Dispatch, FieldsOfLaterProtocolVersionsReachTheWorker) {
     auto request = request_for("j1");
     request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(999, "later");

@@ -97,6 +97,14 @@ TEST_F(StoreCommit, WithoutTheLockNothingIsWritten) {
     }
 }
 
+TEST_F(StoreCommit, WithTheFenceSwitchedOffTheTokenIsNotCompared) {
+    const auto lease = taken_up("j1");
+    run({"SET", "cordum:scheduler:job:j1", "somebody else"});
+    mechanisms.switch_off(engine::Mechanism::lock_fencing);
+    EXPECT_EQ(walk(*lease, {scheduled}).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(hash("job:meta:j1").count("@unfenced"), 0U) << "an option is no field";
+}
+
 TEST_F(StoreCommit, ADispatchNumberThatMovedOnIsRefused) {
     const auto lease = taken_up("j1");
     Commit begin;

@@ -37,7 +37,8 @@ protected:
 
     [[nodiscard]] Lease lease_for(const std::string& job, const std::string& token = "token") {
         return std::make_unique<JobLease>(
-            engine::LeasePorts{clock, server->port(), metrics, log, loop, tunables, scripts, book}, job, token);
+            engine::LeasePorts{clock, server->port(), metrics, log, loop, tunables, scripts, book, mechanisms}, job,
+            token);
     }
     [[nodiscard]] static cap::JobRequest request_for(const std::string& job, const std::string& tenant = "acme");
 
@@ -78,6 +79,7 @@ protected:
     engine::testing::MetricRecorder metrics;
     engine::testing::LogRecorder log;
     engine::StoreScripts scripts;
+    engine::Mechanisms mechanisms;
     engine::LeaseBook book;
     std::unique_ptr<engine::JobStore> store =
         server ? std::make_unique<engine::JobStore>(server->port(), clock, tunables, scripts) : nullptr;

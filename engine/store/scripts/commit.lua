@@ -20,6 +20,7 @@
 --                       it for @scan_hold ms
 --         @scan_end  the scan is over. Without a change of state it is refused when another one has been over before, unless
 --                    the success still points to @replaces_ptr, which the result pointer is to replace
+--         @unfenced      the token is not compared
 --         @tenant_limit  refused while as many other jobs of the tenant hold a slot; @limit_delay is then its next try
 -- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused}
 
@@ -28,7 +29,11 @@ local lock, meta = KEYS[1], KEYS[2]
 local from = read_state(job)
 local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch')
 local attempts, dispatch = counter(facts[1]), counter(facts[2])
-if redis.call('GET', lock) ~= token then
+local options = {}
+for i = 16, #ARGV, 2 do
+  if string.sub(ARGV[i], 1, 1) == '@' then options[ARGV[i]] = ARGV[i + 1] end
+end
+if not options['@unfenced'] and redis.call('GET', lock) ~= token then
   return {'lost', from, attempts, dispatch}
 end
 
@@ -42,10 +47,6 @@ if wrong_source or wrong_dispatch then
 end
 
 local at = now_micros()
-local options = {}
-for i = 16, #ARGV, 2 do
-  if string.sub(ARGV[i], 1, 1) == '@' then options[ARGV[i]] = ARGV[i + 1] end
-end
 local late_scan = options['@scan_end'] and #states == 0 and redis.call('HEXISTS', meta, 'ls_scan_pending') == 0
 local still_needed = from == 'SUCCEEDED' and options['@replaces_ptr'] == redis.call('HGET', meta, 'result_ptr')
 if late_scan and not still_needed then
