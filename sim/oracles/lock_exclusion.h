@@ -1,17 +1,21 @@
 // lock_exclusion: two holders never both commit under one lock: a job is moved along only by the replica that holds its lock
 // at that instant. Ends that need no lock, a cancellation and a time-out, compare instead and are not judged here.
+//
+// Nor does a replica publish a job whose lock was last granted to it longer ago than a lock lives: no fence stands before
+// the bus, but every replica can tell the time. One whose lock was taken away earlier cannot know.
 #pragma once
 
 #include <map>
 #include <string>
 
+#include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
 
 class LockExclusion final : public Oracle {
 public:
-    using Oracle::Oracle;
+    LockExclusion(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "lock_exclusion"; }
     void on_event(const fakes::Event& event, Time now) override;
     /// Redis has lost data: who holds what is anybody's guess until a lock is taken again.
@@ -23,7 +27,13 @@ private:
         std::string first_token;
         bool contested = false;  // more than one holder has had it
         bool unknown = false;
+        std::map<fakes::NodeId, Time> granted;  // the last time, taking and renewing alike
+        fakes::NodeId ran_out_under;            // who held it when it ran out, and has not been heard of since
     };
+    void note_survivor(const fakes::Event& event);
+    void on_publish(const fakes::Event& event, Time now);
+
+    const engine::Tunables& tunables_;
     std::map<std::string, Lock, std::less<>> locks_;  // by job
 };
 

@@ -28,7 +28,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<LegalTransitions>(judge));
     oracles.push_back(std::make_unique<OneTerminalResult>(judge));
     oracles.push_back(std::make_unique<DeadLetterComplete>(judge, tunables));
-    oracles.push_back(std::make_unique<LockExclusion>(judge));
+    oracles.push_back(std::make_unique<LockExclusion>(judge, tunables));
     oracles.push_back(std::make_unique<SingleTicker>(judge, tunables));
     oracles.push_back(std::make_unique<TenantLimit>(judge));
     oracles.push_back(std::make_unique<SagaExact>(judge));
