@@ -62,6 +62,7 @@ json to_json(const RunRecord& record) {
              {"expectations", list(record.expectations)},
              {"faults", list(record.faults)},
              {"exercised", record.exercised},
+             {"without", record.without},
              {"reached", record.reached},
              {"replay", record.replay}};
     if (!record.error.empty()) out["error"] = record.error;

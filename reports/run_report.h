@@ -51,6 +51,7 @@ struct RunRecord {
     std::vector<ExpectationOutcome> expectations;
     std::vector<FaultCount> faults;
     std::map<std::string, std::uint64_t> exercised;  // by invariant: how often its precondition held
+    std::vector<std::string> without;                // mechanisms that were switched off
     std::map<std::string, std::uint64_t> reached;    // marks passed, with counts
     std::string error;                               // what broke in the harness itself; empty = nothing
     std::string replay;                              // the command that runs exactly this again

@@ -254,6 +254,46 @@ TEST_F(Cli, ATraceNeedsExactlyOneRun) {
     EXPECT_EQ(run({"run", path("a.json"), "--seeds", "2", "--trace", "t.jsonl"}), 2);
 }
 
+TEST_F(Cli, AFileThatProvesSomethingIsRunWithoutItsMechanismToo) {
+    write("c.json",
+          R"({"name": "gamma", "seed": 5, "proves": {"without": "job_lock", "violated": ["lock_exclusion"]}})");
+    std::vector<std::string> made;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        made.push_back(fmt::format("{}/{}/{}", of.name, fmt::join(of.without, ","), seed));
+        return good(of, seed, options);
+    };
+    EXPECT_EQ(run({"run", path("c.json"), "--seeds", "2", "-j", "1"}), 0);
+    EXPECT_THAT(made, ElementsAre("gamma//5", "gamma//6", "gamma without job_lock/job_lock/5"));
+    EXPECT_THAT(out.str(), HasSubstr("1 scenario, 3 runs"));
+    EXPECT_THAT(out.str(), HasSubstr("  without job_lock: breaks lock_exclusion  seed 5"));
+
+    EXPECT_EQ(run({"run", path("c.json"), "--json"}), 0);
+    const auto results = json::parse(out.str())["results"];
+    ASSERT_EQ(results.size(), 2U);
+    EXPECT_EQ(results[0]["without"], json::array());
+    EXPECT_EQ(results[1]["without"], json::array({"job_lock"}));
+
+    made.clear();
+    EXPECT_EQ(run({"run", path("c.json"), "--without", "job_lock"}), 0);
+    EXPECT_THAT(made, ElementsAre("gamma/job_lock/5"));
+    EXPECT_EQ(run({"run", path("c.json"), "--trace", path("trace.jsonl")}), 0) << "one run, which a trace needs";
+    EXPECT_EQ(run({"verify-determinism", path("c.json")}), 0);
+    EXPECT_THAT(out.str(), HasSubstr("2 runs give the same digest"));
+}
+
+TEST_F(Cli, ACounterexampleThatHoldsFailsTheFile) {
+    write("c.json",
+          R"({"name": "gamma", "seed": 5, "proves": {"without": "job_lock", "violated": ["lock_exclusion"]}})");
+    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        result.passed = !of.counterexample;
+        return result;
+    };
+    EXPECT_EQ(run({"run", path("c.json")}), 1);
+    EXPECT_THAT(out.str(), HasSubstr("FAILED gamma without job_lock seed 5"));
+    EXPECT_THAT(out.str(), EndsWith(fmt::format("\n  lockstep run {} --seed 5\n", path("c.json"))));
+}
+
 TEST_F(Cli, ValidateNamesEveryErrorOfEveryFile) {
     EXPECT_EQ(run({"validate", folder.string()}), 0);
     EXPECT_EQ(out.str(), "2 scenario files are sound\n");

@@ -20,6 +20,7 @@ struct SelectionArgs {
     std::optional<std::uint64_t> seed;
     std::uint64_t seeds = 1;
     unsigned threads = 0;  // 0 = as many as there are processors
+    bool one_half = false;  // leave out the counterexamples of files that prove something
 };
 
 struct RunArgs {

@@ -7,8 +7,10 @@
 #include "engine/config/tunables.h"
 #include "engine/ports/metrics.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/selection.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/file_format.h"
+#include "sim/scenario/proof.h"
 
 namespace lockstep::sim::cli {
 
@@ -32,6 +34,18 @@ Lines of_table(std::span<const NamedItem> table) {
                          std::string(item.help),
                          {{"available", item.available}},
                          item.available ? "" : " (not in this version)"});
+    }
+    return lines;
+}
+
+/// With the file that shows what each is good for, as far as the scenarios are at hand.
+Lines mechanisms() {
+    const auto loaded = load_all({});
+    Lines lines = of_table(mechanism_table());
+    for (Line& line : lines) {
+        const auto files = loaded ? proofs_of(*loaded, line.name) : std::vector<std::string>{};
+        line.more["proved_by"] = files;
+        if (!files.empty()) line.suffix += fmt::format(" (proved by {})", fmt::join(files, ", "));
     }
     return lines;
 }
@@ -98,7 +112,7 @@ Lines metrics() {
 
 Lines lines_of(const std::string& topic) {
     if (topic == "invariants") return of_table(invariant_table());
-    if (topic == "mechanisms") return of_table(mechanism_table());
+    if (topic == "mechanisms") return mechanisms();
     if (topic == "faults") return faults();
     if (topic == "events") return events();
     if (topic == "tunables") return tunables();

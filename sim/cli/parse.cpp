@@ -32,7 +32,10 @@ constexpr const char* kRunFooter =
     "  lockstep run scenarios/denied.json --seed 7\n"
     "  lockstep run --seeds 1000 -j 8 --fail-fast --junit out.xml\n"
     "  lockstep run my.json --set cluster.config.backoff_max=60s --without job_lock\n"
-    "  lockstep run --json | jq .failed\n";
+    "  lockstep run --json | jq .failed\n"
+    "A file with a \"proves\" key is run twice: as it stands, and under its own seed without the mechanism that it "
+    "names,\n"
+    "when exactly the invariants that it names must break. --set, --without and --trace leave the second run out.\n";
 
 constexpr const char* kVerifyFooter =
     "Examples:\n"

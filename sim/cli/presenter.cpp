@@ -31,6 +31,14 @@ std::string seeds_text(const std::vector<const RunResult*>& results) {
 
 std::string counted(std::uint64_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
+/// A counterexample stands below its scenario.
+std::string shown_name(const Scenario& scenario) {
+    if (!scenario.counterexample) return scenario.name;
+    const auto& violated = scenario.expect.violated;
+    return fmt::format("  without {}{}{}", scenario.without.back(), violated.empty() ? "" : ": breaks ",
+                       fmt::join(violated, ", "));
+}
+
 }  // namespace
 
 std::string human_duration(std::int64_t millis) {
@@ -44,7 +52,8 @@ std::string human_duration(std::int64_t millis) {
 Presenter::Presenter(const Selection& selection, const SelectionArgs& args, std::ostream& out, bool colour)
     : selection_(selection), args_(args), out_(out), colour_(colour), files_(selection.scenarios.size()) {
     for (const PlannedRun& run : selection.plan) ++files_[run.scenario].planned;
-    for (const Scenario& scenario : selection.scenarios) name_width_ = std::max(name_width_, scenario.name.size());
+    for (const Scenario& scenario : selection.scenarios)
+        if (!scenario.counterexample) name_width_ = std::max(name_width_, scenario.name.size());
 }
 
 std::string Presenter::painted(const char* colour, const std::string& text) const {
@@ -52,7 +61,9 @@ std::string Presenter::painted(const char* colour, const std::string& text) cons
 }
 
 void Presenter::begin(unsigned threads) {
-    out_ << fmt::format("lockstep {}: {}, {}, {}\n", kVersion, counted(selection_.scenarios.size(), "scenario"),
+    const auto files =
+        static_cast<std::uint64_t>(std::ranges::count(selection_.scenarios, false, &Scenario::counterexample));
+    out_ << fmt::format("lockstep {}: {}, {}, {}\n", kVersion, counted(files, "scenario"),
                         counted(selection_.plan.size(), "run"), counted(threads, "thread"));
     for (const std::string& assignment : args_.overrides) out_ << "  --set " << assignment << '\n';
     for (const std::string& mechanism : args_.without) out_ << "  --without " << mechanism << '\n';
@@ -95,7 +106,7 @@ void Presenter::file_line(std::size_t index) {
         mark = painted(kYellow, "STOPPED");
     else if (!unproved_of_file(scenario, results).empty())
         mark = painted(kYellow, "VACUOUS");
-    out_ << fmt::format("{} {:<{}}  {}  {} virtual  {} events  {}", mark, scenario.name, name_width_,
+    out_ << fmt::format("{} {:<{}}  {}  {} virtual  {} events  {}", mark, shown_name(scenario), name_width_,
                         seeds_text(results), human_duration(virtual_ms), events, human_duration(wall_ms));
     if (bad > 0 && results.size() > 1) out_ << fmt::format("  ({} of {} seeds failed)", bad, results.size());
     out_ << '\n';

@@ -32,6 +32,7 @@ reports::RunRecord record_of(const Scenario& scenario, const RunResult& result, 
             .expectations = result.expectations,
             .faults = result.faults,
             .exercised = result.exercised,
+            .without = scenario.without,
             .reached = result.reached,
             .error = result.error,
             .replay = replay_command(scenario, result.seed, args)};
@@ -96,7 +97,9 @@ bool write_reports(const RunArgs& args, const reports::RunReport& report, const 
 }  // namespace
 
 Exit run_command(const RunArgs& args, const Environment& environment) {
-    const auto selection = select(args.selection, environment);
+    SelectionArgs wanted = args.selection;
+    wanted.one_half = !args.trace.empty();  // a trace is of one run
+    const auto selection = select(wanted, environment);
     if (!selection) return Exit::usage;
     if (!args.trace.empty() && selection->plan.size() != 1) {
         environment.err << fmt::format(

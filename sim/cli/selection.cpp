@@ -8,6 +8,7 @@
 
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/nearest.h"
+#include "sim/scenario/proof.h"
 #include "sim/world/glob.h"
 
 namespace lockstep::sim::cli {
@@ -69,8 +70,12 @@ std::optional<Selection> select(const SelectionArgs& args, const Environment& en
         return {};
     }
     Selection selection;
-    for (Scenario& scenario : *loaded)
-        if (selected(scenario, args)) selection.scenarios.push_back(std::move(scenario));
+    for (Scenario& scenario : *loaded) {
+        if (!selected(scenario, args)) continue;
+        selection.scenarios.push_back(std::move(scenario));
+        const Scenario& added = selection.scenarios.back();
+        if (added.proves && !args.one_half) selection.scenarios.push_back(counterexample_of(added));
+    }
     selection.plan = plan_runs(selection.scenarios, args.seed ? &*args.seed : nullptr, args.seeds);
     return selection;
 }

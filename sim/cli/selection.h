@@ -13,7 +13,7 @@
 namespace lockstep::sim::cli {
 
 struct Selection {
-    std::vector<Scenario> scenarios;
+    std::vector<Scenario> scenarios;  // one that proves something is followed by its counterexample
     std::vector<PlannedRun> plan;
 };
 

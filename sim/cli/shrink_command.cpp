@@ -49,6 +49,7 @@ Exit shrink_command(const ShrinkArgs& args, const Environment& environment) {
         environment.err << fmt::format("lockstep: --out: {} is the original, which is kept\n", out);
         return Exit::usage;
     }
+    failure.scenario.erase("proves");  // what is shrunk is one history
     for (const std::string& mechanism : args.without) failure.scenario["without"].push_back(mechanism);
     const bool changed = args.seed || !args.without.empty();
     if (args.seed) failure.seed = *args.seed;

@@ -85,6 +85,7 @@ private:
     void note_defect();
     void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail) override;
     [[nodiscard]] bool judged(std::string_view invariant) const;
+    [[nodiscard]] bool found(std::string_view invariant) const;
     [[nodiscard]] bool verdict() const;
 
     const Scenario& scenario_;
@@ -140,6 +141,11 @@ RunResult Run::execute() {
     if (result_.violations.empty() && result_.error.empty() && !result_.interrupted) judge_rest(quiet);
 
     judge_expectations(scenario_.expect, jobs_, simulation_.metric_store(), expected_events_, result_);
+    for (const std::string& name : scenario_.expect.violated) {
+        const bool broken = found(name);
+        result_.expectations.push_back(
+            {fmt::format("{} violated", name), broken ? "it violated" : "that it held", broken});
+    }
     for (const auto& oracle : oracles_) {
         if (judged(oracle->invariant())) result_.exercised.emplace(oracle->invariant(), oracle->exercised());
     }
@@ -196,6 +202,10 @@ bool Run::judged(std::string_view invariant) const {
     return expect.all_invariants || contains(expect.invariants, invariant) || contains(expect.violated, invariant);
 }
 
+bool Run::found(std::string_view invariant) const {
+    return std::ranges::find(result_.violations, invariant, &Violation::invariant) != result_.violations.end();
+}
+
 void Run::violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail) {
     if (!judged(invariant) || result_.violations.size() >= kViolationsMax) return;
     result_.violations.push_back({std::string(invariant),
@@ -204,23 +214,16 @@ void Run::violated(std::string_view invariant, fakes::NodeId node, std::string_v
                                   std::string(job),
                                   std::move(detail),
                                   {}});
-    const auto& wanted = scenario_.expect.violated;
-    const bool all_found = std::ranges::all_of(wanted, [this](const std::string& name) {
-        return std::ranges::any_of(result_.violations, [&](const Violation& v) { return v.invariant == name; });
-    });
+    const bool all_found =
+        std::ranges::all_of(scenario_.expect.violated, [this](const std::string& name) { return found(name); });
     if (all_found) simulation_.stop("a violation");
 }
 
 bool Run::verdict() const {
     if (!result_.error.empty() || result_.interrupted) return false;
-    const auto& wanted = scenario_.expect.violated;
-    const auto found = [this](const std::string& name) {
-        return std::ranges::any_of(result_.violations, [&](const Violation& v) { return v.invariant == name; });
-    };
-    const bool as_wanted =
-        std::ranges::all_of(wanted, found) &&
-        std::ranges::all_of(result_.violations, [&](const Violation& v) { return contains(wanted, v.invariant); });
-    return as_wanted && std::ranges::all_of(result_.expectations, &ExpectationOutcome::held);
+    const bool no_other = std::ranges::all_of(
+        result_.violations, [this](const Violation& v) { return contains(scenario_.expect.violated, v.invariant); });
+    return no_other && std::ranges::all_of(result_.expectations, &ExpectationOutcome::held);
 }
 
 }  // namespace

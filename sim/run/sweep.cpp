@@ -80,6 +80,10 @@ std::vector<PlannedRun> plan_runs(std::span<const Scenario> scenarios, const std
                                   std::uint64_t seeds) {
     std::vector<PlannedRun> plan;
     for (std::size_t i = 0; i < scenarios.size(); ++i) {
+        if (scenarios[i].counterexample) {
+            plan.push_back({i, scenarios[i].seed});
+            continue;
+        }
         const std::uint64_t first = first_seed == nullptr ? scenarios[i].seed : *first_seed;
         for (std::uint64_t n = 0; n < seeds; ++n) plan.push_back({i, first + n});
     }

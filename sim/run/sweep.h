@@ -36,7 +36,8 @@ struct SweepOutcome {
     bool interrupted = false;
 };
 
-/// Every scenario under `seeds` consecutive seeds, from its own or from `first_seed`.
+/// Every scenario under `seeds` consecutive seeds, from its own or from `first_seed`; the second half of one that proves
+/// something only under the seed of its file, for which the file promises it.
 [[nodiscard]] std::vector<PlannedRun> plan_runs(std::span<const Scenario> scenarios, const std::uint64_t* first_seed,
                                                 std::uint64_t seeds);
 

@@ -70,6 +70,38 @@ TEST(Sweep, AGivenSeedReplacesThatOfEveryFile) {
     EXPECT_EQ(plan[3].seed, 0U) << "seeds wrap around";
 }
 
+TEST(Sweep, ACounterexampleRunsOnceUnderTheSeedOfItsFile) {
+    Scenario other = scenario("b", 7);
+    other.counterexample = true;
+    const std::uint64_t seed = 100;
+    const auto plan = plan_runs(std::vector<Scenario>{scenario("a"), other}, &seed, 3);
+    ASSERT_EQ(plan.size(), 4U);
+    EXPECT_EQ(plan[2].seed, 102U);
+    EXPECT_EQ(plan[3].scenario, 1U);
+    EXPECT_EQ(plan[3].seed, 7U);
+}
+
+TEST(Sweep, WhatAFileProvesMustHaveBeenPutToTheTestWhereItHolds) {
+    Scenario of = scenario("a");
+    of.proves = Proof{.without = "job_lock", .violated = {"lock_exclusion"}, .expect = {}};
+    RunResult result = good(of, 1);
+    EXPECT_THAT(unproved(of, {result}), IsEmpty());
+    result.exercised["lock_exclusion"] = 0;
+    EXPECT_THAT(unproved(of, {result}), ElementsAre(HasSubstr("lock_exclusion was never put to the test")));
+}
+
+TEST(Sweep, ACounterexampleNeedNotComeToItsLaterFaults) {
+    Scenario of = scenario("a");
+    of.faults.push_back({.pointer = "/faults/0", .kind = "crash"});
+    of.expect.invariants = {"no_lost_job"};
+    RunResult result = good(of, 1);
+    result.faults.front().effective = 0;
+    result.exercised.clear();
+    EXPECT_EQ(unproved(of, {result}).size(), 2U);
+    of.counterexample = true;
+    EXPECT_THAT(unproved(of, {result}), IsEmpty());
+}
+
 TEST(Sweep, FailFastStartsNothingMore) {
     SweepOptions options;
     options.fail_fast = true;

@@ -37,7 +37,9 @@ public:
         load();
         faults();
         chaos();
-        expectations();
+        jobs_of(scenario_.expect, "/expect");
+        events_of(part("expect", "events"), "/expect/events");
+        proof();
     }
 
 private:
@@ -264,19 +266,46 @@ private:
 
     // Expectations -----------------------------------------------------------------------------------------------------
 
-    void expectations() {
-        for (const auto& [job, state] : scenario_.expect.jobs) known_job(job, child("/expect/jobs", job));
-        const json* events = part("expect", "events");
+    void jobs_of(const Expectations& expect, const std::string& at) {
+        for (const auto& [job, state] : expect.jobs) known_job(job, child(at + "/jobs", job));
+    }
+
+    void events_of(const json* events, const std::string& list) {
         if (events == nullptr) return;
         for (std::size_t i = 0; i < events->size(); ++i) {
             const json& object = (*events)[i];
             if (!object.is_object()) continue;
-            const std::string at = child("/expect/events", i);
+            const std::string at = child(list, i);
             trigger(read_trigger(object), object, at);
             for (const char* key : {"nth", "per"})
                 if (member(object, key) != nullptr)
                     add(child(at, key), fmt::format("\"{}\" places faults; expectations count", key));
         }
+    }
+
+    void proof() {
+        const json* object = part("proves");
+        if (!scenario_.proves || object == nullptr) return;
+        const Proof& proof = *scenario_.proves;
+        const Expectations& expect = scenario_.expect;
+        const auto listed_in = [](const std::vector<std::string>& names, const std::string& name) {
+            return std::ranges::find(names, name) != names.end();
+        };
+        if (listed_in(scenario_.without, proof.without))
+            add("/proves/without", "expected a mechanism that is at work in this file, but \"without\" names it");
+        if (!expect.violated.empty())
+            add("/proves",
+                "expected a file in which everything holds; this one names invariants that must be violated");
+        if (member(*object, "violated") == nullptr && member(*object, "expect") == nullptr)
+            add("/proves", "expected a key \"violated\" or \"expect\": what is different without the mechanism");
+        for (std::size_t i = 0; i < proof.violated.size(); ++i) {
+            if (expect.all_invariants || listed_in(expect.invariants, proof.violated[i])) continue;
+            add(child("/proves/violated", i),
+                "expected an invariant that holds with the mechanism: name it in expect.invariants");
+        }
+        jobs_of(proof.expect, "/proves/expect");
+        const json* other = member(*object, "expect");
+        if (other != nullptr) events_of(member(*other, "events"), "/proves/expect/events");
     }
 
     const json& document_;

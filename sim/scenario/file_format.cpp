@@ -107,20 +107,33 @@ Shape chaos() {
     });
 }
 
-Shape expectations() {
+std::vector<Field> outcomes() {
     auto event = format::event_filter();
     event.push_back({"outcome", "", word({"applied", "not_applied", "unknown"})});
     event.push_back({"after", "only events from then on", duration()});
     event.push_back({"until", "only events up to then", duration()});
     event.push_back({"in_any", "count the most in any span of this length, not all", duration()});
     event.push_back({"count", "default >= 1", comparison()});
-    return object({
-        {"invariants", "default all", invariants()},
+    return {
         {"states", "jobs by final state", map(comparison(), texts(job_states()), "job state")},
         {"jobs", "final state by job id", map(word(texts(job_states()), "job state"))},
         {"metrics", "name{label=\"v\"}:statistic; histograms have p50, p99, max, sum, count", map(comparison())},
         {"events", "", list(object(std::move(event)))},
         {"sometimes", "reached(...) marks that the seeds of a run must have passed", list(text())},
+    };
+}
+
+Shape expectations() {
+    auto fields = outcomes();
+    fields.insert(fields.begin(), {"invariants", "default all", invariants()});
+    return object(std::move(fields));
+}
+
+Shape proof() {
+    return object({
+        {"without", "the mechanism that the second run goes without", named(mechanism_table(), "mechanism"), true},
+        {"violated", "the invariants that break then, and no other", list(named(invariant_table(), "invariant"), 1)},
+        {"expect", "what else is different then", object(outcomes())},
     });
 }
 
@@ -138,6 +151,7 @@ Shape scenario() {
         {"chaos", "a fault schedule drawn from the seed", chaos()},
         {"without", "protective mechanisms switched off", list(named(mechanism_table(), "mechanism"))},
         {"expect", "", expectations()},
+        {"proves", "what a mechanism is good for: the file is run a second time without it", proof()},
     });
 }
 

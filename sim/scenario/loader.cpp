@@ -72,6 +72,7 @@ Scenario read(const json& document, const std::string& file, std::vector<Finding
     scenario.without = texts_of(document, "without");
     if (const json* expect = member(document, "expect"))
         scenario.expect = read_expectations(*expect, "/expect", findings);
+    if (const json* proves = member(document, "proves")) scenario.proves = read_proof(*proves, "/proves", findings);
     return scenario;
 }
 
@@ -170,6 +171,7 @@ Loaded<Scenario> parse_scenario(std::string_view text, const std::string& file, 
     if (document.is_object()) {
         prune(document, findings);
         scenario = read(document, file, findings);
+        if (!options.overrides.empty() || !options.without.empty()) scenario.proves.reset();
         detail::cross_check(document, scenario, findings);
     }
     for (const Finding& finding : findings) errors.add(finding, positions, overridden);

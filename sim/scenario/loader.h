@@ -24,6 +24,7 @@ struct LoadError {
 [[nodiscard]] std::string to_string(const LoadError& error);
 
 struct LoadOptions {
+    // What a file says it proves is about the file as it stands: either of these takes that out.
     std::vector<std::string> overrides;  // as in override.h, applied in this order
     std::vector<std::string> without;    // mechanisms to switch off besides those of the file
 };

@@ -16,10 +16,13 @@ namespace lockstep::sim::detail {
 [[nodiscard]] Trigger read_trigger(const nlohmann::json& object);
 [[nodiscard]] Chaos read_chaos(const nlohmann::json& object, Duration scenario_duration);
 
-/// These two look into strings that the table cannot describe and report what is wrong with them.
+/// These look into strings that the table cannot describe and report what is wrong with them.
 [[nodiscard]] Load read_load(const nlohmann::json& object, const std::string& pointer, std::vector<Finding>& findings);
 [[nodiscard]] Expectations read_expectations(const nlohmann::json& object, const std::string& pointer,
                                              std::vector<Finding>& findings);
+
+[[nodiscard]] Proof read_proof(const nlohmann::json& object, const std::string& pointer,
+                               std::vector<Finding>& findings);
 
 /// Timeouts with whole seconds under the names of timeouts.yaml.
 [[nodiscard]] std::string timeouts_text(const nlohmann::json& document);

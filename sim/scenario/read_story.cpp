@@ -130,6 +130,15 @@ Expectations read_expectations(const json& object, const std::string& pointer, s
     return expect;
 }
 
+Proof read_proof(const json& object, const std::string& pointer, std::vector<Finding>& findings) {
+    Proof proof;
+    proof.without = text_of(object, "without");
+    proof.violated = texts_of(object, "violated");
+    if (const json* expect = member(object, "expect"))
+        proof.expect = read_expectations(*expect, child(pointer, "expect"), findings);
+    return proof;
+}
+
 }  // namespace detail
 
 }  // namespace lockstep::sim

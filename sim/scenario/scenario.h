@@ -156,6 +156,13 @@ struct Expectations {
     std::vector<std::string> sometimes;
 };
 
+/// What the file says about one mechanism: without it, these invariants break. Also runs as a second half, see proof.h.
+struct Proof {
+    std::string without;
+    std::vector<std::string> violated;
+    Expectations expect;  // of states, jobs, metrics, events and marks, instead of those of the file
+};
+
 struct Scenario {
     std::string file;
     std::string name;
@@ -169,6 +176,8 @@ struct Scenario {
     std::optional<Chaos> chaos;
     std::vector<std::string> without;
     Expectations expect;
+    std::optional<Proof> proves;
+    bool counterexample = false;  // made from another one's `proves`
 };
 
 }  // namespace lockstep::sim
