@@ -56,6 +56,7 @@ const std::array kTable{
     TUNABLE(output_meta_timeout, "deadline of the metadata check"),
     TUNABLE(output_content_timeout, "deadline of the content check"),
     TUNABLE(worker_ttl, "silence after which a worker counts as gone"),
+    TUNABLE(hydrated_worker_ttl, "the same for a worker that is known from a snapshot and has not been heard since"),
     TUNABLE(snapshot_interval, "pause between two worker snapshots"),
     TUNABLE(snapshot_lock_ttl, "life of the snapshot writer's lock"),
     TUNABLE(snapshot_read_timeout, "deadline of the warm start's read"),

@@ -62,6 +62,7 @@ struct Tunables {
 
     // Registry and snapshot
     Duration worker_ttl = 30s;
+    Duration hydrated_worker_ttl = 15s;
     Duration snapshot_interval = 5s;
     Duration snapshot_lock_ttl = 10s;
     Duration snapshot_read_timeout = 5s;

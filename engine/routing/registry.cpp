@@ -32,7 +32,7 @@ void Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now) {
     worker.capabilities.assign(heartbeat.capabilities().begin(), heartbeat.capabilities().end());
     worker.labels.clear();
     worker.labels.insert(heartbeat.labels().begin(), heartbeat.labels().end());
-    worker.last_seen = now;
+    note_heard(worker, now);
     worker.sent_since_heartbeat = 0;
     worker.ended_since_heartbeat = 0;
     worker.has_heartbeat = true;
@@ -44,7 +44,21 @@ void Registry::on_handshake(const cap::Handshake& handshake, MonoTime now) {
     Worker& worker = workers_.try_emplace(handshake.component_id()).first->second;
     worker.id = handshake.component_id();
     worker.sdk_version = handshake.sdk_version();
-    worker.last_seen = now;
+    note_heard(worker, now);
+}
+
+bool Registry::hydrate(Worker worker, MonoTime alive_until, MonoTime now) {
+    if (!addressable(worker.id) || alive_until < now) return false;
+    const auto [entry, inserted] = workers_.try_emplace(worker.id);
+    Worker& known = entry->second;
+    if (!inserted && known.heard && alive(known, now)) return false;
+    if (!inserted) leave_pool(known);
+    known = std::move(worker);
+    known.alive_until = alive_until;
+    known.has_heartbeat = true;
+    known.heard = false;
+    pools_[known.pool].try_emplace(entry->first, &known);
+    return true;
 }
 
 void Registry::note_dispatch(std::string_view worker_id) {
@@ -75,12 +89,27 @@ const Worker* Registry::find_routable(std::string_view worker_id, MonoTime now) 
     return worker.has_heartbeat && alive(worker, now) ? &worker : nullptr;
 }
 
+RegistryStatistics Registry::statistics(MonoTime now) const {
+    RegistryStatistics statistics;
+    for (const auto& [id, worker] : workers_) {
+        if (!worker.has_heartbeat || !alive(worker, now)) continue;
+        ++statistics.workers;
+        ++statistics.by_pool[worker.pool.empty() ? "(none)" : worker.pool];
+    }
+    return statistics;
+}
+
 void Registry::sweep(MonoTime now) {
     std::erase_if(workers_, [&](const auto& entry) {
         if (alive(entry.second, now)) return false;
         leave_pool(entry.second);
         return true;
     });
+}
+
+void Registry::note_heard(Worker& worker, MonoTime now) const {
+    worker.alive_until = now + ttl_;
+    worker.heard = true;
 }
 
 void Registry::leave_pool(const Worker& worker) {

@@ -27,24 +27,34 @@ struct Worker {
     std::vector<std::string> capabilities;
     std::map<std::string, std::string> labels;
 
-    MonoTime last_seen{};
+    MonoTime alive_until{};
     /// Dispatched by this replica since the worker's last heartbeat, which cannot count them yet.
     std::int32_t sent_since_heartbeat = 0;
     /// Ends that this replica has heard of since then. Every replica hears of its share only, as it sends its share only.
     std::int32_t ended_since_heartbeat = 0;
     bool has_heartbeat = false;  // false: known by its handshake alone, alive but not routable
+    bool heard = false;          // by this replica; false: known from a snapshot alone
     std::string sdk_version;
+};
+
+/// Routable workers, all and by pool. Those that name no pool count under "(none)".
+struct RegistryStatistics {
+    std::size_t workers = 0;
+    std::map<std::string, std::size_t, std::less<>> by_pool;
 };
 
 class Registry {
 public:
-    /// A worker is alive while `now - last_seen <= ttl`.
+    /// A worker is alive for `ttl` after it was last heard, the last instant included.
     explicit Registry(Duration ttl) : ttl_(ttl) {}
 
     /// Replaces everything known about the worker. One whose id is no single token of a subject is ignored.
     void on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now);
     /// Keeps a worker alive, or makes it known without making it routable. Other roles and an empty id are ignored.
     void on_handshake(const cap::Handshake& handshake, MonoTime now);
+    /// Takes over what a snapshot says of a worker; alive until `alive_until` unless it is heard before. What this replica has
+    /// heard itself is not overwritten while it is alive (H-24). False: not taken over.
+    bool hydrate(Worker worker, MonoTime alive_until, MonoTime now);
     void note_dispatch(std::string_view worker_id);
     /// A dispatch that was taken back before it left.
     void forget_dispatch(std::string_view worker_id);
@@ -64,12 +74,21 @@ public:
             if (worker->has_heartbeat && alive(*worker, now)) visit(*worker);
         }
     }
+    /// Calls `visit(worker)` for every routable worker that this replica has heard itself, by id.
+    template <class Visitor>
+    void for_each_heard(MonoTime now, Visitor&& visit) const {
+        for (const auto& [id, worker] : workers_) {
+            if (worker.heard && worker.has_heartbeat && alive(worker, now)) visit(worker);
+        }
+    }
+    [[nodiscard]] RegistryStatistics statistics(MonoTime now) const;
     /// Forgets workers that are no longer alive.
     void sweep(MonoTime now);
     [[nodiscard]] std::size_t size() const { return workers_.size(); }
 
 private:
-    [[nodiscard]] bool alive(const Worker& worker, MonoTime now) const { return now - worker.last_seen <= ttl_; }
+    [[nodiscard]] static bool alive(const Worker& worker, MonoTime now) { return now <= worker.alive_until; }
+    void note_heard(Worker& worker, MonoTime now) const;
     void leave_pool(const Worker& worker);
 
     Duration ttl_;

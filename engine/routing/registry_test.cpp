@@ -26,6 +26,18 @@ protected:
         handshake.set_sdk_version("2.8.4");
         registry.on_handshake(handshake, now);
     }
+    bool hydrate(const std::string& id, const std::string& pool, Duration lives = 15s) {
+        Worker worker;
+        worker.id = id;
+        worker.pool = pool;
+        worker.max_parallel_jobs = 4;
+        return registry.hydrate(std::move(worker), now + lives, now);
+    }
+    [[nodiscard]] std::vector<std::string> heard() const {
+        std::vector<std::string> ids;
+        registry.for_each_heard(now, [&ids](const Worker& worker) { ids.push_back(worker.id); });
+        return ids;
+    }
     [[nodiscard]] std::vector<std::string> members(std::string_view pool) const {
         std::vector<std::string> ids;
         registry.for_each_in_pool(pool, now, [&ids](const Worker& worker) { ids.push_back(worker.id); });
@@ -127,6 +139,73 @@ TEST_F(RegistryTest, EndsCountUntilTheNextHeartbeat) {
     EXPECT_EQ(registry.find_routable("w1", now)->ended_since_heartbeat, 0);
     registry.note_end("nobody");
     EXPECT_EQ(registry.size(), 1u);
+}
+
+// REG-04
+TEST_F(RegistryTest, StatisticsCountRoutableWorkersByPool) {
+    EXPECT_EQ(registry.statistics(now).workers, 0u);
+    EXPECT_TRUE(registry.statistics(now).by_pool.empty());
+    for (const char* id : {"g1", "g2"}) heartbeat(id, "gpu");
+    for (const char* id : {"c1", "c2", "c3"}) heartbeat(id, "cpu");
+    using Pools = std::map<std::string, std::size_t, std::less<>>;
+    EXPECT_EQ(registry.statistics(now).workers, 5u);
+    EXPECT_EQ(registry.statistics(now).by_pool, (Pools{{"cpu", 3}, {"gpu", 2}}));
+    heartbeat("stray", "");
+    handshake("silent", cap::COMPONENT_ROLE_WORKER);
+    EXPECT_EQ(registry.statistics(now).by_pool, (Pools{{"(none)", 1}, {"cpu", 3}, {"gpu", 2}}));
+}
+
+// REG-05
+TEST_F(RegistryTest, StatisticsDoNotCountTheSilent) {
+    heartbeat("w1", "A");
+    now += 31s;
+    heartbeat("w2", "A");
+    EXPECT_EQ(registry.statistics(now).workers, 1u);
+    EXPECT_EQ(heard(), (Ids{"w2"}));
+}
+
+// H-52: until it has been heard, a worker of a snapshot lives for the time that it was given and no longer.
+TEST_F(RegistryTest, AHydratedWorkerIsRoutableForItsOwnTime) {
+    EXPECT_TRUE(hydrate("w1", "A"));
+    EXPECT_TRUE(hydrate("w2", "A"));
+    EXPECT_EQ(members("A"), (Ids{"w1", "w2"}));
+    EXPECT_EQ(registry.find_routable("w1", now)->max_parallel_jobs, 4);
+    EXPECT_EQ(heard(), Ids{}) << "what this replica knows by hearsay it does not pass on";
+    heartbeat("w2", "A");
+    now += 15s;
+    EXPECT_EQ(members("A"), (Ids{"w1", "w2"}));
+    now += 1ns;
+    EXPECT_EQ(members("A"), (Ids{"w2"}));
+    EXPECT_FALSE(registry.is_alive("w1", now));
+    EXPECT_EQ(heard(), (Ids{"w2"}));
+}
+
+// H-24
+TEST_F(RegistryTest, ASnapshotDoesNotOverwriteWhatWasHeard) {
+    heartbeat("w1", "A", 7);
+    handshake("w2", cap::COMPONENT_ROLE_WORKER);
+    EXPECT_FALSE(hydrate("w1", "B"));
+    EXPECT_FALSE(hydrate("w2", "B"));
+    EXPECT_EQ(members("A"), (Ids{"w1"}));
+    EXPECT_EQ(registry.find_routable("w1", now)->active_jobs, 7);
+    now += 31s;
+    EXPECT_TRUE(hydrate("w1", "B")) << "nothing has been heard of it for too long";
+    EXPECT_EQ(members("A"), Ids{});
+    EXPECT_EQ(members("B"), (Ids{"w1"}));
+}
+
+TEST_F(RegistryTest, AWorkerWhoseTimeIsOverOrWhoCannotBeAddressedIsNotHydrated) {
+    EXPECT_FALSE(hydrate("w1", "A", -1ns));
+    for (const char* id : {"", "a.b", "*"}) EXPECT_FALSE(hydrate(id, "A"));
+    EXPECT_EQ(registry.size(), 0u);
+}
+
+TEST_F(RegistryTest, ALaterSnapshotReplacesAnEarlierOne) {
+    EXPECT_TRUE(hydrate("w1", "A", 1s));
+    EXPECT_TRUE(hydrate("w1", "B", 10s));
+    now += 5s;
+    EXPECT_EQ(members("A"), Ids{});
+    EXPECT_EQ(members("B"), (Ids{"w1"}));
 }
 
 // worker..jobs is no subject, worker.a.b.jobs is in no stream, worker.*.jobs is everybody's.

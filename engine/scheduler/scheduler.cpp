@@ -15,6 +15,8 @@
 #include "engine/scheduler/dispatch.h"
 #include "engine/scheduler/request_handler.h"
 #include "engine/scheduler/result_handler.h"
+#include "engine/snapshot/snapshot_writer.h"
+#include "engine/snapshot/warm_start.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
@@ -24,6 +26,8 @@ namespace lockstep::engine {
 namespace {
 
 constexpr Duration kSetupTimeout = std::chrono::seconds{10};
+/// Spec: config, section 5.1, "registry stats log".
+constexpr Duration kWorkersReportInterval = std::chrono::seconds{60};
 
 std::string durable_of(std::string_view subject) { return wire::durable_name(wire::kQueueScheduler, subject); }
 
@@ -34,7 +38,6 @@ class Scheduler::Parts final : public PacketHandler, public MessageSink {
 public:
     Parts(const Ports& ports, SchedulerConfig config)
         : context_(ports, std::move(config.tunables), std::move(config.pools), config.mechanisms),
-          instance_id_(std::move(config.instance_id)),
           version_(std::move(config.version)),
           dead_letters_(context_),
           dispatcher_(context_, dead_letters_),
@@ -44,6 +47,7 @@ public:
           results_(context_, dead_letters_, rollbacks_, scanner_),
           reconciler_(context_, dead_letters_),
           replayer_(context_, dead_letters_, requests_),
+          snapshots_(context_, std::move(config.instance_id)),
           submits_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectSubmit), &replayer_),
           results_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectResult)),
           background_(ports.executor) {}
@@ -65,9 +69,9 @@ private:
     Task<tl::expected<void, std::string>> consume(std::string_view subject, MessagePump& pump);
     Task<void> announce_self();
     Task<void> sweep_registry();
+    Task<void> report_workers();
 
     Context context_;
-    std::string instance_id_;
     std::string version_;
     DeadLetters dead_letters_;
     Dispatcher dispatcher_;
@@ -77,6 +81,7 @@ private:
     ResultHandler results_;
     Reconciler reconciler_;
     PendingReplayer replayer_;
+    SnapshotWriter snapshots_;
     MessagePump submits_pump_;
     MessagePump results_pump_;
     Scope background_;
@@ -95,9 +100,10 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
 
     listeners_.clear();  // of a start that failed half-way
     consumers_.clear();
+    // Workers first, so that the first job already finds some.
+    if (context_.mechanisms.on(Mechanism::warm_start)) co_await warm_start(context_);
     Bus& bus = context_.ports.bus;
     const std::string group(wire::kQueueScheduler);
-    // Workers first, so that the first job already finds some.
     listeners_.push_back(bus.subscribe(std::string(wire::kSubjectHeartbeat), "", *this));
     listeners_.push_back(bus.subscribe(std::string(wire::kSubjectHandshake), "", *this));
     listeners_.push_back(bus.subscribe(std::string(wire::kSubjectCancel), group, *this));
@@ -113,6 +119,8 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     background_.spawn(submits_pump_.keep_alive());
     background_.spawn(results_pump_.keep_alive());
     background_.spawn(sweep_registry());
+    background_.spawn(report_workers());
+    background_.spawn(snapshots_.run());
     co_await announce_self();
     co_return tl::expected<void, std::string>{};
 }
@@ -153,6 +161,17 @@ Task<void> Scheduler::Parts::sweep_registry() {
     while (true) {
         co_await context_.ports.clock.sleep(context_.tunables.worker_ttl / 2);
         context_.registry.sweep(context_.ports.clock.monotonic());
+    }
+}
+
+Task<void> Scheduler::Parts::report_workers() {
+    while (true) {
+        co_await context_.ports.clock.sleep(kWorkersReportInterval);
+        const RegistryStatistics known = context_.registry.statistics(context_.ports.clock.monotonic());
+        std::string pools;
+        for (const auto& [pool, workers] : known.by_pool)
+            pools += fmt::format("{}{}={}", pools.empty() ? "" : " ", pool, workers);
+        context_.ports.log.event(LogLevel::info, "workers", {{"workers", known.workers}, {"pools", pools}});
     }
 }
 
@@ -201,6 +220,7 @@ Task<void> Scheduler::Parts::drain() {
     Scope releases(context_.ports.executor);
     for (const auto& [token, job] : context_.leases.held())
         releases.spawn(release_lock(context_.lease_ports(), job, token));
+    releases.spawn(snapshots_.release());
     co_await releases.join();
 }
 

@@ -13,6 +13,8 @@ inline constexpr std::string_view kDeadlines = "job:deadline";
 inline constexpr std::string_view kReconcilerLock = "cordum:reconciler:default";
 inline constexpr std::string_view kReplayerLock = "cordum:replayer:pending";
 inline constexpr std::string_view kSagasPending = "lockstep:saga:pending";
+inline constexpr std::string_view kSnapshotWriterLock = "cordum:scheduler:snapshot:writer";
+inline constexpr std::string_view kWorkerSnapshot = "sys:workers:snapshot";
 inline constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
 /// Jobs whose output is still to be scanned, by when somebody else may look at them.
 inline constexpr std::string_view kScansPending = "lockstep:output:scan_pending";

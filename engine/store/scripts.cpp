@@ -19,10 +19,12 @@
 #include "engine/store/scripts/saga_next.lua.h"
 #include "engine/store/scripts/stale_jobs.lua.h"
 #include "engine/store/scripts/take_lock.lua.h"
+#include "engine/store/scripts/take_snapshot_lock.lua.h"
 #include "engine/store/scripts/take_up.lua.h"
 #include "engine/store/scripts/tenant_is_full.lua.h"
 #include "engine/store/scripts/tick_lock.lua.h"
 #include "engine/store/scripts/time_out.lua.h"
+#include "engine/store/scripts/write_snapshot.lua.h"
 
 namespace lockstep::engine {
 
@@ -55,6 +57,8 @@ StoreScripts::StoreScripts()
       circuit_failure(with_common("circuit_failure", scripts::kCircuitFailure)),
       circuit_success(with_common("circuit_success", scripts::kCircuitSuccess)),
       claim_scans(with_common("claim_scans", scripts::kClaimScans)),
-      repair_dead_letter(with_common("repair_dead_letter", scripts::kRepairDeadLetter)) {}
+      repair_dead_letter(with_common("repair_dead_letter", scripts::kRepairDeadLetter)),
+      take_snapshot_lock("take_snapshot_lock", scripts::kTakeSnapshotLock),
+      write_snapshot("write_snapshot", scripts::kWriteSnapshot) {}
 
 }  // namespace lockstep::engine

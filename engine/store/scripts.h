@@ -28,6 +28,8 @@ struct StoreScripts {
     RedisScript circuit_success;
     RedisScript claim_scans;
     RedisScript repair_dead_letter;
+    RedisScript take_snapshot_lock;
+    RedisScript write_snapshot;
 };
 
 }  // namespace lockstep::engine

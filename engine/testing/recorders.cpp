@@ -1,10 +1,26 @@
 #include "engine/testing/recorders.h"
 
+#include <algorithm>
+
 namespace lockstep::engine::testing {
 
 double MetricRecorder::value(Metric metric, LabelValues labels) const {
     const auto found = values_.find(key(metric, labels));
     return found == values_.end() ? 0 : found->second;
+}
+
+bool LogRecorder::told(std::string_view message, std::string_view key, std::string_view value) const {
+    return std::ranges::any_of(text_fields_, [&](const TextField& field) {
+        return field.message == message && field.key == key && field.value == value;
+    });
+}
+
+void LogRecorder::write(LogLevel, std::string_view message, std::initializer_list<LogField> fields) {
+    messages_.emplace_back(message);
+    for (const LogField& field : fields) {
+        if (const auto* text = std::get_if<std::string_view>(&field.value))
+            text_fields_.push_back({std::string(message), std::string(field.key), std::string(*text)});
+    }
 }
 
 int LogRecorder::times_reached(const std::string& name) const {

@@ -35,14 +35,18 @@ public:
 
     [[nodiscard]] int times_reached(const std::string& name) const;
     [[nodiscard]] const std::vector<std::string>& messages() const { return messages_; }
+    /// Whether an event with this text had this field.
+    [[nodiscard]] bool told(std::string_view message, std::string_view key, std::string_view value) const;
 
 private:
-    void write(LogLevel, std::string_view message, std::initializer_list<LogField>) override {
-        messages_.emplace_back(message);
-    }
+    void write(LogLevel, std::string_view message, std::initializer_list<LogField> fields) override;
 
+    struct TextField {
+        std::string message, key, value;
+    };
     std::map<std::string, int> reached_;
     std::vector<std::string> messages_;
+    std::vector<TextField> text_fields_;
 };
 
 /// SplitMix64 from a fixed seed.

@@ -124,7 +124,8 @@ Task<Outcome<std::unique_ptr<Subscription>>> ScriptedBus::consume(ConsumerSpec s
     co_return std::unique_ptr<Subscription>(std::make_unique<Consuming>(*this, spec.subject));
 }
 
-std::unique_ptr<Subscription> ScriptedBus::subscribe(std::string subject, std::string, MessageSink& sink) {
+std::unique_ptr<Subscription> ScriptedBus::subscribe(std::string subject, std::string queue, MessageSink& sink) {
+    queue_groups.insert_or_assign(subject, std::move(queue));
     return std::make_unique<Listening>(*this, std::move(subject), sink);
 }
 

@@ -64,6 +64,8 @@ public:
     /// Puts a message into the stream and acknowledges it.
     PublishAck store(const Published& message);
     [[nodiscard]] std::vector<Published> published_on(std::string_view subject) const;
+    /// The queue group of the latest core subscription to each subject.
+    std::map<std::string, std::string> queue_groups;
     [[nodiscard]] std::size_t listeners(const std::string& subject) const { return listeners_.count(subject); }
 
     /// Hands a message to the consumer of its subject, under the next sequence unless the test names one above 1.

@@ -285,7 +285,17 @@ TEST_F(Lifecycle, ACrashSaysNothingToAnybodyAndLeavesItsLockToExpire) {
     EXPECT_FALSE(locked("j1"));
 }
 
-// ROUTE-10, STALE-03
+// ROUTE-10
+TEST_F(Lifecycle, EachReplicaHearsEveryWorker) {
+    boot();
+    for (const char* subject : {"sys.heartbeat", "sys.handshake"}) {
+        EXPECT_EQ(bus.listeners(subject), 1u);
+        EXPECT_EQ(bus.queue_groups.at(subject), "") << subject;
+    }
+    EXPECT_NE(bus.queue_groups.at("sys.job.cancel"), "") << "a cancellation is one replica's business";
+}
+
+// STALE-03
 TEST_F(Lifecycle, SilentWorkersAreForgotten) {
     start();
     EXPECT_EQ(scheduler->workers().size(), 1u);

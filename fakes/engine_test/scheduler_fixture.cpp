@@ -14,7 +14,8 @@ SchedulerTest::SchedulerTest() {
     for (const engine::RedisScript* script :
          {&scripts.take_up, &scripts.take_lock, &scripts.commit, &scripts.renew_lock, &scripts.release_lock,
           &scripts.tick_lock, &scripts.cancel, &scripts.stale_jobs, &scripts.time_out, &scripts.put_dead_letter,
-          &scripts.outbox_page, &scripts.replay_page, &scripts.bus_guard_enter})
+          &scripts.outbox_page, &scripts.replay_page, &scripts.bus_guard_enter,
+          &scripts.take_snapshot_lock, &scripts.write_snapshot})
         redis.run({"SCRIPT", "LOAD", script->text()});
     redis.fault = [this](const RedisCommand& first) {
         bring_redis_up_to_date();
@@ -23,14 +24,22 @@ SchedulerTest::SchedulerTest() {
     };
 }
 
-void SchedulerTest::start() {
+std::unique_ptr<engine::Scheduler> SchedulerTest::make_scheduler() {
     engine::SchedulerConfig config;
     config.tunables = tunables;
     config.pools = *engine::parse_pools(R"({"topics": {"job.default": "default"}})");
-    scheduler = std::make_unique<engine::Scheduler>(
+    return std::make_unique<engine::Scheduler>(
         engine::Ports{loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, std::move(config));
+}
+
+void SchedulerTest::boot() {
+    scheduler = make_scheduler();
     const auto started = loop.wait(scheduler->start());
     ASSERT_TRUE(started) << started.error();
+}
+
+void SchedulerTest::start() {
+    boot();
     heartbeat("w1");
 }
 

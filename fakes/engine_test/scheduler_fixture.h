@@ -60,6 +60,9 @@ protected:
 
     /// Starts a scheduler that routes job.default to pool "default", and lets it hear of worker w1.
     void start();
+    /// The same, and nobody is heard.
+    void boot();
+    [[nodiscard]] std::unique_ptr<engine::Scheduler> make_scheduler();
     void crash() { scheduler.reset(); }
     void heartbeat(const std::string& worker, int active = 0);
 

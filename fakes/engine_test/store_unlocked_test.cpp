@@ -71,6 +71,44 @@ TEST_F(StoreLocks, ATickLockIsKeptByItsHolderAndRefusedToOthers) {
     EXPECT_FALSE(tick("a"));
 }
 
+class StoreSnapshots : public StoreTest {
+protected:
+    RedisValue take(const std::string& token, const std::string& ttl = "10000") {
+        return call(scripts.take_snapshot_lock, {"lock"}, {token, ttl});
+    }
+    std::int64_t write(const std::string& token, const std::string& json) {
+        return call(scripts.write_snapshot, {"snapshot", "lock"}, {token, json, "86400000"}).integer_or(-1);
+    }
+
+private:
+    RedisValue call(const engine::RedisScript& script, Texts keys, Texts arguments) {
+        auto reply = loop.wait(server->port().script(script, std::move(keys), std::move(arguments), clock.in(2s)));
+        return reply.applied() ? std::move(reply.value()) : RedisValue();
+    }
+};
+
+// REG-08
+TEST_F(StoreSnapshots, OneReplicaHasTheWritersLockUntilItHasWritten) {
+    const RedisValue granted = take("a");
+    EXPECT_GT(granted.at(0).integer_or(0), 1'700'000'000) << "the seconds of Redis' clock";
+    EXPECT_LT(granted.at(1).integer_or(1'000'000), 1'000'000);
+    EXPECT_TRUE(take("b").is_nil());
+    EXPECT_EQ(write("b", "from b"), 0);
+    EXPECT_FALSE(exists("snapshot"));
+    EXPECT_EQ(write("a", "from a"), 1);
+    EXPECT_EQ(text({"GET", "snapshot"}), "from a");
+    EXPECT_GT(ttl("snapshot"), 23h);
+    EXPECT_FALSE(exists("lock"));
+    EXPECT_EQ(write("a", "late"), 0) << "one grant, one write";
+    EXPECT_NE(take("b").array(), nullptr);
+}
+
+TEST_F(StoreSnapshots, AGrantThatIsAskedForTwiceDoesNotLastLonger) {
+    take("a", "60000");
+    EXPECT_NE(take("a", "90000").array(), nullptr);
+    EXPECT_LE(ttl("lock"), 60s);
+}
+
 class StoreCancel : public StoreTest {
 protected:
     engine::Cancelled cancel(const std::string& job) { return loop.wait(store->cancel(job)).value(); }

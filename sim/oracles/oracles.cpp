@@ -15,6 +15,7 @@
 #include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/single_ticker.h"
+#include "sim/oracles/snapshot_whole.h"
 #include "sim/oracles/tenant_limit.h"
 
 namespace lockstep::sim {
@@ -38,6 +39,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<RetryBounds>(judge, tunables));
     oracles.push_back(std::make_unique<IndexesAgree>(judge));
     oracles.push_back(std::make_unique<NothingLeaks>(judge));
+    oracles.push_back(std::make_unique<SnapshotWhole>(judge, tunables));
     oracles.push_back(std::make_unique<ApprovalBound>(judge));
     return oracles;
 }

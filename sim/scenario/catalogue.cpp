@@ -37,7 +37,7 @@ constexpr std::array kInvariants{
     NamedItem{"indexes_agree", "hash, indexes, tenant set, deadlines and events of a job agree at rest", kAvailable},
     NamedItem{"nothing_leaks", "at rest no lock, in-flight key, renewal or timer outlives its time to live",
               kAvailable},
-    NamedItem{"snapshot_whole", "the worker snapshot in Redis always parses and is fresh"},
+    NamedItem{"snapshot_whole", "the worker snapshot in Redis always parses and is fresh", kAvailable},
     NamedItem{"approval_bound", "an approval releases only the request whose hash was approved", kAvailable},
 };
 
@@ -56,7 +56,7 @@ constexpr std::array kMechanisms{
     NamedItem{"tick_lock_hold", "keep the tick lock for its whole window", kAvailable},
     NamedItem{"pending_replayer", "take up jobs again that nobody handles", kAvailable},
     NamedItem{"reconciler", "time out jobs that nobody moves on", kAvailable},
-    NamedItem{"warm_start", "read the worker snapshot at start"},
+    NamedItem{"warm_start", "read the worker snapshot at start", kAvailable},
     NamedItem{"shared_circuit", "share the circuit between replicas", kAvailable},
     NamedItem{"circuit_breaker", "stop calling a kernel that keeps failing", kAvailable},
     NamedItem{"stale_worker_recheck", "check a picked worker's heartbeat again before dispatch", kAvailable},
@@ -66,7 +66,7 @@ constexpr std::array kMechanisms{
     NamedItem{"saga_lock", "roll back under a lock", kAvailable},
     NamedItem{"durable_delay_timers", "keep long delays in Redis"},
     NamedItem{"run_lock", "advance a workflow run under its lock"},
-    NamedItem{"snapshot_lock", "write the worker snapshot under a lock"},
+    NamedItem{"snapshot_lock", "write the worker snapshot under a lock", kAvailable},
     NamedItem{"tenant_limit_atomicity", "count and commit a tenant's job in one step", kAvailable},
     NamedItem{"backoff_jitter", "spread retries by a random addition", kAvailable},
     NamedItem{"max_scheduling_retries", "give a job up after its last attempt", kAvailable},

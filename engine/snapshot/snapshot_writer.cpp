@@ -1,0 +1,104 @@
+#include "engine/snapshot/snapshot_writer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/snapshot/redis_time.h"
+#include "engine/snapshot/worker_snapshot.h"
+#include "engine/store/keys.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+std::string millis(Duration duration) { return fmt::format("{}", to_millis(duration)); }
+
+std::string lock_key() { return std::string(keys::kSnapshotWriterLock); }
+std::string snapshot_key() { return std::string(keys::kWorkerSnapshot); }
+
+}  // namespace
+
+Task<void> SnapshotWriter::run() {
+    while (true) {
+        co_await context_.ports.clock.sleep(context_.tunables.snapshot_interval);
+        co_await take_turn();
+    }
+}
+
+Task<void> SnapshotWriter::take_turn() {
+    if (context_.mechanisms.on(Mechanism::snapshot_lock)) {
+        co_await write_under_lock();
+    } else {
+        co_await write_unguarded();
+    }
+}
+
+Task<void> SnapshotWriter::write_under_lock() {
+    // A token whose request was never answered is asked for again: its lock, should it be ours, would keep everybody waiting.
+    if (token_.empty()) token_ = context_.ports.entropy.uuid();
+    const auto taken =
+        co_await context_.ports.redis.script(context_.scripts.take_snapshot_lock, {lock_key()},
+                                             {token_, millis(context_.tunables.snapshot_lock_ttl)}, deadline());
+    if (!taken.applied()) {
+        note_failure("snapshot lock not taken", taken.failure());
+        co_return;
+    }
+    if (taken.value().is_nil()) {
+        token_.clear();
+        context_.ports.log.event(LogLevel::debug, "another replica writes the snapshot");
+        co_return;
+    }
+    co_await store(snapshot(redis_time(taken.value())));
+}
+
+Task<void> SnapshotWriter::store(std::string snapshot) {
+    const auto stored = co_await context_.ports.redis.script(
+        context_.scripts.write_snapshot, {snapshot_key(), lock_key()},
+        {token_, std::move(snapshot), millis(context_.tunables.data_ttl)}, deadline());
+    if (!stored.applied()) {
+        note_failure("snapshot not stored", stored.failure());
+        // Should the write still be on its way, then without its lock it is refused.
+        co_await release();
+        co_return;
+    }
+    token_.clear();
+    failing_ = false;
+    if (stored.value().integer_or(0) == 1) co_return;
+    context_.ports.log.reached("snapshot_lock_lost");
+    context_.ports.log.event(LogLevel::info, "snapshot not stored: its lock was lost");
+}
+
+Task<void> SnapshotWriter::write_unguarded() {
+    RedisCommand set{"SET", snapshot_key(), snapshot(context_.ports.clock.now()), "PX",
+                     millis(context_.tunables.data_ttl)};
+    const auto stored = co_await context_.ports.redis.command(std::move(set), deadline());
+    if (!stored.applied()) note_failure("snapshot not stored", stored.failure());
+}
+
+Task<void> SnapshotWriter::release() {
+    if (token_.empty()) co_return;
+    const std::string token = std::exchange(token_, {});
+    const auto released =
+        co_await context_.ports.redis.script(context_.scripts.release_lock, {lock_key()}, {token}, deadline());
+    if (!released.applied()) context_.ports.log.reached("snapshot_lock_not_released");
+}
+
+std::string SnapshotWriter::snapshot(WallTime captured_at) const {
+    return worker_snapshot_json(context_.registry, *context_.routing, writer_id_, captured_at,
+                                context_.ports.clock.monotonic());
+}
+
+MonoTime SnapshotWriter::deadline() const {
+    const Tunables& tunables = context_.tunables;
+    return context_.ports.clock.in(std::min(tunables.store_op_timeout, tunables.snapshot_lock_ttl / 4));
+}
+
+void SnapshotWriter::note_failure(std::string_view what, const Failure& failure) {
+    // Once per outage: the next turn is only seconds away.
+    const LogLevel level = std::exchange(failing_, true) ? LogLevel::debug : LogLevel::warn;
+    context_.ports.log.event(level, what, {{"error", failure.detail}});
+}
+
+}  // namespace lockstep::engine

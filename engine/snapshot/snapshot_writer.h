@@ -1,0 +1,45 @@
+// Writes the worker snapshot every `snapshot_interval` (seed internals, section 8, "Snapshot Writer Lock"; spec: redis-schema,
+// section 6). All replicas try; whoever gets the lock writes and gives it back at once, the others skip their turn quietly.
+//
+// 1. The snapshot is taken after the lock was granted, is dated by the clock of Redis at that moment, and is stored by a script
+//    that looks at the lock once more: what was taken before a pause never replaces what another has written since.
+// 2. Each call has a quarter of the lock's life at most, so that a turn ends well within it (C-01).
+// 3. The first turn comes one interval after the start: by then every worker has sent a heartbeat, and a replica that starts
+//    cold does not replace a good snapshot by an empty one.
+// 4. A replica that dies with the lock holds up the others until it expires: 15 s at most between two snapshots.
+#pragma once
+
+#include <string>
+
+#include "engine/scheduler/context.h"
+
+namespace lockstep::engine {
+
+class SnapshotWriter {
+public:
+    /// `writer_id` is told in the snapshot. The context outlives the writer.
+    SnapshotWriter(Context& context, std::string writer_id) : context_(context), writer_id_(std::move(writer_id)) {}
+
+    /// Takes its turns until destroyed.
+    [[nodiscard]] Task<void> run();
+    /// After `run` was ended in the middle of a turn: gives a lock back that may still be held.
+    [[nodiscard]] Task<void> release();
+
+private:
+    [[nodiscard]] Task<void> take_turn();
+    /// One of these is a turn, see Mechanism::snapshot_lock.
+    [[nodiscard]] Task<void> write_under_lock();
+    [[nodiscard]] Task<void> write_unguarded();
+    [[nodiscard]] Task<void> store(std::string snapshot);
+
+    [[nodiscard]] std::string snapshot(WallTime captured_at) const;
+    [[nodiscard]] MonoTime deadline() const;
+    void note_failure(std::string_view what, const Failure& failure);
+
+    Context& context_;
+    const std::string writer_id_;
+    std::string token_;  // of a lock that is or may be ours; empty: none is
+    bool failing_ = false;
+};
+
+}  // namespace lockstep::engine

@@ -1,0 +1,152 @@
+#include "sim/oracles/snapshot_whole.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+namespace lockstep::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+constexpr std::string_view kSnapshot = "sys:workers:snapshot";
+constexpr std::string_view kWriterLock = "cordum:scheduler:snapshot:writer";
+constexpr engine::Duration kOldest = 20s;
+/// `captured_at` is in whole seconds.
+constexpr engine::Duration kPrecision = 1s;
+
+/// "2026-01-01T00:00:05Z" as seconds since the Unix epoch, and no other spelling.
+std::optional<std::chrono::seconds> seconds_of(std::string_view text) {
+    constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:ddZ";
+    const auto fits = [](char c, char pattern) { return pattern == 'd' ? c >= '0' && c <= '9' : c == pattern; };
+    if (!std::ranges::equal(text, kPattern, fits)) return std::nullopt;
+    const auto number = [text](std::size_t from, std::size_t digits) {
+        int value = 0;
+        std::from_chars(text.data() + from, text.data() + from + digits, value);
+        return value;
+    };
+    const std::chrono::year_month_day date{std::chrono::year{number(0, 4)},
+                                           std::chrono::month{static_cast<unsigned>(number(5, 2))},
+                                           std::chrono::day{static_cast<unsigned>(number(8, 2))}};
+    if (!date.ok()) return std::nullopt;
+    return std::chrono::sys_days{date}.time_since_epoch() + std::chrono::hours{number(11, 2)} +
+           std::chrono::minutes{number(14, 2)} + std::chrono::seconds{number(17, 2)};
+}
+
+bool is_worker(const Json& worker) {
+    if (!worker.is_object() || !worker.contains("worker_id") || !worker["worker_id"].is_string()) return false;
+    return !worker["worker_id"].get_ref<const std::string&>().empty() && worker.contains("pool") &&
+           worker["pool"].is_string() && worker.contains("active_jobs") && worker["active_jobs"].is_number_integer() &&
+           worker.contains("max_parallel_jobs") && worker["max_parallel_jobs"].is_number_integer();
+}
+
+/// What is wrong with the document; empty: nothing.
+std::string flaw_of(const Json& document) {
+    if (!document.is_object()) return "it is no JSON object";
+    if (!document.contains("workers") || !document["workers"].is_array()) return "it has no list of workers";
+    if (!std::ranges::all_of(document["workers"], is_worker)) return "one of its workers lacks what a gateway reads";
+    if (!document.contains("captured_at") || !document["captured_at"].is_string())
+        return "it does not say when it was captured";
+    if (!seconds_of(document["captured_at"].get_ref<const std::string&>())) return "its time cannot be read";
+    return {};
+}
+
+/// An error reply is an answer, and not one that lets the replica do its work: the server is out of memory, or still loading.
+bool got_through(const fakes::Event& answered) {
+    const bool refused = answered.payload.starts_with('-') && !answered.payload.starts_with("-NOSCRIPT");
+    return answered.outcome == fakes::EventOutcome::applied && !refused;
+}
+
+}  // namespace
+
+void SnapshotWhole::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
+                               std::int64_t, std::int64_t expires_at) {
+    if (key != kSnapshot) return;
+    const Json document = Json::parse(after, nullptr, false);
+    if (const std::string flaw = flaw_of(document); !flaw.empty()) {
+        violated(client, {}, fmt::format("the worker snapshot is not whole: {}", flaw));
+        return;
+    }
+    // The key's expiry tells what the clock of Redis shows.
+    const engine::Duration redis_clock = std::chrono::milliseconds(expires_at) - tunables_.data_ttl;
+    const auto captured = *seconds_of(document["captured_at"].get_ref<const std::string&>());
+    change_ = Change{client, std::max<engine::Duration>(redis_clock - captured, 0s)};
+}
+
+void SnapshotWhole::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                                std::int64_t) {
+    if (key == kSnapshot) change_ = Change();
+}
+
+void SnapshotWhole::restored(const fakes::redis::Keyspace&) { change_ = Change(); }
+
+void SnapshotWhole::on_event(const fakes::Event& event, Time now) {
+    if (change_) settle(*change_, now);
+    change_.reset();
+    follow(event, now);
+    if (now - captured_ > limit() && !told_) judge_age(now);
+}
+
+void SnapshotWhole::settle(const Change& change, Time now) {
+    captured_ = now - change.age;
+    told_ = false;
+    if (!change.writer.valid()) return;
+    if (last_writer_.valid() && last_writer_ != change.writer) exercise();
+    last_writer_ = change.writer;
+    lost_locks_ = 0;
+}
+
+void SnapshotWhole::follow(const fakes::Event& event, Time now) {
+    using enum fakes::EventKind;
+    switch (event.kind) {
+        case redis: {
+            if (event.when != fakes::When::answered) return;
+            Replica& replica = replicas_[event.node];
+            if (event.script == "tick_lock") replica.known = true;
+            if (!got_through(event))
+                replica.reaches_since.reset();
+            else if (!replica.reaches_since)
+                replica.reaches_since = now;
+            return;
+        }
+        case connection_broken:
+        case paused:
+        case node_down:
+            for (const fakes::NodeId node : {event.node, event.peer}) {
+                if (const auto found = replicas_.find(node); found != replicas_.end())
+                    found->second.reaches_since.reset();
+            }
+            return;
+        case lock_expired:
+            if (event.key != kWriterLock) return;
+            ++lost_locks_;
+            exercise();
+            return;
+        default: return;
+    }
+}
+
+void SnapshotWhole::judge_age(Time now) {
+    for (const auto& [node, replica] : replicas_) {
+        if (!replica.known || !replica.reaches_since || now - *replica.reaches_since <= limit()) continue;
+        told_ = true;
+        violated(node, {},
+                 fmt::format("the worker snapshot is {} ms old, and this replica has reached Redis for {} ms",
+                             engine::to_millis(now - captured_), engine::to_millis(now - *replica.reaches_since)));
+        return;
+    }
+}
+
+engine::Duration SnapshotWhole::limit() const {
+    // 20 s with the documented values.
+    const engine::Duration held_up = tunables_.snapshot_lock_ttl + tunables_.snapshot_interval;
+    const engine::Duration oldest = std::max(kOldest, held_up + tunables_.snapshot_interval);
+    return oldest + tunables_.store_op_timeout + kPrecision + std::max(lost_locks_ - 1, 0) * held_up;
+}
+
+}  // namespace lockstep::sim
