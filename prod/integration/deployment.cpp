@@ -151,10 +151,9 @@ Program& Deployment::add_scheduler(Program::Environment more) {
 }
 
 Program& Deployment::add_worker(const std::string& id, std::vector<std::string> more) {
-    std::vector<std::string> arguments{"--id",  id,         "--heartbeat",
-                                       "200ms", "--record", (folder_.path() / "executions").string()};
-    if (std::ranges::find(more, "--max-parallel") == more.end())
-        arguments.insert(arguments.end(), {"--max-parallel", "64"});
+    std::vector<std::string> arguments{"--id", id, "--record", (folder_.path() / "executions").string()};
+    if (std::ranges::find(more, "--heartbeat") == more.end()) arguments.insert(arguments.end(), {"--heartbeat", "200ms"});
+    if (std::ranges::find(more, "--max-parallel") == more.end()) arguments.insert(arguments.end(), {"--max-parallel", "64"});
     for (auto& argument : more) arguments.push_back(std::move(argument));
     programs_.push_back(launch("lockstep-worker", std::move(arguments)));
     if (!programs_.back().says(" ready"))
