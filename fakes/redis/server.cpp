@@ -255,6 +255,26 @@ std::size_t RedisServer::evict(std::string_view glob) {
     return matching.size();
 }
 
+std::size_t RedisServer::corrupt(std::string_view glob) {
+    Keyspace& keys = database_->keyspace();
+    std::vector<std::string> matching;
+    for (const std::string_view key : keys.keys()) {
+        const bool is_text = std::holds_alternative<std::string>(keys.find(key)->second.value);
+        if (is_text && glob_matches(glob, key)) matching.emplace_back(key);
+    }
+    strike([this, matching] {
+        note_time();
+        Keyspace& damaged = database_->keyspace();
+        damaged.act_for(NodeId{});
+        for (const std::string& key : matching) {
+            const Keyspace::Node* node = damaged.find(key);
+            const auto* text = node != nullptr ? std::get_if<std::string>(&node->second.value) : nullptr;
+            if (text != nullptr) damaged.set_string(key, text->substr(0, text->size() / 2), node->second.expires_at);
+        }
+    });
+    return matching.size();
+}
+
 void RedisServer::clock_changed() {
     strike([this] { expire_keys(); });
 }

@@ -80,6 +80,8 @@ public:
     void script_flush();
     /// Removes the keys that match; how many.
     std::size_t evict(std::string_view glob);
+    /// Cuts the texts under the keys that match in half, as a bug of a peer or a disk may; how many. By nobody's command.
+    std::size_t corrupt(std::string_view glob);
     /// The node went down (its connections and timers are gone), and came back.
     void node_down();
     void node_up(engine::Duration loading = {});

@@ -144,6 +144,16 @@ TEST_F(RedisServerInWorld, EvictsByPattern) {
     EXPECT_TRUE(told(EventKind::lock_expired).at(0).flag);
 }
 
+TEST_F(RedisServerInWorld, CorruptsTextsByPatternAndKeepsTheirExpiry) {
+    apply(*one, {"SET", "sys:a", "abcdef", "PX", "60000"});
+    apply(*one, {"SET", "other", "abcdef"});
+    apply(*one, {"SADD", "sys:set", "member"});
+    EXPECT_EQ(server.corrupt("sys:*"), 1U);
+    EXPECT_EQ(run(*one, {"GET", "sys:a"}).value().front().text(), "abc");
+    EXPECT_GT(run(*one, {"PTTL", "sys:a"}).value().front().integer_or(0), 50'000);
+    EXPECT_EQ(run(*one, {"GET", "other"}).value().front().text(), "abcdef");
+}
+
 TEST_F(RedisServerInWorld, RefusesToGrowWhenOutOfMemory) {
     world.fault.redis_oom = true;
     EXPECT_TRUE(run(*one, {"SET", "k", "v"}).value().front().error()->text.starts_with("OOM "));

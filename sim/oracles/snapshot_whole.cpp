@@ -67,6 +67,10 @@ bool got_through(const fakes::Event& answered) {
 void SnapshotWhole::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
                                std::int64_t, std::int64_t expires_at) {
     if (key != kSnapshot) return;
+    if (!client.valid()) {  // a fault, which no replica can help; it is owed anew
+        change_ = Change();
+        return;
+    }
     const Json document = Json::parse(after, nullptr, false);
     if (const std::string flaw = flaw_of(document); !flaw.empty()) {
         violated(client, {}, fmt::format("the worker snapshot is not whole: {}", flaw));

@@ -3,8 +3,8 @@
 //
 // 1. A replica reaches Redis from its first call that is answered until a call of it fails, a connection of it breaks, it is
 //    paused or dies. It owes a fresh snapshot once it has reached Redis for as long as a snapshot may be old.
-// 2. The age counts from `captured_at`, read against the clock of Redis at the moment of the write. What Redis loses is owed
-//    anew from then on.
+// 2. The age counts from `captured_at`, read against the clock of Redis at the moment of the write. What Redis loses, or
+//    a fault spoils, is owed anew from then on.
 // 3. 20 s have room for one writer that dies with the lock. Each further lock that ran out since the last write is forgiven for as
 //    long as it kept the others from writing.
 // 4. It is put to the test where replicas get in each other's way: one writes after another has, or a lock was lost.

@@ -34,6 +34,7 @@ public:
     void redis_failover(engine::Duration lag, engine::Duration takes) override { redis_.failover(lag, takes); }
     std::uint64_t redis_script_flush() override;
     std::uint64_t redis_evict(std::string_view keys) override { return redis_.evict(keys); }
+    std::uint64_t redis_corrupt(std::string_view keys) override { return redis_.corrupt(keys); }
     void nats_restart(engine::Duration down) override { nats_.restart(down); }
     void nats_power_cut(engine::Duration down) override { nats_.power_cut(down); }
     void config_update(std::string_view pools, std::string_view timeouts) override;

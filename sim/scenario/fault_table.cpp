@@ -47,6 +47,7 @@ const std::vector<FaultInfo>& table() {
          kDataLoss},
         {"redis.script_flush", "Redis forgets its scripts", Args{}},
         {"redis.evict", "keys vanish", Args{{"keys", glob}}, kDataLoss},
+        {"redis.corrupt", "texts under keys are cut in half", Args{{"keys", glob, kRequired}}, kDataLoss},
         {"redis.oom", "Redis refuses writes for want of memory", Args{kFor}},
         {"nats.publish_errors", "JetStream publishes fail, with or without effect",
          Args{kRate, {"outcome", call_outcome}, kSubject, kFor}},

@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, kFaultKinds> kNames{
     "redis.failover",
     "redis.script_flush",
     "redis.evict",
+    "redis.corrupt",
     "redis.oom",
     "nats.publish_errors",
     "nats.lost_acks",

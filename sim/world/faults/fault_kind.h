@@ -23,6 +23,7 @@ enum class FaultKind : std::uint8_t {
     redis_failover,
     redis_script_flush,
     redis_evict,
+    redis_corrupt,
     redis_oom,
     nats_publish_errors,
     nats_lost_acks,

@@ -68,6 +68,7 @@ void FaultPlan::begin(Plan& plan, NodeId actor) {
         case FaultKind::redis_failover:
         case FaultKind::redis_script_flush:
         case FaultKind::redis_evict:
+        case FaultKind::redis_corrupt:
         case FaultKind::nats_restart:
         case FaultKind::nats_power_cut:
         case FaultKind::config_update: command_server(plan); return;
@@ -188,6 +189,7 @@ void FaultPlan::obey(Plan& plan) {
         }
         case FaultKind::redis_script_flush: changed = controls_->redis_script_flush(); break;
         case FaultKind::redis_evict: changed = controls_->redis_evict(fault.keys.empty() ? "*" : fault.keys); break;
+        case FaultKind::redis_corrupt: changed = controls_->redis_corrupt(fault.keys); break;
         case FaultKind::nats_restart: controls_->nats_restart(away); break;
         case FaultKind::nats_power_cut: controls_->nats_power_cut(away); break;
         default: controls_->config_update(fault.pools, fault.timeouts); break;

@@ -27,6 +27,10 @@ struct RecordingControls final : ServerControls {
         calls.push_back("redis_evict " + std::string(keys));
         return 3;
     }
+    std::uint64_t redis_corrupt(std::string_view keys) override {
+        calls.push_back("redis_corrupt " + std::string(keys));
+        return 1;
+    }
     void nats_restart(Duration down) override { calls.push_back("nats_restart " + text(down)); }
     void nats_power_cut(Duration down) override { calls.push_back("nats_power_cut " + text(down)); }
     void config_update(std::string_view pools, std::string_view timeouts) override {
@@ -335,8 +339,11 @@ TEST_F(FaultPlanTest, TellsServersWhatTheFileSays) {
     add(evict);
     add(update);
     add(fault("redis.script_flush", 3s));
+    Fault corrupt = fault("redis.corrupt", 3500ms);
+    corrupt.keys = "sys:*";
+    add(corrupt);
     sim.run_for(4s);
-    EXPECT_THAT(controls.calls, ElementsAre("redis_evict job:*", "config_update {} "));
+    EXPECT_THAT(controls.calls, ElementsAre("redis_evict job:*", "config_update {} ", "redis_corrupt sys:*"));
     EXPECT_EQ(sim.fault_plan().counts()[0].effective, 3U);
     EXPECT_EQ(sim.fault_plan().counts()[2].effective, 0U) << "no script was cached";
 }

@@ -22,6 +22,8 @@ public:
     virtual std::uint64_t redis_script_flush() = 0;
     /// Removes the keys that match the glob. Returns how many.
     virtual std::uint64_t redis_evict(std::string_view keys) = 0;
+    /// Cuts the texts under the keys that match the glob in half. Returns how many.
+    virtual std::uint64_t redis_corrupt(std::string_view keys) = 0;
 
     /// Connections break; nobody can connect for `down`.
     virtual void nats_restart(engine::Duration down) = 0;
