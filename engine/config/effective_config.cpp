@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/config/bounded_json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/validation.h"
 
@@ -53,7 +54,7 @@ tl::expected<std::string, std::string> EffectiveConfig::merge(const std::vector<
     Json settings = Json::object();
     for (std::size_t i = 0; i < documents.size(); ++i) {
         if (documents[i].empty()) continue;
-        const Json document = Json::parse(documents[i], nullptr, false);
+        const Json document = parse_bounded(documents[i]);
         if (!document.is_object()) return tl::unexpected(fmt::format("config document {} is no JSON object", i));
         const auto data = document.find("data");
         if (data != document.end() && data->is_object()) merge_into(settings, *data);

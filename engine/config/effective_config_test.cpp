@@ -48,5 +48,11 @@ TEST(EffectiveConfig, AChangedDocumentCountsAtOnce) {
     EXPECT_EQ(config.merge({R"({"data": {"a": 1}})"}), R"({"a":1})");
 }
 
+TEST(EffectiveConfig, ADocumentNestedWithoutBoundsIsOneThatCannotBeRead) {
+    EffectiveConfig config;
+    EXPECT_FALSE(
+        config.merge({R"({"data": {"a": )" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}}"}));
+}
+
 }  // namespace
 }  // namespace lockstep::engine

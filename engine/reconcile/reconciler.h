@@ -1,7 +1,14 @@
 // The reconciler: ends jobs that nobody moves any more (seed internals, section 3; spec: redis-schema, section 3.10).
 //
 // One replica ticks, see ticker.h. What it ends, it ends by comparing: a job that has moved since it was listed is left alone.
+//
+// How long a job may stay in a state is said for its topic, for its workflow, or for all (config/timeouts.h). A sweep looks
+// at whatever has been there for the shortest of these times and ends what has exceeded its own, in pages that begin where
+// the last one ended: jobs that may stay for hours hide none that may not.
 #pragma once
+
+#include <map>
+#include <string>
 
 #include "engine/reconcile/ticker.h"
 #include "engine/scheduler/context.h"
@@ -19,8 +26,8 @@ public:
     [[nodiscard]] Task<void> tick();
 
 private:
-    /// Times out what has been in `state` for longer than `age`.
-    [[nodiscard]] Task<void> sweep_state(JobState state, Duration age);
+    /// Times out what has been in `state` for longer than its limit.
+    [[nodiscard]] Task<void> sweep_state(JobState state, StayLimits limits);
     [[nodiscard]] Task<void> sweep_deadlines();
     /// True when the index entry is dealt with.
     [[nodiscard]] Task<bool> end_job(StaleJob stale, std::string index, std::optional<JobState> expected,
@@ -29,6 +36,8 @@ private:
     Context& context_;
     DeadLetters& dead_letters_;
     Ticker ticker_;
+    std::map<JobState, std::string>
+        resume_after_;  // where a sweep that ran out of its iterations goes on at the next tick
 };
 
 }  // namespace lockstep::engine

@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "engine/config/bounded_json.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::engine {
@@ -20,9 +21,12 @@ DocumentError error(std::string pointer, std::string message) { return {std::mov
 std::string token(std::string_view name) {
     std::string escaped;
     for (const char c : name) {
-        if (c == '~') escaped += "~0";
-        else if (c == '/') escaped += "~1";
-        else escaped += c;
+        if (c == '~')
+            escaped += "~0";
+        else if (c == '/')
+            escaped += "~1";
+        else
+            escaped += c;
     }
     return "/" + escaped;
 }
@@ -35,7 +39,8 @@ tl::expected<std::vector<std::string>, DocumentError> names_of(const Json& value
     std::vector<std::string> names;
     for (std::size_t i = 0; i < value.size(); ++i) {
         const bool usable = value[i].is_string() && !wire::trim(value[i].get_ref<const std::string&>()).empty();
-        if (!usable) return tl::unexpected(error(fmt::format("{}/{}", pointer, i), "expected a name that is not empty"));
+        if (!usable)
+            return tl::unexpected(error(fmt::format("{}/{}", pointer, i), "expected a name that is not empty"));
         names.emplace_back(wire::trim(value[i].get_ref<const std::string&>()));
     }
     return names;
@@ -49,24 +54,28 @@ tl::expected<PoolStatus, DocumentError> status_of(const Json& value, const std::
 }
 
 tl::expected<Pool, DocumentError> pool_of(const Json& value, const std::string& pointer) {
-    static constexpr std::array<std::string_view, 3> kInformative{"description", "drain_started_at",
-                                                                  "drain_timeout_seconds"};
+    static constexpr std::array<std::string_view, 6> kInformative{"description",           "drain_started_at",
+                                                                  "drain_timeout_seconds", "Description",
+                                                                  "DrainStartedAt",        "DrainTimeoutSeconds"};
     Pool pool;
     if (value.is_null()) return pool;
     if (!value.is_object()) return tl::unexpected(error(pointer, "expected an object"));
     for (const auto& [key, field] : value.items()) {
         const std::string place = pointer + token(key);
-        if (key == "requires") {
+        if (key == "requires" || key == "Requires") {
+            if (field.is_null()) continue;  // how Go writes a list that was never made
             auto names = names_of(field, place, false, true);
             if (!names) return tl::unexpected(names.error());
             for (const auto& name : *names) pool.requires_.push_back(wire::ascii_lower(name));
-        } else if (key == "status") {
+        } else if (key == "status" || key == "Status") {
+            if (field == "") continue;
             auto status = status_of(field, place);
             if (!status) return tl::unexpected(status.error());
             pool.status = *status;
         } else if (std::ranges::find(kInformative, key) == kInformative.end()) {
-            return tl::unexpected(error(place, "unknown key; a pool has requires, status, description, drain_started_at, "
-                                               "drain_timeout_seconds"));
+            return tl::unexpected(error(place,
+                                        "unknown key; a pool has requires, status, description, drain_started_at, "
+                                        "drain_timeout_seconds"));
         }
     }
     return pool;
@@ -75,7 +84,7 @@ tl::expected<Pool, DocumentError> pool_of(const Json& value, const std::string& 
 }  // namespace
 
 tl::expected<RoutingTable, DocumentError> parse_pools(std::string_view json_text) {
-    const Json document = Json::parse(json_text, nullptr, false);
+    const Json document = parse_bounded(json_text);
     if (!document.is_object()) return tl::unexpected(error("", "expected an object with topics and pools"));
     RoutingTable table;
     for (const auto& [key, section] : document.items()) {

@@ -30,7 +30,7 @@ struct DocumentError {
 
 /// Parses the pools document from JSON text, as stored in the configuration service or made from pools.yaml. Unknown keys,
 /// empty names and wrong types are errors. Topics may name a pool that has no entry: one without capabilities.
-/// The capitalised legacy names `Topics` and `Pools` are read too.
+/// Capitalised legacy names (`Topics`, `Pools`, `Requires` ...) are read too.
 [[nodiscard]] tl::expected<RoutingTable, DocumentError> parse_pools(std::string_view json_text);
 
 /// The table that routing uses: draining and inactive pools are gone, and so are topics that have no pool left.

@@ -9,7 +9,8 @@ namespace lockstep::engine {
 namespace {
 
 const cap::BudgetConstraints* budgets(const SafetyDecision& decision) {
-    const bool given = decision.answer && decision.answer->has_constraints() && decision.answer->constraints().has_budgets();
+    const bool given =
+        decision.answer && decision.answer->has_constraints() && decision.answer->constraints().has_budgets();
     return given ? &decision.answer->constraints().budgets() : nullptr;
 }
 
@@ -20,9 +21,17 @@ std::int64_t tenant_limit(const SafetyDecision& decision) {
     return given == nullptr ? 0 : std::max<std::int64_t>(given->max_concurrent_jobs(), 0);
 }
 
-std::int64_t retry_limit(const SafetyDecision& decision) {
-    const auto* given = budgets(decision);
-    return given == nullptr ? 0 : std::max<std::int64_t>(given->max_retries(), 0);
+RetryLimit retry_limit(const SafetyDecision& decision, const Timeouts& timeouts, const cap::JobRequest& request) {
+    RetryLimit limit;
+    const auto bound = [&limit](std::int64_t retries, const char* set_by) {
+        if (retries > 0 && (limit.retries == 0 || retries < limit.retries)) limit = {retries, set_by};
+    };
+    if (const auto* given = budgets(decision)) bound(given->max_retries(), "policy");
+    if (const auto topic = timeouts.topics.find(request.topic()); topic != timeouts.topics.end())
+        bound(topic->second.max_retries, "its topic");
+    if (const auto workflow = timeouts.workflows.find(request.workflow_id()); workflow != timeouts.workflows.end())
+        bound(workflow->second.max_retries, "its workflow");
+    return limit;
 }
 
 }  // namespace lockstep::engine

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/config/mechanisms.h"
+#include "engine/config/timeouts.h"
 #include "engine/config/tunables.h"
 #include "engine/output/output_client.h"
 #include "engine/policy/policy_client.h"
@@ -38,10 +39,11 @@ struct Ports {
 inline constexpr const char* kSchedulerSender = "cordum-scheduler";
 
 struct Context {
-    Context(const Ports& p, Tunables t, RoutingTable table, const Mechanisms& m = {})
+    Context(const Ports& p, Tunables t, RoutingTable table, const Mechanisms& m = {}, Timeouts limits = {})
         : ports(p),
           tunables(std::move(t)),
           mechanisms(m),
+          timeouts(std::move(limits)),
           store(p.redis, p.clock, tunables, scripts),
           sagas(p.redis, p.clock, tunables, scripts, mechanisms),
           policy(p.kernel, p.redis, p.clock, p.log, tunables, scripts, mechanisms),
@@ -57,8 +59,9 @@ struct Context {
     }
 
     Ports ports;
-    Tunables tunables;
+    Tunables tunables;  // some of them change while the scheduler runs: see config_watcher.h
     const Mechanisms mechanisms;
+    Timeouts timeouts;  // by topic and workflow; change as well
     StoreScripts scripts;
     LeaseBook leases;
     JobStore store;

@@ -17,6 +17,7 @@ namespace lockstep::engine {
 namespace {
 
 constexpr std::string_view kFieldWorker = "ls_worker";
+constexpr std::string_view kFieldWorkflow = "ls_workflow";  // whose limits hold for the job
 constexpr std::string_view kFieldStreamFloor = "ls_stream_floor";
 constexpr std::string_view kFieldPublished = "ls_published";
 
@@ -147,6 +148,7 @@ Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, 
     commit.decision_json = decision_record(order.decision);
     commit.fields = decision_fields(order.decision);
     append(commit.fields, kFieldWorker, worker);
+    append(commit.fields, kFieldWorkflow, order.request.workflow_id());
     append(commit.fields, kFieldStreamFloor, fmt::format("{}", context_.jobs_stream_sequence));
 
     commit.tenant_limit = co_await limit_to_commit(lease, order);

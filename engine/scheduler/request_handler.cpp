@@ -26,6 +26,12 @@ bool same_request(const cap::JobRequest& stored, cap::JobRequest offered) {
     return wire::serialise(stored) == wire::serialise(offered);
 }
 
+/// A job of a workflow lives no longer than a whole run of it may.
+Duration longest_life_of(const Timeouts& timeouts, const cap::JobRequest& request) {
+    const auto workflow = timeouts.workflows.find(request.workflow_id());
+    return workflow == timeouts.workflows.end() ? Duration{0} : workflow->second.total;
+}
+
 }  // namespace
 
 Task<Verdict> RequestHandler::handle(cap::JobRequest request, std::string trace_id) {
@@ -43,8 +49,9 @@ Task<Verdict> RequestHandler::handle_stored(cap::JobRequest request, std::string
     const MonoTime since = context_.ports.clock.monotonic();
     JobLease lease(context_.lease_ports(), request.job_id(), context_.ports.entropy.uuid());
     const ReadAlong along(context_, request);
-    auto taken = co_await wait_for_lock(context_,
-                                        [&] { return context_.store.take_up(lease, request, trace_id, along.keys()); });
+    const Duration longest_life = longest_life_of(context_.timeouts, request);
+    auto taken = co_await wait_for_lock(
+        context_, [&] { return context_.store.take_up(lease, request, trace_id, along.keys(), longest_life); });
     if (!taken.applied() && context_.mechanisms.on(Mechanism::fail_closed_reads)) {
         // The state could not be read: whether the job has been dispatched is anybody's guess, so nothing happens now.
         note_state_read(request.topic(), false);
@@ -216,10 +223,11 @@ Task<Verdict> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDeci
 }
 
 Task<Verdict> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecision decision) {
-    if (const std::int64_t limit = retry_limit(decision);
-        limit > 0 && job.facts.dispatches > static_cast<std::uint64_t>(limit)) {
+    const RetryLimit limit = retry_limit(decision, context_.timeouts, job.request);
+    if (limit.retries > 0 && job.facts.dispatches > static_cast<std::uint64_t>(limit.retries)) {
         DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED,
-                          fmt::format("dispatched {} times, and policy allows {} retries", job.facts.dispatches, limit),
+                          fmt::format("dispatched {} times, and {} allows {} retries", job.facts.dispatches,
+                                      limit.set_by, limit.retries),
                           "max_retries_exceeded"};
         co_return co_await end_job(lease, JobState::failed, std::move(letter), &decision);
     }

@@ -29,6 +29,13 @@ constexpr Duration kSetupTimeout = std::chrono::seconds{10};
 /// Spec: config, section 5.1, "registry stats log".
 constexpr Duration kWorkersReportInterval = std::chrono::seconds{60};
 
+FileDocuments documents_of(const SchedulerConfig& config) {
+    FileDocuments documents;
+    if (!config.pools_document.empty()) documents.pools = stored_pools(config.pools_document);
+    if (config.timeouts) documents.timeouts = stored_form(*config.timeouts);
+    return documents;
+}
+
 std::string durable_of(std::string_view subject) { return wire::durable_name(wire::kQueueScheduler, subject); }
 
 }  // namespace
@@ -37,7 +44,8 @@ std::string durable_of(std::string_view subject) { return wire::durable_name(wir
 class Scheduler::Parts final : public PacketHandler, public MessageSink {
 public:
     Parts(const Ports& ports, SchedulerConfig config)
-        : context_(ports, std::move(config.tunables), std::move(config.pools), config.mechanisms),
+        : context_(ports, config.tunables, config.pools, config.mechanisms, config.timeouts.value_or(Timeouts{})),
+          settings_(context_, documents_of(config), config.pinned),
           version_(std::move(config.version)),
           dead_letters_(context_),
           dispatcher_(context_, dead_letters_),
@@ -72,6 +80,7 @@ private:
     Task<void> report_workers();
 
     Context context_;
+    ConfigWatcher settings_;
     std::string version_;
     DeadLetters dead_letters_;
     Dispatcher dispatcher_;
@@ -97,6 +106,8 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
         co_return tl::make_unexpected(fmt::format("stream {}: {}", wire::kStreamJobs, last.failure().detail));
     context_.jobs_stream_sequence = last.value();
     context_.jobs_stream_connection = connection;
+    auto settings = co_await settings_.start();
+    if (!settings) co_return settings;
 
     listeners_.clear();  // of a start that failed half-way
     consumers_.clear();
@@ -121,6 +132,7 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     background_.spawn(sweep_registry());
     background_.spawn(report_workers());
     background_.spawn(snapshots_.run());
+    background_.spawn(settings_.run());
     co_await announce_self();
     co_return tl::expected<void, std::string>{};
 }
@@ -215,6 +227,7 @@ Task<void> Scheduler::Parts::drain() {
     co_await rollbacks_.drain(deadline);
     co_await scanner_.drain(deadline);
     listeners_.clear();
+    settings_.stop();
     background_.cancel();
     // All at once: with the store away, one after the other would take four seconds each.
     Scope releases(context_.ports.executor);

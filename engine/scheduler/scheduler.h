@@ -9,21 +9,28 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 
 #include "engine/config/mechanisms.h"
+#include "engine/config/timeouts.h"
 #include "engine/config/tunables.h"
 #include "engine/routing/pools.h"
 #include "engine/runtime/task.h"
+#include "engine/scheduler/config_watcher.h"
 #include "engine/scheduler/context.h"
 
 namespace lockstep::engine {
 
 struct SchedulerConfig {
-    Tunables tunables;
+    Tunables tunables;  // with what the timeouts file says of the reconciler
     RoutingTable pools;
+    /// The pools file as JSON, for the configuration service to be told of; empty: it is not told.
+    std::string pools_document;
+    std::optional<Timeouts> timeouts;  // of the file; nothing: there is none
+    PinnedSettings pinned;
     Mechanisms mechanisms;
     std::string instance_id = "scheduler";
     std::string version = "0.1.0";  // told in the handshake
@@ -37,7 +44,8 @@ public:
     Scheduler(const Scheduler&) = delete;
     Scheduler& operator=(const Scheduler&) = delete;
 
-    /// Subscribes and starts the background loops. The error says what could not be set up; starting again is allowed.
+    /// Puts the settings of the configuration service in force, subscribes and starts the background loops. Needs Redis and
+    /// waits some seconds for it. The error says what could not be set up; starting again is allowed.
     [[nodiscard]] Task<tl::expected<void, std::string>> start();
     /// Takes no further message, hands back what waits, and gives handlers `shutdown_grace` to finish; those that do not are
     /// stopped where they stand, and their locks released.

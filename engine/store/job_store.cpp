@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
@@ -109,7 +110,8 @@ JobStore::JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const S
     : redis_(redis), clock_(clock), tunables_(tunables), scripts_(scripts) {}
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const cap::JobRequest& request,
-                                                         std::string trace_id, std::vector<std::string> read_along) {
+                                                         std::string trace_id, std::vector<std::string> read_along,
+                                                         Duration longest_life) {
     const std::string& job = lease.job();
     std::vector<std::string> arguments{job,
                                        lease.token(),
@@ -120,7 +122,8 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
                                        fmt::format("{}", request.budget().deadline_ms()),
                                        idempotency_key_of(request),
                                        millis(kIdempotencyTtl),
-                                       millis(longest_delay(tunables_))};
+                                       millis(longest_delay(tunables_)),
+                                       millis(longest_life)};
     for (auto& field : job_meta_fields(request)) arguments.push_back(std::move(field));
     std::vector<std::string> names{lease.lock_key(), keys::job_meta(job)};
     for (auto& key : read_along) names.push_back(std::move(key));
@@ -224,6 +227,38 @@ Task<Outcome<std::vector<StaleJob>>> JobStore::stale_jobs(TickLock lock, std::st
     co_return jobs;
 }
 
+Task<Outcome<OverduePage>> JobStore::overdue_page(TickLock lock, JobState state, StayLimits limits, std::string after,
+                                                  std::int64_t limit) {
+    Duration shortest = limits.otherwise;
+    std::vector<std::string> each;
+    for (const auto* map : {&limits.by_topic, &limits.by_workflow}) {
+        for (const auto& [name, stay] : *map) {
+            shortest = std::min(shortest, stay);
+            each.push_back(name);
+            each.push_back(millis(stay));
+        }
+    }
+    std::vector<std::string> arguments{std::move(lock.token),
+                                       std::string(to_string(state)),
+                                       after.empty() ? "-inf" : "(" + after,
+                                       fmt::format("{}", limit),
+                                       millis(shortest),
+                                       millis(limits.otherwise),
+                                       fmt::format("{}", limits.by_topic.size())};
+    std::ranges::move(each, std::back_inserter(arguments));
+    auto reply = co_await redis_.script(scripts_.overdue_page, {std::move(lock.key), keys::state_index(state)},
+                                        std::move(arguments), deadline());
+    if (!reply.applied()) co_return reply.failure_as<OverduePage>();
+    OverduePage page;
+    page.last_score = reply.value().at(1).text();
+    if (const auto* elements = reply.value().array()) {
+        for (std::size_t i = 2; i + 2 < elements->size(); i += 3)
+            page.jobs.push_back({{std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())},
+                                 std::chrono::milliseconds((*elements)[i + 2].integer_or(0))});
+    }
+    co_return page;
+}
+
 Task<Outcome<ReplayPage>> JobStore::replay_page(TickLock lock, JobState state, Duration age, std::string after,
                                                 std::int64_t limit) {
     auto reply = co_await redis_.script(
@@ -275,6 +310,13 @@ Task<Outcome<TimedOut>> JobStore::time_out(StaleJob stale, std::string index, st
 Task<Outcome<bool>> JobStore::tick_lock(std::string key, std::string token, Duration ttl) {
     auto reply =
         co_await redis_.script(scripts_.tick_lock, {std::move(key)}, {std::move(token), millis(ttl)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<bool>();
+    co_return reply.value().integer_or(0) == 1;
+}
+
+Task<Outcome<bool>> JobStore::replace_document(std::string key, std::string before, std::string after) {
+    auto reply = co_await redis_.script(scripts_.replace_document, {std::move(key)},
+                                        {std::move(before), std::move(after)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<bool>();
     co_return reply.value().integer_or(0) == 1;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -110,6 +111,21 @@ struct StaleJob {
     std::string score;  // as Redis printed it
 };
 
+/// How long a job may stay in a state. Where its topic and its workflow both have a limit, the shorter one holds.
+struct StayLimits {
+    Duration otherwise{};
+    std::map<std::string, Duration, std::less<>> by_topic;
+    std::map<std::string, Duration, std::less<>> by_workflow;
+};
+struct OverdueJob {
+    StaleJob stale;
+    Duration limit{};  // the one that it has exceeded
+};
+struct OverduePage {
+    std::vector<OverdueJob> jobs;
+    std::string last_score;  // where the next page begins; empty = there is none
+};
+
 struct TimedOut {
     bool timed_out = false;
     std::optional<JobState> from;
@@ -130,10 +146,11 @@ public:
 
     /// Takes the lock with the lease's token and records the request of a job that nobody works on yet. Nothing = busy.
     /// `read_along` names strings to be read at that same instant. Begins the lease when it succeeds. REQUIRES: `request`
-    /// has been validated and trimmed.
+    /// has been validated and trimmed. `longest_life` (zero = none) bounds the deadline of a job that is new here.
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_up(JobLease& lease, const cap::JobRequest& request,
                                                                  std::string trace_id,
-                                                                 std::vector<std::string> read_along = {});
+                                                                 std::vector<std::string> read_along = {},
+                                                                 Duration longest_life = {});
     /// Takes the lock and reads; `read_along` names strings to be read at that same instant. Nothing = busy. Begins the lease
     /// when it succeeds.
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_lock(JobLease& lease,
@@ -148,6 +165,10 @@ public:
     /// Jobs in `index` whose score is older than `age`, oldest first; none for somebody who does not hold the lock.
     [[nodiscard]] Task<Outcome<std::vector<StaleJob>>> stale_jobs(TickLock lock, std::string index, Duration age,
                                                                   std::int64_t limit);
+    /// Jobs that have been in `state` for longer than their limit, oldest first, from above the score `after` (empty = from
+    /// the beginning); none for somebody who does not hold the lock.
+    [[nodiscard]] Task<Outcome<OverduePage>> overdue_page(TickLock lock, JobState state, StayLimits limits,
+                                                          std::string after, std::int64_t limit);
     /// Jobs that have been in `state` for `age` and are due, oldest first, from above the score `after` (empty = from the
     /// beginning); none for somebody who does not hold the lock.
     [[nodiscard]] Task<Outcome<ReplayPage>> replay_page(TickLock lock, JobState state, Duration age, std::string after,
@@ -163,6 +184,9 @@ public:
 
     /// Keeps or takes a lock that only expires. True when this token holds it.
     [[nodiscard]] Task<Outcome<bool>> tick_lock(std::string key, std::string token, Duration ttl);
+
+    /// Replaces a document that still reads `before` (empty: there is none). False when somebody else has written it.
+    [[nodiscard]] Task<Outcome<bool>> replace_document(std::string key, std::string before, std::string after);
 
     [[nodiscard]] Task<Outcome<Done>> put_dead_letter(DeadLetter letter);
     /// Writes the dead letter of a job that has ended in `state` if there is none, and if there should be one. True when it

@@ -11,10 +11,12 @@
 #include "engine/store/scripts/commit.lua.h"
 #include "engine/store/scripts/common.lua.h"
 #include "engine/store/scripts/outbox_page.lua.h"
+#include "engine/store/scripts/overdue_page.lua.h"
 #include "engine/store/scripts/put_dead_letter.lua.h"
 #include "engine/store/scripts/release_lock.lua.h"
 #include "engine/store/scripts/renew_lock.lua.h"
 #include "engine/store/scripts/repair_dead_letter.lua.h"
+#include "engine/store/scripts/replace_document.lua.h"
 #include "engine/store/scripts/replay_page.lua.h"
 #include "engine/store/scripts/saga_next.lua.h"
 #include "engine/store/scripts/stale_jobs.lua.h"
@@ -46,6 +48,7 @@ StoreScripts::StoreScripts()
       tick_lock("tick_lock", scripts::kTickLock),
       cancel(with_common("cancel", scripts::kCancel)),
       stale_jobs(with_common("stale_jobs", scripts::kStaleJobs)),
+      overdue_page(with_common("overdue_page", scripts::kOverduePage)),
       replay_page(with_common("replay_page", scripts::kReplayPage)),
       tenant_is_full(with_common("tenant_is_full", scripts::kTenantIsFull)),
       bus_guard_enter("bus_guard_enter", scripts::kBusGuardEnter),
@@ -59,6 +62,7 @@ StoreScripts::StoreScripts()
       claim_scans(with_common("claim_scans", scripts::kClaimScans)),
       repair_dead_letter(with_common("repair_dead_letter", scripts::kRepairDeadLetter)),
       take_snapshot_lock("take_snapshot_lock", scripts::kTakeSnapshotLock),
-      write_snapshot("write_snapshot", scripts::kWriteSnapshot) {}
+      write_snapshot("write_snapshot", scripts::kWriteSnapshot),
+      replace_document("replace_document", scripts::kReplaceDocument) {}
 
 }  // namespace lockstep::engine

@@ -16,6 +16,7 @@ struct StoreScripts {
     RedisScript tick_lock;
     RedisScript cancel;
     RedisScript stale_jobs;
+    RedisScript overdue_page;
     RedisScript replay_page;
     RedisScript tenant_is_full;
     RedisScript bus_guard_enter;
@@ -30,6 +31,7 @@ struct StoreScripts {
     RedisScript repair_dead_letter;
     RedisScript take_snapshot_lock;
     RedisScript write_snapshot;
+    RedisScript replace_document;
 };
 
 }  // namespace lockstep::engine

@@ -14,8 +14,8 @@ SchedulerTest::SchedulerTest() {
     for (const engine::RedisScript* script :
          {&scripts.take_up, &scripts.take_lock, &scripts.commit, &scripts.renew_lock, &scripts.release_lock,
           &scripts.tick_lock, &scripts.cancel, &scripts.stale_jobs, &scripts.time_out, &scripts.put_dead_letter,
-          &scripts.outbox_page, &scripts.replay_page, &scripts.bus_guard_enter,
-          &scripts.take_snapshot_lock, &scripts.write_snapshot})
+          &scripts.outbox_page, &scripts.replay_page, &scripts.overdue_page, &scripts.replace_document,
+          &scripts.bus_guard_enter, &scripts.take_snapshot_lock, &scripts.write_snapshot})
         redis.run({"SCRIPT", "LOAD", script->text()});
     redis.fault = [this](const RedisCommand& first) {
         bring_redis_up_to_date();
@@ -25,9 +25,10 @@ SchedulerTest::SchedulerTest() {
 }
 
 std::unique_ptr<engine::Scheduler> SchedulerTest::make_scheduler() {
-    engine::SchedulerConfig config;
+    engine::SchedulerConfig config = more_config;
     config.tunables = tunables;
-    config.pools = *engine::parse_pools(R"({"topics": {"job.default": "default"}})");
+    config.pools = *engine::parse_pools(config.pools_document.empty() ? R"({"topics": {"job.default": "default"}})"
+                                                                      : config.pools_document);
     return std::make_unique<engine::Scheduler>(
         engine::Ports{loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, std::move(config));
 }

@@ -115,6 +115,7 @@ protected:
     ScriptedKernel kernel{clock};
     engine::StoreScripts scripts;
     engine::Tunables tunables;
+    engine::SchedulerConfig more_config;  // beside tunables and pools
     std::unique_ptr<engine::Scheduler> scheduler;
 
 private:

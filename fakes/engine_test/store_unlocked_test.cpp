@@ -195,6 +195,12 @@ protected:
         for (const auto& job : stale(state, age, limit)) ids.push_back(job.job);
         return ids;
     }
+    Texts overdue_ids(JobState state, const engine::StayLimits& limits) {
+        Texts ids;
+        const auto page = loop.wait(store->overdue_page(tick_lock(), state, limits, "", 200)).value();
+        for (const auto& job : page.jobs) ids.push_back(job.stale.job + " >" + engine::format_duration(job.limit));
+        return ids;
+    }
     engine::TimedOut time_out(const engine::StaleJob& job, std::optional<JobState> expected,
                               const std::string& reason = "timeout: x") {
         const std::string index =
@@ -213,6 +219,62 @@ TEST_F(StoreTimeOut, JobsThatHaveNotMovedAreFoundOldestFirst) {
     EXPECT_EQ(stale_ids(dispatched, 1min, 1), Texts{"older"});
     EXPECT_EQ(stale_ids(dispatched, 1h), Texts{});
     EXPECT_EQ(stale(dispatched, 1min).at(0).score, field("older", "updated_at")) << "as text, to compare with";
+}
+
+// C-24
+TEST_F(StoreTimeOut, EachJobHasTheLimitOfItsTopicAndItsWorkflow) {
+    const auto job = [this](const std::string& id, const std::string& topic, const std::string& workflow,
+                            Duration age) {
+        job_in(id, running, age);
+        run({"HSET", "job:meta:" + id, "topic", topic, "ls_workflow", workflow});
+    };
+    job("long", "job.long", "", 10min);
+    job("very-long", "job.long", "", 2h);
+    job("default", "job.other", "", 6min);
+    job("young-default", "job.other", "", 4min);
+    job("short", "job.short", "", 20s);
+    job("young-short", "job.short", "", 5s);
+    job("stricter-workflow", "job.long", "wf", 30s);
+    job("stricter-topic", "job.short", "wf", 15s);
+    job("lenient-workflow", "job.other", "patient", 10min);
+    const engine::StayLimits limits{5min, {{"job.long", 1h}, {"job.short", 10s}}, {{"wf", 25s}, {"patient", 1h}}};
+    EXPECT_EQ(overdue_ids(running, limits),
+              (Texts{"very-long >1h", "default >5m", "stricter-workflow >25s", "short >10s", "stricter-topic >10s"}));
+}
+
+TEST_F(StoreTimeOut, PagesOfJobsThatMayStayHideNone) {
+    for (int i = 0; i < 7; ++i) {
+        job_in("patient-" + std::to_string(i), running, 1h);
+        run({"HSET", "job:meta:patient-" + std::to_string(i), "topic", "job.long"});
+    }
+    job_in("overdue", running, 50min);
+    const engine::StayLimits limits{5min, {{"job.long", 2h}}, {}};
+    std::string after;
+    Texts found;
+    int pages = 0;
+    do {
+        auto page = loop.wait(store->overdue_page(tick_lock(), running, limits, after, 2)).value();
+        for (const auto& job : page.jobs) found.push_back(job.stale.job);
+        after = page.last_score;
+        ++pages;
+    } while (!after.empty() && pages < 20);
+    EXPECT_EQ(found, Texts{"overdue"});
+    EXPECT_GT(pages, 1);
+}
+
+TEST_F(StoreTimeOut, AnIndexEntryOfAnotherStateIsRemovedFromAPage) {
+    job_in("stray", running, 10min);
+    run({"HSET", "job:meta:stray", "state", "SUCCEEDED"});
+    EXPECT_EQ(overdue_ids(running, {5min, {}, {}}), Texts{});
+    EXPECT_EQ(*run({"ZCARD", "job:index:running"}).integer(), 0);
+}
+
+TEST_F(StoreTimeOut, OnlyTheHolderOfTheTickLockGetsAPage) {
+    job_in("overdue", running, 10min);
+    EXPECT_TRUE(loop.wait(store->overdue_page(tick_lock("somebody else"), running, {5min, {}, {}}, "", 200))
+                    .value()
+                    .jobs.empty());
+    EXPECT_EQ(overdue_ids(running, {5min, {}, {}}), Texts{"overdue >5m"});
 }
 
 // RECON-03
@@ -344,6 +406,20 @@ TEST_F(StoreOutbox, ALetterThatBelongsToNoJobHasNeitherStateNorTries) {
     EXPECT_FALSE(entry.contains("last_state"));
     EXPECT_FALSE(entry.contains("attempts"));
     EXPECT_EQ(*run({"ZCARD", "dlq:index"}).integer(), 1);
+}
+
+using StoreDocuments = StoreTest;
+
+TEST_F(StoreDocuments, ADocumentIsReplacedOnlyIfItIsWhatWasRead) {
+    const auto replace = [this](const std::string& before, const std::string& after) {
+        return loop.wait(store->replace_document("cfg:system:default", before, after)).value();
+    };
+    EXPECT_FALSE(replace("one", "two")) << "there is none";
+    EXPECT_TRUE(replace("", "one"));
+    EXPECT_FALSE(replace("", "other"));
+    EXPECT_TRUE(replace("one", "two"));
+    EXPECT_FALSE(replace("one", "three"));
+    EXPECT_EQ(text({"GET", "cfg:system:default"}), "two");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ void SingleTicker::on_event(const fakes::Event& event, Time now) {
             if (event.when != fakes::When::applied) break;
             if (event.script == "tick_lock" && window.ticker.valid() && window.ticker != event.node) exercise();
             // An empty page says that the reader does not hold the lock.
-            if ((event.script == "stale_jobs" || event.script == "replay_page") &&
+            if ((event.script == "stale_jobs" || event.script == "overdue_page" || event.script == "replay_page") &&
                 event.payload.find("page") != std::string_view::npos)
                 on_page(event, now);
             break;

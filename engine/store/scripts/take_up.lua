@@ -5,7 +5,7 @@
 -- KEYS  1 lock  2 job hash  3.. strings to read along, for whoever needs them next
 -- ARGV  1 job  2 token  3 lock ttl ms  4 metadata ttl ms  5 trace id  6 request JSON  7 deadline ms (0 = none)
 --       8 idempotency key ('' = none)  9 idempotency ttl ms  10 longest delay between tries, ms
---       11.. metadata fields and values
+--       11 longest life from now, ms (0 = no limit but the deadline)  12.. metadata fields and values
 -- Reply {'busy'} or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
 --        worker of the dispatch, trace id, stream sequence before the dispatch, dispatches so far, ms until the next
 --        try is due, {strings read along}}
@@ -23,7 +23,7 @@ if not at_work then
   local request_key = 'job:req:' .. job
   if redis.call('SET', request_key, ARGV[6], 'NX', 'PX', ttl) then
     local fields = {}
-    for i = 11, #ARGV do fields[#fields + 1] = ARGV[i] end
+    for i = 12, #ARGV do fields[#fields + 1] = ARGV[i] end
     redis.call('HSET', meta, unpack(fields))
   else
     stored = redis.call('GET', request_key)
@@ -41,6 +41,15 @@ if not at_work then
     local deadline = plus_millis(at, ARGV[7])
     redis.call('HSET', meta, 'deadline_unix', deadline)
     redis.call('ZADD', 'job:deadline', deadline, job)
+  end
+  if ARGV[11] ~= '0' then
+    local last = plus_millis(at, ARGV[11])
+    local deadline = redis.call('HGET', meta, 'deadline_unix')
+    -- Every later look at the job would grant it more: only the first one counts, or a limit that has become stricter.
+    if not present(deadline) or tonumber(last) < tonumber(deadline) then
+      redis.call('HSET', meta, 'deadline_unix', last)
+      redis.call('ZADD', 'job:deadline', last, job)
+    end
   end
   if state == '' then
     enter(job, '', {'PENDING'}, at, '0', ttl)

@@ -1,0 +1,115 @@
+#include "engine/config/start_document.h"
+
+#include <nlohmann/json.hpp>
+
+#include "engine/config/bounded_json.h"
+#include "engine/store/dead_letter.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kPoolsHash = "_poolsFileHash";
+constexpr const char* kTimeoutsHash = "_timeoutsFileHash";
+/// Beyond it a revision is no counter that anybody has kept.
+constexpr std::int64_t kRevisionMax = std::int64_t{1} << 53;
+
+json fresh_document() {
+    return {{"scope", "system"},
+            {"scope_id", "default"},
+            {"data", {{"safety", {{"enabled", true}, {"mode", "enforce"}}}, {"rate_limits", {{"enabled", true}}}}},
+            {"revision", 0},
+            {"meta", {{"source", "auto-bootstrap"}}}};
+}
+
+bool has(const json& data, const char* key) { return data.contains(key) && !data[key].is_null(); }
+
+std::string text_of(const json& data, const char* key) {
+    const auto found = data.find(key);
+    return found != data.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+/// The section under its name or its capitalised legacy name.
+json& section_of(json& pools, const std::string& name) {
+    std::string legacy = name;
+    legacy[0] = static_cast<char>(legacy[0] - 'a' + 'A');
+    return pools.contains(legacy) ? pools[legacy] : pools[name];
+}
+
+/// Adds the topics and pools that `stored` does not have.
+void add_missing(json& stored, const json& file) {
+    for (const auto& [name, entries] : file.items()) {
+        json& section = section_of(stored, name);
+        if (section.is_null()) section = json::object();
+        if (!section.is_object()) continue;
+        for (const auto& [key, value] : entries.items()) {
+            if (!section.contains(key)) section[key] = value;
+        }
+    }
+}
+
+bool write_pools(json& data, const std::string& file_text) {
+    if (file_text.empty()) return false;
+    const json file = parse_bounded(file_text);
+    const std::string hash = fingerprint_of(file);
+    const std::string recorded = text_of(data, kPoolsHash);
+    if (!has(data, "pools")) {
+        data["pools"] = file;
+    } else if (recorded == hash) {
+        return false;
+    } else if (!recorded.empty() && data["pools"].is_object()) {
+        add_missing(data["pools"], file);
+    }
+    data[kPoolsHash] = hash;
+    return true;
+}
+
+bool write_timeouts(json& data, const std::string& file_text) {
+    if (file_text.empty()) return false;
+    const json file = parse_bounded(file_text);
+    const std::string hash = fingerprint_of(file);
+    if (has(data, "timeouts") && text_of(data, kTimeoutsHash) == hash) return false;
+    data["timeouts"] = file;
+    data[kTimeoutsHash] = hash;
+    return true;
+}
+
+}  // namespace
+
+std::string stored_pools(std::string_view pools_json) {
+    json document = parse_bounded(pools_json);
+    json stored = json::object();
+    for (auto& [key, section] : document.items()) {
+        const std::string name = key == "Topics" ? "topics" : key == "Pools" ? "pools" : key;
+        if (section.is_null()) continue;
+        for (auto& [entry, value] : section.items()) {
+            if (value.is_string()) value = json::array({value});
+            if (value.is_null()) value = json{{"requires", json::array()}};
+            stored[name][entry] = value;
+        }
+    }
+    return canonical(stored);
+}
+
+tl::expected<std::string, std::string> start_document(std::string_view stored, const FileDocuments& files,
+                                                      WallTime now) {
+    json document = stored.empty() ? fresh_document() : parse_bounded(stored);
+    if (!document.is_object()) return tl::make_unexpected("the stored settings are no JSON object");
+    json& data = document["data"];
+    if (data.is_null()) data = json::object();
+    if (!data.is_object()) return tl::make_unexpected("the stored settings have no object \"data\"");
+    const json revision = document.value("revision", json(0));
+    const bool countable = revision.is_number_integer() && revision >= 0 && revision < kRevisionMax;
+    if (!countable) return tl::make_unexpected("the stored settings have no revision that could be counted on");
+
+    const bool pools = write_pools(data, files.pools);
+    const bool timeouts = write_timeouts(data, files.timeouts);
+    if (!stored.empty() && !pools && !timeouts) return std::string{};
+    document["revision"] = revision.get<std::int64_t>() + 1;
+    document["updated_at"] = rfc3339(now);
+    return canonical(document);
+}
+
+}  // namespace lockstep::engine

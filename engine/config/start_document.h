@@ -1,0 +1,32 @@
+// What a scheduler writes to the configuration service when it starts: the document of the system, if there is none, and in
+// it the pools and timeouts of its files (spec: config, section 3, the table of cases).
+//
+// An operator's values are never overwritten: of the pools only what is missing is added, and only when the file has
+// changed since it was last seen. Timeouts belong to the file, whose changes replace them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "engine/runtime/time.h"
+
+namespace lockstep::engine {
+
+inline constexpr std::string_view kSystemDocument = "cfg:system:default";
+
+/// The files as JSON, in the shape that the configuration service holds; empty: there is no such file.
+struct FileDocuments {
+    std::string pools;
+    std::string timeouts;
+};
+
+/// A pools document in the shape that is stored: topics map to lists, pools to objects. REQUIRES: `parse_pools` reads it.
+[[nodiscard]] std::string stored_pools(std::string_view pools_json);
+
+/// The document to write in place of `stored` (empty: there is none), with the next revision; empty when there is nothing to
+/// write. The error says why the stored one must be left alone.
+[[nodiscard]] tl::expected<std::string, std::string> start_document(std::string_view stored, const FileDocuments& files,
+                                                                    WallTime now);
+
+}  // namespace lockstep::engine

@@ -1,0 +1,179 @@
+#include "engine/scheduler/config_watcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/config/bounded_json.h"
+#include "engine/wire/subjects.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+constexpr Duration kTryAgain = std::chrono::milliseconds{100};
+constexpr Duration kReloadMin = std::chrono::milliseconds{1};
+/// Each lost race means that somebody else has written; more than a few replicas starting at once do not come in between.
+constexpr int kWritesMax = 5;
+
+/// Sets `place`; true when that changes it.
+template <class T>
+bool replace(T& place, T value) {
+    if (place == value) return false;
+    place = std::move(value);
+    return true;
+}
+
+}  // namespace
+
+ConfigWatcher::ConfigWatcher(Context& context, FileDocuments files, PinnedSettings pinned)
+    : context_(context),
+      files_(std::move(files)),
+      pinned_(pinned),
+      at_start_(context.tunables),
+      file_timeouts_(context.timeouts) {}
+
+Task<tl::expected<void, std::string>> ConfigWatcher::start() {
+    // Before the first read: what is announced meanwhile must not be missed.
+    announcements_ = context_.ports.bus.subscribe(std::string(wire::kSubjectConfigChanged), "", *this);
+    const MonoTime give_up = context_.ports.clock.in(kPatience);
+    while (true) {
+        auto ready = co_await set_up();
+        if (ready || context_.ports.clock.monotonic() >= give_up) co_return ready;
+        co_await context_.ports.clock.sleep(kTryAgain);
+    }
+}
+
+Task<tl::expected<void, std::string>> ConfigWatcher::set_up() {
+    for (int attempt = 0; attempt < kWritesMax; ++attempt) {
+        auto stored = co_await read();
+        if (!stored.applied()) co_return tl::make_unexpected("settings not readable: " + stored.failure().detail);
+        const bool settled = co_await introduce_files(stored.value());
+        if (settled) break;
+    }
+    const auto document = co_await read();
+    if (!document.applied()) co_return tl::make_unexpected("settings not readable: " + document.failure().detail);
+    apply(document.value());
+    co_return tl::expected<void, std::string>{};
+}
+
+Task<bool> ConfigWatcher::introduce_files(std::string stored) {
+    auto document = start_document(stored, files_, context_.ports.clock.now());
+    if (!document) {
+        refuse(document.error());
+        co_return true;
+    }
+    if (document->empty()) co_return true;
+    const auto written =
+        co_await context_.store.replace_document(std::string(kSystemDocument), std::move(stored), std::move(*document));
+    if (written.applied() && written.value()) co_return true;
+    context_.ports.log.reached(written.applied() ? "settings_write_conflict" : "settings_write_failed");
+    context_.ports.log.event(LogLevel::warn, "files not made known to the configuration service",
+                             {{"error", written.applied() ? "revision conflict" : written.failure().detail.c_str()}});
+    co_return false;
+}
+
+Task<Outcome<std::string>> ConfigWatcher::read() {
+    RedisCommand get{"GET", std::string(kSystemDocument)};
+    auto reply = co_await context_.ports.redis.command(std::move(get),
+                                                       context_.ports.clock.in(context_.tunables.store_op_timeout));
+    if (!reply.applied()) co_return reply.failure_as<std::string>();
+    co_return std::string(reply.value().text());
+}
+
+Task<void> ConfigWatcher::run() {
+    while (true) {
+        const Duration interval = std::max(context_.tunables.config_reload_interval, kReloadMin);
+        co_await changed_.wait_until(context_.ports.clock.in(interval));
+        changed_.reset();
+        co_await reload();
+    }
+}
+
+Task<void> ConfigWatcher::reload() {
+    const auto document = co_await read();
+    if (document.applied()) {
+        apply(document.value());
+    } else {
+        context_.ports.log.reached("settings_not_readable");
+        context_.ports.log.event(LogLevel::warn, "settings not reloaded", {{"error", document.failure().detail}});
+    }
+}
+
+void ConfigWatcher::on_message(std::string_view, std::string_view) { changed_.set(); }
+
+void ConfigWatcher::refuse(std::string_view why) {
+    context_.ports.log.reached("settings_refused");
+    context_.ports.log.event(LogLevel::warn, "settings refused, the last good ones stay", {{"error", why}});
+}
+
+void ConfigWatcher::apply(const std::string& document) {
+    // Nobody else changes what is in force: the same text has nothing new to say, and its mistakes have been told.
+    if (document.empty() || !replace(last_document_, document)) return;
+    const auto overlay = read_overlay(document);
+    if (!overlay) return refuse(overlay.error());
+    for (const std::string& mistake : overlay->mistakes) refuse(mistake);
+    const bool pools = apply_pools(*overlay);
+    const bool timeouts = apply_timeouts(*overlay);
+    const bool modes = apply_modes(*overlay);
+    if (!pools && !timeouts && !modes) return;
+    context_.ports.log.reached("settings_applied");
+    context_.ports.log.event(LogLevel::info, "settings applied",
+                             {{"revision", overlay->revision},
+                              {"pools", pools ? pools_in_force_.substr(0, 12) : "unchanged"},
+                              {"topics_routed", context_.routing->topics.size()},
+                              {"timeouts", timeouts ? timeouts_in_force_.substr(0, 12) : "unchanged"},
+                              {"dispatch_timeout", format_duration(context_.tunables.dispatch_timeout)},
+                              {"running_timeout", format_duration(context_.tunables.running_timeout)},
+                              {"input_fail_mode", context_.tunables.policy_check_fail_mode},
+                              {"output_fail_mode", context_.tunables.output_policy_fail_mode},
+                              {"output_policy", context_.tunables.output_policy_enabled}});
+}
+
+bool ConfigWatcher::apply_pools(const Overlay& overlay) {
+    if (!overlay.pools || !replace(pools_in_force_, overlay.pools_fingerprint)) return false;
+    // One assignment: a pick in progress has its own hold on the old table.
+    context_.routing = std::make_shared<const RoutingTable>(routable(*overlay.pools));
+    return true;
+}
+
+bool ConfigWatcher::apply_timeouts(const Overlay& overlay) {
+    if (!overlay.timeouts || !replace(timeouts_in_force_, overlay.timeouts_fingerprint)) return false;
+    Tunables& tunables = context_.tunables;
+    if (!files_.timeouts.empty() && overlay.timeouts_fingerprint == fingerprint_of_text(files_.timeouts)) {
+        // What the file was written as: it says the same, and more exactly.
+        context_.timeouts = file_timeouts_;
+        tunables.dispatch_timeout = at_start_.dispatch_timeout;
+        tunables.running_timeout = at_start_.running_timeout;
+        return true;
+    }
+    context_.timeouts = *overlay.timeouts;
+    for (const auto& [topic, limits] : file_timeouts_.topics) {
+        // The service has no name for this one, so only the file can have said it.
+        if (limits.dispatch > Duration{0} && context_.timeouts.topics[topic].dispatch == Duration{0})
+            context_.timeouts.topics[topic].dispatch = limits.dispatch;
+    }
+    // Only what is more than zero (RECON-06).
+    const ReconcilerTimeouts& written = overlay.timeouts->reconciler;
+    if (written.dispatch > Duration{0}) tunables.dispatch_timeout = written.dispatch;
+    if (written.running > Duration{0}) tunables.running_timeout = written.running;
+    return true;
+}
+
+bool ConfigWatcher::apply_modes(const Overlay& overlay) {
+    Tunables& tunables = context_.tunables;
+    bool changed = false;
+    if (!pinned_.input_fail_mode)
+        changed |= replace(tunables.policy_check_fail_mode,
+                           overlay.input_fail_mode.value_or(at_start_.policy_check_fail_mode));
+    // A word that is neither leaves the mode as it is: the next good one counts.
+    const bool unusable = !overlay.output_fail_mode && overlay.output_fail_mode_given;
+    if (!pinned_.output_fail_mode && !unusable)
+        changed |= replace(tunables.output_policy_fail_mode,
+                           overlay.output_fail_mode.value_or(at_start_.output_policy_fail_mode));
+    // The service can only switch a check that was set up at start (spec: config, section 5).
+    changed |= replace(tunables.output_policy_enabled,
+                       at_start_.output_policy_enabled && overlay.output_policy_enabled.value_or(true));
+    return changed;
+}
+
+}  // namespace lockstep::engine

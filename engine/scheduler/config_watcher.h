@@ -1,0 +1,71 @@
+// Keeps the settings in force those of the configuration service (spec: config, sections 3 and 3.1).
+//
+// 1. At start the service is told of the files (see config/start_document.h), then its settings are put in force, before the
+//    first job is taken. From then on they are read again at every `config_reload_interval` and whenever somebody announces a
+//    change; announcements that come together are one.
+// 2. What cannot be read changes nothing: each part keeps its last good value, and the log says why. So does a store that is
+//    away.
+// 3. Pools that drain or are inactive are never routed to, whoever wrote them (C-53, H-31).
+// 4. A fail mode that the operator has pinned at start stays; another one is the service's, or else the default (C-19).
+//
+// What it changes is in Context: `routing`, `timeouts`, and in `tunables` dispatch_timeout, running_timeout,
+// policy_check_fail_mode, output_policy_fail_mode and output_policy_enabled. They are to be read where they are used.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+
+#include "engine/config/overlay.h"
+#include "engine/config/pinned_settings.h"
+#include "engine/config/start_document.h"
+#include "engine/config/timeouts.h"
+#include "engine/runtime/wait.h"
+#include "engine/scheduler/context.h"
+
+namespace lockstep::engine {
+
+class ConfigWatcher final : public MessageSink {
+public:
+    /// `files` are what the service is told of. The context outlives the watcher.
+    ConfigWatcher(Context& context, FileDocuments files, PinnedSettings pinned);
+
+    /// Listens for announcements, writes what the service lacks and puts its settings in force. Needs Redis, and waits for it
+    /// for no longer than `kPatience`; the error is why it gave up. Starting again is allowed.
+    [[nodiscard]] Task<tl::expected<void, std::string>> start();
+    /// Reloads for ever. REQUIRES: started.
+    [[nodiscard]] Task<void> run();
+    /// Listens no longer.
+    void stop() { announcements_.reset(); }
+
+    static constexpr Duration kPatience = std::chrono::seconds{10};
+
+private:
+    /// Any packet will do (spec: wire, section 2.1).
+    void on_message(std::string_view subject, std::string_view payload) override;
+
+    [[nodiscard]] Task<tl::expected<void, std::string>> set_up();
+    [[nodiscard]] Task<Outcome<std::string>> read();
+    /// Writes the start document over `stored`. False when the attempt has to be repeated with what is stored by then.
+    [[nodiscard]] Task<bool> introduce_files(std::string stored);
+    [[nodiscard]] Task<void> reload();
+
+    void apply(const std::string& document);
+    [[nodiscard]] bool apply_pools(const Overlay& overlay);
+    [[nodiscard]] bool apply_timeouts(const Overlay& overlay);
+    [[nodiscard]] bool apply_modes(const Overlay& overlay);
+    void refuse(std::string_view why);
+
+    Context& context_;
+    const FileDocuments files_;
+    const PinnedSettings pinned_;
+    const Tunables at_start_;
+    const Timeouts file_timeouts_;
+    std::string pools_in_force_;     // fingerprint; empty: those of the file, never confirmed
+    std::string timeouts_in_force_;  // fingerprint
+    std::string last_document_;      // as read
+    Event changed_;
+    std::unique_ptr<Subscription> announcements_;
+};
+
+}  // namespace lockstep::engine

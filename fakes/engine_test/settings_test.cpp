@@ -1,0 +1,248 @@
+// Settings of the configuration service, put in force at start and while the scheduler runs.
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/config/bounded_json.h"
+#include "engine/wire/packet.h"
+#include "fakes/engine_test/scheduler_fixture.h"
+
+namespace lockstep::fakes::engine_test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kKey = "cfg:system:default";
+constexpr const char* kPools = R"({"topics": {"job.default": ["default"]}, "pools": {"default": {"requires": []}}})";
+
+class SettingsTest : public SchedulerTest {
+protected:
+    SettingsTest() {
+        more_config.pools_document = kPools;
+        tunables.config_reload_interval = 30s;
+    }
+
+    json document() { return json::parse(text({"GET", kKey})); }
+    json data() { return document()["data"]; }
+    /// What an operator writes, without telling anybody.
+    void write(const json& change) {
+        json settings = document();
+        settings["data"].merge_patch(change);
+        settings["revision"] = settings["revision"].get<int>() + 1;
+        run({"SET", kKey, settings.dump()});
+    }
+    void announce() {
+        cap::SystemAlert alert;
+        alert.set_message("config changed");
+        bus.tell("sys.config.changed", engine::wire::make_packet(std::move(alert), "", "api-gateway", clock.now()));
+        loop.settle();
+    }
+    void write_and_announce(const json& change) {
+        write(change);
+        announce();
+    }
+    void set_input_fail_mode(const json& mode) { write_and_announce({{"scheduler", {{"input_fail_mode", mode}}}}); }
+    void kernel_is_away() {
+        kernel.answer = [](const auto&) { return ScriptedKernel::unreachable(); };
+    }
+    /// Whether a job that comes now is routed.
+    bool routes() {
+        const std::string job = "j" + std::to_string(++jobs_);
+        submit(job);
+        return state(job) == "RUNNING";
+    }
+    static json pools(const char* text) { return {{"pools", json::parse(text)}}; }
+
+private:
+    int jobs_ = 0;
+};
+
+// CONF-01
+TEST_F(SettingsTest, AnEmptyStoreIsToldOfTheFiles) {
+    more_config.timeouts = *engine::parse_timeouts(R"({"reconciler": {"dispatch_timeout_seconds": 10}})");
+    start();
+    EXPECT_EQ(data()["pools"], json::parse(kPools));
+    EXPECT_EQ(data()["_poolsFileHash"], engine::fingerprint_of_text(kPools));
+    EXPECT_EQ(data()["timeouts"]["reconciler"]["dispatch_timeout_seconds"], 10);
+    EXPECT_EQ(data()["_timeoutsFileHash"].get<std::string>().size(), 64U);
+    EXPECT_EQ(document()["revision"], 1);
+}
+
+// CONF-02
+TEST_F(SettingsTest, ASecondStartWithTheSameFilesWritesNothing) {
+    start();
+    crash();
+    start();
+    EXPECT_EQ(document()["revision"], 1);
+}
+
+// CONF-03
+TEST_F(SettingsTest, AStartWithOneMoreTopicMakesANewRevision) {
+    start();
+    crash();
+    more_config.pools_document =
+        R"({"topics": {"job.default": "default", "job.more": "default"}, "pools": {"default": null}})";
+    start();
+    EXPECT_EQ(document()["revision"], 2);
+    EXPECT_TRUE(data()["pools"]["topics"].contains("job.more"));
+}
+
+// CONF-06
+TEST_F(SettingsTest, WhatTheStoreHoldsIsInForceFromTheFirstJobOn) {
+    run({"SET", kKey, R"({"revision": 4, "data": {"pools": {"topics": {"job.default": ["elsewhere"]}}}})"});
+    start();
+    EXPECT_FALSE(routes()) << "the file's pool would have taken it";
+}
+
+// CONF-05
+TEST_F(SettingsTest, RoutingFollowsTheStoreWithinTheReloadInterval) {
+    tunables.config_reload_interval = 5ms;
+    start();
+    write(pools(R"({"topics": {"job.default": ["elsewhere"]}})"));
+    loop.run_for(20ms);
+    EXPECT_FALSE(routes());
+    write(pools(R"({"topics": {"job.default": ["default"]}})"));
+    loop.run_for(20ms);
+    EXPECT_TRUE(routes());
+}
+
+TEST_F(SettingsTest, AnAnnouncementIsFollowedAtOnce) {
+    start();
+    write(pools(R"({"topics": {"job.default": ["elsewhere"]}})"));
+    EXPECT_TRUE(routes());
+    announce();
+    EXPECT_FALSE(routes());
+}
+
+// C-53, H-31
+TEST_F(SettingsTest, APoolThatDrainsIsNotRoutedToNotEvenAfterARestart) {
+    start();
+    write_and_announce(
+        pools(R"({"topics": {"job.default": ["default"]}, "pools": {"default": {"status": "draining"}}})"));
+    EXPECT_FALSE(routes());
+    crash();
+    start();
+    EXPECT_FALSE(routes());
+    write_and_announce(
+        pools(R"({"topics": {"job.default": ["default"]}, "pools": {"default": {"status": "active"}}})"));
+    EXPECT_TRUE(routes());
+}
+
+TEST_F(SettingsTest, ABadUpdateIsRefusedOnceAndTheLastGoodOneStays) {
+    start();
+    for (const std::string& bad :
+         {std::string("{"), std::string("[]"), std::string(200'000, '['),
+          std::string(R"({"data": {"pools": {"topics": {}}}})"), std::string(R"({"data": {"pools": 7}})")}) {
+        const int refused = log.times_reached("settings_refused");
+        run({"SET", kKey, bad});
+        announce();
+        announce();
+        EXPECT_EQ(log.times_reached("settings_refused"), refused + 1) << bad.substr(0, 40);
+        EXPECT_TRUE(routes()) << bad.substr(0, 40);
+    }
+    run({"DEL", kKey});
+    announce();
+    EXPECT_TRUE(routes());
+}
+
+TEST_F(SettingsTest, AStoreThatIsAwayChangesNothing) {
+    start();
+    redis.fault = [](const RedisCommand& command) {
+        return command[0] == "GET" && command[1] == kKey ? CallFault::not_applied : CallFault::none;
+    };
+    announce();
+    EXPECT_EQ(log.times_reached("settings_not_readable"), 1);
+    EXPECT_TRUE(routes());
+}
+
+TEST_F(SettingsTest, AStartWithoutTheStoreFailsAfterItsPatienceAndMayBeRepeated) {
+    redis.fault = [](const RedisCommand& command) {
+        return command[0] == "GET" ? CallFault::not_applied : CallFault::none;
+    };
+    scheduler = std::make_unique<engine::Scheduler>(
+        engine::Ports{loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, more_config);
+    const auto before = loop.monotonic();
+    const auto failed = loop.wait(scheduler->start());
+    ASSERT_FALSE(failed);
+    EXPECT_NE(failed.error().find("settings not readable"), std::string::npos) << failed.error();
+    EXPECT_GE(loop.monotonic() - before, 10s);
+    EXPECT_LE(loop.monotonic() - before, 15s);
+    redis.fault = nullptr;
+    EXPECT_TRUE(loop.wait(scheduler->start()));
+}
+
+TEST_F(SettingsTest, AWriteThatIsLostToAnotherReplicaIsMadeUpWithWhatThatOneWrote) {
+    bool first = true;
+    on_script(scripts.replace_document, [&] {
+        if (std::exchange(first, false)) redis.run({"SET", kKey, R"({"revision": 5, "data": {"mine": 1}})"});
+        return CallFault::none;
+    });
+    start();
+    EXPECT_EQ(log.times_reached("settings_write_conflict"), 1);
+    EXPECT_EQ(data()["mine"], 1);
+    EXPECT_TRUE(data().contains("pools"));
+    EXPECT_EQ(document()["revision"], 6);
+}
+
+// The protocol's other implementations write under WATCH (spec: config, section 3).
+TEST_F(SettingsTest, APeerThatWatchesTheDocumentLosesToOurWrite) {
+    start();
+    redis::DirectRedis peer(redis);
+    peer.run({"WATCH", kKey});
+    crash();
+    more_config.pools_document = R"({"topics": {"job.default": "default", "job.more": "default"}})";
+    start();
+    peer.run({"MULTI"});
+    peer.run({"SET", kKey, "theirs"});
+    EXPECT_EQ(peer.run({"EXEC"}).array(), nullptr);
+    EXPECT_EQ(document()["revision"], 2);
+}
+
+TEST_F(SettingsTest, AWriteWhoseAnswerIsLostIsLookedUp) {
+    bool first = true;
+    on_script(scripts.replace_document,
+              [&] { return std::exchange(first, false) ? CallFault::unknown : CallFault::none; });
+    start();
+    EXPECT_EQ(document()["revision"], 1) << "it had been applied";
+}
+
+TEST_F(SettingsTest, AStoreThatTakesNoWritesDoesNotKeepTheSchedulerFromStarting) {
+    on_script(scripts.replace_document, [] { return CallFault::not_applied; });
+    start();
+    EXPECT_TRUE(routes());
+}
+
+// FAIL-04, FAIL-03
+TEST_F(SettingsTest, TheInputFailModeIsSwitchedWhileItRuns) {
+    tunables.safety_unavailable_delay = 5s;
+    tunables.circuit_fail_budget = 1000;
+    start();
+    kernel_is_away();
+    EXPECT_FALSE(routes()) << "closed by default";
+    set_input_fail_mode("open");
+    EXPECT_TRUE(routes()) << "open";
+    set_input_fail_mode("closed");
+    EXPECT_FALSE(routes()) << "closed";
+    set_input_fail_mode("open");
+    EXPECT_TRUE(routes()) << "open again";
+    for (const json& word : {json("OPEN"), json(""), json("invalid"), json(7), json::object()}) {
+        set_input_fail_mode(word);
+        EXPECT_FALSE(routes()) << word.dump();
+        set_input_fail_mode("open");
+        EXPECT_TRUE(routes()) << word.dump();
+    }
+    set_input_fail_mode(nullptr);
+    EXPECT_FALSE(routes()) << "taken away again: the default";
+}
+
+// C-19
+TEST_F(SettingsTest, AFailModeThatWasGivenAtStartStays) {
+    tunables.policy_check_fail_mode = "closed";
+    more_config.pinned.input_fail_mode = true;
+    start();
+    kernel_is_away();
+    set_input_fail_mode("open");
+    EXPECT_FALSE(routes());
+}
+
+}  // namespace
+}  // namespace lockstep::fakes::engine_test
