@@ -57,6 +57,31 @@ OperatorProcess::Life::Life(OperatorProcess& process)
     : redis(process.world_, process.node_.id, process.servers_.redis),
       nats(process.world_, process.servers_.nats, process.node_.id),
       kernel(process.world_, process.node_.id, Topology::kKernel, process.servers_.kernel),
-      work(process.world_, process.node_.id, process.node_.executor, nats, redis, &kernel, process.plan_, process.config_) {}
+      settings_redis(process.world_, process.node_.id, process.servers_.redis),
+      editor(process.world_, process.node_.id, process.node_.executor, settings_redis, nats),
+      work(process.world_, process.node_.id, process.node_.executor, nats, redis, &kernel, process.plan_,
+           process.config_),
+      scope(process.node_.executor) {}
+
+void OperatorProcess::start() {
+    life_ = std::make_unique<Life>(*this);
+    life_->scope.spawn(make_changes());
+}
+
+void OperatorProcess::change_settings(fakes::SettingsChange change) {
+    changes_.push_back(std::move(change));
+    if (life_) life_->more_changes.set();
+}
+
+engine::Task<void> OperatorProcess::make_changes() {
+    while (true) {
+        while (!changes_.empty()) {
+            co_await life_->editor.change(changes_.front());
+            changes_.pop_front();
+        }
+        co_await life_->more_changes.wait();
+        life_->more_changes.reset();
+    }
+}
 
 }  // namespace lockstep::sim

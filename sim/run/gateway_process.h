@@ -2,11 +2,13 @@
 // undone, the next one does.
 #pragma once
 
+#include <deque>
 #include <memory>
 
 #include "fakes/gateway/gateway.h"
 #include "fakes/gateway/load_plan.h"
 #include "fakes/gateway/operator.h"
+#include "fakes/gateway/settings_editor.h"
 #include "fakes/kernel/client.h"
 #include "fakes/nats/client.h"
 #include "fakes/redis/client.h"
@@ -45,8 +47,11 @@ class OperatorProcess final : public Process {
 public:
     /// All arguments outlive the process.
     OperatorProcess(fakes::World& world, Node& node, const Servers& servers, fakes::LoadPlan& plan);
-    void start() override { life_ = std::make_unique<Life>(*this); }
+    void start() override;
     void crash() override { life_.reset(); }
+
+    /// Changes the settings of the schedulers: now, or when the node is up again. Changes are made in their order.
+    void change_settings(fakes::SettingsChange change);
 
 private:
     struct Life {
@@ -54,14 +59,21 @@ private:
         fakes::redis::RedisClient redis;
         fakes::NatsClient nats;
         fakes::KernelClient kernel;
+        fakes::redis::RedisClient settings_redis;
+        fakes::SettingsEditor editor;
         fakes::Operator work;
+        engine::Event more_changes;
+        engine::Scope scope;
     };
+
+    [[nodiscard]] engine::Task<void> make_changes();
 
     fakes::World& world_;
     Node& node_;
     Servers servers_;
     fakes::LoadPlan& plan_;
     fakes::OperatorConfig config_;
+    std::deque<fakes::SettingsChange> changes_;  // to be made; those of a crashed operator, too
     std::unique_ptr<Life> life_;
 };
 

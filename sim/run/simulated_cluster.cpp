@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/store/keys.h"
 #include "fakes/policy/parse.h"
@@ -57,6 +58,15 @@ engine::RoutingTable pools_of(const Documents& documents) {
     return std::move(*table);
 }
 
+std::optional<engine::Timeouts> timeouts_of(const Documents& documents) {
+    if (documents.timeouts.empty()) return std::nullopt;
+    auto timeouts = engine::parse_timeouts(documents.timeouts);
+    if (!timeouts)
+        throw std::runtime_error(
+            fmt::format("cluster/timeouts{}: {}", timeouts.error().front().pointer, timeouts.error().front().message));
+    return std::move(*timeouts);
+}
+
 }  // namespace
 
 SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scenario)
@@ -79,6 +89,7 @@ SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scena
     simulation.lifecycle().host(Topology::kGateway, *gateway_);
     simulation.lifecycle().host(Topology::kOperator, *operator_);
     simulation.fault_plan().set_controls(*this);
+    simulation.trace().add_observer(*this);
     simulation.fault_plan().set_replica_lag(scenario.cluster.redis_replica_lag);
 }
 
@@ -86,6 +97,9 @@ void SimulatedCluster::build_schedulers(Simulation& simulation, const Scenario& 
     engine::SchedulerConfig config;
     config.tunables = scenario.cluster.config;
     config.pools = pools_of(scenario.cluster.documents);
+    config.pools_document = scenario.cluster.documents.pools;
+    config.timeouts = timeouts_of(scenario.cluster.documents);
+    config.pinned = scenario.cluster.pinned;
     for (const std::string& name : scenario.without) {
         if (const auto mechanism = engine::find_mechanism(name)) config.mechanisms.switch_off(*mechanism);
     }
@@ -124,6 +138,15 @@ std::uint64_t SimulatedCluster::redis_script_flush() {
     return 1;
 }
 
-void SimulatedCluster::config_update(std::string_view, std::string_view) {}
+void SimulatedCluster::config_update(const Fault& fault, std::function<void()> effective) {
+    unnoticed_updates_.push_back(std::move(effective));
+    operator_->change_settings({fault.pools, fault.timeouts, fault.settings, fault.raw});
+}
+
+void SimulatedCluster::on_event(const fakes::Event& event, Time) {
+    if (event.kind != fakes::EventKind::reached) return;
+    if (event.name != "settings_applied" && event.name != "settings_refused") return;
+    for (const auto& effective : std::exchange(unnoticed_updates_, {})) effective();
+}
 
 }  // namespace lockstep::sim

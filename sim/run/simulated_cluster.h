@@ -2,6 +2,7 @@
 // operator. It is also the hand by which faults reach the servers as a whole.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -17,7 +18,7 @@
 
 namespace lockstep::sim {
 
-class SimulatedCluster final : public ServerControls {
+class SimulatedCluster final : public ServerControls, private EventObserver {
 public:
     /// Builds everything; nothing runs before `simulation.start()`. Throws std::runtime_error when a document of the scenario
     /// cannot be parsed, which a checked scenario's can.
@@ -37,11 +38,13 @@ public:
     std::uint64_t redis_corrupt(std::string_view keys) override { return redis_.corrupt(keys); }
     void nats_restart(engine::Duration down) override { nats_.restart(down); }
     void nats_power_cut(engine::Duration down) override { nats_.power_cut(down); }
-    void config_update(std::string_view pools, std::string_view timeouts) override;
+    void config_update(const Fault& fault, std::function<void()> effective) override;
 
 private:
     void build_schedulers(Simulation& simulation, const Scenario& scenario);
     void build_workers(Simulation& simulation, const Scenario& scenario);
+    /// A scheduler that puts settings in force, or refuses them, says so.
+    void on_event(const fakes::Event& event, Time now) override;
 
     fakes::redis::RedisServer redis_;
     fakes::NatsServer nats_;
@@ -55,6 +58,7 @@ private:
     fakes::LoadPlan plan_;
     std::unique_ptr<GatewayProcess> gateway_;
     std::unique_ptr<OperatorProcess> operator_;
+    std::vector<std::function<void()>> unnoticed_updates_;
 };
 
 }  // namespace lockstep::sim

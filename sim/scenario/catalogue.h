@@ -43,6 +43,8 @@ enum class FaultArgKind : std::uint8_t {
     output_decision,
     pools,  // documents
     timeouts,
+    settings,  // the settings service's `scheduler` block
+    anything,  // text
 };
 
 struct FaultArg {

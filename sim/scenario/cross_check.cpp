@@ -203,14 +203,17 @@ private:
         if (timed) within_duration(fault.at, at);
         if (on != nullptr && fault.on) trigger(*fault.on, *on, at + "/on");
         for (const FaultArg& arg : info.args) argument(arg, object, at);
-        if (info.name == "config.update" && fault.pools.empty() && fault.timeouts.empty())
-            add(at, "expected a key \"pools\" or \"timeouts\": the new document");
-        // The engine does not reload its configuration: the fault would be counted and change nothing.
-        else if (info.name == "config.update")
-            add(at + "/do", "config.update does not exist in this version");
+        if (info.name == "config.update") update(fault, at);
         timeouts(at + "/timeouts", member(object, "timeouts"));
         if (member(object, "period") != nullptr && fault.period <= Duration{})
             add(at + "/period", "expected a duration of more than 0");
+    }
+
+    void update(const Fault& fault, const std::string& at) {
+        const bool parts = !fault.pools.empty() || !fault.timeouts.empty() || !fault.settings.empty();
+        if (!parts && fault.raw.empty())
+            add(at, "expected a key \"pools\", \"timeouts\" or \"scheduler\": the new settings; or \"raw\"");
+        if (parts && !fault.raw.empty()) add(at + "/raw", "expected either parts of the settings or \"raw\", got both");
     }
 
     void argument(const FaultArg& arg, const json& object, const std::string& at) {

@@ -44,6 +44,12 @@ Shape argument(FaultArgKind kind) {
         case FaultArgKind::output_decision: return word({"allow", "deny", "quarantine", "redact"});
         case FaultArgKind::pools: return pools_document();
         case FaultArgKind::timeouts: return timeouts_document();
+        case FaultArgKind::settings:
+            return object({{"input_fail_mode", "policy unreachable: open lets jobs through, any other word holds them",
+                            text_or_empty()},
+                           {"output_fail_mode", "content check unreachable: open or closed", text_or_empty()},
+                           {"output_policy_enabled", "", flag()}});
+        case FaultArgKind::anything: return text();
     }
     return {};
 }
@@ -55,6 +61,7 @@ std::string help_of(const FaultArg& argument) {
         case FaultArgKind::node_or_group: return "a node or a group such as schedulers";
         case FaultArgKind::probability: return "share of what it concerns; default 1";
         case FaultArgKind::glob: return "only these; * is any run of characters";
+        case FaultArgKind::anything: return "replaces the whole document, readable or not";
         default: return argument.name == "for" ? "default: until the end, or until chaos heals" : "";
     }
 }
@@ -144,11 +151,12 @@ Shape pools_document() {
 
 Shape timeouts_document() {
     std::vector<Field> topic;
-    add_timeout(topic, "timeout", "");
+    add_timeout(topic, "timeout", "longest stay in RUNNING");
+    add_timeout(topic, "dispatch_timeout", "longest stay in DISPATCHED");
     topic.push_back({"max_retries", "", integer(0, 1e9)});
     std::vector<Field> workflow;
-    add_timeout(workflow, "child_timeout", "");
-    add_timeout(workflow, "total_timeout", "");
+    add_timeout(workflow, "child_timeout", "longest stay in RUNNING of a job of the workflow");
+    add_timeout(workflow, "total_timeout", "longest life of a job of the workflow");
     workflow.push_back({"max_retries", "", integer(0, 1e9)});
     std::vector<Field> reconciler;
     add_timeout(reconciler, "dispatch_timeout", "overrides the tunable dispatch_timeout");

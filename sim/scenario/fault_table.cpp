@@ -74,7 +74,8 @@ const std::vector<FaultInfo>& table() {
         {"worker.zombie", "heartbeats go on, work stops", Args{{"target", worker, kRequired}, kFor}},
         {"worker.overload", "a worker reports itself overloaded", Args{{"target", worker, kRequired}, kFor}},
         {"corrupt", "bytes of packets are flipped or cut", Args{kRate, kSubject, kFor}},
-        {"config.update", "an operator writes new pools or timeouts", Args{{"pools", pools}, {"timeouts", timeouts}}},
+        {"config.update", "an operator writes new settings and announces them",
+         Args{{"pools", pools}, {"timeouts", timeouts}, {"scheduler", settings}, {"raw", anything}}},
     };
     return kFaults;
 }

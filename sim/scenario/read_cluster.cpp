@@ -92,7 +92,11 @@ Cluster read_cluster(const json& object) {
     cluster.gateway_writes_redis = text_of(object, "gateway") != "publish-only";
     // The policy section first: a tunable of the same meaning that stands in `config` is the more explicit one.
     read_policies(object, cluster);
-    if (const json* config = member(object, "config")) read_tunables(*config, cluster.config);
+    if (const json* config = member(object, "config")) {
+        read_tunables(*config, cluster.config);
+        cluster.pinned.input_fail_mode = member(*config, "policy_check_fail_mode") != nullptr;
+        cluster.pinned.output_fail_mode = member(*config, "output_policy_fail_mode") != nullptr;
+    }
     const json* pools = member(object, "pools");
     cluster.documents.pools = pools == nullptr ? kDefaultPools : pools->dump();
     if (const json* timeouts = member(object, "timeouts")) {

@@ -73,6 +73,8 @@ Fault read_fault(const json& object, std::string pointer) {
     fault.ppm = number_of(object, "ppm", 0);
     fault.pools = document_of(object, "pools");
     if (const json* timeouts = member(object, "timeouts")) fault.timeouts = timeouts_text(*timeouts);
+    fault.settings = document_of(object, "scheduler");
+    fault.raw = text_of(object, "raw");
     return fault;
 }
 

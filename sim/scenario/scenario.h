@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/config/pinned_settings.h"
 #include "engine/config/tunables.h"
 #include "fakes/event.h"
 #include "fakes/rng.h"
@@ -50,6 +51,7 @@ struct Cluster {
     int workflow_engines = 0;
     bool gateway_writes_redis = true;  // "gateway": "publish-only" switches it off
     engine::Tunables config;
+    engine::PinnedSettings pinned;  // what `config` names is not the configuration service's to change
     Documents documents;
     Distribution kernel_latency = Distribution::constant(std::chrono::milliseconds{2});
     std::vector<WorkerGroup> workers;
@@ -108,7 +110,8 @@ struct Fault {
     Duration by{};
     bool by_negative = false;  // a clock jump backwards
     double ppm = 0;
-    std::string pools, timeouts;  // config.update: JSON text of the new documents
+    std::string pools, timeouts, settings;  // config.update: JSON text of the new documents
+    std::string raw;                        // config.update: what replaces all of them, JSON or not
 };
 
 struct Chaos {

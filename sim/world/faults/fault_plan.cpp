@@ -192,7 +192,10 @@ void FaultPlan::obey(Plan& plan) {
         case FaultKind::redis_corrupt: changed = controls_->redis_corrupt(fault.keys); break;
         case FaultKind::nats_restart: controls_->nats_restart(away); break;
         case FaultKind::nats_power_cut: controls_->nats_power_cut(away); break;
-        default: controls_->config_update(fault.pools, fault.timeouts); break;
+        default:
+            changed = 0;  // as long as no scheduler has heard of it
+            controls_->config_update(fault, [&plan] { ++plan.count.effective; });
+            break;
     }
     nodes_.set_current(NodeId{});
     plan.count.effective += changed;

@@ -33,9 +33,11 @@ struct RecordingControls final : ServerControls {
     }
     void nats_restart(Duration down) override { calls.push_back("nats_restart " + text(down)); }
     void nats_power_cut(Duration down) override { calls.push_back("nats_power_cut " + text(down)); }
-    void config_update(std::string_view pools, std::string_view timeouts) override {
-        calls.push_back("config_update " + std::string(pools) + " " + std::string(timeouts));
+    void config_update(const Fault& fault, std::function<void()> effective) override {
+        calls.push_back("config_update " + fault.pools + " " + fault.timeouts);
+        noticed.push_back(std::move(effective));
     }
+    std::vector<std::function<void()>> noticed;
 };
 
 class FaultPlanTest : public testing::SimulationTest {
@@ -345,6 +347,9 @@ TEST_F(FaultPlanTest, TellsServersWhatTheFileSays) {
     sim.run_for(4s);
     EXPECT_THAT(controls.calls, ElementsAre("redis_evict job:*", "config_update {} ", "redis_corrupt sys:*"));
     EXPECT_EQ(sim.fault_plan().counts()[0].effective, 3U);
+    EXPECT_EQ(sim.fault_plan().counts()[1].effective, 0U) << "nobody has put it in force";
+    controls.noticed.at(0)();
+    EXPECT_EQ(sim.fault_plan().counts()[1].effective, 1U);
     EXPECT_EQ(sim.fault_plan().counts()[2].effective, 0U) << "no script was cached";
 }
 

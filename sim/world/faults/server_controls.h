@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "engine/runtime/time.h"
 
 namespace lockstep::sim {
+
+struct Fault;
 
 class ServerControls {
 public:
@@ -30,8 +33,9 @@ public:
     /// The same, and messages that were acknowledged but not yet synced to disk are gone.
     virtual void nats_power_cut(engine::Duration down) = 0;
 
-    /// Writes new documents where an operator would, and announces them; an empty text leaves its document alone.
-    virtual void config_update(std::string_view pools, std::string_view timeouts) = 0;
+    /// Has an operator write the settings that `fault` holds. `effective` is to be called when a scheduler has put them in
+    /// force, or refused them; it may be kept for as long as the fault plan lives.
+    virtual void config_update(const Fault& fault, std::function<void()> effective) = 0;
 };
 
 }  // namespace lockstep::sim
