@@ -47,10 +47,11 @@ TEST(Yaml, RefusesAliasesThatBlowUp) {
 
 TEST(PoolsFile, ReadsTopicsAndPools) {
     const auto table = parse_pools_file(
-        "topics:\n  job.default: [a, b]\n  job.etl: etl\npools:\n  etl: {requires: [kubectl], status: draining}\n", "p.yaml");
+        "topics:\n  job.default: [a, b]\n  job.etl: etl\npools:\n  etl: {requires: [kubectl], status: draining}\n",
+        "p.yaml");
     ASSERT_TRUE(table) << table.error();
-    EXPECT_EQ(table->topics.at("job.default"), (std::vector<std::string>{"a", "b"}));
-    EXPECT_EQ(table->topics.at("job.etl"), (std::vector<std::string>{"etl"}));
+    EXPECT_EQ(table->table.topics.at("job.default"), (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(table->table.topics.at("job.etl"), (std::vector<std::string>{"etl"}));
 }
 
 TEST(PoolsFile, NamesThePlaceOfAMistake) {
@@ -60,40 +61,27 @@ TEST(PoolsFile, NamesThePlaceOfAMistake) {
     EXPECT_TRUE(parse_pools_file("", "p.yaml").error().starts_with("p.yaml: empty"));
 }
 
-// RECON-05
-TEST(TimeoutsFile, HasDefaultsWhenTheBlockIsMissingOrAllZero) {
-    for (const char* text : {"", "topics: {}\n", "reconciler: {dispatch_timeout_seconds: 0}\n"}) {
-        const auto timeouts = parse_timeouts(text, "t.yaml");
-        ASSERT_TRUE(timeouts) << timeouts.error();
-        EXPECT_EQ(timeouts->dispatch, 300s);
-        EXPECT_EQ(timeouts->running, 900s);
-    }
-}
-
-// RECON-05
-TEST(TimeoutsFile, FillsTheGapsOfABlockThatIsThere) {
-    const auto timeouts = parse_timeouts("reconciler: {running_timeout_seconds: 60}\n", "t.yaml");
-    EXPECT_EQ(timeouts->dispatch, 120s);
-    EXPECT_EQ(timeouts->running, 60s);
-    EXPECT_EQ(timeouts->scan_interval, 30s);
-}
-
-TEST(TimeoutsFile, ReadsBothSpellingsOfATopicsTimeouts) {
-    const auto timeouts = parse_timeouts(
-        "topics:\n  job.a: {timeout_seconds: 60, max_retries: 2}\n  job.b: {dispatch_timeout: 1m30s, execution_timeout: 2h}\n"
-        "workflows:\n  w: {step_timeout: 10s, total_timeout_seconds: 5}\n",
+// C-24; what the values mean is shown in engine/config/timeouts_test.cpp
+TEST(TimeoutsFile, ReadsBothSpellings) {
+    const auto timeouts = parse_timeouts_file(
+        "topics:\n  job.a: {timeout_seconds: 60, max_retries: 2}\n  job.b: {dispatch_timeout: 1m30s, "
+        "execution_timeout: 2h}\n"
+        "workflows:\n  w: {step_timeout: 10s, total_timeout_seconds: 5}\nreconciler: {running_timeout_seconds: 60}\n",
         "t.yaml");
     ASSERT_TRUE(timeouts) << timeouts.error();
-    EXPECT_EQ(timeouts->topics.at("job.a").running, 60s);
-    EXPECT_EQ(timeouts->topics.at("job.b").dispatch, 90s);
-    EXPECT_EQ(timeouts->topics.at("job.b").running, 2h);
+    EXPECT_EQ(timeouts->topics.at("job.a"), (engine::TopicTimeouts{0s, 60s, 2}));
+    EXPECT_EQ(timeouts->topics.at("job.b"), (engine::TopicTimeouts{90s, 2h, 0}));
+    EXPECT_EQ(timeouts->workflows.at("w"), (engine::WorkflowTimeouts{10s, 5s, 0}));
+    EXPECT_EQ(timeouts->reconciler.running, 60s);
+    EXPECT_TRUE(parse_timeouts_file("", "t.yaml"));
 }
 
 TEST(TimeoutsFile, ReportsEveryMistakeWithItsPlace) {
     const auto timeouts =
-        parse_timeouts("topics:\n  job.a:\n    timeout_secs: 60\n    max_retries: -1\nreconcilr: {}\n", "t.yaml");
+        parse_timeouts_file("topics:\n  job.a:\n    timeout_secs: 60\n    max_retries: -1\nreconcilr: {}\n", "t.yaml");
     ASSERT_FALSE(timeouts);
-    EXPECT_NE(timeouts.error().find("t.yaml:3: /topics/job.a/timeout_secs unknown key"), std::string::npos) << timeouts.error();
+    EXPECT_NE(timeouts.error().find("t.yaml:3: /topics/job.a/timeout_secs unknown key"), std::string::npos)
+        << timeouts.error();
     EXPECT_NE(timeouts.error().find("t.yaml:4:"), std::string::npos);
     EXPECT_NE(timeouts.error().find("t.yaml:5:"), std::string::npos);
 }

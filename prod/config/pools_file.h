@@ -8,7 +8,12 @@
 
 namespace lockstep::prod {
 
+struct PoolsFile {
+    engine::RoutingTable table;
+    std::string json;  // the same document, to be made known to others
+};
+
 /// The error is `file:line: what`.
-[[nodiscard]] tl::expected<engine::RoutingTable, std::string> parse_pools_file(const std::string& text, const std::string& file);
+[[nodiscard]] tl::expected<PoolsFile, std::string> parse_pools_file(const std::string& text, const std::string& file);
 
 }  // namespace lockstep::prod

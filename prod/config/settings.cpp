@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 
 #include "engine/wire/text.h"
@@ -98,6 +99,9 @@ private:
         return value;
     }
 
+    bool given(std::initializer_list<std::string_view> names) {
+        return std::ranges::any_of(names, [this](std::string_view name) { return !env_.get_or(name, "").empty(); });
+    }
     bool flag(std::string_view name) { return is_true(env_.get_or(name, "")); }
 
     void read_tunables() {
@@ -136,8 +140,8 @@ private:
                 t.bus_max_ack_pending = *pending;
         }
         if (t.bus_max_ack_pending > kAckPendingMax) {
-            settings_.warnings.push_back(
-                fmt::format("NATS_MAX_ACK_PENDING {} is above the limit: {} is used", t.bus_max_ack_pending, kAckPendingMax));
+            settings_.warnings.push_back(fmt::format("NATS_MAX_ACK_PENDING {} is above the limit: {} is used",
+                                                     t.bus_max_ack_pending, kAckPendingMax));
             t.bus_max_ack_pending = kAckPendingMax;
         }
         span("REDIS_DATA_TTL_SECONDS", "REDIS_DATA_TTL", t.data_ttl);
@@ -153,8 +157,11 @@ private:
         }
         if (const auto mode = env_.get("OUTPUT_POLICY_FAIL_MODE"))
             t.output_policy_fail_mode = engine::wire::ascii_lower(*mode) == "closed" ? "closed" : "open";
+        // Only the exact word opens: whatever is meant by another, letting unchecked jobs through is not.
         if (const auto mode = env_.get("POLICY_CHECK_FAIL_MODE"))
-            t.policy_check_fail_mode = engine::wire::ascii_lower(*mode) == "open" ? "open" : "closed";
+            t.policy_check_fail_mode = *mode == "open" ? "open" : "closed";
+        settings_.pinned.input_fail_mode = given({"POLICY_CHECK_FAIL_MODE", "LOCKSTEP_POLICY_CHECK_FAIL_MODE"});
+        settings_.pinned.output_fail_mode = given({"OUTPUT_POLICY_FAIL_MODE", "LOCKSTEP_OUTPUT_POLICY_FAIL_MODE"});
     }
 
     void read_servers() {
@@ -176,13 +183,15 @@ private:
             settings_.warnings.emplace_back(
                 "NATS_USE_JETSTREAM is off: messages are delivered at most once, a crash loses what was in flight");
         duration("NATS_JS_MAX_AGE", nats.max_age);
-        if (const auto replicas = whole("NATS_JS_REPLICAS")) nats.replicas = static_cast<int>(std::max<std::int64_t>(1, *replicas));
+        if (const auto replicas = whole("NATS_JS_REPLICAS"))
+            nats.replicas = static_cast<int>(std::max<std::int64_t>(1, *replicas));
 
         if (const auto cluster = env_.get("REDIS_CLUSTER_ADDRESSES"))
-            mistake(fmt::format("REDIS_CLUSTER_ADDRESSES is set ({}): the keys of this schema lie in different cluster slots, "
-                                "so its scripts cannot run on a Redis Cluster. Unset it and point REDIS_URL at a single "
-                                "primary (with replicas and Sentinel or a managed failover, if you like)",
-                                *cluster));
+            mistake(fmt::format(
+                "REDIS_CLUSTER_ADDRESSES is set ({}): the keys of this schema lie in different cluster slots, "
+                "so its scripts cannot run on a Redis Cluster. Unset it and point REDIS_URL at a single "
+                "primary (with replicas and Sentinel or a managed failover, if you like)",
+                *cluster));
         const auto redis = parse_redis_url(env_.get_or("REDIS_URL", "redis://localhost:6379"));
         if (!redis)
             mistake(fmt::format("REDIS_URL: {}", redis.error()));
@@ -195,7 +204,8 @@ private:
         kernel.address = env_.get_or("SAFETY_KERNEL_ADDR", kernel.address);
         kernel.tls_ca_file = env_.get_or("SAFETY_KERNEL_TLS_CA", "");
         if (kernel.tls_ca_file.empty() && flag("SAFETY_KERNEL_TLS_REQUIRED"))
-            mistake("SAFETY_KERNEL_TLS_REQUIRED is set, but SAFETY_KERNEL_TLS_CA is not: name the file of the authority");
+            mistake(
+                "SAFETY_KERNEL_TLS_REQUIRED is set, but SAFETY_KERNEL_TLS_CA is not: name the file of the authority");
     }
 
     void read_rest() {
@@ -210,7 +220,8 @@ private:
         settings_.log.level = engine::wire::ascii_lower(env_.get_or("CORDUM_LOG_LEVEL", "info"));
         static constexpr std::array<std::string_view, 5> kLevels{"debug", "info", "warn", "warning", "error"};
         if (std::ranges::find(kLevels, settings_.log.level) == kLevels.end())
-            mistake(fmt::format("CORDUM_LOG_LEVEL: expected debug, info, warn or error, got \"{}\"", settings_.log.level));
+            mistake(
+                fmt::format("CORDUM_LOG_LEVEL: expected debug, info, warn or error, got \"{}\"", settings_.log.level));
         const std::string format = engine::wire::ascii_lower(env_.get_or("CORDUM_LOG_FORMAT", "text"));
         settings_.log.json = format == "json";
         if (format != "json" && format != "text")
@@ -225,26 +236,32 @@ private:
         const NatsOptions& nats = settings_.nats;
         const bool tls = wants_tls(nats.url);
         if (!tls && !flag("CORDUM_NATS_ALLOW_PLAINTEXT"))
-            mistake(fmt::format("NATS_URL: production mode refuses the plain-text address {}; use tls://, or set "
-                                "CORDUM_NATS_ALLOW_PLAINTEXT=true",
-                                display_url(nats.url)));
+            mistake(
+                fmt::format("NATS_URL: production mode refuses the plain-text address {}; use tls://, or set "
+                            "CORDUM_NATS_ALLOW_PLAINTEXT=true",
+                            display_url(nats.url)));
         const bool configured = !nats.tls_ca.empty() || !nats.tls_certificate.empty() || !nats.tls_server_name.empty();
         if (tls && !configured && !nats.tls_insecure)
             mistake("NATS_URL asks for TLS, but no NATS_TLS_ setting says whom to trust: set NATS_TLS_CA");
-        if (tls && nats.tls_insecure) mistake("NATS_TLS_INSECURE: production mode refuses unverified TLS; set NATS_TLS_CA");
-        const bool login = (!nats.user.empty() && !nats.password.empty()) || !nats.token.empty() || !nats.nkey_seed.empty();
+        if (tls && nats.tls_insecure)
+            mistake("NATS_TLS_INSECURE: production mode refuses unverified TLS; set NATS_TLS_CA");
+        const bool login =
+            (!nats.user.empty() && !nats.password.empty()) || !nats.token.empty() || !nats.nkey_seed.empty();
         if (!login) settings_.warnings.emplace_back("no NATS credentials in production mode");
         if (role_ == Role::client) return;
 
         if (settings_.kernel.tls_ca_file.empty() && !flag("SAFETY_KERNEL_INSECURE"))
-            mistake("SAFETY_KERNEL_TLS_CA: production mode needs the authority of the safety kernel; set it, or allow plain "
-                    "text with SAFETY_KERNEL_INSECURE=true");
+            mistake(
+                "SAFETY_KERNEL_TLS_CA: production mode needs the authority of the safety kernel; set it, or allow "
+                "plain "
+                "text with SAFETY_KERNEL_INSECURE=true");
         const std::string host = settings_.metrics_address.substr(0, settings_.metrics_address.rfind(':'));
         const bool loopback = host == "localhost" || host == "[::1]" || host == "::1" || host.starts_with("127.");
         if (!loopback && !flag("SCHEDULER_METRICS_PUBLIC"))
-            mistake(fmt::format("SCHEDULER_METRICS_ADDR: production mode binds \"{}\" to loopback addresses only; use "
-                                "127.0.0.1:9090, or set SCHEDULER_METRICS_PUBLIC=true",
-                                settings_.metrics_address));
+            mistake(
+                fmt::format("SCHEDULER_METRICS_ADDR: production mode binds \"{}\" to loopback addresses only; use "
+                            "127.0.0.1:9090, or set SCHEDULER_METRICS_PUBLIC=true",
+                            settings_.metrics_address));
     }
 
     const Environment& env_;

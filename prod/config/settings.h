@@ -9,6 +9,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "engine/config/pinned_settings.h"
 #include "engine/config/tunables.h"
 #include "prod/config/environment.h"
 #include "prod/nats/nats_options.h"
@@ -41,6 +42,8 @@ struct Settings {
     bool production = false;
 
     engine::Tunables tunables;
+    engine::PinnedSettings
+        pinned;  // what the environment says of fail modes is not the configuration service's to change
     std::vector<std::string> warnings;  // to be logged once there is a log
 };
 
@@ -49,7 +52,8 @@ struct Settings {
 enum class Role : std::uint8_t { scheduler, client };
 
 /// The error has one line per mistake.
-[[nodiscard]] tl::expected<Settings, std::string> read_settings(const Environment& environment, Role role = Role::scheduler);
+[[nodiscard]] tl::expected<Settings, std::string> read_settings(const Environment& environment,
+                                                                Role role = Role::scheduler);
 
 /// 1, true, yes, y, on in any case; everything else is false, as the documented variables have it.
 [[nodiscard]] bool is_true(std::string_view text);

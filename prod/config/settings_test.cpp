@@ -65,7 +65,12 @@ TEST(Settings, PreferTheDurationFormOfATimeToLive) {
 }
 
 TEST(Settings, ReadFailModesAsTheScheduleDocumentsThem) {
-    EXPECT_EQ(settings({{"POLICY_CHECK_FAIL_MODE", "OPEN"}})->tunables.policy_check_fail_mode, "open");
+    for (const char* word : {"OPEN", "invalid"})  // FAIL-03
+        EXPECT_EQ(settings({{"POLICY_CHECK_FAIL_MODE", word}})->tunables.policy_check_fail_mode, "closed") << word;
+    EXPECT_EQ(settings({{"POLICY_CHECK_FAIL_MODE", "open"}})->tunables.policy_check_fail_mode, "open");
+    EXPECT_TRUE(settings({{"POLICY_CHECK_FAIL_MODE", "closed"}})->pinned.input_fail_mode);  // C-19
+    EXPECT_TRUE(settings({{"LOCKSTEP_OUTPUT_POLICY_FAIL_MODE", "closed"}})->pinned.output_fail_mode);
+    EXPECT_FALSE(settings({})->pinned.input_fail_mode);
     EXPECT_EQ(settings({{"POLICY_CHECK_FAIL_MODE", "whatever"}})->tunables.policy_check_fail_mode, "closed");
     EXPECT_EQ(settings({{"OUTPUT_POLICY_FAIL_MODE", "closed"}})->tunables.output_policy_fail_mode, "closed");
     EXPECT_TRUE(settings({{"OUTPUT_POLICY_ENABLED", "1"}})->tunables.output_policy_enabled);
@@ -92,7 +97,9 @@ TEST(Settings, ReportAllMistakesAtOnceAndHowToMendThem) {
     EXPECT_TRUE(mentions(error, "REDIS_URL: rediss:// needs TLS"));
 }
 
-TEST(Settings, RefuseARedisCluster) { EXPECT_TRUE(mentions(error_of({{"REDIS_CLUSTER_ADDRESSES", "a:1,b:2"}}), "Cluster")); }
+TEST(Settings, RefuseARedisCluster) {
+    EXPECT_TRUE(mentions(error_of({{"REDIS_CLUSTER_ADDRESSES", "a:1,b:2"}}), "Cluster"));
+}
 
 TEST(Settings, RefuseHalfACertificateAndRequiredTlsWithoutAnAuthority) {
     EXPECT_TRUE(mentions(error_of({{"NATS_TLS_CERT", "c.pem"}}), "belong together"));
@@ -122,7 +129,8 @@ TEST(ProductionMode, TakesASoundConfiguration) {
 // BUS-12
 TEST(ProductionMode, RefusesPlainTextToTheBusUnlessOverridden) {
     EXPECT_TRUE(mentions(error_of(production_but({{"NATS_URL", "nats://nats:4222"}})), "CORDUM_NATS_ALLOW_PLAINTEXT"));
-    EXPECT_EQ(error_of(production_but({{"NATS_URL", "nats://nats:4222"}, {"CORDUM_NATS_ALLOW_PLAINTEXT", "true"}})), "");
+    EXPECT_EQ(error_of(production_but({{"NATS_URL", "nats://nats:4222"}, {"CORDUM_NATS_ALLOW_PLAINTEXT", "true"}})),
+              "");
     EXPECT_EQ(error_of({{"NATS_URL", "nats://nats:4222"}}), "");
 }
 
@@ -147,7 +155,8 @@ TEST(ProductionMode, NeedsAKernelAuthorityUnlessPlainTextIsAllowed) {
 
 TEST(ProductionMode, KeepsMetricsOnLoopbackUnlessMadePublic) {
     EXPECT_TRUE(mentions(error_of(production_but({{"SCHEDULER_METRICS_ADDR", ":9090"}})), "SCHEDULER_METRICS_PUBLIC"));
-    EXPECT_EQ(error_of(production_but({{"SCHEDULER_METRICS_ADDR", ":9090"}, {"SCHEDULER_METRICS_PUBLIC", "true"}})), "");
+    EXPECT_EQ(error_of(production_but({{"SCHEDULER_METRICS_ADDR", ":9090"}, {"SCHEDULER_METRICS_PUBLIC", "true"}})),
+              "");
 }
 
 TEST(ProductionMode, AsksOfAClientOnlyWhatConcernsTheServers) {

@@ -1,33 +1,15 @@
-// timeouts.yaml: how long jobs may stay where they are.
+// timeouts.yaml: how long jobs may stay where they are. What its values mean: engine/config/timeouts.h.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 
-#include "engine/config/tunables.h"
+#include "engine/config/timeouts.h"
 
 namespace lockstep::prod {
 
-struct TopicTimeouts {
-    std::optional<engine::Duration> dispatch;  // in DISPATCHED
-    std::optional<engine::Duration> running;   // in RUNNING
-    std::optional<std::int64_t> max_retries;
-};
-
-struct Timeouts {
-    engine::Duration dispatch = std::chrono::seconds(300);
-    engine::Duration running = std::chrono::seconds(900);
-    engine::Duration scan_interval = std::chrono::seconds(30);
-    std::map<std::string, TopicTimeouts, std::less<>> topics;
-
-    /// Sets the tunables that the file speaks of.
-    void apply_to(engine::Tunables& tunables) const;
-};
-
-/// `*_seconds` keys hold whole numbers; `dispatch_timeout` and its like hold durations such as "90s". Unknown keys are
-/// mistakes; each is reported as `file:line: what`.
-[[nodiscard]] tl::expected<Timeouts, std::string> parse_timeouts(const std::string& text, const std::string& file);
+/// Unknown keys are mistakes; each is reported as `file:line: pointer what`, one per line.
+[[nodiscard]] tl::expected<engine::Timeouts, std::string> parse_timeouts_file(const std::string& text,
+                                                                              const std::string& file);
 
 }  // namespace lockstep::prod

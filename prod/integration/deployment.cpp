@@ -179,6 +179,26 @@ void Deployment::publish_raw(const std::string& subject, const std::string& payl
     nats.hear_until("PONG\r\n");
 }
 
+std::string Deployment::redis_get(const std::string& key) {
+    Conversation redis(redis_->port());
+    redis.say("GET " + key + "\r\n");
+    const int size = std::stoi(redis.hear_until("\r\n").substr(1));
+    if (size < 0) return {};
+    std::string text;
+    while (static_cast<int>(text.size()) < size + 2) text += redis.hear_until("\n");
+    text.resize(static_cast<std::size_t>(size));
+    return text;
+}
+
+void Deployment::redis_set(const std::string& key, const std::string& value) {
+    Conversation redis(redis_->port());
+    std::string command = "*3\r\n";
+    for (const std::string& word : {std::string("SET"), key, value})
+        command += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+    redis.say(command);
+    redis.hear_until("\r\n");
+}
+
 int Deployment::redis_keys(const std::string& glob) {
     Conversation redis(redis_->port());
     redis.say("KEYS " + glob + "\r\n");

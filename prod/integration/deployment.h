@@ -49,6 +49,9 @@ public:
 
     /// Publishes bytes as they are, as somebody with a NATS client could.
     void publish_raw(const std::string& subject, const std::string& payload);
+    /// The text that `GET` answers; empty when there is none.
+    std::string redis_get(const std::string& key);
+    void redis_set(const std::string& key, const std::string& value);
     /// How many keys match the glob.
     int redis_keys(const std::string& glob);
     /// Commands as one would type them, a line each.

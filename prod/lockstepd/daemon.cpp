@@ -9,7 +9,6 @@
 #include <filesystem>
 
 #include "engine/scheduler/scheduler.h"
-#include "prod/config/pools_file.h"
 #include "prod/config/timeouts.h"
 #include "prod/config/yaml.h"
 #include "prod/lockstepd/instance_record.h"
@@ -38,23 +37,23 @@ tl::expected<Files, std::string> read_files(Settings& settings) {
     Files files;
     const auto pools_text = read_file(settings.pools_file);
     if (!pools_text)
-        return tl::make_unexpected(fmt::format("{}. POOL_CONFIG_PATH names the file that says which pools serve which topics",
-                                               pools_text.error()));
+        return tl::make_unexpected(fmt::format(
+            "{}. POOL_CONFIG_PATH names the file that says which pools serve which topics", pools_text.error()));
     auto pools = parse_pools_file(*pools_text, settings.pools_file);
     if (!pools) return tl::make_unexpected(pools.error());
     files.pools = std::move(*pools);
 
     const bool strict = settings.production && settings.timeouts_file_given;
     const auto timeouts_text = read_file(settings.timeouts_file);
-    auto timeouts = timeouts_text ? parse_timeouts(*timeouts_text, settings.timeouts_file)
-                                  : tl::expected<Timeouts, std::string>(tl::make_unexpected(timeouts_text.error()));
+    auto timeouts = timeouts_text
+                        ? parse_timeouts_file(*timeouts_text, settings.timeouts_file)
+                        : tl::expected<engine::Timeouts, std::string>(tl::make_unexpected(timeouts_text.error()));
     if (timeouts) {
-        timeouts->apply_to(settings.tunables);
-        if (!timeouts->topics.empty())
-            files.warnings.push_back(fmt::format("{}: timeouts per topic are read but not enforced", settings.timeouts_file));
+        engine::apply_limits(*timeouts, settings.tunables);
+        files.timeouts = std::move(*timeouts);
     } else if (strict) {
-        return tl::make_unexpected(fmt::format("{}\nTIMEOUT_CONFIG_PATH is set, so production mode does not start without it",
-                                               timeouts.error()));
+        return tl::make_unexpected(fmt::format(
+            "{}\nTIMEOUT_CONFIG_PATH is set, so production mode does not start without it", timeouts.error()));
     } else {
         files.warnings.push_back(timeouts.error() + "; built-in timeouts are used");
     }
@@ -143,7 +142,8 @@ engine::Task<bool> Daemon::reach_redis() {
             log.event(LogLevel::warn, "no connection to Redis", {{"error", why}});
     });
     const engine::MonoTime limit = clock_.in(kStartPatience);
-    while (!redis_->connected() && clock_.monotonic() < limit && !asked_to_stop_.is_set()) co_await clock_.sleep(kRetryPause / 10);
+    while (!redis_->connected() && clock_.monotonic() < limit && !asked_to_stop_.is_set())
+        co_await clock_.sleep(kRetryPause / 10);
     if (!redis_->connected())
         error("Redis cannot be reached; check REDIS_URL", redis_->last_error());
     else
@@ -168,7 +168,8 @@ engine::Task<bool> Daemon::reach_nats() {
         co_await clock_.sleep(kRetryPause);
     }
     bus_->on_event([&log](bool connected, const std::string& what) {
-        log.event(connected ? LogLevel::info : LogLevel::warn, connected ? "NATS" : "no connection to NATS", {{"what", what}});
+        log.event(connected ? LogLevel::info : LogLevel::warn, connected ? "NATS" : "no connection to NATS",
+                  {{"what", what}});
     });
     log.event(LogLevel::info, "connected to NATS", {{"server", display_url(settings_.nats.url)}});
     health_.watch(bus_.get());
@@ -191,7 +192,10 @@ engine::Task<int> Daemon::serve() {
     const engine::Ports ports{loop_, clock_, entropy_, *redis_, *bus_, *kernel_, metrics_, log_};
     engine::SchedulerConfig config;
     config.tunables = settings_.tunables;
-    config.pools = std::move(files_.pools);
+    config.pools = std::move(files_.pools.table);
+    config.pools_document = std::move(files_.pools.json);
+    config.timeouts = std::move(files_.timeouts);
+    config.pinned = settings_.pinned;
     config.instance_id = instance;
     config.version = version_;
     engine::Scheduler scheduler(ports, std::move(config));

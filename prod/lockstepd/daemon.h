@@ -8,9 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "engine/routing/pools.h"
+#include "engine/config/timeouts.h"
 #include "engine/runtime/scope.h"
 #include "engine/runtime/wait.h"
+#include "prod/config/pools_file.h"
 #include "prod/config/settings.h"
 #include "prod/kernel/grpc_kernel.h"
 #include "prod/lockstepd/health_probe.h"
@@ -27,12 +28,13 @@ namespace lockstep::prod {
 
 /// What the daemon reads from files.
 struct Files {
-    engine::RoutingTable pools;
-    std::string kernel_ca;              // PEM
-    std::vector<std::string> warnings;  // to be logged
+    PoolsFile pools;
+    std::optional<engine::Timeouts> timeouts;  // nothing: the built-in ones
+    std::string kernel_ca;                     // PEM
+    std::vector<std::string> warnings;         // to be logged
 };
 
-/// Reads pools, timeouts (into `settings.tunables`) and the kernel's authority. The error says what to mend.
+/// Reads pools, timeouts (the reconciler's into `settings.tunables`) and the kernel's authority. The error says what to mend.
 [[nodiscard]] tl::expected<Files, std::string> read_files(Settings& settings);
 
 class Daemon {

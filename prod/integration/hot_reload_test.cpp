@@ -1,0 +1,91 @@
+// Settings changed under a running deployment, on real servers: written as an operator would, followed without a restart.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "prod/integration/deployment.h"
+
+namespace lockstep::prod::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+constexpr const char* kKey = "cfg:system:default";
+
+class HotReloadTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (!Deployment::possible()) GTEST_SKIP() << "redis-server or nats-server is not installed";
+        world = std::make_unique<Deployment>();
+    }
+    void TearDown() override {
+        if (world && HasFailure()) std::fputs(world->logs().c_str(), stderr);
+    }
+    json settings() { return json::parse(world->redis_get(kKey), nullptr, false); }
+    void write(const json& change) {
+        json document = settings();
+        document["data"].merge_patch(change);
+        document["revision"] = document["revision"].get<int>() + 1;
+        world->redis_set(kKey, document.dump());
+    }
+    void announce() { world->publish_raw("sys.config.changed", "anything"); }
+    Deployment::Told submit(const std::string& job, std::vector<std::string> more = {}) {
+        more.insert(more.begin(), {"submit", "--id", job, "--wait", "--wait-for", "20s"});
+        return world->ctl(std::move(more));
+    }
+
+    std::unique_ptr<Deployment> world;
+};
+
+// CONF-01, CONF-02
+TEST_F(HotReloadTest, TheStoreIsToldOfTheFilesOnce) {
+    world->add_scheduler();
+    EXPECT_TRUE(settings()["data"]["pools"]["topics"].contains("job.default"));
+    EXPECT_EQ(settings()["data"]["_poolsFileHash"].get<std::string>().size(), 64U);
+    EXPECT_EQ(settings()["data"]["timeouts"]["reconciler"]["dispatch_timeout_seconds"], 6);
+    EXPECT_EQ(settings()["revision"], 1);
+    world->add_scheduler();
+    EXPECT_EQ(settings()["revision"], 1);
+}
+
+// CONF-05: the interval is far away, so only the announcement can have done it
+TEST_F(HotReloadTest, RoutingFollowsAnAnnouncedChange) {
+    auto& scheduler = world->add_scheduler({{"SCHEDULER_CONFIG_RELOAD_INTERVAL", "1h"}});
+    world->add_worker("old", {"--service-time", "5ms"});
+    world->add_worker("new", {"--pool", "blue", "--service-time", "5ms"});
+    ASSERT_EQ(submit("before").exit_code, 0);
+    EXPECT_NE(world->ctl({"status", "before"}).text.find("old"), std::string::npos);
+    write({{"pools", {{"topics", {{"job.default", {"blue"}}}}}}});
+    announce();
+    ASSERT_TRUE(scheduler.says("settings applied revision=2", 20s)) << scheduler.output();
+    ASSERT_EQ(submit("after").exit_code, 0);
+    EXPECT_NE(world->ctl({"status", "after"}).text.find("new"), std::string::npos);
+}
+
+TEST_F(HotReloadTest, AnUnannouncedChangeIsFoundAndABadOneRefused) {
+    auto& scheduler = world->add_scheduler({{"SCHEDULER_CONFIG_RELOAD_INTERVAL", "200ms"}});
+    world->add_worker("w1");
+    const std::string good = world->redis_get(kKey);
+    world->redis_set(kKey, std::string(100'000, '['));
+    ASSERT_TRUE(scheduler.says("settings refused", 20s));
+    EXPECT_EQ(submit("still-routed").exit_code, 0);
+    world->redis_set(kKey, good);
+    write({{"timeouts", {{"topics", {{"job.default", {{"timeout_seconds", 2}}}}}}}});
+    ASSERT_TRUE(scheduler.says("settings applied revision=2", 20s)) << scheduler.output();
+}
+
+// C-24: the timeouts of the file are a minute for RUNNING jobs
+TEST_F(HotReloadTest, ATopicsTimeoutEndsAJobThatHangs) {
+    std::ofstream(world->folder() / "timeouts.yaml", std::ios::app)
+        << "topics: {job.default: {execution_timeout: 1500ms}}\n";
+    world->add_scheduler();
+    world->add_worker("w1", {"--exec", "sleep 60"});
+    world->ctl({"submit", "--id", "hung"});
+    EXPECT_TRUE(Deployment::until([&] { return world->states()["TIMEOUT"] == 1; }, 30s))
+        << json(world->states()).dump();
+}
+
+}  // namespace
+}  // namespace lockstep::prod::testing
