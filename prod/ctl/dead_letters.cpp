@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/store/scripts.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "prod/ctl/submit.h"
@@ -13,7 +14,14 @@ namespace lockstep::prod {
 
 namespace {
 
+namespace wire = engine::wire;
 using nlohmann::json;
+
+constexpr const char* kIndex = "dlq:index";
+constexpr const char* kCleaningLock = "cordum:dlq:cleanup";
+/// A gateway cleans at this interval and holds the lock for as long.
+constexpr const char* kCleaningLockSeconds = "3600";
+constexpr std::int64_t kCleaningBatch = 500;
 
 std::string entry_key(std::string_view job) { return fmt::format("dlq:entry:{}", job); }
 
@@ -34,8 +42,8 @@ engine::Task<tl::expected<std::string, CommandError>> load(Session& session, std
 
 }  // namespace
 
-engine::Task<int> list_dead_letters(Session& session, std::int64_t limit, bool as_json) {
-    engine::RedisCommand range{"ZREVRANGE", "dlq:index", "0", std::to_string(limit - 1)};
+engine::Task<int> list_dead_letters(Session& session, std::int64_t offset, std::int64_t limit, bool as_json) {
+    engine::RedisCommand range{"ZREVRANGE", kIndex, std::to_string(offset), std::to_string(offset + limit - 1)};
     const auto ids = co_await session.redis().command(std::move(range), session.deadline());
     if (!ids.applied()) co_return complain(kFailed, ids.failure().detail);
     json document = json::array();
@@ -45,7 +53,7 @@ engine::Task<int> list_dead_letters(Session& session, std::int64_t limit, bool a
         for (const auto& id : *list) gets.push_back({"GET", entry_key(id.text())});
         const auto entries = co_await session.redis().pipeline(std::move(gets), session.deadline());
         if (!entries.applied()) co_return complain(kFailed, entries.failure().detail);
-        engine::RedisCommand stale{"ZREM", "dlq:index"};
+        engine::RedisCommand stale{"ZREM", kIndex};
         for (std::size_t i = 0; i < list->size(); ++i) {
             if (entries.value()[i].is_nil()) {
                 stale.emplace_back((*list)[i].text());
@@ -70,7 +78,8 @@ engine::Task<int> show_dead_letter(Session& session, std::string job) {
     const auto text = co_await load(session, job);
     if (!text) co_return complain(text.error().exit_code, text.error().message);
     const auto entry = json::parse(*text, nullptr, false);
-    fmt::print("{}\n", entry.is_discarded() ? printable(*text) : entry.dump(2, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}\n",
+               entry.is_discarded() ? printable(*text) : entry.dump(2, ' ', false, json::error_handler_t::replace));
     co_return kDone;
 }
 
@@ -78,7 +87,7 @@ engine::Task<int> delete_dead_letter(Session& session, std::string job) {
     std::vector<engine::RedisCommand> commands;
     commands.push_back({"MULTI"});
     commands.push_back({"DEL", entry_key(job)});
-    commands.push_back({"ZREM", "dlq:index", job});
+    commands.push_back({"ZREM", kIndex, job});
     commands.push_back({"EXEC"});
     const auto replies = co_await session.redis().pipeline(std::move(commands), session.deadline());
     if (!replies.applied()) co_return complain(kFailed, replies.failure().detail);
@@ -97,8 +106,9 @@ engine::Task<int> retry_dead_letter(Session& session, std::string job, bool as_j
     if (!stored.applied()) co_return complain(kFailed, stored.failure().detail);
     const auto request = engine::wire::from_json<cap::JobRequest>(stored.value()[0].text());
     if (!request)
-        co_return complain(kFailed, fmt::format("job {} cannot be submitted again: its request is gone or unreadable ({})", job,
-                                                request.error().detail));
+        co_return complain(kFailed,
+                           fmt::format("job {} cannot be submitted again: its request is gone or unreadable ({})", job,
+                                       request.error().detail));
 
     SubmitOptions options;
     options.id = fmt::format("{}-retry-{}", job, session.entropy().uuid().substr(0, 8));
@@ -115,6 +125,9 @@ engine::Task<int> retry_dead_letter(Session& session, std::string job, bool as_j
         // An approval was given to the job that died, and its message id would make the stream swallow this one.
         if (!key.starts_with("approval_") && key != "cordum.bus_msg_id") options.labels[key] = value;
     for (const auto& [key, value] : request->env()) options.env[key] = value;
+    options.workflow = request->workflow_id();
+    if (request->has_compensation())
+        options.compensation = wire::to_json(request->compensation(), wire::Unpopulated::omit);
     options.labels["retry_of_job"] = job;
     options.labels["dlq_entry"] = job;
     options.labels["retry"] = "true";
@@ -123,6 +136,62 @@ engine::Task<int> retry_dead_letter(Session& session, std::string job, bool as_j
     const int code = co_await submit(session, std::move(options));
     if (code != kDone) co_return code;
     co_return co_await delete_dead_letter(session, std::move(job));
+}
+
+namespace {
+
+/// The index entries of one batch without a record are removed: how many. The next batch begins behind those that stay.
+engine::Task<tl::expected<std::int64_t, std::string>> clean_batch(Session& session, std::int64_t& from) {
+    engine::RedisCommand range{"ZRANGE", kIndex, std::to_string(from), std::to_string(from + kCleaningBatch - 1)};
+    const auto ids = co_await session.redis().command(std::move(range), session.deadline());
+    if (!ids.applied()) co_return tl::make_unexpected(ids.failure().detail);
+    const auto* list = ids.value().array();
+    if (list == nullptr || list->empty()) {
+        from = -1;
+        co_return 0;
+    }
+    std::vector<engine::RedisCommand> lookups;
+    for (const auto& id : *list) lookups.push_back({"EXISTS", entry_key(id.text())});
+    const auto found = co_await session.redis().pipeline(std::move(lookups), session.deadline());
+    if (!found.applied()) co_return tl::make_unexpected(found.failure().detail);
+    engine::RedisCommand stale{"ZREM", kIndex};
+    for (std::size_t i = 0; i < list->size(); ++i) {
+        if (found.value()[i].integer_or(1) == 0) stale.emplace_back((*list)[i].text());
+    }
+    const auto removed = static_cast<std::int64_t>(stale.size()) - 2;
+    if (removed > 0) {
+        const auto done = co_await session.redis().command(std::move(stale), session.deadline());
+        if (!done.applied()) co_return tl::make_unexpected(done.failure().detail);
+    }
+    from += static_cast<std::int64_t>(list->size()) - removed;
+    co_return removed;
+}
+
+}  // namespace
+
+engine::Task<int> clean_dead_letters(Session& session, bool as_json) {
+    const std::string token = session.entropy().uuid();
+    engine::RedisCommand take{"SET", kCleaningLock, token, "NX", "EX", kCleaningLockSeconds};
+    const auto taken = co_await session.redis().command(std::move(take), session.deadline());
+    if (!taken.applied()) co_return complain(kFailed, taken.failure().detail);
+    if (taken.value().is_nil()) co_return complain(kFailed, "somebody else is cleaning the dead letters");
+
+    std::int64_t removed = 0;
+    std::string trouble;
+    for (std::int64_t from = 0; from >= 0 && trouble.empty();) {
+        const auto batch = co_await clean_batch(session, from);
+        if (batch)
+            removed += *batch;
+        else
+            trouble = batch.error();
+    }
+    const engine::StoreScripts scripts;
+    // Only if it is still ours; else, and when nobody answers, it runs out by itself.
+    (void)co_await session.redis().script(scripts.release_lock, {kCleaningLock}, {token}, session.deadline());
+    if (!trouble.empty()) co_return complain(kFailed, trouble);
+    fmt::print("{}\n",
+               as_json ? json{{"removed", removed}}.dump() : fmt::format("{} expired entries removed", removed));
+    co_return kDone;
 }
 
 }  // namespace lockstep::prod

@@ -39,6 +39,7 @@ struct Arguments {
     ApprovalOptions approval;
     std::string state;
     std::int64_t limit = 100;
+    std::int64_t offset = 0;
 };
 
 using Command = std::function<engine::Task<int>(Session&)>;
@@ -166,11 +167,15 @@ void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
     dlq->require_subcommand(1);
     auto* list = dlq->add_subcommand("list", "The newest first");
     list->add_option("--limit", a.limit, "at most so many")->check(CLI::PositiveNumber)->capture_default_str();
-    list->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return list_dead_letters(s, a.limit, a.json); }, false}; });
+    list->add_option("--offset", a.offset, "leave out so many of the newest")->check(CLI::NonNegativeNumber)->capture_default_str();
+    list->final_callback(
+        [&a, &chosen] { chosen = {[&a](Session& s) { return list_dead_letters(s, a.offset, a.limit, a.json); }, false}; });
     auto* show = job_command(*dlq, a, "show", "One entry");
     show->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return show_dead_letter(s, a.job); }, false}; });
     auto* remove = job_command(*dlq, a, "delete", "Remove one entry");
     remove->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return delete_dead_letter(s, a.job); }, false}; });
+    auto* clean = dlq->add_subcommand("clean", "Drop what the list still names although it has expired");
+    clean->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return clean_dead_letters(s, a.json); }, false}; });
     auto* retry = job_command(*dlq, a, "retry", "Submit the job again under a new id and remove the entry");
     retry->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return retry_dead_letter(s, a.job, a.json); }, true}; });
 }
