@@ -46,13 +46,17 @@ void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::stri
         Job& job = jobs_[std::string(*name)];
         job.state_written = true;
         job.failed.reset();
+        job.rolled_back = before != nullptr && *before == "DISPATCHED" && after == "SCHEDULED";
         return;
     }
     if (field != "attempts") return;
     const auto entry = jobs_.try_emplace(std::string(*name)).first;
     if (std::exchange(entry->second.state_written, false)) return;
     const std::int64_t tried = before == nullptr ? 0 : number_of(*before);
-    if (number_of(after) == tried + 1) on_failed_try(client, entry->first, entry->second, tried);
+    if (number_of(after) != tried + 1) return;
+    // The dispatch that was taken back has counted already, and is the very try that fails now.
+    const bool counted = std::exchange(entry->second.rolled_back, false);
+    on_failed_try(client, entry->first, entry->second, counted ? tried - 1 : tried);
 }
 
 void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, Job& job, std::int64_t number) {
@@ -73,10 +77,13 @@ void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, J
     to_stamp_ = name;
 }
 
-/// The job is handled anew: whatever hands it back now, it is not the try before, whose own answer got lost on the way.
+/// The job is handled anew: whatever hands it back now, it is not the try before, whose own answer got lost on the way, nor
+/// the dispatch that was taken back.
 void RetryBounds::on_take_up(const fakes::Event& event) {
     const auto entry = jobs_.find(event.job);
-    if (entry != jobs_.end() && entry->second.by == event.node) entry->second.nak_expected = false;
+    if (entry == jobs_.end()) return;
+    entry->second.rolled_back = false;
+    if (entry->second.by == event.node) entry->second.nak_expected = false;
 }
 
 void RetryBounds::on_nak(const fakes::Event& event) {

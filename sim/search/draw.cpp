@@ -146,12 +146,26 @@ private:
         return {{"default_decision", "allow"}, {"rules", std::move(rules)}};
     }
 
+    /// Withholds and redacts, some of it at the first look and some by content.
+    Document output_policy() {
+        Document rules = Document::array();
+        rules.push_back({{"id", "keys"}, {"decision", "quarantine"}, {"match", {{"scanners", {"secret"}}}}});
+        rules.push_back({{"id", "people"}, {"decision", "redact"}, {"match", {{"scanners", {"pii"}}}}});
+        if (rng_.chance(0.5))
+            rules.push_back({{"id", "tagged"},
+                             {"decision", rng_.chance(0.5) ? "deny" : "redact"},
+                             {"match", {{"risk_tags", {"private"}}}}});
+        return {{"enabled", true}, {"fail_mode", rng_.chance(0.5) ? "open" : "closed"}, {"rules", std::move(rules)}};
+    }
+
     Document cluster() {
         Document out = Document::object();
         out["schedulers"] = between(1, 4);
         Document config = tunables();
         if (!config.empty()) out["config"] = std::move(config);
         out["kernel"] = {{"latency", "2ms"}, {"policy", policy()}};
+        outputs_ = rng_.chance(0.4);
+        if (outputs_) out["output_policy"] = output_policy();
         out["workers"] = workers();
         if (rng_.chance(0.5)) out["clocks"] = {{"drift_ppm", 200}};
         if (rng_.chance(0.3)) out["gateway"] = "publish-only";
@@ -174,6 +188,11 @@ private:
             Document job = {{"workflow_id", "wf"}, {"compensation", {{"topic", "job.default"}}}};
             if (*run_id != '\0') job["labels"] = {{"run_id", run_id}};
             lines.push_back({{"at", fmt::format("{}s", between(1, 30))}, {"count", between(2, 12)}, {"rate", "2/s"}, {"job", job}});
+        }
+        for (const char* output : {"the key is AKIAIOSFODNN7EXAMPLE", "write to ann@example.org"}) {
+            if (!outputs_) continue;
+            const Document job = {{"env", {{"SIM_OUTPUT", output}}}, {"meta", {{"risk_tags", {"private"}}}}};
+            lines.push_back({{"at", fmt::format("{}s", between(1, 30))}, {"count", between(1, 10)}, {"rate", "2/s"}, {"job", job}});
         }
         if (rng_.chance(0.5)) {
             const Document job = {{"job_id", "asked"}, {"labels", {{"needs", "a human"}}}};
@@ -213,10 +232,27 @@ private:
 
     Document preemptions() {
         Document faults = Document::array();
+        // Of drawn clusters only: a file's workers have other names.
+        if (options_.bases.empty() && rng_.chance(0.4)) faults.push_back(mishap());
         if (!rng_.chance(0.7)) return faults;
         for (int i = between(1, 3); i > 0; --i) faults.push_back(preemption());
         placed_ = faults.size();
         return faults;
+    }
+
+    /// What chaos does not draw: workers that lie, a replica that is stopped in good order, an output policy that is away.
+    Document mishap() {
+        static constexpr std::array<const char*, 7> kKinds{"worker.silence", "worker.zombie",        "worker.overload",      "stop",
+                                                           "nats.drop_core", "output_policy.errors", "output_policy.latency"};
+        static constexpr std::array<const char*, 4> kLengths{"3s", "20s", "45s", "2m"};
+        const std::string kind = one_of(kKinds);
+        Document fault = {{"at", fmt::format("{}s", between(2, 60))}, {"do", kind}};
+        if (kind.starts_with("worker.")) fault["target"] = "w-0";
+        if (kind == "stop") fault["target"] = "scheduler-0";
+        if (kind == "nats.drop_core") fault["rate"] = 0.2;
+        if (kind == "output_policy.latency") fault["latency"] = "2s";
+        fault["for"] = std::string(one_of(kLengths));
+        return fault;
     }
 
     Document preemption() {
@@ -238,6 +274,7 @@ private:
     const DrawOptions& options_;
     Rng rng_;
     std::size_t placed_ = 0;
+    bool outputs_ = false;  // the cluster judges them
 };
 
 }  // namespace
