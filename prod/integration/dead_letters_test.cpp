@@ -2,18 +2,13 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "prod/integration/deployment.h"
+#include "prod/integration/deployment_fixture.h"
 
 namespace lockstep::prod::testing {
 namespace {
 
-class DeadLettersTest : public ::testing::Test {
+class DeadLettersTest : public DeploymentFixture {
 protected:
-    void SetUp() override {
-        if (!Deployment::possible()) GTEST_SKIP() << "redis-server or nats-server is not installed";
-        world = std::make_unique<Deployment>();
-    }
-
     /// An entry as a scheduler or a gateway writes it, this old and with this much life left.
     void store(const std::string& job, int age_seconds, int lives_seconds) {
         constexpr long kNow = 1'760'000'000;
@@ -29,8 +24,6 @@ protected:
         return jobs;
     }
     using Jobs = std::vector<std::string>;
-
-    std::unique_ptr<Deployment> world;
 };
 
 // BUS-13

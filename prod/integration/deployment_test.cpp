@@ -1,6 +1,6 @@
 // Whole deployments, killed, stopped and restarted in mid-flight. Judged from outside: every job ends, none is started
 // twice, and what did not succeed left a dead letter.
-#include "prod/integration/deployment.h"
+#include "prod/integration/deployment_fixture.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,16 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class DeploymentTest : public ::testing::Test {
+class DeploymentTest : public DeploymentFixture {
 protected:
-    void SetUp() override {
-        if (!Deployment::possible()) GTEST_SKIP() << "redis-server or nats-server is not installed";
-        world = std::make_unique<Deployment>();
-    }
-    void TearDown() override {
-        if (world && HasFailure()) std::fputs(world->logs().c_str(), stderr);
-    }
-
     void submit(int count, const std::string& prefix = "j", std::vector<std::string> more = {}) {
         more.insert(more.begin(), {"submit", "--count", std::to_string(count), "--id", prefix});
         const auto told = world->ctl(std::move(more));
@@ -40,8 +32,6 @@ protected:
         EXPECT_TRUE(Deployment::until([&] { return world->states()["SUCCEEDED"] == count; }, 30s))
             << nlohmann::json(world->states()).dump();
     }
-
-    std::unique_ptr<Deployment> world;
 };
 
 TEST_F(DeploymentTest, EveryJobRunsOnceToItsEnd) {

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "prod/integration/deployment.h"
+#include "prod/integration/deployment_fixture.h"
 
 namespace lockstep::prod::testing {
 namespace {
@@ -14,15 +14,8 @@ using nlohmann::json;
 
 constexpr const char* kKey = "cfg:system:default";
 
-class HotReloadTest : public ::testing::Test {
+class HotReloadTest : public DeploymentFixture {
 protected:
-    void SetUp() override {
-        if (!Deployment::possible()) GTEST_SKIP() << "redis-server or nats-server is not installed";
-        world = std::make_unique<Deployment>();
-    }
-    void TearDown() override {
-        if (world && HasFailure()) std::fputs(world->logs().c_str(), stderr);
-    }
     json settings() { return json::parse(world->redis_get(kKey), nullptr, false); }
     void write(const json& change) {
         json document = settings();
@@ -35,8 +28,6 @@ protected:
         more.insert(more.begin(), {"submit", "--id", job, "--wait", "--wait-for", "20s"});
         return world->ctl(std::move(more));
     }
-
-    std::unique_ptr<Deployment> world;
 };
 
 // CONF-01, CONF-02

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "prod/integration/deployment.h"
+#include "prod/integration/deployment_fixture.h"
 
 namespace lockstep::prod::testing {
 namespace {
@@ -15,16 +15,8 @@ using namespace std::chrono_literals;
 /// Jobs whose id begins with `bad` fail for good.
 constexpr const char* kScript = R"(case "$CORDUM_JOB_ID" in bad*) exit 65;; esac; cat)";
 
-class RecoveryTest : public ::testing::Test {
+class RecoveryTest : public DeploymentFixture {
 protected:
-    void SetUp() override {
-        if (!Deployment::possible()) GTEST_SKIP() << "redis-server or nats-server is not installed";
-        world = std::make_unique<Deployment>();
-    }
-    void TearDown() override {
-        if (world && HasFailure()) std::fputs(world->logs().c_str(), stderr);
-    }
-
     void submit_step(const std::string& id, std::vector<std::string> more = {}) {
         more.insert(more.begin(),
                     {"submit", "--id", id, "--workflow", "wf", "--label", "run_id=r1", "--wait", "--wait-for", "30s"});
@@ -36,8 +28,6 @@ protected:
         std::erase_if(started, [](const auto& entry) { return !entry.first.starts_with("comp-"); });
         return started;
     }
-
-    std::unique_ptr<Deployment> world;
 };
 
 // SAGA-06

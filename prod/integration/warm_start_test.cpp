@@ -1,23 +1,15 @@
 // A replica that is killed and started again learns its workers from the snapshot, not from their next heartbeats.
 #include <gtest/gtest.h>
 
-#include "prod/integration/deployment.h"
+#include "prod/integration/deployment_fixture.h"
 
 namespace lockstep::prod::testing {
 namespace {
 
 using namespace std::chrono_literals;
 
-class WarmStartTest : public ::testing::Test {
+class WarmStartTest : public DeploymentFixture {
 protected:
-    void SetUp() override {
-        if (!Deployment::possible()) GTEST_SKIP() << "redis-server or nats-server is not installed";
-        world = std::make_unique<Deployment>();
-    }
-    void TearDown() override {
-        if (world && HasFailure()) std::fputs(world->logs().c_str(), stderr);
-    }
-
     [[nodiscard]] std::size_t workers_in_snapshot() {
         const auto snapshot = world->ctl_json({"workers"});
         return snapshot.is_object() ? snapshot.value("workers", nlohmann::json::array()).size() : 0;
@@ -26,8 +18,6 @@ protected:
         const auto told = world->ctl({"submit", "--id", job, "--wait", "--wait-for", "20s"});
         EXPECT_EQ(told.exit_code, 0) << told.text;
     }
-
-    std::unique_ptr<Deployment> world;
 };
 
 // REG-06: by their heartbeats alone the workers would not be known for most of ten seconds, and the job would be turned away.
