@@ -24,8 +24,6 @@ namespace lockstep::fakes::testing {
 
 namespace {
 
-constexpr int kStartAttempts = 5;
-
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
 sockaddr_in loopback(int port) {
@@ -51,17 +49,21 @@ TemporaryFolder::~TemporaryFolder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-int free_loopback_port() {
-    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (descriptor < 0) fail("socket");
+// Bound without the permission to share, so that the system finds a port that is nobody's; permitted afterwards, so that
+// the server, which asks for the permission as all servers do, can bind it beside us. We never listen.
+ReservedPort::ReservedPort() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), number_(0) {
+    if (descriptor_ < 0) fail("socket");
     sockaddr_in address = loopback(0);
     socklen_t length = sizeof address;
-    const bool bound = ::bind(descriptor, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
-                       ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length) == 0;
-    ::close(descriptor);
-    if (!bound) fail("bind to a free port");
-    return ntohs(address.sin_port);
+    const int share = 1;
+    if (::bind(descriptor_, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+        ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
+        ::setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &share, sizeof share) != 0)
+        fail("reserve a port");
+    number_ = ntohs(address.sin_port);
 }
+
+ReservedPort::~ReservedPort() { ::close(descriptor_); }
 
 int connect_to_loopback(int port) {
     const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -97,12 +99,8 @@ std::optional<std::string> find_program(std::string_view name) {
 
 ServerProcess::ServerProcess(CommandLine command_line, std::chrono::seconds patience)
     : command_line_(std::move(command_line)), patience_(patience) {
-    for (int attempt = 1;; ++attempt) {
-        port_ = free_loopback_port();
-        spawn();
-        if (wait_until_listening()) return;
-        if (attempt == kStartAttempts) throw std::runtime_error("the server ended at once:\n" + log());
-    }
+    spawn();
+    if (!wait_until_listening()) throw std::runtime_error("the server ended at once:\n" + log());
 }
 
 ServerProcess::~ServerProcess() { kill(); }
@@ -115,7 +113,7 @@ std::string ServerProcess::log() const {
 }
 
 void ServerProcess::spawn() {
-    std::vector<std::string> words = command_line_(port_, folder());
+    std::vector<std::string> words = command_line_(port(), folder());
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -141,7 +139,7 @@ void ServerProcess::spawn() {
 bool ServerProcess::wait_until_listening() {
     const auto give_up = std::chrono::steady_clock::now() + patience_;
     while (true) {
-        const int connection = connect_to_loopback(port_);
+        const int connection = connect_to_loopback(port());
         if (connection >= 0) {
             ::close(connection);
             return true;

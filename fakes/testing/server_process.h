@@ -30,8 +30,20 @@ private:
     std::filesystem::path path_;
 };
 
-/// A port of 127.0.0.1 that nobody listened on a moment ago.
-[[nodiscard]] int free_loopback_port();
+/// A port of 127.0.0.1 that nobody gets by chance while this lives: not as a port of their own choice left to the system,
+/// and not as the near end of a connection. Nobody listens on it but who is told its number.
+class ReservedPort {
+public:
+    ReservedPort();
+    ReservedPort(const ReservedPort&) = delete;
+    ReservedPort& operator=(const ReservedPort&) = delete;
+    ~ReservedPort();
+    [[nodiscard]] int number() const { return number_; }
+
+private:
+    int descriptor_;
+    int number_;
+};
 
 /// A connected TCP socket (the caller closes it), or -1 when refused.
 [[nodiscard]] int connect_to_loopback(int port);
@@ -45,13 +57,13 @@ public:
     using CommandLine = std::function<std::vector<std::string>(int port, const std::filesystem::path& folder)>;
 
     /// Starts the server and waits until it accepts connections. Throws std::runtime_error with the tail of its log when
-    /// it ends or does not listen within `patience`. A port that somebody else takes first is replaced by another.
+    /// it ends or does not listen within `patience`.
     explicit ServerProcess(CommandLine command_line, std::chrono::seconds patience = std::chrono::seconds(20));
     ServerProcess(const ServerProcess&) = delete;
     ServerProcess& operator=(const ServerProcess&) = delete;
     ~ServerProcess();
 
-    [[nodiscard]] int port() const { return port_; }
+    [[nodiscard]] int port() const { return port_.number(); }
     [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
     [[nodiscard]] bool running() const { return pid_ > 0; }
     /// What the server has written to its standard output and error.
@@ -76,7 +88,7 @@ private:
     CommandLine command_line_;
     std::chrono::seconds patience_;
     TemporaryFolder folder_;
-    int port_ = 0;
+    ReservedPort port_;
     pid_t pid_ = -1;
     int pid_descriptor_ = -1;  // readable once the process has ended
 };

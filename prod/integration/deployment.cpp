@@ -103,14 +103,13 @@ bool Deployment::possible() {
 
 Deployment::Deployment(Durability durability)
     : redis_(std::make_unique<ServerProcess>(durability == Durability::none ? forgetful_redis_line : redis_line)),
-      nats_(std::make_unique<ServerProcess>(nats_line)),
-      kernel_port_(fakes::testing::free_loopback_port()) {
+      nats_(std::make_unique<ServerProcess>(nats_line)) {
     const std::filesystem::path files = LOCKSTEP_DEPLOY_FOLDER;
     std::ofstream(folder_.path() / "timeouts.yaml")
         << "reconciler: {dispatch_timeout_seconds: 6, running_timeout_seconds: 60, scan_interval_seconds: 1}\n";
     environment = {{"REDIS_URL", "redis://127.0.0.1:" + std::to_string(redis_->port())},
                    {"NATS_URL", "nats://127.0.0.1:" + std::to_string(nats_->port())},
-                   {"SAFETY_KERNEL_ADDR", "127.0.0.1:" + std::to_string(kernel_port_)},
+                   {"SAFETY_KERNEL_ADDR", "127.0.0.1:" + std::to_string(kernel_port_.number())},
                    {"SAFETY_POLICY_PATH", files / "safety.yaml"},
                    {"POOL_CONFIG_PATH", files / "pools.yaml"},
                    {"TIMEOUT_CONFIG_PATH", folder_.path() / "timeouts.yaml"},
@@ -138,8 +137,8 @@ Program Deployment::launch(const std::string& program, std::vector<std::string> 
 }
 
 void Deployment::start_kernel() {
-    kernel_ =
-        std::make_unique<Program>(launch("lockstep-kernel", {"--listen", "127.0.0.1:" + std::to_string(kernel_port_)}));
+    kernel_ = std::make_unique<Program>(
+        launch("lockstep-kernel", {"--listen", "127.0.0.1:" + std::to_string(kernel_port_.number())}));
     if (!kernel_->says("serving policy")) throw std::runtime_error("the kernel does not start: " + kernel_->output());
 }
 
@@ -152,8 +151,10 @@ Program& Deployment::add_scheduler(Program::Environment more) {
 
 Program& Deployment::add_worker(const std::string& id, std::vector<std::string> more) {
     std::vector<std::string> arguments{"--id", id, "--record", (folder_.path() / "executions").string()};
-    if (std::ranges::find(more, "--heartbeat") == more.end()) arguments.insert(arguments.end(), {"--heartbeat", "200ms"});
-    if (std::ranges::find(more, "--max-parallel") == more.end()) arguments.insert(arguments.end(), {"--max-parallel", "64"});
+    if (std::ranges::find(more, "--heartbeat") == more.end())
+        arguments.insert(arguments.end(), {"--heartbeat", "200ms"});
+    if (std::ranges::find(more, "--max-parallel") == more.end())
+        arguments.insert(arguments.end(), {"--max-parallel", "64"});
     for (auto& argument : more) arguments.push_back(std::move(argument));
     programs_.push_back(launch("lockstep-worker", std::move(arguments)));
     if (!programs_.back().says(" ready"))

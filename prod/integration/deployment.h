@@ -74,7 +74,7 @@ private:
     fakes::testing::TemporaryFolder folder_;
     std::unique_ptr<fakes::testing::ServerProcess> redis_;
     std::unique_ptr<fakes::testing::ServerProcess> nats_;
-    int kernel_port_;
+    fakes::testing::ReservedPort kernel_port_;
     std::unique_ptr<Program> kernel_;
     std::deque<Program> programs_;
     int launched_ = 0;

@@ -218,7 +218,8 @@ TEST_F(DeploymentTest, AnUnusableConfigurationAndAMissingServerSayWhatToDo) {
     Program no_pools = world->launch("lockstepd", {}, {{"POOL_CONFIG_PATH", "/nowhere/pools.yaml"}});
     EXPECT_EQ(no_pools.wait(), 2);
     EXPECT_NE(no_pools.output().find("cannot read /nowhere/pools.yaml"), std::string::npos) << no_pools.output();
-    const auto dead = "redis://127.0.0.1:" + std::to_string(fakes::testing::free_loopback_port());
+    const fakes::testing::ReservedPort unused;
+    const auto dead = "redis://127.0.0.1:" + std::to_string(unused.number());
     Program no_redis = world->launch("lockstepd", {}, {{"REDIS_URL", dead}});
     EXPECT_EQ(no_redis.wait(), 1);
     EXPECT_NE(no_redis.output().find("check REDIS_URL"), std::string::npos) << no_redis.output();

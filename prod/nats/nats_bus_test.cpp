@@ -19,8 +19,14 @@ using fakes::testing::ServerProcess;
 
 ServerProcess::CommandLine nats_server(std::string config = "") {
     return [config](int port, const std::filesystem::path& folder) {
-        std::vector<std::string> line{*fakes::testing::find_program("nats-server"), "-a", "127.0.0.1", "-p",
-                                      std::to_string(port), "-js", "-sd", folder.string()};
+        std::vector<std::string> line{*fakes::testing::find_program("nats-server"),
+                                      "-a",
+                                      "127.0.0.1",
+                                      "-p",
+                                      std::to_string(port),
+                                      "-js",
+                                      "-sd",
+                                      folder.string()};
         if (!config.empty()) {
             std::ofstream(folder / "nats.conf") << config;
             line.insert(line.end(), {"-c", (folder / "nats.conf").string()});
@@ -57,7 +63,9 @@ protected:
     }
 
     [[nodiscard]] NatsOptions options() const {
-        return {.url = "nats://127.0.0.1:" + std::to_string(server->port()), .reconnect_wait = 50ms, .ping_interval = 300ms,
+        return {.url = "nats://127.0.0.1:" + std::to_string(server->port()),
+                .reconnect_wait = 50ms,
+                .ping_interval = 300ms,
                 .binding_check = 500ms};
     }
     std::unique_ptr<NatsBus> connect(NatsOptions with) {
@@ -100,7 +108,8 @@ protected:
                 .max_deliver = 10,
                 .max_ack_pending = 100};
     }
-    std::unique_ptr<engine::Subscription> consume(NatsBus& bus, engine::DeliverySink& sink, engine::ConsumerSpec with = spec()) {
+    std::unique_ptr<engine::Subscription> consume(NatsBus& bus, engine::DeliverySink& sink,
+                                                  engine::ConsumerSpec with = spec()) {
         auto outcome = wait(bus.consume(std::move(with), sink, in(5s)));
         EXPECT_TRUE(outcome.applied()) << (outcome.applied() ? "" : outcome.failure().detail);
         return outcome.applied() ? std::move(outcome.value()) : nullptr;
@@ -288,7 +297,8 @@ TEST_F(NatsBusTest, ADurableWithOtherSettingsIsNotAppliedAndNamed) {
     other.ack_wait = 2s;
     const auto outcome = wait(bus->consume(other, sink, in(5s)));
     EXPECT_EQ(outcome.kind(), OutcomeKind::not_applied);
-    EXPECT_NE(outcome.failure().detail.find("ack_wait is 1s, wanted 2s"), std::string::npos) << outcome.failure().detail;
+    EXPECT_NE(outcome.failure().detail.find("ack_wait is 1s, wanted 2s"), std::string::npos)
+        << outcome.failure().detail;
 }
 
 TEST_F(NatsBusTest, CoreSubscribersGetACopyEachOrOnePerGroup) {
@@ -325,7 +335,8 @@ TEST_F(NatsBusTest, ASubjectThatTheProtocolCannotCarryIsNotApplied) {
 
 TEST_F(NatsBusTest, AMessageThatIsTooLargeIsNotApplied) {
     auto bus = prepared();
-    EXPECT_EQ(wait(bus->publish("sys.job.submit", std::string(2'000'000, 'x'), "", in(1s))).kind(), OutcomeKind::not_applied);
+    EXPECT_EQ(wait(bus->publish("sys.job.submit", std::string(2'000'000, 'x'), "", in(1s))).kind(),
+              OutcomeKind::not_applied);
 }
 
 TEST_F(NatsBusTest, AFrozenServerMakesAPublishUnknownAndItsConnectionIsGivenUp) {
@@ -422,8 +433,9 @@ TEST_F(NatsBusTest, WithoutJetStreamEverythingIsPlain) {
 }
 
 TEST_F(NatsBusTest, SaysWhatIsWrongWhenItCannotStart) {
+    const fakes::testing::ReservedPort unused;
     auto nobody = options();
-    nobody.url = "nats://127.0.0.1:" + std::to_string(fakes::testing::free_loopback_port());
+    nobody.url = "nats://127.0.0.1:" + std::to_string(unused.number());
     const auto refused = NatsBus::connect(loop, nobody);
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().find("cannot connect to NATS at nats://127.0.0.1"), std::string::npos) << refused.error();
@@ -474,9 +486,13 @@ TEST_F(NatsBusTest, LogsInByEveryMeans) {
     const ServerProcess by_user(nats_server("authorization { user: me, password: sesame }"));
     const ServerProcess by_token(nats_server("authorization { token: sesame }"));
     const auto url = [](const ServerProcess& s) { return "nats://127.0.0.1:" + std::to_string(s.port()); };
-    EXPECT_TRUE(NatsBus::connect(loop, {.url = url(by_key), .nkey_seed = seed}));
-    EXPECT_TRUE(NatsBus::connect(loop, {.url = url(by_user), .user = "me", .password = "sesame", .token = "ignored"}));
-    EXPECT_TRUE(NatsBus::connect(loop, {.url = url(by_token), .token = "sesame"}));
+    const auto why_not = [&](NatsOptions options) {
+        const auto bus = NatsBus::connect(loop, std::move(options));
+        return bus ? std::string{} : bus.error();
+    };
+    EXPECT_EQ(why_not({.url = url(by_key), .nkey_seed = seed}), "");
+    EXPECT_EQ(why_not({.url = url(by_user), .user = "me", .password = "sesame", .token = "ignored"}), "");
+    EXPECT_EQ(why_not({.url = url(by_token), .token = "sesame"}), "");
     const auto wrong = NatsBus::connect(loop, {.url = url(by_user), .user = "me", .password = "secret-guess"});
     ASSERT_FALSE(wrong);
     EXPECT_EQ(wrong.error().find("secret-guess"), std::string::npos);

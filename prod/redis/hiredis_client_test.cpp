@@ -150,7 +150,8 @@ TEST_F(HiredisClientTest, AWrongPasswordIsNotAppliedAndNamed) {
 }
 
 TEST_F(HiredisClientTest, ADeadPortIsNotApplied) {
-    HiredisClient client(loop, {.host = "127.0.0.1", .port = fakes::testing::free_loopback_port()});
+    const fakes::testing::ReservedPort nobody;
+    HiredisClient client(loop, {.host = "127.0.0.1", .port = nobody.number()});
     auto outcome = wait(client.command({"SET", "x", "1"}, in(5s)));
     EXPECT_EQ(outcome.kind(), OutcomeKind::not_applied);
     EXPECT_EQ(outcome.failure().cause, engine::FailureCause::disconnected);
