@@ -1,5 +1,6 @@
 # Rules of the tree that the build can see: every source file is built by somebody, the folders include each other in
-# one direction only, each header compiles alone, the engine links alone. Included last.
+# one direction only, each header compiles alone, the engine links alone, takes nothing from outside by itself, and is the
+# same in every program. Included last.
 
 set(LOCKSTEP_FOLDERS engine fakes sim reports)
 if(LOCKSTEP_PROD)
@@ -104,4 +105,27 @@ if(LOCKSTEP_TESTS)
   set_target_properties(engine_links_alone PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME engine_links_alone COMMAND engine_links_alone)
   lockstep_test_properties(engine_links_alone LABELS tree TIMEOUT 60)
+
+  # Fakes and policy as well: what they took from outside, a replay could not give them again.
+  add_test(NAME engine_and_fakes_keep_to_their_ports COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM}
+    -DSCRATCH=${CMAKE_BINARY_DIR}/symbols
+    "-DARCHIVES=$<TARGET_FILE:lockstep_engine>;$<TARGET_FILE:lockstep_policy>;$<TARGET_FILE:lockstep_fakes>"
+    -P ${CMAKE_SOURCE_DIR}/.cmake/outside_world.cmake)
+  lockstep_test_properties(engine_and_fakes_keep_to_their_ports LABELS tree TIMEOUT 60)
+  add_test(NAME references_to_the_outside_are_caught COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM}
+    -DSCRATCH=${CMAKE_BINARY_DIR}/symbols/planted -DCOMPILER=${CMAKE_CXX_COMPILER}
+    -P ${CMAKE_SOURCE_DIR}/.cmake/outside_world.cmake)
+  lockstep_test_properties(references_to_the_outside_are_caught LABELS tree TIMEOUT 60)
+
+  if(CMAKE_GENERATOR STREQUAL "Ninja" AND TARGET lockstep)
+    set(programs bin/lockstep)
+    if(TARGET lockstepd)
+      list(APPEND programs bin/lockstepd)
+    endif()
+    add_test(NAME simulator_and_daemon_link_one_engine COMMAND ${CMAKE_COMMAND} -DNINJA=${CMAKE_MAKE_PROGRAM}
+      -DARCHIVE=engine/$<TARGET_FILE_NAME:lockstep_engine> -DSOURCES=${CMAKE_SOURCE_DIR}/engine
+      "-DPROGRAMS=${programs}" -P ${CMAKE_SOURCE_DIR}/.cmake/one_engine.cmake
+      WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+    lockstep_test_properties(simulator_and_daemon_link_one_engine LABELS tree TIMEOUT 60)
+  endif()
 endif()
