@@ -32,6 +32,7 @@ public:
         if (scenario_.duration <= Duration{}) add("/duration", "expected a duration of more than 0");
         collect_pools();
         workers();
+        service_rates();
         timeouts("/cluster/timeouts", part("cluster", "timeouts"));
         policies();
         load();
@@ -94,6 +95,13 @@ private:
                 if (sum <= 0) add(at + "/outcomes", "expected at least one weight of more than 0");
             }
         }
+    }
+
+    void service_rates() {
+        for (const auto& [name, rate] : scenario_.cluster.service_rates)
+            if (!topology_.known(name))
+                add(child("/cluster/service_rates", name),
+                    fmt::format("there is no node or group \"{}\"{}", name, suggestion(name, topology_.names())));
     }
 
     void timeouts(const std::string& at, const json* document) {
@@ -256,8 +264,8 @@ private:
             add(at + "/to",
                 fmt::format("there is no job state \"{}\"{}", trigger.to, suggestion(trigger.to, job_states())));
         if (!trigger.node.empty() && !is_glob(trigger.node) && !topology_.known(trigger.node))
-            add(at + "/node",
-                fmt::format("there is no node or group \"{}\"{}", trigger.node, suggestion(trigger.node, topology_.names())));
+            add(at + "/node", fmt::format("there is no node or group \"{}\"{}", trigger.node,
+                                          suggestion(trigger.node, topology_.names())));
     }
 
     void chaos() {

@@ -77,6 +77,8 @@ Shape cluster() {
                  {"replica_lag", "how far the replica is behind; default 0", duration()}})},
         {"nats", "",
          object({{"sync_interval", "how often streams reach the disk; 0s: with every write; default 1s", duration()}})},
+        {"service_rates", "steps a second that a node can take, by node or group; without one a step takes no time",
+         map(rate(), {}, "node or group")},
         {"network", "", object({{"latency", "one way, between two nodes", distribution()}})},
         {"clocks", "",
          object({{"offset", "of each node's clock", signed_distribution()},

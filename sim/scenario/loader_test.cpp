@@ -304,6 +304,8 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"unknown_status", R"("faults": [{"at": "1s", "do": "kernel.errors", "status": "UNAVAILIBLE"}])",
                "/faults/0/status", "did you mean \"UNAVAILABLE\"?"},
         Broken{"unknown_mechanism", R"("without": ["job_lok"])", "/without/0", "there is no mechanism \"job_lok\""},
+        Broken{"rate_of_nobody", R"("cluster": {"service_rates": {"schedulerz": "10/s"}})",
+               "/cluster/service_rates/schedulerz", R"(did you mean "schedulers"?)"},
         Broken{"unavailable_invariant", R"("expect": {"invariants": ["delay_timer_kept"]})", "/expect/invariants/0",
                "the invariant \"delay_timer_kept\" does not exist in this version"},
         Broken{"unknown_invariant", R"("expect": {"invariants": ["no_lost_jobs"]})", "/expect/invariants/0",

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/loader.h"
 
@@ -69,16 +71,30 @@ TEST(Proof, IsFoundByItsMechanism) {
     EXPECT_THAT(proofs_of(scenarios, "reconciler"), IsEmpty());
 }
 
-// The rule of the project: a protection that nobody can see fail is a decoration.
-TEST(Proof, EveryMechanismThatCanBeSwitchedOffHasAFileThatProvesIt) {
+/// The scenario files of the project.
+std::vector<Scenario> library() {
     const auto files = find_scenarios({LOCKSTEP_SCENARIOS});
-    ASSERT_TRUE(files);
+    if (!files) throw std::runtime_error("no scenario files");
     std::vector<Scenario> scenarios;
     for (const auto& file : *files) {
         auto scenario = load_scenario(file);
-        ASSERT_TRUE(scenario) << to_string(scenario.error().front());
+        if (!scenario) throw std::runtime_error(to_string(scenario.error().front()));
         scenarios.push_back(std::move(*scenario));
     }
+    return scenarios;
+}
+
+// A run whose fault has no effect is no success: so each kind is known to do something.
+TEST(Library, PlacesEveryKindOfFaultByHandAtLeastOnce) {
+    std::set<std::string, std::less<>> placed;
+    for (const Scenario& scenario : library())
+        for (const Fault& fault : scenario.faults) placed.insert(fault.kind);
+    for (const FaultInfo& fault : fault_table()) EXPECT_TRUE(placed.contains(fault.name)) << fault.name;
+}
+
+// The rule of the project: a protection that nobody can see fail is a decoration.
+TEST(Library, ProvesEveryMechanismThatCanBeSwitchedOff) {
+    const std::vector<Scenario> scenarios = library();
     for (const NamedItem& mechanism : mechanism_table()) {
         if (!mechanism.available) continue;
         EXPECT_FALSE(proofs_of(scenarios, mechanism.name).empty()) << mechanism.name;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/scenario/read.h"
+#include "sim/scenario/values.h"
 
 namespace lockstep::sim::detail {
 
@@ -113,6 +114,9 @@ Cluster read_cluster(const json& object) {
     }
     if (const json* nats = member(object, "nats"))
         cluster.nats_sync_interval = duration_of(*nats, "sync_interval", cluster.nats_sync_interval);
+    if (const json* rates = member(object, "service_rates"))
+        for (const auto& [name, rate] : rates->items())
+            cluster.service_rates.emplace(name, *parse_rate(rate.get<std::string>()));
     if (const json* network = member(object, "network"))
         cluster.network_latency = distribution_of(*network, "latency", cluster.network_latency);
     if (const json* clocks = member(object, "clocks")) {

@@ -61,6 +61,8 @@ struct Cluster {
     Distribution network_latency{Distribution::Kind::uniform, std::chrono::microseconds{200},
                                  std::chrono::milliseconds{2}, 0};
     Distribution clock_offset;
+    /// Steps a second that a node can take, by node or group; the others' steps take no time.
+    std::map<std::string, double> service_rates;
     double clock_drift_ppm = 0;  // each node draws its drift uniformly from -drift_ppm .. +drift_ppm
 };
 

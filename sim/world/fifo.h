@@ -28,7 +28,7 @@ public:
     /// Forgets all but the first `count`.
     void truncate(std::size_t count) {
         while (size_ > count) {
-            const T dying = std::move(ring_[(first_ + --size_) & (ring_.size() - 1)]);
+            [[maybe_unused]] const T dying = std::move(ring_[(first_ + --size_) & (ring_.size() - 1)]);
         }
     }
     void clear() { truncate(0); }

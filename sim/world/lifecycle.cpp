@@ -60,6 +60,8 @@ void Lifecycle::destroy(Node& node) {
     node.pauses.clear();
     ++node.incarnation;
     node.backlog.clear();
+    node.line.clear();
+    node.free_at = {};
     network_.node_crashed(node.id);
     // Before the process: what an action owns may point into it.
     queue_.drop_actions(node.id);

@@ -1,5 +1,6 @@
 #include "sim/world/node.h"
 
+#include <cmath>
 #include <string>
 
 namespace lockstep::sim {
@@ -37,14 +38,29 @@ Node::Node(const Topology::Entry& entry, const Cluster& cluster, std::uint64_t s
       entropy(seed, "entropy:" + entry.name) {}
 
 void Node::hold_back(EventQueue::Ticket ticket) {
+    hold_back_line();
     backlog.push_back(ticket);
     for (std::uint64_t* count : pauses) ++*count;
+}
+
+void Node::hold_back_line() {
+    while (!line.empty()) {
+        backlog.push_back(line.pop());
+        for (std::uint64_t* count : pauses) ++*count;
+    }
 }
 
 Nodes::Nodes(const Topology& topology, const Cluster& cluster, std::uint64_t seed, EventQueue& queue,
              DefectSink& defects) {
     for (const Topology::Entry& entry : topology.nodes()) {
         nodes_.push_back(std::make_unique<Node>(entry, cluster, seed, queue, defects));
+    }
+    // What is said about a node itself counts more than what is said about its group.
+    for (const bool about_groups : {true, false}) {
+        for (const auto& [name, rate] : cluster.service_rates) {
+            if (topology.find(name).valid() == about_groups) continue;
+            for (const NodeId id : topology.members(name)) (*this)[id].step_time = Duration(std::llround(1e9 / rate));
+        }
     }
 }
 

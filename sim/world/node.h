@@ -2,7 +2,9 @@
 // a crash or a pause means for the rest of the world is in lifecycle.h.
 //
 // 1. A node that is down or dying sends nothing, arms nothing and is not told anything.
-// 2. What falls due on a paused node waits in its backlog, in order. Its clocks go on, as in a machine whose hypervisor
+// 2. A node with a service rate takes one step at a time; what falls due meanwhile stands in line. Without one its steps
+//    take no time.
+// 3. What falls due on a paused node waits in its backlog, in order. Its clocks go on, as in a machine whose hypervisor
 //    has stopped it.
 #pragma once
 
@@ -16,6 +18,7 @@
 #include "engine/ports/entropy.h"
 #include "engine/runtime/executor.h"
 #include "sim/world/event_queue.h"
+#include "sim/world/fifo.h"
 #include "sim/world/local_clock.h"
 #include "sim/world/topology.h"
 
@@ -96,8 +99,10 @@ struct Node {
 
     [[nodiscard]] bool alive() const { return up && !dying; }
     [[nodiscard]] bool paused() const { return !pauses.empty(); }
-    /// Keeps an entry for the end of the pause.
+    /// Keeps an entry, and before it what stands in line, for the end of the pause.
     void hold_back(EventQueue::Ticket ticket);
+    void hold_back_line();
+    [[nodiscard]] bool busy(Time now) const { return now < free_at || !line.empty(); }
 
     const NodeId id;
     LocalClock clock;
@@ -113,6 +118,10 @@ struct Node {
     std::uint32_t incarnation = 1;
     std::vector<std::uint64_t*> pauses;  // in force; each counts what it holds back
     std::vector<EventQueue::Ticket> backlog;
+
+    Duration step_time{};  // one step; zero: none
+    Time free_at{};        // when the present step ends
+    Fifo<EventQueue::Ticket> line;
 };
 
 class Nodes {

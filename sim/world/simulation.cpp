@@ -78,7 +78,7 @@ void Simulation::step() {
         }
         settle();
     } catch (...) {
-        on_defect(due.node, std::current_exception());
+        on_defect(due.node.valid() ? due.node : nodes_.current(), std::current_exception());
     }
     nodes_.set_current(NodeId{});
 }
@@ -92,6 +92,36 @@ void Simulation::run_entry(const EventQueue::Due& due, Node& node) {
         queue_.cancel(due.ticket);
         return;
     }
+    if (node.step_time > Duration::zero()) {
+        if (node.busy(now())) {
+            if (node.line.empty()) serve_later(node);
+            node.line.push(due.ticket);
+            return;
+        }
+        node.free_at = now() + node.step_time;
+    }
+    take_step(due, node);
+}
+
+void Simulation::serve_later(Node& node) {
+    queue_.push(node.free_at, NodeId{}, [this, &node] { serve_next(node); });
+}
+
+void Simulation::serve_next(Node& node) {
+    // Another one is on its way when the node has crashed, or was paused, since this one was sent.
+    if (now() < node.free_at) return;
+    if (node.paused()) node.hold_back_line();
+    while (!node.line.empty()) {
+        const EventQueue::Ticket next = node.line.pop();
+        if (!queue_.holds(next)) continue;
+        node.free_at = now() + node.step_time;
+        if (!node.line.empty()) serve_later(node);
+        take_step({next, node.id}, node);
+        return;
+    }
+}
+
+void Simulation::take_step(const EventQueue::Due& due, Node& node) {
     nodes_.set_current(node.id);
     if (!queue_.is_work(due.ticket)) {
         queue_.take_action(due.ticket)();

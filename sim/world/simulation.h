@@ -110,6 +110,10 @@ public:
 private:
     void step();
     void run_entry(const EventQueue::Due& due, Node& node);
+    void take_step(const EventQueue::Due& due, Node& node);
+    /// Wakes a node with a service rate when its present step ends.
+    void serve_later(Node& node);
+    void serve_next(Node& node);
     void settle();
     void on_defect(NodeId node, std::exception_ptr error) override;
 
