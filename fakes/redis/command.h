@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/ports/redis.h"
+#include "fakes/redis/error_kind.h"
 #include "fakes/redis/keyspace.h"
 #include "fakes/redis/session.h"
 #include "fakes/redis/text.h"
@@ -70,12 +71,14 @@ inline RedisValue nil() { return {}; }
 inline RedisValue integer(std::int64_t value) { return value; }
 inline RedisValue count_of(std::size_t size) { return static_cast<std::int64_t>(size); }
 inline RedisValue bulk(std::string_view text) { return std::string(text); }
-inline RedisValue error(std::string_view text) { return RedisValue::Error{std::string(text)}; }
+inline RedisValue error(ErrorKind kind, std::string_view detail = {}) {
+    return RedisValue::Error{error_text(kind, detail)};
+}
 
-inline RedisValue syntax_error() { return error("ERR syntax error"); }
-inline RedisValue wrong_type() { return error("WRONGTYPE Operation against a key holding the wrong kind of value"); }
-inline RedisValue not_an_integer() { return error("ERR value is not an integer or out of range"); }
-inline RedisValue not_a_float() { return error("ERR value is not a valid float"); }
+inline RedisValue syntax_error() { return error(ErrorKind::syntax); }
+inline RedisValue wrong_type() { return error(ErrorKind::wrong_type); }
+inline RedisValue not_an_integer() { return error(ErrorKind::not_an_integer); }
+inline RedisValue not_a_float() { return error(ErrorKind::not_a_float); }
 RedisValue wrong_arity(std::string_view command);
 
 // Looking up a key of the type that a command works on.

@@ -155,9 +155,7 @@ std::string_view first_key(const engine::RedisCommand& args) {
     return position > 0 && position < args.size() ? std::string_view(args[position]) : std::string_view();
 }
 
-RedisValue wrong_arity(std::string_view command) {
-    return error("ERR wrong number of arguments for '" + std::string(command) + "' command");
-}
+RedisValue wrong_arity(std::string_view command) { return error(ErrorKind::wrong_arity, command); }
 
 std::pair<std::int64_t, std::int64_t> clamp_range(std::int64_t first, std::int64_t last, std::size_t size) {
     const auto length = static_cast<std::int64_t>(size);

@@ -8,17 +8,16 @@ namespace lockstep::fakes::redis {
 
 namespace {
 
-constexpr std::string_view kOutOfMemory = "OOM command not allowed when used memory > 'maxmemory'.";
 constexpr std::size_t kQuotedArgumentsMax = 128;  // how much of the arguments the error for an unknown command repeats
 
 RedisValue unknown_command(Args args) {
-    if (args.empty()) return error("ERR unknown command");
+    if (args.empty()) return error(ErrorKind::unknown_command);
     const Command* family = find_command(args[0]);
     if (family != nullptr && family->run == nullptr) {
         std::string name(family->name);
         for (char& c : name) c = static_cast<char>(c - 'a' + 'A');
-        return error("ERR unknown subcommand '" + std::string(args[1].substr(0, kQuotedArgumentsMax)) + "'. Try " +
-                     name + " HELP.");
+        return error(ErrorKind::unknown_subcommand,
+                     std::string(args[1].substr(0, kQuotedArgumentsMax)) + "'. Try " + name + " HELP.");
     }
     std::string quoted;
     for (const std::string_view argument : args.subspan(1)) {
@@ -27,10 +26,10 @@ RedisValue unknown_command(Args args) {
         quoted += argument.substr(0, kQuotedArgumentsMax - quoted.size());
         quoted += "' ";
     }
-    std::string text = "ERR unknown command '" + std::string(args[0].substr(0, kQuotedArgumentsMax)) +
-                       "', with args beginning with: " + quoted;
+    std::string text =
+        " '" + std::string(args[0].substr(0, kQuotedArgumentsMax)) + "', with args beginning with: " + quoted;
     for (char& c : text) c = c == '\r' || c == '\n' ? ' ' : c;
-    return error(text);
+    return error(ErrorKind::unknown_command, text);
 }
 
 }  // namespace
@@ -46,7 +45,8 @@ RedisValue Database::execute(Session& session, Args args, engine::WallTime now) 
     RedisValue refused = refusal(command, session, args);
     if (refused.error() != nullptr) return refuse(command, session, std::move(refused));
     if (session.queueing && !command->has(kTransaction)) {
-        session.queue.emplace_back(args.begin(), args.end());
+        // A transaction that is lost already takes nothing more in, which shows when EXEC is refused for what is queued.
+        if (!session.refused && !session.conflict) session.queue.emplace_back(args.begin(), args.end());
         return RedisValue::Status{"QUEUED"};
     }
     script_out_of_memory_ = out_of_memory_;
@@ -70,11 +70,11 @@ RedisValue Database::refusal(const Command* command, const Session& session, Arg
         const bool queues = session.queueing && !executes && command->run != handlers::discard;
         const bool grows =
             command->has(kDenyOom) || queued_any([](const Command& queued) { return queued.has(kDenyOom); });
-        if (queues || grows) return error(kOutOfMemory);
+        if (queues || grows) return error(ErrorKind::out_of_memory);
     }
     if (loading_) {
         const bool waits = queued_any([](const Command& queued) { return !queued.has(kLoading); });
-        if (waits || !command->has(kLoading)) return error("LOADING Redis is loading the dataset in memory");
+        if (waits || !command->has(kLoading)) return error(ErrorKind::loading);
     }
     return nil();
 }
@@ -84,7 +84,7 @@ RedisValue Database::refuse(const Command* command, Session& session, RedisValue
         session.forget_transaction();
         std::string_view text = reason.error()->text;
         if (text.starts_with("ERR ")) text.remove_prefix(4);
-        return error("EXECABORT Transaction discarded because of: " + std::string(text));
+        return error(ErrorKind::transaction_refused, text);
     }
     if (session.queueing) session.refused = true;
     return reason;
@@ -92,6 +92,10 @@ RedisValue Database::refuse(const Command* command, Session& session, RedisValue
 
 RedisValue Database::run(const Command& command, Session& session, Args args) {
     Call call{*this, keyspace_, session, args, now_us_};
+    if (!substituted_.empty()) {
+        const auto substitute = substituted_.find(command.name);
+        if (substitute != substituted_.end()) return substitute->second(call);
+    }
     return command.run(call);
 }
 
@@ -105,11 +109,11 @@ RedisValue Database::run_script(Session& session, const std::string& sha, Args k
 
 RedisValue Database::call_from_script(Args args) {
     const Command* command = find_command(args);
-    if (command == nullptr) return error("ERR Unknown Redis command called from script");
-    if (!command->accepts(args.size())) return error("ERR Wrong number of args calling Redis command from script");
-    if (command->has(kNoScript)) return error("ERR This Redis command is not allowed from script");
+    if (command == nullptr) return error(ErrorKind::script_unknown_command);
+    if (!command->accepts(args.size())) return error(ErrorKind::script_wrong_arity);
+    if (command->has(kNoScript)) return error(ErrorKind::script_not_allowed);
     // A script that has written must be able to finish, so memory counts only before its first write.
-    if (script_out_of_memory_ && !script_has_written_ && command->has(kDenyOom)) return error(kOutOfMemory);
+    if (script_out_of_memory_ && !script_has_written_ && command->has(kDenyOom)) return error(ErrorKind::out_of_memory);
     if (command->has(kWrite)) script_has_written_ = true;
     return run(*command, *script_session_, args);
 }

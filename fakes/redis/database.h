@@ -8,6 +8,9 @@
 // 4. SCRIPT knows LOAD, EXISTS and FLUSH; what scripts can use is written in script_engine.h.
 #pragma once
 
+#include <functional>
+#include <map>
+
 #include "engine/runtime/time.h"
 #include "fakes/redis/command.h"
 #include "fakes/redis/keyspace.h"
@@ -32,8 +35,16 @@ public:
 
     /// While set, commands that may grow memory are refused (maxmemory reached, nothing to evict).
     void set_out_of_memory(bool out) { out_of_memory_ = out; }
+    [[nodiscard]] bool out_of_memory() const { return out_of_memory_; }
     /// While set, the server answers LOADING to everything but a few.
     void set_loading(bool loading) { loading_ = loading; }
+
+    /// Runs `handler` wherever the server would run the command's own, inside scripts too: how a test makes a server that
+    /// does not do as Redis does. REQUIRES: a name of the command table
+    /// that outlives this.
+    void substitute(std::string_view command, std::function<RedisValue(Call&)> handler) {
+        substituted_.insert_or_assign(command, std::move(handler));
+    }
 
     /// Runs a command whose name and arity are known to be right. For EXEC.
     RedisValue run(const Command& command, Session& session, Args args);
@@ -49,6 +60,7 @@ private:
     Keyspace keyspace_;
     Watches watches_;
     ScriptEngine scripts_;
+    std::map<std::string_view, std::function<RedisValue(Call&)>> substituted_;
     bool out_of_memory_ = false;
     bool loading_ = false;
     std::int64_t now_us_ = 0;

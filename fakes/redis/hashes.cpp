@@ -106,12 +106,12 @@ RedisValue hincrby(Call& call) {
         const auto field = found.value->find(call.args[2]);
         if (field != found.value->end()) {
             const auto number = parse_integer(field->second);
-            if (!number) return error("ERR hash value is not an integer");
+            if (!number) return error(ErrorKind::hash_value_not_integer);
             current = *number;
         }
     }
     std::int64_t sum = 0;
-    if (__builtin_add_overflow(current, *by, &sum)) return error("ERR increment or decrement would overflow");
+    if (__builtin_add_overflow(current, *by, &sum)) return error(ErrorKind::overflow);
     call.keys.hash_set(existing_or_new(call.keys, found, call.key()), call.args[2], std::to_string(sum));
     return integer(sum);
 }

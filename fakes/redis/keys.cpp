@@ -27,13 +27,13 @@ RedisValue parse_expire_options(Args words, ExpireOptions& options) {
         } else if (same_word(word, "LT")) {
             options.lt = true;
         } else {
-            return error("ERR Unsupported option " + std::string(word));
+            return error(ErrorKind::unsupported_option, word);
         }
     }
     if (options.nx && (options.xx || options.gt || options.lt)) {
-        return error("ERR NX and XX, GT or LT options at the same time are not compatible");
+        return error(ErrorKind::expire_nx_and_others);
     }
-    if (options.gt && options.lt) return error("ERR GT and LT options at the same time are not compatible");
+    if (options.gt && options.lt) return error(ErrorKind::expire_gt_and_lt);
     return nil();
 }
 
@@ -52,7 +52,7 @@ RedisValue expire_key(Call& call, std::string_view name, bool seconds, bool rela
     if (refusal.error() != nullptr) return refusal;
     const auto value = parse_integer(call.args[2]);
     if (!value) return not_an_integer();
-    const RedisValue invalid = error("ERR invalid expire time in '" + std::string(name) + "' command");
+    const RedisValue invalid = error(ErrorKind::invalid_expire, name);
     std::int64_t at = *value;
     if (seconds) {
         if (at > kLargest / 1000 || at < kSmallest / 1000) return invalid;
@@ -133,7 +133,7 @@ RedisValue keys(Call& call) {
 
 RedisValue scan(Call& call) {
     const auto cursor = parse_integer(call.args[1]);
-    if (!cursor || *cursor < 0) return error("ERR invalid cursor");
+    if (!cursor || *cursor < 0) return error(ErrorKind::invalid_cursor);
     std::size_t count = 10;
     std::string_view pattern;
     std::string_view wanted_type;

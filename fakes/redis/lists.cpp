@@ -26,7 +26,7 @@ RedisValue pop(Call& call, End end) {
     std::int64_t count = 1;
     if (several) {
         const auto parsed = parse_integer(call.args[2]);
-        if (!parsed || *parsed < 0) return error("ERR value is out of range, must be positive");
+        if (!parsed || *parsed < 0) return error(ErrorKind::must_be_positive);
         count = *parsed;
     }
     const auto found = lookup<List>(call.keys, call.key());

@@ -41,7 +41,7 @@ ScriptEngine::Loaded ScriptEngine::load(std::string_view text) {
     if (luaL_loadbuffer(lua_, text.data(), text.size(), kChunkName) != 0) {
         std::string message = lua_tostring(lua_, -1);
         lua_pop(lua_, 1);
-        return {{}, "ERR Error compiling script (new function): " + message};
+        return {{}, message};
     }
     lua_rawgeti(lua_, LUA_REGISTRYINDEX, sandbox_);
     lua_setfenv(lua_, -2);

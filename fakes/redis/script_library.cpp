@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "fakes/redis/error_kind.h"
+
 namespace lockstep::fakes::redis::lua {
 
 namespace {
@@ -27,6 +29,8 @@ void push_error(lua_State* lua, std::string_view message) {
     }
     push_single_field(lua, "err", text);
 }
+
+void push_error(lua_State* lua, ErrorKind kind) { push_single_field(lua, "err", error_text(kind)); }
 
 // redis.call and redis.pcall. Their arguments are read where they lie on Lua's stack; only numbers are written out.
 
@@ -71,12 +75,12 @@ bool execute(lua_State* lua) {
     auto& host = *static_cast<ScriptHost*>(lua_touserdata(lua, lua_upvalueindex(1)));
     const int count = lua_gettop(lua);
     if (count == 0) {
-        push_error(lua, "Please specify at least one argument for this redis lib call");
+        push_error(lua, ErrorKind::script_no_arguments);
         return true;
     }
     Arguments arguments;
     if (!read_arguments(lua, count, arguments)) {
-        push_error(lua, "Lua redis lib command arguments must be strings or integers");
+        push_error(lua, ErrorKind::script_argument_type);
         return true;
     }
     try {
@@ -101,15 +105,15 @@ int redis_pcall(lua_State* lua) {
     return 1;
 }
 
-/// Raises a message of the library's own.
-int raise(lua_State* lua, std::string_view message) {
-    push_error(lua, message);
+/// Raises an error of the library's own.
+int raise(lua_State* lua, ErrorKind kind) {
+    push_error(lua, kind);
     return lua_error(lua);
 }
 
 int redis_error_reply(lua_State* lua) {
     if (lua_gettop(lua) != 1 || lua_type(lua, 1) != LUA_TSTRING) {
-        push_error(lua, "wrong number or type of arguments");
+        push_error(lua, ErrorKind::script_bad_call);
         return 1;
     }
     const std::string text = lua_tostring(lua, 1);
@@ -119,7 +123,7 @@ int redis_error_reply(lua_State* lua) {
 
 int redis_status_reply(lua_State* lua) {
     if (lua_gettop(lua) != 1 || lua_type(lua, 1) != LUA_TSTRING) {
-        push_error(lua, "wrong number or type of arguments");
+        push_error(lua, ErrorKind::script_bad_call);
         return 1;
     }
     std::size_t length = 0;
@@ -129,7 +133,7 @@ int redis_status_reply(lua_State* lua) {
 }
 
 int redis_sha1hex(lua_State* lua) {
-    if (lua_gettop(lua) != 1) return raise(lua, "wrong number of arguments");
+    if (lua_gettop(lua) != 1) return raise(lua, ErrorKind::script_sha_arity);
     std::size_t length = 0;
     const char* text = lua_tolstring(lua, 1, &length);
     push_text(lua, ScriptEngine::sha1_hex({text, length}));
@@ -138,10 +142,10 @@ int redis_sha1hex(lua_State* lua) {
 
 /// The real server writes to its log file, which nobody reads here.
 int redis_log(lua_State* lua) {
-    if (lua_gettop(lua) < 2) return raise(lua, "redis.log() requires two arguments or more.");
-    if (lua_type(lua, 1) != LUA_TNUMBER) return raise(lua, "First argument must be a number (log level).");
+    if (lua_gettop(lua) < 2) return raise(lua, ErrorKind::script_log_arity);
+    if (lua_type(lua, 1) != LUA_TNUMBER) return raise(lua, ErrorKind::script_log_level_type);
     const auto level = lua_tointeger(lua, 1);
-    if (level < 0 || level > 3) return raise(lua, "Invalid debug level.");
+    if (level < 0 || level > 3) return raise(lua, ErrorKind::script_log_level);
     return 0;
 }
 

@@ -19,9 +19,9 @@ ScriptArguments split(Args args) {
     if (!key_count) return {{}, {}, not_an_integer()};
     const Args rest = args.subspan(3);
     if (*key_count > static_cast<std::int64_t>(rest.size())) {
-        return {{}, {}, error("ERR Number of keys can't be greater than number of args")};
+        return {{}, {}, error(ErrorKind::too_many_keys)};
     }
-    if (*key_count < 0) return {{}, {}, error("ERR Number of keys can't be negative")};
+    if (*key_count < 0) return {{}, {}, error(ErrorKind::negative_keys)};
     const auto keys = static_cast<std::size_t>(*key_count);
     return {rest.first(keys), rest.subspan(keys), {}};
 }
@@ -45,7 +45,7 @@ RedisValue time(Call& call) {
 RedisValue select(Call& call) {
     const auto index = parse_integer(call.args[1]);
     if (!index) return not_an_integer();
-    return *index == 0 ? ok() : error("ERR DB index is out of range");
+    return *index == 0 ? ok() : error(ErrorKind::database_index);
 }
 
 RedisValue role(Call&) {
@@ -62,7 +62,7 @@ RedisValue eval(Call& call) {
     const ScriptArguments split_args = split(call.args);
     if (split_args.error.error() != nullptr) return split_args.error;
     const ScriptEngine::Loaded loaded = call.database.scripts().load(call.args[1]);
-    if (!loaded.error.empty()) return error(loaded.error);
+    if (!loaded.error.empty()) return error(ErrorKind::script_does_not_compile, loaded.error);
     return call.database.run_script(call.session, loaded.sha, split_args.keys, split_args.arguments);
 }
 
@@ -71,13 +71,13 @@ RedisValue evalsha(Call& call) {
     if (split_args.error.error() != nullptr) return split_args.error;
     std::string sha(call.args[1]);
     for (char& c : sha) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    if (!call.database.scripts().knows(sha)) return error("NOSCRIPT No matching script. Please use EVAL.");
+    if (!call.database.scripts().knows(sha)) return error(ErrorKind::no_script);
     return call.database.run_script(call.session, sha, split_args.keys, split_args.arguments);
 }
 
 RedisValue script_load(Call& call) {
     const ScriptEngine::Loaded loaded = call.database.scripts().load(call.args[2]);
-    return loaded.error.empty() ? bulk(loaded.sha) : error(loaded.error);
+    return loaded.error.empty() ? bulk(loaded.sha) : error(ErrorKind::script_does_not_compile, loaded.error);
 }
 
 RedisValue script_exists(Call& call) {
@@ -92,7 +92,7 @@ RedisValue script_flush(Call& call) {
     const Args words = call.args.subspan(2);
     const bool valid =
         words.empty() || (words.size() == 1 && (same_word(words[0], "SYNC") || same_word(words[0], "ASYNC")));
-    if (!valid) return error("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
+    if (!valid) return error(ErrorKind::script_flush_option);
     call.database.scripts().flush();
     return ok();
 }

@@ -16,7 +16,7 @@ struct ScoreRange {
     ScoreBound high;
 };
 
-RedisValue bad_bound() { return error("ERR min or max is not a float"); }
+RedisValue bad_bound() { return error(ErrorKind::min_or_max_not_a_float); }
 
 std::optional<ScoreRange> parse_score_range(std::string_view low, std::string_view high) {
     const auto min = parse_score_bound(low);
@@ -73,7 +73,7 @@ RedisValue parse_range_options(Args words, RangeQuery& query) {
     if (query.direction == Direction::unspecified) query.direction = Direction::forward;
     if (query.by == By::unspecified) query.by = By::rank;
     if (query.limit != -1 && query.by == By::rank) {
-        return error("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX");
+        return error(ErrorKind::limit_without_range);
     }
     return nil();
 }

@@ -14,7 +14,7 @@ struct AddOptions {
     bool increment = false;
 };
 
-RedisValue not_a_number() { return error("ERR resulting score is not a number (NaN)"); }
+RedisValue not_a_number() { return error(ErrorKind::score_not_a_number); }
 
 /// What adding one member did; `ended` = the options forbade it.
 struct Added {
@@ -101,11 +101,11 @@ RedisValue zadd(Call& call) {
     }
     const Args pairs = call.args.subspan(next);
     if (pairs.empty() || pairs.size() % 2 != 0) return syntax_error();
-    if (options.nx && options.xx) return error("ERR XX and NX options at the same time are not compatible");
+    if (options.nx && options.xx) return error(ErrorKind::add_nx_and_xx);
     if ((options.gt && options.nx) || (options.lt && options.nx) || (options.gt && options.lt)) {
-        return error("ERR GT, LT, and/or NX options at the same time are not compatible");
+        return error(ErrorKind::add_gt_lt_nx);
     }
-    if (options.increment && pairs.size() > 2) return error("ERR INCR option supports a single increment-element pair");
+    if (options.increment && pairs.size() > 2) return error(ErrorKind::add_increments_one);
     return add_members(call, pairs, options);
 }
 

@@ -14,7 +14,7 @@ constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 RedisValue invalid_expiry(const Call& call) {
     std::string name(call.args[0]);
     for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    return error("ERR invalid expire time in '" + name + "' command");
+    return error(ErrorKind::invalid_expire, name);
 }
 
 /// How SET and its kin spell an expiry.
@@ -107,7 +107,7 @@ RedisValue add(Call& call, std::int64_t by) {
     const auto current = found ? parse_integer(*found.value) : std::optional<std::int64_t>(0);
     if (!current) return not_an_integer();
     std::int64_t sum = 0;
-    if (__builtin_add_overflow(*current, by, &sum)) return error("ERR increment or decrement would overflow");
+    if (__builtin_add_overflow(*current, by, &sum)) return error(ErrorKind::overflow);
     call.keys.set_string(call.key(), std::to_string(sum), found ? found.node->second.expires_at : kNever);
     return integer(sum);
 }
@@ -215,7 +215,7 @@ RedisValue incrby(Call& call) {
 RedisValue decrby(Call& call) {
     const auto by = parse_integer(call.args[2]);
     if (!by) return not_an_integer();
-    if (*by == std::numeric_limits<std::int64_t>::min()) return error("ERR decrement would overflow");
+    if (*by == std::numeric_limits<std::int64_t>::min()) return error(ErrorKind::decrement_overflow);
     return add(call, -*by);
 }
 

@@ -5,6 +5,7 @@
 
 #include "fakes/redis/resp.h"
 #include "fakes/redis/script_engine.h"
+#include "fakes/redis/text.h"
 
 namespace lockstep::fakes::redis {
 
@@ -20,26 +21,26 @@ struct Shape {
 };
 
 constexpr Shape kShapes[] = {
-    {"GET", "key"},
-    {"SET", "key value set_option*"},
-    {"SETNX", "key value"},
-    {"SETEX", "key ttl value"},
-    {"PSETEX", "key ttl value"},
-    {"MGET", "key+"},
-    {"GETDEL", "key"},
-    {"APPEND", "key value"},
-    {"STRLEN", "key"},
-    {"GETRANGE", "key index index"},
-    {"INCR", "key"},
-    {"DECR", "key"},
-    {"INCRBY", "key integer"},
-    {"DECRBY", "key integer"},
+    {"GET", "text_key"},
+    {"SET", "text_key value set_option*"},
+    {"SETNX", "text_key value"},
+    {"SETEX", "text_key ttl value"},
+    {"PSETEX", "text_key ttl_ms value"},
+    {"MGET", "text_key+"},
+    {"GETDEL", "text_key"},
+    {"APPEND", "text_key value"},
+    {"STRLEN", "text_key"},
+    {"GETRANGE", "text_key index index"},
+    {"INCR", "text_key"},
+    {"DECR", "text_key"},
+    {"INCRBY", "text_key integer"},
+    {"DECRBY", "text_key integer"},
     {"DEL", "key+"},
     {"UNLINK", "key+"},
     {"EXISTS", "key+"},
     {"TYPE", "key"},
     {"EXPIRE", "key ttl expire_option*"},
-    {"PEXPIRE", "key ttl expire_option*"},
+    {"PEXPIRE", "key ttl_ms expire_option*"},
     {"EXPIREAT", "key instant expire_option?"},
     {"PEXPIREAT", "key instant expire_option?"},
     {"TTL", "key"},
@@ -50,45 +51,50 @@ constexpr Shape kShapes[] = {
     {"DBSIZE", ""},
     {"FLUSHALL", "flush_option?"},
     {"FLUSHDB", "flush_option?"},
-    {"HSET", "key pair+"},
-    {"HMSET", "key pair+"},
-    {"HSETNX", "key member value"},
-    {"HGET", "key member"},
-    {"HMGET", "key member+"},
-    {"HGETALL", "key"},
-    {"HDEL", "key member+"},
-    {"HEXISTS", "key member"},
-    {"HLEN", "key"},
-    {"HINCRBY", "key member integer"},
-    {"LPUSH", "key value+"},
-    {"RPUSH", "key value+"},
-    {"LPOP", "key index?"},
-    {"RPOP", "key index?"},
-    {"LLEN", "key"},
-    {"LRANGE", "key index index"},
-    {"LINDEX", "key index"},
-    {"LREM", "key index value"},
-    {"LTRIM", "key index index"},
-    {"SADD", "key member+"},
-    {"SREM", "key member+"},
-    {"SCARD", "key"},
-    {"SMEMBERS", "key"},
-    {"SISMEMBER", "key member"},
-    {"ZADD", "key zadd_option* scored+"},
-    {"ZINCRBY", "key score member"},
-    {"ZREM", "key member+"},
-    {"ZCARD", "key"},
-    {"ZSCORE", "key member"},
-    {"ZRANK", "key member"},
-    {"ZREVRANK", "key member"},
-    {"ZRANGE", "key index index WITHSCORES?"},
-    {"ZRANGE", "key bound bound range_option*"},
-    {"ZREVRANGE", "key index index range_option?"},
-    {"ZRANGEBYSCORE", "key bound bound range_option*"},
-    {"ZREVRANGEBYSCORE", "key bound bound range_option*"},
-    {"ZCOUNT", "key bound bound"},
-    {"ZREMRANGEBYRANK", "key index index"},
-    {"ZREMRANGEBYSCORE", "key bound bound"},
+    {"HSET", "hash_key pair+"},
+    {"HMSET", "hash_key pair+"},
+    {"HSETNX", "hash_key member value"},
+    {"HGET", "hash_key member"},
+    {"HMGET", "hash_key member+"},
+    {"HGETALL", "hash_key"},
+    {"HDEL", "hash_key member+"},
+    {"HEXISTS", "hash_key member"},
+    {"HLEN", "hash_key"},
+    {"HINCRBY", "hash_key number_member integer"},
+    {"LPUSH", "list_key value+"},
+    {"RPUSH", "list_key value+"},
+    {"LPOP", "list_key index?"},
+    {"RPOP", "list_key index?"},
+    {"LLEN", "list_key"},
+    {"LRANGE", "list_key index index"},
+    {"LINDEX", "list_key index"},
+    {"LREM", "list_key index value"},
+    {"LTRIM", "list_key index index"},
+    {"SADD", "set_key member+"},
+    {"SREM", "set_key member+"},
+    {"SCARD", "set_key"},
+    {"SMEMBERS", "set_key"},
+    {"SISMEMBER", "set_key member"},
+    {"ZADD", "zset_key zadd_option* scored+"},
+    {"ZADD", "zset_key zadd_option? scored+"},
+    {"ZADD", "zset_key scored+"},
+    {"ZINCRBY", "zset_key score member"},
+    {"ZINCRBY", "zset_key infinity member"},
+    {"ZREM", "zset_key member+"},
+    {"ZCARD", "zset_key"},
+    {"ZSCORE", "zset_key member"},
+    {"ZRANK", "zset_key member"},
+    {"ZREVRANK", "zset_key member"},
+    {"ZRANGE", "zset_key index index WITHSCORES?"},
+    {"ZRANGE", "zset_key bound bound range_option*"},
+    {"ZREVRANGE", "zset_key index index WITHSCORES?"},
+    {"ZRANGEBYSCORE", "zset_key bound bound score_option*"},
+    {"ZRANGEBYSCORE", "zset_key bound bound score_option?"},
+    {"ZREVRANGEBYSCORE", "zset_key bound bound score_option*"},
+    {"ZCOUNT", "zset_key bound bound"},
+    {"ZREMRANGEBYRANK", "zset_key index index"},
+    {"ZREMRANGEBYRANK", "zset_key index index"},
+    {"ZREMRANGEBYSCORE", "zset_key bound bound"},
     {"PING", "value?"},
     {"ECHO", "value"},
     {"TIME", ""},
@@ -109,12 +115,21 @@ constexpr Shape kShapes[] = {
 
 const std::map<std::string, std::vector<Words>>& arguments_by_kind() {
     static const std::map<std::string, std::vector<Words>> kKinds = {
-        {"key", {{"a"}, {"b"}, {"c"}, {"d"}, {"e"}}},
+        {"key", {{"a"}, {"b"}, {"h"}, {"i"}, {"l"}, {"s"}, {"z"}, {"y"}}},
+        // Mostly keys that hold what the command works on, so that it finds something.
+        {"text_key", {{"a"}, {"a"}, {"b"}, {"b"}, {"n"}, {"n"}, {"h"}}},
+        {"hash_key", {{"h"}, {"h"}, {"h"}, {"i"}, {"i"}, {"i"}, {"a"}}},
+        {"list_key", {{"l"}, {"l"}, {"l"}, {"l"}, {"k"}, {"h"}}},
+        {"set_key", {{"s"}, {"s"}, {"s"}, {"s"}, {"t"}, {"z"}}},
+        {"zset_key", {{"z"}, {"z"}, {"z"}, {"z"}, {"y"}, {"y"}, {"l"}}},
         {"value",
          {{"x"}, {"y"}, {"10"}, {"-7"}, {""}, {"9223372036854775807"}, {"a longer value, with\r\nlines"}, {"3.5"}}},
         {"member", {{"m"}, {"n"}, {"o"}, {""}, {"10"}, {std::string("\0z", 2)}}},
+        {"number_member", {{"10"}, {"10"}, {"m"}, {"n"}, {"p"}}},
         {"integer",
          {{"1"},
+          {"1"},
+          {"2"},
           {"5"},
           {"-3"},
           {"9223372036854775807"},
@@ -127,7 +142,23 @@ const std::map<std::string, std::vector<Words>>& arguments_by_kind() {
           {"-0"},
           {""},
           {"x"}}},
-        {"index", {{"0"}, {"0"}, {"1"}, {"-1"}, {"-1"}, {"2"}, {"-2"}, {"100"}, {"-100"}, {"x"}, {"1.0"}}},
+        {"index",
+         {{"0"},
+          {"0"},
+          {"0"},
+          {"0"},
+          {"1"},
+          {"1"},
+          {"-1"},
+          {"-1"},
+          {"-1"},
+          {"2"},
+          {"2"},
+          {"-2"},
+          {"100"},
+          {"-100"},
+          {"x"},
+          {"1.0"}}},
         {"score",
          {{"0"},
           {"1"},
@@ -147,12 +178,18 @@ const std::map<std::string, std::vector<Words>>& arguments_by_kind() {
           {" 1"},
           {"x"},
           {""}}},
+        {"infinity", {{"inf"}, {"-inf"}}},
         {"bound",
          {{"0"},
           {"1"},
           {"(1"},
+          {"(1"},
+          {"(2"},
+          {"3"},
           {"-inf"},
           {"-inf"},
+          {"-inf"},
+          {"+inf"},
           {"+inf"},
           {"+inf"},
           {"(2.5"},
@@ -162,6 +199,8 @@ const std::map<std::string, std::vector<Words>>& arguments_by_kind() {
           {" 1"},
           {"-1"},
           {""}}},
+        {"ttl_ms",
+         {{"1000"}, {"15"}, {"15"}, {"25"}, {"40"}, {"100000"}, {"1"}, {"0"}, {"-1"}, {"x"}, {"9223372036854775807"}}},
         {"ttl",
          {{"1000"},
           {"2000"},
@@ -172,12 +211,26 @@ const std::map<std::string, std::vector<Words>>& arguments_by_kind() {
           {"9223372036854775807"},
           {"-9223372036854775808"},
           {"1e3"}}},
-        {"instant", {{"1"}, {"0"}, {"-1"}, {"99999999999"}, {"99999999999999"}, {"9223372036854775807"}, {"x"}}},
+        {"instant",
+         {{"now+20"},
+          {"now+20"},
+          {"now+100000"},
+          {"1"},
+          {"0"},
+          {"-1"},
+          {"99999999999"},
+          {"99999999999999"},
+          {"9223372036854775807"},
+          {"x"}}},
         {"pattern", {{"*"}, {"a*"}, {"?"}, {"[a-c]"}, {"[^a]"}, {"[c-a]"}, {"\\a"}, {"x"}, {""}, {"a["}, {"*b*"}}},
         {"cursor", {{"0"}, {"0"}, {"0"}, {"x"}}},
         {"pair", {{"m", "x"}, {"n", "10"}, {"o", ""}, {"10", "9223372036854775807"}, {"m", "7"}}},
         {"scored",
          {{"1", "m"},
+          {"1", "n"},
+          {"1", "10"},
+          {"2", "m"},
+          {"2.5", "o"},
           {"2", "n"},
           {"3", "o"},
           {"2", "p"},
@@ -194,6 +247,9 @@ const std::map<std::string, std::vector<Words>>& arguments_by_kind() {
           {"KEEPTTL"},
           {"EX", "1000"},
           {"PX", "1000000"},
+          {"PX", "20"},
+          {"PX", "20"},
+          {"PXAT", "now+25"},
           {"EX", "0"},
           {"EX", "x"},
           {"EXAT", "99999999999"},
@@ -204,6 +260,8 @@ const std::map<std::string, std::vector<Words>>& arguments_by_kind() {
         {"expire_option", {{"NX"}, {"XX"}, {"GT"}, {"LT"}, {"gt"}, {"what"}}},
         {"scan_option",
          {{"COUNT", "1000"},
+          {"COUNT", "1"},
+          {"COUNT", "3"},
           {"MATCH", "a*"},
           {"MATCH", "*"},
           {"TYPE", "hash"},
@@ -222,6 +280,16 @@ const std::map<std::string, std::vector<Words>>& arguments_by_kind() {
           {"REV"},
           {"BYSCORE"},
           {"BYSCORE"},
+          {"LIMIT", "x", "1"},
+          {"LIMIT", "1"},
+          {"what"}}},
+        {"score_option",
+         {{"WITHSCORES"},
+          {"WITHSCORES"},
+          {"LIMIT", "0", "1"},
+          {"LIMIT", "0", "2"},
+          {"LIMIT", "1", "-1"},
+          {"LIMIT", "-1", "2"},
           {"LIMIT", "x", "1"},
           {"LIMIT", "1"},
           {"what"}}},
@@ -262,9 +330,12 @@ void append_arguments(engine::RedisCommand& command, std::string kind) {
 }
 
 engine::RedisCommand draw_plain_command() {
-    const Shape& shape = kShapes[draw(std::size(kShapes))];
-    engine::RedisCommand command{shape.command};
-    std::istringstream kinds(shape.arguments);
+    const Shape* shape = &kShapes[draw(std::size(kShapes))];
+    // Now and then is enough: a server that is emptied all the time shows nothing.
+    const bool empties = std::string_view(shape->command).starts_with("FLUSH");
+    if (empties && draw(6) != 0) shape = &kShapes[draw(std::size(kShapes))];
+    engine::RedisCommand command{shape->command};
+    std::istringstream kinds(shape->arguments);
     for (std::string kind; kinds >> kind;) append_arguments(command, kind);
     switch (draw(40)) {
         case 0: command.emplace_back("surplus"); break;
@@ -290,7 +361,8 @@ engine::RedisCommand draw_script_call() {
         command = {"EVAL", text};
     }
     const engine::RedisCommand inner = draw_plain_command();
-    command.emplace_back(draw(20) == 0 ? "x" : "0");
+    static constexpr const char* kKeyCounts[] = {"x", "-1", "100"};
+    command.emplace_back(draw(20) == 0 ? kKeyCounts[draw(std::size(kKeyCounts))] : "0");
     command.insert(command.end(), inner.begin(), inner.end());
     return command;
 }
@@ -319,10 +391,42 @@ rc::Gen<std::vector<Step>> any_history() {
         // Most on one connection, so that transactions get somewhere before the other one disturbs them.
         Step drawn;
         drawn.connection = draw(4) == 0 ? 1 : 0;
-        drawn.command = *any_command();
+        switch (draw(90)) {
+            case 0: drawn.kind = Step::Kind::memory_full; break;
+            case 1:
+            case 2:
+            case 3:
+            case 4: drawn.kind = Step::Kind::memory_free; break;
+            case 5:
+            case 6: drawn.kind = Step::Kind::wait; break;
+            default: drawn.command = *any_command(); break;
+        }
         return drawn;
     });
     return rc::gen::scale(5, rc::gen::container<std::vector<Step>>(step));
+}
+
+engine::RedisCommand command_in_script(const engine::RedisCommand& command) {
+    constexpr std::size_t kScriptsThatRunTheirArguments = 3;
+    const bool evaluated = same_word(command[0], "EVAL");
+    if ((!evaluated && !same_word(command[0], "EVALSHA")) || command.size() < 4 || command[2] != "0") return {};
+    for (std::size_t i = 0; i < kScriptsThatRunTheirArguments; ++i) {
+        const std::string& script = test_scripts()[i];
+        if (command[1] == (evaluated ? script : ScriptEngine::sha1_hex(script))) {
+            return {command.begin() + 3, command.end()};
+        }
+    }
+    return {};
+}
+
+std::ostream& operator<<(std::ostream& out, const Step& step) {
+    switch (step.kind) {
+        case Step::Kind::wait: return out << "wait";
+        case Step::Kind::memory_full: return out << "memory full";
+        case Step::Kind::memory_free: return out << "memory free";
+        case Step::Kind::command: break;
+    }
+    return out << step.connection << ": " << printable(step.command);
 }
 
 std::string printable(const engine::RedisCommand& command) {

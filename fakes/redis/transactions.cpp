@@ -8,19 +8,19 @@
 namespace lockstep::fakes::redis::handlers {
 
 RedisValue multi(Call& call) {
-    if (call.session.queueing) return error("ERR MULTI calls can not be nested");
+    if (call.session.queueing) return error(ErrorKind::nested_multi);
     call.session.queueing = true;
     return ok();
 }
 
 RedisValue exec(Call& call) {
     Session& session = call.session;
-    if (!session.queueing) return error("ERR EXEC without MULTI");
+    if (!session.queueing) return error(ErrorKind::exec_without_multi);
     const bool refused = session.refused;
     const bool conflict = session.conflict;
     const std::vector<engine::RedisCommand> queue = std::move(session.queue);
     session.forget_transaction();
-    if (refused) return error("EXECABORT Transaction discarded because of previous errors.");
+    if (refused) return error(ErrorKind::transaction_had_errors);
     if (conflict) return nil();
     RedisValue::Array replies;
     replies.reserve(queue.size());
@@ -32,13 +32,13 @@ RedisValue exec(Call& call) {
 }
 
 RedisValue discard(Call& call) {
-    if (!call.session.queueing) return error("ERR DISCARD without MULTI");
+    if (!call.session.queueing) return error(ErrorKind::discard_without_multi);
     call.session.forget_transaction();
     return ok();
 }
 
 RedisValue watch(Call& call) {
-    if (call.session.queueing) return error("ERR WATCH inside MULTI is not allowed");
+    if (call.session.queueing) return error(ErrorKind::watch_inside_multi);
     for (const std::string_view key : call.args.subspan(1)) call.session.watch(key);
     return ok();
 }
