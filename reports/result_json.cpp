@@ -62,6 +62,10 @@ json to_json(const RunRecord& record) {
              {"expectations", list(record.expectations)},
              {"faults", list(record.faults)},
              {"exercised", record.exercised},
+             {"histories",
+              {{"held", record.histories.held},
+               {"violated", record.histories.violated},
+               {"undecided", record.histories.undecided}}},
              {"without", record.without},
              {"reached", record.reached},
              {"replay", record.replay}};

@@ -35,6 +35,20 @@ struct FaultCount {
     std::uint64_t effective = 0;  // calls, messages or nodes that it changed
 };
 
+/// The verdicts over the histories of single jobs.
+struct Histories {
+    std::uint64_t held = 0;
+    std::uint64_t violated = 0;
+    std::uint64_t undecided = 0;  // an operation never got an answer: it may have happened, or not
+
+    Histories& operator+=(const Histories& other) {
+        held += other.held;
+        violated += other.violated;
+        undecided += other.undecided;
+        return *this;
+    }
+};
+
 /// One scenario under one seed.
 struct RunRecord {
     std::string file;
@@ -51,6 +65,7 @@ struct RunRecord {
     std::vector<ExpectationOutcome> expectations;
     std::vector<FaultCount> faults;
     std::map<std::string, std::uint64_t> exercised;  // by invariant: how often its precondition held
+    Histories histories;
     std::vector<std::string> without;                // mechanisms that were switched off
     std::map<std::string, std::uint64_t> reached;    // marks passed, with counts
     std::string error;                               // what broke in the harness itself; empty = nothing

@@ -164,6 +164,11 @@ void Presenter::checked(const SweepOutcome& outcome) {
                 out_ << fmt::format("  {:<{}} {:>8}  {}\n", invariant.name, width, found->second, invariant.help);
         }
     }
+    reports::Histories histories;
+    for (const RunResult& result : outcome.results) histories += result.histories;
+    if (histories.held + histories.violated + histories.undecided > 0)
+        out_ << fmt::format("Histories of jobs: {} held, {} violated, {} undecided (an answer never came).\n",
+                            histories.held, histories.violated, histories.undecided);
     if (reached.empty()) return;
     out_ << "Rare branches reached:\n";
     width = 0;

@@ -3,10 +3,12 @@
 #include "sim/oracles/dead_letter_complete.h"
 #include "sim/oracles/fail_closed.h"
 #include "sim/oracles/indexes_agree.h"
+#include "sim/oracles/job_history.h"
 #include "sim/oracles/legal_transitions.h"
 #include "sim/oracles/lock_exclusion.h"
 #include "sim/oracles/no_duplicate_dispatch.h"
 #include "sim/oracles/no_lost_job.h"
+#include "sim/oracles/no_starvation.h"
 #include "sim/oracles/nothing_leaks.h"
 #include "sim/oracles/one_terminal_result.h"
 #include "sim/oracles/policy_before_dispatch.h"
@@ -41,6 +43,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<NothingLeaks>(judge));
     oracles.push_back(std::make_unique<SnapshotWhole>(judge, tunables));
     oracles.push_back(std::make_unique<ApprovalBound>(judge));
+    oracles.push_back(std::make_unique<JobHistory>(judge));
+    oracles.push_back(std::make_unique<NoStarvation>(judge, tunables));
     return oracles;
 }
 

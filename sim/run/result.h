@@ -58,6 +58,7 @@ struct RunResult {
     std::vector<ExpectationOutcome> expectations;
     std::vector<FaultCount> faults;                  // in the order of the file, then those of chaos
     std::map<std::string, std::uint64_t> exercised;  // by invariant; one that was checked but never applied has 0
+    reports::Histories histories;
     std::map<std::string, std::uint64_t> reached;
     /// What this run left unproved that only it can know, such as a metric of an expectation that never had a sample. A
     /// sentence that every seed of a file repeats word for word is reported by the sweep. Faults, invariants and

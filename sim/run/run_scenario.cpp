@@ -149,6 +149,7 @@ RunResult Run::execute() {
     for (const auto& oracle : oracles_) {
         if (judged(oracle->invariant())) result_.exercised.emplace(oracle->invariant(), oracle->exercised());
     }
+    for (const auto& oracle : oracles_) oracle->tally(result_.histories);
     result_.states = jobs_.states();
     result_.metrics = simulation_.metric_store().summary();
     if (calls_) result_.calls = calls_->sites();

@@ -39,6 +39,9 @@ constexpr std::array kInvariants{
               kAvailable},
     NamedItem{"snapshot_whole", "the worker snapshot in Redis always parses and is fresh", kAvailable},
     NamedItem{"approval_bound", "an approval releases only the request whose hash was approved", kAvailable},
+    NamedItem{"job_history", "what users and workers did to a job, and were told, explains each of its states",
+              kAvailable},
+    NamedItem{"no_starvation", "a tenant with few waiting jobs gets its turns, whatever the others submit", kAvailable},
 };
 
 constexpr std::array kMechanisms{

@@ -1,0 +1,199 @@
+#include "sim/oracles/job_history.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using fakes::EventKind;
+using fakes::When;
+
+/// Whether a result of this status ends its job.
+bool ends(cap::JobStatus status) {
+    switch (status) {
+        case cap::JOB_STATUS_SUCCEEDED:
+        case cap::JOB_STATUS_FAILED:
+        case cap::JOB_STATUS_FAILED_RETRYABLE:
+        case cap::JOB_STATUS_FAILED_FATAL:
+        case cap::JOB_STATUS_CANCELLED:
+        case cap::JOB_STATUS_TIMEOUT: return true;
+        default: return false;
+    }
+}
+
+bool policy_lets_through(std::string_view decision) {
+    return decision == "ALLOW" || decision == "ALLOW_WITH_CONSTRAINTS" || decision == "THROTTLE";
+}
+
+}  // namespace
+
+void JobHistory::blame(fakes::NodeId node, std::string_view job, std::string detail) {
+    ++violated_;
+    violated(node, job, std::move(detail));
+}
+
+JobHistory::Job& JobHistory::job(std::string_view id) {
+    const auto found = jobs_.find(id);
+    return found != jobs_.end() ? found->second : jobs_.emplace(id, Job{}).first->second;
+}
+
+void JobHistory::on_event(const fakes::Event& event, Time) {
+    if (event.job.empty()) return;
+    switch (event.kind) {
+        case EventKind::submit: on_submit(event); break;
+        case EventKind::cancel: on_cancel(event); break;
+        case EventKind::approve: on_decision(event); break;
+        case EventKind::kernel_check:
+            if (event.when != When::applied || event.outcome != fakes::EventOutcome::applied) break;
+            if (event.to == "REQUIRE_APPROVAL")
+                job(event.job).policy_asked = true;
+            else if (!policy_lets_through(event.to))
+                job(event.job).policy_refused = true;
+            break;
+        case EventKind::publish:
+            if (event.when == When::before) on_request(event);
+            break;
+        case EventKind::deliver:
+            on_request(event);
+            on_result(event);
+            break;
+        case EventKind::ack:
+            if (event.when == When::before) on_result_done(event);
+            break;
+        case EventKind::state: on_state(event); break;
+        default: break;
+    }
+}
+
+void JobHistory::on_submit(const fakes::Event& event) {
+    Job& record = job(event.job);
+    record.known = true;
+    record.submit.called = true;
+    record.submit.open = event.when == When::before;
+    if (event.when == When::answered) record.submit.accepted = event.flag;
+}
+
+void JobHistory::on_cancel(const fakes::Event& event) {
+    Job& record = job(event.job);
+    Operation& cancel = record.cancel;
+    if (event.when == When::before) {
+        cancel.called = cancel.open = true;
+        return;
+    }
+    cancel.open = false;
+    if (!event.flag) return;
+    cancel.accepted = true;
+    exercise();
+    if (!record.was_cancelled)
+        blame(event.node, event.job,
+              fmt::format("the operator was told that it is cancelled, and it has been \"{}\" all the time",
+                          record.state));
+}
+
+void JobHistory::on_decision(const fakes::Event& event) {
+    Job& record = job(event.job);
+    const bool rejects = event.to == "DENIED";
+    Operation& operation = rejects ? record.reject : record.approve;
+    if (event.when == When::before) {
+        operation.called = operation.open = true;
+        return;
+    }
+    operation.open = false;
+    operation.accepted = operation.accepted || event.flag;
+    if (!event.flag || !rejects) return;
+    exercise();
+    if (!record.was_denied)
+        blame(event.node, event.job,
+              fmt::format("the operator was told that it is rejected, and it is \"{}\"", record.state));
+}
+
+void JobHistory::on_request(const fakes::Event& event) {
+    if (event.packet == nullptr || !event.packet->has_job_request()) return;
+    Job& record = job(event.job);
+    record.known = true;
+    record.gate = record.gate || engine::wire::is_approval_gate(event.packet->job_request().topic());
+    if (event.subject != engine::wire::kSubjectSubmit) record.sent = true;
+}
+
+void JobHistory::on_result(const fakes::Event& event) {
+    if (event.packet == nullptr || !event.packet->has_job_result()) return;
+    Job& record = job(event.job);
+    const auto status = event.packet->job_result().status();
+    if (status == cap::JOB_STATUS_SUCCEEDED) record.success = true;
+    if (status == cap::JOB_STATUS_CANCELLED) record.cancelled_result = true;
+}
+
+void JobHistory::on_result_done(const fakes::Event& event) {
+    if (event.subject != engine::wire::kSubjectResult || event.packet == nullptr) return;
+    const auto status = event.packet->job_result().status();
+    const Job& record = job(event.job);
+    if (!ends(status) || record.state.empty()) return;
+    exercise();
+    if (!is_final(record.state))
+        blame(event.node, event.job,
+              fmt::format("its result {} is taken off the stream, and it is still {}", cap::JobStatus_Name(status),
+                          record.state));
+}
+
+std::string_view JobHistory::unexplained(const Job& job, std::string_view from, std::string_view to) {
+    if (from.empty() && !job.known) return "nobody has submitted it";
+    const bool released =
+        from == "APPROVAL_REQUIRED" && (to == "PENDING" || to == "SCHEDULED" || to == "DISPATCHED" || to == "RUNNING");
+    if (released && !job.approve.called) return "nobody has approved it";
+    if (to == "APPROVAL_REQUIRED" && !job.policy_asked && !job.gate) return "policy has not asked for a human";
+    if (to == "RUNNING" && !job.sent) return "it has not been sent to a worker";
+    if (to == "SUCCEEDED" && !job.success && !(job.gate && job.approve.called))
+        return "no worker has reported a success";
+    if (to == "CANCELLED" && !job.cancel.called && !job.cancelled_result) return "nobody has cancelled it";
+    if (to == "DENIED" && !job.policy_refused && !job.reject.called) return "neither policy nor a human has refused it";
+    return {};
+}
+
+void JobHistory::on_state(const fakes::Event& event) {
+    Job& record = job(event.job);
+    exercise();
+    const std::string_view missing = unexplained(record, event.from, event.to);
+    if (!missing.empty())
+        blame(event.node, event.job, fmt::format("it went from \"{}\" to {}, and {}", event.from, event.to, missing));
+    if (event.to == "CANCELLED") record.was_cancelled = true;
+    if (event.to == "DENIED") record.was_denied = true;
+    if (event.from == "APPROVAL_REQUIRED" && record.approve.called) record.was_released = true;
+    record.state = event.to;
+}
+
+void JobHistory::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                             std::int64_t) {
+    const auto id = job_of_hash(key);
+    const auto found = id ? jobs_.find(*id) : jobs_.end();
+    if (found != jobs_.end()) found->second.state.clear();
+}
+
+void JobHistory::restored(const fakes::redis::Keyspace& now) {
+    for (auto& [id, record] : jobs_) record.state = job_state(now, id);
+}
+
+void JobHistory::at_rest(const RestView&) {
+    undecided_ = 0;
+    for (const auto& [id, record] : jobs_) {
+        if (record.submit.open || record.cancel.open || record.approve.open || record.reject.open) ++undecided_;
+        if (!record.approve.accepted) continue;
+        exercise();
+        if (record.state == "APPROVAL_REQUIRED" && !record.was_released)
+            blame({}, id, "the operator was told that it is approved, and at the end it still waits for an approval");
+    }
+}
+
+void JobHistory::tally(reports::Histories& histories) const {
+    histories.undecided += undecided_;
+    histories.violated += violated_;
+    histories.held += jobs_.size() - std::min<std::uint64_t>(jobs_.size(), undecided_ + violated_);
+}
+
+}  // namespace lockstep::sim

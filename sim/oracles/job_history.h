@@ -1,0 +1,72 @@
+// job_history: what was asked of a job, and what was answered, explains every state that it was in.
+//
+// 1. The operations are those of users and workers: submit, cancel, approve, reject, and the result of a worker. Each has a
+//    call and, mostly, an answer; it takes effect at one instant between the two, or never when it has no answer. The states
+//    in Redis are the reads. What the scheduler does by itself (time-outs, giving up) needs no explanation here.
+// 2. A state needs its cause: CANCELLED a cancellation that had been called, SUCCEEDED a worker's success or an approved
+//    gate, DENIED a refusal, APPROVAL_REQUIRED a policy that asked, and its end an approval.
+// 3. An answer binds: who was told that the job is cancelled finds it cancelled; an approval that was accepted releases the
+//    job; a result that was taken off the stream has ended the job.
+// 4. A job is undecided when one of its operations never got an answer, so that the history would bear its having happened
+//    as well as its not having happened. Of each job a few flags are kept, whatever its history's length.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+class JobHistory final : public Oracle {
+public:
+    using Oracle::Oracle;
+    [[nodiscard]] std::string_view invariant() const override { return "job_history"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& value, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+    void at_rest(const RestView& view) override;
+    void tally(reports::Histories& histories) const override;
+
+private:
+    /// One kind of operation on one job.
+    struct Operation {
+        bool called = false;
+        bool open = false;      // called, and the answer is still to come
+        bool accepted = false;  // answered: it has taken effect, or will
+    };
+    struct Job {
+        std::string state;
+        bool gate = false;
+        bool known = false;  // somebody has submitted it
+        bool sent = false;   // to a worker
+        bool policy_refused = false;
+        bool policy_asked = false;  // for a human
+        bool success = false;       // results that have reached a scheduler
+        bool cancelled_result = false;
+        bool was_cancelled = false;  // since the cancellation was called
+        bool was_denied = false;     // since the rejection was called
+        bool was_released = false;   // left APPROVAL_REQUIRED since the approval was called
+        Operation submit, cancel, approve, reject;
+    };
+
+    void on_submit(const fakes::Event& event);
+    void on_cancel(const fakes::Event& event);
+    void on_decision(const fakes::Event& event);
+    void on_request(const fakes::Event& event);
+    void on_result(const fakes::Event& event);
+    void on_result_done(const fakes::Event& event);
+    void on_state(const fakes::Event& event);
+    /// What is missing for the job to be in `to`; empty: nothing.
+    [[nodiscard]] static std::string_view unexplained(const Job& job, std::string_view from, std::string_view to);
+    void blame(fakes::NodeId node, std::string_view job, std::string detail);
+    [[nodiscard]] Job& job(std::string_view id);
+
+    std::map<std::string, Job, std::less<>> jobs_;
+    std::uint64_t undecided_ = 0;
+    std::uint64_t violated_ = 0;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,153 @@
+#include "sim/oracles/job_history.h"
+
+#include <gmock/gmock.h>
+
+#include "sim/oracles/test_oracle.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fakes::EventKind;
+using fakes::When;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class JobHistoryTest : public ::testing::Test {
+protected:
+    void tell(EventKind kind, When when, bool flag = false, std::string_view to = {}) {
+        fakes::Event event = testing::event_of(kind, "J", when);
+        event.flag = flag;
+        event.to = to;
+        oracle.on_event(event, {});
+    }
+    void submit() {
+        tell(EventKind::submit, When::before);
+        state("", "PENDING");
+        tell(EventKind::submit, When::answered, true);
+    }
+    void state(std::string_view from, std::string_view to) { oracle.on_event(testing::state_event("J", from, to), {}); }
+    void policy(std::string_view decision) { tell(EventKind::kernel_check, When::applied, false, decision); }
+    void send() {
+        cap::BusPacket packet;
+        packet.mutable_job_request()->set_job_id("J");
+        tell_packet(EventKind::publish, When::before, "worker.w.jobs", packet);
+    }
+    void result(cap::JobStatus status, EventKind kind, When when) {
+        cap::BusPacket packet;
+        packet.mutable_job_result()->set_job_id("J");
+        packet.mutable_job_result()->set_status(status);
+        tell_packet(kind, when, "sys.job.result", packet);
+    }
+    void run() {
+        policy("ALLOW");
+        state("PENDING", "SCHEDULED");
+        state("SCHEDULED", "DISPATCHED");
+        send();
+        state("DISPATCHED", "RUNNING");
+    }
+    reports::Histories at_rest() {
+        oracle.at_rest({keys});
+        reports::Histories histories;
+        oracle.tally(histories);
+        return histories;
+    }
+
+    testing::KeepingJudge judge;
+    JobHistory oracle{judge};
+    fakes::redis::Keyspace keys;
+
+private:
+    void tell_packet(EventKind kind, When when, std::string_view subject, const cap::BusPacket& packet) {
+        fakes::Event event = testing::event_of(kind, "J", when);
+        event.subject = subject;
+        event.packet = &packet;
+        oracle.on_event(event, {});
+    }
+};
+
+TEST_F(JobHistoryTest, AnOrdinaryLifeIsExplained) {
+    submit();
+    run();
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied);
+    state("RUNNING", "SUCCEEDED");
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before);
+    EXPECT_EQ(at_rest().held, 1U);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(JobHistoryTest, ASuccessNeedsAWorkerThatReportsIt) {
+    submit();
+    run();
+    result(cap::JOB_STATUS_FAILED, EventKind::deliver, When::applied);
+    state("RUNNING", "SUCCEEDED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no worker has reported a success")));
+    EXPECT_EQ(at_rest().violated, 1U);
+}
+
+TEST_F(JobHistoryTest, AResultThatIsTakenOffTheStreamHasEndedItsJob) {
+    submit();
+    run();
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied);
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is taken off the stream, and it is still RUNNING")));
+}
+
+TEST_F(JobHistoryTest, AJobOfNobodyIsNotExplained) {
+    state("", "PENDING");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has submitted it")));
+}
+
+TEST_F(JobHistoryTest, AnAnswerToACancellationBinds) {
+    submit();
+    tell(EventKind::cancel, When::before);
+    tell(EventKind::cancel, When::answered, true);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("was told that it is cancelled")));
+}
+
+TEST_F(JobHistoryTest, ACancellationNeedsSomebodyWhoCancels) {
+    submit();
+    state("PENDING", "CANCELLED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has cancelled it")));
+}
+
+TEST_F(JobHistoryTest, WithoutAnAnswerBothIsPossible) {
+    submit();
+    tell(EventKind::cancel, When::before);
+    EXPECT_EQ(at_rest().undecided, 1U);
+    state("PENDING", "CANCELLED");
+    EXPECT_EQ(at_rest().undecided, 1U);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(JobHistoryTest, AnApprovalReleasesAndOnlyAnApproval) {
+    submit();
+    policy("REQUIRE_APPROVAL");
+    state("PENDING", "APPROVAL_REQUIRED");
+    tell(EventKind::approve, When::before);
+    tell(EventKind::approve, When::answered, true);
+    at_rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("still waits for an approval")));
+    judge.found.clear();
+    state("APPROVAL_REQUIRED", "PENDING");
+    at_rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(JobHistoryTest, NobodyReleasesAJobUnasked) {
+    submit();
+    policy("REQUIRE_APPROVAL");
+    state("PENDING", "APPROVAL_REQUIRED");
+    state("APPROVAL_REQUIRED", "PENDING");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has approved it")));
+}
+
+TEST_F(JobHistoryTest, ADenialNeedsARefusal) {
+    submit();
+    policy("ALLOW");
+    state("PENDING", "DENIED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("neither policy nor a human has refused it")));
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,107 @@
+#include "sim/oracles/no_starvation.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr int kFewJobs = 5;
+/// For what takes its time on the way: messages, a slow kernel, a handler that is at work on another job.
+constexpr Duration kAllowance = std::chrono::seconds{30};
+
+Duration longest_wait(const engine::Tunables& tunables) {
+    const Duration by_delay =
+        std::max({tunables.backoff_max + tunables.backoff_jitter, tunables.safety_throttle_delay,
+                  tunables.safety_unavailable_delay, tunables.retry_delay_no_workers, tunables.retry_delay_store});
+    const Duration by_replayer = tunables.pending_age + 2 * tunables.replayer_interval;
+    return std::max(by_delay, by_replayer) + kAllowance;
+}
+
+/// Whether a fault of this kind goes on until its end is told; the others are over when they have begun.
+bool lasts(std::string_view fault) {
+    constexpr std::array<std::string_view, 8> kAtOnce{"redis.restart",  "redis.failover", "redis.script_flush",
+                                                      "redis.evict",    "redis.corrupt",  "nats.restart",
+                                                      "nats.power_cut", "config.update"};
+    return std::ranges::find(kAtOnce, fault) == kAtOnce.end();
+}
+
+bool waiting_state(std::string_view state) { return state == "PENDING" || state == "SCHEDULED"; }
+
+}  // namespace
+
+NoStarvation::NoStarvation(Judge& judge, const engine::Tunables& tunables)
+    : Oracle(judge), bound_(longest_wait(tunables)) {}
+
+void NoStarvation::on_event(const fakes::Event& event, Time now) {
+    switch (event.kind) {
+        case fakes::EventKind::fault:
+            if (lasts(event.name)) disturbances_ = std::max(0, disturbances_ + (event.from == "begin" ? 1 : -1));
+            calm_since_ = now;
+            break;
+        case fakes::EventKind::node_up:
+        case fakes::EventKind::node_down: calm_since_ = now; break;
+        case fakes::EventKind::state: on_state(event, now); break;
+        case fakes::EventKind::redis:
+            if (event.script == "take_up" && event.when == fakes::When::before && !event.job.empty())
+                on_try(event, now);
+            break;
+        default: break;
+    }
+}
+
+void NoStarvation::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
+                            std::string_view after) {
+    const auto job = field == "tenant" ? job_of_hash(key) : std::nullopt;
+    if (!job) return;
+    Waiting& record = jobs_[std::string(*job)];
+    const Time since = record.since;
+    const bool waits = record.waits;
+    set_waiting(record, false, since);
+    record.tenant = after;
+    set_waiting(record, waits, since);
+}
+
+void NoStarvation::set_waiting(Waiting& job, bool waits, Time now) {
+    if (waits == job.waits) return;
+    Tenant& tenant = tenants_[job.tenant];
+    if (tenant.waiting > kFewJobs) tenant.crowded_until = now;
+    tenant.waiting += waits ? 1 : -1;
+    if (tenant.waiting > kFewJobs) tenant.crowded_until = now;
+    job.waits = waits;
+}
+
+void NoStarvation::on_state(const fakes::Event& event, Time now) {
+    Waiting& job = jobs_[std::string(event.job)];
+    const bool waits = waiting_state(event.to);
+    if (waits && !job.waits) {
+        job.since = now;
+        job.tried = false;
+    }
+    set_waiting(job, waits, now);
+}
+
+void NoStarvation::on_try(const fakes::Event& event, Time now) {
+    const auto found = jobs_.find(event.job);
+    if (found == jobs_.end()) return;
+    Waiting& job = found->second;
+    const Time since = std::exchange(job.since, now);
+    if (!job.waits || !std::exchange(job.tried, true)) return;
+    const Tenant& tenant = tenants_[job.tenant];
+    const bool few = tenant.waiting <= kFewJobs && tenant.crowded_until < since;
+    if (!few || disturbances_ > 0 || calm_since_ > since) return;
+    exercise();
+    if (now - since > bound_)
+        violated(event.node, event.job,
+                 fmt::format("tenant {} had {} jobs waiting, and nobody tried this one from {} ms on until {} ms",
+                             job.tenant, tenant.waiting, engine::to_millis(since.time_since_epoch()),
+                             engine::to_millis(now.time_since_epoch())));
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,47 @@
+// no_starvation: a tenant that has only a few jobs waiting gets its turns, whatever the others submit. While nothing is
+// broken, each of its waiting jobs is tried again within a bounded time: the longest documented delay, or the time after
+// which the replayer looks for jobs that nobody tries, whichever is longer.
+//
+// A try is a take_up of the job (spec: redis-schema); whether it succeeds is a matter of limits and free workers. A tenant
+// with a backlog of its own may have to wait for itself, and is not judged.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+class NoStarvation final : public Oracle {
+public:
+    NoStarvation(Judge& judge, const engine::Tunables& tunables);
+    [[nodiscard]] std::string_view invariant() const override { return "no_starvation"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+
+private:
+    struct Waiting {
+        std::string tenant;
+        bool waits = false;
+        bool tried = false;  // since it waits: the first try is that of its submission
+        Time since{};        // the last try
+    };
+    struct Tenant {
+        int waiting = 0;
+        Time crowded_until{};  // when it last had more waiting than is judged
+    };
+
+    void on_state(const fakes::Event& event, Time now);
+    void on_try(const fakes::Event& event, Time now);
+    void set_waiting(Waiting& job, bool waits, Time now);
+
+    const Duration bound_;
+    std::map<std::string, Waiting, std::less<>> jobs_;
+    std::map<std::string, Tenant, std::less<>> tenants_;
+    Time calm_since_{};
+    int disturbances_ = 0;  // in force
+};
+
+}  // namespace lockstep::sim

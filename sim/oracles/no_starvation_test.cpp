@@ -1,0 +1,94 @@
+#include "sim/oracles/no_starvation.h"
+
+#include <gmock/gmock.h>
+
+#include "sim/oracles/test_oracle.h"
+
+namespace lockstep::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+class NoStarvationTest : public ::testing::Test {
+protected:
+    void submit(const std::string& job, const std::string& tenant) {
+        oracle.on_event(testing::state_event(job, "", "PENDING"), now);
+        oracle.hash_set({}, "job:meta:" + job, "tenant", nullptr, tenant);
+    }
+    void attempt(std::string_view job) {
+        fakes::Event event = testing::event_of(fakes::EventKind::redis, job, fakes::When::before);
+        event.script = "take_up";
+        oracle.on_event(event, now);
+    }
+    void fault(std::string_view name, std::string_view phase) {
+        fakes::Event event = testing::event_of(fakes::EventKind::fault, "");
+        event.name = name;
+        event.from = phase;
+        oracle.on_event(event, now);
+    }
+
+    testing::KeepingJudge judge;
+    engine::Tunables tunables;
+    NoStarvation oracle{judge, tunables};
+    Time now{10s};
+};
+
+TEST_F(NoStarvationTest, AWaitingJobIsTriedAgainInTime) {
+    submit("a", "small");
+    attempt("a");
+    now += 30s;
+    attempt("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_EQ(oracle.exercised(), 1U);
+    now += 10min;
+    attempt("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a: tenant small had 1 jobs waiting, and nobody tried this one")));
+}
+
+TEST_F(NoStarvationTest, ATenantWaitsForItsOwnBacklog) {
+    for (int i = 0; i < 6; ++i) submit("j" + std::to_string(i), "large");
+    attempt("j0");
+    now += 10min;
+    attempt("j0");
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_EQ(oracle.exercised(), 0U);
+}
+
+TEST_F(NoStarvationTest, OthersBacklogsAreNoExcuse) {
+    for (int i = 0; i < 100; ++i) submit("j" + std::to_string(i), "large");
+    submit("a", "small");
+    attempt("a");
+    now += 10min;
+    attempt("a");
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(NoStarvationTest, NothingIsAskedWhileSomethingIsBroken) {
+    submit("a", "small");
+    attempt("a");
+    fault("partition", "begin");
+    now += 10min;
+    attempt("a");
+    now += 10min;
+    fault("partition", "end");
+    attempt("a");
+    fault("redis.script_flush", "begin");
+    now += 10min;
+    attempt("a");
+    EXPECT_EQ(judge.found.size(), 1U) << "a flush is over at once: the ten minutes after it count";
+}
+
+TEST_F(NoStarvationTest, AJobThatRunsDoesNotWait) {
+    submit("a", "small");
+    attempt("a");
+    oracle.on_event(testing::state_event("a", "PENDING", "RUNNING"), now);
+    now += 10min;
+    attempt("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim
