@@ -54,6 +54,15 @@ ConsumerModel::Next ConsumerModel::hand_out(const StreamModel::Stored& stored, i
     return Next{{stored.sequence, delivery_sequence, count}, stored.message};
 }
 
+bool ConsumerModel::apply(const DeliveryReceipt& receipt, const Verdict& verdict, engine::MonoTime now) {
+    switch (verdict.kind) {
+        case EventKind::nak: return nak(receipt, verdict.delay, now);
+        case EventKind::term: return term(receipt, now);
+        case EventKind::in_progress: return in_progress(receipt, now);
+        default: return ack(receipt, now);
+    }
+}
+
 bool ConsumerModel::settle(const DeliveryReceipt& receipt, engine::MonoTime now) {
     std::uint64_t delivery_sequence = receipt.delivery_sequence;
     const auto found = pending_.find(receipt.sequence);

@@ -11,6 +11,7 @@
 // 5. All of this is in memory; what a restart brings back is in ConsumerFile.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -44,6 +45,13 @@ struct StoragePolicy {
     [[nodiscard]] static engine::MonoTime last_tick(engine::Duration interval, engine::MonoTime now);
 };
 
+/// A client's word on a delivery.
+struct Verdict {
+    EventKind kind = EventKind::ack;  // one of kVerdicts
+    engine::Duration delay{};         // nak
+};
+inline constexpr std::array kVerdicts{EventKind::ack, EventKind::nak, EventKind::term, EventKind::in_progress};
+
 /// Which delivery a verdict is about; what the real server has in a delivery's reply subject.
 struct DeliveryReceipt {
     std::uint64_t sequence = 0;           // in the stream
@@ -67,7 +75,8 @@ public:
     /// Takes the next message to deliver; nothing when there is none or too many are pending.
     std::optional<Next> next(engine::MonoTime now);
 
-    /// The verdicts. False when the consumer does not wait for one on this message.
+    /// Takes the verdict, by its kind; the others below are what it comes to. False when the consumer does not wait for one on this message.
+    bool apply(const DeliveryReceipt& receipt, const Verdict& verdict, engine::MonoTime now);
     bool ack(const DeliveryReceipt& receipt, engine::MonoTime now) { return settle(receipt, now); }
     bool term(const DeliveryReceipt& receipt, engine::MonoTime now) { return settle(receipt, now); }
     bool nak(const DeliveryReceipt& receipt, engine::Duration delay, engine::MonoTime now);
@@ -86,6 +95,18 @@ public:
     void restart(engine::MonoTime now, engine::MonoTime first_check);
 
     [[nodiscard]] std::size_t pending() const { return pending_.size(); }
+
+    /// What the server tells of a consumer that it is asked about.
+    struct Counters {
+        std::uint64_t ack_pending = 0;
+        std::uint64_t redelivered = 0;     // messages that have been, and are not settled
+        std::uint64_t delivered = 0;       // deliveries so far
+        std::uint64_t floor_delivery = 0;  // every delivery up to here is settled
+        friend bool operator==(const Counters&, const Counters&) = default;
+    };
+    [[nodiscard]] Counters counters() const {
+        return {pending_.size(), redelivered_.size(), next_delivery_sequence_ - 1, floor_delivery_};
+    }
 
 private:
     struct Pending {

@@ -31,12 +31,6 @@ struct HandedMessage {
     DeliveryReceipt receipt;
 };
 
-/// A client's word on a handed message.
-struct Verdict {
-    EventKind kind = EventKind::ack;  // ack, nak, term or in_progress
-    engine::Duration delay{};         // nak
-};
-
 /// What a server asks for: `consumer` deliveries and `core` messages come under the client's own number of the
 /// subscription.
 class NatsPeer {

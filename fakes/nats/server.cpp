@@ -87,14 +87,7 @@ void NatsServer::leave(const std::string& stream, const std::string& durable, Su
 void NatsServer::apply(const HandedMessage& handed, Verdict verdict, NodeId client) {
     Bound* group = up_ ? bound(handed.consumer->stream, handed.consumer->durable) : nullptr;
     if (group == nullptr) return;
-    ConsumerModel& consumer = *group->consumer;
-    bool counted = false;
-    switch (verdict.kind) {
-        case EventKind::nak: counted = consumer.nak(handed.receipt, verdict.delay, now()); break;
-        case EventKind::term: counted = consumer.term(handed.receipt, now()); break;
-        case EventKind::in_progress: counted = consumer.in_progress(handed.receipt, now()); break;
-        default: counted = consumer.ack(handed.receipt, now()); break;
-    }
+    const bool counted = group->consumer->apply(handed.receipt, verdict, now());
     Event event = bus_event(verdict.kind, When::applied, client, options_.node, *handed.message);
     event.payload = {};
     event.outcome = counted ? EventOutcome::applied : EventOutcome::not_applied;

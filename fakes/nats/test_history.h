@@ -9,7 +9,22 @@
 
 namespace lockstep::fakes {
 
-enum class Call { publish, ack, nak, nak_later, term, in_progress, wait_short, wait_long, leave, join, look_up };
+enum class Call {
+    publish,
+    publish_nowhere,  // on a subject that no stream binds
+    ack,
+    nak,
+    nak_later,
+    term,
+    in_progress,
+    wait_short,
+    wait_long,
+    leave,
+    join,
+    second_member,  // joins the deliver group, or leaves it
+    look_up,
+    counters,
+};
 
 struct Step {
     Call call{};
@@ -25,8 +40,9 @@ struct History {
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Step& step) {
-    static constexpr const char* kNames[] = {"publish",    "ack",       "nak",   "nak_later", "term",   "in_progress",
-                                             "wait_short", "wait_long", "leave", "join",      "look_up"};
+    static constexpr const char* kNames[] = {"publish", "publish_nowhere", "ack",        "nak",       "nak_later",
+                                             "term",    "in_progress",     "wait_short", "wait_long", "leave",
+                                             "join",    "second_member",   "look_up",    "counters"};
     return out << kNames[static_cast<int>(step.call)] << '(' << step.which << ')';
 }
 
@@ -40,24 +56,27 @@ inline std::ostream& operator<<(std::ostream& out, const History& history) {
 }
 
 inline rc::Gen<Step> any_step() {
-    const auto call = rc::gen::weightedElement<Call>({{8, Call::publish},
-                                                      {5, Call::ack},
-                                                      {4, Call::nak},
-                                                      {4, Call::nak_later},
-                                                      {2, Call::term},
-                                                      {2, Call::in_progress},
-                                                      {2, Call::wait_short},
-                                                      {2, Call::wait_long},
-                                                      {1, Call::leave},
-                                                      {2, Call::join},
-                                                      {1, Call::look_up}});
+    const auto call = rc::gen::weightedElement<Call>({{16, Call::publish},
+                                                      {1, Call::publish_nowhere},
+                                                      {10, Call::ack},
+                                                      {8, Call::nak},
+                                                      {8, Call::nak_later},
+                                                      {4, Call::term},
+                                                      {4, Call::in_progress},
+                                                      {4, Call::wait_short},
+                                                      {4, Call::wait_long},
+                                                      {2, Call::leave},
+                                                      {4, Call::join},
+                                                      {2, Call::second_member},
+                                                      {3, Call::look_up},
+                                                      {3, Call::counters}});
     return rc::gen::construct<Step>(call, rc::gen::element(0, 1, 2, 3, 4, 5));
 }
 
 inline rc::Gen<History> any_history() {
     const auto steps = [](std::size_t count) { return rc::gen::container<std::vector<Step>>(count, any_step()); };
     return rc::gen::construct<History>(rc::gen::element(0, 1, 2, 3), rc::gen::element(1, 2, 3, 100),
-                                       rc::gen::element<std::uint64_t>(0, 0, 6), steps(20), steps(8));
+                                       rc::gen::element<std::uint64_t>(0, 0, 6), steps(22), steps(10));
 }
 
 }  // namespace lockstep::fakes

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -30,7 +31,10 @@ std::uint64_t number_in(std::string_view reply, int index) {
 }  // namespace
 
 RealJetStream::RealJetStream(int port, const StreamConfig& stream, const ConsumerConfig& consumer)
-    : stream_(stream.name), deliver_subject_("deliver." + stream.name), deliver_group_(consumer.deliver_group) {
+    : stream_(stream.name),
+      consumer_(consumer.name),
+      deliver_subject_("deliver." + stream.name),
+      deliver_group_(consumer.deliver_group) {
     natsOptions* options = nullptr;
     check(natsOptions_Create(&options), "options");
     natsOptions_SetURL(options, fmt::format("nats://127.0.0.1:{}", port).c_str());
@@ -68,21 +72,24 @@ RealJetStream::RealJetStream(int port, const StreamConfig& stream, const Consume
 }
 
 RealJetStream::~RealJetStream() {
-    natsSubscription_Destroy(member_);
+    for (natsSubscription* member : members_) natsSubscription_Destroy(member);
     if (jetstream_ != nullptr) js_DeleteStream(jetstream_, stream_.c_str(), nullptr, nullptr);
     jsCtx_Destroy(jetstream_);
     natsConnection_Destroy(connection_);
 }
 
-RealJetStream::Ack RealJetStream::publish(const std::string& subject, const std::string& message_id) {
+RealJetStream::Ack RealJetStream::publish(const std::string& subject, const std::string& payload,
+                                          const std::string& message_id) {
     jsPubOptions options;
     jsPubOptions_Init(&options);
     options.MaxWait = kCallMs;
     if (!message_id.empty()) options.MsgId = message_id.c_str();
     jsPubAck* acknowledged = nullptr;
     jsErrCode code{};
-    const natsStatus status = js_Publish(&acknowledged, jetstream_, subject.c_str(), "p", 1, &options, &code);
+    const natsStatus status = js_Publish(&acknowledged, jetstream_, subject.c_str(), payload.data(),
+                                         static_cast<int>(payload.size()), &options, &code);
     if (status != NATS_OK) {
+        if (status == NATS_NO_RESPONDERS) return Ack{.error = "no responders"};
         if (code == 0) check(status, "publish");
         // The client library puts its own place in front: "(file.c:123): text".
         const std::string_view text = nats_GetLastError(nullptr);
@@ -94,7 +101,7 @@ RealJetStream::Ack RealJetStream::publish(const std::string& subject, const std:
     return ack;
 }
 
-std::optional<std::uint64_t> RealJetStream::find(const std::string& subject, std::uint64_t from) {
+std::optional<RealJetStream::Found> RealJetStream::find(const std::string& subject, std::uint64_t from) {
     const nlohmann::json ask{{"next_by_subj", subject}, {"seq", from}};
     natsMsg* answer = nullptr;
     check(natsConnection_RequestString(&answer, connection_, ("$JS.API.STREAM.MSG.GET." + stream_).c_str(),
@@ -104,7 +111,25 @@ std::optional<std::uint64_t> RealJetStream::find(const std::string& subject, std
         std::string_view(natsMsg_GetData(answer), static_cast<std::size_t>(natsMsg_GetDataLength(answer))));
     natsMsg_Destroy(answer);
     if (!parsed.contains("message")) return std::nullopt;
-    return parsed["message"]["seq"].get<std::uint64_t>();
+    Found found{.sequence = parsed["message"]["seq"].get<std::uint64_t>()};
+    // The binary parts come as base64, which the client library can read.
+    natsMsg* message = nullptr;
+    check(js_GetMsg(&message, jetstream_, stream_.c_str(), found.sequence, nullptr, nullptr), "get message");
+    found.payload.assign(natsMsg_GetData(message), static_cast<std::size_t>(natsMsg_GetDataLength(message)));
+    const char* id = nullptr;
+    if (natsMsgHeader_Get(message, "Nats-Msg-Id", &id) == NATS_OK) found.message_id = id;
+    natsMsg_Destroy(message);
+    return found;
+}
+
+ConsumerModel::Counters RealJetStream::counters() {
+    jsConsumerInfo* info = nullptr;
+    check(js_GetConsumerInfo(&info, jetstream_, stream_.c_str(), consumer_.c_str(), nullptr, nullptr), "consumer info");
+    const ConsumerModel::Counters counters{static_cast<std::uint64_t>(info->NumAckPending),
+                                           static_cast<std::uint64_t>(info->NumRedelivered), info->Delivered.Consumer,
+                                           info->AckFloor.Consumer};
+    jsConsumerInfo_Destroy(info);
+    return counters;
 }
 
 std::uint64_t RealJetStream::last_sequence() {
@@ -115,44 +140,59 @@ std::uint64_t RealJetStream::last_sequence() {
     return last;
 }
 
-void RealJetStream::answer(const RealDelivery& delivery, const std::string& word) {
+void RealJetStream::answer(const RealDelivery& delivery, const Verdict& verdict) {
+    std::string word = "+ACK";
+    if (verdict.kind == EventKind::term) word = "+TERM";
+    if (verdict.kind == EventKind::in_progress) word = "+WPI";
+    if (verdict.kind == EventKind::nak) word = "-NAK";
+    if (verdict.delay > engine::Duration::zero()) word += fmt::format(" {{\"delay\": {}}}", verdict.delay.count());
     check(natsConnection_PublishString(connection_, delivery.reply.c_str(), word.c_str()), "answer");
     flush();
 }
 
-void RealJetStream::nak_later(const RealDelivery& delivery, std::chrono::milliseconds delay) {
-    answer(delivery, fmt::format("-NAK {{\"delay\": {}}}", std::chrono::nanoseconds(delay).count()));
-}
-
 void RealJetStream::join() {
-    check(natsConnection_QueueSubscribeSync(&member_, connection_, deliver_subject_.c_str(), deliver_group_.c_str()),
+    natsSubscription* member = nullptr;
+    check(natsConnection_QueueSubscribeSync(&member, connection_, deliver_subject_.c_str(), deliver_group_.c_str()),
           "subscribe");
+    members_.push_back(member);
     flush();
 }
 
 void RealJetStream::leave() {
-    natsSubscription_Destroy(member_);
-    member_ = nullptr;
+    natsSubscription_Destroy(members_.back());
+    members_.pop_back();
     flush();
 }
 
 const std::vector<RealDelivery>& RealJetStream::delivered(std::size_t count, std::chrono::milliseconds patience) {
     const auto end = std::chrono::steady_clock::now() + patience;
-    while (member_ != nullptr) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-        natsMsg* message = nullptr;
+    const auto before = static_cast<std::ptrdiff_t>(delivered_.size());
+    while (!members_.empty()) {
         const bool enough = delivered_.size() >= count;
-        const natsStatus status = natsSubscription_NextMsg(&message, member_, enough ? 0 : std::max(left, 0ms).count());
-        if (status != NATS_OK) {
-            if (enough || left <= 0ms) break;
-            continue;
-        }
-        const std::string reply = natsMsg_GetReply(message);
-        natsMsg_Destroy(message);
-        const auto times = static_cast<int>(number_in(reply, 4));
-        delivered_.push_back({{number_in(reply, 5), number_in(reply, 6), times}, reply});
+        // Waiting for one of two, a moment each; what has arrived is taken from both.
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        const auto turn = enough ? 0ms : std::clamp(left, 0ms, members_.size() > 1 ? 2ms : patience);
+        bool any = false;
+        for (natsSubscription* member : members_) any |= take_from(member, turn.count());
+        if (!any && (enough || left <= 0ms)) break;
+    }
+    if (members_.size() > 1) {
+        std::sort(delivered_.begin() + before, delivered_.end(), [](const RealDelivery& a, const RealDelivery& b) {
+            return a.receipt.delivery_sequence < b.receipt.delivery_sequence;
+        });
     }
     return delivered_;
+}
+
+bool RealJetStream::take_from(natsSubscription* member, std::int64_t patience_ms) {
+    natsMsg* message = nullptr;
+    if (natsSubscription_NextMsg(&message, member, patience_ms) != NATS_OK) return false;
+    const std::string reply = natsMsg_GetReply(message);
+    const std::string payload(natsMsg_GetData(message), static_cast<std::size_t>(natsMsg_GetDataLength(message)));
+    natsMsg_Destroy(message);
+    const auto times = static_cast<int>(number_in(reply, 4));
+    delivered_.push_back({{number_in(reply, 5), number_in(reply, 6), times}, payload, reply});
+    return true;
 }
 
 void RealJetStream::reconnected() {
