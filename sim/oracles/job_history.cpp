@@ -146,7 +146,9 @@ std::string_view JobHistory::unexplained(const Job& job, std::string_view from, 
     if (from.empty() && !job.known) return "nobody has submitted it";
     const bool released =
         from == "APPROVAL_REQUIRED" && (to == "PENDING" || to == "SCHEDULED" || to == "DISPATCHED" || to == "RUNNING");
-    if (released && !job.approve.called) return "nobody has approved it";
+    // A gateway that died and submits again begins again: policy will ask anew.
+    const bool submitted_again = to == "PENDING" && job.submit.open;
+    if (released && !job.approve.called && !submitted_again) return "nobody has approved it";
     if (to == "APPROVAL_REQUIRED" && !job.policy_asked && !job.gate) return "policy has not asked for a human";
     if (to == "RUNNING" && !job.sent) return "it has not been sent to a worker";
     if (to == "SUCCEEDED" && !job.success && !(job.gate && job.approve.called))

@@ -142,6 +142,16 @@ TEST_F(JobHistoryTest, NobodyReleasesAJobUnasked) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has approved it")));
 }
 
+TEST_F(JobHistoryTest, AGatewayThatSubmitsAgainBeginsAgain) {
+    tell(EventKind::submit, When::before);
+    state("", "PENDING");
+    policy("REQUIRE_APPROVAL");
+    state("PENDING", "APPROVAL_REQUIRED");
+    tell(EventKind::submit, When::before);
+    state("APPROVAL_REQUIRED", "PENDING");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(JobHistoryTest, ADenialNeedsARefusal) {
     submit();
     policy("ALLOW");
