@@ -360,12 +360,54 @@ TEST_F(Cli, ADifferenceIsFiveAndNamesWhereItBegins) {
     runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
         RunResult result = good(of, seed, options);
         result.digest = ++runs;
-        if (options.checkpoints) result.checkpoints = {{100, 1}, {200, runs}};
+        for (std::uint64_t n = 1; n <= 10; ++n) {
+            // Eight events that are the same every time, and two that never are.
+            const std::uint64_t hash = n <= 8 ? n : runs * 100 + n;
+            if (options.record.hashes) result.recorded.hashes.push_back(hash);
+            if (n < options.record.first || n > options.record.last) continue;
+            result.recorded.events.push_back({n, 1'500'000'000, "w-0", fmt::format("event of run {}", runs), {}});
+        }
         return result;
     };
     EXPECT_EQ(run({"verify-determinism", path("a.json"), "-j", "1"}), 5);
     EXPECT_THAT(out.str(), HasSubstr("DIFFERENT alpha seed 7: 0000000000000001 after 10 events"));
-    EXPECT_THAT(out.str(), HasSubstr("after event 100 and not after event 200"));
+    EXPECT_THAT(out.str(), HasSubstr("  event 9 is the first that differs\n"
+                                     "    first: at 1.500000000s on w-0: event of run 3\n"
+                                     "    then: at 1.500000000s on w-0: event of run 4\n"));
+    EXPECT_THAT(out.str(),
+                HasSubstr(fmt::format("  replay: lockstep verify-determinism {} --seed 7\n", path("a.json"))));
+}
+
+TEST_F(Cli, ADifferenceThatDoesNotComeBackIsStillADifference) {
+    int runs = 0;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        if (++runs == 2) result.digest = 99;
+        return result;
+    };
+    EXPECT_EQ(run({"verify-determinism", path("a.json"), "-j", "1"}), 5);
+    EXPECT_THAT(out.str(), HasSubstr("in 5 further pairs of runs"));
+}
+
+TEST_F(Cli, TheSameEventsWithAnotherResultAreADifference) {
+    int runs = 0;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        result.metrics["cordum_scheduler_jobs_dispatched_total"] = ++runs;
+        return result;
+    };
+    EXPECT_EQ(run({"verify-determinism", path("a.json"), "-j", "1"}), 5);
+    EXPECT_THAT(out.str(), HasSubstr("the same 10 events, but another result: metrics"));
+}
+
+TEST_F(Cli, VerifyMakesTheSecondRunsInTheOppositeOrder) {
+    std::vector<std::uint64_t> seeds;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        seeds.push_back(seed);
+        return good(of, seed, options);
+    };
+    EXPECT_EQ(run({"verify-determinism", path("a.json"), "--seeds", "3", "-j", "1"}), 0);
+    EXPECT_THAT(seeds, ElementsAre(7, 8, 9, 9, 8, 7));
 }
 
 TEST_F(Cli, DigestsOfTwoBuildsAreComparedThroughAFile) {
@@ -378,9 +420,57 @@ TEST_F(Cli, DigestsOfTwoBuildsAreComparedThroughAFile) {
     };
     EXPECT_EQ(run({"verify-determinism", folder.string(), "--against", path("digests.txt")}), 5);
     EXPECT_THAT(out.str(), HasSubstr("DIFFERENT beta seed 1"));
+    EXPECT_THAT(out.str(), HasSubstr("they agree up to event 0 and no longer by event 10"));
     EXPECT_EQ(run({"verify-determinism", path("a.json"), "--seeds", "2", "--against", path("digests.txt")}), 2)
         << "one of them is not in the file";
     EXPECT_EQ(run({"verify-determinism", folder.string(), "--against", path("a.json")}), 2) << "no digests";
+}
+
+TEST_F(Cli, TwoBuildsFindTheirFirstDifferentEventInTwoSteps) {
+    // A run of 30 events that can tell each of them, as one build makes it, and another in which event 17 is different.
+    std::uint64_t odd_one = 0;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        result.events = 30;
+        result.digest = odd_one;
+        for (std::uint64_t n = 1; n <= 30; ++n) {
+            const bool parted = odd_one != 0 && n >= odd_one;
+            if (options.checkpoints && n % 10 == 0) result.checkpoints.emplace_back(n, parted ? 1000 + n : n);
+            if (n < options.record.first || n > options.record.last) continue;
+            result.recorded.events.push_back({n, 5, "w-0", n == odd_one ? "odd" : "even", n == odd_one ? "x" : "y"});
+        }
+        return result;
+    };
+    const std::string file = path("digests.txt");
+    ASSERT_EQ(run({"verify-determinism", path("a.json"), "--write", file}), 0);
+    odd_one = 17;
+    EXPECT_EQ(run({"verify-determinism", path("a.json"), "--against", file}), 5);
+    const std::string again = fmt::format("lockstep verify-determinism {} --seed 7", path("a.json"));
+    EXPECT_THAT(out.str(), HasSubstr("they agree up to event 10 and no longer at event 20;"));
+    EXPECT_THAT(out.str(), HasSubstr("    " + again + " --events 11..20 --write events.json\n"));
+    EXPECT_THAT(out.str(), HasSubstr("    " + again + " --against events.json\n"));
+
+    odd_one = 0;
+    const std::string events = path("events.txt");
+    ASSERT_EQ(run({"verify-determinism", path("a.json"), "--seed", "7", "--events", "11..20", "--write", events}), 0);
+    odd_one = 17;
+    EXPECT_EQ(run({"verify-determinism", path("a.json"), "--seed", "7", "--against", events}), 5);
+    EXPECT_THAT(out.str(), HasSubstr("  event 17 is the first that differs among the recorded ones\n"
+                                     "    here: at 0.000000005s on w-0: odd\n"));
+    EXPECT_THAT(out.str(), HasSubstr(fmt::format("    {}: at 0.000000005s on w-0: even\n", events)));
+
+    odd_one = 25;
+    EXPECT_EQ(run({"verify-determinism", path("a.json"), "--seed", "7", "--against", events}), 5);
+    EXPECT_THAT(out.str(), HasSubstr("not among the events 11 to 20"));
+}
+
+TEST_F(Cli, EventsToRecordAreARangeAndGoIntoAFile) {
+    for (const char* range : {"5", "5..", "0..3", "7..6", "1..2x", "a..b"}) {
+        EXPECT_EQ(run({"verify-determinism", path("a.json"), "--events", range, "--write", path("d.txt")}), 2) << range;
+        EXPECT_THAT(err.str(), HasSubstr("expected FIRST..LAST"));
+    }
+    EXPECT_EQ(run({"verify-determinism", path("a.json"), "--events", "1..2"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("--write"));
 }
 
 TEST(Selection, ReplayLinesSurviveTheShell) {

@@ -19,7 +19,7 @@ struct SelectionArgs {
     std::vector<std::string> without;
     std::optional<std::uint64_t> seed;
     std::uint64_t seeds = 1;
-    unsigned threads = 0;  // 0 = as many as there are processors
+    unsigned threads = 0;   // 0 = as many as there are processors
     bool one_half = false;  // leave out the counterexamples of files that prove something
 };
 
@@ -41,6 +41,7 @@ struct VerifyArgs {
     SelectionArgs selection;
     std::string write;
     std::string against;
+    std::string events;  // FIRST..LAST: which events `write` records; empty = none
 };
 
 struct ExploreArgs {

@@ -41,7 +41,13 @@ constexpr const char* kVerifyFooter =
     "Examples:\n"
     "  lockstep verify-determinism --seeds 5\n"
     "  lockstep verify-determinism --write digests.json          in one build\n"
-    "  lockstep verify-determinism --against digests.json        in another\n";
+    "  lockstep verify-determinism --against digests.json        in another\n"
+    "\n"
+    "The second runs are made in another order and find other memory than the first: a run that depends on either is "
+    "not\n"
+    "deterministic. A difference is reported with the first event that differs, and what each run made of it. Between "
+    "two\n"
+    "builds that takes another look: the command prints how to record the events in question in both.\n";
 
 void add_without(CLI::App& app, std::vector<std::string>& names) {
     app.add_option("--without", names, "switch a protective mechanism off (repeatable; see lockstep list mechanisms)")
@@ -161,6 +167,12 @@ struct Tree {
             ->type_name("FILE");
         verify_app->add_option("--against", verify.against, "compare with the digests that another build wrote")
             ->type_name("FILE");
+        verify_app
+            ->add_option("--events", verify.events,
+                         "with --write: record these events of each run whole, so that --against can name the first "
+                         "that differs")
+            ->type_name("FIRST..LAST")
+            ->needs("--write");
 
         add_explore();
         add_enumerate();

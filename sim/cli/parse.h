@@ -16,7 +16,8 @@ struct Print {
     Exit exit = Exit::passed;
 };
 
-using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, ShrinkArgs, ReplayArgs, ListArgs>;
+using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, ShrinkArgs,
+                             ReplayArgs, ListArgs>;
 
 [[nodiscard]] Command parse(const std::vector<std::string>& args);
 

@@ -91,8 +91,9 @@ std::string shell_quoted(const std::string& word) {
     return out + "'";
 }
 
-std::string replay_command(const Scenario& scenario, std::uint64_t seed, const SelectionArgs& args) {
-    std::string line = fmt::format("lockstep run {} --seed {}", shell_quoted(scenario.file), seed);
+std::string replay_command(const Scenario& scenario, std::uint64_t seed, const SelectionArgs& args,
+                           std::string_view subcommand) {
+    std::string line = fmt::format("lockstep {} {} --seed {}", subcommand, shell_quoted(scenario.file), seed);
     for (const std::string& assignment : args.overrides) line += " --set " + shell_quoted(assignment);
     for (const std::string& mechanism : args.without) line += " --without " + mechanism;
     return line;

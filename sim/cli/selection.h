@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/cli/commands.h"
@@ -24,8 +25,9 @@ struct Selection {
 [[nodiscard]] Loaded<std::vector<Scenario>> load_all(const std::vector<std::string>& paths,
                                                      const LoadOptions& options = {});
 
-/// The line to paste that makes exactly this run again.
-[[nodiscard]] std::string replay_command(const Scenario& scenario, std::uint64_t seed, const SelectionArgs& args);
+/// The line to paste that makes exactly this run again, under a subcommand that takes a selection.
+[[nodiscard]] std::string replay_command(const Scenario& scenario, std::uint64_t seed, const SelectionArgs& args,
+                                         std::string_view subcommand = "run");
 
 /// Whether every name is a mechanism that can be switched off; says on `err` which is not.
 [[nodiscard]] bool mechanisms_known(const std::vector<std::string>& names, const Environment& environment);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -11,6 +12,8 @@
 #include "reports/run_report.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/digests.h"
+#include "sim/cli/disturbance.h"
+#include "sim/cli/first_difference.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/selection.h"
 
@@ -18,32 +21,59 @@ namespace lockstep::sim::cli {
 
 namespace {
 
-/// Each run twice, one right after the other in the plan.
-std::vector<PlannedRun> doubled(const std::vector<PlannedRun>& plan) {
-    std::vector<PlannedRun> twice;
-    for (const PlannedRun& run : plan) twice.insert(twice.end(), {run, run});
-    return twice;
+/// What two runs of one seed tell differently; empty when they are the same. A part of the verdict can differ although the
+/// trace does not: it is not all taken from the trace.
+std::string difference(const RunResult& a, const RunResult& b) {
+    if (a.digest != b.digest || a.events != b.events) return "digest";
+    if (a.virtual_ms != b.virtual_ms) return "end of the run";
+    if (a.states != b.states) return "states of the jobs";
+    if (a.metrics != b.metrics) return "metrics";
+    if (a.exercised != b.exercised) return "counts of the invariants";
+    if (a.reached != b.reached) return "marks that were reached";
+    if (a.passed != b.passed || a.violations.size() != b.violations.size()) return "verdict";
+    return {};
 }
 
-bool same(const RunResult& a, const RunResult& b) { return a.digest == b.digest && a.events == b.events; }
-
-/// Where two runs part, as near as their checkpoints tell. Runs both once more to have some.
-std::string first_difference(const Scenario& scenario, std::uint64_t seed, const Environment& environment) {
-    RunOptions options;
-    options.checkpoints = true;
-    options.stop = environment.stop;
-    const RunResult a = environment.runner(scenario, seed, options);
-    const RunResult b = environment.runner(scenario, seed, options);
-    if (same(a, b)) return "the same again in two further runs: the difference is rare";
-    std::uint64_t agreed = 0;
-    for (std::size_t i = 0; i < std::min(a.checkpoints.size(), b.checkpoints.size()); ++i) {
-        if (a.checkpoints[i] != b.checkpoints[i])
-            return fmt::format("the first difference is after event {} and not after event {}", agreed,
-                               a.checkpoints[i].first);
-        agreed = a.checkpoints[i].first;
+/// All runs of the plan, once.
+class Rounds {
+public:
+    Rounds(const Selection& selection, const VerifyArgs& args, const Environment& environment, const RunOptions& run)
+        : selection_(selection), environment_(environment) {
+        options_.threads = threads_of(args.selection, environment);
+        options_.run = run;
+        note_ = [&selection, &args, &environment](const PlannedRun& planned) {
+            if (environment.note_run)
+                environment.note_run(replay_command(selection.scenarios[planned.scenario], planned.seed, args.selection,
+                                                    "verify-determinism"));
+        };
     }
-    return fmt::format("the first difference is after event {}", agreed);
-}
+
+    SweepOutcome first(Progress& progress) { return round(selection_.plan, nullptr, progress); }
+    /// In another order and with other memory; the results in the order of the first round.
+    SweepOutcome second(Progress& progress) {
+        Disturbance disturbance;
+        std::vector<PlannedRun> backwards(selection_.plan.rbegin(), selection_.plan.rend());
+        SweepOutcome outcome = round(backwards, &disturbance, progress);
+        std::ranges::reverse(outcome.results);
+        std::ranges::reverse(outcome.runs);
+        return outcome;
+    }
+
+private:
+    SweepOutcome round(const std::vector<PlannedRun>& plan, Disturbance* disturbance, Progress& progress) {
+        options_.on_start = [&, disturbance](const PlannedRun& run) {
+            note_(run);
+            if (disturbance != nullptr) disturbance->before_run(run.seed);
+        };
+        options_.on_result = [&progress](const PlannedRun&, const RunResult&) { progress.advance(false); };
+        return sweep(selection_.scenarios, plan, environment_.runner, options_);
+    }
+
+    const Selection& selection_;
+    const Environment& environment_;
+    SweepOptions options_;
+    std::function<void(const PlannedRun&)> note_;
+};
 
 class Verifier {
 public:
@@ -51,34 +81,25 @@ public:
         : selection_(selection), args_(args), environment_(environment) {}
 
     /// Compares the two runs of each pair.
-    void compare_pairs(const SweepOutcome& outcome) {
-        for (std::size_t i = 0; i + 1 < outcome.results.size(); i += 2) {
-            const RunResult& first = outcome.results[i];
-            const RunResult& second = outcome.results[i + 1];
-            const Scenario& scenario = selection_.scenarios[outcome.runs[i].scenario];
-            for (const RunResult* result : {&first, &second}) {
-                if (result->error.empty()) continue;
-                environment_.err << fmt::format("{} seed {}: the harness itself failed: {}\n", result->name,
-                                                result->seed, result->error);
-                broken_ = true;
-            }
-            if (broken_ && (!first.error.empty() || !second.error.empty())) continue;
-            entries_.push_back({first.file, first.name, first.seed, first.digest, first.events});
-            if (same(first, second)) continue;
-            ++differences_;
-            environment_.out << fmt::format(
-                "DIFFERENT {} seed {}: {} after {} events, then {} after {} events\n  {}\n  replay: {}\n", first.name,
-                first.seed, reports::digest_text(first.digest), first.events, reports::digest_text(second.digest),
-                second.events, first_difference(scenario, first.seed, environment_),
-                replay_command(scenario, first.seed, args_.selection));
+    void compare_rounds(SweepOutcome first, const SweepOutcome& second) {
+        for (std::size_t i = 0; i < first.results.size(); ++i) {
+            RunResult& a = first.results[i];
+            const RunResult& b = second.results[i];
+            if (failed_itself(a) || failed_itself(b)) continue;
+            scenarios_.push_back(&selection_.scenarios[first.runs[i].scenario]);
+            const std::string different = difference(a, b);
+            if (!different.empty()) report(a, b, different, *scenarios_.back());
+            entries_.push_back(
+                {a.file, a.name, a.seed, a.digest, a.events, std::move(a.checkpoints), std::move(a.recorded.events)});
         }
     }
 
     /// Compares with what another build wrote. By name and seed: the other may have run in another folder.
-    void compare_with(const std::vector<DigestEntry>& reference) {
+    void compare_with(const DigestFile& reference) {
         std::map<std::pair<std::string, std::uint64_t>, const DigestEntry*> by_run;
-        for (const DigestEntry& entry : reference) by_run[{entry.name, entry.seed}] = &entry;
-        for (const DigestEntry& entry : entries_) {
+        for (const DigestEntry& entry : reference.entries) by_run[{entry.name, entry.seed}] = &entry;
+        for (std::size_t i = 0; i < entries_.size(); ++i) {
+            const DigestEntry& entry = entries_[i];
             const auto found = by_run.find({entry.name, entry.seed});
             if (found == by_run.end()) {
                 environment_.out << fmt::format("not in {}: {} seed {}\n", args_.against, entry.name, entry.seed);
@@ -90,7 +111,9 @@ public:
             ++differences_;
             environment_.out << fmt::format("DIFFERENT {} seed {}: {} after {} events here, {} after {} events in {}\n",
                                             entry.name, entry.seed, reports::digest_text(entry.digest), entry.events,
-                                            reports::digest_text(other.digest), other.events, args_.against);
+                                            reports::digest_text(other.digest), other.events, args_.against)
+                             << (reference.last != 0 ? first_recorded_difference(entry, other, reference)
+                                                     : how_to_look(entry, other, *scenarios_[i]));
         }
     }
 
@@ -106,21 +129,85 @@ public:
         return unmatched_ > 0 ? Exit::usage : Exit::passed;
     }
 
-    [[nodiscard]] const std::vector<DigestEntry>& entries() const { return entries_; }
+    [[nodiscard]] std::vector<DigestEntry> take_entries() { return std::move(entries_); }
 
 private:
+    bool failed_itself(const RunResult& result) {
+        if (result.error.empty()) return false;
+        environment_.err << fmt::format("{} seed {}: the harness itself failed: {}\n", result.name, result.seed,
+                                        result.error);
+        broken_ = true;
+        return true;
+    }
+
+    void report(const RunResult& a, const RunResult& b, const std::string& different, const Scenario& scenario) {
+        ++differences_;
+        if (different != "digest") {
+            environment_.out << fmt::format("DIFFERENT {} seed {}: the same {} events, but another result: {}\n",
+                                            a.name, a.seed, a.events, different);
+        } else {
+            environment_.out << fmt::format("DIFFERENT {} seed {}: {} after {} events, then {} after {} events\n",
+                                            a.name, a.seed, reports::digest_text(a.digest), a.events,
+                                            reports::digest_text(b.digest), b.events)
+                             << first_difference(again(scenario, a.seed));
+        }
+        environment_.out << fmt::format("  replay: {}\n",
+                                        replay_command(scenario, a.seed, args_.selection, "verify-determinism"));
+    }
+
+    /// As the two rounds make it, the second one with other memory.
+    RunAgain again(const Scenario& scenario, std::uint64_t seed) const {
+        return [this, &scenario, seed](bool first, const Recording& recording) {
+            std::optional<Disturbance> disturbance;
+            if (!first) disturbance.emplace().before_run(seed);
+            return environment_.runner(scenario, seed, {.record = recording, .stop = environment_.stop});
+        };
+    }
+
+    std::string first_recorded_difference(const DigestEntry& here, const DigestEntry& there,
+                                          const DigestFile& reference) const {
+        for (std::uint64_t number = reference.first; number <= reference.last; ++number) {
+            const RecordedEvent* a = recorded(here, number);
+            const RecordedEvent* b = recorded(there, number);
+            if (a == nullptr && b == nullptr) break;
+            if (a != nullptr && b != nullptr && a->bytes == b->bytes) continue;
+            return fmt::format("  event {} is the first that differs among the recorded ones\n{}", number,
+                               describe_parting(a, b, "here", args_.against));
+        }
+        return fmt::format("  not among the events {} to {}, which {} holds\n", reference.first, reference.last,
+                           args_.against);
+    }
+
+    static const RecordedEvent* recorded(const DigestEntry& entry, std::uint64_t number) {
+        const auto found = std::ranges::lower_bound(entry.recorded, number, {}, &RecordedEvent::number);
+        return found == entry.recorded.end() || found->number != number ? nullptr : &*found;
+    }
+
+    std::string how_to_look(const DigestEntry& here, const DigestEntry& there, const Scenario& scenario) const {
+        const auto [agreed, different] = parting_interval(here, there);
+        const std::uint64_t last = different != 0 ? different : std::max(here.events, there.events);
+        const std::string line = replay_command(scenario, here.seed, args_.selection, "verify-determinism");
+        return fmt::format(
+            "  they agree up to event {} and no longer {} event {}; to see the first that differs, in the other build\n"
+            "    {} --events {}..{} --write events.json\n"
+            "  and in this one\n"
+            "    {} --against events.json\n",
+            agreed, different != 0 ? "at" : "by", last, line, agreed + 1, last, line);
+    }
+
     const Selection& selection_;
     const VerifyArgs& args_;
     const Environment& environment_;
+    std::vector<const Scenario*> scenarios_;  // of each entry
     std::vector<DigestEntry> entries_;
     std::size_t differences_ = 0;
     std::size_t unmatched_ = 0;
     bool broken_ = false;
 };
 
-/// What `--against` names; an empty list without it, nothing when it cannot be read.
-std::optional<std::vector<DigestEntry>> reference_of(const VerifyArgs& args, const Environment& environment) {
-    if (args.against.empty()) return std::vector<DigestEntry>{};
+/// What `--against` names; an empty file without it, nothing when it cannot be read.
+std::optional<DigestFile> reference_of(const VerifyArgs& args, const Environment& environment) {
+    if (args.against.empty()) return DigestFile{};
     std::ifstream in(args.against, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(in), {});
     if (!in.is_open()) {
@@ -131,6 +218,17 @@ std::optional<std::vector<DigestEntry>> reference_of(const VerifyArgs& args, con
     if (parsed) return *parsed;
     environment.err << fmt::format("lockstep: {}: {}\n", args.against, parsed.error());
     return {};
+}
+
+/// FIRST..LAST, both from 1.
+std::optional<Recording> parse_range(const std::string& text) {
+    Recording range;
+    const char* const end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, range.first);
+    if (first.ec != std::errc{} || end - first.ptr < 2 || std::string_view(first.ptr, 2) != "..") return {};
+    const auto last = std::from_chars(first.ptr + 2, end, range.last);
+    if (last.ec != std::errc{} || last.ptr != end || range.first == 0 || range.last < range.first) return {};
+    return range;
 }
 
 }  // namespace
@@ -144,30 +242,41 @@ Exit verify_command(const VerifyArgs& args, const Environment& environment) {
         environment.err << "lockstep: nothing was selected\n";
         return Exit::nothing_proved;
     }
+    RunOptions run{.checkpoints = !args.write.empty() || !args.against.empty(), .stop = environment.stop};
+    if (reference->last != 0) run.record = {.first = reference->first, .last = reference->last};
+    if (!args.events.empty()) {
+        const auto range = parse_range(args.events);
+        if (!range) {
+            environment.err << fmt::format("lockstep: --events: expected FIRST..LAST such as 1001..2000, got \"{}\"\n",
+                                           args.events);
+            return Exit::usage;
+        }
+        run.record = *range;
+    }
 
-    const auto plan = doubled(selection->plan);
-    Progress progress(environment.err, environment.progress, plan.size());
-    SweepOptions options;
-    options.threads = threads_of(args.selection, environment);
-    options.run.stop = environment.stop;
-    options.on_start = [&](const PlannedRun& run) {
-        if (environment.note_run)
-            environment.note_run(replay_command(selection->scenarios[run.scenario], run.seed, args.selection));
-    };
-    options.on_result = [&](const PlannedRun&, const RunResult&) { progress.advance(false); };
-    const SweepOutcome outcome = sweep(selection->scenarios, plan, environment.runner, options);
+    Progress progress(environment.err, environment.progress, 2 * selection->plan.size());
+    Rounds rounds(*selection, args, environment, run);
+    SweepOutcome first = rounds.first(progress);
+    SweepOutcome second;
+    if (!first.interrupted) second = rounds.second(progress);
     progress.clear();
-    if (outcome.interrupted) {
-        environment.err << fmt::format("Interrupted after {} of {} runs.\n", outcome.results.size(), plan.size());
+    if (first.interrupted || second.interrupted) {
+        environment.err << fmt::format("Interrupted after {} of {} runs.\n",
+                                       first.results.size() + second.results.size(), 2 * selection->plan.size());
         return Exit::interrupted;
     }
 
     Verifier verifier(*selection, args, environment);
-    verifier.compare_pairs(outcome);
+    verifier.compare_rounds(std::move(first), second);
     if (!args.against.empty()) verifier.compare_with(*reference);
     const Exit exit = verifier.conclude();
     if (args.write.empty()) return exit;
-    const auto written = reports::write_atomically(args.write, digests_json(verifier.entries()));
+    DigestFile file{.entries = verifier.take_entries()};
+    if (!args.events.empty()) {
+        file.first = run.record.first;
+        file.last = run.record.last;
+    }
+    const auto written = reports::write_atomically(args.write, digests_json(file));
     if (!written) environment.err << "lockstep: " << written.error() << '\n';
     return exit == Exit::passed && !written ? Exit::usage : exit;
 }

@@ -13,6 +13,7 @@
 
 #include "reports/run_report.h"
 #include "sim/scenario/scenario.h"
+#include "sim/world/recorded_event.h"
 
 namespace lockstep::sim {
 
@@ -36,6 +37,8 @@ struct RunOptions {
     std::string trace_path;
     /// Keep `RunResult::checkpoints`, for finding where two runs part.
     bool checkpoints = false;
+    /// Fill `RunResult::recorded`.
+    Recording record{};
     /// Fill `RunResult::calls`.
     bool calls = false;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
@@ -66,6 +69,8 @@ struct RunResult {
     std::vector<std::string> vacuous;
     /// Event number and digest so far, every so often; only when asked for.
     std::vector<std::pair<std::uint64_t, std::uint64_t>> checkpoints;
+    /// Single events and their hashes; only when asked for.
+    Recorded recorded;
     /// The calls of the schedulers; only when asked for.
     std::vector<CallSite> calls;
     std::string error;         // what broke in the harness itself; empty = nothing. Such a run has not passed.

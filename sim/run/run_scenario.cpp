@@ -14,6 +14,7 @@
 #include "sim/run/simulated_cluster.h"
 #include "sim/run/story.h"
 #include "sim/scenario/chaos.h"
+#include "sim/world/event_recorder.h"
 #include "sim/world/simulation.h"
 #include "sim/world/trace_file.h"
 
@@ -64,6 +65,10 @@ public:
         if (story_job) story_.emplace(*story_job, simulation_.topology());
         if (!options.trace_path.empty())
             trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
+        if (options.record.hashes || options.record.last != 0) {
+            recorder_.emplace(options.record, simulation_.topology());
+            simulation_.trace().set_digest_observer(*recorder_);
+        }
         if (options.calls) calls_.emplace(simulation_.topology());
         observe();
         if (scenario.chaos) {
@@ -97,6 +102,7 @@ private:
     ExpectedEvents expected_events_;
     std::optional<Story> story_;
     std::optional<CallLedger> calls_;
+    std::optional<EventRecorder> recorder_;
     std::unique_ptr<TraceFile> trace_file_;
     RunResult result_;
     bool healed_ = false;
@@ -160,6 +166,7 @@ RunResult Run::execute() {
     result_.virtual_ms = engine::to_millis(simulation_.now().time_since_epoch());
     for (const auto& checkpoint : simulation_.trace().checkpoints())
         result_.checkpoints.emplace_back(checkpoint.events, checkpoint.digest);
+    if (recorder_) result_.recorded = recorder_->take();
     if (trace_file_ && result_.error.empty()) result_.error = trace_file_->finish();
     result_.passed = verdict();
     simulation_.close();

@@ -75,6 +75,7 @@ void SimTrace::add_to_digest(const fakes::Event& event) {
     encode_event(event, queue_.now(), buffer_);
     XXH3_64bits_update(hash_->state, buffer_.data(), buffer_.size());
     ++events_;
+    if (digest_observer_ != nullptr) digest_observer_->on_digested(events_, buffer_, event, queue_.now());
     if (checkpoint_every_ != 0 && events_ % checkpoint_every_ == 0) checkpoints_.push_back({events_, digest()});
 }
 

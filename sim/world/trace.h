@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,14 @@ class EventObserver {
 public:
     virtual ~EventObserver() = default;
     virtual void on_event(const fakes::Event& event, Time now) = 0;
+};
+
+/// Hears of every event of the digest as it enters it, before anybody can react to it: in exactly the order of the digest.
+class DigestObserver {
+public:
+    virtual ~DigestObserver() = default;
+    /// `number` counts from 1; `bytes` is the canonical encoding.
+    virtual void on_digested(std::uint64_t number, std::string_view bytes, const fakes::Event& event, Time now) = 0;
 };
 
 /// Appends the canonical encoding: fixed-width little-endian numbers, and texts with their length in front. The decoded
@@ -48,6 +57,8 @@ public:
     void add_observer(EventObserver& observer) { observers_.push_back(&observer); }
     /// The one who hears last, and may change the world.
     void set_last_observer(EventObserver& observer) { last_observer_ = &observer; }
+    /// At most one; it must outlive the run.
+    void set_digest_observer(DigestObserver& observer) { digest_observer_ = &observer; }
     /// Keeps a checkpoint after every so many events; 0 = never.
     void keep_checkpoints(std::uint64_t every) { checkpoint_every_ = every; }
 
@@ -70,6 +81,7 @@ private:
     std::vector<Checkpoint> checkpoints_;
     std::vector<EventObserver*> observers_;
     EventObserver* last_observer_ = nullptr;
+    DigestObserver* digest_observer_ = nullptr;
 };
 
 }  // namespace lockstep::sim
