@@ -36,6 +36,7 @@ lockstep_dependency(crypto OpenSSL::Crypto)
 lockstep_dependency(ssl OpenSSL::SSL OpenSSL::Crypto)
 
 lockstep_pkgconfig(xxhash libxxhash)
+lockstep_pkgconfig(zlib zlib)
 
 # The C++ build of Lua 5.1: in the plain one a script error skips C++ destructors, and CMake's FindLua51 finds
 # that one.

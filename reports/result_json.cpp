@@ -18,10 +18,17 @@ json number(double value) {
     return value;
 }
 
+json to_json(const Fact& fact) {
+    return {{"event", fact.event}, {"at_ns", fact.at_ns}, {"node", fact.node}, {"what", fact.what}};
+}
+
 json to_json(const Violation& violation) {
-    return {{"invariant", violation.invariant}, {"at_ms", violation.at_ms},
-            {"node", violation.node},           {"job", violation.job},
-            {"detail", violation.detail},       {"story", violation.story}};
+    json out{{"invariant", violation.invariant}, {"at_ms", violation.at_ms},
+             {"node", violation.node},           {"job", violation.job},
+             {"detail", violation.detail},       {"story", violation.story},
+             {"fact", to_json(violation.fact)},  {"circumstances", violation.circumstances}};
+    if (violation.earlier) out["earlier"] = to_json(*violation.earlier);
+    return out;
 }
 
 json to_json(const ExpectationOutcome& outcome) {

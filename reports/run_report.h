@@ -10,6 +10,14 @@
 
 namespace lockstep::reports {
 
+/// One thing that happened: what a violation points at.
+struct Fact {
+    std::uint64_t event = 0;  // its number in the run, from 1; 0 = unknown
+    std::int64_t at_ns = 0;   // virtual time since the start of the run
+    std::string node;         // empty when it happened at no single node
+    std::string what;         // in a few words; empty unless the run was recorded
+};
+
 /// An invariant that did not hold.
 struct Violation {
     std::string invariant;
@@ -18,6 +26,10 @@ struct Violation {
     std::string job;                 // empty when it concerns no single job
     std::string detail;              // one sentence
     std::vector<std::string> story;  // the events that led to it, oldest first, one per line
+    Fact fact{};                     // the event at which it was found
+    std::optional<Fact> earlier{};   // the event that it contradicts, where the invariant knows it
+    bool at_rest = false;            // found by looking at what was left at the end, not in an event
+    std::vector<std::string> circumstances{};  // the holder of the lock, clocks, faults in force: a line each
 };
 
 /// One expectation of the scenario file, as written, and what was found.

@@ -67,6 +67,7 @@ int cli_main(const std::vector<std::string>& args, const Environment& environmen
                        [&](const EnumerateArgs& enumerate) { return enumerate_command(enumerate, environment); },
                        [&](const ShrinkArgs& shrink) { return shrink_command(shrink, environment); },
                        [&](const ReplayArgs& replay) { return replay_failure_command(replay, environment); },
+                       [&](const ExplainArgs& explain) { return explain_command(explain, environment); },
                        [&](const ListArgs& list) { return list_command(list, environment); },
                    },
                    parse(args));

@@ -12,6 +12,7 @@
 
 #include "sim/cli/presenter.h"
 #include "sim/cli/selection.h"
+#include "sim/run/run_scenario.h"
 #include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim::cli {
@@ -342,6 +343,32 @@ TEST_F(Cli, CompletionNamesEverySubcommandAndOption) {
     for (const char* word : {"verify-determinism", "--fail-fast", "--against", "invariants",
                              "complete -o filenames -F _lockstep lockstep"})
         EXPECT_THAT(out.str(), HasSubstr(word));
+}
+
+TEST_F(Cli, ExplainTellsWhyARunFailsOrHowAJobWent) {
+    write("real.json", R"({"name": "real", "cluster": {"workers": [{"id": "w", "count": 2}]},
+                           "load": [{"at": "1s", "job": {"job_id": "first", "topic": "job.default"}},
+                                    {"at": "2s", "job": {"job_id": "second", "topic": "job.default"}}]})");
+    runner = run_scenario;
+    EXPECT_EQ(run({"explain", path("real.json"), "--seed", "3"}), 0) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("real, seed 3, "));
+    EXPECT_THAT(out.str(), HasSubstr("The story of first, node by node:"));
+    EXPECT_THAT(out.str(), HasSubstr("--job tells of one: second"));
+    EXPECT_THAT(out.str(), HasSubstr("\nscheduler-0\n"));
+    EXPECT_THAT(out.str(), HasSubstr("RUNNING -> SUCCEEDED"));
+    EXPECT_EQ(run({"explain", path("real.json"), "--job", "second", "--by-time"}), 0);
+    EXPECT_THAT(out.str(), HasSubstr("The story of second:"));
+    EXPECT_EQ(run({"explain", path("real.json"), "--html", path("explained.html")}), 0) << err.str();
+    EXPECT_THAT(content("explained.html"), HasSubstr("<title>real - lockstep</title>"));
+    EXPECT_EQ(run({"explain", path("real.json"), "--html", folder.string()}), 2);
+    EXPECT_EQ(run({"run", path("real.json"), "--allow-vacuous", "--html", path("run.html")}), 0) << out.str();
+    EXPECT_EQ(content("run.html").size(), content("explained.html").size()) << "the same run";
+    EXPECT_EQ(run({"explain", path("real.json"), "--job", "secnd"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("this run has no job \"secnd\"; did you mean \"second\"?"));
+    EXPECT_EQ(run({"explain", path("absent.json")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("absent.json"));
+    EXPECT_EQ(run({"explain", path("real.json"), "--set", "nonsense"}), 2);
+    EXPECT_EQ(run({"explain", path("real.json"), "--without", "luck"}), 2);
 }
 
 TEST_F(Cli, VerifyComparesTwoRunsPerSeed) {

@@ -30,6 +30,7 @@ struct RunArgs {
     std::string junit;
     std::string json;  // a file, "-" for standard output, empty = none
     std::string trace;
+    std::string html;
 };
 
 struct ValidateArgs {
@@ -74,6 +75,17 @@ struct ShrinkArgs {
     std::uint64_t max_runs = 10000;
 };
 
+struct ExplainArgs {
+    std::string file;
+    std::string job;  // empty = the one that the violation is about, or the first
+    std::optional<std::uint64_t> seed;
+    std::vector<std::string> overrides;
+    std::vector<std::string> without;
+    bool by_time = false;
+    bool other_jobs = false;
+    std::string html;
+};
+
 struct ReplayArgs {
     std::string file;
     std::string trace;
@@ -92,6 +104,7 @@ struct ListArgs {
 [[nodiscard]] Exit enumerate_command(const EnumerateArgs& args, const Environment& environment);
 [[nodiscard]] Exit shrink_command(const ShrinkArgs& args, const Environment& environment);
 [[nodiscard]] Exit replay_failure_command(const ReplayArgs& args, const Environment& environment);
+[[nodiscard]] Exit explain_command(const ExplainArgs& args, const Environment& environment);
 [[nodiscard]] Exit list_command(const ListArgs& args, const Environment& environment);
 
 /// The topics of `list`, for help and completion.

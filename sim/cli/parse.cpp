@@ -56,6 +56,14 @@ void add_without(CLI::App& app, std::vector<std::string>& names) {
         ->take_all();
 }
 
+void add_set(CLI::App& app, std::vector<std::string>& overrides) {
+    app.add_option("--set", overrides,
+                   "change a value of every scenario (repeatable), such as cluster.config.backoff_max=60s")
+        ->type_name("PATH=VALUE")
+        ->expected(1)
+        ->take_all();
+}
+
 void add_selection(CLI::App& app, SelectionArgs& args, bool changes) {
     app.add_option("PATH", args.paths, "scenario files, or folders of them (default: scenarios/)");
     app.add_option("--filter", args.filters, "only scenarios whose name or file matches this glob (repeatable)")
@@ -76,11 +84,7 @@ void add_selection(CLI::App& app, SelectionArgs& args, bool changes) {
         ->type_name("N")
         ->check(CLI::Range(1, 1024));
     if (!changes) return;
-    app.add_option("--set", args.overrides,
-                   "change a value of every scenario (repeatable), such as cluster.config.backoff_max=60s")
-        ->type_name("PATH=VALUE")
-        ->expected(1)
-        ->take_all();
+    add_set(app, args.overrides);
     add_without(app, args.without);
 }
 
@@ -114,6 +118,16 @@ constexpr const char* kReplayFooter =
     "  lockstep replay failures/no_lost_job-draw17.json\n"
     "Exit codes: 1 it fails as recorded, 0 it does not fail any more, 5 the same failure with another digest.\n";
 
+constexpr const char* kExplainFooter =
+    "Says what was violated, which two facts contradict each other, who held the lock, and what led to it, node by node. "
+    "Of\n"
+    "a run that holds, the story of a job. Numbers with # are events; <- says where a message came from.\n"
+    "Examples:\n"
+    "  lockstep explain failures/no_lost_job-draw17.json\n"
+    "  lockstep explain my.json --seed 9 --without job_lock --job j-3 --by-time\n"
+    "  lockstep explain my.json --html run.html\n"
+    "Exit codes: 0 it holds, 1 it is violated, 2 wrong input, 3 the harness failed.\n";
+
 /// The whole tree; the options write into the structs beside it.
 struct Tree {
     CLI::App app{kDescription, "lockstep"};
@@ -124,6 +138,7 @@ struct Tree {
     EnumerateArgs enumerate;
     ShrinkArgs shrink;
     ReplayArgs replay;
+    ExplainArgs explain;
     ListArgs list;
     std::string shell;
     CLI::App* run_app = nullptr;
@@ -133,6 +148,7 @@ struct Tree {
     CLI::App* enumerate_app = nullptr;
     CLI::App* shrink_app = nullptr;
     CLI::App* replay_app = nullptr;
+    CLI::App* explain_app = nullptr;
     CLI::App* list_app = nullptr;
     CLI::App* completion_app = nullptr;
 
@@ -151,6 +167,10 @@ struct Tree {
             ->add_option("--json", run.json,
                          "write one JSON document, to FILE or instead of all else to standard output")
             ->type_name("[FILE]");
+        run_app
+            ->add_option("--html", run.html,
+                         "write a page to look at: of the first run that failed, or else of the first")
+            ->type_name("FILE");
         run_app->add_option("--trace", run.trace, "write every event as a line of JSON (needs exactly one run)")
             ->type_name("FILE");
 
@@ -178,6 +198,7 @@ struct Tree {
         add_enumerate();
         add_shrink();
         add_replay();
+        add_explain();
 
         list_app = app.add_subcommand("list", "names that scenario files may use, with one line each");
         list_app->footer("Examples:\n  lockstep list faults\n  lockstep list --schema > scenario.schema.json\n");
@@ -255,6 +276,24 @@ struct Tree {
         replay_app->footer(kReplayFooter);
         replay_app->add_option("FILE", replay.file, "a file that run, explore or shrink wrote")->required();
         replay_app->add_option("--trace", replay.trace, "write every event as a line of JSON")->type_name("FILE");
+    }
+
+    void add_explain() {
+        explain_app = app.add_subcommand("explain", "tell the story of a run: why it fails, or how a job went");
+        explain_app->footer(kExplainFooter);
+        explain_app->add_option("FILE", explain.file, "a scenario, or a file that run, explore or shrink wrote")
+            ->required();
+        explain_app->add_option("--job", explain.job, "tell of this job (default: the one concerned, or the first)")
+            ->type_name("ID");
+        explain_app->add_option("--seed", explain.seed, "seed instead of that of the file")
+            ->type_name("S")
+            ->check(CLI::NonNegativeNumber);
+        add_set(*explain_app, explain.overrides);
+        add_without(*explain_app, explain.without);
+        explain_app->add_option("--html", explain.html, "write the run as one page to look at, with nothing else needed")
+            ->type_name("FILE");
+        explain_app->add_flag("--by-time", explain.by_time, "one list in the order of time, not one per node");
+        explain_app->add_flag("--other-jobs", explain.other_jobs, "also what led to it by way of other jobs");
     }
 };
 
@@ -351,6 +390,7 @@ Command parse(const std::vector<std::string>& args) {
     if (tree.enumerate_app->parsed()) return tree.enumerate;
     if (tree.shrink_app->parsed()) return tree.shrink;
     if (tree.replay_app->parsed()) return tree.replay;
+    if (tree.explain_app->parsed()) return tree.explain;
     if (tree.list_app->parsed()) return tree.list;
     return Print{bash_completion(tree.app)};
 }

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "sim/cli/version.h"
+#include "sim/cli/violation_text.h"
 #include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim::cli {
@@ -219,14 +220,8 @@ void Presenter::failure(const Scenario& scenario, const RunResult& result) {
     out_ << fmt::format("\n{} {} seed {} ({})\n", painted(kRed, "FAILED"), scenario.name, result.seed, scenario.file);
     if (!result.error.empty()) out_ << fmt::format("  the harness itself failed: {}\n", result.error);
     for (const Violation& violation : result.violations) {
-        out_ << fmt::format("  {} at {:.3f}s", violation.invariant, static_cast<double>(violation.at_ms) / 1000.0);
-        if (!violation.node.empty()) out_ << " on " << violation.node;
-        if (!violation.job.empty()) out_ << ", job " << violation.job;
-        out_ << ": " << violation.detail << '\n';
-        // The end of the story is where it went wrong.
-        const std::size_t from = violation.story.size() > kStoryLinesMax ? violation.story.size() - kStoryLinesMax : 0;
-        if (from > 0) out_ << fmt::format("    ... {} earlier\n", counted(from, "event"));
-        for (std::size_t i = from; i < violation.story.size(); ++i) out_ << "    " << violation.story[i] << '\n';
+        for (const std::string& line : violation_lines(violation)) out_ << "  " << line << '\n';
+        for (const std::string& line : last_lines(violation.story, kStoryLinesMax)) out_ << "    " << line << '\n';
     }
     for (const ExpectationOutcome& outcome : result.expectations)
         if (!outcome.held) out_ << fmt::format("  expected {}, got {}\n", outcome.expected, outcome.actual);

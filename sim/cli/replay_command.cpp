@@ -4,6 +4,7 @@
 
 #include "reports/run_report.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/violation_text.h"
 #include "sim/search/failure.h"
 
 namespace lockstep::sim::cli {
@@ -13,9 +14,7 @@ namespace {
 void tell_story(const RunResult& result, std::ostream& out) {
     if (result.violations.empty()) return;
     const Violation& violation = result.violations.front();
-    out << fmt::format("{} violated at {} ms{}{}: {}\n", violation.invariant, violation.at_ms,
-                       violation.node.empty() ? "" : " on " + violation.node,
-                       violation.job.empty() ? "" : ", job " + violation.job, violation.detail);
+    for (const std::string& line : violation_lines(violation)) out << line << '\n';
     for (const std::string& line : violation.story) out << "  " << line << '\n';
 }
 

@@ -11,6 +11,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/presenter.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/run_page.h"
 #include "sim/cli/selection.h"
 
 namespace lockstep::sim::cli {
@@ -95,6 +96,24 @@ bool write_reports(const RunArgs& args, const reports::RunReport& report, const 
     return written;
 }
 
+/// Makes the run that is worth a look once more and draws it.
+bool write_html(const RunArgs& args, const Selection& selection, const SweepOutcome& outcome,
+                const Environment& environment) {
+    if (outcome.results.empty() || outcome.interrupted) {
+        environment.err << "lockstep: --html: no run was made that could be shown\n";
+        return false;
+    }
+    const auto failed = std::ranges::find(outcome.results, false, &RunResult::passed);
+    const auto index = failed == outcome.results.end() ? 0 : failed - outcome.results.begin();
+    const Scenario& scenario = selection.scenarios[outcome.runs[static_cast<std::size_t>(index)].scenario];
+    const std::uint64_t seed = outcome.results[static_cast<std::size_t>(index)].seed;
+    RunOptions options;
+    options.stop = environment.stop;
+    options.history = true;
+    const RunResult result = environment.runner(scenario, seed, options);
+    return write_page(args.html, result, replay_command(scenario, seed, args.selection), environment);
+}
+
 }  // namespace
 
 Exit run_command(const RunArgs& args, const Environment& environment) {
@@ -141,8 +160,9 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     else
         for (const std::string& sentence : unproved) environment.err << "unproved: " << sentence << '\n';
     const bool written = write_reports(args, report_of(*selection, outcome, args.selection, unproved), environment);
+    const bool shown = args.html.empty() || write_html(args, *selection, outcome, environment);
     const Exit exit = exit_of(outcome, !unproved.empty(), args.allow_vacuous);
-    return exit == Exit::passed && !written ? Exit::usage : exit;
+    return exit == Exit::passed && !(written && shown) ? Exit::usage : exit;
 }
 
 }  // namespace lockstep::sim::cli

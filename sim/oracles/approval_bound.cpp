@@ -37,7 +37,10 @@ void ApprovalBound::string_set(fakes::NodeId client, std::string_view key, const
 
 void ApprovalBound::note_approval(const std::string& job, std::string_view request_json) {
     const auto request = wire::from_json<cap::JobRequest>(request_json);
-    if (request) approved_.insert_or_assign(job, content_of(*request));
+    if (request) {
+        approved_.insert_or_assign(job, content_of(*request));
+        approved_at_.insert_or_assign(job, present());
+    }
 }
 
 void ApprovalBound::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
@@ -54,7 +57,7 @@ void ApprovalBound::on_event(const fakes::Event& event, Time) {
     switch (event.kind) {
         case fakes::EventKind::kernel_check:
             if (event.when != fakes::When::applied) break;
-            if (event.to == "REQUIRE_APPROVAL") waits_for_human_.emplace(event.job);
+            if (event.to == "REQUIRE_APPROVAL") waits_for_human_.insert_or_assign(std::string(event.job), present());
             if (event.to == "ALLOW" || event.to == "ALLOW_WITH_CONSTRAINTS") {
                 waits_for_human_.erase(std::string(event.job));
                 allowed_.emplace(event.job);
@@ -83,11 +86,14 @@ void ApprovalBound::on_release(const fakes::Event& event, bool to_worker) {
     exercise();
     const auto approval = approved_.find(event.job);
     if (approval == approved_.end()) {
-        violated(event.node, event.job, "a human was to be asked, nobody approved, and it was let through");
+        const auto question = waits_for_human_.find(event.job);
+        violated(event.node, event.job, "a human was to be asked, nobody approved, and it was let through",
+                 question == waits_for_human_.end() ? 0 : question->second);
         return;
     }
     if (to_worker && content_of(event.packet->job_request()) != approval->second)
-        violated(event.node, event.job, fmt::format("it arrived on {} with other content than was approved", event.subject));
+        violated(event.node, event.job, fmt::format("it arrived on {} with other content than was approved", event.subject),
+                 approved_at_[approval->first]);
 }
 
 }  // namespace lockstep::sim

@@ -25,10 +25,11 @@ private:
     void note_approval(const std::string& job, std::string_view request_json);
     void on_release(const fakes::Event& event, bool to_worker);
 
-    std::set<std::string, std::less<>> waits_for_human_;
+    std::map<std::string, EventNumber, std::less<>> waits_for_human_;  // since when
     std::set<std::string, std::less<>> allowed_;  // by policy, at some time
     std::map<std::string, std::string, std::less<>> labelled_;  // job -> the stored request, once it says "approved"
     std::map<std::string, std::string, std::less<>> approved_;  // job -> the content that an operator approved
+    std::map<std::string, EventNumber, std::less<>> approved_at_;
 };
 
 }  // namespace lockstep::sim

@@ -33,7 +33,7 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
         ran_out_ = false;
         const Duration open_for = now - tripped_at_;
         if (open_for + kOpenTolerance < tunables_.circuit_open_for)
-            violated(event.node, {}, fmt::format("the circuit was open for {} ms only", ms(open_for)));
+            violated(event.node, {}, fmt::format("the circuit was open for {} ms only", ms(open_for)), trip_);
     }
     if (!untold_.empty()) judge_reports(now);
     switch (event.kind) {
@@ -64,7 +64,8 @@ void CircuitRules::on_call(const fakes::Event& event, Time now) {
             exercise();
             if (knew)
                 violated(event.node, event.job,
-                         fmt::format("the circuit has been open for {} ms, and policy was asked", ms(now - phase_since_)));
+                         fmt::format("the circuit has been open for {} ms, and policy was asked", ms(now - phase_since_)),
+                         trip_);
             if (taken != taken_up_.end() && !knew) begun.trips = trips_ - 1;  // began before the trip
             break;
         case Phase::half_open:
@@ -84,7 +85,8 @@ void CircuitRules::on_probe(const fakes::Event& event) {
     for (const auto& [node, count] : probes_) probes += detached_.contains(node) ? 0 : count;
     if (probes > tunables_.circuit_half_open_max)
         violated(event.node, event.job, fmt::format("it is probe {} of a half-open circuit that allows {}", probes,
-                                                    tunables_.circuit_half_open_max));
+                                                    tunables_.circuit_half_open_max),
+                 trip_);
 }
 
 void CircuitRules::on_shared_circuit(const fakes::Event& event) {
@@ -144,6 +146,7 @@ void CircuitRules::string_set(fakes::NodeId, std::string_view key, const std::st
     phase_ = Phase::open;
     phase_since_ = last_event_;
     tripped_at_ = last_event_;
+    trip_ = upcoming();
     ++trips_;
     probes_.clear();
     detached_.clear();
@@ -155,7 +158,7 @@ void CircuitRules::key_removed(fakes::NodeId client, std::string_view key, fakes
     if (key != kFailures || phase_ != Phase::open) return;
     switch (why) {
         case fakes::redis::Removal::deleted:
-            violated(client, {}, fmt::format("it closed the circuit {} ms after its trip", ms(last_event_ - phase_since_)));
+            violated(client, {}, fmt::format("it closed the circuit {} ms after its trip", ms(last_event_ - phase_since_)), trip_);
             phase_ = Phase::closed;
             break;
         case fakes::redis::Removal::expired:

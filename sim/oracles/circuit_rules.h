@@ -49,6 +49,7 @@ private:
     std::uint64_t trips_ = 0;
     Time phase_since_{};
     Time tripped_at_{};
+    EventNumber trip_ = 0;
     Time last_event_{};
     bool ran_out_ = false;  // the open time has, since the last event
     std::map<fakes::NodeId, std::int64_t> probes_;  // of this trip

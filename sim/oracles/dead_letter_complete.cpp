@@ -42,7 +42,7 @@ void DeadLetterComplete::on_event(const fakes::Event& event, Time) {
         case fakes::EventKind::term:
             if (event.when != fakes::When::applied) break;
             exercise();
-            terminated_.insert(fmt::format("poison:{}:{}", event.stream, event.sequence));
+            terminated_.emplace(fmt::format("poison:{}:{}", event.stream, event.sequence), present());
             break;
         case fakes::EventKind::stored:
             if (event.subject == engine::wire::kSubjectDlq && event.packet != nullptr)
@@ -59,6 +59,7 @@ void DeadLetterComplete::hash_set(fakes::NodeId client, std::string_view key, st
     if (is_bad(after) && schedulers_.contains(client)) {
         exercise();
         ended_.insert_or_assign(std::string(*job), std::string(after));
+        ended_at_.insert_or_assign(std::string(*job), present());
     } else {
         ended_.erase(std::string(*job));
     }
@@ -70,7 +71,7 @@ void DeadLetterComplete::string_set(fakes::NodeId client, std::string_view key, 
     const std::string_view id = key.substr(kEntryPrefix.size());
     const bool by_scheduler = schedulers_.contains(client);
     if (before == nullptr) {
-        letters_.insert_or_assign(std::string(id), Letter{code_of(after), by_scheduler});
+        letters_.insert_or_assign(std::string(id), Letter{code_of(after), by_scheduler, upcoming()});
     } else if (by_scheduler && *before != after) {
         violated(client, id, fmt::format("its dead letter said {}, and is overwritten with {}", *before, after));
     }
@@ -85,7 +86,7 @@ void DeadLetterComplete::restored(const fakes::redis::Keyspace& now) {
         if (text != nullptr) letters_.emplace(key.substr(kEntryPrefix.size()), Letter{code_of(*text), false});
     }
     std::erase_if(ended_, [&now](const auto& end) { return job_state(now, end.first) != end.second; });
-    std::erase_if(terminated_, [this](const std::string& id) { return !letters_.contains(id); });
+    std::erase_if(terminated_, [this](const auto& letter) { return !letters_.contains(letter.first); });
 }
 
 bool DeadLetterComplete::needs_letter(std::string_view job, std::string_view state) const {
@@ -98,22 +99,26 @@ void DeadLetterComplete::at_rest(const RestView& view) {
         if (!needs_letter(job, state)) continue;
         const auto letter = letters_.find(job);
         if (letter == letters_.end()) {
-            violated({}, job, fmt::format("it ended {}, and it never had a dead letter", state));
+            violated({}, job, fmt::format("it ended {}, and it never had a dead letter", state),
+                     ended_at_[job]);
         } else if (letter->second.code.empty()) {
-            violated({}, job, fmt::format("it ended {}, and its dead letter has no reason code", state));
+            violated({}, job, fmt::format("it ended {}, and its dead letter has no reason code", state),
+                     letter->second.event);
         } else if (state == "OUTPUT_QUARANTINED" && !letter->second.code.starts_with("output_quarantined")) {
-            violated({}, job, fmt::format("its output is withheld, and its dead letter says {}", letter->second.code));
+            violated({}, job, fmt::format("its output is withheld, and its dead letter says {}", letter->second.code),
+                     letter->second.event);
         }
     }
-    for (const std::string& id : terminated_) {
+    for (const auto& [id, event] : terminated_) {
         if (!letters_.contains(id))
-            violated({}, {}, fmt::format("its message was terminated, and {} has no dead letter", id));
+            violated({}, {}, fmt::format("its message was terminated, and {} has no dead letter", id), event);
     }
     if (!view.quiet) return;
     for (const auto& [id, letter] : letters_) {
         if (letter.by_scheduler && !told_.contains(id))
             violated({}, id,
-                     fmt::format("all is quiet, and nobody has told the bus of its dead letter ({})", letter.code));
+                     fmt::format("all is quiet, and nobody has told the bus of its dead letter ({})", letter.code),
+                     letter.event);
     }
 }
 

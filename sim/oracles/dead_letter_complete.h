@@ -32,6 +32,7 @@ private:
     struct Letter {
         std::string code;
         bool by_scheduler = false;
+        EventNumber event = 0;
     };
 
     [[nodiscard]] bool needs_letter(std::string_view job, std::string_view state) const;
@@ -39,10 +40,11 @@ private:
     const engine::Tunables& tunables_;
     std::set<fakes::NodeId> schedulers_;                     // nodes that have run a scheduler's script
     std::map<std::string, std::string, std::less<>> ended_;  // job -> the bad end that a scheduler gave it
+    std::map<std::string, EventNumber, std::less<>> ended_at_;  // likewise
     std::set<std::string, std::less<>> retryable_;           // jobs with a failure that may be retried
     std::map<std::string, Letter, std::less<>> letters_;     // by id; also those that have expired since
     std::set<std::string, std::less<>> told_;                // ids that the stream has taken
-    std::set<std::string, std::less<>> terminated_;          // ids that letters of terminated messages must have
+    std::map<std::string, EventNumber, std::less<>> terminated_;  // ids that letters of terminated messages must have
 };
 
 }  // namespace lockstep::sim

@@ -23,7 +23,7 @@ void FailClosed::on_event(const fakes::Event& event, Time) {
         Place place{event.node, std::string(event.job)};
         if (failed) {
             exercise();
-            if (!held_.contains(place)) unread_.insert(std::move(place));
+            if (!held_.contains(place)) unread_.insert_or_assign(std::move(place), present());
         } else {
             unread_.erase(place);
             if (event.payload.find("\r\nheld\r\n") != std::string_view::npos) held_.insert(std::move(place));
@@ -40,9 +40,11 @@ void FailClosed::on_event(const fakes::Event& event, Time) {
     }
     const bool leaves = event.kind == fakes::EventKind::publish && event.when == fakes::When::before;
     if (!leaves || !is_worker_subject(event.subject)) return;
-    if (unread_.contains({event.node, std::string(event.job)}))
+    const auto unread = unread_.find({event.node, std::string(event.job)});
+    if (unread != unread_.end())
         violated(event.node, event.job,
-                 fmt::format("it is published on {}, and its state could not be read before that", event.subject));
+                 fmt::format("it is published on {}, and its state could not be read before that", event.subject),
+                 unread->second);
 }
 
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 // one handler of the node holds the lock on a good read, the failed read of another one for the same job takes nothing away.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,7 +20,7 @@ public:
 
 private:
     using Place = std::pair<fakes::NodeId, std::string>;  // node and job
-    std::set<Place> unread_;
+    std::map<Place, EventNumber> unread_;  // and when that was
     std::set<Place> held_;  // a handler of this node has read the state and holds the lock since
 };
 

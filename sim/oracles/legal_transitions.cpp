@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 #include <array>
 #include <span>
 
@@ -41,9 +42,11 @@ Names targets_of(std::string_view from) {
 void LegalTransitions::on_event(const fakes::Event& event, Time) {
     if (event.kind != fakes::EventKind::state) return;
     exercise();
+    const EventNumber before = std::exchange(changed_[std::string(event.job)], present());
     if (std::ranges::find(targets_of(event.from), event.to) == targets_of(event.from).end())
         violated(event.node, event.job,
-                 fmt::format("it went from {} to {}", event.from.empty() ? "nothing" : event.from, event.to));
+                 fmt::format("it went from {} to {}", event.from.empty() ? "nothing" : event.from, event.to),
+                 before);
 }
 
 }  // namespace lockstep::sim

@@ -2,6 +2,9 @@
 // cancel rule of 3.4); a terminal state changes only from SUCCEEDED to OUTPUT_QUARANTINED.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -11,6 +14,9 @@ public:
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "legal_transitions"; }
     void on_event(const fakes::Event& event, Time now) override;
+
+private:
+    std::map<std::string, EventNumber, std::less<>> changed_;  // job -> its last change
 };
 
 }  // namespace lockstep::sim

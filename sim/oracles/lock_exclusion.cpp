@@ -24,19 +24,24 @@ void LockExclusion::on_event(const fakes::Event& event, Time now) {
             lock.contested = lock.contested || lock.first_token != event.name;
             lock.holder = event.node;
             lock.unknown = false;
-            lock.granted[event.node] = now;
+            lock.changed = present();
+            lock.granted[event.node] = {now, present()};
             break;
         }
         case fakes::EventKind::lock_renewed:
-            if (const auto lock = locks_.find(event.job); lock != locks_.end()) lock->second.granted[event.node] = now;
+            if (const auto lock = locks_.find(event.job); lock != locks_.end()) lock->second.granted[event.node] = {now, present()};
             break;
         case fakes::EventKind::lock_released:
-            if (const auto lock = locks_.find(event.job); lock != locks_.end()) lock->second.holder = {};
+            if (const auto lock = locks_.find(event.job); lock != locks_.end()) {
+                lock->second.holder = {};
+                lock->second.changed = present();
+            }
             break;
         case fakes::EventKind::lock_expired:
             if (const auto lock = locks_.find(event.job); lock != locks_.end()) {
                 lock->second.ran_out_under = lock->second.holder;
                 lock->second.holder = {};
+                lock->second.changed = present();
             }
             break;
         case fakes::EventKind::state: {
@@ -45,7 +50,8 @@ void LockExclusion::on_event(const fakes::Event& event, Time now) {
             if (lock != locks_.end() && lock->second.unknown) break;
             if (lock != locks_.end() && lock->second.contested) exercise();
             if (lock == locks_.end() || lock->second.holder != event.node)
-                violated(event.node, event.job, fmt::format("it was made {} by a replica that does not hold its lock", event.to));
+                violated(event.node, event.job, fmt::format("it was made {} by a replica that does not hold its lock", event.to),
+                         lock == locks_.end() ? 0 : lock->second.changed);
             break;
         }
         case fakes::EventKind::publish:
@@ -71,11 +77,12 @@ void LockExclusion::on_publish(const fakes::Event& event, Time now) {
     if (granted == lock->second.granted.end()) return;
     const engine::Duration ttl = tunables_.job_lock_ttl;
     const engine::Duration drift = ttl / 8;  // clocks of a cluster may go a tenth slower than they should
-    const engine::Duration age = now - granted->second;
+    const engine::Duration age = now - granted->second.at;
     if (age > ttl + drift)
         violated(event.node, event.job,
                  fmt::format("it is published by a replica whose lock on it ran out {} ms ago",
-                             engine::to_millis(age - ttl)));
+                             engine::to_millis(age - ttl)),
+                 granted->second.event);
 }
 
 void LockExclusion::restored(const fakes::redis::Keyspace&) {

@@ -22,12 +22,17 @@ public:
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
+    struct Grant {
+        Time at{};
+        EventNumber event = 0;
+    };
     struct Lock {
         fakes::NodeId holder;  // not valid = nobody
         std::string first_token;
         bool contested = false;  // more than one holder has had it
         bool unknown = false;
-        std::map<fakes::NodeId, Time> granted;  // the last time, taking and renewing alike
+        EventNumber changed = 0;  // when the holder last became another, or nobody
+        std::map<fakes::NodeId, Grant> granted;  // the last time, taking and renewing alike
         fakes::NodeId ran_out_under;            // who held it when it ran out, and has not been heard of since
     };
     void note_survivor(const fakes::Event& event);

@@ -11,16 +11,18 @@ void NoDuplicateDispatch::on_event(const fakes::Event& event, Time) {
     if (event.kind == fakes::EventKind::core_deliver && !event.job.empty()) {
         exercise();
         const auto [first, fresh] =
-            delivered_.try_emplace(std::string(event.job), First{std::string(event.subject), std::string(event.message_id)});
+            delivered_.try_emplace(std::string(event.job), First{std::string(event.subject), std::string(event.message_id), present()});
         if (!fresh)
             violated(event.node, event.job,
                      fmt::format("the job arrived on {} as {} and before that on {} as {}", event.subject, event.message_id,
-                                 first->second.subject, first->second.message_id));
+                                 first->second.subject, first->second.message_id),
+                     first->second.event);
     } else if (event.kind == fakes::EventKind::stored && !event.message_id.empty()) {
-        const auto [first, fresh] = stored_.try_emplace(std::string(event.message_id), event.sequence);
+        const auto [first, fresh] = stored_.try_emplace(std::string(event.message_id), Stored{event.sequence, present()});
         if (!fresh)
-            violated(event.node, event.job, fmt::format("{} is in the stream at {} and at {}", event.message_id, first->second,
-                                                        event.sequence));
+            violated(event.node, event.job, fmt::format("{} is in the stream at {} and at {}", event.message_id,
+                                                        first->second.sequence, event.sequence),
+                     first->second.event);
     }
 }
 

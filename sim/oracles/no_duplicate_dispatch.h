@@ -20,9 +20,14 @@ private:
     struct First {
         std::string subject;
         std::string message_id;
+        EventNumber event = 0;
+    };
+    struct Stored {
+        std::uint64_t sequence = 0;  // in the stream
+        EventNumber event = 0;
     };
     std::map<std::string, First, std::less<>> delivered_;  // by job
-    std::map<std::string, std::uint64_t, std::less<>> stored_;  // by message id: stream sequence
+    std::map<std::string, Stored, std::less<>> stored_;    // by message id
 };
 
 }  // namespace lockstep::sim

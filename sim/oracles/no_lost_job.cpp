@@ -21,14 +21,14 @@ std::string_view waits_for(std::string_view state) {
 
 void NoLostJob::on_event(const fakes::Event& event, Time) {
     if (event.kind != fakes::EventKind::submit || event.when != fakes::When::answered || !event.flag) return;
-    if (acknowledged_.emplace(event.job).second) exercise();
+    if (acknowledged_.emplace(event.job, present()).second) exercise();
 }
 
 void NoLostJob::at_rest(const RestView& view) {
-    for (const std::string& job : acknowledged_) {
+    for (const auto& [job, when] : acknowledged_) {
         const std::string state = job_state(view.redis, job);
         if (is_final(state) || state == "APPROVAL_REQUIRED") continue;
-        violated({}, job, fmt::format("its submission was acknowledged, and at the end {}", waits_for(state)));
+        violated({}, job, fmt::format("its submission was acknowledged, and at the end {}", waits_for(state)), when);
     }
 }
 

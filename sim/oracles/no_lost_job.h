@@ -2,7 +2,7 @@
 // approval.
 #pragma once
 
-#include <set>
+#include <map>
 #include <string>
 
 #include "sim/oracles/oracle.h"
@@ -17,7 +17,7 @@ public:
     void at_rest(const RestView& view) override;
 
 private:
-    std::set<std::string, std::less<>> acknowledged_;
+    std::map<std::string, EventNumber, std::less<>> acknowledged_;  // job -> when
 };
 
 }  // namespace lockstep::sim

@@ -13,6 +13,8 @@ constexpr std::string_view kInFlightPrefix = "cordum:bus:inflight:";
 
 void NothingLeaks::on_event(const fakes::Event& event, Time) {
     if (event.kind == fakes::EventKind::lock_acquired) exercise();
+    if (event.kind == fakes::EventKind::lock_acquired || event.kind == fakes::EventKind::lock_renewed)
+        granted_.insert_or_assign(std::string(event.key), present());
 }
 
 void NothingLeaks::at_rest(const RestView& view) {
@@ -20,10 +22,13 @@ void NothingLeaks::at_rest(const RestView& view) {
         const bool lock = key.starts_with("cordum:") && (key.starts_with(kJobLockPrefix) || key.ends_with(":lock"));
         const bool mark = key.starts_with(kInFlightPrefix);
         const auto* entry = view.redis.find(key);
-        if ((lock || mark) && entry->expires_at == fakes::redis::kNever) violated({}, {}, fmt::format("{} never expires", key));
+        const auto granted = granted_.find(key);
+        const EventNumber since = granted == granted_.end() ? 0 : granted->second;
+        if ((lock || mark) && entry->expires_at == fakes::redis::kNever) violated({}, {}, fmt::format("{} never expires", key), since);
         if (view.quiet && key.starts_with(kJobLockPrefix))
             violated({}, key.substr(kJobLockPrefix.size()),
-                     fmt::format("all has been quiet for longer than a lock lives, and {} is still held", key));
+                     fmt::format("all has been quiet for longer than a lock lives, and {} is still held", key),
+                     since);
     }
     if (view.quiet && view.handlers_in_flight > 0)
         violated({}, {}, fmt::format("all is quiet, and {} handlers are still at work", view.handlers_in_flight));

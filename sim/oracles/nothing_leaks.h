@@ -2,6 +2,9 @@
 // lock lives before this is asked, so a lock that is still there has been renewed by somebody who had no business to.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -12,6 +15,9 @@ public:
     [[nodiscard]] std::string_view invariant() const override { return "nothing_leaks"; }
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;
+
+private:
+    std::map<std::string, EventNumber, std::less<>> granted_;  // lock -> when it was last taken or renewed
 };
 
 }  // namespace lockstep::sim

@@ -16,18 +16,19 @@ void OneTerminalResult::hash_set(fakes::NodeId client, std::string_view key, std
     if (ended == ended_.end()) {
         if (is_state && is_final(after)) {
             exercise();
-            ended_.emplace(*job, after);
+            ended_.emplace(*job, End{std::string(after), present()});
         }
         return;
     }
     const bool same = before != nullptr && *before == after;
-    const bool quarantine = is_state && ended->second == "SUCCEEDED" && after == "OUTPUT_QUARANTINED";
+    const bool quarantine = is_state && ended->second.state == "SUCCEEDED" && after == "OUTPUT_QUARANTINED";
     // A quarantine may swap or explain the output of the success that it takes back.
-    const bool of_quarantine = !is_state && ended->second == "SUCCEEDED" && field != "worker_id";
+    const bool of_quarantine = !is_state && ended->second.state == "SUCCEEDED" && field != "worker_id";
     if (same || quarantine || of_quarantine) return;
     violated(client, *job,
-             fmt::format("it ended {}, and then {} changed from \"{}\" to \"{}\"", ended->second, field,
-                         before == nullptr ? "" : *before, after));
+             fmt::format("it ended {}, and then {} changed from \"{}\" to \"{}\"", ended->second.state, field,
+                         before == nullptr ? "" : *before, after),
+             ended->second.event);
 }
 
 }  // namespace lockstep::sim

@@ -17,7 +17,11 @@ public:
                   std::string_view after) override;
 
 private:
-    std::map<std::string, std::string, std::less<>> ended_;  // job -> its first terminal state
+    struct End {
+        std::string state;
+        EventNumber event = 0;
+    };
+    std::map<std::string, End, std::less<>> ended_;  // by job: its first terminal state
 };
 
 }  // namespace lockstep::sim

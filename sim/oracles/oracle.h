@@ -21,12 +21,18 @@
 
 namespace lockstep::sim {
 
+/// Names an event of the run: its number in the order of the digest, from 1; 0 names none.
+using EventNumber = std::uint64_t;
+
 /// Takes down what an oracle found. The first violation stops the run.
 class Judge {
 public:
     virtual ~Judge() = default;
-    /// `detail` is one sentence that names the two facts which contradict each other.
-    virtual void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail) = 0;
+    /// `detail` is one sentence that names the two facts which contradict each other: the present event, and `earlier`.
+    virtual void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
+                          EventNumber earlier) = 0;
+    /// The event that was told last.
+    [[nodiscard]] virtual EventNumber present() = 0;
 };
 
 /// The world when all is quiet, or when the time is over.
@@ -52,8 +58,12 @@ public:
 
 protected:
     void exercise() { ++exercised_; }
-    void violated(fakes::NodeId node, std::string_view job, std::string detail) {
-        judge_.violated(invariant(), node, job, std::move(detail));
+    /// For keeping with a fact that a later one may contradict.
+    [[nodiscard]] EventNumber present() const { return judge_.present(); }
+    /// For a change of the keyspace that has no event of its own: what is told next belongs to the same command.
+    [[nodiscard]] EventNumber upcoming() const { return judge_.present() + 1; }
+    void violated(fakes::NodeId node, std::string_view job, std::string detail, EventNumber earlier = 0) {
+        judge_.violated(invariant(), node, job, std::move(detail), earlier);
     }
 
 private:

@@ -46,13 +46,14 @@ void QuarantineFinal::on_event(const fakes::Event& event, Time) {
 
 void QuarantineFinal::on_check(const fakes::Event& event) {
     if (event.when == fakes::When::before) {
-        latest_.insert_or_assign(std::string(event.job), Question{event.node, {}});
+        latest_.insert_or_assign(std::string(event.job), Question{event.node, {}, present()});
         return;
     }
     if (event.when != fakes::When::answered || event.outcome != fakes::EventOutcome::applied) return;
     const auto question = latest_.find(event.job);
     if (question == latest_.end() || question->second.asker != event.node) return;
     question->second.answer = event.to;
+    question->second.event = present();
     if (event.to == "QUARANTINE") exercise();
 }
 
@@ -65,7 +66,7 @@ void QuarantineFinal::at_rest(const RestView& view) {
         // Its verdict could not be recorded, and somebody will ask again.
         const bool open = !hash_field(view.redis, key, "ls_scan_pending").value_or("").empty();
         if (state == "SUCCEEDED" && question.answer == "QUARANTINE" && !open)
-            violated({}, job, "output policy quarantined its output, and it is SUCCEEDED");
+            violated({}, job, "output policy quarantined its output, and it is SUCCEEDED", question.event);
         if (state == "SUCCEEDED" && record.withholds())
             violated({}, job, fmt::format("its record says {}, and it is SUCCEEDED", record.decision));
         if (state == "OUTPUT_QUARANTINED" && !record.withholds())

@@ -22,6 +22,7 @@ private:
     struct Question {
         fakes::NodeId asker;
         std::string answer;  // empty until there is one
+        EventNumber event = 0;  // the last of question and answer
     };
     void on_check(const fakes::Event& event);
 

@@ -16,7 +16,7 @@ void ResultKept::on_event(const fakes::Event& event, Time) {
     if (!event.packet->has_job_result()) return;
     const auto& result = event.packet->job_result();
     if (result.status() != cap::JOB_STATUS_SUCCEEDED || result.result_ptr().empty()) return;
-    given_[result.job_id()].insert(result.result_ptr());
+    given_[result.job_id()].emplace(result.result_ptr(), present());
 }
 
 void ResultKept::at_rest(const RestView& view) {
@@ -24,13 +24,14 @@ void ResultKept::at_rest(const RestView& view) {
         if (job_state(view.redis, job) != "SUCCEEDED") continue;
         exercise();
         const std::string kept = hash_field(view.redis, fmt::format("job:meta:{}", job), "result_ptr").value_or("");
-        const bool theirs = std::ranges::any_of(given, [&kept](const std::string& pointer) {
-            return kept == pointer || kept.starts_with(pointer + ":redacted:");
+        const bool theirs = std::ranges::any_of(given, [&kept](const auto& pointer) {
+            return kept == pointer.first || kept.starts_with(pointer.first + ":redacted:");
         });
         if (!theirs)
             violated({}, job,
                      fmt::format("it is SUCCEEDED and its worker gave {}, but its result pointer is \"{}\"",
-                                 *given.begin(), kept));
+                                 given.begin()->first, kept),
+                     given.begin()->second);
         const auto* mirror = view.redis.find(fmt::format("job:result_ptr:{}", job));
         const auto* text = mirror == nullptr ? nullptr : std::get_if<std::string>(&mirror->value);
         if (text != nullptr && *text != kept)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 
 #include "sim/oracles/oracle.h"
@@ -17,7 +16,7 @@ public:
     void at_rest(const RestView& view) override;
 
 private:
-    using Pointers = std::set<std::string, std::less<>>;
+    using Pointers = std::map<std::string, EventNumber, std::less<>>;  // and when each was first said
     /// By job: what its successful results said, as they were sent and as they arrived.
     std::map<std::string, Pointers, std::less<>> given_;
 };

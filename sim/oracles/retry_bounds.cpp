@@ -29,6 +29,7 @@ void RetryBounds::on_event(const fakes::Event& event, Time now) {
     now_ = now;
     if (!to_stamp_.empty()) {
         jobs_[to_stamp_].failed_at = now;
+        jobs_[to_stamp_].failed_event = present();
         to_stamp_.clear();
     }
     if (event.kind == fakes::EventKind::nak && event.when == fakes::When::before) on_nak(event);
@@ -62,14 +63,16 @@ void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::stri
 void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, Job& job, std::int64_t number) {
     exercise();
     if (number >= tunables_.max_scheduling_retries)
-        violated(client, name, fmt::format("try number {} of {}", number + 1, tunables_.max_scheduling_retries));
+        violated(client, name, fmt::format("try number {} of {}", number + 1, tunables_.max_scheduling_retries),
+                 job.failed_event);
     const bool measured_by_one_clock = !store_clock_jumped_at_ || job.failed_at > *store_clock_jumped_at_;
     if (job.failed && measured_by_one_clock) {
         const engine::Duration passed = now_ - job.failed_at;
         if (passed + kSlack < shortest(*job.failed))
             violated(client, name,
                      fmt::format("try {} came {} ms after the one before, and {} ms is the least", number + 1,
-                                 engine::to_millis(passed), engine::to_millis(shortest(*job.failed))));
+                                 engine::to_millis(passed), engine::to_millis(shortest(*job.failed))),
+                     job.failed_event);
     }
     job.failed = number;
     job.by = client;
@@ -105,7 +108,8 @@ void RetryBounds::on_nak(const fakes::Event& event) {
         violated(
             event.node, event.job,
             fmt::format("handed back for {} ms after try {}, and the bounds are {} and {} ms", engine::to_millis(delay),
-                        *job.failed + 1, engine::to_millis(least), engine::to_millis(most)));
+                        *job.failed + 1, engine::to_millis(least), engine::to_millis(most)),
+            job.failed_event);
     if (delay >= least && least + tunables_.backoff_jitter <= tunables_.backoff_max) jitters_.push_back(delay - least);
 }
 

@@ -31,6 +31,7 @@ private:
         bool rolled_back = false;    // last it was taken back from DISPATCHED
         std::optional<std::int64_t> failed;  // the number of the last failed try, counted from 0
         Time failed_at{};
+        EventNumber failed_event = 0;
         fakes::NodeId by;
         bool nak_expected = false;
     };

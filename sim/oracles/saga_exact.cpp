@@ -69,6 +69,7 @@ void SagaExact::list_inserted(fakes::NodeId client, std::string_view key, std::s
     entry.parent = job.parent_job_id();
     entry.idempotency_key = job.meta().idempotency_key();
     entry.recorded = ++order_;
+    entry.recorded_at = upcoming();
     saga.of_run = saga_of(job.workflow_id(), job.labels()).second;
     if (entry.readable && find(saga, entry.parent) != nullptr)
         violated(client, entry.parent, fmt::format("its compensation was recorded a second time in saga {}", *name));
@@ -176,13 +177,17 @@ void SagaExact::on_published(const fakes::Event& event) {
                              job.job_id(), name));
     } else if (!entry->published_as.empty()) {
         violated(event.node, entry->parent,
-                 fmt::format("it is undone by {}, and before that by {}", job.job_id(), entry->published_as));
+                 fmt::format("it is undone by {}, and before that by {}", job.job_id(), entry->published_as),
+                 entry->published_at);
     } else if ((entry->denied && entry->taken) || denied_to(event.node, job.job_id())) {
         violated(event.node, entry->parent, fmt::format("it is undone by {}, which policy had denied", job.job_id()));
     } else {
         judge_order(event, saga, *entry);
     }
-    if (entry != nullptr) entry->published_as = job.job_id();
+    if (entry != nullptr) {
+        entry->published_as = job.job_id();
+        entry->published_at = present();
+    }
 }
 
 void SagaExact::judge_order(const fakes::Event& event, const Saga& saga, const Entry& entry) {
@@ -191,7 +196,8 @@ void SagaExact::judge_order(const fakes::Event& event, const Saga& saga, const E
         const bool was_above = other->recorded > entry.recorded && other->recorded < saga.last_step;
         if (was_above && other->published_as.empty())
             violated(event.node, entry.parent,
-                     fmt::format("it is undone before {}, which succeeded later", other->parent));
+                     fmt::format("it is undone before {}, which succeeded later", other->parent),
+                     other->recorded_at);
     }
 }
 
@@ -245,13 +251,16 @@ void SagaExact::at_rest(const RestView& view) {
 
 void SagaExact::judge_entry(const Saga& saga, const std::string& name, const Entry& entry) {
     if (entry.taken && !done(entry))
-        violated({}, entry.parent, fmt::format("its compensation was taken off saga {} and never published", name));
+        violated({}, entry.parent, fmt::format("its compensation was taken off saga {} and never published", name),
+                 entry.recorded_at);
     if (!entry.taken && owed(saga, entry))
         violated({}, entry.parent,
-                 fmt::format("its compensation is still on the stack of saga {}, which failed", name));
+                 fmt::format("its compensation is still on the stack of saga {}, which failed", name),
+                 entry.recorded_at);
     const auto step = steps_.find(entry.parent);
     if (entry.readable && step != steps_.end() && !step->second.succeeded)
-        violated({}, entry.parent, "its compensation was recorded although it did not succeed");
+        violated({}, entry.parent, "its compensation was recorded although it did not succeed",
+                 entry.recorded_at);
 }
 
 }  // namespace lockstep::sim

@@ -38,6 +38,8 @@ private:
         std::string idempotency_key;
         std::uint64_t recorded = 0;  // in the order of things
         std::string published_as;    // the compensation job; empty = not published
+        EventNumber recorded_at = 0;
+        EventNumber published_at = 0;
         bool readable = true;
         bool taken = false;  // off the stack
         bool denied = false;

@@ -40,9 +40,11 @@ void SingleTicker::on_page(const fakes::Event& event, Time now) {
     if (window.ticker.valid() && window.ticker != event.node && now < window.until) {
         violated(event.node, {},
                  fmt::format("it ticks under {} while the window of another replica's tick lasts {} ms more", event.key,
-                             engine::to_millis(window.until - now)));
+                             engine::to_millis(window.until - now)),
+                 window.tick);
     }
     window.ticker = event.node;
+    window.tick = present();
     if (window.granted_to == event.node) window.until = window.granted_until;
 }
 

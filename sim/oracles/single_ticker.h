@@ -21,6 +21,7 @@ private:
     struct Window {
         fakes::NodeId ticker;  // who ticked in it; not valid = nobody yet
         Time until{};
+        EventNumber tick = 0;  // the last one of the ticker
         fakes::NodeId granted_to;
         Time granted_until{};
     };

@@ -98,6 +98,7 @@ void SnapshotWhole::on_event(const fakes::Event& event, Time now) {
 
 void SnapshotWhole::settle(const Change& change, Time now) {
     captured_ = now - change.age;
+    written_ = present();
     told_ = false;
     if (!change.writer.valid()) return;
     if (last_writer_.valid() && last_writer_ != change.writer) exercise();
@@ -141,7 +142,8 @@ void SnapshotWhole::judge_age(Time now) {
         told_ = true;
         violated(node, {},
                  fmt::format("the worker snapshot is {} ms old, and this replica has reached Redis for {} ms",
-                             engine::to_millis(now - captured_), engine::to_millis(now - *replica.reaches_since)));
+                             engine::to_millis(now - captured_), engine::to_millis(now - *replica.reaches_since)),
+                 written_);
         return;
     }
 }

@@ -51,6 +51,7 @@ private:
     std::map<fakes::NodeId, Replica> replicas_;
     std::optional<Change> change_;
     Time captured_{};
+    EventNumber written_ = 0;
     fakes::NodeId last_writer_;
     int lost_locks_ = 0;  // since the last write
     bool told_ = false;

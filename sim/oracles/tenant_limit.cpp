@@ -39,21 +39,25 @@ void TenantLimit::hash_set(fakes::NodeId client, std::string_view key, std::stri
     }
     const bool joins = after == "SCHEDULED" && !on_its_way(job.state);
     job.state = after;
+    if (joins) job.changed = present();
     if (joins && job.limit > 0) check(client, entry->first, job);
 }
 
 void TenantLimit::check(fakes::NodeId client, const std::string& name, const Job& job) {
     std::int64_t others = 0;
     std::int64_t waiting = 0;
+    EventNumber last_other = 0;  // the one that filled the last place
     for (const auto& [other, facts] : jobs_) {
         if (other == name || facts.tenant != job.tenant) continue;
         others += on_its_way(facts.state) ? 1 : 0;
+        if (on_its_way(facts.state)) last_other = std::max(last_other, facts.changed);
         waiting += facts.state == "PENDING" ? 1 : 0;
     }
     if (waiting > 0 && others + 1 == job.limit) exercise();
     if (others >= job.limit)
         violated(client, name, fmt::format("it was scheduled at a limit of {} while {} other jobs of its tenant were on their way",
-                                           job.limit, others));
+                                           job.limit, others),
+                 last_other);
 }
 
 }  // namespace lockstep::sim

@@ -22,6 +22,7 @@ private:
         std::string tenant;
         std::string state;
         std::int64_t limit = 0;
+        EventNumber changed = 0;  // when it came on its way
     };
     void check(fakes::NodeId client, const std::string& name, const Job& job);
 

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "reports/run_report.h"
+#include "sim/explain/history.h"
 #include "sim/scenario/scenario.h"
 #include "sim/world/recorded_event.h"
 
@@ -41,6 +43,8 @@ struct RunOptions {
     Recording record{};
     /// Fill `RunResult::calls`.
     bool calls = false;
+    /// Fill `RunResult::history`.
+    bool history = false;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
     const std::atomic<bool>* stop = nullptr;
 };
@@ -73,6 +77,8 @@ struct RunResult {
     Recorded recorded;
     /// The calls of the schedulers; only when asked for.
     std::vector<CallSite> calls;
+    /// Everything that happened; only when asked for.
+    std::shared_ptr<const History> history;
     std::string error;         // what broke in the harness itself; empty = nothing. Such a run has not passed.
     bool interrupted = false;  // ended early because `RunOptions::stop` was set; counts as neither passed nor failed
 };

@@ -7,12 +7,12 @@
 #include <exception>
 #include <optional>
 
+#include "sim/explain/explanation.h"
 #include "sim/oracles/oracle.h"
 #include "sim/run/call_ledger.h"
 #include "sim/run/expectations.h"
 #include "sim/run/job_tracker.h"
 #include "sim/run/simulated_cluster.h"
-#include "sim/run/story.h"
 #include "sim/scenario/chaos.h"
 #include "sim/world/event_recorder.h"
 #include "sim/world/simulation.h"
@@ -52,7 +52,7 @@ FaultPlan::Heal heal_of(const Chaos& chaos) {
 /// One run, from the building of its world to the verdict.
 class Run final : private Judge {
 public:
-    Run(const Scenario& scenario, std::uint64_t seed, const RunOptions& options, std::optional<std::string> story_job)
+    Run(const Scenario& scenario, std::uint64_t seed, const RunOptions& options)
         : scenario_(scenario),
           options_(options),
           simulation_(scenario, seed, {.checkpoint_every = options.checkpoints ? kCheckpointEvery : 0}),
@@ -62,7 +62,7 @@ public:
         result_.file = scenario.file;
         result_.name = scenario.name;
         result_.seed = seed;
-        if (story_job) story_.emplace(*story_job, simulation_.topology());
+        if (options.history) history_.emplace(simulation_.topology(), simulation_.nodes());
         if (!options.trace_path.empty())
             trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
         if (options.record.hashes || options.record.last != 0) {
@@ -78,9 +78,6 @@ public:
     }
 
     RunResult execute();
-    [[nodiscard]] std::vector<std::string> story() const {
-        return story_ ? story_->lines() : std::vector<std::string>{};
-    }
 
 private:
     void observe();
@@ -88,7 +85,10 @@ private:
     void rest();
     void judge_rest(bool quiet);
     void note_defect();
-    void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail) override;
+    void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
+                  EventNumber earlier) override;
+    [[nodiscard]] EventNumber present() override { return simulation_.trace().events(); }
+    [[nodiscard]] reports::Fact present_fact();
     [[nodiscard]] bool judged(std::string_view invariant) const;
     [[nodiscard]] bool found(std::string_view invariant) const;
     [[nodiscard]] bool verdict() const;
@@ -100,18 +100,19 @@ private:
     std::vector<std::unique_ptr<Oracle>> oracles_;
     JobTracker jobs_;
     ExpectedEvents expected_events_;
-    std::optional<Story> story_;
+    std::optional<HistoryRecorder> history_;
     std::optional<CallLedger> calls_;
     std::optional<EventRecorder> recorder_;
     std::unique_ptr<TraceFile> trace_file_;
     RunResult result_;
     bool healed_ = false;
+    bool at_rest_ = false;
 };
 
 void Run::observe() {
     SimTrace& trace = simulation_.trace();
     if (trace_file_) trace.add_observer(*trace_file_);
-    if (story_) trace.add_observer(*story_);
+    if (history_) trace.add_observer(*history_);
     if (calls_) trace.add_observer(*calls_);
     trace.add_observer(jobs_);
     trace.add_observer(expected_events_);
@@ -159,6 +160,7 @@ RunResult Run::execute() {
     result_.states = jobs_.states();
     result_.metrics = simulation_.metric_store().summary();
     if (calls_) result_.calls = calls_->sites();
+    if (history_) result_.history = std::make_shared<const History>(history_->take(simulation_.now()));
     result_.faults = simulation_.fault_plan().counts();
     result_.reached.insert(simulation_.marks().begin(), simulation_.marks().end());
     result_.digest = simulation_.trace().digest();
@@ -188,6 +190,7 @@ void Run::rest() {
 
 void Run::judge_rest(bool quiet) {
     const RestView view{cluster_.redis().keyspace(), quiet, cluster_.handlers_in_flight()};
+    at_rest_ = true;
     for (const auto& oracle : oracles_) oracle->at_rest(view);
 }
 
@@ -202,7 +205,8 @@ void Run::note_defect() {
                                   std::string(simulation_.topology().name(defect.node)),
                                   {},
                                   defect.what,
-                                  {}});
+                                  {},
+                                  present_fact()});
 }
 
 bool Run::judged(std::string_view invariant) const {
@@ -214,14 +218,24 @@ bool Run::found(std::string_view invariant) const {
     return std::ranges::find(result_.violations, invariant, &Violation::invariant) != result_.violations.end();
 }
 
-void Run::violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail) {
+/// What the run knows without its history.
+reports::Fact Run::present_fact() {
+    return {.event = present(), .at_ns = simulation_.now().time_since_epoch().count(), .node = {}, .what = {}};
+}
+
+void Run::violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
+                   EventNumber earlier) {
     if (!judged(invariant) || result_.violations.size() >= kViolationsMax) return;
     result_.violations.push_back({std::string(invariant),
                                   engine::to_millis(simulation_.now().time_since_epoch()),
                                   node.valid() ? std::string(simulation_.topology().name(node)) : std::string{},
                                   std::string(job),
                                   std::move(detail),
-                                  {}});
+                                  {},
+                                  present_fact()});
+    Violation& violation = result_.violations.back();
+    violation.at_rest = at_rest_;
+    if (earlier != 0) violation.earlier.emplace().event = earlier;
     const bool all_found =
         std::ranges::all_of(scenario_.expect.violated, [this](const std::string& name) { return found(name); });
     if (all_found) simulation_.stop("a violation");
@@ -234,24 +248,31 @@ bool Run::verdict() const {
     return no_other && std::ranges::all_of(result_.expectations, &ExpectationOutcome::held);
 }
 
+/// Makes the same run once more and writes it down, unless it was the first time: keeping all that happens would cost each
+/// run that has nothing to tell.
+void explain(RunResult& result, const Scenario& scenario, std::uint64_t seed, const RunOptions& options) {
+    auto history = result.history;
+    if (!history) {
+        RunOptions again;
+        again.stop = options.stop;
+        again.history = true;
+        const RunResult second = Run(scenario, seed, again).execute();
+        if (second.interrupted) return;
+        if (second.digest != result.digest) {
+            result.error = "the same seed gave another run the second time: determinism is broken";
+            return;
+        }
+        history = second.history;
+    }
+    explain_violation(result.violations.front(), *history, Causality(*history));
+}
+
 }  // namespace
 
 RunResult run_scenario(const Scenario& scenario, std::uint64_t seed, const RunOptions& options) {
     try {
-        RunResult result = Run(scenario, seed, options, std::nullopt).execute();
-        if (!result.violations.empty() && !result.interrupted) {
-            // The same run once more, this time listening to the job concerned: keeping every job's story all the time
-            // would cost each run that has nothing to tell.
-            RunOptions quiet_options;
-            quiet_options.stop = options.stop;
-            Run again(scenario, seed, quiet_options, result.violations.front().job);
-            const RunResult second = again.execute();
-            if (second.digest == result.digest) {
-                result.violations.front().story = again.story();
-            } else if (!second.interrupted) {
-                result.error = "the same seed gave another run the second time: determinism is broken";
-            }
-        }
+        RunResult result = Run(scenario, seed, options).execute();
+        if (!result.violations.empty() && !result.interrupted) explain(result, scenario, seed, options);
         return result;
     } catch (const std::exception& error) {
         RunResult result;

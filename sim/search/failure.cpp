@@ -149,7 +149,8 @@ tl::expected<Failure, std::string> parse_failure(std::string_view text) {
     return failure;
 }
 
-tl::expected<Replayable, std::string> load_replayable(const std::filesystem::path& path) {
+tl::expected<Replayable, std::string> load_replayable(const std::filesystem::path& path,
+                                                      const LoadOptions& options) {
     const auto text = text_of_file(path);
     if (!text) return tl::make_unexpected(text.error());
     Replayable out;
@@ -160,8 +161,10 @@ tl::expected<Replayable, std::string> load_replayable(const std::filesystem::pat
         if (!failure) return tl::make_unexpected(fmt::format("{}: {}", path.string(), failure.error()));
         out.failure = std::move(*failure);
     }
-    auto scenario = out.is_scenario_file ? parse_scenario(*text, path.string())
-                                         : parse_document(out.failure.scenario, path.string());
+    const std::string inner =
+        out.is_scenario_file ? *text
+                             : out.failure.scenario.dump(-1, ' ', false, Document::error_handler_t::replace);
+    auto scenario = parse_scenario(inner, path.string(), options);
     if (!scenario) return tl::make_unexpected(joined(scenario.error()));
     out.scenario = std::move(*scenario);
     if (out.is_scenario_file) {

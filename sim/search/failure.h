@@ -41,6 +41,8 @@ struct Replayable {
     Scenario scenario;
     bool is_scenario_file = false;
 };
-[[nodiscard]] tl::expected<Replayable, std::string> load_replayable(const std::filesystem::path& path);
+/// `options` change the scenario, of either kind of file.
+[[nodiscard]] tl::expected<Replayable, std::string> load_replayable(const std::filesystem::path& path,
+                                                                    const LoadOptions& options = {});
 
 }  // namespace lockstep::sim

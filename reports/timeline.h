@@ -1,0 +1,73 @@
+// A run laid out for looking at: lanes, events with what caused them, bars with a beginning and an end. Plain data between
+// the simulator, which knows runs, and the page, which knows browsers.
+//
+// Events are in the order of the run; parents and facts name them by position, kNone for none. Texts are kept once, at
+// position 0 the empty one; in the text of an event the byte kJobMark stands for the name of its job.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::reports {
+
+struct Timeline {
+    static constexpr std::uint32_t kNone = UINT32_MAX;
+    static constexpr char kJobMark = '\x01';
+
+    /// How events are coloured.
+    enum class Family : std::uint8_t { call, effect, answer, message, lock, state, life, fault, other };
+
+    struct Event {
+        std::uint64_t number = 0;  // in the run, from 1
+        std::int64_t us = 0;       // virtual time since the start
+        std::uint32_t lane = 0;
+        Family family = Family::other;
+        std::uint32_t what = 0;
+        std::uint32_t job = 0;
+        std::uint32_t thread = kNone;  // causes; all are earlier events
+        std::uint32_t message = kNone;
+        std::uint32_t trigger = kNone;
+        std::uint32_t life = kNone;
+    };
+
+    enum class Span : std::uint8_t { lock, ack_wait, fault, down, paused };
+    struct Bar {
+        Span span{};
+        std::uint32_t lane = kNone;  // kNone = all of them
+        std::int64_t from_us = 0;
+        std::int64_t to_us = 0;
+        std::uint32_t what = 0;
+        std::uint32_t job = 0;
+    };
+
+    struct Clock {
+        std::uint32_t lane = 0;
+        std::int64_t us = 0;
+        std::int64_t ahead_us = 0;  // of true time; a straight line up to the next sample
+    };
+
+    std::string title;
+    std::string subtitle;  // seed, digest and the like
+    bool passed = false;
+    std::vector<std::string> verdict;  // what was violated, line by line; empty when nothing was
+    std::vector<std::string> notes;    // what the reader should know about this page
+    std::string replay;                // the command that makes the run again
+    std::uint32_t fact = kNone;        // the event at which it was found
+    std::uint32_t earlier = kNone;     // the one that it contradicts
+    std::uint32_t job = 0;             // the job concerned, a text
+    std::uint64_t events_total = 0;    // of the run; `events` may be fewer
+    std::int64_t end_us = 0;
+
+    std::vector<std::string> lanes;  // from top to bottom
+    std::vector<std::string> texts;
+    std::vector<Event> events;
+    std::vector<Bar> bars;
+    std::vector<Clock> clocks;
+};
+
+/// One self-contained page: no network, no other file. Everything that comes from the run is inside compressed data, so that
+/// no name can break out into the markup.
+[[nodiscard]] std::string timeline_page(const Timeline& timeline);
+
+}  // namespace lockstep::reports

@@ -1,0 +1,84 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/test_page_reader.h"
+#include "reports/timeline.h"
+
+namespace lockstep::reports {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::string_view kBreakOut = "</script><script>alert(1)</script>";
+
+Timeline small() {
+    Timeline timeline;
+    timeline.title = std::string("a < b & ") + std::string(kBreakOut);
+    timeline.lanes = {"redis", "scheduler-0"};
+    timeline.texts = {"", std::string(kBreakOut), "redis commit", "state \x01", "node_up"};
+    timeline.verdict = {std::string("no_lost_job: ") + std::string(kBreakOut)};
+    timeline.events = {
+        {.number = 1, .us = 0, .lane = 1, .family = Timeline::Family::life, .what = 4},
+        {.number = 5, .us = 1000, .lane = 1, .family = Timeline::Family::call, .what = 2, .job = 1, .life = 0},
+        {.number = 6, .us = 1300, .lane = 0, .family = Timeline::Family::state, .what = 3, .job = 1, .message = 1},
+        {.number = 7,
+         .us = 1700,
+         .lane = 1,
+         .family = Timeline::Family::answer,
+         .what = 2,
+         .job = 1,
+         .thread = 1,
+         .message = 2,
+         .life = 0},
+    };
+    timeline.bars = {{Timeline::Span::lock, 1, 1300, 1700, 2, 1}, {Timeline::Span::fault, Timeline::kNone, 0, 9, 2, 0}};
+    timeline.events_total = 7;
+    return timeline;
+}
+
+TEST(TimelinePage, StandsAlone) {
+    const std::string page = timeline_page(small());
+    for (const char* reference : {"http://", "https://", " src=", " href=", "@import", "url(", "import(", "fetch("})
+        EXPECT_THAT(page, Not(HasSubstr(reference)));
+    EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+    EXPECT_THAT(page, Not(HasSubstr("{{"))) << "a place was left open";
+}
+
+TEST(TimelinePage, NoNameBreaksOutOfTheData) {
+    const std::string page = timeline_page(small());
+    EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
+    EXPECT_THAT(page, HasSubstr("<title>a &lt; b &amp; &lt;/script>"));
+    EXPECT_EQ(PageReader::read(page).head["texts"][1], kBreakOut) << "and it is there all the same";
+}
+
+TEST(TimelinePage, CarriesEveryEventAndCause) {
+    const PageData data = PageReader::read(timeline_page(small()));
+    EXPECT_EQ(data.head["lanes"], (nlohmann::json{"redis", "scheduler-0"}));
+    EXPECT_THAT(data.numbers(), ElementsAre(1, 4, 1, 1)) << "each but the first counts from the one before";
+    EXPECT_THAT(data.events[1], ElementsAre(0, 1000, 300, 400));
+    EXPECT_THAT(data.events[2], ElementsAre(1, 1, 0, 1));
+    EXPECT_THAT(data.events[6], ElementsAre(0, 0, 0, 0)) << "the last of lane and job goes without saying";
+    EXPECT_THAT(data.events[7], ElementsAre(0, 0, 2, 2)) << "one event back, each";
+    EXPECT_THAT(data.events[9], ElementsAre(0, 0, 0, 0)) << "so does the last start of the node";
+    EXPECT_THAT(data.bars[1], ElementsAre(2, 0)) << "lanes count from one: 0 is all of them";
+}
+
+TEST(TimelinePage, ACauseThatIsNotTheUsualOneIsSaid) {
+    Timeline timeline = small();
+    timeline.events[3].thread = 0;
+    timeline.events[3].life = Timeline::kNone;
+    const PageData data = PageReader::read(timeline_page(timeline));
+    EXPECT_EQ(data.events[6][3], 4U);
+    EXPECT_EQ(data.events[9][3], 1U);
+}
+
+TEST(TimelinePage, AnEmptyRunIsAPageToo) {
+    const PageData data = PageReader::read(timeline_page({}));
+    EXPECT_EQ(data.head["events"], 0);
+    EXPECT_EQ(data.head["fact"], -1);
+}
+
+}  // namespace
+}  // namespace lockstep::reports

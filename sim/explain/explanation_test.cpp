@@ -1,0 +1,139 @@
+#include "sim/explain/explanation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "sim/explain/test_history.h"
+#include "sim/run/run_scenario.h"
+#include "sim/scenario/loader.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fakes::EventKind;
+using fakes::EventOutcome;
+using fakes::When;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Of a scenario that proves a mechanism, the run without it.
+RunResult without(const std::string& mechanism) {
+    const auto path = std::filesystem::path(LOCKSTEP_SCENARIOS) / "mechanisms" / (mechanism + ".json");
+    const auto scenario = load_scenario(path, {.overrides = {}, .without = {mechanism}});
+    EXPECT_TRUE(scenario);
+    return run_scenario(*scenario, scenario->seed, {});
+}
+
+TEST(Explanation, TheTwoFactsOfATheftAreTheCommitAndTheLockOfAnother) {
+    const RunResult result = without("lock_fencing");
+    ASSERT_FALSE(result.violations.empty());
+    const Violation& violation = result.violations.front();
+    EXPECT_THAT(violation.fact.what, HasSubstr("state PENDING -> SCHEDULED"));
+    ASSERT_TRUE(violation.earlier);
+    EXPECT_THAT(violation.earlier->what, HasSubstr("lock_acquired"));
+    EXPECT_NE(violation.earlier->node, violation.fact.node);
+    EXPECT_LT(violation.earlier->event, violation.fact.event);
+    EXPECT_THAT(violation.circumstances, Contains(HasSubstr("lock cordum:scheduler:job:")));
+    EXPECT_THAT(violation.circumstances, Contains(HasSubstr("held by " + violation.earlier->node)));
+    EXPECT_THAT(violation.story, Contains(AllOf(HasSubstr("commit"), HasSubstr("took effect"))));
+}
+
+TEST(Explanation, WhatIsFoundAtTheEndPointsToWhereItBegan) {
+    const RunResult result = without("reconciler");
+    ASSERT_FALSE(result.violations.empty());
+    const Violation& violation = result.violations.front();
+    EXPECT_TRUE(violation.at_rest);
+    ASSERT_TRUE(violation.earlier);
+    EXPECT_THAT(violation.earlier->what, HasSubstr("submit answered"));
+    EXPECT_EQ(violation.earlier->node, "gateway");
+}
+
+TEST(Explanation, EachOfTheseMechanismsIsExplainedByTwoFacts) {
+    for (const char* mechanism :
+         {"publish_message_id", "processed_guard", "tenant_limit_atomicity", "circuit_breaker", "tick_lock_hold"}) {
+        const RunResult result = without(mechanism);
+        ASSERT_FALSE(result.violations.empty()) << mechanism;
+        const Violation& violation = result.violations.front();
+        ASSERT_TRUE(violation.earlier) << mechanism;
+        EXPECT_FALSE(violation.earlier->what.empty()) << mechanism;
+        EXPECT_LT(violation.earlier->event, violation.fact.event) << mechanism;
+        EXPECT_LE(violation.earlier->at_ns, violation.fact.at_ns) << mechanism;
+    }
+}
+
+TEST(Explanation, ARunThatHoldsIsRecordedOnlyWhenAskedFor) {
+    const auto scenario = load_scenario(std::filesystem::path(LOCKSTEP_SCENARIOS) / "happy-path.json");
+    ASSERT_TRUE(scenario);
+    const RunResult plain = run_scenario(*scenario, 1, {});
+    EXPECT_EQ(plain.history, nullptr);
+    const RunResult recorded = run_scenario(*scenario, 1, {.history = true});
+    ASSERT_NE(recorded.history, nullptr);
+    EXPECT_EQ(recorded.digest, plain.digest) << "to be watched changes nothing";
+    EXPECT_EQ(recorded.history->events.size(), recorded.events) << "the numbers of events are those of the digest";
+}
+
+class Story : public ::testing::Test {
+protected:
+    [[nodiscard]] std::string told(const std::string& job, bool by_node = false) const {
+        const Causality causality(past.history);
+        const JobStory story(past.history, causality, {.job = job, .roots = {}, .other_jobs = false});
+        std::string out;
+        for (const std::string& line : by_node ? story.by_node() : story.by_time()) out += line + '\n';
+        return out;
+    }
+    TestHistory past;
+};
+
+TEST_F(Story, ACallIsOneLineWithItsFate) {
+    past.script("commit", When::before, "a");
+    past.script("commit", When::applied, "a");
+    past.script("commit", When::answered, "a", TestHistory::kFirst, false, EventOutcome::unknown);
+    EXPECT_THAT(told("a"), HasSubstr("redis commit  UNKNOWN after 2.000ms, though it took effect #2\n"));
+    EXPECT_THAT(told("a"), Not(HasSubstr("answered")));
+}
+
+TEST_F(Story, OfACallThatWasNeverAnsweredItSaysWhetherItTookEffect) {
+    past.script("commit", When::before, "a");
+    EXPECT_THAT(told("a"), HasSubstr("NO ANSWER"));
+    past.script("commit", When::applied, "a");
+    EXPECT_THAT(told("a"), HasSubstr("took effect #2, NOT ANSWERED"));
+}
+
+TEST_F(Story, OtherJobsStayOutOfItAndFaultsDoNot) {
+    past.script("take_up", When::before, "a");
+    past.script("take_up", When::before, "b", TestHistory::kSecond);
+    past.add({.kind = EventKind::fault, .node = TestHistory::kSecond, .name = "pause", .from = "begin"});
+    past.script("commit", When::before, "a");
+    EXPECT_THAT(told("a"), Not(HasSubstr("#2 ")));
+    EXPECT_THAT(told("a"), HasSubstr("begin of fault pause"));
+    EXPECT_EQ(told("c"), "");
+}
+
+TEST_F(Story, ByNodeEachLaneHasItsHeadingAndMessagesSayWhereTheyCameFrom) {
+    past.script("commit", When::before, "a");
+    past.add({.kind = EventKind::state, .job = "a", .from = "PENDING", .to = "SCHEDULED"});
+    past.script("commit", When::applied, "a", TestHistory::kFirst, true);
+    const std::string text = told("a", true);
+    EXPECT_LT(text.find("redis\n"), text.find("scheduler-0\n"));
+    EXPECT_THAT(text, HasSubstr("state PENDING -> SCHEDULED  <- #1 scheduler-0"));
+}
+
+TEST(Explanation, RepliesOfRedisAreShownByTheirFirstWord) {
+    EXPECT_EQ(short_reply("+OK\r\n"), "OK");
+    EXPECT_EQ(short_reply(":12\r\n"), "12");
+    EXPECT_EQ(short_reply("*2\r\n$4\r\nheld\r\n$7\r\nPENDING\r\n"), "held");
+    EXPECT_EQ(short_reply("$-1\r\n"), "(nil)");
+    EXPECT_EQ(short_reply("*0\r\n"), "(empty)");
+    EXPECT_EQ(short_reply("-OOM no\r\n"), "-OOM no");
+    EXPECT_EQ(short_reply(std::string("$3\r\n\x01\x02\x03\r\n")), "");
+    EXPECT_EQ(short_reply(""), "");
+    EXPECT_EQ(short_reply("*1"), "");
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,83 @@
+#include "sim/explain/run_timeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "reports/test_page_reader.h"
+#include "sim/run/run_scenario.h"
+#include "sim/scenario/loader.h"
+
+namespace lockstep::sim {
+namespace {
+
+using reports::PageReader;
+using reports::Timeline;
+using ::testing::HasSubstr;
+
+RunResult recorded(const std::string& file, const std::vector<std::string>& without = {}) {
+    const auto scenario =
+        load_scenario(std::filesystem::path(LOCKSTEP_SCENARIOS) / file, {.overrides = {}, .without = without});
+    EXPECT_TRUE(scenario);
+    return run_scenario(*scenario, scenario->seed, {.history = true});
+}
+
+TEST(RunTimeline, ShowsTheTwoFactsTheLocksAndTheFaults) {
+    const RunResult result = recorded("mechanisms/lock_fencing.json", {"lock_fencing"});
+    const Timeline timeline = timeline_of(result, Causality(*result.history), 1'000'000);
+    ASSERT_NE(timeline.fact, Timeline::kNone);
+    ASSERT_NE(timeline.earlier, Timeline::kNone);
+    EXPECT_EQ(timeline.events[timeline.fact].number, result.violations.front().fact.event);
+    EXPECT_EQ(timeline.texts[timeline.job], result.violations.front().job);
+    const auto bars = [&](Timeline::Span span) {
+        return std::ranges::count(timeline.bars, span, &Timeline::Bar::span);
+    };
+    EXPECT_EQ(bars(Timeline::Span::fault), 2);
+    EXPECT_GE(bars(Timeline::Span::lock), 2);
+    EXPECT_GE(bars(Timeline::Span::ack_wait), 2);
+    for (const Timeline::Bar& bar : timeline.bars) EXPECT_LE(bar.from_us, bar.to_us);
+    EXPECT_TRUE(timeline.notes.empty()) << "everything is on it";
+    EXPECT_EQ(timeline.events.size(), result.events);
+}
+
+TEST(RunTimeline, CrashesAndPausesAreBarsOfTheirNode) {
+    const RunResult result = recorded("paused-dispatcher-does-not-dispatch-twice.json");
+    const Timeline timeline = timeline_of(result, Causality(*result.history), 1'000'000);
+    const auto paused = std::ranges::find(timeline.bars, Timeline::Span::paused, &Timeline::Bar::span);
+    ASSERT_NE(paused, timeline.bars.end());
+    EXPECT_THAT(timeline.lanes[paused->lane], HasSubstr("scheduler-"));
+    EXPECT_GT(paused->to_us - paused->from_us, 1'000'000);
+}
+
+TEST(RunTimeline, CausesOfThinnedEventsStayInOrderAndOnThePage) {
+    const RunResult result = recorded("mechanisms/tenant_limit_atomicity.json", {"tenant_limit_atomicity"});
+    const Timeline timeline = timeline_of(result, Causality(*result.history), 200);
+    EXPECT_LE(timeline.events.size(), 200U);
+    ASSERT_NE(timeline.fact, Timeline::kNone) << "the violation is never thinned away";
+    for (std::uint32_t i = 0; i < timeline.events.size(); ++i) {
+        const Timeline::Event& event = timeline.events[i];
+        for (const std::uint32_t cause : {event.thread, event.message, event.trigger, event.life})
+            EXPECT_TRUE(cause == Timeline::kNone || cause < i) << i;
+    }
+    ASSERT_FALSE(timeline.notes.empty());
+    EXPECT_THAT(timeline.notes.front(), HasSubstr(std::to_string(result.events)));
+}
+
+TEST(RunTimeline, APageThatWouldBeTooLargeIsThinnedAndSaysSo) {
+    const RunResult result = recorded("heavy-chaos-drains.json");
+    constexpr std::size_t kBytesMax = 150'000;
+    const std::string whole = run_page(result, {}, "lockstep run x.json");
+    ASSERT_GT(whole.size(), kBytesMax) << "else this shows nothing";
+    EXPECT_EQ(PageReader::read(whole).head["events"], result.events);
+    const std::string page = run_page(result, {}, "lockstep run x.json", kBytesMax);
+    EXPECT_LE(page.size(), kBytesMax);
+    const auto data = PageReader::read(page);
+    EXPECT_LT(data.head["events"], result.events);
+    EXPECT_EQ(data.head["total"], result.events);
+    EXPECT_FALSE(data.head["notes"].empty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim
