@@ -67,6 +67,19 @@ struct EnumerateArgs {
     unsigned threads = 0;
 };
 
+struct PowerArgs {
+    std::vector<std::string> paths;       // where the files that prove mechanisms are; empty = scenarios/
+    std::vector<std::string> mechanisms;  // empty = all that can be switched off
+    std::uint64_t first = 1;
+    std::uint64_t seeds = 1000;
+    std::uint64_t repeats = 3;
+    std::uint64_t breadth = 0;
+    bool no_shrink = false;
+    std::string markdown;
+    std::string json;
+    unsigned threads = 0;
+};
+
 struct ShrinkArgs {
     std::string file;
     std::string out;  // empty = beside the original
@@ -102,6 +115,7 @@ struct ListArgs {
 [[nodiscard]] Exit verify_command(const VerifyArgs& args, const Environment& environment);
 [[nodiscard]] Exit explore_command(const ExploreArgs& args, const Environment& environment);
 [[nodiscard]] Exit enumerate_command(const EnumerateArgs& args, const Environment& environment);
+[[nodiscard]] Exit power_command(const PowerArgs& args, const Environment& environment);
 [[nodiscard]] Exit shrink_command(const ShrinkArgs& args, const Environment& environment);
 [[nodiscard]] Exit replay_failure_command(const ReplayArgs& args, const Environment& environment);
 [[nodiscard]] Exit explain_command(const ExplainArgs& args, const Environment& environment);

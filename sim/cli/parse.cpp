@@ -107,6 +107,16 @@ constexpr const char* kEnumerateFooter =
     "  lockstep enumerate scenarios/happy-path.json --occurrences 50 --pairs 2000\n"
     "Exit codes: 0 everything held, 1 a failure found, 2 wrong input, 3 the harness failed, 4 nothing was run.\n";
 
+constexpr const char* kPowerFooter =
+    "Each mechanism is switched off in turn, and draws that know nothing of it are made until one fails; the failure "
+    "is "
+    "shrunk.\n"
+    "Draws until then are the same on every machine, seconds are not.\n"
+    "Examples:\n"
+    "  lockstep power --mechanism lock_fencing\n"
+    "  lockstep power --repeats 5 --markdown power.md --json power.json\n"
+    "Exit codes: 0 every search found a failure, 1 one did not, 2 wrong input, 3 the harness failed.\n";
+
 constexpr const char* kShrinkFooter =
     "Examples:\n"
     "  lockstep shrink failures/no_lost_job-draw17.json\n"
@@ -136,6 +146,7 @@ struct Tree {
     VerifyArgs verify;
     ExploreArgs explore;
     EnumerateArgs enumerate;
+    PowerArgs power;
     ShrinkArgs shrink;
     ReplayArgs replay;
     ExplainArgs explain;
@@ -146,6 +157,7 @@ struct Tree {
     CLI::App* verify_app = nullptr;
     CLI::App* explore_app = nullptr;
     CLI::App* enumerate_app = nullptr;
+    CLI::App* power_app = nullptr;
     CLI::App* shrink_app = nullptr;
     CLI::App* replay_app = nullptr;
     CLI::App* explain_app = nullptr;
@@ -196,6 +208,7 @@ struct Tree {
 
         add_explore();
         add_enumerate();
+        add_power();
         add_shrink();
         add_replay();
         add_explain();
@@ -252,6 +265,39 @@ struct Tree {
         enumerate_app->add_option("--out", enumerate.out, "folder of the failure files; default failures")
             ->type_name("DIR");
         enumerate_app->add_option("-j,--jobs", enumerate.threads, "runs at once (default: one per processor)")
+            ->type_name("N")
+            ->check(CLI::Range(1, 1024));
+    }
+
+    void add_power() {
+        power_app =
+            app.add_subcommand("power", "measure how soon exploration finds each mechanism that is switched off");
+        power_app->footer(kPowerFooter);
+        power_app->add_option("PATH", power.paths, "where the files that prove mechanisms are (default: scenarios/)");
+        power_app
+            ->add_option("--mechanism", power.mechanisms, "only this one (repeatable; default: all that there are)")
+            ->type_name("MECHANISM")
+            ->expected(1)
+            ->take_all();
+        power_app
+            ->add_option("--repeats", power.repeats, "searches for each, in ranges of draws of their own; default 3")
+            ->type_name("N")
+            ->check(CLI::Range(1, 1000));
+        power_app->add_option("--seeds", power.seeds, "draws at most in one search; default 1000")
+            ->type_name("N")
+            ->check(CLI::Range(1, 1'000'000));
+        power_app->add_option("--first", power.first, "number of the first draw; default 1")
+            ->type_name("N")
+            ->check(CLI::NonNegativeNumber);
+        power_app
+            ->add_option("--breadth", power.breadth,
+                         "also make so many draws past the first failure, to see what else notices; default 0")
+            ->type_name("N")
+            ->check(CLI::Range(0, 1'000'000));
+        power_app->add_flag("--no-shrink", power.no_shrink, "do not shrink what was found");
+        power_app->add_option("--markdown", power.markdown, "write the tables as a page")->type_name("FILE");
+        power_app->add_option("--json", power.json, "write the figures as one JSON document")->type_name("FILE");
+        power_app->add_option("-j,--jobs", power.threads, "runs at once (default: one per processor)")
             ->type_name("N")
             ->check(CLI::Range(1, 1024));
     }
@@ -388,6 +434,7 @@ Command parse(const std::vector<std::string>& args) {
     if (tree.verify_app->parsed()) return tree.verify;
     if (tree.explore_app->parsed()) return tree.explore;
     if (tree.enumerate_app->parsed()) return tree.enumerate;
+    if (tree.power_app->parsed()) return tree.power;
     if (tree.shrink_app->parsed()) return tree.shrink;
     if (tree.replay_app->parsed()) return tree.replay;
     if (tree.explain_app->parsed()) return tree.explain;

@@ -16,8 +16,8 @@ struct Print {
     Exit exit = Exit::passed;
 };
 
-using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, ShrinkArgs,
-                             ReplayArgs, ExplainArgs, ListArgs>;
+using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, PowerArgs,
+                             ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
 
 [[nodiscard]] Command parse(const std::vector<std::string>& args);
 

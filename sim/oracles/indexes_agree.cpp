@@ -49,6 +49,12 @@ void IndexesAgree::at_rest(const RestView& view) {
     check_strays(view.redis);
 }
 
+void IndexesAgree::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
+                               const fakes::redis::Value&, std::int64_t) {
+    const auto job = job_of_hash(key);
+    if (job && why == fakes::redis::Removal::expired) expired_.emplace(*job);
+}
+
 void IndexesAgree::check_job(const Keyspace& keys, std::string_view job) {
     const std::string state = job_state(keys, job);
     if (state.empty()) return;
@@ -80,7 +86,7 @@ void IndexesAgree::check_strays(const Keyspace& keys) {
         const auto* index = read<fakes::redis::SortedSet>(keys, index_key(state));
         if (index == nullptr) continue;
         for (const auto& entry : index->ranking()) {
-            if (job_state(keys, entry.member).empty())
+            if (job_state(keys, entry.member).empty() && !expired_.contains(entry.member))
                 violated({}, entry.member, fmt::format("{} lists it and it has no hash", index_key(state)));
         }
     }

@@ -1,5 +1,5 @@
 // no_lost_job: every valid submission that JetStream acknowledged is, when all is quiet, terminal or waiting for an
-// approval.
+// approval. One whose packet was garbled on its way to the stream is valid no more.
 #pragma once
 
 #include <map>
@@ -15,9 +15,17 @@ public:
     [[nodiscard]] std::string_view invariant() const override { return "no_lost_job"; }
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
 
 private:
+<<<<<<< HEAD
     std::map<std::string, EventNumber, std::less<>> acknowledged_;  // job -> when
+=======
+    std::set<std::string, std::less<>> acknowledged_;
+    std::set<std::string, std::less<>> garbled_;
+    std::set<std::string, std::less<>> outlived_;  // jobs whose records expired after they had ended
+>>>>>>> 6e0f97b (Exploration draws themes, faults at every kind of step and several at once, and its power is measured)
 };
 
 }  // namespace lockstep::sim

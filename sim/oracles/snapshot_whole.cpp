@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace lockstep::sim {
 
@@ -112,16 +113,18 @@ void SnapshotWhole::follow(const fakes::Event& event, Time now) {
         case redis: {
             if (event.when != fakes::When::answered) return;
             Replica& replica = replicas_[event.node];
-            if (event.script == "tick_lock") replica.known = true;
+            if (event.script == "tick_lock" && !std::exchange(replica.known, true)) replica.reaches_since.reset();
             if (!got_through(event))
                 replica.reaches_since.reset();
             else if (!replica.reaches_since)
                 replica.reaches_since = now;
             return;
         }
+        case node_down:
+            if (const auto found = replicas_.find(event.node); found != replicas_.end()) found->second = Replica();
+            return;
         case connection_broken:
         case paused:
-        case node_down:
             for (const fakes::NodeId node : {event.node, event.peer}) {
                 if (const auto found = replicas_.find(node); found != replicas_.end())
                     found->second.reaches_since.reset();

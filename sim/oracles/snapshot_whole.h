@@ -1,8 +1,8 @@
 // snapshot_whole: the worker snapshot in Redis always parses, and is never older than 20 s plus one operation while a living
 // replica reaches Redis.
 //
-// 1. A replica reaches Redis from its first call that is answered until a call of it fails, a connection of it breaks, it is
-//    paused or dies. It owes a fresh snapshot once it has reached Redis for as long as a snapshot may be old.
+// 1. A replica that has started (one that waits for NATS is not there yet) reaches Redis from its first call that is answered
+//    until a call of it fails, a connection of it breaks, it is paused or dies. It owes a fresh snapshot once it has reached Redis for as long as a snapshot may be old.
 // 2. The age counts from `captured_at`, read against the clock of Redis at the moment of the write. What Redis loses, or
 //    a fault spoils, is owed anew from then on.
 // 3. 20 s have room for one writer that dies with the lock. Each further lock that ran out since the last write is forgiven for as
@@ -33,7 +33,7 @@ public:
 
 private:
     struct Replica {
-        bool known = false;  // by a lock that only schedulers take
+        bool known = false;  // as a scheduler that has started, by a lock that nobody else takes
         std::optional<Time> reaches_since;
     };
     /// A change of the keyspace, which does not say when it happens; the event that follows it does.

@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
-#include "fakes/rng.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/search/dice.h"
+#include "sim/search/disturbances.h"
+#include "sim/search/themes.h"
 
 namespace lockstep::sim {
 
 namespace {
-
-using namespace std::chrono_literals;
-using fakes::Rng;
 
 struct Candidate {
     const char* name;
@@ -43,44 +41,27 @@ constexpr std::array kTunables{
     Candidate{"reconciler_scheduled_timeout", {"30s", "1m", "5m", "0s"}},
 };
 
-struct Place {
-    const char* event;
-    const char* script;   // filter for redis; null = any
-    const char* subject;  // null = any
-    int often;            // about how many there are per job
-};
-
-// Steps of a replica between which a crash or a freeze makes a difference.
-constexpr std::array kPlaces{
-    Place{"redis", nullptr, nullptr, 10},       Place{"redis", "commit", nullptr, 3},
-    Place{"redis", "take_up", nullptr, 1},      Place{"redis", "take_lock", nullptr, 1},
-    Place{"redis", "renew_lock", nullptr, 1},   Place{"redis", "release_lock", nullptr, 1},
-    Place{"publish", nullptr, "worker.*", 1},   Place{"publish", nullptr, "sys.job.*", 1},
-    Place{"ack", nullptr, nullptr, 2},          Place{"nak", nullptr, nullptr, 1},
-    Place{"kernel_check", nullptr, nullptr, 1}, Place{"redis", "tick_lock", nullptr, 1},
-    Place{"redis", "saga_next", nullptr, 1},
-};
-
 class Draw {
 public:
-    Draw(std::uint64_t number, const DrawOptions& options) : number_(number), options_(options), rng_(number, "draw") {}
+    Draw(std::uint64_t number, const DrawOptions& options) : number_(number), options_(options), dice_(number) {}
 
     Document run() {
         Document out = Document::object();
         out["name"] = fmt::format("draw-{}", number_);
         out["seed"] = number_;
         if (options_.bases.empty()) {
-            out["duration"] =
-                "3h";  // a worker that hangs holds its slots for the whole running timeout, again and again
+            // A worker that hangs holds its slots for the whole running timeout, again and again.
+            out["duration"] = "3h";
             out["cluster"] = cluster();
             out["load"] = load();
         } else {
-            const Document& base = options_.bases[number_ % options_.bases.size()];
-            adopt(base, out);
+            adopt(options_.bases[number_ % options_.bases.size()], out);
         }
-        auto placed = preemptions();
-        if (!placed.empty()) out["faults"] = std::move(placed);
-        if (placed_ == 0 || rng_.chance(0.7)) out["chaos"] = chaos();
+        out["faults"] = Document::array();
+        const bool by_themselves = options_.bases.empty() && apply_themes(out);
+        if (!by_themselves) disturb(out);
+        spare_forgetful_redis(out);
+        if (out["faults"].empty()) out.erase("faults");
         if (!options_.without.empty()) out["without"] = options_.without;
         out["expect"] = {{"invariants", "all"}};
         const auto scenario = parse_document(out, "draw");
@@ -88,31 +69,29 @@ public:
     }
 
 private:
-    // Draws ------------------------------------------------------------------------------------------------------------
-
-    int between(int min, int max) {
-        return min + static_cast<int>(rng_.below(static_cast<std::uint64_t>(max - min + 1)));
-    }
-
-    /// Every power of two with the same chance.
-    int on_every_scale(int max) {
-        const int low = 1 << rng_.below(static_cast<std::uint64_t>(std::bit_width(static_cast<unsigned>(max))));
-        return std::min(max, low + static_cast<int>(rng_.below(static_cast<std::uint64_t>(low))));
-    }
-
-    template <class Range>
-    const auto& one_of(const Range& range) {
-        return range[rng_.below(range.size())];
+    /// Whether what they brought is to be all.
+    bool apply_themes(Document& out) {
+        if (dice_.chance(0.2)) return false;
+        const Theme& first = dice_.one_of(themes());
+        const Theme& second = dice_.one_of(themes());
+        const bool both = dice_.chance(0.4) && !first.alone && !second.alone && first.name != second.name;
+        out["tags"] = Document::array({first.name});
+        first.apply(dice_, out);
+        if (both) {
+            out["tags"].push_back(second.name);
+            second.apply(dice_, out);
+        }
+        return first.alone;
     }
 
     // Cluster and load -------------------------------------------------------------------------------------------------
 
     Document tunables() {
         Document out = Document::object();
-        const int changed = between(0, 5);
+        const int changed = dice_.between(0, 5);
         for (int i = 0; i < changed; ++i) {
-            const Candidate& candidate = one_of(kTunables);
-            const std::string value = one_of(candidate.values);
+            const Candidate& candidate = dice_.one_of(kTunables);
+            const std::string value = dice_.one_of(candidate.values);
             const bool number = std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
             out[candidate.name] = number ? Document(std::stoll(value)) : Document(value);
         }
@@ -123,11 +102,11 @@ private:
         static constexpr std::array<const char*, 4> kServiceTimes{"50ms", "500ms", "3s", "20s"};
         static constexpr std::array<const char*, 7> kOutcomes{
             "FAILED", "FAILED_RETRYABLE", "FAILED_FATAL", "duplicate", "early", "late", "hang"};
-        Document group = {{"id", "w"}, {"count", between(1, 4)}, {"max_parallel_jobs", between(1, 8)}};
-        group["service_time"] = {{"dist", "exp"}, {"mean", std::string(one_of(kServiceTimes))}};
-        if (rng_.chance(0.5)) {
+        Document group = {{"id", "w"}, {"count", dice_.between(1, 4)}, {"max_parallel_jobs", dice_.between(1, 8)}};
+        group["service_time"] = {{"dist", "exp"}, {"mean", std::string(dice_.one_of(kServiceTimes))}};
+        if (dice_.chance(0.5)) {
             Document outcomes = {{"SUCCEEDED", 0.7}};
-            for (int i = between(1, 3); i > 0; --i) outcomes[one_of(kOutcomes)] = 0.1;
+            for (int i = dice_.between(1, 3); i > 0; --i) outcomes[dice_.one_of(kOutcomes)] = 0.1;
             group["outcomes"] = std::move(outcomes);
         }
         return Document::array({std::move(group)});
@@ -142,7 +121,8 @@ private:
             {{"id", "few"},
              {"match", {{"labels", {{"needs", "few"}}}}},
              {"decision", "allow_with_constraints"},
-             {"constraints", {{"budgets", {{"max_concurrent_jobs", between(1, 3)}, {"max_retries", between(1, 3)}}}}}});
+             {"constraints",
+              {{"budgets", {{"max_concurrent_jobs", dice_.between(1, 3)}, {"max_retries", dice_.between(1, 3)}}}}}});
         return {{"default_decision", "allow"}, {"rules", std::move(rules)}};
     }
 
@@ -151,57 +131,66 @@ private:
         Document rules = Document::array();
         rules.push_back({{"id", "keys"}, {"decision", "quarantine"}, {"match", {{"scanners", {"secret"}}}}});
         rules.push_back({{"id", "people"}, {"decision", "redact"}, {"match", {{"scanners", {"pii"}}}}});
-        if (rng_.chance(0.5))
+        if (dice_.chance(0.5))
             rules.push_back({{"id", "tagged"},
-                             {"decision", rng_.chance(0.5) ? "deny" : "redact"},
+                             {"decision", dice_.chance(0.5) ? "deny" : "redact"},
                              {"match", {{"risk_tags", {"private"}}}}});
-        return {{"enabled", true}, {"fail_mode", rng_.chance(0.5) ? "open" : "closed"}, {"rules", std::move(rules)}};
+        return {{"enabled", true}, {"fail_mode", dice_.chance(0.5) ? "open" : "closed"}, {"rules", std::move(rules)}};
     }
 
     Document cluster() {
         Document out = Document::object();
-        out["schedulers"] = between(1, 4);
+        out["schedulers"] = dice_.between(1, 4);
         Document config = tunables();
         if (!config.empty()) out["config"] = std::move(config);
         out["kernel"] = {{"latency", "2ms"}, {"policy", policy()}};
-        outputs_ = rng_.chance(0.4);
+        outputs_ = dice_.chance(0.4);
         if (outputs_) out["output_policy"] = output_policy();
         out["workers"] = workers();
-        if (rng_.chance(0.5)) out["clocks"] = {{"drift_ppm", 200}};
-        if (rng_.chance(0.3)) out["gateway"] = "publish-only";
+        if (dice_.chance(0.5)) out["clocks"] = {{"drift_ppm", 200}};
+        if (dice_.chance(0.3)) out["gateway"] = "publish-only";
         return out;
     }
 
     Document load() {
         static constexpr std::array<const char*, 4> kRates{"1/s", "5/s", "20/s", "200/s"};
         Document lines = Document::array();
-        lines.push_back(
-            {{"at", "1s"}, {"topic", "job.default"}, {"count", on_every_scale(100)}, {"rate", one_of(kRates)}});
+        lines.push_back({{"at", "1s"},
+                         {"topic", "job.default"},
+                         {"count", dice_.on_every_scale(60)},
+                         {"rate", dice_.one_of(kRates)}});
         for (const char* needs : {"a human", "nothing", "few"}) {
-            if (!rng_.chance(0.4)) continue;
+            if (!dice_.chance(0.4)) continue;
             const Document job = {{"labels", {{"needs", needs}}}, {"tenant_id", "t"}};
-            lines.push_back({{"at", fmt::format("{}s", between(1, 60))}, {"count", between(1, 8)}, {"job", job}});
+            lines.push_back(
+                {{"at", fmt::format("{}s", dice_.between(1, 60))}, {"count", dice_.between(1, 8)}, {"job", job}});
         }
         // Steps of a workflow: those that fail for good have the others of their run undone.
         for (const char* run_id : {"run-1", "run-2", ""}) {
-            if (!rng_.chance(0.2)) continue;
+            if (!dice_.chance(0.2)) continue;
             Document job = {{"workflow_id", "wf"}, {"compensation", {{"topic", "job.default"}}}};
             if (*run_id != '\0') job["labels"] = {{"run_id", run_id}};
-            lines.push_back({{"at", fmt::format("{}s", between(1, 30))}, {"count", between(2, 12)}, {"rate", "2/s"}, {"job", job}});
+            lines.push_back({{"at", fmt::format("{}s", dice_.between(1, 30))},
+                             {"count", dice_.between(2, 12)},
+                             {"rate", "2/s"},
+                             {"job", job}});
         }
         for (const char* output : {"the key is AKIAIOSFODNN7EXAMPLE", "write to ann@example.org"}) {
             if (!outputs_) continue;
             const Document job = {{"env", {{"SIM_OUTPUT", output}}}, {"meta", {{"risk_tags", {"private"}}}}};
-            lines.push_back({{"at", fmt::format("{}s", between(1, 30))}, {"count", between(1, 10)}, {"rate", "2/s"}, {"job", job}});
+            lines.push_back({{"at", fmt::format("{}s", dice_.between(1, 30))},
+                             {"count", dice_.between(1, 10)},
+                             {"rate", "2/s"},
+                             {"job", job}});
         }
-        if (rng_.chance(0.5)) {
+        if (dice_.chance(0.5)) {
             const Document job = {{"job_id", "asked"}, {"labels", {{"needs", "a human"}}}};
             lines.push_back({{"at", "2s"}, {"job", job}});
-            lines.push_back({{"at", fmt::format("{}s", between(3, 90))}, {"approve", "asked"}});
+            lines.push_back({{"at", fmt::format("{}s", dice_.between(3, 90))}, {"approve", "asked"}});
         }
-        if (rng_.chance(0.5)) {
+        if (dice_.chance(0.5)) {
             lines.push_back({{"at", "2s"}, {"job", {{"job_id", "unwanted"}}}});
-            lines.push_back({{"at", fmt::format("{}ms", between(2000, 6000))}, {"cancel", "unwanted"}});
+            lines.push_back({{"at", fmt::format("{}ms", dice_.between(2000, 6000))}, {"cancel", "unwanted"}});
         }
         return lines;
     }
@@ -222,58 +211,37 @@ private:
         static constexpr std::array<const char*, 4> kHealAt{"1m", "3m", "5m", "8m"};
         Document kinds = Document::array();
         for (const NamedItem& kind : chaos_kind_table()) {
-            if (kind.available && rng_.chance(0.4)) kinds.push_back(std::string(kind.name));
+            if (kind.available && dice_.chance(0.4)) kinds.push_back(std::string(kind.name));
         }
         if (kinds.empty()) kinds.push_back("pause");
-        Document out = {{"level", one_of(kLevels)}, {"faults", std::move(kinds)}, {"heal_at", one_of(kHealAt)}};
+        Document out = {
+            {"level", dice_.one_of(kLevels)}, {"faults", std::move(kinds)}, {"heal_at", dice_.one_of(kHealAt)}};
         if (options_.data_loss) out["data_loss"] = true;
         return out;
     }
 
-    Document preemptions() {
-        Document faults = Document::array();
+    void disturb(Document& out) {
+        Document& faults = out["faults"];
         // Of drawn clusters only: a file's workers have other names.
-        if (options_.bases.empty() && rng_.chance(0.4)) faults.push_back(mishap());
-        if (!rng_.chance(0.7)) return faults;
-        for (int i = between(1, 3); i > 0; --i) faults.push_back(preemption());
-        placed_ = faults.size();
-        return faults;
+        if (options_.bases.empty() && dice_.chance(0.4)) faults.push_back(mishap(dice_));
+        const bool placed = dice_.chance(0.7);
+        for (int i = placed ? dice_.between(1, 3) : 0; i > 0; --i) add_preemption(dice_, faults);
+        if (!placed || dice_.chance(0.7)) out["chaos"] = chaos();
     }
 
-    /// What chaos does not draw: workers that lie, a replica that is stopped in good order, an output policy that is away.
-    Document mishap() {
-        static constexpr std::array<const char*, 7> kKinds{"worker.silence", "worker.zombie",        "worker.overload",      "stop",
-                                                           "nats.drop_core", "output_policy.errors", "output_policy.latency"};
-        static constexpr std::array<const char*, 4> kLengths{"3s", "20s", "45s", "2m"};
-        const std::string kind = one_of(kKinds);
-        Document fault = {{"at", fmt::format("{}s", between(2, 60))}, {"do", kind}};
-        if (kind.starts_with("worker.")) fault["target"] = "w-0";
-        if (kind == "stop") fault["target"] = "scheduler-0";
-        if (kind == "nats.drop_core") fault["rate"] = 0.2;
-        if (kind == "output_policy.latency") fault["latency"] = "2s";
-        fault["for"] = std::string(one_of(kLengths));
-        return fault;
-    }
-
-    Document preemption() {
-        static constexpr std::array<const char*, 3> kWhen{"before", "applied", "answered"};
-        static constexpr std::array<const char*, 6> kFreezes{"500ms", "5s", "15s", "40s", "75s", "150s"};
-        static constexpr std::array<const char*, 4> kOutages{"100ms", "3s", "20s", "90s"};
-        const Place& place = one_of(kPlaces);
-        Document on = {{"event", place.event}, {"when", one_of(kWhen)}};
-        if (place.script != nullptr) on["script"] = place.script;
-        if (place.subject != nullptr) on["subject"] = place.subject;
-        on["nth"] = on_every_scale(30 * place.often);
-        const bool crash = rng_.chance(0.35);
-        Document fault = {{"on", std::move(on)}, {"do", crash ? "crash" : "pause"}, {"target", "actor"}};
-        fault["for"] = std::string(crash ? one_of(kOutages) : one_of(kFreezes));
-        return fault;
+    /// A server that forgets when it restarts is restarted only by those who ask for that.
+    void spare_forgetful_redis(Document& out) {
+        const Document::json_pointer at("/cluster/redis/persistence");
+        if (options_.data_loss || !out.contains(at) || out[at] == "always") return;
+        Document kept = Document::array();
+        for (Document& fault : out["faults"])
+            if (fault.value("target", "") != "redis") kept.push_back(std::move(fault));
+        out["faults"] = std::move(kept);
     }
 
     const std::uint64_t number_;
     const DrawOptions& options_;
-    Rng rng_;
-    std::size_t placed_ = 0;
+    Dice dice_;
     bool outputs_ = false;  // the cluster judges them
 };
 

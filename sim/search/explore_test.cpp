@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
+
+#include "sim/search/themes.h"
 
 namespace lockstep::sim {
 namespace {
@@ -86,6 +89,54 @@ TEST(Explore, KeepsTheShortestOfEachKind) {
     EXPECT_EQ(outcome.total.runs, 40U);
     EXPECT_EQ(outcome.total.histories, 40U);
     EXPECT_EQ(outcome.next, 41U);
+}
+
+TEST(Explore, KnowsTheFirstFailureWhateverTheThreads) {
+    ExploreOptions options;
+    options.seeds = 200;
+    options.threads = 4;
+    const auto outcome = explore(runner([](std::uint64_t n) { return n % 50 == 0; }), options);
+    ASSERT_TRUE(outcome.first_failure);
+    EXPECT_EQ(outcome.first_failure->seed, 50U);
+}
+
+TEST(DrawScenario, TakesUpEveryTheme) {
+    std::map<std::string, int> drawn;
+    for (std::uint64_t number = 1; number <= 300; ++number) {
+        const Document document = draw_scenario(number, {});
+        if (!document.contains("tags")) continue;
+        for (const Document& tag : document["tags"]) ++drawn[tag.get<std::string>()];
+    }
+    for (const Theme& theme : themes()) EXPECT_GT(drawn[theme.name], 5) << theme.name;
+}
+
+TEST(DrawScenario, KnowsNothingOfWhatIsSwitchedOff) {
+    for (std::uint64_t number = 1; number <= 50; ++number) {
+        DrawOptions options;
+        options.without = {"job_lock"};
+        Document drawn = draw_scenario(number, options);
+        drawn.erase("without");
+        EXPECT_EQ(drawn, draw_scenario(number, {}));
+    }
+}
+
+TEST(DrawScenario, RestartsARedisThatForgetsOnlyWhenAsked) {
+    DrawOptions options;
+    options.bases = {Document::parse(R"({ "name": "base", "cluster": { "redis": { "persistence": "none" } },
+        "load": [ { "count": 5 } ] })")};
+    const auto restarts = [&] {
+        int count = 0;
+        for (std::uint64_t number = 1; number <= 200; ++number) {
+            const Document drawn = draw_scenario(number, options);
+            if (!drawn.contains("faults")) continue;
+            for (const Document& fault : drawn["faults"])
+                count += fault["do"] == "crash" && fault.value("target", "") == "redis" ? 1 : 0;
+        }
+        return count;
+    };
+    EXPECT_EQ(restarts(), 0);
+    options.bases[0]["cluster"]["redis"]["persistence"] = "always";
+    EXPECT_GT(restarts(), 0);
 }
 
 TEST(Explore, BeginsWithWhatFailedBefore) {

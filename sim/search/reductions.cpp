@@ -189,6 +189,29 @@ Candidates fewer_settings(const Document& document) {
     return out;
 }
 
+/// Everybody in the one pool that there is when a file names none; else without single topics and pools.
+Candidates simpler_routing(const Document& document) {
+    using Pointer = Document::json_pointer;
+    Candidates out;
+    if (!document.contains(Pointer("/cluster/pools"))) return out;
+    Document plain = document;
+    plain["cluster"].erase("pools");
+    if (plain["cluster"].contains("workers"))
+        for (Document& group : plain["cluster"]["workers"]) group.erase("pool");
+    if (plain.contains("load")) {
+        for (Document& line : plain["load"]) {
+            line.erase("topic");
+            if (!line.contains("job")) continue;
+            line["job"].erase("topic");
+            if (line["job"].contains("compensation")) line["job"]["compensation"]["topic"] = "job.default";
+        }
+    }
+    out.push_back(std::move(plain));
+    append(out, without_members(document, Pointer("/cluster/pools/topics")));
+    append(out, without_members(document, Pointer("/cluster/pools/pools")));
+    return out;
+}
+
 /// Spent empty objects, which mean what their absence means.
 Candidates without_empty(const Document& document) {
     Document smaller = document;
@@ -289,7 +312,8 @@ Candidates earlier_events(const Document& document) {
 constexpr std::array kReductions{
     Reduction{"faults", fewer_faults},     Reduction{"load", fewer_load_lines}, Reduction{"jobs", fewer_jobs},
     Reduction{"replicas", fewer_replicas}, Reduction{"workers", fewer_workers}, Reduction{"settings", fewer_settings},
-    Reduction{"events", earlier_events},   Reduction{"times", shorter_times},   Reduction{"empty", without_empty},
+    Reduction{"routing", simpler_routing}, Reduction{"events", earlier_events}, Reduction{"times", shorter_times},
+    Reduction{"empty", without_empty},
 };
 
 }  // namespace

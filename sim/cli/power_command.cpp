@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "reports/atomic_file.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/selection.h"
+#include "sim/cli/version.h"
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/proof.h"
+#include "sim/search/power_report.h"
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+class PowerMeter {
+public:
+    PowerMeter(const PowerArgs& args, const Environment& environment) : args_(args), environment_(environment) {}
+
+    Exit run() {
+        if (!mechanisms_known(args_.mechanisms, environment_)) return Exit::usage;
+        report_.version = kVersion;
+        report_.command = command();
+        report_.options = options();
+        if (!read_proofs()) return Exit::usage;
+        report_.outcome = measure_power(environment_.runner, report_.options);
+        clear_line();
+        if (report_.outcome.interrupted) return Exit::interrupted;
+        const bool written =
+            write(args_.markdown, power_markdown(report_)) && write(args_.json, pretty(power_json(report_)));
+        return written ? verdict() : Exit::usage;
+    }
+
+private:
+    [[nodiscard]] std::string command() const {
+        std::string out = "lockstep power";
+        for (const std::string& mechanism : args_.mechanisms) out += " --mechanism " + mechanism;
+        out += fmt::format(" --repeats {} --seeds {}", args_.repeats, args_.seeds);
+        if (args_.first != 1) out += fmt::format(" --first {}", args_.first);
+        if (args_.breadth > 0) out += fmt::format(" --breadth {}", args_.breadth);
+        if (args_.no_shrink) out += " --no-shrink";
+        return out;
+    }
+
+    [[nodiscard]] PowerOptions options() const {
+        PowerOptions options;
+        options.mechanisms = args_.mechanisms.empty() ? names_of(mechanism_table(), true) : args_.mechanisms;
+        options.first = args_.first;
+        options.seeds = args_.seeds;
+        options.repeats = args_.repeats;
+        options.breadth = args_.breadth;
+        options.shrink = !args_.no_shrink;
+        options.threads = args_.threads == 0 ? environment_.processors : args_.threads;
+        options.stop = environment_.stop;
+        options.on_measured = [this](const MechanismPower& power) { tell(power); };
+        if (environment_.progress)
+            options.on_progress = [this](const std::string& what) {
+                environment_.err << fmt::format("\r\x1b[K{}", what) << std::flush;
+            };
+        return options;
+    }
+
+    /// What breaks in the scenario files that prove a mechanism, each run once under its own seed.
+    bool read_proofs() {
+        const auto loaded = load_all(args_.paths);
+        if (!loaded) {
+            for (const LoadError& error : loaded.error()) environment_.err << to_string(error) << '\n';
+            return false;
+        }
+        for (const Scenario& scenario : *loaded) {
+            for (const std::string& mechanism : report_.options.mechanisms) {
+                if (!proves(scenario, mechanism)) continue;
+                report_.files[mechanism].push_back(scenario.name);
+                const Scenario shown = scenario.proves ? counterexample_of(scenario) : scenario;
+                RunOptions run;
+                run.stop = environment_.stop;
+                const RunResult result = environment_.runner(shown, shown.seed, run);
+                for (const Violation& violation : result.violations)
+                    report_.proved[mechanism].insert(violation.invariant);
+            }
+        }
+        return true;
+    }
+
+    void tell(const MechanismPower& power) const {
+        clear_line();
+        std::string searches;
+        for (const PowerSearch& search : power.searches)
+            searches += search.found() ? fmt::format("  {} after {} draws", search.invariant, search.draws)
+                                       : fmt::format("  nothing in {} draws", search.draws);
+        environment_.out << fmt::format("{:<26}{}\n", power.mechanism, searches);
+        if (power.shrunk) environment_.out << fmt::format("{:<26}  shrunk to {}\n", "", to_string(*power.shrunk));
+        if (!power.shrink_error.empty())
+            environment_.out << fmt::format("{:<26}  not shrunk: {}\n", "", power.shrink_error);
+        environment_.out << std::flush;
+    }
+
+    void clear_line() const {
+        if (environment_.progress) environment_.err << "\r\x1b[K" << std::flush;
+    }
+
+    bool write(const std::string& path, const std::string& content) const {
+        if (path.empty()) return true;
+        const auto done = reports::write_atomically(path, content);
+        if (!done) environment_.err << "lockstep: " << done.error() << '\n';
+        return done.has_value();
+    }
+
+    [[nodiscard]] Exit verdict() const {
+        bool all = true;
+        for (const MechanismPower& power : report_.outcome.mechanisms) all = all && power.always_found();
+        return all ? Exit::passed : Exit::violated;
+    }
+
+    const PowerArgs& args_;
+    const Environment& environment_;
+    PowerReport report_;
+};
+
+}  // namespace
+
+Exit power_command(const PowerArgs& args, const Environment& environment) {
+    return PowerMeter(args, environment).run();
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,123 @@
+#include "sim/search/disturbances.h"
+
+#include <array>
+#include <utility>
+
+#include "sim/scenario/catalogue.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+struct Place {
+    const char* event;
+    const char* filter;  // null = none
+    const char* value;
+    int often;  // about how many there are per job
+};
+
+// Steps of a replica between which a disturbance makes a difference: every kind of call that it makes, and every change
+// that it brings about.
+constexpr std::array kPlaces{
+    Place{"redis", nullptr, nullptr, 10},
+    Place{"redis", "script", "commit", 3},
+    Place{"redis", "script", "take_up", 1},
+    Place{"redis", "script", "take_lock", 1},
+    Place{"redis", "script", "renew_lock", 1},
+    Place{"redis", "script", "release_lock", 1},
+    Place{"redis", "script", "tick_lock", 1},
+    Place{"redis", "script", "time_out", 1},
+    Place{"redis", "script", "replay_page", 1},
+    Place{"redis", "script", "put_dead_letter", 1},
+    Place{"redis", "script", "saga_next", 1},
+    Place{"redis", "script", "claim_scans", 1},
+    Place{"redis", "key", "sys:workers:snapshot*", 1},
+    Place{"redis", "key", "*lock*", 2},
+    Place{"publish", "subject", "worker.*", 1},
+    Place{"publish", "subject", "sys.job.*", 1},
+    Place{"ack", nullptr, nullptr, 2},
+    Place{"nak", nullptr, nullptr, 1},
+    Place{"term", nullptr, nullptr, 1},
+    Place{"kernel_check", nullptr, nullptr, 1},
+    Place{"output_check", nullptr, nullptr, 1},
+    Place{"state", "to", "DISPATCHED", 1},
+    Place{"state", "to", "RUNNING", 1},
+    Place{"state", "to", "SUCCEEDED", 1},
+};
+
+constexpr int kPerJobMax = 16;
+
+Document pause(Dice& dice) {
+    return {{"do", "pause"}, {"target", "actor"}, {"for", dice.word({"500ms", "5s", "15s", "40s", "75s", "150s"})}};
+}
+
+Document crash(Dice& dice) {
+    return {{"do", "crash"}, {"target", "actor"}, {"for", dice.word({"100ms", "3s", "20s", "90s"})}};
+}
+
+Document cut(Dice& dice) {
+    return {{"do", "partition"},
+            {"a", "actor"},
+            {"b", dice.word({"redis", "redis", "nats", "kernel"})},
+            {"direction", dice.word({"both", "both", "a_to_b", "b_to_a"})},
+            {"for", dice.word({"3s", "15s", "40s", "90s"})}};
+}
+
+/// A server's, in the middle of somebody's call.
+Document trouble(Dice& dice) {
+    const std::string length = dice.word({"1s", "5s", "20s"});
+    switch (dice.between(0, 4)) {
+        case 0: return {{"do", "crash"}, {"target", dice.word({"nats", "redis"})}, {"for", length}};
+        case 1: return {{"do", "redis.errors"}, {"outcome", dice.word({"unknown", "not_applied"})}, {"for", length}};
+        case 2:
+            return {{"do", "nats.publish_errors"}, {"outcome", dice.word({"unknown", "not_applied"})}, {"for", length}};
+        case 3: return {{"do", "redis.latency"}, {"latency", dice.word({"100ms", "1s", "3s"})}, {"for", length}};
+        default:
+            return {{"do", "kernel.decision"}, {"decision", dice.word({"deny", "throttle", "allow"})}, {"for", length}};
+    }
+}
+
+Document disturbance(Dice& dice) {
+    const int kind = dice.between(1, 100);
+    if (kind <= 45) return pause(dice);
+    if (kind <= 75) return crash(dice);
+    return kind <= 88 ? cut(dice) : trouble(dice);
+}
+
+Document placed(const Document& on, Document fault) {
+    Document out = {{"on", on}};
+    out.update(fault);
+    return out;
+}
+
+}  // namespace
+
+void add_preemption_at(Dice& dice, Document on, int nth_max, Document& faults) {
+    const EventInfo* event = find_event(on["event"].get_ref<const std::string&>());
+    if (event != nullptr && event->call) on["when"] = dice.word({"before", "applied", "answered"});
+    on["nth"] = dice.on_every_scale(nth_max);
+    faults.push_back(placed(on, disturbance(dice)));
+    if (dice.chance(0.25)) faults.push_back(placed(on, dice.chance(0.5) ? trouble(dice) : cut(dice)));
+}
+
+void add_preemption(Dice& dice, Document& faults) {
+    const Place& place = dice.one_of(kPlaces);
+    Document on = {{"event", place.event}};
+    if (place.filter != nullptr) on[place.filter] = place.value;
+    add_preemption_at(dice, std::move(on), kPerJobMax * place.often, faults);
+}
+
+Document mishap(Dice& dice) {
+    const std::string kind = dice.word({"worker.silence", "worker.zombie", "worker.overload", "stop", "nats.drop_core",
+                                        "output_policy.errors", "output_policy.latency", "output_policy.decision"});
+    Document fault = {{"at", dice.seconds(2, 60)}, {"do", kind}};
+    if (kind.starts_with("worker.")) fault["target"] = "w-0";
+    if (kind == "stop") fault["target"] = "scheduler-0";
+    if (kind == "nats.drop_core") fault["rate"] = 0.2;
+    if (kind == "output_policy.latency") fault["latency"] = "2s";
+    if (kind == "output_policy.decision") fault["decision"] = dice.word({"quarantine", "allow"});
+    fault["for"] = dice.word({"3s", "20s", "45s", "2m"});
+    return fault;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,22 @@
+// Faults as draws use them: placed between two steps of a replica, where a freeze or a crash makes a difference, or spread
+// over the time.
+#pragma once
+
+#include "sim/search/dice.h"
+#include "sim/search/document.h"
+
+namespace lockstep::sim {
+
+/// Appends to `faults` a disturbance at one single event: a freeze or a crash of the very node, a cut of its links, a server
+/// in trouble; sometimes two of these at once. Bugs of concurrency need few preemptions, if they come at the right place
+/// (PCT), and a place is drawn with equal chance on every scale.
+void add_preemption(Dice& dice, Document& faults);
+
+/// The same at a given trigger: `on` as a file has it, without `when` and `nth`; the nth is at most `nth_max`.
+void add_preemption_at(Dice& dice, Document on, int nth_max, Document& faults);
+
+/// What chaos does not draw: a worker that lies or says that it is overloaded, a replica that is stopped in good order, core
+/// messages that get lost, an output policy that is away. REQUIRES: a worker w-0.
+[[nodiscard]] Document mishap(Dice& dice);
+
+}  // namespace lockstep::sim

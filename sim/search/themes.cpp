@@ -1,0 +1,287 @@
+#include "sim/search/themes.h"
+
+#include <array>
+#include <utility>
+
+#include "sim/search/disturbances.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+void add_fault(Document& scenario, Document fault) { scenario["faults"].push_back(std::move(fault)); }
+void add_load(Document& scenario, Document line) { scenario["load"].push_back(std::move(line)); }
+Document& config(Document& scenario) { return scenario["cluster"]["config"]; }
+
+int replicas(const Document& scenario) { return scenario["cluster"]["schedulers"].get<int>(); }
+void at_least_two_replicas(Dice& dice, Document& scenario) {
+    if (replicas(scenario) < 2) scenario["cluster"]["schedulers"] = dice.between(2, 4);
+}
+std::string a_replica(Dice& dice, const Document& scenario) {
+    return fmt::format("scheduler-{}", dice.between(0, replicas(scenario) - 1));
+}
+
+/// Everybody whom a handler asks takes long, so that handlers outlive what they hold unless they keep it alive.
+void slow_servers(Dice& dice, Document& scenario) {
+    scenario["cluster"]["kernel"]["latency"] = dice.word({"200ms", "1s", "4s", "7s"});
+    config(scenario)["safety_timeout"] = "10s";
+    config(scenario)["job_lock_ttl"] = dice.word({"4s", "6s", "10s"});
+    if (dice.chance(0.5))
+        add_fault(scenario, {{"at", dice.seconds(1, 20)},
+                             {"do", "slow_link"},
+                             {"a", "schedulers"},
+                             {"b", dice.word({"redis", "nats"})},
+                             {"latency", dice.word({"20ms", "100ms", "500ms"})},
+                             {"for", dice.word({"10s", "60s", "3m"})}});
+}
+
+/// Records of jobs live hardly longer than the jobs: a message may come again when nothing else remembers its job. One job
+/// at a time: what a crash leaves half done could not be told from what was never begun.
+void short_records(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    cluster["config"] = {{"job_meta_ttl", dice.word({"90s", "2m"})},
+                         {"bus_ack_wait", dice.word({"2m", "150s", "4m"})},
+                         {"dispatch_timeout", "20s"},
+                         {"running_timeout", "20s"},
+                         {"reconciler_interval", "5s"}};
+    cluster["workers"] = Document::array({{{"id", "w"}, {"count", dice.between(1, 3)}, {"service_time", "300ms"}}});
+    cluster.erase("output_policy");
+    scenario["load"] = {{{"at", "3s"}, {"count", dice.between(1, 4)}, {"rate", "1/s"}},
+                        // Keeps the world from ending before the messages come again.
+                        {{"at", "6m"}, {"job", {{"job_id", "last"}}}}};
+    scenario["faults"] = Document::array();
+    for (int i = dice.between(1, 2); i > 0; --i) {
+        if (dice.chance(0.3))
+            add_fault(scenario, {{"at", dice.seconds(3, 6)},
+                                 {"do", "nats.lost_acks"},
+                                 {"rate", dice.share({0.1, 0.5})},
+                                 {"for", "5s"}});
+        else
+            add_fault(
+                scenario,
+                {{"on", {{"event", "ack"}, {"when", dice.word({"before", "applied"})}, {"nth", dice.between(1, 6)}}},
+                 {"do", "crash"},
+                 {"target", "actor"},
+                 {"for", dice.word({"100ms", "5s", "20s"})}});
+    }
+}
+
+/// Packets that cannot be read, and a store that cannot always be told of them.
+void garbled_packets(Dice& dice, Document& scenario) {
+    add_fault(scenario,
+              {{"at", dice.seconds(1, 20)},
+               {"do", "corrupt"},
+               {"subject", dice.word({"sys.job.submit", "sys.job.submit", "sys.job.result", "sys.heartbeat"})},
+               {"rate", dice.share({0.05, 0.3, 1.0})},
+               {"for", dice.seconds(1, 10)}});
+    if (dice.chance(0.6))
+        add_fault(scenario, {{"at", dice.seconds(5, 40)},
+                             {"do", "redis.errors"},
+                             {"rate", dice.share({0.5, 1.0})},
+                             {"outcome", dice.word({"not_applied", "unknown"})},
+                             {"for", dice.word({"5s", "20s", "40s"})}});
+}
+
+/// Jobs come, and for a while there is nobody to run them.
+void starved(Dice& dice, Document& scenario) {
+    config(scenario)["worker_ttl"] = dice.word({"5s", "10s"});
+    config(scenario)["max_scheduling_retries"] = dice.one_of(std::array{3, 5, 10, 50});
+    add_load(scenario, {{"at", dice.seconds(5, 20)}, {"count", dice.on_every_scale(40)}});
+    add_fault(scenario, {{"at", "1s"},
+                         {"do", dice.word({"crash", "worker.silence", "worker.overload"})},
+                         {"target", "workers"},
+                         {"for", dice.word({"20s", "60s", "4m"})}});
+}
+
+void workflow_step(Document& scenario, std::string at, const char* topic, const std::string& run, bool undoable) {
+    Document job = {{"topic", topic}, {"workflow_id", "travel"}};
+    if (!run.empty()) job["labels"] = {{"run_id", run}};
+    if (undoable) job["compensation"] = {{"topic", "job.undo"}};
+    add_load(scenario, {{"at", std::move(at)}, {"job", std::move(job)}});
+}
+
+/// Runs of a workflow whose last step fails, so that the others are undone, and replicas disturbed while they undo them.
+void rollbacks(Dice& dice, Document& scenario) {
+    at_least_two_replicas(dice, scenario);
+    Document& cluster = scenario["cluster"];
+    cluster["pools"] = Document::parse(R"({
+        "topics": { "job.default": ["default"], "job.book": ["booking"], "job.fail": ["failing"], "job.undo": ["undoing"] },
+        "pools": { "default": { "requires": [] }, "booking": { "requires": [] }, "failing": { "requires": [] }, "undoing": { "requires": [] } } })");
+    cluster["workers"].push_back({{"id", "booker"}, {"pool", "booking"}, {"service_time", "200ms"}});
+    cluster["workers"].push_back({{"id", "undoer"}, {"count", 2}, {"pool", "undoing"}, {"service_time", "200ms"}});
+    cluster["workers"].push_back(
+        {{"id", "failer"}, {"pool", "failing"}, {"service_time", "100ms"}, {"outcomes", {{"FAILED_FATAL", 1}}}});
+    Document& settings = cluster["config"];
+    settings["saga_lock_ttl"] = dice.word({"10s", "30s", "2m"});
+    settings["saga_rollback_timeout"] = dice.word({"15s", "30s"});
+    for (int run = dice.between(1, 2); run > 0; --run) {
+        const std::string name = dice.chance(0.8) ? fmt::format("trip-{}", run) : std::string{};
+        for (int step = dice.between(2, 6); step > 0; --step)
+            workflow_step(scenario, dice.seconds(2, 10), "job.book", name, true);
+        workflow_step(scenario, dice.seconds(12, 30), "job.fail", name, false);
+    }
+    Document faults = Document::array();
+    for (int i = dice.between(1, 2); i > 0; --i) {
+        switch (dice.between(0, 4)) {
+            case 0:
+                add_preemption_at(dice, {{"event", "publish"}, {"subject", "sys.job.submit"}, {"job", "comp-*"}}, 8,
+                                  faults);
+                break;
+            case 1: add_preemption_at(dice, {{"event", "kernel_check"}, {"job", "comp-*"}}, 8, faults); break;
+            case 2: add_preemption_at(dice, {{"event", "redis"}, {"key", "saga:*"}}, 16, faults); break;
+            case 3:
+                add_preemption_at(dice, {{"event", "redis"}, {"key", "*lock*"}, {"node", "scheduler-*"}}, 32, faults);
+                break;
+            default:
+                add_preemption_at(dice, {{"event", "state"}, {"to", dice.word({"SUCCEEDED", "FAILED"})}}, 8, faults);
+                break;
+        }
+    }
+    for (Document& fault : faults) add_fault(scenario, std::move(fault));
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"on", {{"event", "kernel_check"}, {"job", "comp-*"}, {"nth", dice.on_every_scale(6)}}},
+                             {"do", "kernel.decision"},
+                             {"decision", dice.word({"deny", "throttle"})},
+                             {"for", dice.word({"5s", "20s", "40s"})}});
+}
+
+/// Tenants with a limit that hand in more than that at once.
+void tenants(Dice& dice, Document& scenario) {
+    at_least_two_replicas(dice, scenario);
+    Document& kernel = scenario["cluster"]["kernel"];
+    kernel["policy"]["rules"].push_back(
+        {{"id", "tenants"},
+         {"match", {{"tenants", {"acme", "initech"}}}},
+         {"decision", "allow_with_constraints"},
+         {"constraints", {{"budgets", {{"max_concurrent_jobs", dice.between(1, 3)}}}}}});
+    if (dice.chance(0.5)) kernel["latency"] = dice.word({"20ms", "200ms", "500ms"});
+    for (const char* tenant : {"acme", "initech"}) {
+        for (int burst = dice.between(0, 2); burst > 0; --burst)
+            add_load(scenario,
+                     {{"at", dice.seconds(3, 20)}, {"count", dice.between(2, 10)}, {"job", {{"tenant_id", tenant}}}});
+    }
+    if (dice.chance(0.6))
+        add_fault(scenario, {{"at", dice.seconds(1, 5)},
+                             {"do", "slow_link"},
+                             {"a", dice.word({"schedulers", "scheduler-0"})},
+                             {"b", "redis"},
+                             {"latency", dice.word({"20ms", "100ms", "300ms"})},
+                             {"for", "30s"}});
+}
+
+/// Jobs that a human has to look at, some of which bear labels that only an approval should give them.
+void approvals(Dice& dice, Document& scenario) {
+    for (int i = dice.between(1, 4); i > 0; --i) {
+        const std::string id = fmt::format("gate-{}", i);
+        Document labels = {{"needs", "a human"}};
+        if (dice.chance(0.3)) labels["approval_granted"] = "true";
+        add_load(scenario, {{"at", dice.seconds(2, 20)}, {"job", {{"job_id", id}, {"labels", std::move(labels)}}}});
+        for (int approval = dice.between(0, 2); approval > 0; --approval)
+            add_load(scenario, {{"at", dice.seconds(3, 120)}, {"approve", id}});
+        if (dice.chance(0.2)) add_load(scenario, {{"at", dice.seconds(3, 120)}, {"cancel", id}});
+    }
+}
+
+/// Workers that come, go, fall silent and only pretend to work.
+void flapping_workers(Dice& dice, Document& scenario) {
+    config(scenario)["worker_ttl"] = dice.word({"5s", "10s", "15s"});
+    for (int i = dice.between(3, 8); i > 0; --i)
+        add_fault(scenario,
+                  {{"at", dice.seconds(2, 120)},
+                   {"do", dice.word({"crash", "pause", "worker.silence", "worker.zombie", "worker.overload"})},
+                   {"target", dice.word({"w-0", "w-0", "workers"})},
+                   {"for", dice.word({"3s", "12s", "40s"})}});
+    Document faults = Document::array();
+    add_preemption_at(dice, {{"event", "redis"}, {"script", "commit"}}, 40, faults);
+    for (Document& fault : faults) add_fault(scenario, std::move(fault));
+}
+
+/// Replicas that are stopped, killed and started again, one after the other or all at once.
+void comings_and_goings(Dice& dice, Document& scenario) {
+    for (int i = dice.between(2, 6); i > 0; --i)
+        add_fault(scenario, {{"at", dice.seconds(3, 120)},
+                             {"do", dice.word({"stop", "crash"})},
+                             {"target", dice.chance(0.3) ? std::string("schedulers") : a_replica(dice, scenario)},
+                             {"for", dice.word({"500ms", "3s", "20s"})}});
+    add_load(scenario, {{"at", dice.seconds(5, 60)}, {"count", dice.on_every_scale(20)}, {"rate", "1/s"}});
+}
+
+/// Messages come twice, late and in another order, and acknowledgements do not arrive.
+void redelivery(Dice& dice, Document& scenario) {
+    config(scenario)["bus_ack_wait"] = dice.word({"5s", "10s", "20s"});
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        const std::string kind = dice.word({"nats.duplicate", "nats.lost_acks", "nats.late_acks", "nats.reorder"});
+        Document fault = {{"at", dice.seconds(1, 20)}, {"do", kind}, {"rate", dice.share({0.1, 0.5, 1.0})}};
+        if (kind == "nats.late_acks" || kind == "nats.reorder") fault["latency"] = dice.word({"50ms", "2s", "15s"});
+        fault["for"] = dice.word({"10s", "40s", "2m"});
+        add_fault(scenario, std::move(fault));
+    }
+}
+
+/// An operator who changes settings while jobs run, not always for the better, and puts them right in the end.
+void settings_change(Dice& dice, Document& scenario) {
+    config(scenario)["config_reload_interval"] = dice.word({"5s", "30s"});
+    const auto pools = [](const char* status) {
+        return Document{{"topics", {{"job.default", {"default"}}}},
+                        {"pools", {{"default", {{"requires", Document::array()}, {"status", status}}}}}};
+    };
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        Document fault = {{"at", dice.seconds(3, 60)}, {"do", "config.update"}};
+        switch (dice.between(0, 3)) {
+            case 0: fault["pools"] = pools(dice.chance(0.5) ? "draining" : "inactive"); break;
+            case 1:
+                fault["timeouts"] = {{"reconciler",
+                                      {{"dispatch_timeout", dice.word({"20s", "1m", "5m"})},
+                                       {"running_timeout", dice.word({"30s", "2m", "10m"})}}}};
+                break;
+            case 2: fault["scheduler"] = {{"input_fail_mode", dice.word({"open", "closed"})}}; break;
+            default: fault["raw"] = "{ \"data\": [[["; break;
+        }
+        add_fault(scenario, std::move(fault));
+    }
+    add_fault(scenario, {{"at", "70s"}, {"do", "config.update"}, {"pools", pools("active")}});
+}
+
+/// A replica that is cut off from the store in the middle of a job, and has to wait for another server meanwhile.
+void stranded(Dice& dice, Document& scenario) {
+    config(scenario)["job_lock_ttl"] = dice.word({"5s", "6s", "10s"});
+    for (int i = dice.between(1, 2); i > 0; --i) {
+        Document on = dice.chance(0.7)
+                          ? Document{{"event", "publish"}, {"subject", dice.word({"worker.*", "sys.job.*"})}}
+                          : Document{{"event", "kernel_check"}};
+        on["when"] = dice.word({"before", "applied"});
+        on["nth"] = dice.on_every_scale(12);
+        add_fault(scenario, {{"on", on},
+                             {"do", "partition"},
+                             {"a", "actor"},
+                             {"b", "redis"},
+                             {"for", dice.word({"20s", "45s", "90s"})}});
+        const std::string length = dice.word({"3s", "8s", "15s"});
+        if (dice.chance(0.6))
+            add_fault(scenario, {{"on", on}, {"do", "crash"}, {"target", "nats"}, {"for", length}});
+        else
+            add_fault(scenario, {{"on", on}, {"do", "kernel.latency"}, {"latency", "1900ms"}, {"for", length}});
+    }
+}
+
+constexpr bool kAlone = true;
+constexpr std::array kThemes{
+    Theme{"slow-servers", false, slow_servers},
+    Theme{"short-records", kAlone, short_records},
+    Theme{"garbled-packets", false, garbled_packets},
+    Theme{"starved", false, starved},
+    Theme{"rollbacks", false, rollbacks},
+    Theme{"tenants", false, tenants},
+    Theme{"approvals", false, approvals},
+    Theme{"flapping-workers", false, flapping_workers},
+    Theme{"stranded", false, stranded},
+    Theme{"comings-and-goings", false, comings_and_goings},
+    Theme{"redelivery", false, redelivery},
+    Theme{"settings-change", kAlone, settings_change},
+};
+
+}  // namespace
+
+std::span<const Theme> themes() { return kThemes; }
+
+}  // namespace lockstep::sim

@@ -1,0 +1,23 @@
+// Themes of exploration: situations in which schedulers go wrong, each a change to a drawn scenario. A draw takes up none, one
+// or two, so that what a theme needs comes together more often than chance alone would bring it about, and themes meet.
+//
+// A theme knows the system's documented features and nothing of what is switched off.
+#pragma once
+
+#include <span>
+
+#include "sim/search/dice.h"
+#include "sim/search/document.h"
+
+namespace lockstep::sim {
+
+struct Theme {
+    const char* name;  // becomes a tag of the draw
+    /// Its settings bear no long outage, or its own faults are what it is about: it comes alone, without further faults.
+    bool alone;
+    void (*apply)(Dice& dice, Document& scenario);
+};
+
+[[nodiscard]] std::span<const Theme> themes();
+
+}  // namespace lockstep::sim
