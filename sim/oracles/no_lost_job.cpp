@@ -46,12 +46,8 @@ void NoLostJob::at_rest(const RestView& view) {
     for (const auto& [job, when] : acknowledged_) {
         const std::string state = job_state(view.redis, job);
         if (is_final(state) || state == "APPROVAL_REQUIRED") continue;
-<<<<<<< HEAD
-        violated({}, job, fmt::format("its submission was acknowledged, and at the end {}", waits_for(state)), when);
-=======
         if (state.empty() && (outlived_.contains(job) || garbled_.contains(job))) continue;
-        violated({}, job, fmt::format("its submission was acknowledged, and at the end {}", waits_for(state)));
->>>>>>> 6e0f97b (Exploration draws themes, faults at every kind of step and several at once, and its power is measured)
+        violated({}, job, fmt::format("its submission was acknowledged, and at the end {}", waits_for(state)), when);
     }
 }
 

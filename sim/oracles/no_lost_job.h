@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "sim/oracles/oracle.h"
@@ -19,13 +20,9 @@ public:
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
 
 private:
-<<<<<<< HEAD
     std::map<std::string, EventNumber, std::less<>> acknowledged_;  // job -> when
-=======
-    std::set<std::string, std::less<>> acknowledged_;
     std::set<std::string, std::less<>> garbled_;
     std::set<std::string, std::less<>> outlived_;  // jobs whose records expired after they had ended
->>>>>>> 6e0f97b (Exploration draws themes, faults at every kind of step and several at once, and its power is measured)
 };
 
 }  // namespace lockstep::sim
