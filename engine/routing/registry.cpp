@@ -41,7 +41,13 @@ void Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now) {
 
 void Registry::on_handshake(const cap::Handshake& handshake, MonoTime now) {
     if (handshake.role() != cap::COMPONENT_ROLE_WORKER || handshake.component_id().empty()) return;
-    Worker& worker = workers_.try_emplace(handshake.component_id()).first->second;
+    const auto [entry, inserted] = workers_.try_emplace(handshake.component_id());
+    Worker& worker = entry->second;
+    if (!inserted && !alive(worker, now)) {
+        // What its last heartbeat said is as dead as it was, swept away or not.
+        leave_pool(worker);
+        worker = {};
+    }
     worker.id = handshake.component_id();
     worker.sdk_version = handshake.sdk_version();
     note_heard(worker, now);

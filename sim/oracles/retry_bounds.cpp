@@ -122,9 +122,10 @@ void RetryBounds::at_rest(const RestView&) {
 }
 
 engine::Duration RetryBounds::shortest(std::int64_t number) const {
-    constexpr std::int64_t kMaxDoublings = 10;
-    return std::min(tunables_.backoff_base * (std::int64_t{1} << std::min(number, kMaxDoublings)),
-                    tunables_.backoff_max);
+    engine::Duration grown = tunables_.backoff_base;
+    for (std::int64_t i = 0; i < number && grown > engine::Duration{0} && grown < tunables_.backoff_max; ++i)
+        grown *= 2;
+    return std::min(grown, tunables_.backoff_max);
 }
 
 }  // namespace lockstep::sim
