@@ -97,6 +97,10 @@ if(LOCKSTEP_TESTS)
            -P ${CMAKE_SOURCE_DIR}/.cmake/include_direction.cmake)
   lockstep_test_properties(include_direction LABELS tree TIMEOUT 60)
 
+  add_test(NAME rare_branches_are_listed COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}
+           -P ${CMAKE_SOURCE_DIR}/.cmake/rare_branches.cmake)
+  lockstep_test_properties(rare_branches_are_listed LABELS tree TIMEOUT 60)
+
   # The whole archive, so that a symbol that only another folder could provide is missed here and not in production.
   file(CONFIGURE OUTPUT ${LOCKSTEP_GENERATED_DIR}/engine_links_alone.cpp CONTENT "int main() {}\n")
   add_executable(engine_links_alone ${LOCKSTEP_GENERATED_DIR}/engine_links_alone.cpp)

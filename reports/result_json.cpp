@@ -88,6 +88,7 @@ std::string result_json(const RunReport& report) {
                    {"passed", passed},
                    {"failed", static_cast<std::int64_t>(report.results.size()) - passed},
                    {"vacuous", report.vacuous},
+                   {"unreached", report.unreached},
                    {"results", list(report.results)}};
     return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -78,15 +78,16 @@ struct RunRecord {
     std::vector<FaultCount> faults;
     std::map<std::string, std::uint64_t> exercised;  // by invariant: how often its precondition held
     Histories histories;
-    std::vector<std::string> without;                // mechanisms that were switched off
-    std::map<std::string, std::uint64_t> reached;    // marks passed, with counts
-    std::string error;                               // what broke in the harness itself; empty = nothing
-    std::string replay;                              // the command that runs exactly this again
+    std::vector<std::string> without;              // mechanisms that were switched off
+    std::map<std::string, std::uint64_t> reached;  // marks passed, with counts
+    std::string error;                             // what broke in the harness itself; empty = nothing
+    std::string replay;                            // the command that runs exactly this again
 };
 
 struct RunReport {
     std::vector<RunRecord> results;
-    std::vector<std::string> vacuous;  // what the selection left unproved, one sentence each
+    std::vector<std::string> vacuous;    // what the selection left unproved, one sentence each
+    std::vector<std::string> unreached;  // rare branches that no run passed
 };
 
 /// As reports show it: 16 hexadecimal digits.

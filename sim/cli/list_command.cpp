@@ -6,6 +6,7 @@
 
 #include "engine/config/tunables.h"
 #include "engine/ports/metrics.h"
+#include "engine/ports/rare_branches.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/selection.h"
 #include "sim/scenario/catalogue.h"
@@ -110,6 +111,12 @@ Lines metrics() {
     return lines;
 }
 
+Lines branches() {
+    Lines lines;
+    for (const std::string_view branch : engine::kRareBranches) lines.push_back({.name = std::string(branch)});
+    return lines;
+}
+
 Lines lines_of(const std::string& topic) {
     if (topic == "invariants") return of_table(invariant_table());
     if (topic == "mechanisms") return mechanisms();
@@ -117,14 +124,15 @@ Lines lines_of(const std::string& topic) {
     if (topic == "events") return events();
     if (topic == "tunables") return tunables();
     if (topic == "metrics") return metrics();
+    if (topic == "branches") return branches();
     return of_table(chaos_kind_table());
 }
 
 }  // namespace
 
 const std::vector<std::string>& list_topics() {
-    static const std::vector<std::string> kTopics{"invariants", "mechanisms", "faults", "events",
-                                                  "tunables",   "metrics",    "chaos"};
+    static const std::vector<std::string> kTopics{"invariants", "mechanisms", "faults",   "events",
+                                                  "tunables",   "metrics",    "branches", "chaos"};
     return kTopics;
 }
 
@@ -145,8 +153,12 @@ Exit list_command(const ListArgs& args, const Environment& environment) {
             json entry{{"name", line.name}, {"help", line.help}};
             entry.update(line.more);
             document[topic].push_back(std::move(entry));
-            if (!args.json)
-                environment.out << fmt::format("  {:<{}}  {}{}\n", line.name, width, line.help, line.suffix);
+            const std::string about = line.help + line.suffix;
+            if (args.json) continue;
+            if (about.empty())
+                environment.out << fmt::format("  {}\n", line.name);
+            else
+                environment.out << fmt::format("  {:<{}}  {}\n", line.name, width, about);
         }
     }
     if (args.json) environment.out << document.dump(2) << '\n';

@@ -175,6 +175,11 @@ void Presenter::checked(const SweepOutcome& outcome) {
     width = 0;
     for (const auto& [name, count] : reached) width = std::max(width, name.size());
     for (const auto& [name, count] : reached) out_ << fmt::format("  {:<{}} {:>8}\n", name, width, count);
+    // Of one file alone most are unreached, which says nothing about it.
+    const auto unreached = unreached_branches(outcome.results);
+    if (selection_.scenarios.size() > 1 && !unreached.empty())
+        out_ << fmt::format("Rare branches that no run reached ({}): {}\n", unreached.size(),
+                            fmt::join(unreached, ", "));
 }
 
 void Presenter::disturbed(const SweepOutcome& outcome) {

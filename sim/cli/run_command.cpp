@@ -49,6 +49,7 @@ reports::RunReport report_of(const Selection& selection, const SweepOutcome& out
             report.results.push_back(
                 record_of(selection.scenarios[outcome.runs[i].scenario], outcome.results[i], args));
     }
+    report.unreached = unreached_branches(outcome.results);
     report.vacuous = std::move(unproved);
     return report;
 }

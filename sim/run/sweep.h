@@ -56,4 +56,7 @@ struct SweepOutcome {
 [[nodiscard]] std::vector<std::string> unproved_of_selection(std::span<const Scenario> scenarios,
                                                              const SweepOutcome& outcome);
 
+/// The rare branches of the engine that none of these runs reached.
+[[nodiscard]] std::vector<std::string> unreached_branches(std::span<const RunResult> results);
+
 }  // namespace lockstep::sim

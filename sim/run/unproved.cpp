@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/ports/rare_branches.h"
 #include "sim/run/sweep.h"
 #include "sim/scenario/catalogue.h"
 
@@ -98,6 +99,16 @@ std::vector<std::string> unproved_of_selection(std::span<const Scenario> scenari
                 "the invariant {} was never put to the test by any scenario of the selection", invariant.name));
     }
     return sentences;
+}
+
+std::vector<std::string> unreached_branches(std::span<const RunResult> results) {
+    std::vector<std::string> names;
+    for (const std::string_view branch : engine::kRareBranches) {
+        const std::string name(branch);
+        if (std::ranges::none_of(results, [&](const RunResult& result) { return result.reached.contains(name); }))
+            names.push_back(name);
+    }
+    return names;
 }
 
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/ports/rare_branches.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/schema.h"
 
@@ -32,6 +33,10 @@ Shape invariants() {
         either({word({"all"}), names, object({{"violated", "a counterexample: these must be violated", names, true}})});
     made.expected = "\"all\", a list of invariants, or {\"violated\": [...]}";
     return made;
+}
+
+Shape rare_branch() {
+    return word({engine::kRareBranches.begin(), engine::kRareBranches.end()}, "rare branch");
 }
 
 std::vector<std::string> texts(std::span<const std::string> words) { return {words.begin(), words.end()}; }
@@ -121,7 +126,7 @@ std::vector<Field> outcomes() {
         {"jobs", "final state by job id", map(word(texts(job_states()), "job state"))},
         {"metrics", "name{label=\"v\"}:statistic; histograms have p50, p99, max, sum, count", map(comparison())},
         {"events", "", list(object(std::move(event)))},
-        {"sometimes", "reached(...) marks that the seeds of a run must have passed", list(text())},
+        {"sometimes", "rare branches that the seeds of a run must have reached", list(rare_branch())},
     };
 }
 

@@ -1,0 +1,42 @@
+# engine/ports/rare_branches.h and the calls of Log::reached in the engine must name the same branches: a report would
+# otherwise keep silent about one that is never reached, or miss one that does not exist.
+#
+#   cmake -D ROOT=<source folder> -P rare_branches.cmake
+cmake_minimum_required(VERSION 3.25)
+
+file(STRINGS ${ROOT}/engine/ports/rare_branches.h listed REGEX "^ +\"[a-z_]+\",$")
+list(TRANSFORM listed REPLACE "^ +\"([a-z_]+)\",$" "\\1")
+
+set(passed)
+file(GLOB_RECURSE sources ${ROOT}/engine/*.cpp)
+foreach(source IN LISTS sources)
+  if(source MATCHES "_test\\.cpp$")
+    continue()
+  endif()
+  file(STRINGS ${source} calls REGEX "reached\\(")
+  foreach(call IN LISTS calls)
+    string(REGEX REPLACE "^.*reached\\(" "" call "${call}")
+    string(REGEX MATCHALL "\"[a-z_]+\"" names "${call}")
+    list(APPEND passed ${names})
+  endforeach()
+endforeach()
+list(TRANSFORM passed REPLACE "\"" "")
+list(REMOVE_DUPLICATES passed)
+
+set(problems)
+foreach(name IN LISTS passed)
+  if(NOT name IN_LIST listed)
+    list(APPEND problems "  ${name} is passed by the engine and not listed")
+  endif()
+endforeach()
+foreach(name IN LISTS listed)
+  if(NOT name IN_LIST passed)
+    list(APPEND problems "  ${name} is listed and the engine has no such branch")
+  endif()
+endforeach()
+if(problems)
+  list(JOIN problems "\n" text)
+  message(FATAL_ERROR "engine/ports/rare_branches.h does not agree with the engine:\n${text}")
+endif()
+list(LENGTH listed count)
+message(STATUS "${count} rare branches, each listed")
