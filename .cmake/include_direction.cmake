@@ -4,7 +4,8 @@
 # kernel and the simulated one decide by the same rules. bench/ may include anything and is included by nobody.
 #
 # Tests (foo_test.cpp, test_foo.h, test_foo.cpp, and the folder prod/integration/) may also use the helpers that start
-# real servers, fakes/testing/, and speak to those servers by their own client libraries.
+# real servers, fakes/testing/, and speak to those servers by their own client libraries. Tests of prod/ compare its kernel
+# with the simulated one, fakes/kernel/.
 
 set(may_include_engine "engine/")
 set(may_include_fakes "engine/|fakes/")
@@ -27,7 +28,7 @@ foreach(folder engine fakes sim reports prod)
     endif()
     foreach(line IN LISTS lines)
       string(REGEX REPLACE "^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]*)[>\"].*" "\\1" target "${line}")
-      if(is_test AND target MATCHES "^fakes/testing/|^hiredis/|^nats/")
+      if(is_test AND target MATCHES "^fakes/testing/|^fakes/kernel/|^hiredis/|^nats/")
         continue()
       endif()
       if(target MATCHES "^(engine|fakes|sim|reports|prod|bench|scenarios)/"

@@ -41,7 +41,7 @@ public:
     void start(KernelCall call, Sender sender, engine::MonoTime deadline) {
         const engine::Duration left = deadline - world_.monotonic(node_);
         if (left <= engine::Duration::zero()) return sender.send(tl::unexpected(deadline_exceeded()));
-        if (state_ == State::backing_off && world_.monotonic(node_) < retry_at_) {
+        if (state_ == State::failed) {
             return sender.send(tl::unexpected(RpcFailure{kStatusUnavailable, "kernel refused the last connection"}));
         }
         const std::uint64_t id = call.id = ++last_call_;
@@ -50,18 +50,22 @@ public:
         });
         const auto entry = calls_.emplace(id, Call{std::move(call), std::move(sender), timer}).first;
         if (state_ == State::ready) return send(entry->second.call);
-        if (state_ != State::connecting) connect();
+        if (state_ != State::connecting) {
+            state_ = State::connecting;
+            connect();
+        }
     }
 
     void close() {
         state_ = State::closed;
-        world_.cancel(connect_timer_);
+        world_.cancel(timer_);
         if (connection_) std::exchange(connection_, nullptr)->close_from_client();
         for (const auto& [id, call] : std::exchange(calls_, {})) world_.cancel(call.deadline);
     }
 
 private:
-    enum class State : std::uint8_t { idle, connecting, ready, backing_off, closed };
+    /// `failed` lasts from a failed attempt to the next success, however many attempts lie between.
+    enum class State : std::uint8_t { idle, connecting, ready, failed, closed };
     struct Call {
         KernelCall call;
         Sender sender;
@@ -69,9 +73,9 @@ private:
     };
 
     void connect() {
-        state_ = State::connecting;
+        attempting_ = true;
         const std::uint64_t attempt = ++attempt_;
-        connect_timer_ = world_.after(node_, config_.connect_timeout, [weak = weak_from_this(), attempt] {
+        timer_ = world_.after(node_, config_.connect_timeout, [weak = weak_from_this(), attempt] {
             if (const auto self = weak.lock()) self->on_connected(attempt, nullptr);
         });
         // Holds this object until the world has answered: it is the listener of whatever comes about.
@@ -82,15 +86,20 @@ private:
     }
 
     void on_connected(std::uint64_t attempt, std::shared_ptr<Connection> connection) {
-        if (state_ != State::connecting || attempt != attempt_) {
+        const bool awaited = state_ == State::connecting || state_ == State::failed;
+        if (!awaited || attempt != attempt_ || !attempting_) {
             if (connection) connection->close_from_client();
             return;
         }
-        world_.cancel(connect_timer_);
+        attempting_ = false;
+        world_.cancel(timer_);
         if (!connection || !connection->open()) {
-            state_ = State::backing_off;
-            retry_at_ = world_.monotonic(node_) + backoff_.value_or(config_.backoff_initial);
-            backoff_ = std::min(backoff_.value_or(config_.backoff_initial) * 8 / 5, config_.backoff_max);
+            state_ = State::failed;
+            const engine::Duration pause = backoff_.value_or(config_.backoff_initial);
+            backoff_ = std::min(pause * 8 / 5, config_.backoff_max);
+            timer_ = world_.after(node_, pause, [weak = weak_from_this()] {
+                if (const auto self = weak.lock(); self && self->state_ == State::failed) self->connect();
+            });
             return fail_all("kernel does not answer");
         }
         state_ = State::ready;
@@ -139,8 +148,8 @@ private:
     std::map<std::uint64_t, Call> calls_;  // by id: sent in the order in which they were made
     std::uint64_t last_call_ = 0;
     std::uint64_t attempt_ = 0;
-    World::TimerId connect_timer_{};
-    engine::MonoTime retry_at_{};
+    bool attempting_ = false;
+    World::TimerId timer_{};  // of the attempt to connect, or of the next one
     std::optional<engine::Duration> backoff_;
 };
 

@@ -1,7 +1,8 @@
 // A node's client of the safety kernel: the kernel port over one connection, as a gRPC channel has it.
 //
-// 1. Connects on the first call. Calls made while it connects wait for the connection; a refusal fails them all with
-//    UNAVAILABLE, and until the backoff has passed further calls fail at once.
+// 1. Connects on the first call, and again on the first call after a connection broke; calls wait for it meanwhile. An
+//    attempt that fails takes them all with it, UNAVAILABLE, and from then on every call fails at once until one of the
+//    attempts that the channel makes by itself, each after a backoff, has succeeded.
 // 2. A broken connection fails the calls in progress with UNAVAILABLE. A deadline ends a call with DEADLINE_EXCEEDED;
 //    the kernel may still work on it and what it answers is dropped.
 // 3. It may be destroyed at any time, calls in progress included: awaiting coroutines of the same node die with it or
@@ -24,13 +25,12 @@ namespace lockstep::fakes {
 class KernelServer;
 
 struct KernelClientConfig {
-    /// gRPC waits for 1 s after a failed attempt to connect and 1.6 times as long after each further one. The ceiling
-    /// is lower than gRPC's two minutes, as a scheduler configures its channel: after an outage the answer matters
-    /// soon.
-    engine::Duration backoff_initial = std::chrono::seconds{1};
-    engine::Duration backoff_max = std::chrono::seconds{5};
+    /// As the daemon configures its channel (prod/kernel/grpc_kernel.cpp): the pause after a failed attempt, 1.6 times as
+    /// long after each further one. gRPC's random fifth more or less is left out.
+    engine::Duration backoff_initial = std::chrono::milliseconds{100};
+    engine::Duration backoff_max = std::chrono::seconds{2};
     /// An attempt to connect that hears nothing is given up.
-    engine::Duration connect_timeout = std::chrono::seconds{20};
+    engine::Duration connect_timeout = std::chrono::seconds{1};
 };
 
 class KernelClient final : public engine::Kernel {

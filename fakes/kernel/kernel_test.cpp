@@ -140,12 +140,33 @@ TEST_F(SimulatedKernel, ACrashOfTheKernelDropsWhatItWasDoing) {
     EXPECT_EQ(world_.of(EventKind::kernel_check, When::applied).size(), 1u);
 }
 
-TEST_F(SimulatedKernel, APartitionRunsIntoTheDeadline) {
+TEST_F(SimulatedKernel, AConnectionThatHearsNothingIsGivenUpAndTriedAgainInTheBackground) {
     world_.base.partition(kScheduler, kKernelNode);
-    EXPECT_EQ(verdict(), "status:4");
+    EXPECT_EQ(verdict("job.a", 500ms), "status:4");
+    EXPECT_EQ(took([&] { EXPECT_EQ(verdict(), "status:14"); }), 500ms);
+    EXPECT_EQ(took([&] { EXPECT_EQ(verdict(), "status:14"); }), 0s);
+    world_.base.heal();
+    EXPECT_EQ(verdict(), "status:14");  // nobody has found out yet
+    world_.run_for(3s);
+    EXPECT_EQ(verdict(), "ALLOW");
+}
+
+TEST_F(SimulatedKernel, APartitionOfAConnectionThatIsThereRunsIntoTheDeadline) {
+    verdict();
+    world_.base.partition(kScheduler, kKernelNode);
     EXPECT_EQ(verdict(), "status:4");
     world_.base.heal();
     EXPECT_EQ(verdict(), "ALLOW");
+}
+
+TEST_F(SimulatedKernel, ARequestLongerThanGrpcTakesIsRefusedUnseen) {
+    cap::PolicyCheckRequest request;
+    request.set_topic("job.a");
+    request.set_input_content(std::string(kRequestBytesMax, ' '));
+    const auto answer = world_.run(client_->check(std::move(request), world_.monotonic(kScheduler) + 2s));
+    ASSERT_TRUE(answer && !*answer);
+    EXPECT_EQ(answer->error().code, kStatusResourceExhausted);
+    EXPECT_TRUE(world_.of(EventKind::kernel_check, When::applied).empty());
 }
 
 TEST_F(SimulatedKernel, ACallAfterItsDeadlineIsNotMade) {

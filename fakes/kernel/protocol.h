@@ -1,6 +1,8 @@
 // What travels between a kernel's client and the simulated kernel: unary calls, as gRPC has them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <tl/expected.hpp>
@@ -14,8 +16,16 @@ inline constexpr const char* kKernelService = "kernel";
 
 /// gRPC status codes that a client meets.
 inline constexpr int kStatusDeadlineExceeded = 4;
+inline constexpr int kStatusResourceExhausted = 8;
+inline constexpr int kStatusUnimplemented = 12;
 inline constexpr int kStatusInternal = 13;
 inline constexpr int kStatusUnavailable = 14;
+/// Those that come about without a handler's doing.
+inline constexpr std::array kStatusesOfTheTransport{kStatusDeadlineExceeded, kStatusResourceExhausted,
+                                                    kStatusUnimplemented, kStatusUnavailable};
+
+/// A gRPC server takes no message longer than this unless told otherwise. The daemon's client does not limit answers.
+inline constexpr std::size_t kRequestBytesMax = std::size_t{4} << 20U;
 
 enum class KernelMethod : std::uint8_t {
     check,           // SafetyKernel.Check

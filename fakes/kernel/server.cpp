@@ -39,6 +39,13 @@ void KernelServer::replace_policy(policy::Document document, std::string snapsho
 ConnectionListener& KernelServer::on_accept(std::shared_ptr<Connection>, NodeId) { return *this; }
 
 void KernelServer::on_call(std::shared_ptr<Connection> connection, NodeId client, KernelCall call, Answer answer) {
+    if (call.request.size() > kRequestBytesMax) {  // the library refuses it; no handler, and so no fault, ever sees it
+        connection->send_to_client([answer, id = call.id, size = call.request.size()] {
+            const std::string why = fmt::format("request of {} bytes, at most {} allowed", size, kRequestBytesMax);
+            answer(id, tl::unexpected(engine::RpcFailure{kStatusResourceExhausted, why}));
+        });
+        return;
+    }
     const bool output = call.method == KernelMethod::check_output;
     Faults& faults = world_.faults();
     const Faults::RpcFault fault = output ? faults.output_call() : faults.kernel_call();

@@ -3,7 +3,8 @@
 // 1. It keeps no session: a call in progress knows the connection that it must answer on. A crash of the node drops
 //    calls in progress; velocity counters live on, as they would in the kernel's store.
 // 2. A call that is answered with a status by a fault has had no effect and is not told as applied.
-// 3. A fault of the kernel holds for policy checks and for ListSnapshots, one of the output policy for output checks.
+// 3. A request longer than gRPC's limit is RESOURCE_EXHAUSTED before anybody looks at it.
+// 4. A fault of the kernel holds for policy checks and for ListSnapshots, one of the output policy for output checks.
 #pragma once
 
 #include <deque>
