@@ -1,0 +1,244 @@
+#include "sim/properties/drawn_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+
+namespace lockstep::sim::properties {
+
+namespace {
+
+constexpr int kFaultsMax = 5;
+constexpr int kSettingsMax = 3;
+
+struct Setting {
+    const char* name;
+    std::array<const char*, 3> values;
+};
+
+// The first value of each is the mildest: values shrink towards it.
+constexpr std::array kSettings{
+    Setting{"job_lock_ttl", {"60s", "20s", "5s"}},        Setting{"bus_ack_wait", {"10m", "1m", "10s"}},
+    Setting{"worker_ttl", {"30s", "15s", "10s"}},         Setting{"pending_age", {"2m", "30s", "10s"}},
+    Setting{"reconciler_interval", {"30s", "10s", "5s"}}, Setting{"dispatch_timeout", {"5m", "1m", "20s"}},
+    Setting{"backoff_max", {"30s", "5s", "2s"}},
+};
+
+std::string seconds(int count) { return fmt::format("{}s", count); }
+
+std::string scheduler_of(const DrawnCase& drawn, int target) {
+    return fmt::format("scheduler-{}", target % drawn.schedulers);
+}
+std::string worker_of(const DrawnCase& drawn, int target) { return fmt::format("w-{}", target % drawn.workers); }
+
+/// Faults in time, then faults on events. The first are the mildest.
+using MakeFault = Document (*)(const DrawnCase& drawn, const DrawnFault& fault);
+
+constexpr std::array<MakeFault, 13> kFaults{
+    [](const DrawnCase&, const DrawnFault&) -> Document { return {{"do", "kernel.outage"}}; },
+    [](const DrawnCase&, const DrawnFault&) -> Document {
+        return {{"do", "kernel.errors"}, {"status", "UNAVAILABLE"}};
+    },
+    [](const DrawnCase&, const DrawnFault& fault) -> Document {
+        return {{"do", "redis.errors"}, {"rate", 0.3}, {"outcome", fault.target % 2 == 0 ? "not_applied" : "unknown"}};
+    },
+    [](const DrawnCase& drawn, const DrawnFault& fault) -> Document {
+        return {{"do", "worker.silence"}, {"target", worker_of(drawn, fault.target)}};
+    },
+    [](const DrawnCase&, const DrawnFault&) -> Document { return {{"do", "nats.lost_acks"}, {"rate", 0.5}}; },
+    [](const DrawnCase&, const DrawnFault&) -> Document { return {{"do", "nats.duplicate"}, {"rate", 0.5}}; },
+    [](const DrawnCase&, const DrawnFault& fault) -> Document {
+        return {{"do", "nats.publish_errors"},
+                {"rate", 0.3},
+                {"outcome", fault.target % 2 == 0 ? "not_applied" : "unknown"}};
+    },
+    [](const DrawnCase& drawn, const DrawnFault& fault) -> Document {
+        return {{"do", "partition"},
+                {"a", scheduler_of(drawn, fault.target)},
+                {"b", fault.target % 2 == 0 ? "redis" : "nats"}};
+    },
+    [](const DrawnCase& drawn, const DrawnFault& fault) -> Document {
+        return {{"do", "pause"}, {"target", scheduler_of(drawn, fault.target)}};
+    },
+    [](const DrawnCase& drawn, const DrawnFault& fault) -> Document {
+        return {{"do", "crash"}, {"target", scheduler_of(drawn, fault.target)}};
+    },
+    [](const DrawnCase& drawn, const DrawnFault& fault) -> Document {
+        return {{"do", "crash"}, {"target", worker_of(drawn, fault.target)}};
+    },
+    // On an event: the very node that acts freezes or dies there.
+    [](const DrawnCase&, const DrawnFault&) -> Document { return {{"do", "pause"}, {"target", "actor"}}; },
+    [](const DrawnCase&, const DrawnFault&) -> Document { return {{"do", "crash"}, {"target", "actor"}}; },
+};
+constexpr int kOnEvents = 2;  // the last of them
+constexpr int kKernelFault = 0;
+constexpr int kStoreFault = 2;
+
+Document event_of(const DrawnFault& fault) {
+    static constexpr std::array<const char*, 3> kWhen{"before", "applied", "answered"};
+    const char* when = kWhen.at(static_cast<std::size_t>(fault.target) % kWhen.size());
+    switch (fault.target / 3 % 4) {
+        case 0: return {{"event", "publish"}, {"subject", "worker.*.jobs"}, {"when", when}, {"nth", fault.nth}};
+        case 1: return {{"event", "redis"}, {"script", "commit"}, {"when", when}, {"nth", fault.nth}};
+        case 2: return {{"event", "ack"}, {"when", when}, {"nth", fault.nth}};
+        default: return {{"event", "kernel_check"}, {"when", when}, {"nth", fault.nth}};
+    }
+}
+
+Document fault_of(const DrawnCase& drawn, const DrawnFault& fault) {
+    const auto kind = static_cast<std::size_t>(fault.kind) % kFaults.size();
+    Document out = Document::object();
+    if (kind + kOnEvents >= kFaults.size())
+        out["on"] = event_of(fault);
+    else
+        out["at"] = seconds(fault.at_s);
+    const Document what = kFaults.at(kind)(drawn, fault);
+    for (const auto& [key, value] : what.items()) out[key] = value;
+    out["for"] = seconds(fault.for_s);
+    return out;
+}
+
+/// Only the rules that some job of the case needs.
+Document policy_of(const DrawnCase& drawn) {
+    Document rules = Document::array();
+    if (drawn.asked > 0)
+        rules.push_back(
+            {{"id", "ask"}, {"match", {{"labels", {{"needs", "a human"}}}}}, {"decision", "require_approval"}});
+    if (drawn.denied > 0)
+        rules.push_back({{"id", "no"}, {"match", {{"labels", {{"needs", "nothing"}}}}}, {"decision", "deny"}});
+    if (drawn.limited > 0)
+        rules.push_back({{"id", "few"},
+                         {"match", {{"labels", {{"needs", "few"}}}}},
+                         {"decision", "allow_with_constraints"},
+                         {"constraints", {{"budgets", {{"max_concurrent_jobs", 2}}}}}});
+    return {{"default_decision", "allow"}, {"rules", std::move(rules)}};
+}
+
+void add_jobs(Document& load, const char* at, int count, int per_second, Document job) {
+    if (count == 0) return;
+    load.push_back({{"at", at}, {"count", count}, {"rate", fmt::format("{}/s", per_second)}, {"job", std::move(job)}});
+}
+
+Document load_of(const DrawnCase& drawn) {
+    Document load = Document::array();
+    if (drawn.plain > 0)
+        load.push_back({{"at", "1s"},
+                        {"topic", "job.default"},
+                        {"count", drawn.plain},
+                        {"rate", fmt::format("{}/s", drawn.per_second)}});
+    add_jobs(load, "2s", drawn.denied, drawn.per_second, {{"labels", {{"needs", "nothing"}}}});
+    add_jobs(load, "2s", drawn.limited, drawn.per_second, {{"labels", {{"needs", "few"}}}, {"tenant_id", "t"}});
+    for (int i = 0; i < drawn.asked; ++i) {
+        const std::string id = fmt::format("asked-{}", i);
+        load.push_back({{"at", "2s"}, {"job", {{"job_id", id}, {"labels", {{"needs", "a human"}}}}}});
+        load.push_back({{"at", seconds(6 + 4 * i)}, {"approve", id}});
+    }
+    if (drawn.steps > 0) {
+        Document step = {
+            {"workflow_id", "wf"}, {"labels", {{"run_id", "run-1"}}}, {"compensation", {{"topic", "job.default"}}}};
+        add_jobs(load, "3s", drawn.steps, 4, step);
+        step["env"] = {{"SIM_OUTCOME", "FAILED_FATAL"}};
+        load.push_back({{"at", "8s"}, {"job", std::move(step)}});
+    }
+    add_jobs(load, "2s", drawn.secrets, drawn.per_second,
+             {{"env", {{"SIM_OUTPUT", "the key is AKIAIOSFODNN7EXAMPLE"}}}});
+    return load;
+}
+
+rc::Gen<DrawnFault> any_fault() {
+    return rc::gen::build<DrawnFault>(
+        rc::gen::set(&DrawnFault::kind, rc::gen::inRange(0, static_cast<int>(kFaults.size()))),
+        rc::gen::set(&DrawnFault::target, rc::gen::inRange(0, 12)),
+        rc::gen::set(&DrawnFault::at_s, rc::gen::inRange(1, 60)),
+        rc::gen::set(&DrawnFault::for_s, rc::gen::inRange(1, 120)),
+        rc::gen::set(&DrawnFault::nth, rc::gen::inRange(1, 12)));
+}
+
+template <class T>
+std::vector<T> at_most(std::size_t count, rc::Gen<T> gen) {
+    auto all = *rc::gen::container<std::vector<T>>(std::move(gen));
+    if (all.size() > count) all.resize(count);
+    return all;
+}
+
+DrawnFault fault_of_kind(int kind) {
+    DrawnFault fault = *any_fault();
+    fault.kind = kind;
+    fault.at_s = 2;  // while there is work
+    fault.for_s = std::max(fault.for_s, 20);
+    return fault;
+}
+
+}  // namespace
+
+Focus focus_of(const std::string& invariant) {
+    if (invariant == "dead_letter_complete") return {.denied = 2};
+    if (invariant == "approval_bound") return {.asked = 1};
+    if (invariant == "tenant_limit" || invariant == "no_starvation") return {.limited = 6};
+    if (invariant == "saga_exact") return {.steps = 3};
+    if (invariant == "quarantine_final") return {.secrets = 2};
+    if (invariant == "circuit_rules") return {.kernel_fault = true};
+    if (invariant == "fail_closed" || invariant == "retry_bounds") return {.store_fault = true};
+    if (invariant == "single_ticker" || invariant == "lock_exclusion") return {.schedulers = 2};
+    return {};
+}
+
+rc::Gen<DrawnCase> any_case(Focus focus, std::vector<std::string> without) {
+    return rc::gen::exec([focus, without = std::move(without)] {
+        DrawnCase drawn;
+        drawn.seed = static_cast<std::uint64_t>(*rc::gen::inRange(1, 1'000'000));
+        drawn.schedulers = *rc::gen::inRange(focus.schedulers, 4);
+        drawn.workers = *rc::gen::inRange(1, 4);
+        drawn.slots = *rc::gen::inRange(1, 5);
+        drawn.service_ms = *rc::gen::inRange(50, 4000);
+        drawn.per_second = *rc::gen::inRange(1, 40);
+        drawn.plain = *rc::gen::inRange(1, 25);
+        drawn.denied = *rc::gen::inRange(focus.denied, focus.denied + 3);
+        drawn.asked = *rc::gen::inRange(focus.asked, focus.asked + 3);
+        drawn.limited = *rc::gen::inRange(focus.limited, focus.limited + 4);
+        drawn.steps = *rc::gen::inRange(focus.steps, focus.steps + 3);
+        drawn.secrets = *rc::gen::inRange(focus.secrets, focus.secrets + 3);
+        drawn.settings = at_most(kSettingsMax, rc::gen::pair(rc::gen::inRange(0, static_cast<int>(kSettings.size())),
+                                                             rc::gen::inRange(0, 3)));
+        drawn.faults = at_most(kFaultsMax, any_fault());
+        if (focus.kernel_fault) drawn.faults.push_back(fault_of_kind(kKernelFault));
+        if (focus.store_fault) drawn.faults.push_back(fault_of_kind(kStoreFault));
+        drawn.without = without;
+        return drawn;
+    });
+}
+
+Document document_of(const DrawnCase& drawn) {
+    Document out = Document::object();
+    out["name"] = "drawn-by-a-property";
+    out["seed"] = drawn.seed;
+    out["duration"] = "3h";
+    Document& cluster = out["cluster"];
+    cluster["schedulers"] = drawn.schedulers;
+    for (const auto& [which, value] : drawn.settings) {
+        const Setting& setting = kSettings.at(static_cast<std::size_t>(which));
+        cluster["config"][setting.name] = setting.values.at(static_cast<std::size_t>(value));
+    }
+    if (drawn.asked + drawn.denied + drawn.limited > 0) cluster["kernel"]["policy"] = policy_of(drawn);
+    if (drawn.secrets > 0)
+        cluster["output_policy"] = {
+            {"enabled", true},
+            {"rules", Document::array({{{"id", "keys"},
+                                        {"decision", "quarantine"},
+                                        {"match", {{"scanners", Document::array({"secret"})}}}}})}};
+    cluster["workers"] = Document::array({{{"id", "w"},
+                                           {"count", drawn.workers},
+                                           {"max_parallel_jobs", drawn.slots},
+                                           {"service_time", fmt::format("{}ms", drawn.service_ms)}}});
+    out["load"] = load_of(drawn);
+    for (const DrawnFault& fault : drawn.faults) out["faults"].push_back(fault_of(drawn, fault));
+    if (!drawn.without.empty()) out["without"] = drawn.without;
+    out["expect"] = {{"invariants", "all"}};
+    return out;
+}
+
+void showValue(const DrawnCase& drawn, std::ostream& os) { os << '\n' << pretty(document_of(drawn)); }
+
+}  // namespace lockstep::sim::properties
