@@ -63,6 +63,16 @@ bool ConsumerModel::apply(const DeliveryReceipt& receipt, const Verdict& verdict
     }
 }
 
+std::vector<ConsumerModel::PendingMessage> ConsumerModel::pending_messages() const {
+    std::vector<PendingMessage> out;
+    for (const auto& [sequence, pending] : pending_) {
+        const auto again = redelivered_.find(sequence);
+        const int deliveries = again == redelivered_.end() ? 1 : again->second + 1;
+        out.push_back({sequence, deliveries, ticket_.contains(sequence), pending.due});
+    }
+    return out;
+}
+
 bool ConsumerModel::settle(const DeliveryReceipt& receipt, engine::MonoTime now) {
     std::uint64_t delivery_sequence = receipt.delivery_sequence;
     const auto found = pending_.find(receipt.sequence);

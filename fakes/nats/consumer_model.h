@@ -19,6 +19,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "fakes/nats/consumer_file.h"
 #include "fakes/nats/stream_model.h"
@@ -95,6 +96,15 @@ public:
     void restart(engine::MonoTime now, engine::MonoTime first_check);
 
     [[nodiscard]] std::size_t pending() const { return pending_.size(); }
+
+    struct PendingMessage {
+        std::uint64_t sequence = 0;
+        int deliveries = 1;
+        bool queued = false;     // for redelivery
+        engine::MonoTime due{};  // when it will be, unless it is
+    };
+    /// For looking: every message that waits for a verdict, by sequence.
+    [[nodiscard]] std::vector<PendingMessage> pending_messages() const;
 
     /// What the server tells of a consumer that it is asked about.
     struct Counters {

@@ -68,6 +68,21 @@ ConsumerModel* JetStreamModel::consumer(std::string_view stream, std::string_vie
     return nullptr;
 }
 
+std::vector<const StreamModel*> JetStreamModel::streams() const {
+    std::vector<const StreamModel*> out;
+    for (const Entry& entry : entries_) out.push_back(entry.stream.get());
+    return out;
+}
+
+std::vector<const ConsumerModel*> JetStreamModel::consumers_of(std::string_view stream) const {
+    std::vector<const ConsumerModel*> out;
+    for (const Entry& entry : entries_) {
+        if (entry.stream->config().name != stream) continue;
+        for (const auto& consumer : entry.consumers) out.push_back(consumer.get());
+    }
+    return out;
+}
+
 void JetStreamModel::crash(engine::MonoTime now) {
     for (const Entry& entry : entries_) {
         for (const auto& consumer : entry.consumers) consumer->crash(now);

@@ -29,6 +29,10 @@ public:
     Ensured ensure_consumer(std::string_view stream, const ConsumerConfig& config);
     [[nodiscard]] ConsumerModel* consumer(std::string_view stream, std::string_view name);
 
+    /// For looking, in the order in which they were made.
+    [[nodiscard]] std::vector<const StreamModel*> streams() const;
+    [[nodiscard]] std::vector<const ConsumerModel*> consumers_of(std::string_view stream) const;
+
     /// The server was killed, or lost its power. `restart` follows.
     void crash(engine::MonoTime now);
     void power_cut(engine::MonoTime now);

@@ -84,6 +84,8 @@ public:
     /// Of the oldest message still held; last_sequence() + 1 when there is none.
     [[nodiscard]] std::uint64_t first_sequence() const { return next_sequence_ - messages_.size(); }
     [[nodiscard]] std::size_t size() const { return messages_.size(); }
+    /// For looking; some may be past their age. Valid until the next call that changes the stream.
+    [[nodiscard]] const std::deque<Stored>& messages() const { return messages_; }
 
     /// Power was lost: what was stored after `synced` is gone. `restart` follows.
     void power_cut(engine::MonoTime synced);

@@ -158,7 +158,12 @@ function start(run) {
     view.from = middle - size / 2; view.to = middle + size / 2; wish();
   }
   const fit = () => setView(-duration * 0.02, duration * 1.02);
-  function zoom(factor, x = GUTTER + (width() - GUTTER) / 2) { const us = usOf(x); setView(us - (us - view.from) * factor, us + (view.to - us) * factor); }
+  /// Around the selected event while it is in view, else around the middle.
+  function centre() {
+    const us = selected === NONE ? NaN : run.us[selected];
+    return us >= view.from && us <= view.to ? xOf(us) : GUTTER + (width() - GUTTER) / 2;
+  }
+  function zoom(factor, x = centre()) { const us = usOf(x); setView(us - (us - view.from) * factor, us + (view.to - us) * factor); }
   function scrollBy(by) { view.scroll = Math.min(Math.max(view.scroll + by, 0), Math.max(0, lanes.length * rowHeight() - (height() - AXIS))); wish(); }
   function toViolation() {
     if (run.fact === NONE) return;
@@ -342,7 +347,11 @@ function start(run) {
       const y = topOf(row) + rowHeight() / 2; if (y < 0 || y > height() + 40) return;
       c.font = '12px sans-serif'; c.fillStyle = colours.text; c.fillText(clip(c, run.lanes[lane], GUTTER - 18), 10, y + (rowHeight() > 30 ? -1 : 4));
       const ahead = Math.round(clockOf(lane, middle));
-      if (ahead && rowHeight() > 30) { c.font = '10px sans-serif'; c.fillStyle = colours.dim; c.fillText('clock ' + (ahead > 0 ? '+' : '−') + span(Math.abs(ahead)), 10, y + 12); }
+      if (!ahead) return;
+      const clock = (ahead > 0 ? '+' : '−') + span(Math.abs(ahead)), roomy = rowHeight() > 30, taken = c.measureText(run.lanes[lane]).width + 20;
+      c.font = roomy ? '10px sans-serif' : '9px sans-serif'; c.fillStyle = colours.dim;
+      if (roomy) c.fillText('clock ' + clock, 10, y + 12);
+      else { const w = c.measureText(clock).width; if (taken + w < GUTTER - 6) c.fillText(clock, GUTTER - 8 - w, y + 4); }
     });
     c.restore();
     c.fillStyle = colours.panel; c.fillRect(0, 0, GUTTER - 1, AXIS - 1); c.fillStyle = colours.dim; c.font = '11px sans-serif';
@@ -450,8 +459,10 @@ function start(run) {
   FAMILIES.forEach(name => { const item = element('span'), dot = element('i'); dot.style.background = `var(--${name})`; item.append(dot, name); $('legend').append(item); });
   SPANS.forEach((name, s) => { const item = element('span'), bar = element('i', undefined, 'bar'); bar.style.background = `var(--${SPAN_COLOURS[s]})`; item.append(bar, name); $('legend').append(item); });
   $('job').onchange = () => { const id = run.texts.indexOf($('job').value.trim()); const known = id > 0 && jobs.has(id) || run.jobOf.includes(id); $('job').style.borderColor = $('job').value && !known ? 'var(--bad)' : ''; chooseJob(known && id > 0 ? id : 0); };
-  $('search').oninput = () => search($('search').value);
-  $('search').onkeydown = e => { if (e.key === 'Enter') turn(e.shiftKey ? -1 : 1); };
+  let pending = 0;  // a search that waits for the end of the word
+  const searchNow = () => { clearTimeout(pending); pending = 0; search($('search').value); };
+  $('search').oninput = () => { clearTimeout(pending); pending = setTimeout(searchNow, 200); };
+  $('search').onkeydown = e => { if (e.key !== 'Enter') return; if (pending) searchNow(); turn(e.shiftKey ? -1 : 1); };
   $('next').onclick = () => turn(1); $('previous').onclick = () => turn(-1);
   $('only').onchange = wish; $('in').onclick = () => zoom(1 / 1.6); $('out').onclick = () => zoom(1.6); $('fit').onclick = fit;
   $('violation').onclick = toViolation; $('violation').disabled = run.fact === NONE;

@@ -24,6 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 /// A folder with scenario files, and a simulator that answers as told.
 class Cli : public ::testing::Test {
@@ -369,6 +370,55 @@ TEST_F(Cli, ExplainTellsWhyARunFailsOrHowAJobWent) {
     EXPECT_THAT(err.str(), HasSubstr("absent.json"));
     EXPECT_EQ(run({"explain", path("real.json"), "--set", "nonsense"}), 2);
     EXPECT_EQ(run({"explain", path("real.json"), "--without", "luck"}), 2);
+}
+
+TEST_F(Cli, ReplayLooksAtTheServersAtAnEvent) {
+    write("real.json", R"({"name": "real", "cluster": {"workers": [{"id": "w", "count": 2}]},
+                           "load": [{"at": "1s", "job": {"job_id": "first", "topic": "job.default"}}]})");
+    runner = run_scenario;
+    EXPECT_EQ(run({"replay", path("real.json"), "--until", "40"}), 0) << err.str();
+    EXPECT_THAT(out.str(), StartsWith("# lockstep dump of event 40 "));
+    for (const char* part : {"\nNodes\n", "\nLocks", "\nStreams\n", "CORDUM_SYS", "\nRedis"})
+        EXPECT_THAT(out.str(), HasSubstr(part));
+    EXPECT_EQ(run({"replay", path("real.json"), "--until", "40", "--dump", path("dump.txt")}), 0);
+    EXPECT_EQ(out.str(), "");
+    EXPECT_THAT(content("dump.txt"), StartsWith("# lockstep dump of event 40 "));
+    EXPECT_EQ(run({"replay", "--until", "40", "--dump", path("real.json")}), 0) << "a scenario is never the target";
+    EXPECT_THAT(content("real.json"), StartsWith("{\"name\""));
+    EXPECT_EQ(run({"replay", path("real.json"), "--diff", "40", "300"}), 0);
+    const std::string difference = out.str();
+    EXPECT_THAT(difference, HasSubstr("\n+ job:meta:first .state  "));
+    EXPECT_EQ(run({"replay", path("real.json"), "--until", "300", "--until", "40"}), 0);
+    EXPECT_EQ(out.str(), difference) << "the order of two does not matter";
+
+    EXPECT_EQ(run({"replay", path("real.json"), "--until", "1000000000"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("there is no event 1000000000: this run ends with event"));
+    EXPECT_EQ(run({"replay", path("real.json"), "--until", "0"}), 2);
+    EXPECT_EQ(run({"replay", path("real.json"), "--until", "1", "--until", "2", "--until", "3"}), 2);
+    EXPECT_EQ(run({"replay", path("real.json"), "--until", "1", "--diff", "1", "2"}), 2);
+    EXPECT_EQ(run({"replay", path("real.json"), "--seed", "3"}), 2) << "changes what a replay would confirm";
+    EXPECT_EQ(run({"replay", path("real.json")}), 2);
+    EXPECT_EQ(run({"replay", path("absent.json"), "--until", "1"}), 2);
+}
+
+TEST_F(Cli, RunKeepsOneFailureOfAKindWhenAskedTo) {
+    runner = bad;
+    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "3", "-j", "1"}), 1);
+    EXPECT_FALSE(fs::exists(folder / "kept")) << "nothing is written unasked";
+    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "3", "-j", "1", "--set", "cluster.schedulers=2", "--without",
+                   "job_lock", "--failures", path("kept")}),
+              1);
+    const std::string file = path("kept/no_lost_job-alpha-seed7.json");
+    EXPECT_THAT(out.str(), HasSubstr("KEPT no_lost_job: it is gone\n  lockstep replay " + file + "\n"));
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder / "kept"), {}), 1) << "the three look alike";
+    const auto kept = json::parse(content("kept/no_lost_job-alpha-seed7.json"));
+    EXPECT_EQ(kept["seed"], 7);
+    EXPECT_EQ(kept["scenario"]["cluster"]["schedulers"], 2);
+    EXPECT_EQ(kept["scenario"]["without"], json({"job_lock"}));
+    EXPECT_EQ(run({"replay", file}), 1) << out.str() << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("It fails exactly as recorded."));
+    EXPECT_EQ(run({"run", path("a.json"), "--failures", path("a.json")}), 1);
+    EXPECT_THAT(err.str(), HasSubstr("--failures: "));
 }
 
 TEST_F(Cli, VerifyComparesTwoRunsPerSeed) {

@@ -31,6 +31,7 @@ struct RunArgs {
     std::string json;  // a file, "-" for standard output, empty = none
     std::string trace;
     std::string html;
+    std::string failures;  // a folder for failure files; empty = none are written
 };
 
 struct ValidateArgs {
@@ -102,6 +103,13 @@ struct ExplainArgs {
 struct ReplayArgs {
     std::string file;
     std::string trace;
+    std::vector<std::uint64_t> until;  // events at which to look at the world; of two, what changed
+    std::vector<std::uint64_t> diff;   // likewise
+    std::string dump;  // a file; empty or "-" = standard output
+    std::optional<std::uint64_t> seed;
+    std::vector<std::string> overrides;
+    std::vector<std::string> without;
+    [[nodiscard]] bool looks() const { return !until.empty() || !diff.empty(); }
 };
 
 struct ListArgs {

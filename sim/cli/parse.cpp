@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "sim/cli/version.h"
+#include "sim/explain/world_dump.h"
 
 namespace lockstep::sim::cli {
 
@@ -33,6 +35,7 @@ constexpr const char* kRunFooter =
     "  lockstep run --seeds 1000 -j 8 --fail-fast --junit out.xml\n"
     "  lockstep run my.json --set cluster.config.backoff_max=60s --without job_lock\n"
     "  lockstep run --json | jq .failed\n"
+    "  lockstep run --seeds 1000 --failures failures/\n"
     "A file with a \"proves\" key is run twice: as it stands, and under its own seed without the mechanism that it "
     "names,\n"
     "when exactly the invariants that it names must break. --set, --without and --trace leave the second run out.\n";
@@ -124,8 +127,13 @@ constexpr const char* kShrinkFooter =
     "The original is kept. Exit codes: 0 shrunk, 1 stopped before the smallest was reached, 2 it does not fail.\n";
 
 constexpr const char* kReplayFooter =
-    "Example:\n"
+    "With --until it shows Redis (each key with type, value and TTL), streams, messages in hand, locks and the circuit at "
+    "that\n"
+    "event, of a scenario file, too. `lockstep explain` names the events.\n"
+    "Examples:\n"
     "  lockstep replay failures/no_lost_job-draw17.json\n"
+    "  lockstep replay failures/no_lost_job-draw17.json --until 812 --dump at-812.txt\n"
+    "  lockstep replay my.json --seed 3 --diff 810 812\n"
     "Exit codes: 1 it fails as recorded, 0 it does not fail any more, 5 the same failure with another digest.\n";
 
 constexpr const char* kExplainFooter =
@@ -183,6 +191,10 @@ struct Tree {
             ->add_option("--html", run.html,
                          "write a page to look at: of the first run that failed, or else of the first")
             ->type_name("FILE");
+        run_app
+            ->add_option("--failures", run.failures,
+                         "write failure files to this folder, one of each kind, for replay, explain and shrink")
+            ->type_name("DIR");
         run_app->add_option("--trace", run.trace, "write every event as a line of JSON (needs exactly one run)")
             ->type_name("FILE");
 
@@ -322,6 +334,24 @@ struct Tree {
         replay_app->footer(kReplayFooter);
         replay_app->add_option("FILE", replay.file, "a file that run, explore or shrink wrote")->required();
         replay_app->add_option("--trace", replay.trace, "write every event as a line of JSON")->type_name("FILE");
+        auto* until = replay_app
+                          ->add_option("--until", replay.until,
+                                       "stop after this event and show the servers; twice: show what changed between")
+                          ->type_name("EVENT")
+                          ->expected(1)
+                          ->take_all()
+                          ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+        replay_app->add_option("--diff", replay.diff, "what changed between two events: --until A --until B in short")
+            ->type_name("A B")
+            ->expected(2)
+            ->excludes(until)
+            ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+        replay_app->add_option("--dump", replay.dump, "where that goes (default: standard output)")->type_name("[FILE]");
+        replay_app->add_option("--seed", replay.seed, "seed instead of that of the file; with --until or --diff")
+            ->type_name("S")
+            ->check(CLI::NonNegativeNumber);
+        add_set(*replay_app, replay.overrides);
+        add_without(*replay_app, replay.without);
     }
 
     void add_explain() {
@@ -356,16 +386,31 @@ bool is_json_target(const std::string& word) {
     return text.find("\"results\"") != std::string::npos && text.find("\"version\"") != std::string::npos;
 }
 
-/// `--json` takes a value or none, which the parser cannot tell from a path that follows: settled here.
-std::vector<std::string> with_json_settled(const std::vector<std::string>& args) {
+/// Likewise for `--dump`.
+bool is_dump_target(const std::string& word) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (word.empty() || word.starts_with('-') || word.ends_with('/') || fs::is_directory(word, error)) return false;
+    if (!fs::exists(word, error) || !fs::is_regular_file(word, error) || fs::file_size(word, error) == 0) return true;
+    std::ifstream in(word, std::ios::binary);
+    std::string line;
+    return std::getline(in, line) && line.starts_with(kDumpMark);
+}
+
+/// `--json` and `--dump` take a value or none, which the parser cannot tell from a path that follows: settled here.
+std::vector<std::string> with_optional_values_settled(const std::vector<std::string>& args) {
     std::vector<std::string> out;
     const bool run = !args.empty() && args[0] == "run";
+    const bool replay = !args.empty() && args[0] == "replay";
     for (std::size_t i = 0; i < args.size(); ++i) {
         if (args[i] == "--") {
             out.insert(out.end(), args.begin() + static_cast<std::ptrdiff_t>(i), args.end());
             return out;
         }
-        if (!run || args[i] != "--json") {
+        if (replay && args[i] == "--dump") {
+            const bool target = i + 1 < args.size() && is_dump_target(args[i + 1]);
+            out.push_back("--dump=" + (target ? args[++i] : std::string("-")));
+        } else if (!run || args[i] != "--json") {
             out.push_back(args[i]);
         } else if (i + 1 < args.size() && is_json_target(args[i + 1])) {
             out.push_back("--json=" + args[++i]);
@@ -423,7 +468,7 @@ Command parse(const std::vector<std::string>& args) {
     Tree tree;
     if (args.empty()) return Print{tree.app.help(), true, Exit::usage};
     try {
-        auto reversed = with_json_settled(args);
+        auto reversed = with_optional_values_settled(args);
         std::ranges::reverse(reversed);  // as the parser takes them
         tree.app.parse(std::move(reversed));
     } catch (const CLI::ParseError& error) {

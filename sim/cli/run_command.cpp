@@ -9,6 +9,7 @@
 #include "reports/junit.h"
 #include "reports/result_json.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/failure_files.h"
 #include "sim/cli/presenter.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/run_page.h"
@@ -156,6 +157,8 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
 
     progress.clear();
     const auto unproved = unproved_sentences(*selection, outcome);
+    const bool kept =
+        args.failures.empty() || write_failures(args.failures, *selection, outcome, args.selection, environment, talk);
     if (talk)
         presenter.finish(outcome, unproved, wall);
     else
@@ -163,7 +166,7 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     const bool written = write_reports(args, report_of(*selection, outcome, args.selection, unproved), environment);
     const bool shown = args.html.empty() || write_html(args, *selection, outcome, environment);
     const Exit exit = exit_of(outcome, !unproved.empty(), args.allow_vacuous);
-    return exit == Exit::passed && !(written && shown) ? Exit::usage : exit;
+    return exit == Exit::passed && !(written && shown && kept) ? Exit::usage : exit;
 }
 
 }  // namespace lockstep::sim::cli

@@ -14,6 +14,7 @@
 
 #include "reports/run_report.h"
 #include "sim/explain/history.h"
+#include "sim/explain/world_dump.h"
 #include "sim/scenario/scenario.h"
 #include "sim/world/recorded_event.h"
 
@@ -43,6 +44,9 @@ struct RunOptions {
     Recording record{};
     /// Fill `RunResult::calls`.
     bool calls = false;
+    /// Fill `RunResult::dumps`, and end the run with the last of them: the numbers of events, ascending. Such a run is not
+    /// judged.
+    std::vector<std::uint64_t> dump_at;
     /// Fill `RunResult::history`.
     bool history = false;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
@@ -77,6 +81,8 @@ struct RunResult {
     Recorded recorded;
     /// The calls of the schedulers; only when asked for.
     std::vector<CallSite> calls;
+    /// Of the events that were asked for, those that the run came to.
+    std::vector<WorldDump> dumps;
     /// Everything that happened; only when asked for.
     std::shared_ptr<const History> history;
     std::string error;         // what broke in the harness itself; empty = nothing. Such a run has not passed.

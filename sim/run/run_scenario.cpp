@@ -13,6 +13,7 @@
 #include "sim/run/expectations.h"
 #include "sim/run/job_tracker.h"
 #include "sim/run/simulated_cluster.h"
+#include "sim/run/world_dumper.h"
 #include "sim/scenario/chaos.h"
 #include "sim/world/event_recorder.h"
 #include "sim/world/simulation.h"
@@ -62,6 +63,9 @@ public:
         result_.file = scenario.file;
         result_.name = scenario.name;
         result_.seed = seed;
+        if (!options.dump_at.empty())
+            dumper_.emplace(options.dump_at, simulation_, cluster_.redis(), cluster_.nats(),
+                            [this] { simulation_.stop("dumped"); });
         if (options.history) history_.emplace(simulation_.topology(), simulation_.nodes());
         if (!options.trace_path.empty())
             trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
@@ -101,6 +105,7 @@ private:
     JobTracker jobs_;
     ExpectedEvents expected_events_;
     std::optional<HistoryRecorder> history_;
+    std::optional<WorldDumper> dumper_;
     std::optional<CallLedger> calls_;
     std::optional<EventRecorder> recorder_;
     std::unique_ptr<TraceFile> trace_file_;
@@ -113,6 +118,7 @@ void Run::observe() {
     SimTrace& trace = simulation_.trace();
     if (trace_file_) trace.add_observer(*trace_file_);
     if (history_) trace.add_observer(*history_);
+    if (dumper_) trace.add_observer(*dumper_);
     if (calls_) trace.add_observer(*calls_);
     trace.add_observer(jobs_);
     trace.add_observer(expected_events_);
@@ -145,7 +151,8 @@ RunResult Run::execute() {
     const bool quiet = end == Simulation::End::done && !result_.interrupted;
     if (quiet) rest();
     if (simulation_.defect()) note_defect();
-    if (result_.violations.empty() && result_.error.empty() && !result_.interrupted) judge_rest(quiet);
+    const bool to_be_judged = options_.dump_at.empty() && result_.error.empty() && !result_.interrupted;
+    if (to_be_judged && result_.violations.empty()) judge_rest(quiet);
 
     judge_expectations(scenario_.expect, jobs_, simulation_.metric_store(), expected_events_, result_);
     for (const std::string& name : scenario_.expect.violated) {
@@ -160,6 +167,7 @@ RunResult Run::execute() {
     result_.states = jobs_.states();
     result_.metrics = simulation_.metric_store().summary();
     if (calls_) result_.calls = calls_->sites();
+    if (dumper_) result_.dumps = dumper_->take();
     if (history_) result_.history = std::make_shared<const History>(history_->take(simulation_.now()));
     result_.faults = simulation_.fault_plan().counts();
     result_.reached.insert(simulation_.marks().begin(), simulation_.marks().end());
@@ -272,7 +280,7 @@ void explain(RunResult& result, const Scenario& scenario, std::uint64_t seed, co
 RunResult run_scenario(const Scenario& scenario, std::uint64_t seed, const RunOptions& options) {
     try {
         RunResult result = Run(scenario, seed, options).execute();
-        if (!result.violations.empty() && !result.interrupted) explain(result, scenario, seed, options);
+        if (!result.violations.empty() && !result.interrupted && options.dump_at.empty()) explain(result, scenario, seed, options);
         return result;
     } catch (const std::exception& error) {
         RunResult result;

@@ -25,6 +25,7 @@ public:
     SimulatedCluster(Simulation& simulation, const Scenario& scenario);
 
     [[nodiscard]] fakes::redis::RedisServer& redis() { return redis_; }
+    [[nodiscard]] fakes::NatsServer& nats() { return nats_; }
     /// Nothing is left to submit, cancel or approve.
     [[nodiscard]] bool load_is_over() const { return plan_.open() == 0; }
     [[nodiscard]] std::size_t handlers_in_flight() const;
