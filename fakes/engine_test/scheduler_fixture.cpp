@@ -10,6 +10,7 @@ namespace lockstep::fakes::engine_test {
 namespace wire = engine::wire;
 
 SchedulerTest::SchedulerTest() {
+    redis.on_executed([this](const RedisCommand& command) { traffic_.push_back(command); });
     // Loaded beforehand, so that each call of a script is one EVALSHA.
     for (const engine::RedisScript* script :
          {&scripts.take_up, &scripts.take_lock, &scripts.commit, &scripts.renew_lock, &scripts.release_lock,

@@ -15,6 +15,7 @@
 #include "engine/testing/scripted_kernel.h"
 #include "engine/testing/virtual_loop.h"
 #include "engine/wire/messages.h"
+#include "fakes/engine_test/traffic.h"
 #include "fakes/redis/direct.h"
 
 namespace lockstep::fakes::engine_test {
@@ -57,6 +58,7 @@ protected:
     using Texts = std::vector<std::string>;
 
     SchedulerTest();
+    void TearDown() override { compare_traffic(traffic_); }
 
     /// Starts a scheduler that routes job.default to pool "default", and lets it hear of worker w1.
     void start();
@@ -122,6 +124,7 @@ private:
     /// Virtual time is also the server's.
     void bring_redis_up_to_date();
 
+    std::vector<RedisCommand> traffic_;  // all that was executed
     engine::MonoTime redis_time_ = loop.monotonic();
     std::string watched_sha_;
     std::function<CallFault()> decide_;

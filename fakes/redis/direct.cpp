@@ -23,6 +23,7 @@ void DirectRedis::advance(engine::Duration by) {
 }
 
 engine::RedisValue DirectRedis::run(const engine::RedisCommand& command) {
+    if (shared_->executed) shared_->executed(command);
     const std::vector<std::string_view> args(command.begin(), command.end());
     return shared_->database.execute(session_, args, shared_->now);
 }

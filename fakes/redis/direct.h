@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "fakes/redis/database.h"
 #include "fakes/world.h"
@@ -26,6 +27,9 @@ public:
     /// One command without the port's coroutine, for preparing and inspecting data.
     engine::RedisValue run(const engine::RedisCommand& command);
 
+    /// Told of every command that any client of this server has executed, from now on.
+    void on_executed(std::function<void(const engine::RedisCommand&)> tell) { shared_->executed = std::move(tell); }
+
     /// Asked before each exchange, with its first command: not_applied = it is not executed; unknown = it is, and the
     /// answer is lost.
     std::function<CallFault(const engine::RedisCommand& first)> fault;
@@ -37,6 +41,7 @@ private:
     struct Shared {
         Database database;
         engine::WallTime now;
+        std::function<void(const engine::RedisCommand&)> executed;
     };
 
     engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> exchange(std::vector<engine::RedisCommand> commands,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -51,6 +52,46 @@ RedisValue normalised(const RedisCommand& command, const RedisValue& reply) {
     return reply;
 }
 
+/// The number at a place, as far as its digits go.
+std::string_view digits_at(std::string_view text, std::size_t place) {
+    std::size_t end = place;
+    while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+    return text.substr(place, end - place);
+}
+
+bool same_but_for_the_clock(std::string_view a, std::string_view b, std::int64_t apart_ms) {
+    constexpr std::size_t kDigitsOfMillis = 13;
+    constexpr std::size_t kDigitsOfMicros = 16;
+    constexpr std::size_t kDigitsOfTimeLeft = 4;  // in an integer reply
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size();) {
+        const std::string_view in_a = digits_at(a, i);
+        const std::string_view in_b = digits_at(b, i);
+        const bool left = in_a.size() >= kDigitsOfTimeLeft && i > 0 && a[i - 1] == ':';
+        const bool time = left || in_a.size() == kDigitsOfMillis || in_a.size() == kDigitsOfMicros;
+        if (time && in_a.size() == in_b.size() && in_a != in_b) {
+            const std::int64_t unit = in_a.size() == kDigitsOfMicros ? 1000 : 1;
+            if (std::abs(*parse_integer(in_a) - *parse_integer(in_b)) > apart_ms * unit) return false;
+            i += in_a.size();
+            continue;
+        }
+        const std::size_t length = std::max<std::size_t>(in_a.size(), 1);
+        if (a.substr(i, length) != b.substr(i, length)) return false;
+        i += length;
+    }
+    return true;
+}
+
+/// A reply that is what TIME says; empty for any other.
+std::optional<std::int64_t> micros_of_time(const RedisValue& reply) {
+    constexpr std::size_t kDigitsOfSeconds = 10;
+    if (reply.array() == nullptr || reply.array()->size() != 2) return std::nullopt;
+    const auto seconds = parse_integer(reply.at(0).text());
+    const auto micros = parse_integer(reply.at(1).text());
+    if (!seconds || !micros || reply.at(0).text().size() != kDigitsOfSeconds) return std::nullopt;
+    return *seconds * 1'000'000 + *micros;
+}
+
 RedisCommand at_instants(RedisCommand command) {
     constexpr std::string_view kNow = "now+";
     for (std::string& word : command) {
@@ -69,7 +110,8 @@ const char* type_of(const RedisValue& reply) {
 
 }  // namespace
 
-Comparison::Comparison(int port, Compared& compared) : compared_(compared) {
+Comparison::Comparison(int port, Compared& compared, Timestamps timestamps)
+    : compared_(compared), timestamps_(timestamps) {
     for (auto& connection : real_) connection = std::make_unique<RealConnection>(port);
     for (auto& session : fake_) session = std::make_unique<Session>(database_.watches(), NodeId{0});
     real_[0]->run({"CONFIG", "SET", "maxmemory", "0"});
@@ -169,7 +211,14 @@ bool Comparison::agree(const RedisCommand& given, const RedisValue& fake, const 
     // What a page of SCAN holds is the server's choice; only a scan that needs one page can be compared here.
     const bool scans = same_word(command[0], "SCAN") && fake.array() != nullptr && real.array() != nullptr;
     if (scans && (fake.at(0).text() != "0" || real.at(0).text() != "0")) return true;
-    return printable(normalised(command, fake)) == printable(normalised(command, real));
+    const std::string fake_text = printable(normalised(command, fake));
+    const std::string real_text = printable(normalised(command, real));
+    if (timestamps_ == Timestamps::none) return fake_text == real_text;
+    if (const auto in_fake = micros_of_time(fake)) {
+        const auto in_real = micros_of_time(real);
+        return in_real && std::abs(*in_fake - *in_real) <= (took_ms_longest_ + 1) * 1000;
+    }
+    return same_but_for_the_clock(fake_text, real_text, took_ms_longest_ + 1);
 }
 
 void Comparison::count(const RedisCommand& command, const RedisValue& reply) {

@@ -41,10 +41,15 @@ struct Difference : std::runtime_error {
 /// The machine was too busy for a key's expiry to stay clear of the commands about it. Proves nothing.
 struct NotCalm {};
 
+/// Whether replies and contents may tell the time. Where they may, two numbers of as many digits as milliseconds or
+/// microseconds since the epoch have agree when they are no further apart than the readings of the two clocks, and so do
+/// integer replies of four digits and more: milliseconds that are left.
+enum class Timestamps : std::uint8_t { none, from_both_clocks };
+
 class Comparison {
 public:
     /// Empties the real server, and begins with a fresh simulated one.
-    Comparison(int port, Compared& compared);
+    Comparison(int port, Compared& compared, Timestamps timestamps = Timestamps::none);
 
     [[nodiscard]] Database& simulated() { return database_; }
 
@@ -66,6 +71,7 @@ private:
     [[nodiscard]] bool agree_in_transaction(std::size_t connection, const RedisValue& fake, const RedisValue& real);
 
     Compared& compared_;
+    const Timestamps timestamps_;
     Database database_;
     std::unique_ptr<RealConnection> real_[kConnections];
     std::unique_ptr<Session> fake_[kConnections];
