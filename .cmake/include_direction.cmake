@@ -6,6 +6,9 @@
 # Tests (foo_test.cpp, test_foo.h, test_foo.cpp, and the folder prod/integration/) may also use the helpers that start
 # real servers, fakes/testing/, and speak to those servers by their own client libraries. Tests of prod/ compare its kernel
 # with the simulated one, fakes/kernel/.
+#
+# prod/rehearsal/ runs scenarios on real servers: it may use the scenario format, the oracles and the command line of sim/,
+# and what those stand on.
 
 set(may_include_engine "engine/")
 set(may_include_fakes "engine/|fakes/")
@@ -26,13 +29,17 @@ foreach(folder engine fakes sim reports prod)
     if(path MATCHES "_test\\.cpp$|/test_[^/]*$|^prod/integration/")
       set(is_test TRUE)
     endif()
+    set(may_include ${may_include_${folder}})
+    if(path MATCHES "^prod/rehearsal/")
+      set(may_include "engine/|fakes/|reports/|sim/|prod/")
+    endif()
     foreach(line IN LISTS lines)
       string(REGEX REPLACE "^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]*)[>\"].*" "\\1" target "${line}")
       if(is_test AND target MATCHES "^fakes/testing/|^fakes/kernel/|^hiredis/|^nats/")
         continue()
       endif()
       if(target MATCHES "^(engine|fakes|sim|reports|prod|bench|scenarios)/"
-         AND NOT target MATCHES "^(${may_include_${folder}})")
+         AND NOT target MATCHES "^(${may_include})")
         list(APPEND violations "  ${path} includes ${target}")
       elseif(target MATCHES "^\\.\\./|/\\.\\./")
         list(APPEND violations "  ${path} includes ${target}: includes start at the root of the tree")

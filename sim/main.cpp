@@ -55,6 +55,9 @@ int main(int argc, char** argv) {
         .stop = &stop_requested,
         .operate = cli::exec_lockstepctl,
         .note_run = cli::note_run,
+        .rehearse = cli::exec_rehearsal,
+        .adapt = {},
+        .afterword = {},
     };
     try {
         return cli::cli_main({argv + 1, argv + argc}, environment);

@@ -66,6 +66,8 @@ public:
     [[nodiscard]] int port() const { return port_.number(); }
     [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
     [[nodiscard]] bool running() const { return pid_ > 0; }
+    /// -1 when it does not run.
+    [[nodiscard]] pid_t pid() const { return pid_; }
     /// What the server has written to its standard output and error.
     [[nodiscard]] std::string log() const;
 

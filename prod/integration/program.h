@@ -1,4 +1,5 @@
-// One of our programs, run by a test: its output in a file, its end observable, dead at the latest when the test is.
+// One of our programs, run by a test or a rehearsal: its output in a file, its end observable, dead at the latest when its
+// owner is.
 #pragma once
 
 #include <sys/types.h>
@@ -24,6 +25,8 @@ public:
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
+    /// -1 once its end has been noticed.
+    [[nodiscard]] pid_t pid() const { return pid_; }
     void signal(int number) const;
     /// Its exit code (128 + signal when one ended it); nothing when it still runs after `patience`.
     std::optional<int> wait(std::chrono::milliseconds patience = std::chrono::seconds(30));

@@ -49,11 +49,27 @@ int other_word(const std::vector<std::string>& args, const Environment& environm
 
 }  // namespace
 
+namespace {
+
+/// On real servers: another program's business, which gets the arguments as they are.
+int on_real_servers(const std::vector<std::string>& args, const Environment& environment) {
+    const int code = environment.rehearse(args);
+    if (code >= 0) return code;
+    environment.err
+        << "lockstep: --real is done by lockstep-rehearsal, which is neither beside this program nor on PATH\n";
+    return static_cast<int>(Exit::usage);
+}
+
+}  // namespace
+
 int cli_main(const std::vector<std::string>& args, const Environment& environment) {
     if (!args.empty() && !args[0].starts_with('-')) {
         const auto ours = subcommands();
         if (std::ranges::find(ours, args[0]) == ours.end()) return other_word(args, environment);
     }
+    const Command command = parse(args);
+    const auto* run = std::get_if<RunArgs>(&command);
+    if (run != nullptr && run->selection.real && environment.rehearse) return on_real_servers(args, environment);
     const Exit exit =
         std::visit(Overloaded{
                        [&](const Print& print) {
@@ -71,7 +87,7 @@ int cli_main(const std::vector<std::string>& args, const Environment& environmen
                        [&](const ExplainArgs& explain) { return explain_command(explain, environment); },
                        [&](const ListArgs& list) { return list_command(list, environment); },
                    },
-                   parse(args));
+                   command);
     environment.out.flush();
     return static_cast<int>(exit);
 }

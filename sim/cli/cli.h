@@ -6,11 +6,14 @@
 #include <functional>
 #include <iosfwd>
 #include <string>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "sim/run/result.h"
 
 namespace lockstep::sim::cli {
+
+struct RunArgs;
 
 enum class Exit : int {
     passed = 0,
@@ -34,6 +37,14 @@ struct Environment {
     std::function<int(const std::vector<std::string>&)> operate;
     /// Tells whoever reports a crash what runs on this thread now: the replay command. Empty = nothing.
     std::function<void(const std::string&)> note_run;
+    /// Runs the program that runs scenarios on real servers with these arguments; answers as `operate` does. Empty: this is
+    /// that program.
+    std::function<int(const std::vector<std::string>&)> rehearse;
+    /// Takes out of a scenario what the runner cannot do. The error is an input that cannot be run at all. Empty: the runner
+    /// does everything.
+    std::function<tl::expected<void, std::string>(Scenario&, const RunArgs&)> adapt;
+    /// Adds to what `run` says at its end. Empty = nothing.
+    std::function<void(std::ostream&)> afterword;
 };
 
 /// `args` without the name of the program.

@@ -20,6 +20,7 @@ struct SelectionArgs {
     std::optional<std::uint64_t> seed;
     std::uint64_t seeds = 1;
     unsigned threads = 0;   // 0 = as many as there are processors
+    bool real = false;      // on real servers
     bool one_half = false;  // leave out the counterexamples of files that prove something
 };
 
@@ -32,6 +33,7 @@ struct RunArgs {
     std::string trace;
     std::string html;
     std::string failures;  // a folder for failure files; empty = none are written
+    std::string real_limit = "2m";  // a duration
 };
 
 struct ValidateArgs {

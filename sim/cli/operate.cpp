@@ -6,9 +6,10 @@
 
 namespace lockstep::sim::cli {
 
-int exec_lockstepctl(const std::vector<std::string>& args) {
-    constexpr const char* kProgram = "lockstepctl";
-    std::vector<std::string> words{kProgram};
+namespace {
+
+int exec_beside(const char* program, const std::vector<std::string>& args) {
+    std::vector<std::string> words{program};
     words.insert(words.end(), args.begin(), args.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -16,9 +17,15 @@ int exec_lockstepctl(const std::vector<std::string>& args) {
 
     std::error_code error;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (!error) ::execv((self.parent_path() / kProgram).c_str(), argv.data());
-    ::execvp(kProgram, argv.data());
+    if (!error) ::execv((self.parent_path() / program).c_str(), argv.data());
+    ::execvp(program, argv.data());
     return -1;
 }
+
+}  // namespace
+
+int exec_lockstepctl(const std::vector<std::string>& args) { return exec_beside("lockstepctl", args); }
+
+int exec_rehearsal(const std::vector<std::string>& args) { return exec_beside("lockstep-rehearsal", args); }
 
 }  // namespace lockstep::sim::cli

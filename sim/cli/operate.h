@@ -1,4 +1,4 @@
-// Hands operator commands to lockstepctl, as git runs its subcommands.
+// Hands what belongs to other programs to them, as git runs its subcommands.
 #pragma once
 
 #include <string>
@@ -9,5 +9,7 @@ namespace lockstep::sim::cli {
 /// Replaces this process by lockstepctl with these arguments: the one beside this program, else the one on PATH. Returns
 /// only when there is none, with a negative number.
 int exec_lockstepctl(const std::vector<std::string>& args);
+/// The same for lockstep-rehearsal, which runs scenarios on real servers.
+int exec_rehearsal(const std::vector<std::string>& args);
 
 }  // namespace lockstep::sim::cli

@@ -36,9 +36,13 @@ constexpr const char* kRunFooter =
     "  lockstep run my.json --set cluster.config.backoff_max=60s --without job_lock\n"
     "  lockstep run --json | jq .failed\n"
     "  lockstep run --seeds 1000 --failures failures/\n"
+    "  lockstep run --real my.json                the same file on real servers\n"
     "A file with a \"proves\" key is run twice: as it stands, and under its own seed without the mechanism that it "
     "names,\n"
-    "when exactly the invariants that it names must break. --set, --without and --trace leave the second run out.\n";
+    "when exactly the invariants that it names must break. --set, --without, --trace and --real leave the second run "
+    "out.\n"
+    "--real does what processes can be made to do (crash, stop, pause, restarts of Redis and NATS, submits, cancels,\n"
+    "approvals) and judges what can be seen from outside; what it did not do or judge is listed at the end.\n";
 
 constexpr const char* kVerifyFooter =
     "Examples:\n"
@@ -197,6 +201,14 @@ struct Tree {
             ->type_name("DIR");
         run_app->add_option("--trace", run.trace, "write every event as a line of JSON (needs exactly one run)")
             ->type_name("FILE");
+        run_app->add_flag(
+            "--real", run.selection.real,
+            "on real servers: redis-server and nats-server, lockstepd, kernel and workers as processes, in "
+            "real time");
+        run_app
+            ->add_option("--real-limit", run.real_limit,
+                         "with --real: refuse longer load and faults than this; default 2m")
+            ->type_name("DURATION");
 
         validate_app = app.add_subcommand("validate", "check scenario files, run nothing");
         validate_app->footer("Example:\n  lockstep validate scenarios/ my-scenario.json\n");

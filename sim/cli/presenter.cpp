@@ -107,8 +107,9 @@ void Presenter::file_line(std::size_t index) {
         mark = painted(kYellow, "STOPPED");
     else if (!unproved_of_file(scenario, results).empty())
         mark = painted(kYellow, "VACUOUS");
-    out_ << fmt::format("{} {:<{}}  {}  {} virtual  {} events  {}", mark, shown_name(scenario), name_width_,
-                        seeds_text(results), human_duration(virtual_ms), events, human_duration(wall_ms));
+    out_ << fmt::format("{} {:<{}}  {}  {} {}  {} events  {}", mark, shown_name(scenario), name_width_,
+                        seeds_text(results), human_duration(virtual_ms), args_.real ? "real" : "virtual", events,
+                        human_duration(wall_ms));
     if (bad > 0 && results.size() > 1) out_ << fmt::format("  ({} of {} seeds failed)", bad, results.size());
     out_ << '\n';
 }
@@ -130,9 +131,9 @@ void Presenter::finish(const SweepOutcome& outcome, const std::vector<std::strin
         bad += failed(result) ? 1 : 0;
         passed += result.passed && !result.interrupted ? 1 : 0;
     }
-    out_ << fmt::format("\n{}: {} passed, {} failed. {} of virtual time and {} in {}.\n",
+    out_ << fmt::format("\n{}: {} passed, {} failed. {} of {} time and {} in {}.\n",
                         counted(outcome.results.size(), "run"), passed, bad, human_duration(virtual_ms),
-                        counted(events, "event"), human_duration(wall.count()));
+                        args_.real ? "real" : "virtual", counted(events, "event"), human_duration(wall.count()));
     if (outcome.interrupted)
         out_ << painted(kYellow, fmt::format("Interrupted: {} of {} runs were made.\n", outcome.results.size(),
                                              selection_.plan.size()));

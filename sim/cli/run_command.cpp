@@ -81,6 +81,18 @@ Exit exit_of(const SweepOutcome& outcome, bool unproved, bool allow_vacuous) {
     return unproved && !allow_vacuous ? Exit::nothing_proved : Exit::passed;
 }
 
+/// Fits the scenarios to what the runner can do; says on `err` which cannot be run.
+bool adapted(Selection& selection, const RunArgs& args, const Environment& environment) {
+    if (!environment.adapt) return true;
+    for (Scenario& scenario : selection.scenarios) {
+        if (const auto fits = environment.adapt(scenario, args); !fits) {
+            environment.err << "lockstep: " << fits.error() << '\n';
+            return false;
+        }
+    }
+    return true;
+}
+
 bool write_reports(const RunArgs& args, const reports::RunReport& report, const Environment& environment) {
     bool written = true;
     const auto write = [&](const std::string& path, const std::string& content) {
@@ -120,9 +132,10 @@ bool write_html(const RunArgs& args, const Selection& selection, const SweepOutc
 
 Exit run_command(const RunArgs& args, const Environment& environment) {
     SelectionArgs wanted = args.selection;
-    wanted.one_half = !args.trace.empty();  // a trace is of one run
-    const auto selection = select(wanted, environment);
-    if (!selection) return Exit::usage;
+    // A trace is of one run; and real servers have all mechanisms.
+    wanted.one_half = !args.trace.empty() || wanted.real;
+    auto selection = select(wanted, environment);
+    if (!selection || !adapted(*selection, args, environment)) return Exit::usage;
     if (!args.trace.empty() && selection->plan.size() != 1) {
         environment.err << fmt::format(
             "lockstep: --trace needs exactly one run, but {} are selected; name one file and use --seed\n",
@@ -163,6 +176,7 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
         presenter.finish(outcome, unproved, wall);
     else
         for (const std::string& sentence : unproved) environment.err << "unproved: " << sentence << '\n';
+    if (environment.afterword) environment.afterword(talk ? environment.out : environment.err);
     const bool written = write_reports(args, report_of(*selection, outcome, args.selection, unproved), environment);
     const bool shown = args.html.empty() || write_html(args, *selection, outcome, environment);
     const Exit exit = exit_of(outcome, !unproved.empty(), args.allow_vacuous);

@@ -96,6 +96,7 @@ std::string replay_command(const Scenario& scenario, std::uint64_t seed, const S
     std::string line = fmt::format("lockstep {} {} --seed {}", subcommand, shell_quoted(scenario.file), seed);
     for (const std::string& assignment : args.overrides) line += " --set " + shell_quoted(assignment);
     for (const std::string& mechanism : args.without) line += " --without " + mechanism;
+    if (args.real) line += " --real";
     return line;
 }
 

@@ -1,0 +1,93 @@
+// The same files in both worlds come to the same verdict. Real servers, so one run of each is all there is time for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "fakes/testing/server_process.h"
+#include "prod/integration/program.h"
+
+namespace lockstep::prod::rehearsal {
+namespace {
+
+using fakes::testing::find_program;
+using ::testing::HasSubstr;
+
+struct Told {
+    int exit_code = -1;
+    std::string text;
+};
+
+Told lockstep(std::vector<std::string> words) {
+    const fakes::testing::TemporaryFolder folder;
+    words.insert(words.begin(), std::string(LOCKSTEP_PROGRAM_FOLDER) + "/lockstep");
+    testing::Program program(std::move(words), {}, folder.path() / "output");
+    const auto code = program.wait(std::chrono::seconds(120));
+    return {code.value_or(-1), program.output()};
+}
+
+class BothWorlds : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (!find_program("redis-server") || !find_program("nats-server"))
+            GTEST_SKIP() << "redis-server or nats-server is not installed";
+    }
+    static std::string file(const std::string& name) { return std::string(LOCKSTEP_SCENARIO_FOLDER) + "/" + name; }
+
+    /// How often each invariant was put to the test in a run of the file, which must have passed.
+    static std::map<std::string, int> exercised(const std::string& name, bool real) {
+        const fakes::testing::TemporaryFolder folder;
+        const std::string report = (folder.path() / "report.json").string();
+        std::vector<std::string> words{"run", file(name), "--json=" + report};
+        if (real) words.emplace_back("--real");
+        const Told told = lockstep(words);
+        EXPECT_EQ(told.exit_code, 0) << told.text;
+        std::ifstream in(report);
+        const auto json = nlohmann::json::parse(in, nullptr, false);
+        if (!json.is_object() || json["results"].empty()) return {};
+        return json["results"][0]["exercised"].get<std::map<std::string, int>>();
+    }
+};
+
+TEST_F(BothWorlds, JobsRunOnce) {
+    const auto simulated = exercised("jobs-run-once.json", false);
+    const auto real = exercised("jobs-run-once.json", true);
+    for (const char* name :
+         {"no_duplicate_dispatch", "no_lost_job", "one_terminal_result", "result_kept", "indexes_agree"}) {
+        EXPECT_EQ(real.at(name), 20) << name;
+        EXPECT_EQ(real.at(name), simulated.at(name)) << name;
+    }
+}
+
+TEST_F(BothWorlds, SchedulersDieAndFreeze) {
+    const auto simulated = exercised("schedulers-die-and-freeze.json", false);
+    const auto real = exercised("schedulers-die-and-freeze.json", true);
+    for (const char* name :
+         {"no_duplicate_dispatch", "no_lost_job", "one_terminal_result", "result_kept", "indexes_agree"})
+        EXPECT_EQ(real.at(name), simulated.at(name)) << name;
+}
+
+TEST_F(BothWorlds, AnExpectationThatDoesNotHoldFailsInBoth) {
+    const std::string wrong = "expect.states.SUCCEEDED=21";
+    for (const bool real : {false, true}) {
+        std::vector<std::string> words{"run", file("jobs-run-once.json"), "--set", wrong};
+        if (real) words.emplace_back("--real");
+        const Told told = lockstep(words);
+        EXPECT_EQ(told.exit_code, 1) << told.text;
+        EXPECT_THAT(told.text, HasSubstr("20"));
+    }
+}
+
+TEST_F(BothWorlds, WhatRealServersCannotDoIsRefusedOrSaid) {
+    const Told without = lockstep({"run", "--real", file("jobs-run-once.json"), "--without", "job_lock"});
+    EXPECT_EQ(without.exit_code, 2) << without.text;
+    EXPECT_THAT(without.text, HasSubstr("switches mechanisms off"));
+    const Told late = lockstep({"run", "--real", file("jobs-run-once.json"), "--real-limit", "1s"});
+    EXPECT_EQ(late.exit_code, 2) << late.text;
+    EXPECT_THAT(late.text, HasSubstr("--real-limit"));
+}
+
+}  // namespace
+}  // namespace lockstep::prod::rehearsal

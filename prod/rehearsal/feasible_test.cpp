@@ -1,0 +1,81 @@
+#include "prod/rehearsal/feasible.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/scenario/loader.h"
+
+namespace lockstep::prod::rehearsal {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+sim::Scenario scenario(const std::string& parts) {
+    auto loaded = sim::parse_scenario(R"({ "name": "x", "description": "x",
+        "cluster": { "workers": [ { "id": "w", "service_time": "1s" } ] },
+        "load": [ { "at": "1s", "count": 5 } ], )" +
+                                          parts + "}",
+                                      "x.json");
+    if (!loaded) throw std::runtime_error(sim::to_string(loaded.error().front()));
+    return std::move(*loaded);
+}
+
+TEST(Feasible, WhatCannotBeDoneIsTakenOutAndSaid) {
+    const auto f = feasible(scenario(R"("faults": [
+        { "at": "1s", "do": "crash", "target": "scheduler-0", "for": "1s" },
+        { "at": "1s", "do": "redis.errors", "rate": 0.5, "for": "1s" },
+        { "at": "1s", "do": "pause", "target": "gateway", "for": "1s" },
+        { "on": { "event": "ack", "nth": 1 }, "do": "crash", "target": "scheduler-0", "for": "1s" },
+        { "on": { "event": "state", "to": "DISPATCHED", "nth": 1 }, "do": "crash", "target": "scheduler-0", "for": "1s" } ],
+        "expect": { "states": { "SUCCEEDED": 5 } })"),
+                            1min);
+    ASSERT_TRUE(f);
+    ASSERT_EQ(f->scenario.faults.size(), 2U);
+    EXPECT_EQ(f->scenario.faults[0].pointer, "/faults/0");
+    EXPECT_EQ(f->scenario.faults[1].pointer, "/faults/4");
+    EXPECT_THAT(f->not_applied,
+                ElementsAre(StartsWith("/faults/1 redis.errors:"), StartsWith("/faults/2 pause of gateway:"),
+                            StartsWith("/faults/3 crash of scheduler-0 on ack:")));
+}
+
+TEST(Feasible, WhatCannotBeSeenIsNotJudged) {
+    const auto f = feasible(scenario(R"("expect": { "invariants": ["no_lost_job", "fail_closed"],
+        "metrics": { "cordum_scheduler_jobs_dispatched_total": 5 },
+        "events": [ { "event": "kernel_check", "count": 5 } ] })"),
+                            1min);
+    ASSERT_TRUE(f);
+    EXPECT_THAT(f->scenario.expect.invariants, ElementsAre("no_lost_job"));
+    EXPECT_THAT(f->scenario.expect.metrics, IsEmpty());
+    EXPECT_THAT(f->not_judged,
+                ElementsAre(HasSubstr("jobs_dispatched_total"), HasSubstr("kernel_check"), "invariant fail_closed"));
+}
+
+TEST(Feasible, AllInvariantsAreThoseThatAreSeen) {
+    const auto f = feasible(scenario(R"("expect": { "invariants": "all" })"), 1min);
+    ASSERT_TRUE(f);
+    EXPECT_THAT(f->not_judged, Contains("invariant fail_closed"));
+    for (const std::string_view name : judged_invariants())
+        EXPECT_THAT(f->not_judged, Not(Contains("invariant " + std::string(name))));
+}
+
+TEST(Feasible, AScenarioThatNeedsABrokenEngineIsRefused) {
+    auto without = scenario(R"("expect": { "invariants": "all" })");
+    without.without = {"job_lock"};
+    EXPECT_THAT(feasible(without, 1min).error(), HasSubstr("mechanisms"));
+}
+
+TEST(Feasible, AScenarioThatLastsTooLongIsRefused) {
+    const std::string late = R"("faults": [ { "at": "50s", "do": "pause", "target": "w", "for": "20s" } ],
+                                "expect": { "states": { "SUCCEEDED": 5 } })";
+    EXPECT_FALSE(feasible(scenario(late), 1min));
+    EXPECT_TRUE(feasible(scenario(late), 2min));
+}
+
+}  // namespace
+}  // namespace lockstep::prod::rehearsal

@@ -1,0 +1,56 @@
+// A simulated keyspace that is made to do what a real Redis said it did. The simulator's observers hang on it, so that
+// oracles judge a real run by the very facts by which they judge a simulated one.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fakes/redis/database.h"
+#include "fakes/redis/keyspace_events.h"
+#include "fakes/redis/script_names.h"
+#include "fakes/world.h"
+#include "prod/rehearsal/recording.h"
+
+namespace lockstep::prod::rehearsal {
+
+using Contents = std::vector<std::pair<std::string, fakes::redis::Keyspace::Entry>>;
+
+class Mirror {
+public:
+    /// Which node has the connection with this address; invalid when nobody knows.
+    using Owner = std::function<fakes::NodeId(std::string_view address)>;
+
+    /// Lock events, states of jobs and calls of scripts go to `trace`, in the name of the node whose command it was.
+    Mirror(fakes::Trace& trace, fakes::NodeId server, Owner owner);
+
+    void add_observer(fakes::redis::KeyspaceObserver& observer) { database_.keyspace().add_observer(observer); }
+    void apply(const MonitorLine& line);
+    /// Removes what had expired at that time.
+    void expire_due(engine::WallTime now) { database_.expire_due(now); }
+
+    [[nodiscard]] const fakes::redis::Keyspace& keyspace() const { return database_.keyspace(); }
+    /// Takes over what a server has after it lost some of it. Observers hear of it as of a restart.
+    void replace(Contents contents);
+    /// The first few keys in which the two differ, a sentence each. Expiries may differ by a little, and what is about to
+    /// expire may be gone at one side.
+    [[nodiscard]] std::vector<std::string> differences(const Contents& real, engine::WallTime now) const;
+
+private:
+    fakes::redis::Session& session(const std::string& client);
+    void tell_script(fakes::NodeId node, const MonitorLine& line);
+
+    fakes::Trace& trace_;
+    const fakes::NodeId server_;
+    Owner owner_;
+    fakes::redis::Database database_;
+    fakes::redis::KeyspaceEvents events_;
+    fakes::redis::ScriptNames scripts_;
+    std::map<std::string, std::unique_ptr<fakes::redis::Session>> sessions_;  // by address
+    std::string script_caller_;                                               // who called the script that runs
+};
+
+}  // namespace lockstep::prod::rehearsal

@@ -1,0 +1,31 @@
+// The simulation's gateway and operator on real servers: they reach those through their ports, and of the world they only
+// ask the time, a little randomness, and where to say what they do.
+#pragma once
+
+#include "fakes/world.h"
+
+namespace lockstep::prod::rehearsal {
+
+/// Throws std::logic_error for everything that only a simulated server would ask for.
+class OutsideWorld final : public fakes::World {
+public:
+    OutsideWorld(fakes::Trace& trace, std::uint64_t seed) : trace_(trace), rng_(seed, "gateway") {}
+
+    [[nodiscard]] engine::WallTime wall(fakes::NodeId node) const override;
+    [[nodiscard]] engine::MonoTime monotonic(fakes::NodeId node) const override;
+    TimerId after(fakes::NodeId node, engine::Duration delay, fakes::Action action) override;
+    void cancel(TimerId timer) override;
+    void listen(fakes::NodeId node, std::string_view service, fakes::Server& server) override;
+    void connect(fakes::NodeId client, fakes::NodeId server, std::string_view service,
+                 fakes::ConnectionListener& listener,
+                 std::function<void(std::shared_ptr<fakes::Connection>)> done) override;
+    fakes::Rng& rng(std::string_view /*stream*/) override { return rng_; }
+    fakes::Faults& faults() override;
+    fakes::Trace& trace() override { return trace_; }
+
+private:
+    fakes::Trace& trace_;
+    fakes::Rng rng_;
+};
+
+}  // namespace lockstep::prod::rehearsal
