@@ -148,6 +148,7 @@ function start(run) {
     lanes = run.lanes.map((_, i) => i);
     if (job && lanes.length > 12) lanes = lanes.filter(lane => ofJob[lane].length > 0 || (selected !== NONE && run.lane[selected] === lane));
     $('job').value = job ? run.texts[job] : '';
+    if (hitSet) search($('search').value);
     scrollBy(0); details(); wish();
   }
   function setView(from, to) {
@@ -182,6 +183,7 @@ function start(run) {
       const marked = run.texts.map(t => t.includes('\x01'));
       hitSet = new Uint8Array(run.what.length);
       for (let i = 0; i < run.what.length; ++i) {
+        if (job && run.jobOf[i] !== job) continue;
         const w = run.what[i];
         if (found[w] || found[run.jobOf[i]] || lane[run.lane[i]] || (marked[w] && textOf(i).toLowerCase().includes(needle))) { hits.push(i); hitSet[i] = 1; }
       }

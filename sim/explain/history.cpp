@@ -94,8 +94,9 @@ HistoryRecorder::HistoryRecorder(const Topology& topology, const Nodes& nodes) :
 
 void HistoryRecorder::on_event(const fakes::Event& event, Time now) {
     if (!in_digest(event.kind)) return;
-    // A fault may change a clock just after it has been told.
-    if (std::exchange(sample_due_, event.kind == fakes::EventKind::fault)) sample_clocks(now);
+    // A fault may change a clock just after it has been told: a look before, and one after.
+    const bool fault = event.kind == fakes::EventKind::fault;
+    if (std::exchange(sample_due_, fault) || fault) sample_clocks(now);
     Texts& texts = history_.texts;
     HistoryEvent out;
     out.ns = now.time_since_epoch().count();

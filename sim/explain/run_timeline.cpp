@@ -275,16 +275,24 @@ public:
         add_lanes();
         add_events(thinning.kept());
         add_bars();
-        for (const ClockSample& sample : history_.clocks) {
-            if (sample.offset_ns / kNsPerUs != 0)
-                out_.clocks.push_back(
-                    {lanes_[static_cast<std::size_t>(sample.node)], sample.ns / kNsPerUs, sample.offset_ns / kNsPerUs});
-        }
+        add_clocks();
         if (!result_.violations.empty()) point_to(result_.violations.front());
         for (TextId id = 0; id < texts_.size(); ++id) out_.texts.push_back(texts_[id]);
     }
 
 private:
+    /// Of the nodes whose clock is ever wrong, every sample: one that is right says when it went wrong.
+    void add_clocks() {
+        std::vector<bool> wrong(history_.nodes.size());
+        for (const ClockSample& sample : history_.clocks) {
+            if (sample.offset_ns / kNsPerUs != 0) wrong[static_cast<std::size_t>(sample.node)] = true;
+        }
+        for (const ClockSample& sample : history_.clocks) {
+            const auto node = static_cast<std::size_t>(sample.node);
+            if (wrong[node]) out_.clocks.push_back({lanes_[node], sample.ns / kNsPerUs, sample.offset_ns / kNsPerUs});
+        }
+    }
+
     void add_lanes() {
         lanes_.resize(history_.nodes.size());
         for (const std::int16_t node : lane_order(history_)) {

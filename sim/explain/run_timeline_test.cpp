@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "reports/test_page_reader.h"
 #include "sim/run/run_scenario.h"
@@ -49,6 +50,28 @@ TEST(RunTimeline, CrashesAndPausesAreBarsOfTheirNode) {
     ASSERT_NE(paused, timeline.bars.end());
     EXPECT_THAT(timeline.lanes[paused->lane], HasSubstr("scheduler-"));
     EXPECT_GT(paused->to_us - paused->from_us, 1'000'000);
+}
+
+TEST(RunTimeline, AClockIsRightOnThePageUntilItJumps) {
+    auto scenario = parse_scenario(R"({"name": "jump", "faults": [
+        {"at": "5s", "do": "clock_jump", "target": "scheduler-0", "by": "10s"}],
+        "cluster": {"workers": [{"id": "w"}]},
+        "load": [{"at": "8s", "job": {"job_id": "later", "topic": "job.default"}}]})",
+                                   "jump.json");
+    ASSERT_TRUE(scenario);
+    const RunResult result = run_scenario(*scenario, 1, {.history = true});
+    const Timeline timeline = timeline_of(result, Causality(*result.history), 1'000'000);
+    const auto lane = std::ranges::find(timeline.lanes, "scheduler-0") - timeline.lanes.begin();
+    std::vector<Timeline::Clock> own;
+    std::ranges::copy_if(timeline.clocks, std::back_inserter(own), [lane](const Timeline::Clock& clock) {
+        return clock.lane == static_cast<std::uint32_t>(lane);
+    });
+    ASSERT_GE(own.size(), 3U);
+    EXPECT_EQ(own.front().ahead_us, 0);
+    EXPECT_EQ(own.back().ahead_us, 10'000'000);
+    const auto wrong = std::ranges::find(own, 10'000'000, &Timeline::Clock::ahead_us);
+    EXPECT_EQ(std::prev(wrong)->us, 5'000'000);
+    EXPECT_LT(wrong->us, 7'000'000) << "known with the next event";
 }
 
 TEST(RunTimeline, CausesOfThinnedEventsStayInOrderAndOnThePage) {
