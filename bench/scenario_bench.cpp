@@ -18,8 +18,19 @@ constexpr const char* kThreeReplicas = R"({
   "load": [ { "at": "2s", "topic": "job.default", "count": 500, "rate": "50/s" } ]
 })";
 
-void ThreeReplicasFiveHundredJobs(benchmark::State& state) {
-    const auto scenario = parse_scenario(kThreeReplicas, "bench.json");
+constexpr const char* kModerateChaos = R"({
+  "name": "bench-chaos", "duration": "40m",
+  "cluster": { "schedulers": 3,
+               "config": { "bus_ack_wait": "1m", "dispatch_timeout": "1m", "running_timeout": "2m" },
+               "workers": [ { "id": "w", "count": 8, "service_time": { "dist": "exp", "mean": "2s" } } ] },
+  "load": [ { "at": "2s", "topic": "job.default", "count": 200, "rate": "15/m" } ],
+  "chaos": { "level": "moderate", "heal_at": "14m" },
+  "expect": { "invariants": "all" }
+})";
+
+/// Runs the scenario under one seed after the other.
+void run(benchmark::State& state, const char* text) {
+    const auto scenario = parse_scenario(text, "bench.json");
     if (!scenario) {
         state.SkipWithError("the scenario of this benchmark does not load");
         return;
@@ -36,10 +47,15 @@ void ThreeReplicasFiveHundredJobs(benchmark::State& state) {
         events += static_cast<std::int64_t>(result.events);
         virtual_ms += result.virtual_ms;
     }
-    state.counters["events_per_second"] = benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
-    state.counters["virtual_per_wall"] =
-        benchmark::Counter(static_cast<double>(virtual_ms) / 1000.0, benchmark::Counter::kIsRate);
+    const auto rate = [](double count) { return benchmark::Counter(count, benchmark::Counter::kIsRate); };
+    state.counters["events_per_second"] = rate(static_cast<double>(events));
+    state.counters["virtual_per_wall"] = rate(static_cast<double>(virtual_ms) / 1000.0);
 }
+
+void ThreeReplicasFiveHundredJobs(benchmark::State& state) { run(state, kThreeReplicas); }
 BENCHMARK(ThreeReplicasFiveHundredJobs)->Unit(benchmark::kMillisecond);
+
+void FifteenMinutesOfModerateChaos(benchmark::State& state) { run(state, kModerateChaos); }
+BENCHMARK(FifteenMinutesOfModerateChaos)->Unit(benchmark::kMillisecond);
 
 }  // namespace
