@@ -126,6 +126,7 @@ void JobHistory::on_result(const fakes::Event& event) {
     if (event.packet == nullptr || !event.packet->has_job_result()) return;
     Job& record = job(event.job);
     const auto status = event.packet->job_result().status();
+    record.known = true;  // to whoever sent it, be it by a garbled name
     if (status == cap::JOB_STATUS_SUCCEEDED) record.success = true;
     if (status == cap::JOB_STATUS_CANCELLED) record.cancelled_result = true;
 }

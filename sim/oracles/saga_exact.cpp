@@ -179,7 +179,10 @@ void SagaExact::on_published(const fakes::Event& event) {
         violated(event.node, entry->parent,
                  fmt::format("it is undone by {}, and before that by {}", job.job_id(), entry->published_as),
                  entry->published_at);
-    } else if ((entry->denied && entry->taken) || denied_to(event.node, job.job_id())) {
+    } else if (answer_to(event.node, job.job_id()) == "DENY" ||
+               (entry->denied && entry->taken && answer_to(event.node, job.job_id()) != "ALLOW")) {
+        // One that was allowed to its publisher and denied to somebody else meanwhile may be on its way: policy decides once
+        // more before it is dispatched.
         violated(event.node, entry->parent, fmt::format("it is undone by {}, which policy had denied", job.job_id()));
     } else {
         judge_order(event, saga, *entry);
@@ -196,8 +199,7 @@ void SagaExact::judge_order(const fakes::Event& event, const Saga& saga, const E
         const bool was_above = other->recorded > entry.recorded && other->recorded < saga.last_step;
         if (was_above && other->published_as.empty())
             violated(event.node, entry.parent,
-                     fmt::format("it is undone before {}, which succeeded later", other->parent),
-                     other->recorded_at);
+                     fmt::format("it is undone before {}, which succeeded later", other->parent), other->recorded_at);
     }
 }
 
@@ -209,9 +211,9 @@ bool SagaExact::done(const Entry& entry) {
     return !entry.published_as.empty() || (entry.taken && (entry.denied || !entry.readable));
 }
 
-bool SagaExact::denied_to(fakes::NodeId node, const std::string& job) const {
+std::string_view SagaExact::answer_to(fakes::NodeId node, const std::string& job) const {
     const auto answer = answers_.find({node, job});
-    return answer != answers_.end() && answer->second == "DENY";
+    return answer == answers_.end() ? std::string_view{} : answer->second;
 }
 
 SagaExact::Entry* SagaExact::find(Saga& saga, std::string_view parent) {
@@ -254,13 +256,11 @@ void SagaExact::judge_entry(const Saga& saga, const std::string& name, const Ent
         violated({}, entry.parent, fmt::format("its compensation was taken off saga {} and never published", name),
                  entry.recorded_at);
     if (!entry.taken && owed(saga, entry))
-        violated({}, entry.parent,
-                 fmt::format("its compensation is still on the stack of saga {}, which failed", name),
+        violated({}, entry.parent, fmt::format("its compensation is still on the stack of saga {}, which failed", name),
                  entry.recorded_at);
     const auto step = steps_.find(entry.parent);
     if (entry.readable && step != steps_.end() && !step->second.succeeded)
-        violated({}, entry.parent, "its compensation was recorded although it did not succeed",
-                 entry.recorded_at);
+        violated({}, entry.parent, "its compensation was recorded although it did not succeed", entry.recorded_at);
 }
 
 }  // namespace lockstep::sim

@@ -70,8 +70,8 @@ private:
     void on_denied(std::string_view job);
     void judge_order(const fakes::Event& event, const Saga& saga, const Entry& entry);
     [[nodiscard]] static bool owed(const Saga& saga, const Entry& entry);
-    /// Whether the last answer that the node had about this compensation was a denial.
-    [[nodiscard]] bool denied_to(fakes::NodeId node, const std::string& job) const;
+    /// The last answer of policy that the node had about this compensation; empty: none.
+    [[nodiscard]] std::string_view answer_to(fakes::NodeId node, const std::string& job) const;
     [[nodiscard]] static bool done(const Entry& entry);
     [[nodiscard]] static Entry* find(Saga& saga, std::string_view parent);
     void judge_entry(const Saga& saga, const std::string& name, const Entry& entry);

@@ -94,7 +94,7 @@ void SnapshotWhole::on_event(const fakes::Event& event, Time now) {
     if (change_) settle(*change_, now);
     change_.reset();
     follow(event, now);
-    if (now - captured_ > limit() && !told_) judge_age(now);
+    if (now - captured_ > limit(now) && !told_) judge_age(now);
 }
 
 void SnapshotWhole::settle(const Change& change, Time now) {
@@ -133,7 +133,14 @@ void SnapshotWhole::follow(const fakes::Event& event, Time now) {
         case lock_expired:
             if (event.key != kWriterLock) return;
             ++lost_locks_;
+            locked_since_.reset();
             exercise();
+            return;
+        case lock_acquired:
+            if (event.key == kWriterLock) locked_since_ = now;
+            return;
+        case lock_released:
+            if (event.key == kWriterLock) locked_since_.reset();
             return;
         default: return;
     }
@@ -141,7 +148,7 @@ void SnapshotWhole::follow(const fakes::Event& event, Time now) {
 
 void SnapshotWhole::judge_age(Time now) {
     for (const auto& [node, replica] : replicas_) {
-        if (!replica.known || !replica.reaches_since || now - *replica.reaches_since <= limit()) continue;
+        if (!replica.known || !replica.reaches_since || now - *replica.reaches_since <= limit(now)) continue;
         told_ = true;
         violated(node, {},
                  fmt::format("the worker snapshot is {} ms old, and this replica has reached Redis for {} ms",
@@ -151,11 +158,14 @@ void SnapshotWhole::judge_age(Time now) {
     }
 }
 
-engine::Duration SnapshotWhole::limit() const {
+engine::Duration SnapshotWhole::limit(Time now) const {
     // 20 s with the documented values.
     const engine::Duration held_up = tunables_.snapshot_lock_ttl + tunables_.snapshot_interval;
     const engine::Duration oldest = std::max(kOldest, held_up + tunables_.snapshot_interval);
-    return oldest + tunables_.store_op_timeout + kPrecision + std::max(lost_locks_ - 1, 0) * held_up;
+    // A holder that has not written by now will not: it has lost its answer, or could not write.
+    const bool being_lost = locked_since_ && now - *locked_since_ > tunables_.store_op_timeout;
+    const int lost = lost_locks_ + (being_lost ? 1 : 0);
+    return oldest + tunables_.store_op_timeout + kPrecision + std::max(lost - 1, 0) * held_up;
 }
 
 }  // namespace lockstep::sim

@@ -45,7 +45,7 @@ private:
     void follow(const fakes::Event& event, Time now);
     void settle(const Change& change, Time now);
     void judge_age(Time now);
-    [[nodiscard]] engine::Duration limit() const;
+    [[nodiscard]] engine::Duration limit(Time now) const;
 
     const engine::Tunables& tunables_;
     std::map<fakes::NodeId, Replica> replicas_;
@@ -54,6 +54,7 @@ private:
     EventNumber written_ = 0;
     fakes::NodeId last_writer_;
     int lost_locks_ = 0;  // since the last write
+    std::optional<Time> locked_since_;
     bool told_ = false;
 };
 

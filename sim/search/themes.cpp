@@ -43,6 +43,8 @@ void short_records(Dice& dice, Document& scenario) {
                          {"bus_ack_wait", dice.word({"2m", "150s", "4m"})},
                          {"dispatch_timeout", "20s"},
                          {"running_timeout", "20s"},
+                         // A job whose message waits for its redelivery is not to run, end and be forgotten before.
+                         {"pending_age", "30m"},
                          {"reconciler_interval", "5s"}};
     cluster["workers"] = Document::array({{{"id", "w"}, {"count", dice.between(1, 3)}, {"service_time", "300ms"}}});
     cluster.erase("output_policy");
