@@ -104,6 +104,11 @@ void SagaExact::on_event(const fakes::Event& event, Time) {
         case fakes::EventKind::deliver:
             if (event.subject == "sys.job.result" && event.packet != nullptr) on_result_delivered(event);
             break;
+        case fakes::EventKind::publish:
+            if (event.when == fakes::When::before && event.subject == "sys.job.submit" && event.packet != nullptr &&
+                event.packet->sender_id() == kSagaSender)
+                on_sent(event);
+            break;
         case fakes::EventKind::stored:
             if (event.subject == "sys.job.submit" && event.packet != nullptr &&
                 event.packet->sender_id() == kSagaSender)
@@ -179,10 +184,7 @@ void SagaExact::on_published(const fakes::Event& event) {
         violated(event.node, entry->parent,
                  fmt::format("it is undone by {}, and before that by {}", job.job_id(), entry->published_as),
                  entry->published_at);
-    } else if (answer_to(event.node, job.job_id()) == "DENY" ||
-               (entry->denied && entry->taken && answer_to(event.node, job.job_id()) != "ALLOW")) {
-        // One that was allowed to its publisher and denied to somebody else meanwhile may be on its way: policy decides once
-        // more before it is dispatched.
+    } else if (denied_to(event.node, job.job_id()) || denied_when_sent_.contains({event.node, job.job_id()})) {
         violated(event.node, entry->parent, fmt::format("it is undone by {}, which policy had denied", job.job_id()));
     } else {
         judge_order(event, saga, *entry);
@@ -211,9 +213,16 @@ bool SagaExact::done(const Entry& entry) {
     return !entry.published_as.empty() || (entry.taken && (entry.denied || !entry.readable));
 }
 
-std::string_view SagaExact::answer_to(fakes::NodeId node, const std::string& job) const {
+bool SagaExact::denied_to(fakes::NodeId node, const std::string& job) const {
     const auto answer = answers_.find({node, job});
-    return answer == answers_.end() ? std::string_view{} : answer->second;
+    return answer != answers_.end() && answer->second == "DENY";
+}
+
+void SagaExact::on_sent(const fakes::Event& event) {
+    const auto& job = event.packet->job_request();
+    const auto saga = sagas_.find(saga_of(job.workflow_id(), job.labels()).first);
+    const Entry* entry = saga == sagas_.end() ? nullptr : find(saga->second, job.parent_job_id());
+    if (entry != nullptr && entry->denied && entry->taken) denied_when_sent_.emplace(event.node, job.job_id());
 }
 
 SagaExact::Entry* SagaExact::find(Saga& saga, std::string_view parent) {

@@ -68,10 +68,13 @@ private:
     void on_published(const fakes::Event& event);
     void on_question(const fakes::Event& event);
     void on_denied(std::string_view job);
+    /// One that is on its way when somebody else is told "no" cannot be called back; policy decides once more before it is
+    /// dispatched.
+    void on_sent(const fakes::Event& event);
     void judge_order(const fakes::Event& event, const Saga& saga, const Entry& entry);
     [[nodiscard]] static bool owed(const Saga& saga, const Entry& entry);
-    /// The last answer of policy that the node had about this compensation; empty: none.
-    [[nodiscard]] std::string_view answer_to(fakes::NodeId node, const std::string& job) const;
+    /// Whether the last answer that the node had about this compensation was a denial.
+    [[nodiscard]] bool denied_to(fakes::NodeId node, const std::string& job) const;
     [[nodiscard]] static bool done(const Entry& entry);
     [[nodiscard]] static Entry* find(Saga& saga, std::string_view parent);
     void judge_entry(const Saga& saga, const std::string& name, const Entry& entry);
@@ -83,6 +86,7 @@ private:
     std::map<std::string, std::string, std::less<>> published_;  // compensation job -> its last state
     std::map<std::string, std::pair<std::string, std::string>, std::less<>> asked_;  // compensation job -> saga, key
     std::map<std::pair<fakes::NodeId, std::string>, std::string> answers_;           // of policy, by node and job
+    std::set<std::pair<fakes::NodeId, std::string>> denied_when_sent_;
     std::uint64_t order_ = 0;
     bool data_lost_ = false;
 };
