@@ -69,6 +69,15 @@ TEST_F(BothWorlds, SchedulersDieAndFreeze) {
         EXPECT_EQ(real.at(name), simulated.at(name)) << name;
 }
 
+// Restarts of the servers are where a recording could lose its thread: then the harness itself fails.
+TEST_F(BothWorlds, ServersGoAway) {
+    const auto simulated = exercised("servers-go-away.json", false);
+    const auto real = exercised("servers-go-away.json", true);
+    for (const char* name : {"no_lost_job", "one_terminal_result", "indexes_agree"})
+        EXPECT_EQ(real.at(name), simulated.at(name)) << name;
+    EXPECT_GE(real.at("dead_letter_complete"), 1);
+}
+
 TEST_F(BothWorlds, AnExpectationThatDoesNotHoldFailsInBoth) {
     const std::string wrong = "expect.states.SUCCEEDED=21";
     for (const bool real : {false, true}) {

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 
 namespace lockstep::prod::rehearsal {
@@ -13,12 +14,16 @@ namespace {
 
 namespace redis = fakes::redis;
 
+constexpr auto kLoadingPatience = std::chrono::seconds(30);
+constexpr auto kLoadingLook = std::chrono::milliseconds(2);
+
 struct FreeReply {
     void operator()(redisReply* reply) const { freeReplyObject(reply); }
 };
 using Reply = std::unique_ptr<redisReply, FreeReply>;
 
-Reply call(redisContext* context, const std::vector<std::string>& words) {
+/// The reply, an error reply included.
+Reply ask(redisContext* context, const std::vector<std::string>& words) {
     std::vector<const char*> texts;
     std::vector<std::size_t> sizes;
     for (const std::string& word : words) {
@@ -28,6 +33,11 @@ Reply call(redisContext* context, const std::vector<std::string>& words) {
     Reply reply(static_cast<redisReply*>(
         redisCommandArgv(context, static_cast<int>(words.size()), texts.data(), sizes.data())));
     if (!reply) throw std::runtime_error(fmt::format("Redis does not answer {}: {}", words[0], context->errstr));
+    return reply;
+}
+
+Reply call(redisContext* context, const std::vector<std::string>& words) {
+    Reply reply = ask(context, words);
     if (reply->type == REDIS_REPLY_ERROR)
         throw std::runtime_error(fmt::format("Redis refuses {}: {}", words[0], std::string(reply->str, reply->len)));
     return reply;
@@ -80,6 +90,14 @@ RedisLine::RedisLine(int port, int timeout_ms) : context_(redisConnect("127.0.0.
 }
 
 void RedisLine::command(const std::vector<std::string>& words) { (void)call(context_.get(), words); }
+
+void RedisLine::wait_until_loaded() {
+    const auto end = std::chrono::steady_clock::now() + kLoadingPatience;
+    while (text(ask(context_.get(), {"PING"}).get()).starts_with("LOADING")) {
+        if (std::chrono::steady_clock::now() > end) throw std::runtime_error("Redis does not finish reading its data");
+        std::this_thread::sleep_for(kLoadingLook);
+    }
+}
 
 std::vector<std::pair<std::string, redis::Keyspace::Entry>> RedisLine::everything() {
     std::vector<std::pair<std::string, redis::Keyspace::Entry>> all;

@@ -23,6 +23,8 @@ public:
     /// Every key with its content and expiry, sorted.
     [[nodiscard]] std::vector<std::pair<std::string, fakes::redis::Keyspace::Entry>> everything();
     void command(const std::vector<std::string>& words);
+    /// A server that has just started may answer that it is still reading its data.
+    void wait_until_loaded();
 
     [[nodiscard]] redisContext* context() { return context_.get(); }
 

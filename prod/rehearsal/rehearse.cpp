@@ -371,6 +371,7 @@ void Rehearsal::come_back(NodeId node) {
             return;
         }
         // What Redis executed and lost, or could not tell before it died, the mirror learns now.
+        RedisLine(cluster_.redis_port()).wait_until_loaded();
         redis_tap_ = std::make_unique<RedisTap>(cluster_.redis_port(), recording_);
         look();
         auto real = RedisLine(cluster_.redis_port()).everything();
