@@ -221,7 +221,8 @@ void Rehearsal::run_story() {
     gateway_ = std::make_unique<fakes::Gateway>(world_, Topology::kGateway, loop_, *bus_, *redis_, plan_, gateway);
     operator_ = std::make_unique<fakes::Operator>(world_, Topology::kOperator, loop_, *bus_, *redis_, nullptr, plan_,
                                                   operator_config);
-    while (!quiet() && monotonic_now() - start < scenario_.duration) {
+    // The first violation ends the run, as in the simulation.
+    while (!quiet() && result_.violations.empty() && monotonic_now() - start < scenario_.duration) {
         serve(kLook);
         if (stopped()) {
             result_.interrupted = true;
@@ -245,17 +246,22 @@ void Rehearsal::rest() {
 }
 
 void Rehearsal::judge() {
-    const bool is_quiet = quiet();
+    const bool is_quiet = quiet() && result_.violations.empty();
     cluster_.thaw_all();
+    // What is in Redis is asked for in any case.
+    for (const NodeId node : {Topology::kRedis, Topology::kNats}) {
+        if (!cluster_.running(node)) come_back(node);
+    }
     if (is_quiet) rest();
     cluster_.while_all_hold_still([this] {
         catch_up();
         compare_with_real();
     });
     if (!result_.error.empty()) return;
+    const bool judge_rest = result_.violations.empty();
     const sim::RestView view{witness_.mirror().keyspace(), is_quiet, 0};
     for (const auto& oracle : oracles_) {
-        oracle->at_rest(view);
+        if (judge_rest) oracle->at_rest(view);
         if (judged(oracle->invariant())) result_.exercised.emplace(oracle->invariant(), oracle->exercised());
     }
     const sim::ExpectedEvents no_events(scenario_.expect, topology_);
