@@ -37,6 +37,9 @@ public:
     /// other replicas. REQUIRES: the scheduler is stopping.
     [[nodiscard]] Task<void> drain(MonoTime deadline);
 
+    /// Jobs that are being tried, or wait for their turn.
+    [[nodiscard]] std::size_t in_progress() const { return replays_.size(); }
+
 private:
     /// Goes through the jobs in `state`. False when the lock is gone.
     [[nodiscard]] Task<bool> sweep(JobState state);

@@ -64,7 +64,8 @@ public:
     Task<void> drain();
 
     [[nodiscard]] std::size_t in_flight() const {
-        return submits_pump_.in_flight() + results_pump_.in_flight() + rollbacks_.in_progress();
+        return submits_pump_.in_flight() + results_pump_.in_flight() + rollbacks_.in_progress() +
+               replayer_.in_progress();
     }
     [[nodiscard]] const Registry& workers() const { return context_.registry; }
 

@@ -26,8 +26,8 @@ std::string content_of(cap::JobRequest request) {
 
 }  // namespace
 
-void ApprovalBound::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after, std::int64_t,
-                               std::int64_t) {
+void ApprovalBound::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
+                               std::int64_t, std::int64_t) {
     if (!key.starts_with(kRequestPrefix) || after.find("approval_granted") == std::string_view::npos) return;
     const std::string job(key.substr(kRequestPrefix.size()));
     labelled_.insert_or_assign(job, std::string(after));
@@ -44,7 +44,9 @@ void ApprovalBound::note_approval(const std::string& job, std::string_view reque
 }
 
 void ApprovalBound::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
-                             std::string_view) {
+                             std::string_view after) {
+    if (field == "state" && after == "APPROVAL_REQUIRED")
+        if (const auto asked = job_of_hash(key)) question_recorded_.emplace(*asked);
     if (field != "approval_job_hash") return;
     const auto job = job_of_hash(key);
     if (!job) return;
@@ -79,9 +81,11 @@ void ApprovalBound::on_release(const fakes::Event& event, bool to_worker) {
     // A gate is a question to a human by itself, whatever policy says.
     if (to_worker) {
         const auto& labels = event.packet->job_request().labels();
-        const bool only_says_so = labels.contains("approval_granted") && !allowed_.contains(event.job) &&
-                                  !labels.contains("safety_bypassed");
+        const bool only_says_so =
+            labels.contains("approval_granted") && !allowed_.contains(event.job) && !labels.contains("safety_bypassed");
         if (!only_says_so && !waits_for_human_.contains(event.job)) return;
+        // An answer that nobody could write down is none: with policy away, the fail mode decides.
+        if (labels.contains("safety_bypassed") && !question_recorded_.contains(event.job)) return;
     }
     exercise();
     const auto approval = approved_.find(event.job);
@@ -92,7 +96,8 @@ void ApprovalBound::on_release(const fakes::Event& event, bool to_worker) {
         return;
     }
     if (to_worker && content_of(event.packet->job_request()) != approval->second)
-        violated(event.node, event.job, fmt::format("it arrived on {} with other content than was approved", event.subject),
+        violated(event.node, event.job,
+                 fmt::format("it arrived on {} with other content than was approved", event.subject),
                  approved_at_[approval->first]);
 }
 

@@ -26,7 +26,8 @@ private:
     void on_release(const fakes::Event& event, bool to_worker);
 
     std::map<std::string, EventNumber, std::less<>> waits_for_human_;  // since when
-    std::set<std::string, std::less<>> allowed_;  // by policy, at some time
+    std::set<std::string, std::less<>> question_recorded_;             // it waited for a human once, by its state
+    std::set<std::string, std::less<>> allowed_;                       // by policy, at some time
     std::map<std::string, std::string, std::less<>> labelled_;  // job -> the stored request, once it says "approved"
     std::map<std::string, std::string, std::less<>> approved_;  // job -> the content that an operator approved
     std::map<std::string, EventNumber, std::less<>> approved_at_;

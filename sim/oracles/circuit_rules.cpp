@@ -63,9 +63,10 @@ void CircuitRules::on_call(const fakes::Event& event, Time now) {
         case Phase::open:
             exercise();
             if (knew)
-                violated(event.node, event.job,
-                         fmt::format("the circuit has been open for {} ms, and policy was asked", ms(now - phase_since_)),
-                         trip_);
+                violated(
+                    event.node, event.job,
+                    fmt::format("the circuit has been open for {} ms, and policy was asked", ms(now - phase_since_)),
+                    trip_);
             if (taken != taken_up_.end() && !knew) begun.trips = trips_ - 1;  // began before the trip
             break;
         case Phase::half_open:
@@ -84,14 +85,17 @@ void CircuitRules::on_probe(const fakes::Event& event) {
     std::int64_t probes = 0;
     for (const auto& [node, count] : probes_) probes += detached_.contains(node) ? 0 : count;
     if (probes > tunables_.circuit_half_open_max)
-        violated(event.node, event.job, fmt::format("it is probe {} of a half-open circuit that allows {}", probes,
-                                                    tunables_.circuit_half_open_max),
+        violated(event.node, event.job,
+                 fmt::format("it is probe {} of a half-open circuit that allows {}", probes,
+                             tunables_.circuit_half_open_max),
                  trip_);
 }
 
 void CircuitRules::on_shared_circuit(const fakes::Event& event) {
     untold_.erase(event.node);
-    const bool failed = event.outcome == fakes::EventOutcome::not_applied || event.outcome == fakes::EventOutcome::unknown;
+    const bool refused = event.payload.starts_with('-') && !event.payload.starts_with("-NOSCRIPT");
+    const bool failed =
+        refused || event.outcome == fakes::EventOutcome::not_applied || event.outcome == fakes::EventOutcome::unknown;
     if (event.when == fakes::When::answered && failed) detached_.insert(event.node);
 }
 
@@ -116,8 +120,9 @@ void CircuitRules::judge_reports(Time now) {
             ++it;
             continue;
         }
-        violated(it->first, {}, fmt::format("its policy check failed {} ms ago, and it has not counted that for all replicas",
-                                            ms(now - it->second)));
+        violated(it->first, {},
+                 fmt::format("its policy check failed {} ms ago, and it has not counted that for all replicas",
+                             ms(now - it->second)));
         it = untold_.erase(it);
     }
 }
@@ -139,8 +144,8 @@ void CircuitRules::forget(fakes::NodeId node) {
 
 void CircuitRules::at_rest(const RestView&) { judge_reports(last_event_ + kReportWithin + kReportWithin); }
 
-void CircuitRules::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after, std::int64_t,
-                              std::int64_t) {
+void CircuitRules::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                              std::int64_t, std::int64_t) {
     if (key != kFailures || number(after) < tunables_.circuit_fail_budget) return;
     exercise();
     phase_ = Phase::open;
@@ -158,7 +163,8 @@ void CircuitRules::key_removed(fakes::NodeId client, std::string_view key, fakes
     if (key != kFailures || phase_ != Phase::open) return;
     switch (why) {
         case fakes::redis::Removal::deleted:
-            violated(client, {}, fmt::format("it closed the circuit {} ms after its trip", ms(last_event_ - phase_since_)), trip_);
+            violated(client, {},
+                     fmt::format("it closed the circuit {} ms after its trip", ms(last_event_ - phase_since_)), trip_);
             phase_ = Phase::closed;
             break;
         case fakes::redis::Removal::expired:

@@ -25,8 +25,8 @@ public:
 
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                     std::int64_t expires_before, std::int64_t expires_at) override;
-    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
-                     std::int64_t expires_at) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
@@ -51,7 +51,7 @@ private:
     Time tripped_at_{};
     EventNumber trip_ = 0;
     Time last_event_{};
-    bool ran_out_ = false;  // the open time has, since the last event
+    bool ran_out_ = false;                          // the open time has, since the last event
     std::map<fakes::NodeId, std::int64_t> probes_;  // of this trip
     std::set<fakes::NodeId> detached_;              // could not reach the shared circuit since the trip
     std::int64_t probes_succeeded_ = 0;

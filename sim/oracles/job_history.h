@@ -65,6 +65,7 @@ private:
     [[nodiscard]] Job& job(std::string_view id);
 
     std::map<std::string, Job, std::less<>> jobs_;
+    bool results_bind_ = true;
     std::uint64_t undecided_ = 0;
     std::uint64_t violated_ = 0;
 };

@@ -116,15 +116,22 @@ void SnapshotWhole::follow(const fakes::Event& event, Time now) {
             if (event.script == "tick_lock" && !std::exchange(replica.known, true)) replica.reaches_since.reset();
             if (!got_through(event))
                 replica.reaches_since.reset();
-            else if (!replica.reaches_since)
+            else if (!replica.reaches_since && !replica.paused)
                 replica.reaches_since = now;
             return;
         }
         case node_down:
             if (const auto found = replicas_.find(event.node); found != replicas_.end()) found->second = Replica();
             return;
-        case connection_broken:
         case paused:
+        case resumed:
+            // The step in which the pause strikes is taken to its end.
+            if (const auto found = replicas_.find(event.node); found != replicas_.end()) {
+                found->second.paused = event.kind == paused;
+                found->second.reaches_since.reset();
+            }
+            return;
+        case connection_broken:
             for (const fakes::NodeId node : {event.node, event.peer}) {
                 if (const auto found = replicas_.find(node); found != replicas_.end())
                     found->second.reaches_since.reset();

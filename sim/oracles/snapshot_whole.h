@@ -34,6 +34,7 @@ public:
 private:
     struct Replica {
         bool known = false;  // as a scheduler that has started, by a lock that nobody else takes
+        bool paused = false;
         std::optional<Time> reaches_since;
     };
     /// A change of the keyspace, which does not say when it happens; the event that follows it does.
