@@ -93,15 +93,16 @@ RC_GTEST_PROP(LocalCircuitProperty, LetsThroughWhatTheRulesAllow, ()) {
             const long probes = model.probes();
             const auto ticket = circuit.admit(now);
             RC_ASSERT(circuit.is_open(now) == (model.mode == Model::Mode::open));
+            // Doubled parentheses where there is && or ||: of a bare expression RapidCheck looks at both sides.
             switch (model.mode) {
-                case Model::Mode::closed: RC_ASSERT(ticket && !ticket->probe); break;
+                case Model::Mode::closed: RC_ASSERT((ticket && !ticket->probe)); break;
                 case Model::Mode::open: RC_ASSERT(!ticket); break;
                 case Model::Mode::half_open: {
                     // No more at once than allowed, and none that the verdict no longer needs.
                     const auto needed = std::max(tunables.circuit_half_open_max, tunables.circuit_close_after);
                     const bool place = probes < tunables.circuit_half_open_max && probes + model.successes < needed;
                     RC_ASSERT(ticket.has_value() == place);
-                    RC_ASSERT(!ticket || ticket->probe);
+                    RC_ASSERT((!ticket || ticket->probe));
                     break;
                 }
             }
@@ -127,7 +128,7 @@ RC_GTEST_PROP(LocalCircuitProperty, LetsThroughWhatTheRulesAllow, ()) {
         circuit.succeeded(*ticket);
     }
     const auto ticket = circuit.admit(now);
-    RC_ASSERT(ticket && !ticket->probe);
+    RC_ASSERT((ticket && !ticket->probe));
 }
 
 }  // namespace
