@@ -221,7 +221,7 @@ TEST_F(DeploymentTest, AnUnusableConfigurationAndAMissingServerSayWhatToDo) {
     const fakes::testing::ReservedPort unused;
     const auto dead = "redis://127.0.0.1:" + std::to_string(unused.number());
     Program no_redis = world->launch("lockstepd", {}, {{"REDIS_URL", dead}});
-    EXPECT_EQ(no_redis.wait(), 1);
+    EXPECT_EQ(no_redis.wait(90s), 1);  // it waits half a minute for its servers
     EXPECT_NE(no_redis.output().find("check REDIS_URL"), std::string::npos) << no_redis.output();
 }
 
