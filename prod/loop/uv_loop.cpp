@@ -24,8 +24,9 @@ void check(int status, const char* what) {
 UvLoop::UvLoop() {
     check(uv_loop_init(&loop_), "event loop");
     wake_.data = this;
-    check(uv_async_init(&loop_, &wake_, [](uv_async_t* handle) { static_cast<UvLoop*>(handle->data)->mailbox_->run(); }),
-          "event loop wake-up");
+    check(
+        uv_async_init(&loop_, &wake_, [](uv_async_t* handle) { static_cast<UvLoop*>(handle->data)->mailbox_->run(); }),
+        "event loop wake-up");
     check(uv_timer_init(&loop_, &timer_), "event loop timer");
     mailbox_->open(wake_);
 }
@@ -78,7 +79,9 @@ void UvLoop::wait_for_events() {
         const engine::Duration left = *next - monotonic();
         const auto millis = left.count() <= 0 ? 0 : (left.count() + 999'999) / 1'000'000;
         uv_update_time(&loop_);
-        uv_timer_start(&timer_, [](uv_timer_t*) {}, static_cast<std::uint64_t>(millis), 0);
+        // Repeating: what is due by the time that libuv looks it fires before it waits, and without another timer it would
+        // then wait for ever.
+        uv_timer_start(&timer_, [](uv_timer_t*) {}, static_cast<std::uint64_t>(millis), 1);
     } else {
         uv_timer_stop(&timer_);
     }

@@ -93,5 +93,20 @@ TEST(SystemEntropy, DoesNotRepeatItself) {
     EXPECT_EQ(seen.size(), 1000U);
 }
 
+// libuv fires what is due before it waits, and then has nothing left to wait for: a timer that became due on the way into
+// the wait must not be the end of it. Each of these short ones has its chance; one that is lost hangs the test.
+TEST(UvLoop, ATimerThatIsDueBeforeTheWaitEndsIt) {
+    struct Step final : engine::Work {
+        bool done = false;
+        void run() override { done = true; }
+    };
+    UvLoop loop;
+    for (int i = 0; i < 3'000; ++i) {
+        Step step;
+        loop.post_at(step, loop.monotonic() + std::chrono::nanoseconds(i));
+        ASSERT_TRUE(loop.run_until([&] { return step.done; }, std::chrono::minutes(1)));
+    }
+}
+
 }  // namespace
 }  // namespace lockstep::prod
