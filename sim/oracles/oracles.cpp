@@ -5,6 +5,7 @@
 #include "sim/oracles/indexes_agree.h"
 #include "sim/oracles/job_history.h"
 #include "sim/oracles/legal_transitions.h"
+#include "sim/oracles/live_worker_only.h"
 #include "sim/oracles/lock_exclusion.h"
 #include "sim/oracles/no_duplicate_dispatch.h"
 #include "sim/oracles/no_lost_job.h"
@@ -45,6 +46,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<ApprovalBound>(judge));
     oracles.push_back(std::make_unique<JobHistory>(judge));
     oracles.push_back(std::make_unique<NoStarvation>(judge, tunables));
+    oracles.push_back(std::make_unique<LiveWorkerOnly>(judge, tunables));
     return oracles;
 }
 

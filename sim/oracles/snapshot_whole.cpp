@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sim/oracles/snapshot_text.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -15,7 +17,6 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-constexpr std::string_view kSnapshot = "sys:workers:snapshot";
 constexpr std::string_view kWriterLock = "cordum:scheduler:snapshot:writer";
 constexpr engine::Duration kOldest = 20s;
 /// `captured_at` is in whole seconds.
@@ -67,7 +68,7 @@ bool got_through(const fakes::Event& answered) {
 
 void SnapshotWhole::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
                                std::int64_t, std::int64_t expires_at) {
-    if (key != kSnapshot) return;
+    if (key != kWorkerSnapshot) return;
     if (!client.valid()) {  // a fault, which no replica can help; it is owed anew
         change_ = Change();
         return;
@@ -85,7 +86,7 @@ void SnapshotWhole::string_set(fakes::NodeId client, std::string_view key, const
 
 void SnapshotWhole::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                                 std::int64_t) {
-    if (key == kSnapshot) change_ = Change();
+    if (key == kWorkerSnapshot) change_ = Change();
 }
 
 void SnapshotWhole::restored(const fakes::redis::Keyspace&) { change_ = Change(); }

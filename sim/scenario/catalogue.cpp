@@ -42,6 +42,8 @@ constexpr std::array kInvariants{
     NamedItem{"job_history", "what users and workers did to a job, and were told, explains each of its states",
               kAvailable},
     NamedItem{"no_starvation", "a tenant with few waiting jobs gets its turns, whatever the others submit", kAvailable},
+    NamedItem{"live_worker_only", "a job is sent only to a worker that the sending replica has heard within worker_ttl",
+              kAvailable},
 };
 
 constexpr std::array kMechanisms{
