@@ -75,6 +75,7 @@ constexpr std::array<MakeFault, 13> kFaults{
 constexpr int kOnEvents = 2;  // the last of them
 constexpr int kKernelFault = 0;
 constexpr int kStoreFault = 2;
+constexpr int kWorkerFault = 3;
 
 Document event_of(const DrawnFault& fault) {
     static constexpr std::array<const char*, 3> kWhen{"before", "applied", "answered"};
@@ -142,6 +143,7 @@ Document load_of(const DrawnCase& drawn) {
         step["env"] = {{"SIM_OUTCOME", "FAILED_FATAL"}};
         load.push_back({{"at", "8s"}, {"job", std::move(step)}});
     }
+    add_jobs(load, "70s", drawn.late, drawn.per_second, Document::object());
     add_jobs(load, "2s", drawn.secrets, drawn.per_second,
              {{"env", {{"SIM_OUTPUT", "the key is AKIAIOSFODNN7EXAMPLE"}}}});
     return load;
@@ -181,6 +183,7 @@ Focus focus_of(const std::string& invariant) {
     if (invariant == "quarantine_final") return {.secrets = 2};
     if (invariant == "circuit_rules") return {.kernel_fault = true};
     if (invariant == "fail_closed" || invariant == "retry_bounds") return {.store_fault = true};
+    if (invariant == "live_worker_only") return {.late = 3, .worker_fault = true};
     if (invariant == "single_ticker" || invariant == "lock_exclusion") return {.schedulers = 2};
     return {};
 }
@@ -200,11 +203,13 @@ rc::Gen<DrawnCase> any_case(Focus focus, std::vector<std::string> without) {
         drawn.limited = *rc::gen::inRange(focus.limited, focus.limited + 4);
         drawn.steps = *rc::gen::inRange(focus.steps, focus.steps + 3);
         drawn.secrets = *rc::gen::inRange(focus.secrets, focus.secrets + 3);
+        if (focus.late > 0) drawn.late = *rc::gen::inRange(focus.late, focus.late + 3);
         drawn.settings = at_most(kSettingsMax, rc::gen::pair(rc::gen::inRange(0, static_cast<int>(kSettings.size())),
                                                              rc::gen::inRange(0, 3)));
         drawn.faults = at_most(kFaultsMax, any_fault());
         if (focus.kernel_fault) drawn.faults.push_back(fault_of_kind(kKernelFault));
         if (focus.store_fault) drawn.faults.push_back(fault_of_kind(kStoreFault));
+        if (focus.worker_fault) drawn.faults.push_back(fault_of_kind(kWorkerFault));
         drawn.without = without;
         return drawn;
     });

@@ -29,13 +29,14 @@ struct DrawnCase {
     int service_ms = 50;
     int per_second = 20;  // submits
     // Jobs: ordinary ones; that policy denies; that wait for a human; of a tenant that may have two at a time; steps of a
-    // workflow run whose last step fails for good; whose output tells a secret.
+    // workflow run whose last step fails for good; whose output tells a secret; that come when a worker may be long gone.
     int plain = 1;
     int denied = 0;
     int asked = 0;
     int limited = 0;
     int steps = 0;
     int secrets = 0;
+    int late = 0;
     std::vector<std::pair<int, int>> settings;  // which tunable, which of its values
     std::vector<DrawnFault> faults;
     std::vector<std::string> without;
@@ -48,8 +49,10 @@ struct Focus {
     int limited = 0;
     int steps = 0;
     int secrets = 0;
+    int late = 0;
     bool kernel_fault = false;
     bool store_fault = false;
+    bool worker_fault = false;
     int schedulers = 1;
 };
 [[nodiscard]] Focus focus_of(const std::string& invariant);

@@ -102,6 +102,19 @@ void workflow_step(Document& scenario, std::string at, const char* topic, const 
     add_load(scenario, {{"at", std::move(at)}, {"job", std::move(job)}});
 }
 
+/// Policy is asked about a step of a rollback, and thinks better of it while the one who asked is away.
+void add_change_of_mind(Dice& dice, Document& scenario) {
+    const Document on = {
+        {"event", "kernel_check"}, {"job", "comp-*"}, {"when", "applied"}, {"nth", dice.on_every_scale(4)}};
+    add_fault(
+        scenario,
+        {{"on", on}, {"do", "pause"}, {"target", "actor"}, {"for", dice.word({"5s", "8s", "12s", "20s", "40s"})}});
+    add_fault(scenario, {{"on", on},
+                         {"do", "kernel.decision"},
+                         {"decision", dice.word({"deny", "deny", "throttle"})},
+                         {"for", dice.word({"20s", "40s"})}});
+}
+
 /// Runs of a workflow whose last step fails, so that the others are undone, and replicas disturbed while they undo them.
 void rollbacks(Dice& dice, Document& scenario) {
     at_least_two_replicas(dice, scenario);
@@ -145,6 +158,7 @@ void rollbacks(Dice& dice, Document& scenario) {
                              {"do", "kernel.decision"},
                              {"decision", dice.word({"deny", "throttle"})},
                              {"for", dice.word({"5s", "20s", "40s"})}});
+    if (dice.chance(0.5)) add_change_of_mind(dice, scenario);
 }
 
 /// Tenants with a limit that hand in more than that at once.
@@ -184,6 +198,17 @@ void approvals(Dice& dice, Document& scenario) {
     }
 }
 
+/// A job has just been given to a worker: workers are lost, and the replica is away while that comes to light.
+void add_loss_while_away(Dice& dice, Document& scenario) {
+    const Document on = {{"event", "state"}, {"to", "DISPATCHED"}, {"nth", dice.on_every_scale(20)}};
+    add_fault(scenario, {{"on", on},
+                         {"do", dice.word({"crash", "worker.silence"})},
+                         {"target", dice.word({"w-0", "workers"})},
+                         {"for", dice.word({"20s", "40s", "2m"})}});
+    add_fault(scenario,
+              {{"on", on}, {"do", "pause"}, {"target", "actor"}, {"for", dice.word({"8s", "15s", "25s", "40s"})}});
+}
+
 /// Workers that come, go, fall silent and only pretend to work.
 void flapping_workers(Dice& dice, Document& scenario) {
     config(scenario)["worker_ttl"] = dice.word({"5s", "10s", "15s"});
@@ -196,6 +221,7 @@ void flapping_workers(Dice& dice, Document& scenario) {
     Document faults = Document::array();
     add_preemption_at(dice, {{"event", "redis"}, {"script", "commit"}}, 40, faults);
     for (Document& fault : faults) add_fault(scenario, std::move(fault));
+    if (dice.chance(0.5)) add_loss_while_away(dice, scenario);
 }
 
 /// Replicas that are stopped, killed and started again, one after the other or all at once.
