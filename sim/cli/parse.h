@@ -1,4 +1,4 @@
-// The command line as a tree of subcommands and options. The only place that knows the parser library.
+// The command line as a tree of subcommands and options, each of which stands in options/.
 #pragma once
 
 #include <string>

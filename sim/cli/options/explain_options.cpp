@@ -1,0 +1,36 @@
+#include "sim/cli/options/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+constexpr const char* kFooter =
+    "Says what was violated, which two facts contradict each other, who held the lock, and what led to it, node by "
+    "node. Of\n"
+    "a run that holds, the story of a job. Numbers with # are events; <- says where a message came from.\n"
+    "Examples:\n"
+    "  lockstep explain failures/no_lost_job-draw17.json\n"
+    "  lockstep explain my.json --seed 9 --without job_lock --job j-3 --by-time\n"
+    "  lockstep explain my.json --html run.html\n"
+    "Exit codes: 0 it holds, 1 it is violated, 2 wrong input, 3 the harness failed.\n";
+
+}  // namespace
+
+CLI::App* add_explain(CLI::App& app, ExplainArgs& args) {
+    CLI::App* sub = app.add_subcommand("explain", "tell the story of a run: why it fails, or how a job went");
+    sub->footer(kFooter);
+    sub->add_option("FILE", args.file, "a scenario, or a file that run, explore or shrink wrote")->required();
+    sub->add_option("--job", args.job, "tell of this job (default: the one concerned, or the first)")->type_name("ID");
+    add_seed(*sub, args.seed);
+    add_set(*sub, args.overrides);
+    add_without(*sub, args.without);
+    sub->add_option("--html", args.html, "write the run as one page to look at, with nothing else needed")
+        ->type_name("FILE");
+    sub->add_flag("--by-time", args.by_time, "one list in the order of time, not one per node");
+    sub->add_flag("--other-jobs", args.other_jobs, "also what led to it by way of other jobs");
+    return sub;
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,42 @@
+#include "sim/cli/options/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+constexpr const char* kFooter =
+    "Each draw is a scenario of its own: cluster, load, settings and faults come from its number. What fails is "
+    "written to\n"
+    "the output folder as a file for replay and shrink; of failures that look alike, the shortest.\n"
+    "Examples:\n"
+    "  lockstep explore --for 10m\n"
+    "  lockstep explore --seeds 1000 --without lock_fencing --shrink\n"
+    "  lockstep explore --for 8h --keep-going --resume    goes on where the last one ended\n"
+    "Exit codes: 0 nothing found, 1 a failure found, 2 wrong input, 3 the harness failed, 4 nothing was run.\n";
+
+}  // namespace
+
+CLI::App* add_explore(CLI::App& app, ExploreArgs& args) {
+    CLI::App* sub = app.add_subcommand("explore", "look for failures in scenarios that nobody wrote");
+    sub->footer(kFooter);
+    sub->add_option("PATH", args.paths, "scenarios whose cluster and load are used (default: those are drawn, too)");
+    sub->add_option("--seeds", args.seeds, "draws to make (default: no limit)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000'000));
+    sub->add_option("--first", args.first, "number of the first draw; default 1")
+        ->type_name("N")
+        ->check(CLI::NonNegativeNumber);
+    sub->add_option("--for", args.wall, "begin no draw after this long, such as 10m")->type_name("DURATION");
+    add_without(*sub, args.without);
+    sub->add_option("--out", args.out, "folder of the failure files; default failures")->type_name("DIR");
+    sub->add_flag("--keep-going", args.keep_going, "do not end at the first failure");
+    sub->add_flag("--resume", args.resume, "go on where the exploration in the output folder ended");
+    sub->add_flag("--shrink", args.shrink, "shrink what was found");
+    sub->add_flag("--data-loss", args.data_loss, "also draw faults that destroy acknowledged data");
+    add_threads(*sub, args.threads);
+    return sub;
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,19 @@
+#include "sim/cli/options/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+namespace lockstep::sim::cli {
+
+CLI::App* add_list(CLI::App& app, ListArgs& args) {
+    CLI::App* sub = app.add_subcommand("list", "names that scenario files may use, with one line each");
+    sub->footer("Examples:\n  lockstep list faults\n  lockstep list --schema > scenario.schema.json\n");
+    sub->add_option("TOPIC", args.topic, fmt::format("one of {} (default: all)", fmt::join(list_topics(), ", ")))
+        ->check(CLI::IsMember(list_topics()));
+    sub->add_flag("--json", args.json, "print one JSON document");
+    sub->add_flag("--schema", args.schema, "print the JSON Schema of scenario files");
+    return sub;
+}
+
+}  // namespace lockstep::sim::cli

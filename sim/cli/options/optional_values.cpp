@@ -1,0 +1,62 @@
+#include "sim/cli/options/optional_values.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "sim/explain/world_dump.h"
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+/// Whether the word after `--json` is where to write. A scenario file in its place must never be overwritten: an existing
+/// file counts only when it is empty, no regular file, or an earlier document of ours.
+bool is_json_target(const std::string& word) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (word.empty() || word.starts_with('-') || word.ends_with('/') || fs::is_directory(word, error)) return false;
+    if (!fs::exists(word, error)) return true;
+    if (!fs::is_regular_file(word, error) || fs::file_size(word, error) == 0) return true;
+    std::ifstream in(word, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    return text.find("\"results\"") != std::string::npos && text.find("\"version\"") != std::string::npos;
+}
+
+/// Likewise for `--dump`.
+bool is_dump_target(const std::string& word) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (word.empty() || word.starts_with('-') || word.ends_with('/') || fs::is_directory(word, error)) return false;
+    if (!fs::exists(word, error) || !fs::is_regular_file(word, error) || fs::file_size(word, error) == 0) return true;
+    std::ifstream in(word, std::ios::binary);
+    std::string line;
+    return std::getline(in, line) && line.starts_with(kDumpMark);
+}
+
+}  // namespace
+
+std::vector<std::string> with_optional_values_settled(const std::vector<std::string>& args) {
+    std::vector<std::string> out;
+    const bool run = !args.empty() && args[0] == "run";
+    const bool replay = !args.empty() && args[0] == "replay";
+    for (std::size_t i = 0; i < args.size(); ++i) {
+        if (args[i] == "--") {
+            out.insert(out.end(), args.begin() + static_cast<std::ptrdiff_t>(i), args.end());
+            return out;
+        }
+        if (replay && args[i] == "--dump") {
+            const bool target = i + 1 < args.size() && is_dump_target(args[i + 1]);
+            out.push_back("--dump=" + (target ? args[++i] : std::string("-")));
+        } else if (!run || args[i] != "--json") {
+            out.push_back(args[i]);
+        } else if (i + 1 < args.size() && is_json_target(args[i + 1])) {
+            out.push_back("--json=" + args[++i]);
+        } else {
+            out.push_back("--json=-");
+        }
+    }
+    return out;
+}
+
+}  // namespace lockstep::sim::cli

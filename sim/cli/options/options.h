@@ -1,0 +1,44 @@
+// The options of each subcommand. With the rest of this folder and parse.cpp, the only place that knows the parser library.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cli/commands.h"
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep::sim::cli {
+
+// Each adds its subcommand below `app`, which owns it. Parsing writes to `args`, which must live as long as `app`; what is not
+// named on the command line keeps the value that it had.
+CLI::App* add_run(CLI::App& app, RunArgs& args);
+CLI::App* add_validate(CLI::App& app, ValidateArgs& args);
+CLI::App* add_verify(CLI::App& app, VerifyArgs& args);
+CLI::App* add_explore(CLI::App& app, ExploreArgs& args);
+CLI::App* add_enumerate(CLI::App& app, EnumerateArgs& args);
+CLI::App* add_power(CLI::App& app, PowerArgs& args);
+CLI::App* add_shrink(CLI::App& app, ShrinkArgs& args);
+CLI::App* add_replay(CLI::App& app, ReplayArgs& args);
+CLI::App* add_explain(CLI::App& app, ExplainArgs& args);
+CLI::App* add_list(CLI::App& app, ListArgs& args);
+/// `shell` is checked and not needed afterwards: there is one that completion is made for.
+CLI::App* add_completion(CLI::App& app, std::string& shell);
+
+/// The script that completes every subcommand of `app` and its options.
+[[nodiscard]] std::string bash_completion(const CLI::App& app);
+
+// Options that several subcommands have in common, by the same rules.
+/// `changes`: the scenarios can also be changed, by --set and --without.
+void add_selection(CLI::App& app, SelectionArgs& args, bool changes);
+void add_set(CLI::App& app, std::vector<std::string>& overrides);
+void add_without(CLI::App& app, std::vector<std::string>& names);
+void add_threads(CLI::App& app, unsigned& threads);
+void add_seed(CLI::App& app, std::optional<std::uint64_t>& seed,
+              const char* description = "seed instead of that of the file");
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,45 @@
+#include "sim/cli/options/options.h"
+
+#include <CLI/CLI.hpp>
+#include <limits>
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+constexpr const char* kFooter =
+    "With --until it shows Redis (each key with type, value and TTL), streams, messages in hand, locks and the circuit "
+    "at that\n"
+    "event, of a scenario file, too. `lockstep explain` names the events.\n"
+    "Examples:\n"
+    "  lockstep replay failures/no_lost_job-draw17.json\n"
+    "  lockstep replay failures/no_lost_job-draw17.json --until 812 --dump at-812.txt\n"
+    "  lockstep replay my.json --seed 3 --diff 810 812\n"
+    "Exit codes: 1 it fails as recorded, 0 it does not fail any more, 5 the same failure with another digest.\n";
+
+}  // namespace
+
+CLI::App* add_replay(CLI::App& app, ReplayArgs& args) {
+    CLI::App* sub = app.add_subcommand("replay", "run a failure file again and confirm digest and violation");
+    sub->footer(kFooter);
+    sub->add_option("FILE", args.file, "a file that run, explore or shrink wrote")->required();
+    sub->add_option("--trace", args.trace, "write every event as a line of JSON")->type_name("FILE");
+    auto* until = sub->add_option("--until", args.until,
+                                  "stop after this event and show the servers; twice: show what changed between")
+                      ->type_name("EVENT")
+                      ->expected(1)
+                      ->take_all()
+                      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+    sub->add_option("--diff", args.diff, "what changed between two events: --until A --until B in short")
+        ->type_name("A B")
+        ->expected(2)
+        ->excludes(until)
+        ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+    sub->add_option("--dump", args.dump, "where that goes (default: standard output)")->type_name("[FILE]");
+    add_seed(*sub, args.seed, "seed instead of that of the file; with --until or --diff");
+    add_set(*sub, args.overrides);
+    add_without(*sub, args.without);
+    return sub;
+}
+
+}  // namespace lockstep::sim::cli

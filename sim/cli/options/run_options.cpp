@@ -1,0 +1,50 @@
+#include "sim/cli/options/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  lockstep run scenarios/denied.json --seed 7\n"
+    "  lockstep run --seeds 1000 -j 8 --fail-fast --junit out.xml\n"
+    "  lockstep run my.json --set cluster.config.backoff_max=60s --without job_lock\n"
+    "  lockstep run --json | jq .failed\n"
+    "  lockstep run --seeds 1000 --failures failures/\n"
+    "  lockstep run --real my.json                the same file on real servers\n"
+    "A file with a \"proves\" key is run twice: as it stands, and under its own seed without the mechanism that it "
+    "names,\n"
+    "when exactly the invariants that it names must break. --set, --without, --trace and --real leave the second run "
+    "out.\n"
+    "--real does what processes can be made to do (crash, stop, pause, restarts of Redis and NATS, submits, cancels,\n"
+    "approvals) and judges what can be seen from outside; what it did not do or judge is listed at the end.\n";
+
+}  // namespace
+
+CLI::App* add_run(CLI::App& app, RunArgs& args) {
+    CLI::App* sub = app.add_subcommand("run", "run scenario files and check what they promise");
+    sub->footer(kFooter);
+    add_selection(*sub, args.selection, true);
+    sub->add_flag("--fail-fast", args.fail_fast, "start nothing more once a run has failed");
+    sub->add_flag("--allow-vacuous", args.allow_vacuous, "exit 0 although something was left unproved");
+    sub->add_option("--junit", args.junit, "write a JUnit report")->type_name("FILE");
+    sub->add_option("--json", args.json, "write one JSON document, to FILE or instead of all else to standard output")
+        ->type_name("[FILE]");
+    sub->add_option("--html", args.html, "write a page to look at: of the first run that failed, or else of the first")
+        ->type_name("FILE");
+    sub->add_option("--failures", args.failures,
+                    "write failure files to this folder, one of each kind, for replay, explain and shrink")
+        ->type_name("DIR");
+    sub->add_option("--trace", args.trace, "write every event as a line of JSON (needs exactly one run)")
+        ->type_name("FILE");
+    sub->add_flag("--real", args.selection.real,
+                  "on real servers: redis-server and nats-server, lockstepd, kernel and workers as processes, in "
+                  "real time");
+    sub->add_option("--real-limit", args.real_limit, "with --real: refuse longer load and faults than this; default 2m")
+        ->type_name("DURATION");
+    return sub;
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,52 @@
+#include "sim/cli/options/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace lockstep::sim::cli {
+
+void add_selection(CLI::App& app, SelectionArgs& args, bool changes) {
+    app.add_option("PATH", args.paths, "scenario files, or folders of them (default: scenarios/)");
+    app.add_option("--filter", args.filters, "only scenarios whose name or file matches this glob (repeatable)")
+        ->type_name("GLOB")
+        ->expected(1)
+        ->take_all();
+    app.add_option("--tag", args.tags, "only scenarios with this tag (repeatable: any of them)")
+        ->type_name("TAG")
+        ->expected(1)
+        ->take_all();
+    add_seed(app, args.seed);
+    app.add_option("--seeds", args.seeds, "run N consecutive seeds of each scenario")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000'000));
+    add_threads(app, args.threads);
+    if (!changes) return;
+    add_set(app, args.overrides);
+    add_without(app, args.without);
+}
+
+void add_set(CLI::App& app, std::vector<std::string>& overrides) {
+    app.add_option("--set", overrides,
+                   "change a value of every scenario (repeatable), such as cluster.config.backoff_max=60s")
+        ->type_name("PATH=VALUE")
+        ->expected(1)
+        ->take_all();
+}
+
+void add_without(CLI::App& app, std::vector<std::string>& names) {
+    app.add_option("--without", names, "switch a protective mechanism off (repeatable; see lockstep list mechanisms)")
+        ->type_name("MECHANISM")
+        ->expected(1)
+        ->take_all();
+}
+
+void add_threads(CLI::App& app, unsigned& threads) {
+    app.add_option("-j,--jobs", threads, "runs at once (default: one per processor)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024));
+}
+
+void add_seed(CLI::App& app, std::optional<std::uint64_t>& seed, const char* description) {
+    app.add_option("--seed", seed, description)->type_name("S")->check(CLI::NonNegativeNumber);
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,31 @@
+#include "sim/cli/options/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  lockstep shrink failures/no_lost_job-draw17.json\n"
+    "  lockstep shrink my.json --seed 9 --without job_lock --out small.json\n"
+    "The original is kept. Exit codes: 0 shrunk, 1 stopped before the smallest was reached, 2 it does not fail.\n";
+
+}  // namespace
+
+CLI::App* add_shrink(CLI::App& app, ShrinkArgs& args) {
+    CLI::App* sub = app.add_subcommand("shrink", "reduce a failure to the smallest scenario that still fails like it");
+    sub->footer(kFooter);
+    sub->add_option("FILE", args.file, "a failure file, or a scenario that fails")->required();
+    sub->add_option("--out", args.out, "where to write it; default: beside the original, as .shrunk.json")
+        ->type_name("FILE");
+    add_seed(*sub, args.seed);
+    add_without(*sub, args.without);
+    sub->add_option("--max-runs", args.max_runs, "give up after so many runs; default 10000")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000'000));
+    return sub;
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,38 @@
+#include "sim/cli/options/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  lockstep verify-determinism --seeds 5\n"
+    "  lockstep verify-determinism --write digests.json          in one build\n"
+    "  lockstep verify-determinism --against digests.json        in another\n"
+    "\n"
+    "The second runs are made in another order and find other memory than the first: a run that depends on either is "
+    "not\n"
+    "deterministic. A difference is reported with the first event that differs, and what each run made of it. Between "
+    "two\n"
+    "builds that takes another look: the command prints how to record the events in question in both.\n";
+
+}  // namespace
+
+CLI::App* add_verify(CLI::App& app, VerifyArgs& args) {
+    CLI::App* sub =
+        app.add_subcommand("verify-determinism", "run each scenario twice per seed and compare the digests");
+    sub->footer(kFooter);
+    add_selection(*sub, args.selection, true);
+    sub->add_option("--write", args.write, "write the digests, for another build to compare with")->type_name("FILE");
+    sub->add_option("--against", args.against, "compare with the digests that another build wrote")->type_name("FILE");
+    sub->add_option("--events", args.events,
+                    "with --write: record these events of each run whole, so that --against can name the first "
+                    "that differs")
+        ->type_name("FIRST..LAST")
+        ->needs("--write");
+    return sub;
+}
+
+}  // namespace lockstep::sim::cli
