@@ -228,7 +228,6 @@ void Comparison::verdict(const Step& step) {
     real_.answer(delivery, verdict);
     compared_.count(verdict_row(verdict, counted));
     if (members_ > 0) pump(false);
-    std::this_thread::sleep_for(2ms);  // the server takes acknowledgements up in a thread of its own
 }
 
 void Comparison::look_up(std::uint64_t from) {

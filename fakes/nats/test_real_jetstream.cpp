@@ -146,8 +146,12 @@ void RealJetStream::answer(const RealDelivery& delivery, const Verdict& verdict)
     if (verdict.kind == EventKind::in_progress) word = "+WPI";
     if (verdict.kind == EventKind::nak) word = "-NAK";
     if (verdict.delay > engine::Duration::zero()) word += fmt::format(" {{\"delay\": {}}}", verdict.delay.count());
-    check(natsConnection_PublishString(connection_, delivery.reply.c_str(), word.c_str()), "answer");
-    flush();
+    // As a request: the server answers it once it has taken the verdict up, which it does in a thread of its own. A flush
+    // would only say that the verdict has been read.
+    natsMsg* taken_up = nullptr;
+    check(natsConnection_RequestString(&taken_up, connection_, delivery.reply.c_str(), word.c_str(), kCallMs),
+          "answer");
+    natsMsg_Destroy(taken_up);
 }
 
 void RealJetStream::join() {

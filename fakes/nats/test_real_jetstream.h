@@ -47,6 +47,7 @@ public:
     std::uint64_t last_sequence();
     ConsumerModel::Counters counters();
 
+    /// Returns once the server has taken the verdict up, also one that comes too late to count.
     void answer(const RealDelivery& delivery, const Verdict& verdict);
 
     /// One more member of the deliver group. REQUIRES: fewer than two.
