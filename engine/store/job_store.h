@@ -62,7 +62,7 @@ struct Commit {
     std::string worker_id;
     std::string decision_json;
     std::optional<SagaEffect> saga;  // what the end of the job means for its saga
-    std::string output_record;  // the verdict on the output
+    std::string output_record;       // the verdict on the output
     std::optional<ScanMark> begin_scan;
     bool end_scan = false;     // without a change of state it is refused when the scan has ended before,
     std::string replaces_ptr;  // unless the success still points to this, which `result_ptr` is to replace
@@ -75,8 +75,11 @@ struct Commit {
 struct Committed {
     enum class Verdict : std::uint8_t {
         ok,
-        lost,     // the lease is not ours any more: nothing was written
-        refused,  // the job is not in a state that allows it: nothing was written
+        /// The lease is not ours any more: nothing was written.
+        lost,
+        /// The job is not in a state that allows it, or its tenant is full: none of the commit's writes was made. The lock is
+        /// released all the same where it was to be, and a full tenant puts off when the job is due again.
+        refused,
     };
     Verdict verdict = Verdict::lost;
     std::optional<JobState> state;  // now

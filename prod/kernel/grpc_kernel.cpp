@@ -30,7 +30,8 @@ grpc::ChannelArguments tuned_arguments() {
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
-    // The request carries up to 2 MiB of content, the answer none; the defaults of 4 MiB hold both.
+    // No limits on sizes of our own: what we send is not limited, what we receive to 4 MiB unless said otherwise. A request
+    // has at most 2 MiB of content, which a kernel with that same default takes; the answer has none.
     return arguments;
 }
 
@@ -90,7 +91,8 @@ struct GrpcKernel::Channel {
     engine::Task<tl::expected<Response, engine::RpcFailure>> call(Request request, engine::Duration left, Start start) {
         using Result = tl::expected<Response, engine::RpcFailure>;
         if (left.count() <= 0)
-            co_return tl::make_unexpected(engine::RpcFailure{grpc::StatusCode::DEADLINE_EXCEEDED, "the deadline had passed"});
+            co_return tl::make_unexpected(
+                engine::RpcFailure{grpc::StatusCode::DEADLINE_EXCEEDED, "the deadline had passed"});
         clear_away();
         engine::OneShot<Result> answer;
         auto made = std::make_unique<TypedCall<Request, Response>>();
@@ -115,7 +117,8 @@ struct GrpcKernel::Channel {
     }
 };
 
-GrpcKernel::GrpcKernel(UvLoop& loop, const KernelOptions& options) : loop_(loop), channel_(std::make_unique<Channel>()) {
+GrpcKernel::GrpcKernel(UvLoop& loop, const KernelOptions& options)
+    : loop_(loop), channel_(std::make_unique<Channel>()) {
     std::shared_ptr<grpc::ChannelCredentials> credentials;
     if (options.tls_ca.empty())
         credentials = grpc::InsecureChannelCredentials();
@@ -132,8 +135,8 @@ GrpcKernel::~GrpcKernel() {
     if (!channel_->cancel_all()) (void)channel_.release();
 }
 
-engine::Task<tl::expected<cap::PolicyCheckResponse, engine::RpcFailure>> GrpcKernel::check(cap::PolicyCheckRequest request,
-                                                                                          engine::MonoTime deadline) {
+engine::Task<tl::expected<cap::PolicyCheckResponse, engine::RpcFailure>> GrpcKernel::check(
+    cap::PolicyCheckRequest request, engine::MonoTime deadline) {
     return channel_->call<cap::PolicyCheckRequest, cap::PolicyCheckResponse>(
         std::move(request), deadline - loop_.monotonic(),
         [](Channel& channel, auto& context, const auto& sent, auto& response, auto done) {

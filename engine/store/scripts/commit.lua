@@ -1,6 +1,7 @@
 -- name: commit
 -- Everything that one step of a handler changes about its job, at once or not at all: the fence first, then the
--- transition, then the writes that belong to it.
+-- transition, then the writes that belong to it. A step that is refused still gives back its lock, and one that a full
+-- tenant refuses still says when the job is due again.
 --
 -- KEYS  1 lock  2 job hash
 -- ARGV  1 job  2 token (the fence)  3 metadata ttl ms
