@@ -18,19 +18,6 @@ using nlohmann::json;
 /// Ten years: beyond it a time is a mistake, and nanoseconds would come to their end.
 constexpr std::int64_t kSecondsMax = 315'360'000;
 
-std::string escaped(std::string_view name) {
-    std::string out;
-    for (const char c : name) {
-        if (c == '~')
-            out += "~0";
-        else if (c == '/')
-            out += "~1";
-        else
-            out += c;
-    }
-    return out;
-}
-
 class Reader {
 public:
     std::vector<DocumentError> mistakes;
@@ -43,7 +30,7 @@ public:
         if (node.is_null()) return;
         if (!node.is_object()) return mistake(at, "expected a map");
         for (const auto& [key, value] : node.items()) {
-            const std::string place = at + "/" + escaped(key);
+            const std::string place = at + (json::json_pointer() / key).to_string();
             if (!known(key, value, place)) mistake(place, "unknown key");
         }
     }

@@ -18,18 +18,7 @@ using Json = nlohmann::json;
 DocumentError error(std::string pointer, std::string message) { return {std::move(pointer), std::move(message)}; }
 
 /// One reference token of a JSON pointer.
-std::string token(std::string_view name) {
-    std::string escaped;
-    for (const char c : name) {
-        if (c == '~')
-            escaped += "~0";
-        else if (c == '/')
-            escaped += "~1";
-        else
-            escaped += c;
-    }
-    return "/" + escaped;
-}
+std::string token(const std::string& name) { return (Json::json_pointer() / name).to_string(); }
 
 tl::expected<std::vector<std::string>, DocumentError> names_of(const Json& value, const std::string& pointer,
                                                                bool scalar_allowed, bool empty_allowed) {

@@ -35,9 +35,8 @@ private:
 }  // namespace
 
 std::unique_ptr<StoreServer> connect_store_server() {
-    static const auto kProgram = testing::find_program("redis-server");
-    if (!kProgram) return nullptr;
-    static const testing::ServerProcess kProcess(redis::redis_command_line(*kProgram));  // one for the whole program
+    if (!testing::find_program("redis-server")) return nullptr;
+    static const testing::ServerProcess kProcess(redis::redis_command_line);  // one for the whole program
     return std::make_unique<RealStoreServer>(kProcess.port());
 }
 

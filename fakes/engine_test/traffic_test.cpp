@@ -50,10 +50,9 @@ std::vector<const RedisScript*> called_scripts(const StoreScripts& s) {
 class RealRedis final : public ::testing::Environment {
 public:
     void SetUp() override {
-        const auto program = testing::find_program("redis-server");
-        if (!program) return;
+        if (!testing::find_program("redis-server")) return;
         traffic() = std::make_unique<Traffic>();
-        traffic()->server = std::make_unique<testing::ServerProcess>(redis::redis_command_line(*program));
+        traffic()->server = std::make_unique<testing::ServerProcess>(redis::redis_command_line);
     }
     void TearDown() override {
         if (!traffic()) return;

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <coroutine>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,15 +10,13 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "fakes/forever.h"
 
 namespace lockstep::fakes {
 namespace {
 
 namespace wire = engine::wire;
 using engine::OutcomeKind;
-
-/// REQUIRES: nobody resumes it. A dead node does nothing more; the frame goes with it.
-constexpr std::suspend_always forever() { return {}; }
 
 std::string context_of(const cap::JobRequest& request) {
     const auto input = request.env().find("SIM_INPUT");

@@ -1,6 +1,5 @@
 #include "fakes/gateway/operator.h"
 
-#include <coroutine>
 #include <utility>
 
 #include "engine/ports/clock.h"
@@ -8,6 +7,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "fakes/forever.h"
 
 namespace lockstep::fakes {
 namespace {
@@ -17,9 +17,6 @@ namespace wire = engine::wire;
 constexpr engine::Duration kPublishPatience = std::chrono::seconds{5};
 constexpr int kAnnounceAttempts = 5;
 constexpr const char* kSender = "api-gateway-http";
-
-/// REQUIRES: nobody resumes it. A dead node does nothing more; the frame goes with it.
-constexpr std::suspend_always forever() { return {}; }
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "fakes/nats/test_comparison.h"
+#include "fakes/testing/server_lines.h"
 #include "fakes/testing/server_process.h"
 
 namespace lockstep::fakes {
@@ -30,12 +31,6 @@ struct Attempt {
 
 class Servers {
 public:
-    explicit Servers(std::string program)
-        : process_([program = std::move(program)](int port, const std::filesystem::path& folder) {
-              return std::vector<std::string>{program, "-a",  "127.0.0.1",    "-p", std::to_string(port),
-                                              "-js",   "-sd", folder.string()};
-          }) {}
-
     /// Runs them side by side, with one restart in the middle, every other one after a kill. For each what differed;
     /// empty for nothing.
     std::vector<std::string> run(const std::vector<Attempt>& attempts, JetStreamCompared& compared) {
@@ -98,7 +93,7 @@ private:
         return difference;
     }
 
-    testing::ServerProcess process_;
+    testing::ServerProcess process_{testing::nats_server_line};
     int names_ = 0;
     int restarts_ = 0;
 };
@@ -106,9 +101,8 @@ private:
 class JetStreamDifferential : public ::testing::Test {
 protected:
     void SetUp() override {
-        const auto program = testing::find_program("nats-server");
-        if (!program) GTEST_SKIP() << "nats-server is not installed";
-        servers_.emplace(*program);
+        if (!testing::find_program("nats-server")) GTEST_SKIP() << "nats-server is not installed";
+        servers_.emplace();
     }
 
     std::optional<Servers> servers_;

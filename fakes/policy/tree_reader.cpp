@@ -30,21 +30,11 @@ const nlohmann::json* ObjectReader::find(std::string_view key) {
 
 bool ObjectReader::present(std::string_view key) { return find(key) != nullptr; }
 
-std::string ObjectReader::escaped(std::string_view name) {
-    std::string text;
-    for (const char c : name) {
-        if (c == '~') {
-            text += "~0";
-        } else if (c == '/') {
-            text += "~1";
-        } else {
-            text += c;
-        }
-    }
-    return text;
+std::string ObjectReader::token(std::string_view name) {
+    return (nlohmann::json::json_pointer() / std::string(name)).to_string();
 }
 
-std::string ObjectReader::path_of(std::string_view key) const { return fmt::format("{}/{}", path_, escaped(key)); }
+std::string ObjectReader::path_of(std::string_view key) const { return path_ + token(key); }
 
 void ObjectReader::fail(std::string_view key, std::string message) {
     errors_.push_back({path_of(key), std::move(message)});
@@ -118,7 +108,7 @@ void ObjectReader::labels(std::string_view key, std::map<std::string, std::strin
         if (auto label = scalar(value)) {
             target[name] = std::move(*label);
         } else {
-            errors_.push_back({path_of(key) + "/" + escaped(name), "must be text"});
+            errors_.push_back({path_of(key) + token(name), "must be text"});
         }
     }
 }

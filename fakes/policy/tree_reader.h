@@ -73,7 +73,7 @@ public:
         if (node == nullptr) return;
         if (!node->is_object()) return fail(key, "must be an object");
         for (const auto& [name, member] : node->items()) {
-            ObjectReader inner(member, path_of(key) + "/" + escaped(name), errors_);
+            ObjectReader inner(member, path_of(key) + token(name), errors_);
             read(name, inner);
             inner.refuse_unknown();
         }
@@ -89,7 +89,8 @@ private:
     /// Notes that `key` is known; null when it is absent or null.
     const nlohmann::json* find(std::string_view key);
     std::vector<std::pair<const nlohmann::json*, std::string>> list(std::string_view key);
-    static std::string escaped(std::string_view name);
+    /// With its slash, as it stands in a JSON pointer.
+    static std::string token(std::string_view name);
 
     const nlohmann::json& node_;
     std::string path_;

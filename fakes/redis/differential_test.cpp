@@ -24,8 +24,8 @@ using History = std::vector<Step>;
 class RedisDifferential : public ::testing::Test {
 protected:
     static void SetUpTestSuite() {
-        if (const auto program = testing::find_program("redis-server")) {
-            server_ = std::make_unique<testing::ServerProcess>(redis_command_line(*program));
+        if (testing::find_program("redis-server")) {
+            server_ = std::make_unique<testing::ServerProcess>(redis_command_line);
         }
     }
     static void TearDownTestSuite() { server_.reset(); }
@@ -163,9 +163,8 @@ TEST_F(RedisDifferential, OutOfMemoryRefusesTheSameCommands) {
 
 TEST_F(RedisDifferential, ALoadingServerRefusesTheSameCommands) {
     // A real server that reads its keys slowly, and answers between two of them.
-    const auto program = testing::find_program("redis-server");
-    testing::ServerProcess server([&](int port, const std::filesystem::path& folder) {
-        auto words = redis_command_line(*program)(port, folder);
+    testing::ServerProcess server([](int port, const std::filesystem::path& folder) {
+        auto words = redis_command_line(port, folder);
         for (const char* word : {"--key-load-delay", "3000", "--loading-process-events-interval-bytes", "1024"}) {
             words.emplace_back(word);
         }

@@ -6,17 +6,16 @@
 #include <stdexcept>
 
 #include "fakes/redis/resp.h"
+#include "fakes/testing/server_lines.h"
 
 namespace lockstep::fakes::redis {
 
 using engine::RedisValue;
 
-testing::ServerProcess::CommandLine redis_command_line(std::string program) {
-    return [program = std::move(program)](int port, const std::filesystem::path& folder) {
-        return std::vector<std::string>{
-            program,  "--port", std::to_string(port), "--bind", "127.0.0.1", "--databases",  "1",
-            "--save", "",       "--appendonly",       "no",     "--dir",     folder.string()};
-    };
+std::vector<std::string> redis_command_line(int port, const std::filesystem::path& folder) {
+    auto words = testing::redis_server_line(port, folder);
+    words.insert(words.end(), {"--databases", "1"});
+    return words;
 }
 
 RealConnection::RealConnection(int port) : descriptor_(testing::connect_to_loopback(port)) {

@@ -1,16 +1,18 @@
 // A real redis-server for comparison, and a plain blocking connection to it. For tests only.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/ports/redis.h"
 #include "fakes/testing/server_process.h"
 
 namespace lockstep::fakes::redis {
 
-/// How to start a redis-server like the simulated one: one database, nothing on disk.
-[[nodiscard]] testing::ServerProcess::CommandLine redis_command_line(std::string program);
+/// How to start a redis-server like the simulated one: one database, nothing on disk. For testing::ServerProcess.
+[[nodiscard]] std::vector<std::string> redis_command_line(int port, const std::filesystem::path& folder);
 
 /// One connection, one command at a time. Throws when the server hangs up.
 class RealConnection {

@@ -3,22 +3,20 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "fakes/testing/server_lines.h"
+
 namespace lockstep::fakes::testing {
 namespace {
 
-std::optional<std::string> redis_server() { return find_program("redis-server"); }
+bool installed() { return find_program("redis-server").has_value(); }
 
-ServerProcess::CommandLine redis_in_memory(const std::string& program) {
-    return [program](int port, const std::filesystem::path& folder) {
-        return std::vector<std::string>{program, "--port", std::to_string(port), "--bind", "127.0.0.1", "--save",
-                                        "",      "--dir",  folder.string()};
-    };
+std::vector<std::string> redis_in_memory(int port, const std::filesystem::path& folder) {
+    return redis_server_line(port, folder);
 }
 
 TEST(ServerProcess, AcceptsConnectionsOnceConstructedAndNoMoreWhenKilled) {
-    const auto program = redis_server();
-    if (!program) GTEST_SKIP() << "redis-server is not installed";
-    ServerProcess server(redis_in_memory(*program));
+    if (!installed()) GTEST_SKIP() << "redis-server is not installed";
+    ServerProcess server(redis_in_memory);
     const int connection = connect_to_loopback(server.port());
     EXPECT_GE(connection, 0);
     ::close(connection);
@@ -29,9 +27,8 @@ TEST(ServerProcess, AcceptsConnectionsOnceConstructedAndNoMoreWhenKilled) {
 }
 
 TEST(ServerProcess, StartsAgainOnTheSamePort) {
-    const auto program = redis_server();
-    if (!program) GTEST_SKIP() << "redis-server is not installed";
-    ServerProcess server(redis_in_memory(*program));
+    if (!installed()) GTEST_SKIP() << "redis-server is not installed";
+    ServerProcess server(redis_in_memory);
     const int port = server.port();
     server.stop();
     server.start();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <coroutine>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "fakes/forever.h"
 
 namespace lockstep::fakes {
 namespace {
@@ -27,9 +27,6 @@ constexpr int kStoreAttempts = 5;
 constexpr engine::Duration kStoppedPoll = 250ms;
 /// What an overloaded worker reports; the scheduler's threshold is 90.
 constexpr float kOverloadedCpu = 97.0F;
-
-/// REQUIRES: nobody resumes it. A dead node does nothing more; the frame goes with it.
-constexpr std::suspend_always forever() { return {}; }
 
 std::string env_of(const cap::JobRequest& request, const char* key) {
     const auto found = request.env().find(key);

@@ -41,8 +41,9 @@ public:
                 for (const auto& member : node) {
                     if (!member.first.IsScalar()) throw Error(member.first, "keys must be plain text");
                     const std::string key = member.first.Scalar();
-                    if (object.contains(key)) throw Error(member.first, fmt::format("\"{}\" stands here for the second time", key));
-                    object[key] = convert(member.second, pointer + "/" + escaped(key), depth + 1);
+                    if (object.contains(key))
+                        throw Error(member.first, fmt::format("\"{}\" stands here for the second time", key));
+                    object[key] = convert(member.second, pointer + (json::json_pointer() / key).to_string(), depth + 1);
                 }
                 return object;
             }
@@ -56,12 +57,6 @@ public:
     };
 
 private:
-    static std::string escaped(const std::string& key) {
-        std::string out;
-        for (const char c : key) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-        return out;
-    }
-
     static json scalar(const YAML::Node& node) {
         const std::string& text = node.Scalar();
         if (node.Tag() != "?") return text;  // quoted, or a tag that says text
@@ -89,7 +84,8 @@ private:
 
 std::string YamlDocument::place(std::string_view pointer) const {
     while (true) {
-        if (const auto found = lines.find(pointer); found != lines.end()) return fmt::format("{}:{}", file, found->second);
+        if (const auto found = lines.find(pointer); found != lines.end())
+            return fmt::format("{}:{}", file, found->second);
         const auto slash = pointer.rfind('/');
         if (slash == std::string_view::npos) return file;
         pointer = pointer.substr(0, slash);
@@ -120,7 +116,8 @@ tl::expected<std::string, std::string> read_file(const std::string& path, std::s
     std::ifstream in(path, std::ios::binary);
     std::ostringstream text;
     if (in) text << in.rdbuf();
-    if (!in || in.bad()) return tl::make_unexpected(fmt::format("cannot read {}: {}", path, std::strerror(errno != 0 ? errno : EIO)));
+    if (!in || in.bad())
+        return tl::make_unexpected(fmt::format("cannot read {}: {}", path, std::strerror(errno != 0 ? errno : EIO)));
     if (text.view().size() > max_bytes)
         return tl::make_unexpected(fmt::format("{} is larger than {} bytes", path, max_bytes));
     return text.str();

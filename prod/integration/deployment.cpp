@@ -9,52 +9,20 @@
 #include <stdexcept>
 #include <thread>
 
+#include "fakes/testing/server_lines.h"
+
 namespace lockstep::prod::testing {
 
 namespace {
 
+using fakes::testing::AppendOnly;
 using fakes::testing::ServerProcess;
 
-std::vector<std::string> redis_line(int port, const std::filesystem::path& folder) {
-    // What was answered survives a kill.
-    return {*fakes::testing::find_program("redis-server"),
-            "--port",
-            std::to_string(port),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "yes",
-            "--appendfsync",
-            "always",
-            "--dir",
-            folder.string()};
-}
-
-std::vector<std::string> forgetful_redis_line(int port, const std::filesystem::path& folder) {
-    return {*fakes::testing::find_program("redis-server"),
-            "--port",
-            std::to_string(port),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-            "--dir",
-            folder.string()};
-}
-
-std::vector<std::string> nats_line(int port, const std::filesystem::path& folder) {
-    return {*fakes::testing::find_program("nats-server"),
-            "-a",
-            "127.0.0.1",
-            "-p",
-            std::to_string(port),
-            "-js",
-            "-sd",
-            folder.string()};
+ServerProcess::CommandLine redis_line(Durability durability) {
+    const auto append_only = durability == Durability::none ? AppendOnly::no : AppendOnly::always;
+    return [append_only](int port, const std::filesystem::path& folder) {
+        return fakes::testing::redis_server_line(port, folder, append_only);
+    };
 }
 
 std::string read(const std::filesystem::path& file) {
@@ -102,8 +70,8 @@ bool Deployment::possible() {
 }
 
 Deployment::Deployment(Durability durability)
-    : redis_(std::make_unique<ServerProcess>(durability == Durability::none ? forgetful_redis_line : redis_line)),
-      nats_(std::make_unique<ServerProcess>(nats_line)) {
+    : redis_(std::make_unique<ServerProcess>(redis_line(durability))),
+      nats_(std::make_unique<ServerProcess>(fakes::testing::nats_server_line)) {
     const std::filesystem::path files = LOCKSTEP_DEPLOY_FOLDER;
     std::ofstream(folder_.path() / "timeouts.yaml")
         << "reconciler: {dispatch_timeout_seconds: 6, running_timeout_seconds: 60, scan_interval_seconds: 1}\n";

@@ -12,6 +12,7 @@
 #include "engine/wire/messages.h"
 #include "fakes/policy/parse.h"
 #include "prod/kernel/kernel_service.h"
+#include "prod/loop/test_wait.h"
 
 namespace lockstep::prod {
 namespace {
@@ -49,20 +50,11 @@ constexpr const char* kAllowEtl = R"({"default_decision":"deny","rules":[
   {"id":"etl","decision":"allow","match":{"topics":["job.etl"]}}],
   "output_rules":[{"id":"no-keys","decision":"quarantine","match":{"keywords":["AKIA"]}}]})";
 
-template <class T>
-engine::Task<void> keep(engine::Task<T> task, std::optional<T>& slot) {
-    slot.emplace(co_await std::move(task));
-}
-
 class GrpcKernelTest : public testing::Test {
 protected:
     template <class T>
     T wait(engine::Task<T> task) {
-        std::optional<T> slot;
-        engine::Scope scope(loop);
-        scope.spawn(keep(std::move(task), slot));
-        EXPECT_TRUE(loop.run_until([&] { return slot.has_value(); }, 20s));
-        return std::move(*slot);
+        return carry_out(loop, std::move(task));
     }
     [[nodiscard]] engine::MonoTime in(engine::Duration delay) const { return loop.monotonic() + delay; }
     static std::string at(int port) { return "127.0.0.1:" + std::to_string(port); }

@@ -17,6 +17,7 @@
 #include "prod/kernel/test_policy.h"
 #include "prod/kernel/test_tcp_relay.h"
 #include "prod/loop/system_clock.h"
+#include "prod/loop/test_wait.h"
 
 namespace lockstep::prod {
 
@@ -170,11 +171,6 @@ private:
     int socket_;
     int port_ = 0;
 };
-
-template <class T>
-engine::Task<void> keep(engine::Task<T> task, std::optional<T>& slot) {
-    slot.emplace(co_await std::move(task));
-}
 
 class RealSide final : public KernelSide {
 public:

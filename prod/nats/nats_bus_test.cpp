@@ -7,7 +7,9 @@
 #include <fstream>
 
 #include "engine/wire/subjects.h"
+#include "fakes/testing/server_lines.h"
 #include "fakes/testing/server_process.h"
+#include "prod/loop/test_wait.h"
 #include "prod/nats/nkey.h"
 
 namespace lockstep::prod {
@@ -19,25 +21,13 @@ using fakes::testing::ServerProcess;
 
 ServerProcess::CommandLine nats_server(std::string config = "") {
     return [config](int port, const std::filesystem::path& folder) {
-        std::vector<std::string> line{*fakes::testing::find_program("nats-server"),
-                                      "-a",
-                                      "127.0.0.1",
-                                      "-p",
-                                      std::to_string(port),
-                                      "-js",
-                                      "-sd",
-                                      folder.string()};
+        auto line = fakes::testing::nats_server_line(port, folder);
         if (!config.empty()) {
             std::ofstream(folder / "nats.conf") << config;
             line.insert(line.end(), {"-c", (folder / "nats.conf").string()});
         }
         return line;
     };
-}
-
-template <class T>
-engine::Task<void> keep(engine::Task<T> task, std::optional<T>& slot) {
-    slot.emplace(co_await std::move(task));
 }
 
 /// Collects deliveries; the test gives the verdicts.
@@ -83,11 +73,7 @@ protected:
     [[nodiscard]] engine::MonoTime in(engine::Duration delay) const { return loop.monotonic() + delay; }
     template <class T>
     T wait(engine::Task<T> task) {
-        std::optional<T> slot;
-        engine::Scope scope(loop);
-        scope.spawn(keep(std::move(task), slot));
-        EXPECT_TRUE(loop.run_until([&] { return slot.has_value(); }, 30s));
-        return std::move(*slot);
+        return carry_out(loop, std::move(task));
     }
     bool until(const std::function<bool()>& done, engine::Duration limit = 10s) { return loop.run_until(done, limit); }
     void pass(engine::Duration time) {

@@ -5,9 +5,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "engine/runtime/scope.h"
+#include "fakes/testing/server_lines.h"
 #include "fakes/testing/server_process.h"
 #include "prod/loop/system_clock.h"
+#include "prod/loop/test_wait.h"
 
 namespace lockstep::prod {
 namespace {
@@ -20,16 +21,10 @@ using fakes::testing::ServerProcess;
 
 ServerProcess::CommandLine redis_server(std::string password = "") {
     return [password](int port, const std::filesystem::path& folder) {
-        std::vector<std::string> line{*fakes::testing::find_program("redis-server"), "--port", std::to_string(port), "--bind",
-                                      "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder.string()};
+        auto line = fakes::testing::redis_server_line(port, folder);
         if (!password.empty()) line.insert(line.end(), {"--requirepass", password});
         return line;
     };
-}
-
-template <class T>
-engine::Task<void> keep(engine::Task<T> task, std::optional<T>& slot) {
-    slot.emplace(co_await std::move(task));
 }
 
 class HiredisClientTest : public testing::Test {
@@ -48,11 +43,7 @@ protected:
 
     template <class T>
     T wait(engine::Task<T> task) {
-        std::optional<T> slot;
-        engine::Scope scope(loop);
-        scope.spawn(keep(std::move(task), slot));
-        EXPECT_TRUE(loop.run_until([&] { return slot.has_value(); }, 20s));
-        return std::move(*slot);
+        return carry_out(loop, std::move(task));
     }
     RedisValue ask(HiredisClient& client, RedisCommand command) {
         auto outcome = wait(client.command(std::move(command), in(5s)));

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "engine/config/tunables.h"
+#include "fakes/testing/server_lines.h"
 
 namespace lockstep::prod::rehearsal {
 
@@ -26,27 +27,13 @@ using testing::Program;
 constexpr std::size_t kLastWords = 2000;
 
 ServerProcess::CommandLine redis_line(sim::RedisPersistence persistence) {
-    return [persistence](int port, const std::filesystem::path& folder) {
-        std::vector<std::string> words{*find_program("redis-server"),
-                                       "--port",
-                                       std::to_string(port),
-                                       "--bind",
-                                       "127.0.0.1",
-                                       "--save",
-                                       "",
-                                       "--dir",
-                                       folder.string(),
-                                       "--appendonly"};
-        words.emplace_back(persistence == sim::RedisPersistence::none ? "no" : "yes");
-        if (persistence != sim::RedisPersistence::none)
-            words.insert(words.end(),
-                         {"--appendfsync", persistence == sim::RedisPersistence::always ? "always" : "everysec"});
-        return words;
+    using fakes::testing::AppendOnly;
+    const auto append_only = persistence == sim::RedisPersistence::none       ? AppendOnly::no
+                             : persistence == sim::RedisPersistence::everysec ? AppendOnly::every_second
+                                                                              : AppendOnly::always;
+    return [append_only](int port, const std::filesystem::path& folder) {
+        return fakes::testing::redis_server_line(port, folder, append_only);
     };
-}
-
-std::vector<std::string> nats_line(int port, const std::filesystem::path& folder) {
-    return {*find_program("nats-server"), "-a", "127.0.0.1", "-p", std::to_string(port), "-js", "-sd", folder.string()};
 }
 
 void write_file(const std::filesystem::path& file, const std::string& text) {
@@ -130,7 +117,7 @@ RealCluster::RealCluster(const sim::Scenario& scenario, const Topology& topology
       topology_(topology),
       programs_folder_(std::move(programs)),
       redis_(redis_line(scenario.cluster.redis_persistence)),
-      nats_(nats_line) {
+      nats_(fakes::testing::nats_server_line) {
     write_documents();
     environment_ = tunables_of(scenario.cluster);
     environment_.insert({{"REDIS_URL", fmt::format("redis://127.0.0.1:{}", redis_.port())},

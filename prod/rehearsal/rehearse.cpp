@@ -23,6 +23,7 @@
 #include "sim/run/expectations.h"
 #include "sim/run/gateway_process.h"
 #include "sim/run/job_tracker.h"
+#include "sim/run/run_scenario.h"
 #include "sim/world/faults/trigger_matcher.h"
 #include "sim/world/trace_file.h"
 
@@ -412,12 +413,7 @@ RunResult rehearse(const Scenario& scenario, std::uint64_t seed, const RunOption
     try {
         return Rehearsal(scenario, seed, options, programs).execute();
     } catch (const std::exception& error) {
-        RunResult result;
-        result.file = scenario.file;
-        result.name = scenario.name;
-        result.seed = seed;
-        result.error = error.what();
-        return result;
+        return sim::broken_run(scenario, seed, error.what());
     }
 }
 

@@ -282,16 +282,21 @@ void explain(RunResult& result, const Scenario& scenario, std::uint64_t seed, co
 RunResult run_scenario(const Scenario& scenario, std::uint64_t seed, const RunOptions& options) {
     try {
         RunResult result = Run(scenario, seed, options).execute();
-        if (!result.violations.empty() && !result.interrupted && options.dump_at.empty()) explain(result, scenario, seed, options);
+        if (!result.violations.empty() && !result.interrupted && options.dump_at.empty())
+            explain(result, scenario, seed, options);
         return result;
     } catch (const std::exception& error) {
-        RunResult result;
-        result.file = scenario.file;
-        result.name = scenario.name;
-        result.seed = seed;
-        result.error = error.what();
-        return result;
+        return broken_run(scenario, seed, error.what());
     }
+}
+
+RunResult broken_run(const Scenario& scenario, std::uint64_t seed, std::string what) {
+    RunResult result;
+    result.file = scenario.file;
+    result.name = scenario.name;
+    result.seed = seed;
+    result.error = std::move(what);
+    return result;
 }
 
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "sim/run/result.h"
 
@@ -11,5 +12,8 @@ namespace lockstep::sim {
 /// Same scenario and seed, same result, on every machine (wall_ms apart). One thread, no global state: several may run at
 /// once in different threads. Does not throw; what breaks in the harness is in `RunResult::error`.
 [[nodiscard]] RunResult run_scenario(const Scenario& scenario, std::uint64_t seed, const RunOptions& options);
+
+/// The result of a run that never came to one: `what` broke in the harness.
+[[nodiscard]] RunResult broken_run(const Scenario& scenario, std::uint64_t seed, std::string what);
 
 }  // namespace lockstep::sim

@@ -188,16 +188,7 @@ void check(const Shape& shape, const json& value, const std::string& pointer, st
 }
 
 std::string child(const std::string& pointer, std::string_view key) {
-    std::string out = pointer + '/';
-    for (const char c : key) {
-        if (c == '~')
-            out += "~0";
-        else if (c == '/')
-            out += "~1";
-        else
-            out += c;
-    }
-    return out;
+    return pointer + (json::json_pointer() / std::string(key)).to_string();
 }
 
 std::string child(const std::string& pointer, std::size_t index) { return fmt::format("{}/{}", pointer, index); }
