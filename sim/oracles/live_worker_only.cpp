@@ -66,7 +66,7 @@ void LiveWorkerOnly::on_answer(const fakes::Event& event, Time now) {
 void LiveWorkerOnly::on_snapshot(const fakes::Event& event, Time now) {
     // Its age only shortens this.
     const engine::Duration longest = std::min(tunables_.worker_ttl, tunables_.hydrated_worker_ttl);
-    for (const std::string& worker : workers_named_in(event.payload))
+    for (const auto& [worker, named] : read_snapshot(event.payload).workers)
         note(event.node, worker, now + by_the_slowest_clock(longest));
 }
 

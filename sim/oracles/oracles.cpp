@@ -7,6 +7,7 @@
 #include "sim/oracles/legal_transitions.h"
 #include "sim/oracles/live_worker_only.h"
 #include "sim/oracles/lock_exclusion.h"
+#include "sim/oracles/no_cold_start.h"
 #include "sim/oracles/no_duplicate_dispatch.h"
 #include "sim/oracles/no_lost_job.h"
 #include "sim/oracles/no_starvation.h"
@@ -47,6 +48,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<JobHistory>(judge));
     oracles.push_back(std::make_unique<NoStarvation>(judge, tunables));
     oracles.push_back(std::make_unique<LiveWorkerOnly>(judge, tunables));
+    oracles.push_back(std::make_unique<NoColdStart>(judge, tunables));
     return oracles;
 }
 

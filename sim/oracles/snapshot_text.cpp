@@ -1,22 +1,78 @@
 #include "sim/oracles/snapshot_text.h"
 
+#include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace lockstep::sim {
 
-std::vector<std::string> workers_named_in(std::string_view reply) {
-    using Json = nlohmann::json;
-    std::vector<std::string> names;
-    const std::size_t begin = reply.find('{');
-    const std::size_t end = reply.rfind('}');
-    if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return names;
-    const Json document = Json::parse(reply.substr(begin, end - begin + 1), nullptr, false);
-    if (!document.is_object() || !document.contains("workers") || !document["workers"].is_array()) return names;
-    for (const Json& worker : document["workers"]) {
-        if (worker.is_object() && worker.contains("worker_id") && worker["worker_id"].is_string())
-            names.push_back(worker["worker_id"].get<std::string>());
+namespace {
+
+using Json = nlohmann::json;
+
+Json document_in(std::string_view text) {
+    const std::size_t begin = text.find('{');
+    const std::size_t end = text.rfind('}');
+    if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return {};
+    return Json::parse(text.substr(begin, end - begin + 1), nullptr, false);
+}
+
+/// A member of that type, or `otherwise`.
+template <class T>
+T member(const Json& object, const char* key, bool (Json::*fits)() const noexcept, T otherwise) {
+    const auto found = object.find(key);
+    return found != object.end() && ((*found).*fits)() ? found->get<T>() : std::move(otherwise);
+}
+std::string text_of(const Json& object, const char* key) {
+    return member<std::string>(object, key, &Json::is_string, {});
+}
+
+NamedWorker worker_of(const Json& object) {
+    NamedWorker worker;
+    worker.pool = text_of(object, "pool");
+    worker.active_jobs = member<std::int64_t>(object, "active_jobs", &Json::is_number_integer, 0);
+    worker.max_parallel_jobs = member<std::int64_t>(object, "max_parallel_jobs", &Json::is_number_integer, 0);
+    worker.cpu_load = member<double>(object, "cpu_load", &Json::is_number, 0);
+    worker.gpu_utilization = member<double>(object, "gpu_utilization", &Json::is_number, 0);
+    return worker;
+}
+
+}  // namespace
+
+SnapshotText read_snapshot(std::string_view text) {
+    SnapshotText snapshot;
+    const Json document = document_in(text);
+    if (!document.is_object()) return snapshot;
+    snapshot.captured_at = seconds_of(text_of(document, "captured_at"));
+    if (const auto workers = document.find("workers"); workers != document.end() && workers->is_array()) {
+        for (const Json& worker : *workers) {
+            if (!worker.is_object()) continue;
+            if (const std::string id = text_of(worker, "worker_id"); !id.empty())
+                snapshot.workers.insert_or_assign(id, worker_of(worker));
+        }
     }
-    return names;
+    if (const auto topics = document.find("topics"); topics != document.end() && topics->is_object()) {
+        for (const auto& [topic, about] : topics->items())
+            if (about.is_object()) snapshot.pool_of_topic.insert_or_assign(topic, text_of(about, "pool"));
+    }
+    return snapshot;
+}
+
+std::optional<std::chrono::seconds> seconds_of(std::string_view time) {
+    constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:ddZ";
+    const auto fits = [](char c, char pattern) { return pattern == 'd' ? c >= '0' && c <= '9' : c == pattern; };
+    if (!std::ranges::equal(time, kPattern, fits)) return std::nullopt;
+    const auto number = [time](std::size_t from, std::size_t digits) {
+        int value = 0;
+        std::from_chars(time.data() + from, time.data() + from + digits, value);
+        return value;
+    };
+    const std::chrono::year_month_day date{std::chrono::year{number(0, 4)},
+                                           std::chrono::month{static_cast<unsigned>(number(5, 2))},
+                                           std::chrono::day{static_cast<unsigned>(number(8, 2))}};
+    if (!date.ok()) return std::nullopt;
+    return std::chrono::sys_days{date}.time_since_epoch() + std::chrono::hours{number(11, 2)} +
+           std::chrono::minutes{number(14, 2)} + std::chrono::seconds{number(17, 2)};
 }
 
 }  // namespace lockstep::sim

@@ -1,15 +1,37 @@
-// The worker snapshot as oracles read it off Redis (spec: redis-schema, section 6).
+// The worker snapshot as oracles read it off Redis (spec: redis-schema, section 6). Lenient: who is to blame for a document that
+// is not whole is for `snapshot_whole` to say.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace lockstep::sim {
 
 inline constexpr std::string_view kWorkerSnapshot = "sys:workers:snapshot";
 
-/// The workers that a snapshot names, from the reply to a GET of it. None when it cannot be read.
-[[nodiscard]] std::vector<std::string> workers_named_in(std::string_view reply);
+/// What it says about one worker. The loads are percentages; no limit of jobs is 0 or less.
+struct NamedWorker {
+    std::string pool;
+    std::int64_t active_jobs = 0;
+    std::int64_t max_parallel_jobs = 0;
+    double cpu_load = 0;
+    double gpu_utilization = 0;
+};
+
+struct SnapshotText {
+    std::optional<std::chrono::seconds> captured_at;  // since the Unix epoch
+    std::map<std::string, NamedWorker, std::less<>> workers;
+    std::map<std::string, std::string, std::less<>> pool_of_topic;  // the first that serves it
+};
+
+/// From the document, or from the reply to a GET of it. Empty when it cannot be read.
+[[nodiscard]] SnapshotText read_snapshot(std::string_view text);
+
+/// "2026-01-01T00:00:05Z" as seconds since the Unix epoch, and no other spelling.
+[[nodiscard]] std::optional<std::chrono::seconds> seconds_of(std::string_view time);
 
 }  // namespace lockstep::sim

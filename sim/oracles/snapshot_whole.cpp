@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -21,24 +20,6 @@ constexpr std::string_view kWriterLock = "cordum:scheduler:snapshot:writer";
 constexpr engine::Duration kOldest = 20s;
 /// `captured_at` is in whole seconds.
 constexpr engine::Duration kPrecision = 1s;
-
-/// "2026-01-01T00:00:05Z" as seconds since the Unix epoch, and no other spelling.
-std::optional<std::chrono::seconds> seconds_of(std::string_view text) {
-    constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:ddZ";
-    const auto fits = [](char c, char pattern) { return pattern == 'd' ? c >= '0' && c <= '9' : c == pattern; };
-    if (!std::ranges::equal(text, kPattern, fits)) return std::nullopt;
-    const auto number = [text](std::size_t from, std::size_t digits) {
-        int value = 0;
-        std::from_chars(text.data() + from, text.data() + from + digits, value);
-        return value;
-    };
-    const std::chrono::year_month_day date{std::chrono::year{number(0, 4)},
-                                           std::chrono::month{static_cast<unsigned>(number(5, 2))},
-                                           std::chrono::day{static_cast<unsigned>(number(8, 2))}};
-    if (!date.ok()) return std::nullopt;
-    return std::chrono::sys_days{date}.time_since_epoch() + std::chrono::hours{number(11, 2)} +
-           std::chrono::minutes{number(14, 2)} + std::chrono::seconds{number(17, 2)};
-}
 
 bool is_worker(const Json& worker) {
     if (!worker.is_object() || !worker.contains("worker_id") || !worker["worker_id"].is_string()) return false;

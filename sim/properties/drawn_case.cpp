@@ -76,6 +76,7 @@ constexpr int kOnEvents = 2;  // the last of them
 constexpr int kKernelFault = 0;
 constexpr int kStoreFault = 2;
 constexpr int kWorkerFault = 3;
+constexpr int kSchedulerCrash = 9;
 
 Document event_of(const DrawnFault& fault) {
     static constexpr std::array<const char*, 3> kWhen{"before", "applied", "answered"};
@@ -183,6 +184,7 @@ Focus focus_of(const std::string& invariant) {
     if (invariant == "quarantine_final") return {.secrets = 2};
     if (invariant == "circuit_rules") return {.kernel_fault = true};
     if (invariant == "fail_closed" || invariant == "retry_bounds") return {.store_fault = true};
+    if (invariant == "no_cold_start") return {.late = 3, .restart = true};
     if (invariant == "live_worker_only") return {.late = 3, .worker_fault = true};
     if (invariant == "single_ticker" || invariant == "lock_exclusion") return {.schedulers = 2};
     return {};
@@ -210,6 +212,8 @@ rc::Gen<DrawnCase> any_case(Focus focus, std::vector<std::string> without) {
         if (focus.kernel_fault) drawn.faults.push_back(fault_of_kind(kKernelFault));
         if (focus.store_fault) drawn.faults.push_back(fault_of_kind(kStoreFault));
         if (focus.worker_fault) drawn.faults.push_back(fault_of_kind(kWorkerFault));
+        // Just before the late jobs come.
+        if (focus.restart) drawn.faults.push_back({.kind = kSchedulerCrash, .at_s = 69, .for_s = 2});
         drawn.without = without;
         return drawn;
     });

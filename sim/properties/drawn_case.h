@@ -53,6 +53,7 @@ struct Focus {
     bool kernel_fault = false;
     bool store_fault = false;
     bool worker_fault = false;
+    bool restart = false;
     int schedulers = 1;
 };
 [[nodiscard]] Focus focus_of(const std::string& invariant);

@@ -44,6 +44,8 @@ constexpr std::array kInvariants{
     NamedItem{"no_starvation", "a tenant with few waiting jobs gets its turns, whatever the others submit", kAvailable},
     NamedItem{"live_worker_only", "a job is sent only to a worker that the sending replica has heard within worker_ttl",
               kAvailable},
+    NamedItem{"no_cold_start", "a replica that starts turns no job away while the stored snapshot names a free worker",
+              kAvailable},
 };
 
 constexpr std::array kMechanisms{

@@ -1,0 +1,78 @@
+// no_cold_start: a replica that has just started turns no job away for want of a worker while the snapshot in Redis names one
+// that is free (REG-06).
+//
+// 1. A job is turned away when it is charged with a try and not dispatched (spec: redis-schema, `attempts`).
+// 2. It is judged only what the snapshot must have told: workers that it has named ever since the replica started, of the pool
+//    that serves the job's topic, with room for everything that this replica has taken up, and of which the replica has heard
+//    nothing itself. Jobs that ask for more than their topic are not judged.
+// 3. A replica one of whose calls to Redis has failed since it started may be cold. So may everybody once a clock was set or the
+//    pools were changed.
+// 4. Nobody relies on the snapshot for longer than `hydrated_worker_ttl`, nor on one older than `worker_ttl`; an eighth of both
+//    is left out, for clocks that differ.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "engine/config/tunables.h"
+#include "sim/oracles/oracle.h"
+#include "sim/oracles/snapshot_text.h"
+
+namespace lockstep::sim {
+
+class NoColdStart final : public Oracle {
+public:
+    NoColdStart(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
+    [[nodiscard]] std::string_view invariant() const override { return "no_cold_start"; }
+    void on_event(const fakes::Event& event, Time now) override;
+
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+
+private:
+    struct Stored {
+        SnapshotText text;
+        Duration age{};          // when it was written
+        std::optional<Time> at;  // nothing until the next event tells
+        EventNumber event = 0;
+    };
+    /// A replica that may still live on the snapshot.
+    struct Starting {
+        Time until{};
+        EventNumber event = 0;
+        std::set<std::string, std::less<>> named;  // by every snapshot since, and not heard
+        std::int64_t taken_up = 0;
+    };
+    struct TurnedAway {
+        fakes::NodeId replica;
+        std::string job;
+    };
+
+    void on_start(fakes::NodeId node, Time now);
+    void on_redis(const fakes::Event& event);
+    void on_message(const fakes::Event& event);
+    void on_state(const fakes::Event& event, Time now);
+    void note_request(const fakes::Event& event);
+    void judge(const TurnedAway& turned, Time now);
+    void distrust();
+    [[nodiscard]] bool has_room(const Starting& replica, const std::string& topic) const;
+
+    const engine::Tunables& tunables_;
+    std::optional<Stored> stored_;
+    std::map<fakes::NodeId, Starting> starting_;
+    /// The topic of each job that asks for nothing more; empty: it asks, or has been seen with another content.
+    std::map<std::string, std::string, std::less<>> topics_;
+    std::string moved_;  // the job whose state the present command has changed
+    std::optional<TurnedAway> turned_;
+    bool disturbed_ = false;
+};
+
+}  // namespace lockstep::sim
