@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/oracles/planted_breaks.h"
 #include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim {
@@ -77,12 +78,19 @@ std::vector<std::string> row_of(const PowerReport& report, const std::string& or
     return row;
 }
 
+/// For an oracle that no mechanism puts to work.
+std::string awake_because(const std::string& oracle) {
+    const std::string_view planted = planted_and_noticed(oracle);
+    if (planted.empty()) return "none of them, nor the break that was planted for it";
+    return fmt::format("none of them; a planted break: {}", planted);
+}
+
 std::string oracle_table(const PowerReport& report) {
     std::string out = "| oracle | notices that this is off |\n|---|---|\n";
     for (const std::string& oracle : names_of(invariant_table(), true)) {
         const auto row = row_of(report, oracle);
         out += fmt::format("| {} | {} |\n", code(oracle),
-                           row.empty() ? "none of them" : fmt::format("{}", fmt::join(row, ", ")));
+                           row.empty() ? awake_because(oracle) : fmt::format("{}", fmt::join(row, ", ")));
     }
     return out;
 }
@@ -171,7 +179,9 @@ std::string power_markdown(const PowerReport& report) {
         "the\nshrunk failure. `-`: the search ended without a failure.\n\n{}\n"
         "## Oracles\n\n"
         "Which mechanisms each oracle notices: in a search, in a scenario file that proves the mechanism, or in "
-        "both.\n\n{}",
+        "both.\nOne that none of them puts to work is shown a break that was planted by hand "
+        "(`sim/oracles/planted_breaks.cpp`), "
+        "and notices it.\n\n{}",
         report.command, report.version, options.repeats, options.seeds, options.first, summary(report),
         mechanism_table(report), oracle_table(report));
 }
@@ -184,7 +194,10 @@ Document power_json(const PowerReport& report) {
                     {"seeds", report.options.seeds},
                     {"repeats", report.options.repeats},
                     {"mechanisms", Document::array()},
-                    {"oracles_without_a_mechanism", oracles_that_noticed_nothing(report)}};
+                    {"oracles_without_a_mechanism", oracles_that_noticed_nothing(report)},
+                    {"planted_breaks_noticed", Document::object()}};
+    for (const std::string& oracle : oracles_that_noticed_nothing(report))
+        out["planted_breaks_noticed"][oracle] = planted_and_noticed(oracle);
     for (const MechanismPower& power : report.outcome.mechanisms) out["mechanisms"].push_back(json_of(report, power));
     return out;
 }

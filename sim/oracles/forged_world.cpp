@@ -1,0 +1,336 @@
+#include "sim/oracles/forged_world.h"
+
+#include <fmt/format.h>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/oracles/snapshot_text.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+namespace wire = engine::wire;
+using engine::Duration;
+using fakes::EventKind;
+using fakes::When;
+
+std::string meta_key(const std::string& job) { return std::string(kJobHashPrefix) + job; }
+std::string lock_key(const std::string& job) { return "cordum:scheduler:job:" + job; }
+std::string index_key(std::string_view state) {
+    std::string key = "job:index:";
+    for (const char c : state) key += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    return key;
+}
+
+cap::BusPacket request_packet(const std::string& job) {
+    cap::JobRequest request;
+    request.set_job_id(job);
+    request.set_topic("job.default");
+    return wire::make_packet(std::move(request), "trace", "gateway", {});
+}
+
+cap::BusPacket result_packet(const std::string& job, cap::JobStatus status) {
+    cap::JobResult result;
+    result.set_job_id(job);
+    result.set_status(status);
+    result.set_worker_id(std::string(ForgedWorld::kWorkerId));
+    if (status == cap::JOB_STATUS_SUCCEEDED) result.set_result_ptr("redis://res:" + job);
+    return wire::make_packet(std::move(result), "trace", "worker", {});
+}
+
+}  // namespace
+
+ForgedWorld::ForgedWorld()
+    : keyspace_events_(*this, Topology::kRedis, fakes::redis::default_lock_keys()),
+      oracles_(make_oracles(*this, tunables_)) {
+    keys_.add_observer(keyspace_events_);
+    for (const auto& oracle : oracles_) keys_.add_observer(*oracle);
+    heartbeat();
+}
+
+ForgedWorld::~ForgedWorld() = default;
+
+bool ForgedWorld::emit(const fakes::Event& event) {
+    ++events_;
+    for (const auto& oracle : oracles_) oracle->on_event(event, now_);
+    return true;
+}
+
+void ForgedWorld::violated(std::string_view invariant, fakes::NodeId, std::string_view, std::string, EventNumber) {
+    violated_.emplace(invariant);
+}
+
+void ForgedWorld::rest() {
+    for (const auto& oracle : oracles_) oracle->at_rest({.redis = keys_, .quiet = true});
+}
+
+template <class Change>
+void ForgedWorld::script(NodeId client, std::string_view name, std::string_view key, std::string_view job,
+                         std::string_view reply, Change change) {
+    fakes::Event event;
+    event.kind = EventKind::redis;
+    event.node = client;
+    event.peer = Topology::kRedis;
+    event.command = "EVALSHA";
+    event.script = name;
+    event.key = key;
+    event.job = job;
+    event.when = When::before;
+    emit(event);
+    keys_.act_for(client);
+    change();
+    event.when = When::applied;
+    event.outcome = fakes::EventOutcome::applied;
+    event.payload = reply;
+    emit(event);
+    event.when = When::answered;
+    emit(event);
+}
+
+void ForgedWorld::tell(EventKind kind, When when, NodeId node, std::string_view job, std::string_view subject,
+                       const cap::BusPacket* packet, std::string_view message_id) {
+    fakes::Event event;
+    event.kind = kind;
+    event.when = when;
+    event.outcome = fakes::EventOutcome::applied;
+    event.node = node;
+    event.job = job;
+    event.subject = subject;
+    event.packet = packet;
+    event.message_id = message_id;
+    if (kind == EventKind::stored) event.sequence = ++stream_sequence_;
+    emit(event);
+}
+
+void ForgedWorld::on_every_call(EventKind kind, NodeId node, std::string_view job, std::string_view to,
+                                std::string_view payload) {
+    fakes::Event event;
+    event.kind = kind;
+    event.node = node;
+    event.job = job;
+    for (const When when : {When::before, When::applied, When::answered}) {
+        event.when = when;
+        event.outcome = when == When::before ? fakes::EventOutcome::none : fakes::EventOutcome::applied;
+        if (when != When::before) {
+            event.to = to;
+            event.payload = payload;
+        }
+        emit(event);
+    }
+}
+
+template <class Container>
+fakes::redis::Keyspace::Node& ForgedWorld::at(std::string_view key) {
+    auto* node = keys_.find(key);
+    return node != nullptr ? *node : keys_.create<Container>(key);
+}
+
+// The way of a job -----------------------------------------------------------------------------------------------------
+
+void ForgedWorld::submit(const std::string& job, const std::string& tenant) {
+    const cap::BusPacket packet = request_packet(job);
+    tell(EventKind::submit, When::before, Topology::kGateway, job, {}, nullptr);
+    set_field(Topology::kGateway, meta_key(job), "tenant", tenant);
+    enter(job, "PENDING", Topology::kGateway);
+    tell(EventKind::stored, When::applied, Topology::kGateway, job, wire::kSubjectSubmit, &packet, "jobreq:" + job);
+    fakes::Event told;
+    told.kind = EventKind::submit;
+    told.when = When::answered;
+    told.outcome = fakes::EventOutcome::applied;
+    told.node = Topology::kGateway;
+    told.job = job;
+    told.flag = true;
+    emit(told);
+}
+
+void ForgedWorld::take_up(const std::string& job, NodeId replica) {
+    script(replica, "take_up", meta_key(job), job, "*2\r\n$4\r\nheld\r\n",
+           [&] { keys_.set_string(lock_key(job), fmt::format("token-{}", replica.value), 1'000'000'000'000'000); });
+}
+
+void ForgedWorld::fail_to_read(const std::string& job) {
+    fakes::Event event;
+    event.kind = EventKind::redis;
+    event.node = kReplica;
+    event.script = "take_up";
+    event.job = job;
+    event.when = When::answered;
+    event.outcome = fakes::EventOutcome::unknown;
+    emit(event);
+}
+
+void ForgedWorld::let_go(const std::string& job) {
+    script(kReplica, "release_lock", lock_key(job), job, ":1\r\n", [&] {
+        if (auto* lock = keys_.find(lock_key(job))) keys_.remove(*lock);
+    });
+}
+
+void ForgedWorld::ask_policy(const std::string& job, std::string_view decision, int limit) {
+    cap::PolicyCheckResponse answer;
+    if (limit > 0) answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(limit);
+    on_every_call(EventKind::kernel_check, kReplica, job, decision, answer.SerializeAsString());
+}
+
+void ForgedWorld::leave_index(const std::string& job, std::string_view state) {
+    if (state.empty()) return;
+    if (auto* index = keys_.find(index_key(state))) keys_.zset_remove(*index, job);
+}
+
+void ForgedWorld::list_in_index(const std::string& job, std::string_view state) {
+    keys_.zset_set(at<fakes::redis::SortedSet>(index_key(state)), job, 1);
+}
+
+void ForgedWorld::enter(const std::string& job, std::string_view state, NodeId client) {
+    keys_.act_for(client);
+    const std::string before = job_state(keys_, job);
+    auto& meta = at<fakes::redis::Hash>(meta_key(job));
+    keys_.hash_set(meta, "state", state);
+    keys_.hash_set(meta, "attempts", hash_field(keys_, meta.first, "attempts").value_or("0"));
+    auto& history = at<fakes::redis::List>("job:events:" + job);
+    keys_.list_insert(history, std::get<fakes::redis::List>(history.second.value).size(), fmt::format("1|{}", state));
+    keys_.set_string("job:state:" + job, std::string(state), fakes::redis::kNever);
+    leave_index(job, before);
+    list_in_index(job, state);
+    const std::string active = "job:tenant:active:" + hash_field(keys_, meta_key(job), "tenant").value_or("");
+    if (!is_final(state)) keys_.set_add(at<fakes::redis::Set>(active), job);
+    if (auto* members = keys_.find(active); members != nullptr && is_final(state)) keys_.set_remove(*members, job);
+}
+
+void ForgedWorld::move(const std::string& job, std::string_view state, NodeId replica) {
+    script(replica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] { enter(job, state, replica); });
+}
+
+void ForgedWorld::commit_dispatch(const std::string& job) {
+    script(kReplica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
+        keys_.hash_set(at<fakes::redis::Hash>(meta_key(job)), "ls_worker", kWorkerId);
+        enter(job, "SCHEDULED", kReplica);
+        enter(job, "DISPATCHED", kReplica);
+    });
+}
+
+void ForgedWorld::send(const std::string& job) {
+    const cap::BusPacket packet = request_packet(job);
+    const std::string subject = wire::worker_subject(kWorkerId);
+    tell(EventKind::publish, When::before, kReplica, job, subject, &packet, "dispatch:" + job);
+    tell(EventKind::stored, When::applied, kReplica, job, subject, &packet, "dispatch:" + job);
+}
+
+void ForgedWorld::arrive(const std::string& job) {
+    const cap::BusPacket packet = request_packet(job);
+    tell(EventKind::core_deliver, When::applied, kWorker, job, wire::worker_subject(kWorkerId), &packet,
+         "dispatch:" + job);
+}
+
+void ForgedWorld::run(const std::string& job) {
+    submit(job);
+    take_up(job);
+    ask_policy(job, "ALLOW");
+    commit_dispatch(job);
+    send(job);
+    arrive(job);
+    move(job, "RUNNING");
+    let_go(job);
+}
+
+void ForgedWorld::finish(const std::string& job) {
+    const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_SUCCEEDED);
+    tell(EventKind::core_publish, When::before, kWorker, job, wire::kSubjectResult, &packet);
+    tell(EventKind::deliver, When::applied, kReplica, job, wire::kSubjectResult, &packet);
+    take_up(job);
+    set_field(kReplica, meta_key(job), "result_ptr", packet.job_result().result_ptr());
+    move(job, "SUCCEEDED");
+    let_go(job);
+    tell(EventKind::ack, When::before, kReplica, job, wire::kSubjectResult, &packet);
+}
+
+void ForgedWorld::serve(const std::string& job) {
+    run(job);
+    wait(std::chrono::seconds{1});
+    finish(job);
+}
+
+void ForgedWorld::turn_away(const std::string& job, NodeId replica, Duration delay) {
+    take_up(job, replica);
+    script(replica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
+        keys_.hash_set(at<fakes::redis::Hash>(meta_key(job)), "attempts", "1");
+        keys_.remove(*keys_.find(lock_key(job)));
+    });
+    fakes::Event event;
+    event.kind = EventKind::nak;
+    event.when = When::before;
+    event.node = replica;
+    event.job = job;
+    event.number = delay.count();
+    emit(event);
+}
+
+void ForgedWorld::bury(const std::string& job, std::string_view code) {
+    script(kReplica, "put_dead_letter", "dlq:entry:" + job, job, ":1\r\n", [&] {
+        keys_.set_string("dlq:entry:" + job, fmt::format(R"({{"reason_code":"{}"}})", code), fakes::redis::kNever);
+    });
+    const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_FAILED);
+    tell(EventKind::stored, When::applied, kReplica, job, wire::kSubjectDlq, &packet);
+}
+
+// What else there is ---------------------------------------------------------------------------------------------------
+
+void ForgedWorld::heartbeat() {
+    cap::Heartbeat beat;
+    beat.set_worker_id(std::string(kWorkerId));
+    const cap::BusPacket packet = wire::make_packet(std::move(beat), {}, std::string(kWorkerId), {});
+    for (const NodeId replica : {kReplica, kOtherReplica})
+        tell(EventKind::core_deliver, When::applied, replica, {}, wire::kSubjectHeartbeat, &packet);
+}
+
+void ForgedWorld::start(NodeId replica) {
+    tell(EventKind::node_down, When::applied, replica, {}, {}, nullptr);
+    tell(EventKind::node_up, When::applied, replica, {}, {}, nullptr);
+}
+
+void ForgedWorld::tick(NodeId replica) {
+    const std::string key = "cordum:reconciler:default";
+    if (keys_.find(key) == nullptr) set_text(replica, key, "ticker");
+    script(replica, "stale_jobs", key, {}, "*1\r\n$4\r\npage\r\n", [] {});
+}
+
+void ForgedWorld::judge_output(const std::string& job, std::string_view decision) {
+    on_every_call(EventKind::output_check, kReplica, job, decision);
+}
+
+void ForgedWorld::undo(const std::string& job, const std::string& by) {
+    cap::JobRequest request;
+    request.set_job_id(by);
+    request.set_topic("job.undo");
+    request.set_parent_job_id(job);
+    request.set_workflow_id("travel");
+    const cap::BusPacket packet = wire::make_packet(std::move(request), "trace", "cordum-scheduler-saga", {});
+    tell(EventKind::publish, When::before, kReplica, by, wire::kSubjectSubmit, &packet, "jobreq:" + by);
+    tell(EventKind::stored, When::applied, kReplica, by, wire::kSubjectSubmit, &packet, "jobreq:" + by);
+}
+
+void ForgedWorld::write_snapshot(bool whole) {
+    constexpr std::string_view kText =
+        R"({"captured_at":"2026-01-01T00:00:05Z","topics":{"job.default":{"pool":"default"}},"workers":[)"
+        R"({"worker_id":"w","pool":"default","active_jobs":0,"max_parallel_jobs":4}]})";
+    const auto written =
+        std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}.time_since_epoch() + std::chrono::seconds{5};
+    const auto expires = std::chrono::duration_cast<std::chrono::milliseconds>(written + tunables_.data_ttl);
+    script(kReplica, "write_snapshot", kWorkerSnapshot, {}, ":1\r\n", [&] {
+        keys_.set_string(kWorkerSnapshot, std::string(whole ? kText : kText.substr(0, kText.size() / 2)),
+                         expires.count());
+    });
+}
+
+void ForgedWorld::set_text(NodeId client, std::string_view key, std::string text) {
+    script(client, {}, key, {}, "+OK\r\n", [&] { keys_.set_string(key, std::move(text), 1'000'000'000'000'000); });
+}
+
+void ForgedWorld::set_field(NodeId client, std::string_view key, std::string_view field, std::string_view value) {
+    keys_.act_for(client);
+    keys_.hash_set(at<fakes::redis::Hash>(key), field, value);
+}
+
+}  // namespace lockstep::sim

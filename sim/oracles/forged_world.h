@@ -1,0 +1,101 @@
+// A world that is only told of: events and a keyspace, in the order in which servers would tell of them, with every oracle
+// watching. What a sound cluster does is here in the words of the system; what a broken one does is said in planted_breaks.cpp.
+//
+// Nothing of it is the engine's: stories are told of what can be seen from outside, as an oracle sees it.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/config/tunables.h"
+#include "engine/wire/fwd.h"
+#include "fakes/redis/keyspace_events.h"
+#include "sim/oracles/oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+class ForgedWorld final : private Judge, private fakes::Trace {
+public:
+    static constexpr NodeId kReplica{5};
+    static constexpr NodeId kOtherReplica{6};
+    static constexpr NodeId kWorker{7};
+    static constexpr std::string_view kWorkerId = "w";
+
+    /// Two replicas and a worker that both have just heard.
+    ForgedWorld();
+    ~ForgedWorld() override;
+
+    void wait(engine::Duration duration) { now_ += duration; }
+    /// Everything is quiet, and is judged.
+    void rest();
+    /// The invariants that were violated.
+    [[nodiscard]] const std::set<std::string>& violated() const { return violated_; }
+    [[nodiscard]] const engine::Tunables& tunables() const { return tunables_; }
+
+    // The way of a job, step by step. Replicas act under its lock unless it is said otherwise.
+    void submit(const std::string& job, const std::string& tenant = "t");
+    void take_up(const std::string& job, NodeId replica = kReplica);
+    void fail_to_read(const std::string& job);
+    void let_go(const std::string& job);
+    /// `limit`: how many jobs of its tenant policy allows at a time; 0 = any number.
+    void ask_policy(const std::string& job, std::string_view decision, int limit = 0);
+    void move(const std::string& job, std::string_view state, NodeId replica = kReplica);
+    void commit_dispatch(const std::string& job);
+    void send(const std::string& job);
+    void arrive(const std::string& job);
+    /// The worker's success reaches a scheduler, which records it.
+    void finish(const std::string& job);
+    /// From its submission to RUNNING.
+    void run(const std::string& job);
+    /// From its submission to SUCCEEDED.
+    void serve(const std::string& job);
+    /// Taken up, charged with a try, and handed back for a while.
+    void turn_away(const std::string& job, NodeId replica, engine::Duration delay);
+    /// A dead letter, and the word of it on the bus.
+    void bury(const std::string& job, std::string_view code);
+
+    // What else there is to tell.
+    void heartbeat();
+    void start(NodeId replica);
+    void tick(NodeId replica);
+    void judge_output(const std::string& job, std::string_view decision);
+    void undo(const std::string& job, const std::string& by);
+    void write_snapshot(bool whole);
+    void set_text(NodeId client, std::string_view key, std::string text);
+    void set_field(NodeId client, std::string_view key, std::string_view field, std::string_view value);
+    void list_in_index(const std::string& job, std::string_view state);
+
+private:
+    bool emit(const fakes::Event& event) override;
+    void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
+                  EventNumber earlier) override;
+    EventNumber present() override { return events_; }
+
+    /// A script in its three parts, with what it changes.
+    template <class Change>
+    void script(NodeId client, std::string_view name, std::string_view key, std::string_view job,
+                std::string_view reply, Change change);
+    void tell(fakes::EventKind kind, fakes::When when, NodeId node, std::string_view job, std::string_view subject,
+              const cap::BusPacket* packet, std::string_view message_id = {});
+    void on_every_call(fakes::EventKind kind, NodeId node, std::string_view job, std::string_view to,
+                       std::string_view payload = {});
+    void enter(const std::string& job, std::string_view state, NodeId client);
+    void leave_index(const std::string& job, std::string_view state);
+    template <class Container>
+    fakes::redis::Keyspace::Node& at(std::string_view key);
+
+    engine::Tunables tunables_;
+    fakes::redis::Keyspace keys_;
+    fakes::redis::KeyspaceEvents keyspace_events_;
+    std::vector<std::unique_ptr<Oracle>> oracles_;
+    std::set<std::string> violated_;
+    Time now_{std::chrono::seconds{10}};
+    EventNumber events_ = 0;
+    std::uint64_t stream_sequence_ = 0;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,252 @@
+#include "sim/oracles/planted_breaks.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "sim/oracles/forged_world.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+using World = ForgedWorld;
+
+void from_taking_up_to_success(World& world, const std::string& job) {
+    world.take_up(job);
+    world.ask_policy(job, "ALLOW");
+    world.commit_dispatch(job);
+    world.send(job);
+    world.arrive(job);
+    world.move(job, "RUNNING");
+    world.let_go(job);
+    world.finish(job);
+}
+
+void arrives_twice(World& world, bool broken) {
+    world.serve("a");
+    if (broken) world.arrive("a");
+}
+
+void forgotten(World& world, bool broken) {
+    world.submit("a");
+    if (!broken) from_taking_up_to_success(world, "a");
+}
+
+void policy_not_asked(World& world, bool broken) {
+    world.submit("a");
+    world.take_up("a");
+    if (!broken) world.ask_policy("a", "ALLOW");
+    world.commit_dispatch("a");
+    world.send("a");
+    world.arrive("a");
+    world.move("a", "RUNNING");
+    world.let_go("a");
+    world.finish("a");
+}
+
+void state_not_read(World& world, bool broken) {
+    world.submit("a");
+    if (broken)
+        world.fail_to_read("a");
+    else
+        world.take_up("a");
+    world.ask_policy("a", "ALLOW");
+    world.commit_dispatch("a");
+    world.send("a");
+    world.let_go("a");
+    world.move("a", "TIMEOUT");
+    world.bury("a", "timeout");
+}
+
+void goes_back(World& world, bool broken) {
+    world.run("a");
+    world.take_up("a");
+    if (broken) world.move("a", "SCHEDULED");
+    world.let_go("a");
+    world.finish("a");
+}
+
+void second_end(World& world, bool broken) {
+    world.serve("a");
+    if (!broken) return;
+    world.move("a", "FAILED");
+    world.bury("a", "late");
+}
+
+void no_letter(World& world, bool broken) {
+    world.run("a");
+    world.move("a", "FAILED");
+    if (!broken) world.bury("a", "worker_failed");
+}
+
+void without_the_lock(World& world, bool broken) {
+    world.submit("a");
+    world.take_up("a");
+    world.ask_policy("a", "ALLOW");
+    world.commit_dispatch("a");
+    world.send("a");
+    world.arrive("a");
+    world.move("a", "RUNNING", broken ? World::kOtherReplica : World::kReplica);
+    world.let_go("a");
+    world.finish("a");
+}
+
+void two_tickers(World& world, bool broken) {
+    world.tick(World::kReplica);
+    world.wait(1s);
+    world.tick(broken ? World::kOtherReplica : World::kReplica);
+}
+
+void one_too_many(World& world, bool broken) {
+    for (const char* job : {"a", "b"}) {
+        world.submit(job);
+        world.take_up(job);
+        world.ask_policy(job, "ALLOW_WITH_CONSTRAINTS", broken ? 1 : 2);
+        world.commit_dispatch(job);
+        world.send(job);
+        world.arrive(job);
+        world.move(job, "RUNNING");
+        world.let_go(job);
+    }
+    for (const char* job : {"a", "b"}) world.finish(job);
+}
+
+void pointer_lost(World& world, bool broken) {
+    world.serve("a");
+    if (broken) world.set_field(World::kReplica, "job:meta:a", "result_ptr", "");
+}
+
+void quarantine_ignored(World& world, bool broken) {
+    world.serve("a");
+    world.judge_output("a", "QUARANTINE");
+    if (broken) return;
+    world.set_field(World::kReplica, "job:meta:a", "output_safety", R"({"decision":"QUARANTINE"})");
+    world.take_up("a");
+    world.move("a", "OUTPUT_QUARANTINED");
+    world.bury("a", "output_quarantined");
+    world.let_go("a");
+}
+
+void undone_for_nothing(World& world, bool broken) {
+    world.serve("a");
+    if (broken) world.undo("a", "comp-a");
+}
+
+void asks_while_open(World& world, bool broken) {
+    world.submit("a");
+    if (broken) world.set_text(World::kReplica, "cordum:cb:safety:failures", "3");
+    world.wait(1s);
+    from_taking_up_to_success(world, "a");
+}
+
+void waits_too_long(World& world, bool broken) {
+    world.submit("a");
+    world.turn_away("a", World::kReplica, broken ? 5min : 1200ms);
+    world.wait(2s);
+    from_taking_up_to_success(world, "a");
+}
+
+void listed_twice(World& world, bool broken) {
+    world.serve("a");
+    if (broken) world.list_in_index("a", "RUNNING");
+}
+
+void lock_left(World& world, bool broken) {
+    world.serve("a");
+    world.take_up("a");
+    if (!broken) world.let_go("a");
+}
+
+void half_a_snapshot(World& world, bool broken) { world.write_snapshot(!broken); }
+
+void not_approved(World& world, bool broken) {
+    world.submit("a");
+    world.take_up("a");
+    world.ask_policy("a", "REQUIRE_APPROVAL");
+    world.move("a", "APPROVAL_REQUIRED");
+    if (broken) {
+        world.commit_dispatch("a");
+        world.send("a");
+        world.arrive("a");
+    }
+    world.let_go("a");
+}
+
+void cancelled_by_nobody(World& world, bool broken) {
+    world.run("a");
+    if (broken)
+        world.move("a", "CANCELLED");
+    else
+        world.finish("a");
+}
+
+void left_waiting(World& world, bool broken) {
+    world.submit("a");
+    world.turn_away("a", World::kReplica, 1200ms);
+    world.wait(2s);
+    world.turn_away("a", World::kReplica, 0s);
+    world.wait(broken ? 20min : 20s);
+    world.heartbeat();
+    from_taking_up_to_success(world, "a");
+}
+
+void sent_to_the_dead(World& world, bool broken) {
+    world.wait(broken ? 2 * world.tunables().worker_ttl : world.tunables().worker_ttl / 2);
+    world.serve("a");
+}
+
+void starts_blind(World& world, bool broken) {
+    world.write_snapshot(true);
+    world.start(World::kOtherReplica);
+    world.submit("a");
+    if (broken) world.turn_away("a", World::kOtherReplica, 1200ms);
+    world.wait(2s);
+    from_taking_up_to_success(world, "a");
+}
+
+constexpr std::array kBreaks{
+    PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
+    PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
+    PlantedBreak{"policy_before_dispatch", "a job is sent without asking policy", policy_not_asked},
+    PlantedBreak{"fail_closed", "a job whose state could not be read is sent", state_not_read},
+    PlantedBreak{"legal_transitions", "a running job becomes SCHEDULED again", goes_back},
+    PlantedBreak{"one_terminal_result", "a job that has succeeded becomes FAILED", second_end},
+    PlantedBreak{"dead_letter_complete", "a job fails without a dead letter", no_letter},
+    PlantedBreak{"lock_exclusion", "a replica moves a job along whose lock another holds", without_the_lock},
+    PlantedBreak{"single_ticker", "two replicas read a page of jobs in one window", two_tickers},
+    PlantedBreak{"tenant_limit", "a second job of a tenant runs where policy allows one", one_too_many},
+    PlantedBreak{"result_kept", "the result pointer of a finished job is gone", pointer_lost},
+    PlantedBreak{"quarantine_final", "an output that policy quarantined stays SUCCEEDED", quarantine_ignored},
+    PlantedBreak{"saga_exact", "a job is undone though nothing of its run has failed", undone_for_nothing},
+    PlantedBreak{"circuit_rules", "policy is asked while the circuit is open", asks_while_open},
+    PlantedBreak{"retry_bounds", "a job without a worker is handed back for five minutes", waits_too_long},
+    PlantedBreak{"indexes_agree", "a finished job is still listed as running", listed_twice},
+    PlantedBreak{"nothing_leaks", "a job's lock is never given back", lock_left},
+    PlantedBreak{"snapshot_whole", "half a worker snapshot is written", half_a_snapshot},
+    PlantedBreak{"approval_bound", "a job that waits for a human is sent", not_approved},
+    PlantedBreak{"job_history", "a job becomes CANCELLED though nobody has cancelled it", cancelled_by_nobody},
+    PlantedBreak{"no_starvation", "nobody tries a waiting job for twenty minutes", left_waiting},
+    PlantedBreak{"live_worker_only", "a job is sent to a worker that has been silent for too long", sent_to_the_dead},
+    PlantedBreak{"no_cold_start", "a replica that has just started knows no workers", starts_blind},
+};
+
+}  // namespace
+
+std::span<const PlantedBreak> planted_breaks() { return kBreaks; }
+
+std::set<std::string> noticed(const PlantedBreak& planted, bool broken) {
+    ForgedWorld world;
+    planted.tell(world, broken);
+    world.rest();
+    return world.violated();
+}
+
+std::string_view planted_and_noticed(std::string_view invariant) {
+    const auto* planted = std::ranges::find(kBreaks, invariant, &PlantedBreak::invariant);
+    if (planted == kBreaks.end() || !noticed(*planted, true).contains(std::string(invariant))) return {};
+    return planted->what;
+}
+
+}  // namespace lockstep::sim
