@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <utility>
 
 namespace lockstep::sim {
 
@@ -48,6 +49,9 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
             if (event.key == kFailures) on_shared_circuit(event);
             break;
         case fakes::EventKind::node_down:
+            forget(event.node);
+            std::erase_if(calls_, [&event](const auto& call) { return call.first.first == event.node; });
+            break;
         case fakes::EventKind::paused: forget(event.node); break;
         default: break;
     }
@@ -105,7 +109,7 @@ void CircuitRules::on_answer(const fakes::Event& event, Time now) {
     const Begun begun = call->second;
     calls_.erase(call);
     if (event.outcome != fakes::EventOutcome::applied) {
-        untold_.try_emplace(event.node, now);
+        if (!begun.slept) untold_.try_emplace(event.node, now);
         return;
     }
     if (phase_ != Phase::half_open || !begun.probe || begun.trips != trips_) return;
@@ -131,14 +135,15 @@ void CircuitRules::forget(fakes::NodeId node) {
     untold_.erase(node);
     // What it took up before may come as late as it likes.
     std::erase_if(taken_up_, [node](const auto& entry) { return entry.first.first == node; });
-    for (auto it = calls_.begin(); it != calls_.end();) {
-        if (it->first.first != node) {
-            ++it;
-            continue;
-        }
-        // The place of a probe that nobody will hear of is free again.
-        if (it->second.probe && it->second.trips == trips_ && probes_[node] > 0) --probes_[node];
-        it = calls_.erase(it);
+    free_places(node);
+}
+
+/// A probe that takes so long keeps its place for a while only, and one that nobody will hear of for no longer. Should it be
+/// answered after all, it is an answer.
+void CircuitRules::free_places(fakes::NodeId node) {
+    for (auto& [call, begun] : calls_) {
+        if (call.first != node || std::exchange(begun.slept, true)) continue;
+        if (begun.probe && begun.trips == trips_ && probes_[node] > 0) --probes_[node];
     }
 }
 
