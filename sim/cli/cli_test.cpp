@@ -401,6 +401,40 @@ TEST_F(Cli, ReplayLooksAtTheServersAtAnEvent) {
     EXPECT_EQ(run({"replay", path("absent.json"), "--until", "1"}), 2);
 }
 
+TEST_F(Cli, ShrinkKeepsTheOriginalAndWritesWhatIsLeftBesideIt) {
+    runner = bad;
+    write("large.json", R"({"name": "large", "seed": 7, "cluster": {"schedulers": 3, "workers": [{"id": "w"}]},
+                            "load": [{"at": "1s", "count": 9}], "expect": {"invariants": "all"}})");
+    const std::string original = content("large.json");
+    EXPECT_EQ(run({"shrink", path("large.json")}), 0) << err.str();
+    EXPECT_EQ(content("large.json"), original);
+    EXPECT_THAT(out.str(), HasSubstr("from  9 jobs, 3 replicas, 1 worker, 0 faults, 0 settings\n"
+                                     "to    0 jobs, 1 replica, 0 workers, 0 faults, 0 settings\n"));
+    const auto left = json::parse(content("large.shrunk.json"));
+    EXPECT_EQ(left["description"], "no_lost_job is violated, it is gone. Reduced from large.");
+    EXPECT_EQ(left["expect"], json::parse(R"({"invariants": ["no_lost_job"]})"));
+    EXPECT_FALSE(left.contains("load"));
+    EXPECT_EQ(run({"shrink", path("large.shrunk.json"), "--out", path("twice.json")}), 0) << err.str();
+    EXPECT_EQ(content("twice.json"), content("large.shrunk.json")) << "shrinking again changes nothing";
+    EXPECT_EQ(run({"shrink", path("large.json"), "--out", path("large.json")}), 2);
+    EXPECT_EQ(content("large.json"), original);
+    EXPECT_EQ(run({"shrink", path("large.json"), "--max-runs", "3", "--out", path("three.json")}), 1);
+    EXPECT_THAT(out.str(), HasSubstr("not finished: it may become smaller still"));
+}
+
+TEST_F(Cli, AnInterruptedShrinkLeavesTheSmallestSoFar) {
+    write("large.json", R"({"name": "large", "load": [{"at": "1s", "count": 9}, {"at": "2s"}, {"at": "3s"}]})");
+    int runs = 0;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        if (++runs == 4) stop = true;
+        return of.load.empty() ? good(of, seed, options) : bad(of, seed, options);
+    };
+    EXPECT_EQ(run({"shrink", path("large.json")}), 130);
+    const auto left = json::parse(content("large.shrunk.json"));
+    EXPECT_LT(left["load"].size(), 3U);
+    EXPECT_GE(left["load"].size(), 1U);
+}
+
 TEST_F(Cli, RunKeepsOneFailureOfAKindWhenAskedTo) {
     runner = bad;
     EXPECT_EQ(run({"run", path("a.json"), "--seeds", "3", "-j", "1"}), 1);

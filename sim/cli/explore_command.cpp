@@ -9,6 +9,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/presenter.h"
 #include "sim/cli/selection.h"
+#include "sim/cli/shrink_progress.h"
 #include "sim/search/exploration_state.h"
 #include "sim/search/explore.h"
 #include "sim/search/shrink.h"
@@ -175,9 +176,13 @@ private:
 
     void shrink_all(const ExploreOutcome& outcome) {
         for (const auto& [signature, failure] : outcome.failures) {
+            if (environment_.stop != nullptr && environment_.stop->load()) return;
             ShrinkOptions options;
             options.stop = environment_.stop;
+            ShrinkProgress progress(environment_);
+            progress.watch(options);
             const Shrunk shrunk = shrink(failure.scenario, failure.seed, signature, environment_.runner, options);
+            progress.clear();
             if (!shrunk.error.empty()) {
                 environment_.out << fmt::format("cannot be shrunk: {}: {}\n", signature, shrunk.error);
                 continue;
@@ -186,8 +191,9 @@ private:
             const std::string path =
                 (std::filesystem::path(args_.out) / (name.stem().string() + ".shrunk.json")).string();
             write(path, pretty(shrunk.scenario));
-            environment_.out << fmt::format("SHRUNK {}\n  from {}\n  to   {} in {} runs: {}\n", signature,
-                                            to_string(shrunk.before), to_string(shrunk.after), shrunk.runs, path);
+            environment_.out << fmt::format("SHRUNK {}\n  from {}\n  to   {} in {} runs{}: {}\n", signature,
+                                            to_string(shrunk.before), to_string(shrunk.after), shrunk.runs,
+                                            shrunk.complete ? "" : ", not finished", path);
         }
     }
 

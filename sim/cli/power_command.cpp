@@ -75,6 +75,7 @@ private:
                 const Scenario shown = scenario.proves ? counterexample_of(scenario) : scenario;
                 RunOptions run;
                 run.stop = environment_.stop;
+                run.explain = false;
                 const RunResult result = environment_.runner(shown, shown.seed, run);
                 for (const Violation& violation : result.violations)
                     report_.proved[mechanism].insert(violation.invariant);

@@ -6,6 +6,7 @@
 #include "reports/atomic_file.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/selection.h"
+#include "sim/cli/shrink_progress.h"
 #include "sim/search/failure.h"
 #include "sim/search/shrink.h"
 
@@ -16,21 +17,6 @@ namespace {
 std::string shrunk_name(const std::string& file) {
     const std::filesystem::path path(file);
     return (path.parent_path() / (path.stem().string() + ".shrunk.json")).string();
-}
-
-void describe(Document& scenario, const Shrunk& shrunk) {
-    std::string description = "Reduced from a failure.";
-    if (!shrunk.result.violations.empty()) {
-        const Violation& violation = shrunk.result.violations.front();
-        description = fmt::format("Reduced from a failure of {}: {}", violation.invariant, violation.detail);
-    }
-    Document out = Document::object();
-    for (const auto& [key, value] : scenario.items()) {
-        if (key == "description" || key == "tags") continue;
-        out[key] = value;
-        if (key == "name") out["description"] = description;
-    }
-    scenario = std::move(out);
 }
 
 }  // namespace
@@ -57,19 +43,16 @@ Exit shrink_command(const ShrinkArgs& args, const Environment& environment) {
     ShrinkOptions options;
     options.max_runs = args.max_runs;
     options.stop = environment.stop;
-    if (environment.progress) {
-        options.on_progress = [&](const ScenarioSize& size, std::uint64_t runs) {
-            environment.err << fmt::format("\r\x1b[K{} runs: {}", runs, to_string(size)) << std::flush;
-        };
-    }
-    Shrunk shrunk = shrink(failure.scenario, failure.seed, changed ? std::string{} : failure.signature,
-                           environment.runner, options);
-    if (environment.progress) environment.err << "\r\x1b[K";
+    ShrinkProgress progress(environment);
+    progress.watch(options);
+    const Shrunk shrunk = shrink(failure.scenario, failure.seed, changed ? std::string{} : failure.signature,
+                                 environment.runner, options);
+    progress.clear();
+    const bool interrupted = environment.stop != nullptr && environment.stop->load();
     if (!shrunk.error.empty()) {
         environment.err << fmt::format("lockstep: {}: {}\n", args.file, shrunk.error);
-        return Exit::usage;
+        return interrupted ? Exit::interrupted : Exit::usage;
     }
-    describe(shrunk.scenario, shrunk);
     if (const auto written = reports::write_atomically(out, pretty(shrunk.scenario)); !written) {
         environment.err << "lockstep: " << written.error() << '\n';
         return Exit::usage;
@@ -78,7 +61,7 @@ Exit shrink_command(const ShrinkArgs& args, const Environment& environment) {
                                    to_string(shrunk.after), shrunk.runs,
                                    shrunk.complete ? "" : ", not finished: it may become smaller still", out,
                                    pretty(shrunk.scenario));
-    if (environment.stop != nullptr && environment.stop->load()) return Exit::interrupted;
+    if (interrupted) return Exit::interrupted;
     return shrunk.complete ? Exit::passed : Exit::violated;
 }
 

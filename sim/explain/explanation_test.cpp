@@ -53,6 +53,21 @@ TEST(Explanation, WhatIsFoundAtTheEndPointsToWhereItBegan) {
     EXPECT_EQ(violation.earlier->node, "gateway");
 }
 
+TEST(Explanation, IsLeftOutWhereOnlyTheVerdictCounts) {
+    const auto path = std::filesystem::path(LOCKSTEP_SCENARIOS) / "mechanisms" / "lock_fencing.json";
+    const auto scenario = load_scenario(path, {.overrides = {}, .without = {"lock_fencing"}});
+    ASSERT_TRUE(scenario);
+    RunOptions options;
+    options.explain = false;
+    const RunResult judged = run_scenario(*scenario, scenario->seed, options);
+    const RunResult told = run_scenario(*scenario, scenario->seed, {});
+    ASSERT_FALSE(judged.violations.empty());
+    EXPECT_TRUE(judged.violations.front().story.empty());
+    EXPECT_FALSE(told.violations.front().story.empty());
+    EXPECT_EQ(judged.violations.front().detail, told.violations.front().detail);
+    EXPECT_EQ(judged.digest, told.digest);
+}
+
 TEST(Explanation, EachOfTheseMechanismsIsExplainedByTwoFacts) {
     for (const char* mechanism :
          {"publish_message_id", "processed_guard", "tenant_limit_atomicity", "circuit_breaker", "tick_lock_hold"}) {

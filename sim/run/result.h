@@ -49,6 +49,9 @@ struct RunOptions {
     std::vector<std::uint64_t> dump_at;
     /// Fill `RunResult::history`.
     bool history = false;
+    /// Tell the story of the first violation. The run is made a second time for it: whoever only asks whether a run fails, and
+    /// how, switches it off.
+    bool explain = true;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
     const std::atomic<bool>* stop = nullptr;
 };

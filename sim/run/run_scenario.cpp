@@ -282,8 +282,8 @@ void explain(RunResult& result, const Scenario& scenario, std::uint64_t seed, co
 RunResult run_scenario(const Scenario& scenario, std::uint64_t seed, const RunOptions& options) {
     try {
         RunResult result = Run(scenario, seed, options).execute();
-        if (!result.violations.empty() && !result.interrupted && options.dump_at.empty())
-            explain(result, scenario, seed, options);
+        const bool to_be_told = options.explain && options.dump_at.empty() && !result.interrupted;
+        if (to_be_told && !result.violations.empty()) explain(result, scenario, seed, options);
         return result;
     } catch (const std::exception& error) {
         return broken_run(scenario, seed, error.what());

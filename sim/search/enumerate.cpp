@@ -167,6 +167,7 @@ private:
             RunResult result;
             RunOptions options;
             options.stop = options_.stop;
+            options.explain = false;
             if (scenario)
                 result = runner_(*scenario, seed_, options);
             else

@@ -29,6 +29,7 @@ public:
             }
             RunOptions run;
             run.stop = options_.stop;
+            run.explain = false;
             completed(*draw, std::move(document), runner_(*scenario, *draw, run));
         }
     }

@@ -150,6 +150,20 @@ TEST(Explore, BeginsWithWhatFailedBefore) {
     EXPECT_EQ(outcome.next, 13U);
 }
 
+TEST(Explore, AsksForNoStories) {
+    int asked = 0;
+    const Runner fails = runner([](std::uint64_t) { return true; });
+    ExploreOptions options;
+    options.seeds = 3;
+    options.keep_going = true;
+    const Runner listening = [&](const Scenario& scenario, std::uint64_t seed, const RunOptions& run) {
+        asked += run.explain ? 1 : 0;
+        return fails(scenario, seed, run);
+    };
+    EXPECT_EQ(explore(listening, options).total.failures, 3U);
+    EXPECT_EQ(asked, 0) << "each would be a run more";
+}
+
 TEST(Explore, AnInterruptedDrawIsMadeAgain) {
     std::atomic<bool> stop = false;
     ExploreOptions options;

@@ -13,6 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::uint64_t kTellEvery = 20;
+
 class Measurement {
 public:
     Measurement(const Runner& runner, const PowerOptions& options) : runner_(runner), options_(options) {}
@@ -85,6 +87,11 @@ private:
         tell(fmt::format("{}: shrinking draw {}", power.mechanism, failure.seed));
         ShrinkOptions shrink_options;
         shrink_options.stop = options_.stop;
+        shrink_options.on_progress = [&](const ScenarioSize& left, std::uint64_t runs) {
+            if (runs % kTellEvery == 0)
+                tell(fmt::format("{}: shrinking draw {}, {} runs: {}", power.mechanism, failure.seed, runs,
+                                 to_string(left)));
+        };
         Shrunk once = shrink(failure.scenario, failure.seed, failure.signature, runner_, shrink_options);
         power.shrink_error = once.error;
         if (!once.error.empty() || stopped()) return;

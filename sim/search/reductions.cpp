@@ -4,82 +4,18 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <optional>
 
 #include "sim/scenario/values.h"
+#include "sim/search/reduction_parts.h"
 
 namespace lockstep::sim {
 
 namespace {
 
-using namespace std::chrono_literals;
-using Candidates = std::vector<Document>;
-
-// Lists ---------------------------------------------------------------------------------------------------------------
-
-/// The list without runs of its elements: halves first, then quarters, down to single ones.
-Candidates without_parts(const Document& document, const char* key) {
-    Candidates out;
-    const auto found = document.find(key);
-    if (found == document.end() || !found->is_array() || found->empty()) return out;
-    const std::size_t size = found->size();
-    for (std::size_t length = size; length > 0; length /= 2) {
-        for (std::size_t from = 0; from + length <= size; from += length) {
-            Document smaller = document;
-            Document rest = Document::array();
-            for (std::size_t i = 0; i < size; ++i) {
-                if (i < from || i >= from + length) rest.push_back((*found)[i]);
-            }
-            if (rest.empty())
-                smaller.erase(key);
-            else
-                smaller[key] = std::move(rest);
-            out.push_back(std::move(smaller));
-        }
-    }
-    return out;
-}
+using namespace detail;
 
 Candidates fewer_faults(const Document& document) { return without_parts(document, "faults"); }
-Candidates fewer_load_lines(const Document& document) { return without_parts(document, "load"); }
-
-// Numbers -------------------------------------------------------------------------------------------------------------
-
-/// What may stand in place of a count: one, then ever closer to it.
-std::vector<std::int64_t> smaller_counts(std::int64_t count) {
-    std::vector<std::int64_t> out;
-    for (const std::int64_t next : {std::int64_t{1}, count / 4, count / 2, count * 3 / 4, count - 1}) {
-        if (next >= 1 && next < count && std::ranges::find(out, next) == out.end()) out.push_back(next);
-    }
-    return out;
-}
-
-Candidates fewer_jobs(const Document& document) {
-    Candidates out;
-    if (!document.contains("load")) return out;
-    for (std::size_t i = 0; i < document["load"].size(); ++i) {
-        const Document& line = document["load"][i];
-        if (!line.contains("count") || !line["count"].is_number_integer()) continue;
-        const auto count = line["count"].get<std::int64_t>();
-        for (const std::int64_t next : smaller_counts(count)) {
-            Document smaller = document;
-            smaller["load"][i]["count"] = next;
-            if (next == 1) {
-                smaller["load"][i].erase("count");
-                smaller["load"][i].erase("rate");
-            }
-            out.push_back(std::move(smaller));
-        }
-        if (count == 1) {
-            Document smaller = document;
-            smaller["load"][i].erase("count");
-            smaller["load"][i].erase("rate");
-            out.push_back(std::move(smaller));
-        }
-    }
-    return out;
-}
 
 // Nodes ---------------------------------------------------------------------------------------------------------------
 
@@ -105,8 +41,6 @@ Candidates with_nodes_renamed(const Document& smaller, const std::string& stem, 
     return out;
 }
 
-void append(Candidates& out, Candidates more) { std::ranges::move(more, std::back_inserter(out)); }
-
 Candidates fewer_replicas(const Document& document) {
     Candidates out;
     if (!document.contains("cluster") || !document["cluster"].contains("schedulers")) return out;
@@ -117,6 +51,16 @@ Candidates fewer_replicas(const Document& document) {
         append(out, with_nodes_renamed(smaller, "scheduler", next, count));
     }
     return out;
+}
+
+/// Of a group without a count the one worker bears the name.
+Document with_a_single_worker(const Document& document, std::size_t group) {
+    Document smaller = document;
+    Document& single = smaller["cluster"]["workers"][group];
+    single.erase("count");
+    const std::string id = single["id"].get<std::string>();
+    if (smaller.contains("faults")) rename_node(smaller["faults"], id + "-0", id);
+    return smaller;
 }
 
 Candidates fewer_workers(const Document& document) {
@@ -131,6 +75,7 @@ Candidates fewer_workers(const Document& document) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
         if (!groups[i].contains("count") || !groups[i].contains("id")) continue;
         const auto count = groups[i]["count"].get<std::int64_t>();
+        if (count == 1) out.push_back(with_a_single_worker(document, i));
         for (const std::int64_t next : smaller_counts(count)) {
             Document smaller = document;
             smaller["cluster"]["workers"][i]["count"] = next;
@@ -162,10 +107,12 @@ Candidates fewer_settings(const Document& document) {
     append(out, without_members(document, Pointer("/cluster/config")));
     append(out, without_members(document, Pointer("/cluster/kernel")));
     append(out, without_members(document, Pointer("/cluster/timeouts/reconciler")));
-    if (document.contains(Pointer("/cluster/kernel/policy/rules"))) {
-        for (std::size_t i = 0; i < document["cluster"]["kernel"]["policy"]["rules"].size(); ++i) {
+    append(out, without_members(document, Pointer("/cluster/output_policy")));
+    for (const char* rules : {"/cluster/kernel/policy/rules", "/cluster/output_policy/rules"}) {
+        const std::size_t size = document.contains(Pointer(rules)) ? document[Pointer(rules)].size() : 0;
+        for (std::size_t i = 0; i < size; ++i) {
             Document smaller = document;
-            smaller["cluster"]["kernel"]["policy"]["rules"].erase(i);
+            smaller[Pointer(rules)].erase(i);
             out.push_back(std::move(smaller));
         }
     }
@@ -177,7 +124,9 @@ Candidates fewer_settings(const Document& document) {
     }
     const std::size_t lines = document.contains("load") ? document["load"].size() : 0;
     for (std::size_t i = 0; i < lines; ++i) {
-        append(out, without_members(document, Pointer(fmt::format("/load/{}/job", i)), {"job_id", "topic"}));
+        Document at_once = document;
+        if (at_once["load"][i].erase("rate") > 0) out.push_back(std::move(at_once));
+        append(out, without_members(document, Pointer(fmt::format("/load/{}/job", i))));
         append(out, without_members(document, Pointer(fmt::format("/load/{}/job/labels", i))));
     }
     const std::size_t faults = document.contains("faults") ? document["faults"].size() : 0;
@@ -212,112 +161,102 @@ Candidates simpler_routing(const Document& document) {
     return out;
 }
 
-/// Spent empty objects, which mean what their absence means.
-Candidates without_empty(const Document& document) {
-    Document smaller = document;
-    const auto drop = [](Document& object, const char* key) {
-        if (object.contains(key) && object[key].is_structured() && object[key].empty()) object.erase(key);
-    };
-    if (smaller.contains("cluster")) {
-        Document& cluster = smaller["cluster"];
-        if (cluster.contains("kernel") && cluster["kernel"].contains("policy") &&
-            cluster["kernel"]["policy"].contains("rules"))
-            drop(cluster["kernel"]["policy"], "rules");
-        for (const char* key : {"config", "kernel", "clocks", "network", "redis"}) drop(cluster, key);
-    }
-    if (smaller.contains("load")) {
-        for (Document& line : smaller["load"]) {
-            if (line.contains("job")) drop(line["job"], "labels");
-            drop(line, "job");
-        }
-    }
-    return smaller == document ? Candidates{} : Candidates{std::move(smaller)};
-}
-
-// Times ---------------------------------------------------------------------------------------------------------------
-
-/// Shorter times that people can read, the shortest first: at most `duration`, rounded to its leading digit or less.
-std::vector<std::string> shorter(const std::string& text) {
-    const std::string sign = text.starts_with('-') ? "-" : "";
-    const auto value = engine::parse_duration(text.substr(sign.size()));
-    std::vector<std::string> out;
-    if (!value) return out;
-    const auto offer = [&](Duration next) {
-        const std::string candidate = sign + engine::format_duration(next);
-        if (next > Duration{} && next <= *value && candidate.size() <= text.size() && candidate != text &&
-            (next < *value || candidate.size() < text.size()) && std::ranges::find(out, candidate) == out.end())
-            out.push_back(candidate);
-    };
-    offer(*value > Duration(1s) ? Duration(1s) : Duration(1ms));
-    for (const Duration unit : {Duration(1s), Duration(100ms), Duration(10ms), Duration(1ms)}) {
-        offer(*value / 8 / unit * unit);
-        offer(*value / 2 / unit * unit);
-        offer(*value * 9 / 10 / unit * unit);
-        offer(*value / unit * unit);
-    }
-    return out;
-}
-
-void shorten_at(const Document& document, const Document::json_pointer& pointer, Candidates& out) {
-    if (!document.contains(pointer) || !document[pointer].is_string()) return;
-    for (const std::string& text : shorter(document[pointer].get<std::string>())) {
-        Document smaller = document;
-        smaller[pointer] = text;
-        out.push_back(std::move(smaller));
-    }
-}
-
-/// Not the duration of the scenario: a run ends when all is quiet, and to cut it short makes failures of its own.
-Candidates shorter_times(const Document& document) {
+/// Spent empty objects, and members that say what their absence says.
+Candidates without_idle_words(const Document& document) {
     using Pointer = Document::json_pointer;
     Candidates out;
-    for (const char* list : {"faults", "load"}) {
-        const std::size_t size = document.contains(list) ? document[list].size() : 0;
-        for (std::size_t i = 0; i < size; ++i) {
-            for (const char* key : {"for", "at", "latency", "latency/max", "period", "by"})
-                shorten_at(document, Pointer(fmt::format("/{}/{}/{}", list, i, key)), out);
-        }
-    }
-    const std::size_t groups =
-        document.contains(Pointer("/cluster/workers")) ? document["cluster"]["workers"].size() : 0;
-    for (std::size_t i = 0; i < groups; ++i) {
-        const Pointer at(fmt::format("/cluster/workers/{}/service_time", i));
-        if (!document.contains(at)) continue;
-        for (const char* simple : {"1ms", "100ms", "1s", "10s"}) {
-            if (document[at] == simple) break;
-            Document smaller = document;
-            smaller[at] = simple;
-            out.push_back(std::move(smaller));
-        }
-    }
-    return out;
-}
-
-/// The nth event: the first, or nearer to it.
-Candidates earlier_events(const Document& document) {
-    Candidates out;
-    const std::size_t faults = document.contains("faults") ? document["faults"].size() : 0;
-    for (std::size_t i = 0; i < faults; ++i) {
-        const Document::json_pointer at(fmt::format("/faults/{}/on/nth", i));
-        if (!document.contains(at)) continue;
-        for (const std::int64_t next : smaller_counts(document[at].get<std::int64_t>())) {
-            Document smaller = document;
-            smaller[at] = next;
-            out.push_back(std::move(smaller));
-        }
+    const auto drop = [&](const std::string& of, const char* key, const Document* idle = nullptr) {
+        const Pointer at(of + "/" + key);
+        if (!document.contains(at)) return;
+        const Document& value = document[at];
+        if (idle != nullptr ? value != *idle : !value.is_structured() || !value.empty()) return;
+        Document smaller = document;
+        smaller[Pointer(of)].erase(key);
+        out.push_back(std::move(smaller));
+    };
+    static const Document one = 1;
+    static const Document usual_topic = "job.default";
+    drop("/cluster/kernel/policy", "rules");
+    for (const char* key : {"config", "kernel", "clocks", "network", "redis", "output_policy", "workers"})
+        drop("/cluster", key);
+    drop("/cluster", "schedulers", &one);
+    drop("", "cluster");
+    for (std::size_t i = 0; i < size_of_list(document, "load"); ++i) {
+        const std::string line = fmt::format("/load/{}", i);
+        drop(line + "/job", "labels");
+        drop(line, "job");
+        drop(line + "/job", "topic", &usual_topic);
+        drop(line, "topic", &usual_topic);
     }
     return out;
 }
 
+constexpr bool kByChance = true;
+constexpr bool kWhenCurable = true;
 constexpr std::array kReductions{
-    Reduction{"faults", fewer_faults},     Reduction{"load", fewer_load_lines}, Reduction{"jobs", fewer_jobs},
-    Reduction{"replicas", fewer_replicas}, Reduction{"workers", fewer_workers}, Reduction{"settings", fewer_settings},
-    Reduction{"routing", simpler_routing}, Reduction{"events", earlier_events}, Reduction{"times", shorter_times},
-    Reduction{"empty", without_empty},
+    Reduction{"duration", shorter_run, !kByChance, kWhenCurable},
+    Reduction{"load", fewer_load_lines, kByChance},
+    Reduction{"jobs", fewer_jobs, kByChance},
+    Reduction{"replicas", fewer_replicas, kByChance},
+    Reduction{"workers", fewer_workers, kByChance},
+    Reduction{"faults", fewer_faults, kByChance},
+    Reduction{"events", earlier_events, kByChance},
+    Reduction{"gaps", shorter_gaps},
+    Reduction{"times", shorter_times},
+    Reduction{"settings", fewer_settings, kByChance},
+    Reduction{"routing", simpler_routing, kByChance},
+    Reduction{"words", without_idle_words},
 };
+
+// What a run tells -----------------------------------------------------------------------------------------------------
+
+bool begins_after(const Document& entry, engine::Duration end) {
+    const auto at = entry.find("at");
+    if (at == entry.end() || !at->is_string()) return false;
+    const auto begin = engine::parse_duration(at->get<std::string>());
+    return begin && *begin > end;
+}
+
+/// Nothing when there is none, or when it was found by looking at what was left at the end: all may have led to it.
+std::optional<engine::Duration> moment_of_violation(const RunResult& result) {
+    if (result.violations.empty() || result.violations.front().at_rest) return {};
+    return std::chrono::milliseconds(result.violations.front().at_ms);
+}
+
+bool had_no_effect(const std::string& pointer, const RunResult& result) {
+    const auto count = std::ranges::find(result.faults, pointer, &FaultCount::pointer);
+    return count != result.faults.end() && count->effective == 0;
+}
+
+template <class IsBystander>
+Document without(const Document& document, const char* list, IsBystander is_bystander) {
+    if (size_of_list(document, list) == 0) return document;
+    Document smaller = document;
+    smaller[list] = Document::array();
+    for (std::size_t i = 0; i < document[list].size(); ++i) {
+        if (!is_bystander(document[list][i], fmt::format("/{}/{}", list, i)))
+            smaller[list].push_back(document[list][i]);
+    }
+    if (smaller[list].empty()) smaller.erase(list);
+    return smaller;
+}
 
 }  // namespace
 
 std::span<const Reduction> reductions() { return kReductions; }
+
+std::vector<Document> without_bystanders(const Document& document, const RunResult& result) {
+    const auto end = moment_of_violation(result);
+    const auto late = [&](const Document& entry, const std::string&) { return end && begins_after(entry, *end); };
+    const auto idle = [&](const Document& fault, const std::string& pointer) {
+        return had_no_effect(pointer, result) || late(fault, pointer);
+    };
+    Candidates out;
+    for (Document& candidate : Candidates{without(without(document, "faults", idle), "load", late),
+                                          without(document, "faults", idle), without(document, "load", late)}) {
+        if (candidate != document) out.push_back(std::move(candidate));
+    }
+    return out;
+}
 
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/run/result.h"
 #include "sim/search/document.h"
 
 namespace lockstep::sim {
@@ -12,9 +13,17 @@ namespace lockstep::sim {
 struct Reduction {
     const char* name;
     std::vector<Document> (*candidates)(const Document&);
+    /// What is taken away shifts what is drawn, so that the failure may vanish by chance: worth a try under other seeds.
+    bool by_chance = false;
+    /// Makes failures of its own unless the candidate also has to hold with all mechanisms, see same_failure.h.
+    bool when_curable = false;
 };
 
-/// In the order in which they are worth trying.
+/// In the order in which they are worth trying: what makes the runs shorter comes first.
 [[nodiscard]] std::span<const Reduction> reductions();
+
+/// The document without the faults and load that played no part in this run of it: what had no effect, or came later than the
+/// violation.
+[[nodiscard]] std::vector<Document> without_bystanders(const Document& document, const RunResult& result);
 
 }  // namespace lockstep::sim

@@ -2,57 +2,72 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
+#include <functional>
 #include <set>
 
-#include "sim/search/failure.h"
 #include "sim/search/reductions.h"
+#include "sim/search/same_failure.h"
 
 namespace lockstep::sim {
 
 namespace {
 
-constexpr std::string_view kExpectation = "expectation: ";
 constexpr std::uint64_t kOtherSeeds = 8;
+/// Of a list of candidates the first so many are worth other seeds from the beginning: all of them, halves, quarters.
+constexpr std::size_t kAmbitious = 7;
 
 std::string counted(std::int64_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-/// As a failure is looked for: what a counterexample wanted violated is to hold, and nothing else distracts.
-Document normalised(Document document, std::string_view signature) {
-    if (signature.starts_with(kExpectation)) return document;
-    Document expect = {{"invariants", "all"}};
-    if (!signature.empty()) {
-        const std::string invariant(signature.substr(0, signature.find(':')));
-        const auto known = document.contains("expect") && document["expect"].contains("invariants")
-                               ? document["expect"]["invariants"]
-                               : Document("all");
-        // A broken INVARIANT of the engine is no oracle's; it is noticed whatever is expected.
-        expect["invariants"] =
-            invariant == "engine_invariant" || invariant == "harness" ? known : Document::array({invariant});
+/// "lock_fencing and job_lock"
+std::string enumerated(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " and ")); }
+
+std::string description_of(const Scenario& scenario, const RunResult& result, const std::string& signature) {
+    const std::string without =
+        scenario.without.empty() ? std::string{} : fmt::format("Without {}: ", enumerated(scenario.without));
+    std::string what = signature;
+    if (!result.violations.empty()) {
+        const Violation& violation = result.violations.front();
+        what = fmt::format("{} is violated, {}", violation.invariant, violation.detail);
     }
-    document["expect"] = std::move(expect);
-    return document;
+    return fmt::format("{}{}. Reduced from {}.", without, what, scenario.name);
+}
+
+/// In the order in which people read, with a description of its own: that of the original tells of more than is left.
+Document as_file(const Document& document, const std::string& description) {
+    static constexpr std::array kFirst{"name", "description", "seed",    "duration", "cluster",
+                                       "load", "faults",      "without", "expect"};
+    Document out = Document::object();
+    for (const char* key : kFirst) {
+        if (std::string_view(key) == "description")
+            out[key] = description;
+        else if (document.contains(key))
+            out[key] = document[key];
+    }
+    for (const auto& [key, value] : document.items()) {
+        if (!out.contains(key) && key != "tags" && key != "$schema") out[key] = value;
+    }
+    return out;
 }
 
 class Shrinker {
 public:
     Shrinker(std::uint64_t seed, const Runner& runner, const ShrinkOptions& options)
-        : seed_(seed), runner_(runner), options_(options) {}
+        : seed_(seed), options_(options), failure_(runner, options.stop) {}
 
     Shrunk run(Document document, std::string signature) {
         if (!begin(std::move(document), std::move(signature))) return std::move(out_);
         for (const std::uint64_t others : {std::uint64_t{0}, kOtherSeeds}) {
             other_seeds_ = others;
             tried_.clear();
-            bool changed = true;
-            while (changed && !spent()) {
-                changed = false;
-                for (const Reduction& reduction : reductions()) changed = exhaust(reduction) || changed;
+            while (!spent() && take_away()) {
             }
         }
         out_.complete = !spent();
+        out_.runs = failure_.runs();
+        out_.scenario = as_file(out_.scenario, description_of(scenario_, out_.result, failure_.signature()));
         return std::move(out_);
     }
 
@@ -62,23 +77,23 @@ private:
         if (!as_given) return refuse(to_string(as_given.error().front()));
         document = with_chaos_drawn(std::move(document), *as_given, seed_);
         document["seed"] = seed_;
-        if (signature.empty()) {
-            const auto open = parse_document(normalised(document, ""), "scenario");
-            if (!open) return refuse(to_string(open.error().front()));
-            signature = signature_of(run_once(*open));
-            if (signature.empty()) return refuse("it does not fail: nothing was violated under this seed");
-        }
-        signature_ = std::move(signature);
-        document = normalised(std::move(document), signature_);
-        const auto scenario = parse_document(document, "scenario");
-        if (!scenario) return refuse(to_string(scenario.error().front()));
-        RunResult result = run_once(*scenario);
-        if (signature_of(result) != signature_)
-            return refuse(fmt::format("it does not fail as recorded: expected \"{}\", got \"{}\"", signature_,
-                                      signature_of(result)));
-        out_.before = size_of(*scenario, document);
-        keep(std::move(document), *scenario, std::move(result));
+        auto seen = failure_.adopt(document, std::move(signature), out_.error);
+        if (!seen) return refuse(out_.error);
+        out_.before = size_of(seen->scenario, document);
+        keep(std::move(document), std::move(*seen));
         return true;
+    }
+
+    /// Everything once, in the order in which it is worth trying. True when anything could be taken away.
+    bool take_away() {
+        bool any = false;
+        for (Document& candidate : without_bystanders(out_.scenario, out_.result))
+            any = (!spent() && still_fails(std::move(candidate), 0)) || any;
+        for (const Reduction& reduction : reductions()) {
+            if (reduction.when_curable && !failure_.demands_cure()) continue;
+            any = exhaust(reduction) || any;
+        }
+        return any;
     }
 
     /// Takes away of this kind whatever can be taken away. True when anything could.
@@ -86,20 +101,23 @@ private:
         bool any = false;
         for (bool again = true; again && !spent();) {
             again = false;
-            for (Document& candidate : reduction.candidates(out_.scenario)) {
-                if (spent()) return any;
-                if (!still_fails(std::move(candidate))) continue;
+            std::vector<Document> candidates = reduction.candidates(out_.scenario);
+            for (std::size_t i = 0; i < candidates.size() && !spent(); ++i) {
+                const std::uint64_t others = i < kAmbitious ? kOtherSeeds : other_seeds_;
+                if (!still_fails(std::move(candidates[i]), reduction.by_chance ? others : 0)) continue;
                 any = again = true;
-                break;
+                // From here on in what is left: what came before is tried again when the end is reached.
+                candidates = reduction.candidates(out_.scenario);
+                --i;
             }
         }
         return any;
     }
 
-    bool still_fails(Document candidate) {
-        if (!tried_.insert(candidate.dump()).second) return false;
+    bool still_fails(Document candidate, std::uint64_t others) {
+        if (!tried_.insert(std::hash<std::string>{}(candidate.dump())).second) return false;
         if (fails_under(candidate, seed_)) return true;
-        for (std::uint64_t seed = 1; seed <= other_seeds_ && !spent(); ++seed) {
+        for (std::uint64_t seed = 1; seed <= others && !spent(); ++seed) {
             if (seed != seed_ && fails_under(candidate, seed)) return true;
         }
         return false;
@@ -107,43 +125,37 @@ private:
 
     bool fails_under(Document& candidate, std::uint64_t seed) {
         candidate["seed"] = seed;
-        const auto scenario = parse_document(candidate, "candidate");
-        if (!scenario) return false;
-        RunResult result = run_once(*scenario);
-        if (signature_of(result) != signature_) return false;
-        seed_ = seed;
-        keep(std::move(candidate), *scenario, std::move(result));
-        if (options_.on_progress) options_.on_progress(out_.after, out_.runs);
-        return true;
+        auto seen = failure_.judge(candidate);
+        if (seen) {
+            seed_ = seed;
+            keep(std::move(candidate), std::move(*seen));
+        }
+        if (options_.on_progress) options_.on_progress(out_.after, failure_.runs());
+        return seen.has_value();
     }
 
-    RunResult run_once(const Scenario& scenario) {
-        RunOptions options;
-        options.stop = options_.stop;
-        ++out_.runs;
-        return runner_(scenario, scenario.seed, options);
-    }
-
-    void keep(Document document, const Scenario& scenario, RunResult result) {
-        out_.after = size_of(scenario, document);
+    void keep(Document document, SameFailure::Seen seen) {
+        out_.after = size_of(seen.scenario, document);
         out_.scenario = std::move(document);
-        out_.result = std::move(result);
+        out_.result = std::move(seen.result);
+        scenario_ = std::move(seen.scenario);
     }
 
     bool refuse(std::string why) {
         out_.error = std::move(why);
+        out_.runs = failure_.runs();
         return false;
     }
     [[nodiscard]] bool spent() const {
-        return out_.runs >= options_.max_runs || (options_.stop != nullptr && options_.stop->load());
+        return failure_.runs() >= options_.max_runs || (options_.stop != nullptr && options_.stop->load());
     }
 
     std::uint64_t seed_;
     std::uint64_t other_seeds_ = 0;
-    const Runner& runner_;
     const ShrinkOptions& options_;
-    std::string signature_;
-    std::set<std::string> tried_;
+    SameFailure failure_;
+    std::set<std::size_t> tried_;  // hashes
+    Scenario scenario_;            // what `out_` holds as a document
     Shrunk out_;
 };
 

@@ -1,5 +1,6 @@
 // Reduces a failing scenario to the smallest one that still fails in the same way: fewer jobs, replicas, workers, faults,
-// changed settings, shorter times. The result is an ordinary scenario that passes once the bug is fixed.
+// shorter times, changed settings. The result is an ordinary scenario with a description of its own that passes once the bug is
+// fixed; what counts as the same failure says same_failure.h.
 //
 // What is taken away shifts everything that is drawn after it, so that a failure may vanish by chance. Hence two rounds: first
 // under the seed of the failure, then under a few others, too; the one that fails becomes the seed of the result.
@@ -31,17 +32,17 @@ struct ScenarioSize {
 struct ShrinkOptions {
     std::uint64_t max_runs = 10000;
     const std::atomic<bool>* stop = nullptr;
-    /// After each reduction that still failed, with the runs made so far.
+    /// After each scenario tried: what is left now, and the runs made so far.
     std::function<void(const ScenarioSize&, std::uint64_t runs)> on_progress;
 };
 
 struct Shrunk {
-    Document scenario;  // its seed is in it; expects the violated invariant to hold
+    Document scenario;  // its seed is in it; expects the violated invariant to hold, and no more
     RunResult result;   // of it
     ScenarioSize before;
     ScenarioSize after;
     std::uint64_t runs = 0;
-    bool complete = false;  // nothing more can be taken away: shrinking it again changes nothing
+    bool complete = false;  // nothing more can be taken away: shrinking it again changes nothing. Else the best so far
     std::string error;      // why there was nothing to shrink; empty = it has been shrunk
 };
 

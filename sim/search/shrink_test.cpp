@@ -4,14 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <filesystem>
 
+#include "sim/run/run_scenario.h"
+#include "sim/run/sweep.h"
 #include "sim/search/draw.h"
 #include "sim/search/failure.h"
+#include "sim/search/reductions.h"
 
 namespace lockstep::sim {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 /// A world whose bug needs what `condition` says.
 Runner world(std::function<bool(const Scenario&)> condition) {
@@ -123,6 +131,195 @@ TEST(Shrink, WorksOnEverythingThatExplorationDraws) {
         EXPECT_EQ(shrunk.after.jobs, 1) << number;
     }
 }
+
+std::int64_t faults_of(const Scenario& scenario, const char* kind) {
+    return std::ranges::count(scenario.faults, kind, &Fault::kind);
+}
+
+TEST(Shrink, TakesAwayTogetherWhatIsOfNoUseApart) {
+    const Runner runner =
+        world([](const Scenario& s) { return faults_of(s, "crash") == faults_of(s, "redis.errors"); });
+    EXPECT_EQ(shrink(large(), 3, "", runner, {}).after.faults, 0) << "each alone makes it hold";
+}
+
+TEST(Shrink, KeepsTheJobsThatAFaultInTimeMeets) {
+    // Whether the one job that is left comes within the ten seconds that matter.
+    const auto comes_late = [](const Load& line) {
+        return line.kind == Load::Kind::submit &&
+               line.at + std::chrono::seconds(line.count / 20) >= std::chrono::seconds(5);
+    };
+    const Runner runner = world([&](const Scenario& s) { return std::ranges::any_of(s.load, comes_late); });
+    Document document = large();
+    document["load"] = Document::parse(R"([{ "at": "1s", "count": 100, "rate": "20/s" }])");
+    EXPECT_EQ(shrink(document, 3, "", runner, {}).after.jobs, 1);
+}
+
+TEST(Shrink, PlacesAFaultOnAnEarlierEventWhereFewerJobsMakeFewerEvents) {
+    const Runner runner = world([](const Scenario& s) {
+        return !s.faults.empty() && s.faults[0].on && s.faults[0].on->nth <= jobs(s) &&
+               s.faults[0].on->nth * 3 > jobs(s);
+    });
+    Document document = large();
+    document["load"] = Document::parse(R"([{ "at": "1s", "count": 100 }])");
+    document["faults"] =
+        Document::parse(R"([{ "on": { "event": "ack", "nth": 80 }, "do": "crash", "target": "actor" }])");
+    const Shrunk shrunk = shrink(document, 3, "", runner, {});
+    EXPECT_EQ(shrunk.after.jobs, 1);
+    EXPECT_FALSE(shrunk.scenario["faults"][0]["on"].contains("nth"));
+}
+
+TEST(Shrink, ClosesTheGapsBetweenWhatMustComeInThisOrder) {
+    const Runner runner = world([](const Scenario& s) {
+        return s.faults.size() == 2 && s.faults[1].at >= s.faults[0].at + std::chrono::seconds(1);
+    });
+    Document document = large();
+    document["faults"] = Document::parse(R"([{ "at": "600s", "do": "crash", "target": "w-0", "for": "1s" },
+                                             { "at": "700s", "do": "crash", "target": "w-0", "for": "1s" }])");
+    const Shrunk shrunk = shrink(document, 3, "", runner, {});
+    EXPECT_EQ(shrunk.scenario["faults"][1]["at"], "2s") << pretty(shrunk.scenario);
+}
+
+TEST(Shrink, FirstDropsWhatPlayedNoPart) {
+    RunResult result;
+    result.violations.push_back({"no_lost_job", 8'000, "", "", "it is gone", {}});
+    result.faults = {
+        {"crash", "/faults/0", 1, 1, 1}, {"pause", "/faults/1", 1, 1, 0}, {"redis.errors", "/faults/2", 1, 0, 0}};
+    const std::vector<Document> candidates = without_bystanders(large(), result);
+    ASSERT_FALSE(candidates.empty());
+    ASSERT_EQ(candidates.front()["faults"].size(), 1U);
+    EXPECT_EQ(candidates.front()["faults"][0]["do"], "crash");
+
+    result.faults[1].effective = 1;
+    EXPECT_EQ(without_bystanders(large(), result).front()["faults"].size(), 2U) << "the third begins at 9s, too late";
+    result.violations.front().at_rest = true;
+    EXPECT_EQ(without_bystanders(large(), result).front()["faults"].size(), 2U) << "it had no effect";
+    result.faults[2].effective = 1;
+    EXPECT_THAT(without_bystanders(large(), result), IsEmpty()) << "found at the end: all may have led to it";
+}
+
+/// Runs that hold once nothing is switched off.
+Runner curable_world(std::function<bool(const Scenario&)> condition, std::function<bool(const Scenario&)> incurable) {
+    return [=](const Scenario& scenario, std::uint64_t seed, const RunOptions&) {
+        RunResult result;
+        result.seed = seed;
+        result.passed = !incurable(scenario) && (scenario.without.empty() || !condition(scenario));
+        result.exercised["no_lost_job"] = static_cast<std::uint64_t>(jobs(scenario));
+        for (const Fault& fault : scenario.faults) result.faults.push_back({fault.kind, fault.pointer, 1, 1, 1});
+        if (!result.passed) result.violations.push_back({"no_lost_job", 0, "", "", "it is gone", {}});
+        return result;
+    };
+}
+
+Document large_without_a_mechanism() {
+    Document document = large();
+    document["without"] = {"job_lock"};
+    return document;
+}
+
+TEST(Shrink, WhatIsLeftHoldsOnceTheMechanismIsBack) {
+    const auto fails = [](const Scenario& s) { return pauses(s, "scheduler-3"); };
+    const auto nobody_to_run_jobs = [](const Scenario& s) { return s.cluster.workers.empty(); };
+    const Shrunk shrunk = shrink(large_without_a_mechanism(), 3, "", curable_world(fails, nobody_to_run_jobs), {});
+    EXPECT_EQ(shrunk.after.workers, 1) << "without workers it would fail for another reason";
+    EXPECT_EQ(shrunk.after.faults, 1);
+}
+
+TEST(Shrink, WhatIsLeftProvesSomethingOnceTheMechanismIsBack) {
+    const auto fails = [](const Scenario& s) { return pauses(s, "scheduler-3"); };
+    const auto never = [](const Scenario&) { return false; };
+    const Shrunk shrunk = shrink(large_without_a_mechanism(), 3, "", curable_world(fails, never), {});
+    EXPECT_EQ(shrunk.after.jobs, 1) << "without jobs the invariant would not be put to the test";
+}
+
+TEST(Shrink, WhatFailsWithAllMechanismsTooIsShrunkEvenSo) {
+    const auto fails = [](const Scenario& s) { return pauses(s, "scheduler-3"); };
+    const Shrunk shrunk = shrink(large_without_a_mechanism(), 3, "", curable_world(fails, fails), {});
+    EXPECT_EQ(shrunk.after.jobs, 0);
+    EXPECT_EQ(shrunk.after.faults, 1);
+}
+
+TEST(Shrink, SaysWhatTheFileShowsAndWhereItComesFrom) {
+    Document document = large_without_a_mechanism();
+    document["$schema"] = "scenario.schema.json";
+    const Shrunk shrunk = shrink(document, 3, "", world([](const Scenario& s) { return !s.without.empty(); }), {});
+    EXPECT_EQ(shrunk.scenario["description"],
+              "Without job_lock: no_lost_job is violated, it is gone. Reduced from large.");
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : shrunk.scenario.items()) keys.push_back(key);
+    EXPECT_THAT(keys, ElementsAre("name", "description", "seed", "without", "expect"));
+}
+
+TEST(Shrink, AsksForNoStories) {
+    std::atomic<int> asked = 0;
+    const Runner fails = world([](const Scenario& s) { return jobs(s) > 0; });
+    const Runner runner = [&](const Scenario& scenario, std::uint64_t seed, const RunOptions& options) {
+        asked += options.explain ? 1 : 0;
+        return fails(scenario, seed, options);
+    };
+    EXPECT_EQ(shrink(large(), 3, "", runner, {}).error, "");
+    EXPECT_EQ(asked, 0) << "each would be a run more";
+}
+
+TEST(Shrink, WhenInterruptedLeavesTheBestSoFar) {
+    std::atomic<bool> stop = false;
+    ShrinkOptions options;
+    options.stop = &stop;
+    options.on_progress = [&](const ScenarioSize& left, std::uint64_t) { stop = stop || left.jobs < 100; };
+    const Runner fails = world([](const Scenario& s) { return jobs(s) > 0 && pauses(s, "scheduler-3"); });
+    const Shrunk shrunk = shrink(large(), 3, "", fails, options);
+    EXPECT_EQ(shrunk.error, "");
+    EXPECT_FALSE(shrunk.complete);
+    EXPECT_LT(shrunk.after.jobs, 100);
+    EXPECT_EQ(shrunk.after.replicas, 4);
+    EXPECT_TRUE(parse_document(shrunk.scenario, "interrupted"));
+}
+
+TEST(Shrink, InterruptedInItsFirstRunItDoesNotClaimThatAllHolds) {
+    const Runner runner = [](const Scenario&, std::uint64_t, const RunOptions&) {
+        RunResult result;
+        result.interrupted = true;
+        return result;
+    };
+    EXPECT_THAT(shrink(large(), 3, "", runner, {}).error, HasSubstr("interrupted"));
+}
+
+class ShrinkWithout : public ::testing::TestWithParam<const char*> {};
+
+/// The proof of a mechanism, without the mechanism.
+Document broken(const std::string& mechanism) {
+    const auto path = std::filesystem::path(LOCKSTEP_SCENARIOS) / "mechanisms" / (mechanism + ".json");
+    auto loaded = load_replayable(path);
+    EXPECT_TRUE(loaded) << loaded.error();
+    Document document = std::move(loaded->failure.scenario);
+    document.erase("proves");
+    document["without"] = {mechanism};
+    return document;
+}
+
+TEST_P(ShrinkWithout, IsSmallPassesWithTheMechanismAndChangesNoMore) {
+    const Shrunk once = shrink(broken(GetParam()), 1, "", run_scenario, {});
+    ASSERT_EQ(once.error, "");
+    EXPECT_TRUE(once.complete);
+    EXPECT_LE(once.after.jobs, 3) << pretty(once.scenario);
+    EXPECT_LE(once.after.replicas, 2) << pretty(once.scenario);
+    EXPECT_LE(once.after.faults, 2) << pretty(once.scenario);
+
+    Document mended = once.scenario;
+    mended.erase("without");
+    const auto scenario = parse_document(mended, "mended");
+    ASSERT_TRUE(scenario);
+    const RunResult result = run_scenario(*scenario, scenario->seed, {});
+    EXPECT_TRUE(result.passed) << pretty(mended);
+    EXPECT_THAT(unproved_of_file(*scenario, std::array{&result}), IsEmpty()) << pretty(mended);
+
+    const Shrunk twice = shrink(once.scenario, once.scenario["seed"], "", run_scenario, {});
+    EXPECT_EQ(twice.scenario, once.scenario) << pretty(twice.scenario) << pretty(once.scenario);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, ShrinkWithout,
+                         ::testing::Values("job_lock", "lock_fencing", "commit_before_publish", "processed_guard",
+                                           "tenant_limit_atomicity"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace lockstep::sim

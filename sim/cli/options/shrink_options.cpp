@@ -10,7 +10,10 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  lockstep shrink failures/no_lost_job-draw17.json\n"
     "  lockstep shrink my.json --seed 9 --without job_lock --out small.json\n"
-    "The original is kept. Exit codes: 0 shrunk, 1 stopped before the smallest was reached, 2 it does not fail.\n";
+    "What is left violates the same invariant in the same way; without the mechanisms that `without` names it fails, and with\n"
+    "them it holds. The original is kept. Ctrl-C leaves the smallest found so far.\n"
+    "Exit codes: 0 shrunk, 1 --max-runs were used up before the smallest was reached, 2 it does not fail, 130 "
+    "interrupted.\n";
 
 }  // namespace
 

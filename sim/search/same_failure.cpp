@@ -1,0 +1,97 @@
+#include "sim/search/same_failure.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "sim/run/sweep.h"
+#include "sim/search/failure.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr std::string_view kExpectation = "expectation: ";
+
+/// Only what the failure violates is expected; nothing else distracts.
+Document expecting_only(Document document, const std::string& signature) {
+    if (signature.starts_with(kExpectation)) return document;
+    const std::string invariant = signature.substr(0, signature.find(':'));
+    const auto known = document.contains("expect") && document["expect"].contains("invariants")
+                           ? document["expect"]["invariants"]
+                           : Document("all");
+    // A broken INVARIANT of the engine is no oracle's; it is noticed whatever is expected.
+    const bool of_an_oracle = invariant != "engine_invariant" && invariant != "harness";
+    Document expect = Document::object();
+    expect["invariants"] = of_an_oracle ? Document::array({invariant}) : known;
+    document["expect"] = std::move(expect);
+    return document;
+}
+
+}  // namespace
+
+std::optional<SameFailure::Seen> SameFailure::adopt(Document& document, std::string signature, std::string& why_not) {
+    if (signature.empty()) {
+        const auto open = parse_document(document, "scenario");
+        if (!open) {
+            why_not = to_string(open.error().front());
+            return {};
+        }
+        const RunResult result = run(*open);
+        signature = signature_of(result);
+        if (signature.empty()) {
+            why_not = result.interrupted ? "interrupted before it was known to fail"
+                                         : "it does not fail: nothing was violated under this seed";
+            return {};
+        }
+    }
+    signature_ = std::move(signature);
+    document = expecting_only(std::move(document), signature_);
+    auto scenario = parse_document(document, "scenario");
+    if (!scenario) {
+        why_not = to_string(scenario.error().front());
+        return {};
+    }
+    RunResult result = run(*scenario);
+    if (const std::string actual = signature_of(result); actual != signature_) {
+        why_not = result.interrupted
+                      ? "interrupted before it was known to fail"
+                      : fmt::format("it does not fail as recorded: expected \"{}\", got \"{}\"", signature_, actual);
+        return {};
+    }
+    const Cure cure = scenario->without.empty() ? Cure::none : cure_of(*scenario);
+    demands_cure_ = cure != Cure::none;
+    demands_proof_ = cure == Cure::proven;
+    return Seen{std::move(*scenario), std::move(result)};
+}
+
+std::optional<SameFailure::Seen> SameFailure::judge(const Document& candidate) {
+    auto scenario = parse_document(candidate, "candidate");
+    if (!scenario) return {};
+    RunResult result = run(*scenario);
+    if (signature_of(result) != signature_) return {};
+    if (demands_cure_) {
+        const Cure cure = cure_of(*scenario);
+        if (cure == Cure::none || (demands_proof_ && cure == Cure::vacuous)) return {};
+        demands_proof_ = cure == Cure::proven;
+    }
+    return Seen{std::move(*scenario), std::move(result)};
+}
+
+RunResult SameFailure::run(const Scenario& scenario) {
+    RunOptions options;
+    options.stop = stop_;
+    options.explain = false;
+    ++runs_;
+    return runner_(scenario, scenario.seed, options);
+}
+
+SameFailure::Cure SameFailure::cure_of(const Scenario& failing) {
+    Scenario cured = failing;
+    cured.without.clear();
+    const RunResult result = run(cured);
+    if (!result.passed) return Cure::none;
+    return unproved_of_file(cured, std::array{&result}).empty() ? Cure::proven : Cure::vacuous;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,53 @@
+// Decides whether a smaller scenario is still the same failure: the same signature, and what switching a mechanism off made of
+// it, switching it on again cures.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/run/result.h"
+#include "sim/search/document.h"
+
+namespace lockstep::sim {
+
+/// Without the cure, any scenario that cannot end well would do: one without workers, one that is cut short. So of a scenario
+/// that names mechanisms in `without`, and holds with them, that is demanded of every candidate, too; and once the file as it
+/// will be when the bug is fixed proves something (each fault takes effect, the invariant is put to the test), it has to go on
+/// doing so.
+class SameFailure {
+public:
+    struct Seen {
+        Scenario scenario;
+        RunResult result;
+    };
+
+    /// `runner` and `stop` outlive it; `stop` may be null.
+    SameFailure(const Runner& runner, const std::atomic<bool>* stop) : runner_(runner), stop_(stop) {}
+
+    /// Takes this as the failure to hold on to, and changes it to expect only what it violates. `signature` as `signature_of`
+    /// gives it; empty = that of its first run. Nothing and a sentence in `why_not` when it does not fail like that.
+    [[nodiscard]] std::optional<Seen> adopt(Document& document, std::string signature, std::string& why_not);
+    /// Nothing when it is another failure, none, or nonsense. What it returns is held on to: the caller keeps the candidate.
+    [[nodiscard]] std::optional<Seen> judge(const Document& candidate);
+
+    [[nodiscard]] const std::string& signature() const { return signature_; }
+    /// Whether candidates have to hold with the mechanisms that they switch off.
+    [[nodiscard]] bool demands_cure() const { return demands_cure_; }
+    [[nodiscard]] std::uint64_t runs() const { return runs_; }
+
+private:
+    enum class Cure : std::uint8_t { none, vacuous, proven };
+    [[nodiscard]] RunResult run(const Scenario& scenario);
+    [[nodiscard]] Cure cure_of(const Scenario& failing);
+
+    const Runner& runner_;
+    const std::atomic<bool>* stop_;
+    std::string signature_;
+    bool demands_cure_ = false;
+    bool demands_proof_ = false;
+    std::uint64_t runs_ = 0;
+};
+
+}  // namespace lockstep::sim
