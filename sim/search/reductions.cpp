@@ -17,6 +17,22 @@ using namespace detail;
 
 Candidates fewer_faults(const Document& document) { return without_parts(document, "faults"); }
 
+/// Faults that hit every call in place of some: then fewer jobs are enough to meet them. All of them, halves, single ones.
+Candidates certain_faults(const Document& document) {
+    std::vector<std::size_t> uncertain;
+    for (std::size_t i = 0; i < size_of_list(document, "faults"); ++i)
+        if (document["faults"][i].contains("rate")) uncertain.push_back(i);
+    Candidates out;
+    for (std::size_t length = uncertain.size(); length > 0; length /= 2) {
+        for (std::size_t from = 0; from + length <= uncertain.size(); from += length) {
+            Document certain = document;
+            for (std::size_t i = from; i < from + length; ++i) certain["faults"][uncertain[i]].erase("rate");
+            out.push_back(std::move(certain));
+        }
+    }
+    return out;
+}
+
 // Nodes ---------------------------------------------------------------------------------------------------------------
 
 /// Every text equal to `from` in the faults becomes `to`.
@@ -191,21 +207,23 @@ Candidates without_idle_words(const Document& document) {
     return out;
 }
 
-constexpr bool kByChance = true;
+constexpr auto kStructure = Reduction::Stage::structure;
+constexpr auto kFinish = Reduction::Stage::finish;
 constexpr bool kWhenCurable = true;
 constexpr std::array kReductions{
-    Reduction{"duration", shorter_run, !kByChance, kWhenCurable},
-    Reduction{"load", fewer_load_lines, kByChance},
-    Reduction{"jobs", fewer_jobs, kByChance},
-    Reduction{"replicas", fewer_replicas, kByChance},
-    Reduction{"workers", fewer_workers, kByChance},
-    Reduction{"faults", fewer_faults, kByChance},
-    Reduction{"events", earlier_events, kByChance},
-    Reduction{"gaps", shorter_gaps},
-    Reduction{"times", shorter_times},
-    Reduction{"settings", fewer_settings, kByChance},
-    Reduction{"routing", simpler_routing, kByChance},
-    Reduction{"words", without_idle_words},
+    Reduction{"duration", shorter_run, kStructure, kWhenCurable},
+    Reduction{"load", fewer_load_lines},
+    Reduction{"jobs", fewer_jobs},
+    Reduction{"replicas", fewer_replicas},
+    Reduction{"workers", fewer_workers},
+    Reduction{"faults", fewer_faults},
+    Reduction{"rates", certain_faults},
+    Reduction{"events", earlier_events},
+    Reduction{"settings", fewer_settings},
+    Reduction{"routing", simpler_routing},
+    Reduction{"gaps", shorter_gaps, kFinish},
+    Reduction{"times", shorter_times, kFinish},
+    Reduction{"words", without_idle_words, kFinish},
 };
 
 // What a run tells -----------------------------------------------------------------------------------------------------

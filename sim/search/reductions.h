@@ -2,6 +2,7 @@
 // refuses it then, and the next one is tried.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace lockstep::sim {
 struct Reduction {
     const char* name;
     std::vector<Document> (*candidates)(const Document&);
-    /// What is taken away shifts what is drawn, so that the failure may vanish by chance: worth a try under other seeds.
-    bool by_chance = false;
+    /// The structure comes first. What is taken away of it shifts what is drawn, so that the failure may vanish by chance: it is
+    /// worth a try under other seeds. Whatever makes the file read well waits until nothing of the structure can go.
+    enum class Stage : std::uint8_t { structure, finish } stage = Stage::structure;
     /// Makes failures of its own unless the candidate also has to hold with all mechanisms, see same_failure.h.
     bool when_curable = false;
 };

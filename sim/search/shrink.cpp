@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "sim/search/reductions.h"
 #include "sim/search/same_failure.h"
@@ -59,9 +60,8 @@ public:
 
     Shrunk run(Document document, std::string signature) {
         if (!begin(std::move(document), std::move(signature))) return std::move(out_);
-        for (const std::uint64_t others : {std::uint64_t{0}, kOtherSeeds}) {
-            other_seeds_ = others;
-            tried_.clear();
+        for (const Round& round : {Round{0, false}, Round{kOtherSeeds, false}, Round{kOtherSeeds, true}}) {
+            round_ = round;
             while (!spent() && take_away()) {
             }
         }
@@ -72,6 +72,11 @@ public:
     }
 
 private:
+    struct Round {
+        std::uint64_t other_seeds;
+        bool finish;
+    };
+
     bool begin(Document document, std::string signature) {
         const auto as_given = parse_document(document, "scenario");
         if (!as_given) return refuse(to_string(as_given.error().front()));
@@ -91,6 +96,7 @@ private:
             any = (!spent() && still_fails(std::move(candidate), 0)) || any;
         for (const Reduction& reduction : reductions()) {
             if (reduction.when_curable && !failure_.demands_cure()) continue;
+            if (reduction.stage == Reduction::Stage::finish && !round_.finish) continue;
             any = exhaust(reduction) || any;
         }
         return any;
@@ -103,8 +109,9 @@ private:
             again = false;
             std::vector<Document> candidates = reduction.candidates(out_.scenario);
             for (std::size_t i = 0; i < candidates.size() && !spent(); ++i) {
-                const std::uint64_t others = i < kAmbitious ? kOtherSeeds : other_seeds_;
-                if (!still_fails(std::move(candidates[i]), reduction.by_chance ? others : 0)) continue;
+                const std::uint64_t others = i < kAmbitious ? kOtherSeeds : round_.other_seeds;
+                const bool by_chance = reduction.stage == Reduction::Stage::structure;
+                if (!still_fails(std::move(candidates[i]), by_chance ? others : 0)) continue;
                 any = again = true;
                 // From here on in what is left: what came before is tried again when the end is reached.
                 candidates = reduction.candidates(out_.scenario);
@@ -115,7 +122,7 @@ private:
     }
 
     bool still_fails(Document candidate, std::uint64_t others) {
-        if (!tried_.insert(std::hash<std::string>{}(candidate.dump())).second) return false;
+        if (!tried_.emplace(std::hash<std::string>{}(candidate.dump()), others).second) return false;
         if (fails_under(candidate, seed_)) return true;
         for (std::uint64_t seed = 1; seed <= others && !spent(); ++seed) {
             if (seed != seed_ && fails_under(candidate, seed)) return true;
@@ -151,11 +158,11 @@ private:
     }
 
     std::uint64_t seed_;
-    std::uint64_t other_seeds_ = 0;
+    Round round_{};
     const ShrinkOptions& options_;
     SameFailure failure_;
-    std::set<std::size_t> tried_;  // hashes
-    Scenario scenario_;            // what `out_` holds as a document
+    std::set<std::pair<std::size_t, std::uint64_t>> tried_;  // hashes, with the other seeds under which it was tried
+    Scenario scenario_;                                      // what `out_` holds as a document
     Shrunk out_;
 };
 

@@ -2,8 +2,9 @@
 // shorter times, changed settings. The result is an ordinary scenario with a description of its own that passes once the bug is
 // fixed; what counts as the same failure says same_failure.h.
 //
-// What is taken away shifts everything that is drawn after it, so that a failure may vanish by chance. Hence two rounds: first
-// under the seed of the failure, then under a few others, too; the one that fails becomes the seed of the result.
+// What is taken away shifts everything that is drawn after it, so that a failure may vanish by chance. Hence three rounds: under
+// the seed of the failure, then under a few others, too, and at last with what merely makes the file read well. The seed that
+// fails becomes that of the result.
 #pragma once
 
 #include <atomic>
