@@ -4,6 +4,7 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
+#include "engine/wire/validation.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -28,7 +29,8 @@ void NoLostJob::on_event(const fakes::Event& event, Time) {
         // The message id is a header, and still names the job that the gateway meant.
         const std::string_view meant =
             event.message_id.starts_with(kSubmitId) ? event.message_id.substr(kSubmitId.size()) : "";
-        const bool asks = event.packet != nullptr && event.packet->has_job_request() && event.job == meant;
+        const bool asks = event.packet != nullptr && event.packet->has_job_request() && event.job == meant &&
+                          !engine::wire::rejection(event.packet->job_request());
         if (!meant.empty() && !asks) garbled_.emplace(meant);
     }
     if (event.kind != fakes::EventKind::submit || event.when != fakes::When::answered || !event.flag) return;

@@ -1,5 +1,6 @@
 // no_lost_job: every valid submission that JetStream acknowledged is, when all is quiet, terminal or waiting for an
-// approval. One whose packet was garbled on its way to the stream is valid no more.
+// approval. One whose packet was garbled on its way to the stream is valid no more, when nobody could read it as this
+// job's or it fails the checks on packets (engine/wire/validation.h).
 #pragma once
 
 #include <map>

@@ -35,9 +35,7 @@ Shape invariants() {
     return made;
 }
 
-Shape rare_branch() {
-    return word({engine::kRareBranches.begin(), engine::kRareBranches.end()}, "rare branch");
-}
+Shape rare_branch() { return word({engine::kRareBranches.begin(), engine::kRareBranches.end()}, "rare branch"); }
 
 std::vector<std::string> texts(std::span<const std::string> words) { return {words.begin(), words.end()}; }
 
@@ -85,6 +83,21 @@ Shape cluster() {
         {"service_rates", "steps a second that a node can take, by node or group; without one a step takes no time",
          map(rate(), {}, "node or group")},
         {"network", "", object({{"latency", "one way, between two nodes", distribution()}})},
+        {"schedule", "who goes next where several nodes could",
+         object({{"kind",
+                  "by chance; by drawn priorities that hardly ever change; or in order of issue but for a few delays; "
+                  "default random",
+                  word({"random", "pct", "delay_bounded"}, "kind of schedule")},
+                 {"depth",
+                  "one more than the times that a node falls behind all others (pct) or that a message is held up "
+                  "(delay_bounded); default 3",
+                  integer(1, 100)},
+                 {"within", "of how many steps from the beginning of the run those are drawn; default 20000",
+                  integer(1, 1'000'000'000)},
+                 {"lag",
+                  "what a node sends takes so much longer for each rank above it (pct), or when it is held up "
+                  "(delay_bounded); default 5ms",
+                  duration()}})},
         {"clocks", "",
          object({{"offset", "of each node's clock", signed_distribution()},
                  {"drift_ppm", "bound of each node's drift, either way", number(0, 100'000)}})},

@@ -79,6 +79,17 @@ void read_policies(const json& object, Cluster& cluster) {
     }
 }
 
+SchedulePolicy read_schedule(const json& object) {
+    SchedulePolicy policy;
+    const std::string kind = text_of(object, "kind");
+    if (kind == "pct") policy.kind = SchedulePolicy::Kind::pct;
+    if (kind == "delay_bounded") policy.kind = SchedulePolicy::Kind::delay_bounded;
+    policy.depth = int_of(object, "depth", policy.depth);
+    if (const json* within = member(object, "within")) policy.within = within->get<std::uint64_t>();
+    policy.lag = duration_of(object, "lag", policy.lag);
+    return policy;
+}
+
 RedisPersistence persistence_named(const std::string& name) {
     if (name == "none") return RedisPersistence::none;
     return name == "everysec" ? RedisPersistence::everysec : RedisPersistence::always;
@@ -119,6 +130,7 @@ Cluster read_cluster(const json& object) {
             cluster.service_rates.emplace(name, *parse_rate(rate.get<std::string>()));
     if (const json* network = member(object, "network"))
         cluster.network_latency = distribution_of(*network, "latency", cluster.network_latency);
+    if (const json* schedule = member(object, "schedule")) cluster.schedule = read_schedule(*schedule);
     if (const json* clocks = member(object, "clocks")) {
         cluster.clock_offset = distribution_of(*clocks, "offset", cluster.clock_offset);
         cluster.clock_drift_ppm = number_of(*clocks, "drift_ppm", 0);

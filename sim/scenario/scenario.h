@@ -46,6 +46,15 @@ struct Documents {
 
 enum class RedisPersistence : std::uint8_t { none, everysec, always };
 
+/// Who goes next where several could; see sim/world/schedule.h.
+struct SchedulePolicy {
+    enum class Kind : std::uint8_t { random, pct, delay_bounded };
+    Kind kind = Kind::random;
+    int depth = 3;                 // one more than the times that a node falls behind, or that a message is held up
+    std::uint64_t within = 20000;  // of how many steps those are drawn, from the beginning of the run
+    Duration lag = std::chrono::milliseconds{5};  // pct: of what a node sends, for each rank above it; else: of a delay
+};
+
 struct Cluster {
     int schedulers = 1;
     int workflow_engines = 0;
@@ -60,6 +69,7 @@ struct Cluster {
     Duration nats_sync_interval = std::chrono::seconds{1};  // zero: every write is on disk when it is acknowledged
     Distribution network_latency{Distribution::Kind::uniform, std::chrono::microseconds{200},
                                  std::chrono::milliseconds{2}, 0};
+    SchedulePolicy schedule;
     Distribution clock_offset;
     /// Steps a second that a node can take, by node or group; the others' steps take no time.
     std::map<std::string, double> service_rates;

@@ -61,6 +61,7 @@ public:
         const bool by_themselves = options_.bases.empty() && apply_themes(out);
         if (!by_themselves) disturb(out);
         spare_forgetful_redis(out);
+        if (dice_.chance(0.3)) out["cluster"]["schedule"] = schedule();
         if (out["faults"].empty()) out.erase("faults");
         if (!options_.without.empty()) out["without"] = options_.without;
         out["expect"] = {{"invariants", "all"}};
@@ -150,6 +151,13 @@ private:
         if (dice_.chance(0.5)) out["clocks"] = {{"drift_ppm", 200}};
         if (dice_.chance(0.3)) out["gateway"] = "publish-only";
         return out;
+    }
+
+    Document schedule() {
+        return {{"kind", dice_.word({"pct", "delay_bounded"})},
+                {"depth", dice_.between(2, 6)},
+                {"within", dice_.one_of(std::array{500, 5000, 50000})},
+                {"lag", dice_.word({"1ms", "5ms", "20ms"})}};
     }
 
     Document load() {

@@ -121,6 +121,7 @@ Candidates fewer_settings(const Document& document) {
     using Pointer = Document::json_pointer;
     Candidates out = without_members(document, Pointer("/cluster"), {"schedulers", "workers"});
     append(out, without_members(document, Pointer("/cluster/config")));
+    append(out, without_members(document, Pointer("/cluster/schedule"), {"kind"}));
     append(out, without_members(document, Pointer("/cluster/kernel")));
     append(out, without_members(document, Pointer("/cluster/timeouts/reconciler")));
     append(out, without_members(document, Pointer("/cluster/output_policy")));

@@ -14,7 +14,10 @@ constexpr std::size_t kSweepFrom = 256;  // a small heap is not worth a sweep
 
 }  // namespace
 
-EventQueue::EventQueue(std::uint64_t seed, TieOrder ties) : ties_(ties), tie_stream_(seed, "ties") {}
+EventQueue::EventQueue(std::uint64_t seed, TieOrder ties, const Schedule* schedule)
+    : ties_(schedule != nullptr && schedule->in_order_of_issue() ? TieOrder::issued : ties),
+      schedule_(schedule != nullptr && schedule->by_priority() ? schedule : nullptr),
+      tie_stream_(seed, "ties") {}
 
 void EventQueue::advance(Time when) {
     const std::optional<Time> next = next_time();
@@ -26,14 +29,14 @@ void EventQueue::advance(Time when) {
 EventQueue::Ticket EventQueue::push(Time when, NodeId node, engine::Work& work, MonoTime deadline) {
     const std::uint32_t index = allocate(node, deadline);
     slot_at(index).work = &work;
-    enter(index, when, draw_order());
+    enter(index, when, draw_order(node));
     return ticket_of(index, slot_at(index));
 }
 
 EventQueue::Ticket EventQueue::push(Time when, NodeId node, Action action, MonoTime deadline) {
     const std::uint32_t index = allocate(node, deadline);
     slot_at(index).action = std::move(action);
-    enter(index, when, draw_order());
+    enter(index, when, draw_order(node));
     return ticket_of(index, slot_at(index));
 }
 
@@ -160,8 +163,9 @@ void EventQueue::forget_key(Slot& slot) noexcept {
     ++stale_;
 }
 
-std::uint64_t EventQueue::draw_order() {
+std::uint64_t EventQueue::draw_order(NodeId node) {
     ++sequence_;
+    if (schedule_ != nullptr) return std::uint64_t{schedule_->rank(node)} << 32U | (sequence_ & 0xffff'ffffU);
     if (ties_ == TieOrder::issued) return sequence_;
     return (tie_stream_.next() & 0xffff'ffff'0000'0000U) | (sequence_ & 0xffff'ffffU);
 }

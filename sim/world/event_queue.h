@@ -1,6 +1,6 @@
 // What is still to happen in the world, in the order in which it will: by virtual time, then by a tie drawn from the
-// seed (or by order of issue), then by sequence number. The simulation's loop owns it; executors, timers and the network
-// push into it.
+// seed (or by order of issue, or by the rank of its node), then by sequence number. The simulation's loop owns it;
+// executors, timers and the network push into it.
 //
 // 1. Time never goes back: pushing before `now` is a defect and throws.
 // 2. An entry lives in a slot until it is taken, cancelled or dropped; its ticket then means nothing any more, though
@@ -18,6 +18,7 @@
 #include "fakes/action.h"
 #include "fakes/event.h"
 #include "fakes/rng.h"
+#include "sim/world/schedule.h"
 #include "sim/world/virtual_time.h"
 
 namespace lockstep::sim {
@@ -40,7 +41,8 @@ public:
         NodeId node;
     };
 
-    EventQueue(std::uint64_t seed, TieOrder ties);
+    /// `schedule`: may order entries of the same instant in place of `ties`; outlives the queue.
+    EventQueue(std::uint64_t seed, TieOrder ties, const Schedule* schedule = nullptr);
 
     /// The time of the entry popped last.
     [[nodiscard]] Time now() const { return now_; }
@@ -83,7 +85,7 @@ public:
             Slot& slot = slot_at(index);
             if (slot.state != State::queued || slot.node != node || slot.deadline == kNoDeadline) continue;
             forget_key(slot);
-            enter(index, when_of(slot.deadline), draw_order());
+            enter(index, when_of(slot.deadline), draw_order(node));
         }
     }
 
@@ -124,7 +126,7 @@ private:
     std::uint32_t allocate(NodeId node, MonoTime deadline);
     void free(std::uint32_t index) noexcept;
     void forget_key(Slot& slot) noexcept;
-    std::uint64_t draw_order();
+    std::uint64_t draw_order(NodeId node);
     void enter(std::uint32_t index, Time when, std::uint64_t order);
     void drop_top();
     void sift_up(std::size_t at);
@@ -134,6 +136,7 @@ private:
     void drop_actions_if(Which which);
 
     const TieOrder ties_;
+    const Schedule* const schedule_;
     fakes::Rng tie_stream_;
     Time now_{};
     std::uint64_t sequence_ = 0;

@@ -5,8 +5,9 @@
 
 namespace lockstep::sim {
 
-Network::Network(EventQueue& queue, Nodes& nodes, fakes::Trace& trace, fakes::Distribution latency, fakes::Rng& stream)
-    : queue_(queue), nodes_(nodes), trace_(trace), latency_(latency), stream_(stream) {}
+Network::Network(EventQueue& queue, Nodes& nodes, fakes::Trace& trace, fakes::Distribution latency, fakes::Rng& stream,
+                 Schedule* schedule)
+    : queue_(queue), nodes_(nodes), trace_(trace), latency_(latency), stream_(stream), schedule_(schedule) {}
 
 Network::~Network() { close(); }
 
@@ -123,7 +124,8 @@ void Network::links_changed() {
 }
 
 Duration Network::draw_delay(NodeId from, NodeId to) {
-    return latency_.draw(stream_) + links_.delay(from, to, stream_);
+    const Duration lag = schedule_ == nullptr ? Duration{} : schedule_->lag(from);
+    return latency_.draw(stream_) + links_.delay(from, to, stream_) + lag;
 }
 
 void Network::park(Node& node, Action action) { node.hold_back(queue_.push_parked(node.id, std::move(action))); }

@@ -23,7 +23,9 @@ public:
     using Connected = std::function<void(std::shared_ptr<fakes::Connection>)>;
 
     /// `stream` draws latencies, losses and the tails of closed connections.
-    Network(EventQueue& queue, Nodes& nodes, fakes::Trace& trace, fakes::Distribution latency, fakes::Rng& stream);
+    /// `schedule` (may be null) holds up what nodes send; outlives the network.
+    Network(EventQueue& queue, Nodes& nodes, fakes::Trace& trace, fakes::Distribution latency, fakes::Rng& stream,
+            Schedule* schedule = nullptr);
     ~Network();
     Network(const Network&) = delete;
     Network& operator=(const Network&) = delete;
@@ -77,6 +79,7 @@ private:
     fakes::Trace& trace_;
     const fakes::Distribution latency_;
     fakes::Rng& stream_;
+    Schedule* const schedule_;
     LinkFaults links_;
     std::map<std::pair<NodeId, std::string>, fakes::Server*> servers_;
     std::map<Id, Attempt> attempts_;

@@ -19,10 +19,11 @@ Simulation::Simulation(const Scenario& scenario, std::uint64_t seed, SimulationO
     : seed_(seed),
       options_(options),
       topology_(scenario.cluster),
-      queue_(seed, options.ties),
+      schedule_(scenario.cluster.schedule, topology_.nodes().size(), seed),
+      queue_(seed, options.ties, &schedule_),
       nodes_(topology_, scenario.cluster, seed, queue_, *this),
       trace_(queue_, nodes_),
-      network_(queue_, nodes_, trace_, scenario.cluster.network_latency, rng("network")),
+      network_(queue_, nodes_, trace_, scenario.cluster.network_latency, rng("network"), &schedule_),
       lifecycle_(queue_, nodes_, network_, trace_),
       fault_plan_(queue_, topology_, nodes_, lifecycle_, network_, trace_, rng("faults")) {
     const engine::LogLevel* least = options_.log_level ? &*options_.log_level : nullptr;
@@ -123,6 +124,7 @@ void Simulation::serve_next(Node& node) {
 
 void Simulation::take_step(const EventQueue::Due& due, Node& node) {
     nodes_.set_current(node.id);
+    schedule_.step(node.id);
     if (!queue_.is_work(due.ticket)) {
         queue_.take_action(due.ticket)();
     } else {

@@ -121,6 +121,7 @@ private:
     const SimulationOptions options_;
     const Topology topology_;
     std::map<std::string, fakes::Rng, std::less<>> streams_;
+    Schedule schedule_;
     EventQueue queue_;
     Nodes nodes_;
     SimTrace trace_;

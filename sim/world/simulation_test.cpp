@@ -19,7 +19,8 @@ class SimulationRun : public testing::SimulationTest {};
 /// Every node chats with a server for a while, among faults: what the digest is taken over.
 class Chatter {
 public:
-    Chatter(std::uint64_t seed, TieOrder ties) : sim(scenario(), seed, {.ties = ties}) {
+    Chatter(std::uint64_t seed, TieOrder ties, const SchedulePolicy& schedule = {})
+        : sim(scenario(schedule), seed, {.ties = ties}) {
         sim.listen(Topology::kRedis, "redis", server);
         for (const Topology::Entry& node : sim.topology().nodes()) {
             if (node.role == NodeRole::scheduler || node.role == NodeRole::worker) chat(node.id);
@@ -30,8 +31,9 @@ public:
     Simulation sim;
 
 private:
-    static Scenario scenario() {
+    static Scenario scenario(const SchedulePolicy& schedule) {
         Scenario made = testing::small_scenario();
+        made.cluster.schedule = schedule;
         made.cluster.network_latency = {Distribution::Kind::lognormal, 1ms, {}, 0.5};
         made.cluster.clock_offset = {Distribution::Kind::uniform, -50ms, 50ms, 0};
         made.cluster.clock_drift_ppm = 50;
@@ -82,6 +84,19 @@ TEST(SimulationDigest, DiffersForAnotherSeed) {
     Chatter first(7, TieOrder::drawn);
     Chatter second(8, TieOrder::drawn);
     EXPECT_NE(first.sim.trace().digest(), second.sim.trace().digest());
+}
+
+TEST(SimulationDigest, DiffersForAnotherScheduleAndIsTheSameForTheSame) {
+    Chatter by_chance(7, TieOrder::drawn);
+    for (const auto kind : {SchedulePolicy::Kind::pct, SchedulePolicy::Kind::delay_bounded}) {
+        const SchedulePolicy policy{kind, 4, 1000, 5ms};
+        Chatter first(7, TieOrder::drawn, policy);
+        Chatter second(7, TieOrder::drawn, policy);
+        EXPECT_EQ(first.sim.trace().digest(), second.sim.trace().digest());
+        EXPECT_NE(first.sim.trace().digest(), by_chance.sim.trace().digest());
+        Chatter without_preemptions(7, TieOrder::drawn, {kind, 1, 1000, 5ms});
+        EXPECT_NE(first.sim.trace().digest(), without_preemptions.sim.trace().digest()) << "the depth matters";
+    }
 }
 
 TEST_F(SimulationRun, AsksOncePerSecondWhetherItIsDone) {
