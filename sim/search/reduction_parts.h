@@ -24,6 +24,7 @@ void append(Candidates& out, Candidates more);
 
 // time_reductions.cpp
 [[nodiscard]] Candidates shorter_run(const Document& document);
+[[nodiscard]] Candidates joined_faults(const Document& document);
 [[nodiscard]] Candidates shorter_gaps(const Document& document);
 [[nodiscard]] Candidates shorter_times(const Document& document);
 [[nodiscard]] Candidates earlier_events(const Document& document);

@@ -218,6 +218,7 @@ constexpr std::array kReductions{
     Reduction{"replicas", fewer_replicas},
     Reduction{"workers", fewer_workers},
     Reduction{"faults", fewer_faults},
+    Reduction{"joins", joined_faults},
     Reduction{"rates", certain_faults},
     Reduction{"events", earlier_events},
     Reduction{"settings", fewer_settings},

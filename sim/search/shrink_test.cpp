@@ -168,6 +168,20 @@ TEST(Shrink, PlacesAFaultOnAnEarlierEventWhereFewerJobsMakeFewerEvents) {
     EXPECT_FALSE(shrunk.scenario["faults"][0]["on"].contains("nth"));
 }
 
+TEST(Shrink, JoinsFaultsThatDifferOnlyInTheirTime) {
+    const auto lasts_at = [](const Scenario& s, int second) {
+        return std::ranges::any_of(s.faults, [&](const Fault& f) {
+            const auto at = std::chrono::seconds(second);
+            return f.kind == "pause" && f.at <= at && f.at + f.duration.value() >= at;
+        });
+    };
+    const Runner runner = world([&](const Scenario& s) { return lasts_at(s, 10) && lasts_at(s, 50); });
+    Document document = large();
+    document["faults"] = Document::parse(R"([{ "at": "8s", "do": "pause", "target": "w-0", "for": "5s" },
+                                             { "at": "45s", "do": "pause", "target": "w-0", "for": "20s" }])");
+    EXPECT_EQ(shrink(document, 3, "", runner, {}).after.faults, 1);
+}
+
 TEST(Shrink, MakesAFaultCertainWhereFewJobsWouldMissIt) {
     // Twenty jobs meet a fault that hits one call in four, one job meets one that hits every call.
     const Runner runner = world(

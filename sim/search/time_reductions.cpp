@@ -48,19 +48,39 @@ void shorten_at(const Document& document, const Document::json_pointer& pointer,
     }
 }
 
-/// When a line of load or a fault begins; nothing for what is placed on an event.
-std::optional<Duration> begin_of(const Document& entry) {
-    const auto at = entry.find("at");
-    if (at == entry.end() || !at->is_string()) return {};
-    const auto begin = engine::parse_duration(at->get<std::string>());
-    return begin ? std::optional(*begin) : std::nullopt;
+/// Of a text; nothing when it is none, or no time.
+std::optional<Duration> time_at(const Document& entry, const char* key) {
+    const auto found = entry.find(key);
+    if (found == entry.end() || !found->is_string()) return {};
+    const auto time = engine::parse_duration(found->get<std::string>());
+    return time ? std::optional(*time) : std::nullopt;
+}
+
+/// Whether two faults differ in nothing but when they begin and how long they last.
+bool alike(Document one, Document other) {
+    for (const char* key : {"at", "for"}) {
+        if (one.erase(key) == 0 || other.erase(key) == 0) return false;
+    }
+    return one == other;
+}
+
+/// A plain time in place of a distribution, or of a longer time; the shortest first.
+void put_constants(const Document& document, const Document::json_pointer& at, bool only_for_distribution,
+                   Candidates& out) {
+    if (!document.contains(at) || (only_for_distribution && !document[at].is_object())) return;
+    for (const char* simple : {"1ms", "100ms", "1s", "10s"}) {
+        if (document[at] == simple) break;
+        Document plain = document;
+        plain[at] = simple;
+        out.push_back(std::move(plain));
+    }
 }
 
 std::vector<Duration> begins(const Document& document) {
     std::vector<Duration> out;
     for (const char* list : kTimedLists) {
         for (std::size_t i = 0; i < size_of_list(document, list); ++i)
-            if (const auto begin = begin_of(document[list][i])) out.push_back(*begin);
+            if (const auto begin = time_at(document[list][i], "at")) out.push_back(*begin);
     }
     std::ranges::sort(out);
     out.erase(std::ranges::unique(out).begin(), out.end());
@@ -72,7 +92,7 @@ Document moved_up(const Document& document, Duration from, Duration by) {
     Document moved = document;
     for (const char* list : kTimedLists) {
         for (std::size_t i = 0; i < size_of_list(document, list); ++i) {
-            const auto begin = begin_of(document[list][i]);
+            const auto begin = time_at(document[list][i], "at");
             if (begin && *begin >= from) moved[list][i]["at"] = engine::format_duration(*begin - by);
         }
     }
@@ -115,6 +135,30 @@ Candidates shorter_gaps(const Document& document) {
     return out;
 }
 
+/// Two faults that differ only in their time become one that lasts from the first begin to the last end.
+Candidates joined_faults(const Document& document) {
+    Candidates out;
+    const std::size_t size = size_of_list(document, "faults");
+    for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t j = 0; j < size; ++j) {
+            const Document& one = document["faults"][i];
+            const Document& other = document["faults"][j];
+            const auto begin = time_at(one, "at");
+            const auto begin_of_other = time_at(other, "at");
+            const auto length = time_at(one, "for");
+            const auto length_of_other = time_at(other, "for");
+            if (i == j || !alike(one, other) || !begin || !begin_of_other || !length || !length_of_other) continue;
+            if (*begin > *begin_of_other) continue;
+            const Duration end = std::max(*begin + *length, *begin_of_other + *length_of_other);
+            Document joined = document;
+            joined["faults"][i]["for"] = engine::format_duration(end - *begin);
+            joined["faults"].erase(j);
+            out.push_back(std::move(joined));
+        }
+    }
+    return out;
+}
+
 Candidates shorter_times(const Document& document) {
     using Pointer = Document::json_pointer;
     Candidates out;
@@ -122,19 +166,13 @@ Candidates shorter_times(const Document& document) {
         for (std::size_t i = 0; i < size_of_list(document, list); ++i) {
             for (const char* key : {"for", "at", "latency", "latency/max", "period", "by"})
                 shorten_at(document, Pointer(fmt::format("/{}/{}/{}", list, i, key)), out);
+            put_constants(document, Pointer(fmt::format("/{}/{}/latency", list, i)), true, out);
         }
     }
     const std::size_t groups =
         document.contains(Pointer("/cluster/workers")) ? document["cluster"]["workers"].size() : 0;
     for (std::size_t i = 0; i < groups; ++i) {
-        const Pointer at(fmt::format("/cluster/workers/{}/service_time", i));
-        if (!document.contains(at)) continue;
-        for (const char* simple : {"1ms", "100ms", "1s", "10s"}) {
-            if (document[at] == simple) break;
-            Document smaller = document;
-            smaller[at] = simple;
-            out.push_back(std::move(smaller));
-        }
+        put_constants(document, Pointer(fmt::format("/cluster/workers/{}/service_time", i)), false, out);
     }
     return out;
 }
