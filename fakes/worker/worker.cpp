@@ -33,6 +33,15 @@ std::string env_of(const cap::JobRequest& request, const char* key) {
     return found == request.env().end() ? std::string() : found->second;
 }
 
+/// Nothing when there is none; 0 for what is no number, or a negative one.
+std::optional<std::int64_t> number_in_env(const cap::JobRequest& request, const char* key) {
+    const std::string text = env_of(request, key);
+    if (text.empty()) return std::nullopt;
+    std::int64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return std::max<std::int64_t>(number, 0);
+}
+
 /// Without the protocol's prefix: SUCCEEDED, FAILED_FATAL ...
 std::string short_name(cap::JobStatus status) {
     return cap::JobStatus_Name(status).substr(std::string_view("JOB_STATUS_").size());
@@ -156,11 +165,7 @@ Worker::Plan Worker::plan_for(const cap::JobRequest& request) {
     WorkOutcome outcome = outcomes_.draw(rng);
     engine::Duration time = config_.service_time.draw(rng);
     if (const auto directed = WorkOutcome::named(env_of(request, "SIM_OUTCOME"))) outcome = *directed;
-    if (const std::string millis = env_of(request, "SIM_SERVICE_MS"); !millis.empty()) {
-        std::int64_t count = 0;
-        std::from_chars(millis.data(), millis.data() + millis.size(), count);
-        time = std::chrono::milliseconds{std::max<std::int64_t>(count, 0)};
-    }
+    if (const auto millis = number_in_env(request, "SIM_SERVICE_MS")) time = std::chrono::milliseconds{*millis};
     switch (outcome.kind) {
         case Kind::hang: return {outcome, std::nullopt};
         case Kind::late: return {outcome, time + config_.late_by};
@@ -265,6 +270,8 @@ engine::Task<std::string> Worker::store_result(std::shared_ptr<Job> job) {
     const std::string key = "res:" + id;
     std::string output = env_of(job->request, "SIM_OUTPUT");
     if (output.empty()) output = "done";
+    const auto bytes = static_cast<std::size_t>(number_in_env(job->request, "SIM_OUTPUT_BYTES").value_or(0));
+    if (output.size() < bytes) output.resize(bytes, '.');
     const nlohmann::json body{{"job_id", id}, {"output", output}, {"worker_id", config_.id}};
     const std::string text = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     const std::string seconds = fmt::format("{}", std::chrono::floor<std::chrono::seconds>(config_.result_ttl).count());

@@ -9,7 +9,7 @@
 // 3. All randomness comes from the world's stream "workers". A job draws its outcome and then its service time, when it
 //    starts.
 // 4. A job can direct its worker by entries of its environment: SIM_OUTCOME (a name of WorkOutcome), SIM_SERVICE_MS,
-//    and SIM_OUTPUT (text that the result holds).
+//    SIM_OUTPUT (text that the result holds), and SIM_OUTPUT_BYTES (how long that text is, filled up with dots).
 #pragma once
 
 #include <chrono>

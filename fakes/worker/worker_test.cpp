@@ -105,6 +105,13 @@ TEST_F(SimulatedWorker, AJobThatSucceedsHasItsResultStoredBeforeItIsTold) {
     EXPECT_EQ(worker_->active_jobs(), 0);
 }
 
+TEST_F(SimulatedWorker, AJobCanAskForALongOutput) {
+    start();
+    give("j1", {{"SIM_OUTPUT", "long"}, {"SIM_OUTPUT_BYTES", "12"}});
+    world_.run_for(2s);
+    EXPECT_EQ(redis_.run({"GET", "res:j1"}).text(), R"({"job_id":"j1","output":"long........","worker_id":"w-0"})");
+}
+
 TEST_F(SimulatedWorker, TellsOfEveryStep) {
     start();
     give("j1");

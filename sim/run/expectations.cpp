@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/wire/messages.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -39,6 +41,7 @@ void ExpectedEvents::on_event(const fakes::Event& event, Time now) {
         const EventExpectation& wanted = *counter.expectation;
         if (!wanted.outcome.empty() && wanted.outcome != name_of(event.outcome)) continue;
         if (at < wanted.after.value_or(Duration{0}) || at > wanted.until.value_or(Duration::max())) continue;
+        if (!wanted.trace.empty() && (event.packet == nullptr || event.packet->trace_id() != wanted.trace)) continue;
         if (!counter.matcher.matches(event)) continue;
         if (!wanted.in_any) {
             ++counter.count;

@@ -23,6 +23,17 @@ bool is_glob(std::string_view text) { return text.find_first_of("*?") != std::st
 
 std::vector<std::string> listed(const std::set<std::string>& names) { return {names.begin(), names.end()}; }
 
+bool carries_packet(fakes::EventKind kind) {
+    switch (kind) {
+        case fakes::EventKind::publish:
+        case fakes::EventKind::core_publish:
+        case fakes::EventKind::stored:
+        case fakes::EventKind::deliver:
+        case fakes::EventKind::core_deliver: return true;
+        default: return false;
+    }
+}
+
 class CrossChecker {
 public:
     CrossChecker(const json& document, const Scenario& scenario, std::vector<Finding>& findings)
@@ -287,7 +298,10 @@ private:
             const json& object = (*events)[i];
             if (!object.is_object()) continue;
             const std::string at = child(list, i);
-            trigger(read_trigger(object), object, at);
+            const Trigger filter = read_trigger(object);
+            trigger(filter, object, at);
+            if (member(object, "trace") != nullptr && !carries_packet(filter.event))
+                add(at + "/trace", fmt::format("\"{}\" is no event of a message", to_string(filter.event)));
             for (const char* key : {"nth", "per"})
                 if (member(object, key) != nullptr)
                     add(child(at, key), fmt::format("\"{}\" places faults; expectations count", key));

@@ -130,6 +130,7 @@ Shape chaos() {
 std::vector<Field> outcomes() {
     auto event = format::event_filter();
     event.push_back({"outcome", "", word({"applied", "not_applied", "unknown"})});
+    event.push_back({"trace", "only messages that carry this trace id", text()});
     event.push_back({"after", "only events from then on", duration()});
     event.push_back({"until", "only events up to then", duration()});
     event.push_back({"in_any", "count the most in any span of this length, not all", duration()});

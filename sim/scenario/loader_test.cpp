@@ -361,6 +361,8 @@ INSTANTIATE_TEST_SUITE_P(
                "/expect/metrics/cordum_scheduler_jobs_received_total{topics=\"x\"}", "did you mean \"topic\"?"},
         Broken{"unknown_event_in_an_expectation", R"("expect": {"events": [{"event": "redi"}]})",
                "/expect/events/0/event", "did you mean \"redis\"?"},
+        Broken{"trace_of_an_event_without_a_message", R"("expect": {"events": [{"event": "state", "trace": "t"}]})",
+               "/expect/events/0/trace", "\"state\" is no event of a message"},
         Broken{"unknown_chaos_level", R"("chaos": {"level": "hevy"})", "/chaos/level", "did you mean \"heavy\"?"},
         Broken{"unknown_chaos_kind", R"("chaos": {"faults": ["crashes"]})", "/chaos/faults/0",
                "did you mean \"crash\"?"},

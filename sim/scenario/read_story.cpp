@@ -63,6 +63,7 @@ EventExpectation read_event(const json& object) {
     EventExpectation expectation;
     expectation.filter = read_trigger(object);
     expectation.outcome = text_of(object, "outcome");
+    expectation.trace = text_of(object, "trace");
     if (member(object, "after") != nullptr) expectation.after = duration_of(object, "after");
     if (member(object, "until") != nullptr) expectation.until = duration_of(object, "until");
     if (member(object, "in_any") != nullptr) expectation.in_any = duration_of(object, "in_any");

@@ -154,6 +154,7 @@ struct MetricExpectation {
 struct EventExpectation {
     Trigger filter;  // its event, when and filters
     std::string outcome;
+    std::string trace;                     // the trace id that a message carries; empty = any
     std::optional<Duration> after, until;  // only events within; virtual time, both ends included
     std::optional<Duration> in_any;        // not how many in all, but at most in any span of this length
     Expected count;
