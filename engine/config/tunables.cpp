@@ -13,7 +13,9 @@ namespace lockstep::engine {
 namespace {
 
 using Choices = std::span<const std::string_view>;
-constexpr std::array<std::string_view, 2> kContinueStop{"continue", "stop"};
+/// One word, and no "stop": a handler that were torn from a call to policy or to the bus would leave that call's outcome to
+/// nobody, and gain nothing, as no commit passes the fence any more.
+constexpr std::array<std::string_view, 1> kContinue{"continue"};
 constexpr std::array<std::string_view, 2> kDegradeNak{"degrade", "nak"};
 
 #define TUNABLE(name, help) TunableInfo{#name, &Tunables::name, {}, help}
@@ -25,7 +27,8 @@ const std::array kTable{
     TUNABLE(lock_poll, "pause between two tries for a busy job lock"),
     TUNABLE(lock_wait, "how long a handler tries for a busy job lock"),
     TUNABLE(max_renewal_failures, "consecutive failed renewals before a lock is given up"),
-    TUNABLE_CHOICE(lock_on_abandon, kContinueStop, "what a handler does whose lock was given up"),
+    TUNABLE_CHOICE(lock_on_abandon, kContinue,
+                   "a handler whose lock was given up is not interrupted; it commits and publishes nothing more"),
     TUNABLE(max_scheduling_retries, "scheduling tries before a job FAILED"),
     TUNABLE(max_dispatch_retries, "picks in one try that may name a worker gone stale"),
     TUNABLE(retry_delay_busy, "redelivery after a busy job lock"),

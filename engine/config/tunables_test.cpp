@@ -31,6 +31,8 @@ TEST(Tunables, AWrongValueSaysWhatWasExpectedAndChangesNothing) {
     EXPECT_FALSE(set_tunable(tunables, "max_in_flight", "12x"));
     EXPECT_FALSE(set_tunable(tunables, "topic_fallback", "maybe"));
     EXPECT_FALSE(set_tunable(tunables, "lock_on_abandon", "panic"));
+    EXPECT_FALSE(set_tunable(tunables, "lock_on_abandon", "stop"));
+    EXPECT_TRUE(set_tunable(tunables, "lock_on_abandon", "continue"));
     EXPECT_FALSE(set_tunable(tunables, "no_such_thing", "1"));
 }
 
