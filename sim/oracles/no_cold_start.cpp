@@ -79,7 +79,8 @@ void NoColdStart::on_start(fakes::NodeId node, Time now) {
     replica.until = std::min(now + by_any_clock(tunables_.hydrated_worker_ttl),
                              captured + by_any_clock(tunables_.worker_ttl) - kPrecision);
     replica.event = present();
-    for (const auto& [id, worker] : stored_->text.workers) replica.named.insert(id);
+    for (const auto& [id, worker] : stored_->text.workers)
+        replica.named.emplace(id, Named{worker.pool, room_of(worker, tunables_)});
     starting_.emplace(node, std::move(replica));
 }
 
@@ -130,9 +131,20 @@ void NoColdStart::string_set(fakes::NodeId client, std::string_view key, const s
         const engine::Duration redis_clock = std::chrono::milliseconds(expires_at) - tunables_.data_ttl;
         stored.age = std::max<engine::Duration>(redis_clock - *stored.text.captured_at, 0s);
     }
-    for (auto& [node, replica] : starting_)
-        std::erase_if(replica.named, [&](const std::string& id) { return !stored.text.workers.contains(id); });
     stored_ = std::move(stored);
+    for (auto& [node, replica] : starting_) narrow(replica.named);
+}
+
+void NoColdStart::narrow(std::map<std::string, Named, std::less<>>& named) const {
+    for (auto it = named.begin(); it != named.end();) {
+        const auto now = stored_->text.workers.find(it->first);
+        if (now == stored_->text.workers.end() || now->second.pool != it->second.pool) {
+            it = named.erase(it);
+            continue;
+        }
+        it->second.room = std::min(it->second.room, room_of(now->second, tunables_));
+        ++it;
+    }
 }
 
 void NoColdStart::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
@@ -149,10 +161,12 @@ void NoColdStart::judge(const TurnedAway& turned, Time now) {
     if (disturbed_ || replica == starting_.end() || topic == topics_.end()) return;
     if (now > replica->second.until || !has_room(replica->second, topic->second)) return;
     exercise();
+    std::string names;
+    for (const auto& [id, worker] : replica->second.named) names += (names.empty() ? "" : ", ") + id;
     violated(turned.replica, turned.job,
              fmt::format("it was turned away for want of a worker by a replica that has just started, and the snapshot "
                          "names {} for {}",
-                         fmt::join(replica->second.named, ", "), topic->second),
+                         names, topic->second),
              stored_->event);
 }
 
@@ -161,8 +175,8 @@ bool NoColdStart::has_room(const Starting& replica, const std::string& topic) co
     const auto pool = stored_->text.pool_of_topic.find(topic);
     if (pool == stored_->text.pool_of_topic.end()) return false;
     std::int64_t room = 0;
-    for (const auto& [id, worker] : stored_->text.workers)
-        if (worker.pool == pool->second && replica.named.contains(id)) room += room_of(worker, tunables_);
+    for (const auto& [id, worker] : replica.named)
+        if (worker.pool == pool->second) room += worker.room;
     return replica.taken_up <= room;
 }
 

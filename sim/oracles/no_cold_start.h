@@ -2,9 +2,9 @@
 // that is free (REG-06).
 //
 // 1. A job is turned away when it is charged with a try and not dispatched (spec: redis-schema, `attempts`).
-// 2. It is judged only what the snapshot must have told: workers that it has named ever since the replica started, of the pool
-//    that serves the job's topic, with room for everything that this replica has taken up, and of which the replica has heard
-//    nothing itself. Jobs that ask for more than their topic are not judged.
+// 2. It is judged only what the snapshot must have told: workers that every snapshot since the replica's start has named, each
+//    time with room for everything that this replica has taken up, of the pool that serves the job's topic, and of which the
+//    replica has heard nothing itself. Jobs that ask for more than their topic are not judged.
 // 3. A replica one of whose calls to Redis has failed since it started may be cold. So may everybody once a clock was set or the
 //    pools were changed.
 // 4. Nobody relies on the snapshot for longer than `hydrated_worker_ttl`, nor on one older than `worker_ttl`; an eighth of both
@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "engine/config/tunables.h"
@@ -44,11 +43,15 @@ private:
         std::optional<Time> at;  // nothing until the next event tells
         EventNumber event = 0;
     };
+    struct Named {
+        std::string pool;
+        std::int64_t room = 0;  // the least that a snapshot told
+    };
     /// A replica that may still live on the snapshot.
     struct Starting {
         Time until{};
         EventNumber event = 0;
-        std::set<std::string, std::less<>> named;  // by every snapshot since, and not heard
+        std::map<std::string, Named, std::less<>> named;  // by every snapshot since, and not heard
         std::int64_t taken_up = 0;
     };
     struct TurnedAway {
@@ -63,6 +66,8 @@ private:
     void note_request(const fakes::Event& event);
     void judge(const TurnedAway& turned, Time now);
     void distrust();
+    /// Keeps what the snapshot in Redis says as well.
+    void narrow(std::map<std::string, Named, std::less<>>& named) const;
     [[nodiscard]] bool has_room(const Starting& replica, const std::string& topic) const;
 
     const engine::Tunables& tunables_;

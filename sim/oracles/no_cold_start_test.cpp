@@ -145,6 +145,15 @@ TEST_F(NoColdStartTest, AWorkerThatALaterSnapshotOmitsMayNotHaveBeenRead) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(NoColdStartTest, ALaterSnapshotMayTellOfRoomThatTheReplicaHasNotReadOf) {
+    write_snapshot(kOther, "w", 4);
+    submit("a");
+    restart();
+    write_snapshot(kOther, "w", 0);
+    turn_away("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(NoColdStartTest, OnlyRoomForAllThatWasTakenUpIsRoom) {
     write_snapshot(kOther, "w", 3);
     submit("a");
