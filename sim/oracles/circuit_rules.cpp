@@ -74,7 +74,11 @@ void CircuitRules::on_call(const fakes::Event& event, Time now) {
             if (taken != taken_up_.end() && !knew) begun.trips = trips_ - 1;  // began before the trip
             break;
         case Phase::half_open:
-            if (!knew) break;
+            if (!knew) {
+                // A rollback asks without taking up anything: whether it may cannot be told, but its answer counts.
+                begun.probe = taken == taken_up_.end();
+                break;
+            }
             exercise();
             begun.probe = true;
             on_probe(event);

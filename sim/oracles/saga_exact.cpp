@@ -184,7 +184,7 @@ void SagaExact::on_published(const fakes::Event& event) {
         violated(event.node, entry->parent,
                  fmt::format("it is undone by {}, and before that by {}", job.job_id(), entry->published_as),
                  entry->published_at);
-    } else if (denied_to(event.node, job.job_id()) || denied_when_sent_.contains({event.node, job.job_id()})) {
+    } else if (denied_when_sent_.contains({event.node, job.job_id()})) {
         violated(event.node, entry->parent, fmt::format("it is undone by {}, which policy had denied", job.job_id()));
     } else {
         judge_order(event, saga, *entry);
@@ -222,7 +222,8 @@ void SagaExact::on_sent(const fakes::Event& event) {
     const auto& job = event.packet->job_request();
     const auto saga = sagas_.find(saga_of(job.workflow_id(), job.labels()).first);
     const Entry* entry = saga == sagas_.end() ? nullptr : find(saga->second, job.parent_job_id());
-    if (entry != nullptr && entry->denied && entry->taken) denied_when_sent_.emplace(event.node, job.job_id());
+    const bool used_up = entry != nullptr && entry->denied && entry->taken;
+    if (used_up || denied_to(event.node, job.job_id())) denied_when_sent_.emplace(event.node, job.job_id());
 }
 
 SagaExact::Entry* SagaExact::find(Saga& saga, std::string_view parent) {
