@@ -101,11 +101,10 @@ void RetryBounds::on_nak(const fakes::Event& event) {
         return;
     const engine::Duration least = shortest(*job.failed);
     const engine::Duration most = std::min(least + tunables_.backoff_jitter, tunables_.backoff_max);
-    const auto within = [&](engine::Duration d) { return d + kSlack >= least && d <= most + kSlack; };
-    // Another delivery of the same job is handed back for what is left of the delay. The same one may be handed back some
-    // time after the delay was drawn, when clearing its in-flight mark waits for a Redis that is away.
+    // Another delivery of the same job is handed back for what was left of the delay when its handler looked. Either may be
+    // handed back some time after that, when clearing its in-flight mark waits for a Redis that is slow or away.
     const engine::Duration whole = delay + (now_ - job.failed_at);
-    if (!within(delay) && !within(whole))
+    if (delay > most + kSlack || whole + kSlack < least)
         violated(
             event.node, event.job,
             fmt::format("handed back for {} ms after try {}, and the bounds are {} and {} ms", engine::to_millis(delay),
