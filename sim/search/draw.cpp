@@ -61,7 +61,7 @@ public:
         const bool by_themselves = options_.bases.empty() && apply_themes(out);
         if (!by_themselves) disturb(out);
         spare_forgetful_redis(out);
-        if (dice_.chance(0.3)) out["cluster"]["schedule"] = schedule();
+        if (!by_themselves && dice_.chance(0.3)) out["cluster"]["schedule"] = schedule();
         if (out["faults"].empty()) out.erase("faults");
         if (!options_.without.empty()) out["without"] = options_.without;
         out["expect"] = {{"invariants", "all"}};
