@@ -69,6 +69,7 @@ struct RunResult {
     std::map<std::string, std::int64_t> states;  // jobs by final state
     std::map<std::string, double> metrics;       // name{labels}:statistic
     std::vector<Violation> violations;           // those that a counterexample asked for included
+    std::vector<std::string> nodes;  // names of all, when something was violated: its sentence may name some
     std::vector<ExpectationOutcome> expectations;
     std::vector<FaultCount> faults;                  // in the order of the file, then those of chaos
     std::map<std::string, std::uint64_t> exercised;  // by invariant; one that was checked but never applied has 0

@@ -164,6 +164,9 @@ RunResult Run::execute() {
         if (judged(oracle->invariant())) result_.exercised.emplace(oracle->invariant(), oracle->exercised());
     }
     for (const auto& oracle : oracles_) oracle->tally(result_.histories);
+    if (!result_.violations.empty()) {
+        for (const Topology::Entry& node : simulation_.topology().nodes()) result_.nodes.push_back(node.name);
+    }
     result_.states = jobs_.states();
     result_.metrics = simulation_.metric_store().summary();
     if (calls_) result_.calls = calls_->sites();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <fstream>
@@ -24,8 +25,14 @@ bool word_character(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
 }
 
-/// Words with a digit in them become '#': times, counts, ids.
-std::string without_numbers(std::string_view text) {
+bool has_digit(std::string_view word) {
+    return std::ranges::any_of(word, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+bool is_topic(std::string_view word) { return word.size() > 4 && word.starts_with("job."); }
+
+/// Words with a digit in them (times, counts, ids), names of nodes and topics become '#', and so does a list of such.
+std::string without_names(std::string_view text, const std::vector<std::string>& nodes = {}) {
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
         if (!word_character(text[at])) {
@@ -33,20 +40,23 @@ std::string without_numbers(std::string_view text) {
             continue;
         }
         std::size_t end = at;
-        bool digit = false;
-        for (; end < text.size() && word_character(text[end]); ++end)
-            digit = digit || std::isdigit(static_cast<unsigned char>(text[end])) != 0;
-        out += digit ? "#" : text.substr(at, end - at);
+        while (end < text.size() && word_character(text[end])) ++end;
+        const std::string_view word = text.substr(at, end - at);
+        const bool name = has_digit(word) || is_topic(word) || std::ranges::find(nodes, word) != nodes.end();
+        out += name ? "#" : word;
         at = end;
     }
+    constexpr std::string_view kTwo = "#, #";
+    for (std::size_t at = out.find(kTwo); at != std::string::npos; at = out.find(kTwo, at))
+        out.replace(at, kTwo.size(), "#");
     return out;
 }
 
-std::string signature_of(const Violation& violation) {
+std::string signature_of(const Violation& violation, const std::vector<std::string>& nodes) {
     std::string detail = violation.detail;
     replace_all(detail, violation.job, "#");
     replace_all(detail, violation.node, "#");
-    return fmt::format("{}: {}", violation.invariant, without_numbers(detail));
+    return fmt::format("{}: {}", violation.invariant, without_names(detail, nodes));
 }
 
 std::uint64_t unsigned_of(const Document& document, const char* key) {
@@ -88,9 +98,9 @@ std::string joined(const std::vector<LoadError>& errors) {
 }  // namespace
 
 std::string signature_of(const RunResult& result) {
-    if (!result.error.empty()) return fmt::format("harness: {}", without_numbers(result.error));
+    if (!result.error.empty()) return fmt::format("harness: {}", without_names(result.error));
     if (result.passed || result.interrupted) return {};
-    if (!result.violations.empty()) return signature_of(result.violations.front());
+    if (!result.violations.empty()) return signature_of(result.violations.front(), result.nodes);
     for (const ExpectationOutcome& expectation : result.expectations) {
         if (!expectation.held) return fmt::format("expectation: {}", expectation.expected);
     }
@@ -149,8 +159,7 @@ tl::expected<Failure, std::string> parse_failure(std::string_view text) {
     return failure;
 }
 
-tl::expected<Replayable, std::string> load_replayable(const std::filesystem::path& path,
-                                                      const LoadOptions& options) {
+tl::expected<Replayable, std::string> load_replayable(const std::filesystem::path& path, const LoadOptions& options) {
     const auto text = text_of_file(path);
     if (!text) return tl::make_unexpected(text.error());
     Replayable out;
@@ -162,8 +171,7 @@ tl::expected<Replayable, std::string> load_replayable(const std::filesystem::pat
         out.failure = std::move(*failure);
     }
     const std::string inner =
-        out.is_scenario_file ? *text
-                             : out.failure.scenario.dump(-1, ' ', false, Document::error_handler_t::replace);
+        out.is_scenario_file ? *text : out.failure.scenario.dump(-1, ' ', false, Document::error_handler_t::replace);
     auto scenario = parse_scenario(inner, path.string(), options);
     if (!scenario) return tl::make_unexpected(joined(scenario.error()));
     out.scenario = std::move(*scenario);

@@ -14,8 +14,8 @@
 namespace lockstep::sim {
 
 /// What makes two failures the same bug, as far as can be told from outside: the invariant, and its sentence without what
-/// differs from run to run (names of jobs and nodes, numbers). An expectation that did not hold counts by its text, a broken
-/// harness by its message. Empty for a run that passed.
+/// differs from run to run (names of jobs, nodes and topics, how many a list has, numbers). An expectation that did not hold
+/// counts by its text, a broken harness by its message. Empty for a run that passed.
 [[nodiscard]] std::string signature_of(const RunResult& result);
 
 struct Failure {

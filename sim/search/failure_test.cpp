@@ -28,6 +28,17 @@ TEST(Signature, ForgetsNamesAndNumbers) {
                      violated("nothing_leaks", "scheduler-0", "special", "job special on scheduler-0 waited 12 ms")));
 }
 
+TEST(Signature, ForgetsHowManyNodesItNamesAndWhichTopic) {
+    RunResult many = violated("no_cold_start", "", "", "the snapshot names booker, failer, w-0, w-1 for job.book");
+    many.nodes = {"scheduler-0", "booker", "failer", "w-0", "w-1"};
+    RunResult one = violated("no_cold_start", "", "", "the snapshot names booker for job.default");
+    one.nodes = {"scheduler-0", "booker"};
+    EXPECT_EQ(signature_of(many), signature_of(one));
+    EXPECT_EQ(signature_of(one), "no_cold_start: the snapshot names # for #");
+    one.violations.front().detail = "the snapshot names nobody for job.default";
+    EXPECT_NE(signature_of(many), signature_of(one));
+}
+
 TEST(Signature, OfARunThatPassedIsEmpty) {
     RunResult result;
     result.passed = true;
