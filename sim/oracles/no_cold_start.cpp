@@ -89,6 +89,7 @@ void NoColdStart::on_redis(const fakes::Event& event) {
     if (event.when == fakes::When::applied) moved_.clear();
     if (replica == starting_.end()) return;
     if (event.when == fakes::When::before && event.script == "take_up") ++replica->second.taken_up;
+    if (event.when == fakes::When::before && event.script == "commit") replica->second.decided.emplace(event.job);
     if (event.when != fakes::When::answered) return;
     const bool refused = event.payload.starts_with('-') && !event.payload.starts_with("-NOSCRIPT");
     if (event.outcome != fakes::EventOutcome::applied || refused) starting_.erase(replica);
@@ -159,6 +160,8 @@ void NoColdStart::judge(const TurnedAway& turned, Time now) {
     const auto replica = starting_.find(turned.replica);
     const auto topic = topics_.find(turned.job);
     if (disturbed_ || replica == starting_.end() || topic == topics_.end()) return;
+    // What a replica asked before it crashed may take effect when it has started again.
+    if (!replica->second.decided.contains(turned.job)) return;
     if (now > replica->second.until || !has_room(replica->second, topic->second)) return;
     exercise();
     std::string names;

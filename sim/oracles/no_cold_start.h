@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "engine/config/tunables.h"
@@ -53,6 +54,7 @@ private:
         EventNumber event = 0;
         std::map<std::string, Named, std::less<>> named;  // by every snapshot since, and not heard
         std::int64_t taken_up = 0;
+        std::set<std::string, std::less<>> decided;  // jobs about which it has sent a commit
     };
     struct TurnedAway {
         fakes::NodeId replica;

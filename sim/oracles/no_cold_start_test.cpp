@@ -26,8 +26,9 @@ protected:
         oracle.on_event(event, now);
     }
     void tell(EventKind kind, fakes::NodeId node = kReplica) { tell(testing::event_of(kind, ""), node); }
-    void redis(When when, std::string_view script, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
-        fakes::Event event = testing::event_of(EventKind::redis, "", when);
+    void redis(When when, std::string_view script, fakes::EventOutcome outcome = fakes::EventOutcome::applied,
+               std::string_view job = {}) {
+        fakes::Event event = testing::event_of(EventKind::redis, job, when);
         event.script = script;
         event.outcome = outcome;
         tell(event);
@@ -54,6 +55,10 @@ protected:
     }
     void turn_away(std::string_view job) {
         redis(When::before, "take_up");
+        redis(When::before, "commit", fakes::EventOutcome::applied, job);
+        take_effect(job);
+    }
+    void take_effect(std::string_view job) {
         oracle.hash_set(kReplica, "job:meta:" + std::string(job), "attempts", nullptr, "1");
         redis(When::applied, "commit");
     }
@@ -91,6 +96,14 @@ TEST_F(NoColdStartTest, WhomTheSnapshotNamesIsKnownAtOnce) {  // REG-06
     EXPECT_THAT(judge.found,
                 ElementsAre(HasSubstr("a: it was turned away for want of a worker by a replica that has just started, "
                                       "and the snapshot names w for job.default")));
+}
+
+TEST_F(NoColdStartTest, WhatItAskedBeforeItCrashedIsNotItsStarts) {
+    write_snapshot();
+    submit("a");
+    restart();
+    take_effect("a");
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(NoColdStartTest, AJobThatIsSentWasNotTurnedAway) {

@@ -18,6 +18,9 @@ constexpr engine::Duration kSlack = std::chrono::milliseconds{100};
 /// In whole milliseconds a jitter has 500 values: six equal ones come about by chance once in 10^13 runs.
 constexpr std::size_t kJittersMin = 6;
 
+/// The answer of a take_up that got the lock.
+constexpr std::string_view kHeld = "\r\nheld\r\n";
+
 std::int64_t number_of(std::string_view text) {
     std::int64_t number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
@@ -34,7 +37,9 @@ void RetryBounds::on_event(const fakes::Event& event, Time now) {
         to_stamp_.clear();
     }
     if (event.kind == fakes::EventKind::nak && event.when == fakes::When::before) on_nak(event);
-    if (event.kind == fakes::EventKind::redis && event.when == fakes::When::before && event.script == "take_up")
+    // Not one that finds it in another's hands: that other is still at its try.
+    if (event.kind == fakes::EventKind::redis && event.when == fakes::When::applied && event.script == "take_up" &&
+        event.payload.find(kHeld) != std::string_view::npos)
         on_take_up(event);
     if (event.kind == fakes::EventKind::fault && event.name == "clock_jump" && event.node == Topology::kRedis)
         store_clock_jumped_at_ = now;

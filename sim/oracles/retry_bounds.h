@@ -28,7 +28,7 @@ public:
 private:
     struct Job {
         bool state_written = false;          // in the same command: the attempts that follow belong to a dispatch
-        bool rolled_back = false;    // last it was taken back from DISPATCHED
+        bool rolled_back = false;            // last it was taken back from DISPATCHED
         std::optional<std::int64_t> failed;  // the number of the last failed try, counted from 0
         Time failed_at{};
         EventNumber failed_event = 0;

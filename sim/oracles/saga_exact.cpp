@@ -6,6 +6,7 @@
 
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -110,7 +111,7 @@ void SagaExact::on_event(const fakes::Event& event, Time) {
                 on_sent(event);
             break;
         case fakes::EventKind::stored:
-            if (event.subject == "sys.job.submit" && event.packet != nullptr &&
+            if (event.subject == "sys.job.submit" && !garbled(event) && event.packet != nullptr &&
                 event.packet->sender_id() == kSagaSender)
                 on_published(event);
             break;
@@ -163,6 +164,21 @@ void SagaExact::on_denied(std::string_view job) {
     }
 }
 
+bool SagaExact::garbled(const fakes::Event& event) {
+    const auto sent = sent_.find(event.message_id);
+    if (sent == sent_.end()) return false;
+    if (event.packet != nullptr && engine::wire::serialise(*event.packet) == sent->second) return false;
+    cap::BusPacket meant;
+    meant.ParseFromString(sent->second);
+    const cap::JobRequest& job = meant.job_request();
+    const auto saga = sagas_.find(saga_of(job.workflow_id(), job.labels()).first);
+    Entry* entry = saga == sagas_.end() ? nullptr : find(saga->second, job.parent_job_id());
+    if (entry == nullptr) return true;
+    exercise();
+    entry->garbled = true;
+    return true;
+}
+
 void SagaExact::on_published(const fakes::Event& event) {
     const auto& job = event.packet->job_request();
     const std::string name = saga_of(job.workflow_id(), job.labels()).first;
@@ -199,7 +215,7 @@ void SagaExact::judge_order(const fakes::Event& event, const Saga& saga, const E
     for (const Entry* other : saga.stack) {
         // One that was recorded after the look at the stack comes next.
         const bool was_above = other->recorded > entry.recorded && other->recorded < saga.last_step;
-        if (was_above && other->published_as.empty())
+        if (was_above && other->published_as.empty() && !other->garbled)
             violated(event.node, entry.parent,
                      fmt::format("it is undone before {}, which succeeded later", other->parent), other->recorded_at);
     }
@@ -210,7 +226,7 @@ bool SagaExact::owed(const Saga& saga, const Entry& entry) {
 }
 
 bool SagaExact::done(const Entry& entry) {
-    return !entry.published_as.empty() || (entry.taken && (entry.denied || !entry.readable));
+    return !entry.published_as.empty() || entry.garbled || (entry.taken && (entry.denied || !entry.readable));
 }
 
 bool SagaExact::denied_to(fakes::NodeId node, const std::string& job) const {
@@ -219,6 +235,7 @@ bool SagaExact::denied_to(fakes::NodeId node, const std::string& job) const {
 }
 
 void SagaExact::on_sent(const fakes::Event& event) {
+    sent_.insert_or_assign(std::string(event.message_id), engine::wire::serialise(*event.packet));
     const auto& job = event.packet->job_request();
     const auto saga = sagas_.find(saga_of(job.workflow_id(), job.labels()).first);
     const Entry* entry = saga == sagas_.end() ? nullptr : find(saga->second, job.parent_job_id());

@@ -43,6 +43,7 @@ private:
         bool readable = true;
         bool taken = false;  // off the stack
         bool denied = false;
+        bool garbled = false;  // published, and changed on its way to the stream: it is nobody's to lose
     };
     struct Saga {
         std::deque<Entry> entries;  // all that there ever were; stable in memory
@@ -66,6 +67,8 @@ private:
     void on_result_delivered(const fakes::Event& event);
     void on_state(const fakes::Event& event);
     void on_published(const fakes::Event& event);
+    /// Whether this is a compensation that was changed on its way; notes it with what was sent.
+    [[nodiscard]] bool garbled(const fakes::Event& event);
     void on_question(const fakes::Event& event);
     void on_denied(std::string_view job);
     /// One that is on its way when somebody else is told "no" cannot be called back; policy decides once more before it is
@@ -87,6 +90,7 @@ private:
     std::map<std::string, std::pair<std::string, std::string>, std::less<>> asked_;  // compensation job -> saga, key
     std::map<std::pair<fakes::NodeId, std::string>, std::string> answers_;           // of policy, by node and job
     std::set<std::pair<fakes::NodeId, std::string>> denied_when_sent_;
+    std::map<std::string, std::string, std::less<>> sent_;  // compensations as they were published, by message id
     std::uint64_t order_ = 0;
     bool data_lost_ = false;
 };
