@@ -1,23 +1,32 @@
 // nothing_leaks: at rest no lock, in-flight mark or handler is left beyond its time. The run goes on for longer than a job
-// lock lives before this is asked, so a lock that is still there has been renewed by somebody who had no business to.
+// lock lives before this is asked, so a lock that was taken before that and is still there has been renewed by somebody who
+// had no business to. A scan that somebody else has settled already may take its job's lock at any time.
 #pragma once
 
 #include <map>
 #include <string>
 
+#include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
 
 class NothingLeaks final : public Oracle {
 public:
-    using Oracle::Oracle;
+    NothingLeaks(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "nothing_leaks"; }
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;
 
 private:
-    std::map<std::string, EventNumber, std::less<>> granted_;  // lock -> when it was last taken or renewed
+    struct Grant {
+        Time taken{};
+        EventNumber event = 0;  // when it was last taken or renewed
+    };
+
+    const engine::Tunables& tunables_;
+    std::map<std::string, Grant, std::less<>> granted_;  // by lock
+    Time now_{};
 };
 
 }  // namespace lockstep::sim

@@ -42,7 +42,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<CircuitRules>(judge, tunables));
     oracles.push_back(std::make_unique<RetryBounds>(judge, tunables));
     oracles.push_back(std::make_unique<IndexesAgree>(judge));
-    oracles.push_back(std::make_unique<NothingLeaks>(judge));
+    oracles.push_back(std::make_unique<NothingLeaks>(judge, tunables));
     oracles.push_back(std::make_unique<SnapshotWhole>(judge, tunables));
     oracles.push_back(std::make_unique<ApprovalBound>(judge));
     oracles.push_back(std::make_unique<JobHistory>(judge));
