@@ -158,7 +158,8 @@ void lock_left(World& world, bool broken) {
     world.take_up("a");
     if (!broken) world.let_go("a");
     world.wait(2 * world.tunables().job_lock_ttl);
-    world.serve("b");
+    world.take_up("b");
+    world.let_go("b");
 }
 
 void half_a_snapshot(World& world, bool broken) { world.write_snapshot(!broken); }
