@@ -103,23 +103,28 @@ double median_over(const PowerReport& report, Value value) {
     return median(std::move(values));
 }
 
+std::string shrunk_summary(const PowerReport& report) {
+    if (!report.options.shrink) return "Nothing was shrunk in this measurement.\n";
+    return fmt::format(
+        "Shrunk, the median failure has {:.0f} jobs, {:.0f} replicas, {:.0f} workers and {:.0f} faults; shrinking it "
+        "again changed nothing for {} of them.\n",
+        median_over(report, [](const ScenarioSize& size) { return size.jobs; }),
+        median_over(report, [](const ScenarioSize& size) { return size.replicas; }),
+        median_over(report, [](const ScenarioSize& size) { return size.workers; }),
+        median_over(report, [](const ScenarioSize& size) { return size.faults; }),
+        std::ranges::count_if(report.outcome.mechanisms, &MechanismPower::shrinks_once));
+}
+
 std::string summary(const PowerReport& report) {
     const auto& mechanisms = report.outcome.mechanisms;
     const auto found = std::ranges::count_if(mechanisms, &MechanismPower::always_found);
     std::vector<double> draws;
     for (const MechanismPower& power : mechanisms) draws.push_back(power.median_draws());
-    const auto final_ones = std::ranges::count_if(mechanisms, &MechanismPower::shrinks_once);
     return fmt::format(
         "{} of {} mechanisms were found in each of their {} searches of at most {} draws; the median over mechanisms "
-        "is {:.0f} "
-        "draws.\nShrunk, the median failure has {:.0f} jobs, {:.0f} replicas, {:.0f} workers and {:.0f} faults; "
-        "shrinking it "
-        "again changed nothing for {} of them.\n",
+        "is {:.0f} draws.\n{}",
         found, mechanisms.size(), report.options.repeats, report.options.seeds, median(std::move(draws)),
-        median_over(report, [](const ScenarioSize& size) { return size.jobs; }),
-        median_over(report, [](const ScenarioSize& size) { return size.replicas; }),
-        median_over(report, [](const ScenarioSize& size) { return size.workers; }),
-        median_over(report, [](const ScenarioSize& size) { return size.faults; }), final_ones);
+        shrunk_summary(report));
 }
 
 Document size_json(const ScenarioSize& size) {
