@@ -50,6 +50,8 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
             break;
         case fakes::EventKind::node_down:
             forget(event.node);
+            // What became of its probes, it may not have told anybody: their places come free in time.
+            probes_.erase(event.node);
             std::erase_if(calls_, [&event](const auto& call) { return call.first.first == event.node; });
             break;
         case fakes::EventKind::paused: forget(event.node); break;
