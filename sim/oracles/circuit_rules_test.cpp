@@ -17,7 +17,7 @@ class CircuitRulesTest : public ::testing::Test {
 protected:
     void tell(EventKind kind, When when, std::string_view job) {
         fakes::Event event = testing::event_of(kind, job, when);
-        event.node = fakes::NodeId{5};
+        event.node = node;
         oracle.on_event(event, now);
     }
     void half_open() {
@@ -38,8 +38,22 @@ protected:
         for (const char* job : {"a", "b", "c", "d"}) take_up_and_ask(job);
     }
 
+    void fail_to_answer(std::string_view job) {
+        fakes::Event event = testing::event_of(EventKind::kernel_check, job, When::answered);
+        event.outcome = fakes::EventOutcome::unknown;
+        event.node = node;
+        oracle.on_event(event, now);
+    }
+    /// They come to nothing, and nobody has been told of it yet.
+    void three_probes_fail() {
+        for (const char* job : {"a", "b", "c"}) take_up_and_ask(job);
+        for (const char* job : {"a", "b", "c"}) fail_to_answer(job);
+    }
+    void another_replica_goes_on() { node = fakes::NodeId{6}; }
+
     testing::KeepingJudge judge;
     engine::Tunables tunables;
+    fakes::NodeId node{5};
     CircuitRules oracle{judge, tunables};
     Time now{10s};
 };
@@ -80,6 +94,34 @@ TEST_F(CircuitRulesTest, AProbeOfADeadReplicaIsNeverAnswered) {
     answer("b");
     four_jobs_ask();
     EXPECT_THAT(judge.found, SizeIs(2)) << "with the one before there are five probes, and three are allowed";
+}
+
+TEST_F(CircuitRulesTest, ProbesOfACrashedReplicaHoldNoPlaces) {
+    half_open();
+    three_probes_fail();
+    tell(EventKind::node_down, When::applied, {});
+    another_replica_goes_on();
+    for (const char* job : {"d", "e", "f"}) take_up_and_ask(job);
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up_and_ask("g");
+    EXPECT_THAT(judge.found, SizeIs(1)) << "its own places are as few as ever";
+}
+
+TEST_F(CircuitRulesTest, ProbesThatFailedAtALivingReplicaHoldTheirPlaces) {
+    half_open();
+    three_probes_fail();
+    another_replica_goes_on();
+    take_up_and_ask("d");
+    EXPECT_THAT(judge.found, SizeIs(1));
+}
+
+TEST_F(CircuitRulesTest, TheCrashOfAReplicaFreesNoPlacesOfOthers) {
+    half_open();
+    three_probes_fail();
+    another_replica_goes_on();
+    tell(EventKind::node_down, When::applied, {});
+    take_up_and_ask("d");
+    EXPECT_THAT(judge.found, SizeIs(1));
 }
 
 }  // namespace

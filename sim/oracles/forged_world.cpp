@@ -253,6 +253,8 @@ void ForgedWorld::serve(const std::string& job) {
 }
 
 void ForgedWorld::turn_away(const std::string& job, NodeId replica, Duration delay) {
+    const cap::BusPacket packet = request_packet(job);
+    tell(EventKind::deliver, When::applied, replica, job, wire::kSubjectSubmit, &packet);
     take_up(job, replica);
     script(replica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
         keys_.hash_set(at<fakes::redis::Hash>(meta_key(job)), "attempts", "1");
@@ -264,6 +266,7 @@ void ForgedWorld::turn_away(const std::string& job, NodeId replica, Duration del
     event.node = replica;
     event.job = job;
     event.number = delay.count();
+    event.packet = &packet;
     emit(event);
 }
 

@@ -53,7 +53,7 @@ public:
     void run(const std::string& job);
     /// From its submission to SUCCEEDED.
     void serve(const std::string& job);
-    /// Taken up, charged with a try, and handed back for a while.
+    /// Delivered, taken up, charged with a try, and handed back for a while.
     void turn_away(const std::string& job, NodeId replica, engine::Duration delay);
     /// A dead letter, and the word of it on the bus.
     void bury(const std::string& job, std::string_view code);

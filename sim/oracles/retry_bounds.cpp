@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "engine/wire/messages.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/world/topology.h"
 
@@ -13,13 +14,17 @@ namespace lockstep::sim {
 
 namespace {
 
-/// Clocks of three machines measure a delay: who says "now", who redelivers, who judges.
-constexpr engine::Duration kSlack = std::chrono::milliseconds{100};
 /// In whole milliseconds a jitter has 500 values: six equal ones come about by chance once in 10^13 runs.
 constexpr std::size_t kJittersMin = 6;
 
 /// The answer of a take_up that got the lock.
 constexpr std::string_view kHeld = "\r\nheld\r\n";
+
+/// The in-flight mark of a message could not be written, and it is handed back instead of being acknowledged.
+constexpr engine::Duration kUnmarked = std::chrono::seconds{2};
+
+/// The payload decides who handles a message, not the subject.
+bool is_request(const fakes::Event& event) { return event.packet != nullptr && event.packet->has_job_request(); }
 
 std::int64_t number_of(std::string_view text) {
     std::int64_t number = 0;
@@ -27,22 +32,48 @@ std::int64_t number_of(std::string_view text) {
     return number;
 }
 
+std::string bounds_of(const Look& look) {
+    const std::int64_t least = engine::to_millis(look.least);
+    const std::int64_t most = engine::to_millis(look.most);
+    switch (look.outcome) {
+        case Look::Outcome::open: break;
+        case Look::Outcome::not_due:
+            return fmt::format(" when the delay after try {} had between {} and {} ms to go", look.tries, least, most);
+        case Look::Outcome::failed:
+            return fmt::format(" after try {}, and the bounds are {} and {} ms", look.tries, least, most);
+    }
+    return fmt::format(", and no delay is longer than {} ms", most);
+}
+
 }  // namespace
 
 void RetryBounds::on_event(const fakes::Event& event, Time now) {
     now_ = now;
     if (!to_stamp_.empty()) {
-        jobs_[to_stamp_].failed_at = now;
-        jobs_[to_stamp_].failed_event = present();
-        to_stamp_.clear();
+        const auto entry = jobs_.find(std::exchange(to_stamp_, {}));
+        if (entry != jobs_.end() && entry->second.failed) entry->second.failed->at = now;
     }
-    if (event.kind == fakes::EventKind::nak && event.when == fakes::When::before) on_nak(event);
-    // Not one that finds it in another's hands: that other is still at its try.
-    if (event.kind == fakes::EventKind::redis && event.when == fakes::When::applied && event.script == "take_up" &&
-        event.payload.find(kHeld) != std::string_view::npos)
-        on_take_up(event);
-    if (event.kind == fakes::EventKind::fault && event.name == "clock_jump" && event.node == Topology::kRedis)
-        store_clock_jumped_at_ = now;
+    switch (event.kind) {
+        case fakes::EventKind::deliver:
+            if (is_request(event)) looks_.delivered(event.node, event.job);
+            break;
+        case fakes::EventKind::ack:
+        case fakes::EventKind::nak:
+        case fakes::EventKind::term:
+            if (event.when == fakes::When::before && is_request(event)) on_verdict(event);
+            break;
+        case fakes::EventKind::redis:
+            // Not one that finds it in another's hands: that other is still at its try.
+            if (event.when == fakes::When::applied && event.script == "take_up" &&
+                event.payload.find(kHeld) != std::string_view::npos)
+                on_take_up(event);
+            break;
+        case fakes::EventKind::node_down: looks_.crashed(event.node); break;
+        case fakes::EventKind::fault:
+            if (event.name == "clock_jump" && event.node == Topology::kRedis) store_clock_jumped_at_ = now;
+            break;
+        default: break;
+    }
 }
 
 void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
@@ -60,62 +91,99 @@ void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::stri
     const auto entry = jobs_.try_emplace(std::string(*name)).first;
     if (std::exchange(entry->second.state_written, false)) return;
     const std::int64_t tried = before == nullptr ? 0 : number_of(*before);
-    if (number_of(after) != tried + 1) return;
+    const std::int64_t attempts = number_of(after);
+    if (attempts != tried + 1) return;
     // The dispatch that was taken back has counted already, and is the very try that fails now.
     const bool counted = std::exchange(entry->second.rolled_back, false);
-    on_failed_try(client, entry->first, entry->second, counted ? tried - 1 : tried);
+    on_failed_try(client, entry->first, entry->second,
+                  {.number = counted ? tried - 1 : tried, .attempts = attempts, .at = {}, .event = upcoming()});
 }
 
-void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, Job& job, std::int64_t number) {
+void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, Job& job, FailedTry failed) {
     exercise();
-    if (number >= tunables_.max_scheduling_retries)
-        violated(client, name, fmt::format("try number {} of {}", number + 1, tunables_.max_scheduling_retries),
-                 job.failed_event);
-    const bool measured_by_one_clock = !store_clock_jumped_at_ || job.failed_at > *store_clock_jumped_at_;
-    if (job.failed && measured_by_one_clock) {
-        const engine::Duration passed = now_ - job.failed_at;
-        if (passed + kSlack < shortest(*job.failed))
-            violated(client, name,
-                     fmt::format("try {} came {} ms after the one before, and {} ms is the least", number + 1,
-                                 engine::to_millis(passed), engine::to_millis(shortest(*job.failed))),
-                     job.failed_event);
-    }
-    job.failed = number;
-    job.by = client;
-    job.nak_expected = true;
+    const EventNumber before = job.failed ? job.failed->event : 0;
+    if (failed.number >= tunables_.max_scheduling_retries)
+        violated(client, name, fmt::format("try number {} of {}", failed.number + 1, tunables_.max_scheduling_retries),
+                 before);
+    const auto passed = job.failed ? passed_since(*job.failed) : std::nullopt;
+    if (passed && *passed + kDelaySlack < shortest(job.failed->number))
+        violated(client, name,
+                 fmt::format("try {} came {} ms after the one before, and {} ms is the least", failed.number + 1,
+                             engine::to_millis(*passed), engine::to_millis(shortest(job.failed->number))),
+                 before);
+    // It was made under the lock: by whoever looked last.
+    if (auto* looks = looks_.find(client, name))
+        looks->back() = {Look::Outcome::failed, shortest(failed.number), longest(failed.number), failed.number + 1,
+                         failed.event};
+    job.failed = failed;
     to_stamp_ = name;
 }
 
-/// The job is handled anew: whatever hands it back now, it is not the try before, whose own answer got lost on the way, nor
-/// the dispatch that was taken back.
+/// The job is handled anew: the dispatch that was taken back is not the try that may fail now.
 void RetryBounds::on_take_up(const fakes::Event& event) {
     const auto entry = jobs_.find(event.job);
-    if (entry == jobs_.end()) return;
-    entry->second.rolled_back = false;
-    if (entry->second.by == event.node) entry->second.nak_expected = false;
+    if (entry != jobs_.end()) entry->second.rolled_back = false;
+    looks_.looked(event.node, event.job, look_at(entry == jobs_.end() ? Job{} : entry->second));
+}
+
+Look RetryBounds::look_at(const Job& job) const {
+    const auto passed = job.failed ? passed_since(*job.failed) : std::nullopt;
+    if (passed && *passed + kDelaySlack < shortest(job.failed->number))
+        return {Look::Outcome::not_due, shortest(job.failed->number) - *passed, longest(job.failed->number) - *passed,
+                job.failed->number + 1, job.failed->event};
+    const engine::Duration most =
+        std::max({tunables_.backoff_max, tunables_.safety_throttle_delay, tunables_.safety_unavailable_delay,
+                  tunables_.retry_delay_no_workers, tunables_.retry_delay_publish, tunables_.retry_delay_store,
+                  tunables_.retry_delay_busy});
+    return {.outcome = Look::Outcome::open, .least = {}, .most = most, .tries = 0, .since = 0};
+}
+
+void RetryBounds::on_verdict(const fakes::Event& event) {
+    if (event.kind == fakes::EventKind::nak) on_nak(event);
+    looks_.settled(event.node, event.job);
 }
 
 void RetryBounds::on_nak(const fakes::Event& event) {
-    const auto entry = jobs_.find(event.job);
-    if (entry == jobs_.end()) return;
-    Job& job = entry->second;
-    if (!job.failed || job.by != event.node || !std::exchange(job.nak_expected, false)) return;
+    auto* looks = looks_.find(event.node, event.job);
+    if (looks == nullptr) return;
     const engine::Duration delay{event.number};
     // The answer to the commit got lost: the store's own delay.
-    if (delay == tunables_.retry_delay_store || delay == tunables_.retry_delay_busy || delay == engine::Duration{0})
+    if (delay == tunables_.retry_delay_store || delay == tunables_.retry_delay_busy || delay == kUnmarked ||
+        delay == engine::Duration{0})
         return;
-    const engine::Duration least = shortest(*job.failed);
-    const engine::Duration most = std::min(least + tunables_.backoff_jitter, tunables_.backoff_max);
-    // Another delivery of the same job is handed back for what was left of the delay when its handler looked. Either may be
-    // handed back some time after that, when clearing its in-flight mark waits for a Redis that is slow or away.
-    const engine::Duration whole = delay + (now_ - job.failed_at);
-    if (delay > most + kSlack || whole + kSlack < least)
-        violated(
-            event.node, event.job,
-            fmt::format("handed back for {} ms after try {}, and the bounds are {} and {} ms", engine::to_millis(delay),
-                        *job.failed + 1, engine::to_millis(least), engine::to_millis(most)),
-            job.failed_event);
-    if (delay >= least && least + tunables_.backoff_jitter <= tunables_.backoff_max) jitters_.push_back(delay - least);
+    const auto allowing = [delay](const Look& look) { return look.allows(delay); };
+    const auto first = std::ranges::find_if(*looks, allowing);
+    if (first == looks->end()) {
+        const Look& look = looks->back();
+        violated(event.node, event.job,
+                 fmt::format("handed back for {} ms{}", engine::to_millis(delay), bounds_of(look)), look.since);
+        return;
+    }
+    const bool certain = std::ranges::count_if(*looks, allowing) == 1;
+    if (certain && first->outcome == Look::Outcome::failed && delay >= first->least &&
+        first->least + tunables_.backoff_jitter <= tunables_.backoff_max)
+        jitters_.push_back(delay - first->least);
+    OpenLooks::end_one(*looks, delay);
+}
+
+void RetryBounds::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                              std::int64_t) {
+    const auto name = job_of_hash(key);
+    if (!name) return;
+    if (const auto entry = jobs_.find(*name); entry != jobs_.end()) jobs_.erase(entry);
+}
+
+void RetryBounds::restored(const fakes::redis::Keyspace& now) {
+    for (auto& [name, job] : jobs_) {
+        if (!job.failed) continue;
+        const auto attempts = hash_field(now, std::string(kJobHashPrefix) + name, "attempts");
+        if (!attempts || number_of(*attempts) != job.failed->attempts) job.failed.reset();
+    }
+}
+
+std::optional<engine::Duration> RetryBounds::passed_since(const FailedTry& failed) const {
+    if (!failed.at || (store_clock_jumped_at_ && *failed.at <= *store_clock_jumped_at_)) return std::nullopt;
+    return now_ - *failed.at;
 }
 
 void RetryBounds::at_rest(const RestView&) {
@@ -130,6 +198,10 @@ engine::Duration RetryBounds::shortest(std::int64_t number) const {
     for (std::int64_t i = 0; i < number && grown > engine::Duration{0} && grown < tunables_.backoff_max; ++i)
         grown *= 2;
     return std::min(grown, tunables_.backoff_max);
+}
+
+engine::Duration RetryBounds::longest(std::int64_t number) const {
+    return std::min(shortest(number) + tunables_.backoff_jitter, tunables_.backoff_max);
 }
 
 }  // namespace lockstep::sim

@@ -2,8 +2,14 @@
 // [0, backoff_jitter), and there are no more than max_scheduling_retries of them.
 //
 // Read off the attempts in the job hash, which grow without a change of state when a try fails, and off the delays with
-// which messages are handed back after that. Deliveries that a consumer makes on its own account are no tries.
-// The delay is kept by Redis' clock: one during which that clock jumps says nothing.
+// which the job's message is handed back after that. Deliveries that a consumer makes on its own account are no tries.
+//
+// A hand-back is held against all looks at the job from which it can have come (see OpenLooks). Not seen, therefore:
+// 1. while a replica has several deliveries of a job in hand, a delay that is wrong for the one and right for another;
+// 2. a delay that equals a fixed one of another cause: a store that did not answer, a lock that is held, an in-flight mark
+//    that could not be cleared, a scheduler that is stopping;
+// 3. after a look that was neither too early for the job nor a failed try: any delay up to the longest documented one.
+// The delay is kept by Redis' clock: one during which that clock jumps says nothing, nor does one that Redis has lost.
 #pragma once
 
 #include <map>
@@ -12,6 +18,7 @@
 #include <vector>
 
 #include "engine/config/tunables.h"
+#include "sim/oracles/open_looks.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -23,26 +30,37 @@ public:
     void on_event(const fakes::Event& event, Time now) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
     void at_rest(const RestView& view) override;
 
 private:
-    struct Job {
-        bool state_written = false;          // in the same command: the attempts that follow belong to a dispatch
-        bool rolled_back = false;            // last it was taken back from DISPATCHED
-        std::optional<std::int64_t> failed;  // the number of the last failed try, counted from 0
-        Time failed_at{};
-        EventNumber failed_event = 0;
-        fakes::NodeId by;
-        bool nak_expected = false;
+    struct FailedTry {
+        std::int64_t number = 0;    // counted from 0
+        std::int64_t attempts = 0;  // as written then
+        std::optional<Time> at;     // nothing: at the event that is told next
+        EventNumber event = 0;
     };
-    void on_failed_try(fakes::NodeId client, const std::string& name, Job& job, std::int64_t number);
+    struct Job {
+        bool state_written = false;  // in the same command: the attempts that follow belong to a dispatch
+        bool rolled_back = false;    // last it was taken back from DISPATCHED
+        std::optional<FailedTry> failed;
+    };
+    void on_failed_try(fakes::NodeId client, const std::string& name, Job& job, FailedTry failed);
     void on_take_up(const fakes::Event& event);
+    void on_verdict(const fakes::Event& event);
     void on_nak(const fakes::Event& event);
+    /// Nothing: the store may count the delay from another time than we do, or has forgotten it.
+    [[nodiscard]] std::optional<engine::Duration> passed_since(const FailedTry& failed) const;
+    [[nodiscard]] Look look_at(const Job& job) const;
     [[nodiscard]] engine::Duration shortest(std::int64_t number) const;
+    [[nodiscard]] engine::Duration longest(std::int64_t number) const;
 
     const engine::Tunables& tunables_;
     std::map<std::string, Job, std::less<>> jobs_;
-    std::string to_stamp_;
+    OpenLooks looks_;
+    std::string to_stamp_;  // the job whose try failed in the command that is being carried out
     Time now_{};
     std::optional<Time> store_clock_jumped_at_;
     std::vector<engine::Duration> jitters_;
