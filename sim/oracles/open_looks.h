@@ -49,7 +49,7 @@ public:
     void looked(fakes::NodeId replica, std::string_view job, Look look);
     /// Null when there are none.
     [[nodiscard]] Looks* find(fakes::NodeId replica, std::string_view job);
-    /// One of those that allow `delay` has ended with it. Which one may be uncertain: those that are left may be any of them.
+    /// One of those that allow `delay` has ended with it. Where there are several, each that is left may be any of them.
     static void end_one(Looks& looks, engine::Duration delay);
     /// A verdict over one delivery was given. With the last one in hand all looks are over.
     void settled(fakes::NodeId replica, std::string_view job);

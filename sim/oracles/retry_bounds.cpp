@@ -20,7 +20,7 @@ constexpr std::size_t kJittersMin = 6;
 /// The answer of a take_up that got the lock.
 constexpr std::string_view kHeld = "\r\nheld\r\n";
 
-/// The in-flight mark of a message could not be written, and it is handed back instead of being acknowledged.
+/// A message could not be marked as processed, and is handed back instead of being acknowledged (spec: conflicts, C-11).
 constexpr engine::Duration kUnmarked = std::chrono::seconds{2};
 
 /// The payload decides who handles a message, not the subject.

@@ -1,5 +1,5 @@
-// Stories of two deliveries of one job, told event by event. The default delays: 1.0 s to 1.5 s after the first try, 2.0 s to 2.5 s
-// after the second, never more than 30 s.
+// Stories of the deliveries of one job, told event by event. The default delays: 1.0 s to 1.5 s after the first try, 2.0 s to
+// 2.5 s after the second, never more than 30 s.
 #include "sim/oracles/retry_bounds.h"
 
 #include <gmock/gmock.h>
@@ -81,7 +81,8 @@ protected:
         fail_try(kOther);
         hand_back(1200ms, kOther);
     }
-    /// One delivery looked while the first delay held, and waits to be handed back; the other has failed the second try since.
+    /// One delivery looked while the first delay held, and waits to be handed back; the other has failed the second try
+    /// since.
     void two_in_hand() {
         first_try_fails_elsewhere();
         deliver();
