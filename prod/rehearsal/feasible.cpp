@@ -30,7 +30,8 @@ bool is_seen(fakes::EventKind kind) {
 }
 
 bool is_process(NodeRole role) {
-    return role != NodeRole::gateway && role != NodeRole::operator_node && role != NodeRole::workflow;
+    return role != NodeRole::gateway && role != NodeRole::operator_node && role != NodeRole::workflow &&
+           role != NodeRole::result_reader;
 }
 
 /// Why this fault cannot be done; empty: it can.
@@ -115,6 +116,8 @@ void sort_cluster(Feasibility& f) {
         f.not_applied.emplace_back("tunable bus_processed_ttl: lockstepd takes nothing below 10m");
     if (cluster.workflow_engines > 0) f.not_applied.emplace_back("workflow engines");
     cluster.workflow_engines = 0;
+    if (cluster.result_readers > 0) f.not_applied.emplace_back("result readers: there is no such program");
+    cluster.result_readers = 0;
 }
 
 void sort_expectations(Feasibility& f) {

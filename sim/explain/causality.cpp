@@ -104,11 +104,12 @@ private:
     Causality* out_ = nullptr;
     std::map<Matter, EventIndex> threads_;
     std::map<CallKey, std::deque<OpenCall>> open_;
-    std::map<std::pair<TextId, std::uint64_t>, EventIndex> stored_;     // by stream and sequence
-    std::map<std::pair<TextId, std::uint64_t>, EventIndex> delivered_;  // likewise: the last delivery, or its nak
-    std::map<std::tuple<TextId, TextId, TextId>, EventIndex> sent_;     // by subject, message id and job
-    std::vector<EventIndex> effects_;                                   // of the call that a server carries out now
-    std::vector<EventIndex> lives_;                                     // by node
+    std::map<std::pair<TextId, std::uint64_t>, EventIndex> stored_;  // by stream and sequence
+    /// By stream, sequence and consumer: the last delivery, or its nak.
+    std::map<std::tuple<TextId, std::uint64_t, TextId>, EventIndex> delivered_;
+    std::map<std::tuple<TextId, TextId, TextId>, EventIndex> sent_;  // by subject, message id and job
+    std::vector<EventIndex> effects_;                                // of the call that a server carries out now
+    std::vector<EventIndex> lives_;                                  // by node
     std::vector<EventIndex> inputs_;
     std::vector<std::uint32_t> epochs_;  // how often the connections of a node broke
     std::vector<std::int16_t> faults_;   // the server of each fault event, in order
@@ -165,7 +166,7 @@ void CausalityBuilder::add_call(EventIndex i) {
         calls.push_back({i, epochs_[slot(event.node)], false, false});
         if (event.kind == EventKind::publish || event.kind == EventKind::core_publish)
             sent_[{event.subject, event.message_id, event.job}] = i;
-        if (event.kind == EventKind::nak) delivered_[{event.stream, event.sequence}] = i;
+        if (event.kind == EventKind::nak) delivered_[{event.stream, event.sequence, event.name}] = i;
         return;
     }
     const bool answer = event.when == When::answered;
@@ -201,9 +202,9 @@ void CausalityBuilder::add_delivery(EventIndex i) {
         if (sent != sent_.end()) set(i, Cause::message, sent->second);
         return;
     }
-    const std::pair place{event.stream, event.sequence};
-    if (const auto stored = stored_.find(place); stored != stored_.end()) set(i, Cause::message, stored->second);
-    const auto [before, fresh] = delivered_.try_emplace(place, i);
+    const auto stored = stored_.find({event.stream, event.sequence});
+    if (stored != stored_.end()) set(i, Cause::message, stored->second);
+    const auto [before, fresh] = delivered_.try_emplace({event.stream, event.sequence, event.name}, i);
     if (!fresh) set(i, Cause::trigger, std::exchange(before->second, i));
 }
 

@@ -118,11 +118,14 @@ public:
     }
 
 private:
-    using Key = std::tuple<Timeline::Span, std::int16_t, TextId, std::uint64_t>;
+    /// The last one tells the consumers of one message apart.
+    using Key = std::tuple<Timeline::Span, std::int16_t, TextId, std::uint64_t, TextId>;
 
-    static Key lock(const HistoryEvent& event) { return {Timeline::Span::lock, 0, event.key, 0}; }
-    static Key handed(const HistoryEvent& event) { return {Timeline::Span::ack_wait, 0, event.stream, event.sequence}; }
-    static Key of_node(Timeline::Span span, const HistoryEvent& event) { return {span, event.node, 0, 0}; }
+    static Key lock(const HistoryEvent& event) { return {Timeline::Span::lock, 0, event.key, 0, 0}; }
+    static Key handed(const HistoryEvent& event) {
+        return {Timeline::Span::ack_wait, 0, event.stream, event.sequence, event.name};
+    }
+    static Key of_node(Timeline::Span span, const HistoryEvent& event) { return {span, event.node, 0, 0, 0}; }
 
     void begin(const Key& key, Timeline::Span span, std::int16_t node, const HistoryEvent& event, TextId what) {
         end(key, event.ns);
@@ -146,7 +149,7 @@ private:
     void add_fault(const HistoryEvent& event) {
         const std::string& kind = history_.text(event.name);
         const std::int16_t node = event.node >= 0 ? event.node : server_of_fault(kind);
-        const Key key{Timeline::Span::fault, event.node, event.key != 0 ? event.key : event.name, 0};
+        const Key key{Timeline::Span::fault, event.node, event.key != 0 ? event.key : event.name, 0, 0};
         if (history_.text(event.from) == "end") {
             end(key, event.ns);
             return;

@@ -5,6 +5,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "sim/oracles/heard_results.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/snapshot_text.h"
 
@@ -16,6 +17,8 @@ namespace wire = engine::wire;
 using engine::Duration;
 using fakes::EventKind;
 using fakes::When;
+
+constexpr std::string_view kReaderDurable = "dur_result-reader__sys_job_result";
 
 std::string meta_key(const std::string& job) { return std::string(kJobHashPrefix) + job; }
 std::string lock_key(const std::string& job) { return "cordum:scheduler:job:" + job; }
@@ -102,6 +105,22 @@ void ForgedWorld::tell(EventKind kind, When when, NodeId node, std::string_view 
     event.packet = packet;
     event.message_id = message_id;
     if (kind == EventKind::stored) event.sequence = ++stream_sequence_;
+    emit(event);
+}
+
+void ForgedWorld::tell_of_result(EventKind kind, When when, NodeId node, std::string_view durable,
+                                 const std::string& job, const cap::BusPacket& packet) {
+    fakes::Event event;
+    event.kind = kind;
+    event.when = when;
+    event.outcome = fakes::EventOutcome::applied;
+    event.node = node;
+    event.job = job;
+    event.subject = wire::kSubjectResult;
+    event.packet = &packet;
+    event.name = durable;
+    event.stream = wire::kStreamSys;
+    event.sequence = stream_sequence_;
     emit(event);
 }
 
@@ -238,12 +257,25 @@ void ForgedWorld::run(const std::string& job) {
 void ForgedWorld::finish(const std::string& job) {
     const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_SUCCEEDED);
     tell(EventKind::core_publish, When::before, kWorker, job, wire::kSubjectResult, &packet);
-    tell(EventKind::deliver, When::applied, kReplica, job, wire::kSubjectResult, &packet);
+    tell(EventKind::stored, When::applied, kWorker, job, wire::kSubjectResult, &packet);
+    tell_of_result(EventKind::deliver, When::applied, kReplica, kSchedulersResults, job, packet);
     take_up(job);
     set_field(kReplica, meta_key(job), "result_ptr", packet.job_result().result_ptr());
     move(job, "SUCCEEDED");
     let_go(job);
-    tell(EventKind::ack, When::before, kReplica, job, wire::kSubjectResult, &packet);
+    tell_of_result(EventKind::ack, When::before, kReplica, kSchedulersResults, job, packet);
+}
+
+void ForgedWorld::read_result(const std::string& job, bool heard) {
+    const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_SUCCEEDED);
+    tell_of_result(EventKind::deliver, When::applied, kReader, kReaderDurable, job, packet);
+    if (heard) {
+        const std::string list = heard_key(job);
+        script(kReader, {}, list, {}, ":1\r\n",
+               [&] { keys_.list_insert(at<fakes::redis::List>(list), 0, "JOB_STATUS_SUCCEEDED w"); });
+        set_text(kReader, fmt::format("cordum:bus:processed:CORDUM_SYS:{}:{}", stream_sequence_, kReaderDurable), "1");
+    }
+    tell_of_result(EventKind::ack, When::before, kReader, kReaderDurable, job, packet);
 }
 
 void ForgedWorld::serve(const std::string& job) {

@@ -23,9 +23,10 @@ public:
     static constexpr NodeId kReplica{5};
     static constexpr NodeId kOtherReplica{6};
     static constexpr NodeId kWorker{7};
+    static constexpr NodeId kReader{8};
     static constexpr std::string_view kWorkerId = "w";
 
-    /// Two replicas and a worker that both have just heard.
+    /// Two replicas, a worker that both have just heard, and another service that reads results.
     ForgedWorld();
     ~ForgedWorld() override;
 
@@ -49,6 +50,8 @@ public:
     void arrive(const std::string& job);
     /// The worker's success reaches a scheduler, which records it.
     void finish(const std::string& job);
+    /// The other service takes the result that has come last off the stream, after it has kept and marked it, or unheard.
+    void read_result(const std::string& job, bool heard);
     /// From its submission to RUNNING.
     void run(const std::string& job);
     /// From its submission to SUCCEEDED.
@@ -81,6 +84,8 @@ private:
                 std::string_view reply, Change change);
     void tell(fakes::EventKind kind, fakes::When when, NodeId node, std::string_view job, std::string_view subject,
               const cap::BusPacket* packet, std::string_view message_id = {});
+    void tell_of_result(fakes::EventKind kind, fakes::When when, NodeId node, std::string_view durable,
+                        const std::string& job, const cap::BusPacket& packet);
     void on_every_call(fakes::EventKind kind, NodeId node, std::string_view job, std::string_view to,
                        std::string_view payload = {});
     void enter(const std::string& job, std::string_view state, NodeId client);

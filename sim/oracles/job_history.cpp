@@ -64,10 +64,10 @@ void JobHistory::on_event(const fakes::Event& event, Time) {
             break;
         case EventKind::deliver:
             on_request(event);
-            on_result(event);
+            if (is_schedulers_results(event.name)) on_result(event);
             break;
         case EventKind::ack:
-            if (event.when == When::before) on_result_done(event);
+            if (event.when == When::before && is_schedulers_results(event.name)) on_result_done(event);
             break;
         case EventKind::state: on_state(event); break;
         default: break;
@@ -134,7 +134,7 @@ void JobHistory::on_result(const fakes::Event& event) {
 }
 
 void JobHistory::on_result_done(const fakes::Event& event) {
-    if (event.subject != engine::wire::kSubjectResult || event.packet == nullptr) return;
+    if (event.packet == nullptr) return;
     const auto status = event.packet->job_result().status();
     const Job& record = job(event.job);
     if (!results_bind_ || !ends(status) || record.state.empty()) return;

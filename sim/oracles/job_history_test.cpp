@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "sim/oracles/job_keys.h"
 #include "sim/oracles/test_oracle.h"
 
 namespace lockstep::sim {
@@ -33,11 +34,11 @@ protected:
         packet.mutable_job_request()->set_job_id("J");
         tell_packet(EventKind::publish, When::before, "worker.w.jobs", packet);
     }
-    void result(cap::JobStatus status, EventKind kind, When when) {
+    void result(cap::JobStatus status, EventKind kind, When when, std::string_view durable = kSchedulersResults) {
         cap::BusPacket packet;
         packet.mutable_job_result()->set_job_id("J");
         packet.mutable_job_result()->set_status(status);
-        tell_packet(kind, when, "sys.job.result", packet);
+        tell_packet(kind, when, "sys.job.result", packet, durable);
     }
     void run() {
         policy("ALLOW");
@@ -58,9 +59,11 @@ protected:
     fakes::redis::Keyspace keys;
 
 private:
-    void tell_packet(EventKind kind, When when, std::string_view subject, const cap::BusPacket& packet) {
+    void tell_packet(EventKind kind, When when, std::string_view subject, const cap::BusPacket& packet,
+                     std::string_view durable = {}) {
         fakes::Event event = testing::event_of(kind, "J", when);
         event.subject = subject;
+        event.name = durable;
         event.packet = &packet;
         oracle.on_event(event, {});
     }
@@ -91,6 +94,17 @@ TEST_F(JobHistoryTest, AResultThatIsTakenOffTheStreamHasEndedItsJob) {
     result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied);
     result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is taken off the stream, and it is still RUNNING")));
+}
+
+// H-10: what another service hears, and when, is nothing that a scheduler has been told.
+TEST_F(JobHistoryTest, OnlyTheConsumerOfTheSchedulersTellsThemOfAResult) {
+    submit();
+    run();
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied, "dur_result-reader__sys_job_result");
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before, "dur_result-reader__sys_job_result");
+    EXPECT_THAT(judge.found, IsEmpty());
+    state("RUNNING", "SUCCEEDED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no worker has reported a success")));
 }
 
 TEST_F(JobHistoryTest, AJobOfNobodyIsNotExplained) {

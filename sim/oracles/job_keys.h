@@ -33,12 +33,16 @@ inline constexpr std::string_view kJobHashPrefix = "job:meta:";
 }
 
 [[nodiscard]] constexpr bool is_final(std::string_view state) {
-    return state == "SUCCEEDED" || state == "FAILED" || state == "CANCELLED" || state == "TIMEOUT" || state == "DENIED" ||
-           state == "OUTPUT_QUARANTINED";
+    return state == "SUCCEEDED" || state == "FAILED" || state == "CANCELLED" || state == "TIMEOUT" ||
+           state == "DENIED" || state == "OUTPUT_QUARANTINED";
 }
 
 [[nodiscard]] constexpr bool is_worker_subject(std::string_view subject) {
     return subject.starts_with("worker.") && subject.ends_with(".jobs");
 }
+
+/// The durable consumer by which schedulers read results. Others read them, too (result_heard).
+inline constexpr std::string_view kSchedulersResults = "dur_cordum-scheduler__sys_job_result";
+[[nodiscard]] constexpr bool is_schedulers_results(std::string_view durable) { return durable == kSchedulersResults; }
 
 }  // namespace lockstep::sim

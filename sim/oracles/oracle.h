@@ -39,7 +39,7 @@ public:
 struct RestView {
     const fakes::redis::Keyspace& redis;
     bool quiet = false;                    // nothing is left to happen; false: the scenario's duration ran out
-    std::size_t handlers_in_flight = 0;    // over all schedulers that are up
+    std::size_t handlers_in_flight = 0;    // over all schedulers and result readers that are up
 };
 
 class Oracle : public EventObserver, public fakes::redis::KeyspaceObserver {

@@ -15,6 +15,7 @@
 #include "sim/oracles/one_terminal_result.h"
 #include "sim/oracles/policy_before_dispatch.h"
 #include "sim/oracles/quarantine_final.h"
+#include "sim/oracles/result_heard.h"
 #include "sim/oracles/result_kept.h"
 #include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/saga_exact.h"
@@ -49,6 +50,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<NoStarvation>(judge, tunables));
     oracles.push_back(std::make_unique<LiveWorkerOnly>(judge, tunables));
     oracles.push_back(std::make_unique<NoColdStart>(judge, tunables));
+    oracles.push_back(std::make_unique<ResultHeard>(judge));
     return oracles;
 }
 

@@ -209,6 +209,11 @@ void starts_blind(World& world, bool broken) {
     from_taking_up_to_success(world, "a");
 }
 
+void silenced_by_another(World& world, bool broken) {
+    world.serve("a");
+    world.read_result("a", !broken);
+}
+
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -233,6 +238,8 @@ constexpr std::array kBreaks{
     PlantedBreak{"no_starvation", "nobody tries a waiting job for twenty minutes", left_waiting},
     PlantedBreak{"live_worker_only", "a job is sent to a worker that has been silent for too long", sent_to_the_dead},
     PlantedBreak{"no_cold_start", "a replica that has just started knows no workers", starts_blind},
+    PlantedBreak{"result_heard", "a service takes off a result that only the schedulers have heard",
+                 silenced_by_another},
 };
 
 }  // namespace

@@ -103,7 +103,7 @@ void SagaExact::on_event(const fakes::Event& event, Time) {
     if (data_lost_) return;
     switch (event.kind) {
         case fakes::EventKind::deliver:
-            if (event.subject == "sys.job.result" && event.packet != nullptr) on_result_delivered(event);
+            if (is_schedulers_results(event.name) && event.packet != nullptr) on_result_delivered(event);
             break;
         case fakes::EventKind::publish:
             if (event.when == fakes::When::before && event.subject == "sys.job.submit" && event.packet != nullptr &&

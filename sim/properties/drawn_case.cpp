@@ -187,6 +187,7 @@ Focus focus_of(const std::string& invariant) {
     if (invariant == "no_cold_start") return {.late = 3, .restart = true};
     if (invariant == "live_worker_only") return {.late = 3, .worker_fault = true};
     if (invariant == "single_ticker" || invariant == "lock_exclusion") return {.schedulers = 2};
+    if (invariant == "result_heard") return {.readers = 1};
     return {};
 }
 
@@ -205,6 +206,7 @@ rc::Gen<DrawnCase> any_case(Focus focus, std::vector<std::string> without) {
         drawn.limited = *rc::gen::inRange(focus.limited, focus.limited + 4);
         drawn.steps = *rc::gen::inRange(focus.steps, focus.steps + 3);
         drawn.secrets = *rc::gen::inRange(focus.secrets, focus.secrets + 3);
+        if (focus.readers > 0) drawn.readers = *rc::gen::inRange(focus.readers, focus.readers + 2);
         if (focus.late > 0) drawn.late = *rc::gen::inRange(focus.late, focus.late + 3);
         drawn.settings = at_most(kSettingsMax, rc::gen::pair(rc::gen::inRange(0, static_cast<int>(kSettings.size())),
                                                              rc::gen::inRange(0, 3)));
@@ -226,6 +228,7 @@ Document document_of(const DrawnCase& drawn) {
     out["duration"] = "3h";
     Document& cluster = out["cluster"];
     cluster["schedulers"] = drawn.schedulers;
+    if (drawn.readers > 0) cluster["result_readers"] = drawn.readers;
     for (const auto& [which, value] : drawn.settings) {
         const Setting& setting = kSettings.at(static_cast<std::size_t>(which));
         cluster["config"][setting.name] = setting.values.at(static_cast<std::size_t>(value));

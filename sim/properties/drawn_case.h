@@ -24,6 +24,7 @@ struct DrawnFault {
 struct DrawnCase {
     std::uint64_t seed = 1;
     int schedulers = 1;
+    int readers = 0;  // of results, beside the schedulers
     int workers = 1;
     int slots = 1;  // of each worker
     int service_ms = 50;
@@ -55,6 +56,7 @@ struct Focus {
     bool worker_fault = false;
     bool restart = false;
     int schedulers = 1;
+    int readers = 0;
 };
 [[nodiscard]] Focus focus_of(const std::string& invariant);
 

@@ -67,6 +67,14 @@ std::optional<engine::Timeouts> timeouts_of(const Documents& documents) {
     return std::move(*timeouts);
 }
 
+engine::Mechanisms mechanisms_of(const Scenario& scenario) {
+    engine::Mechanisms mechanisms;
+    for (const std::string& name : scenario.without) {
+        if (const auto mechanism = engine::find_mechanism(name)) mechanisms.switch_off(*mechanism);
+    }
+    return mechanisms;
+}
+
 }  // namespace
 
 SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scenario)
@@ -82,6 +90,7 @@ SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scena
     simulation.lifecycle().host(Topology::kNats, nats_process_);
     simulation.lifecycle().host(Topology::kKernel, kernel_process_);
     build_schedulers(simulation, scenario);
+    build_result_readers(simulation, scenario);
     build_workers(simulation, scenario);
     gateway_ = std::make_unique<GatewayProcess>(simulation, simulation.nodes()[Topology::kGateway], servers_, plan_,
                                                 scenario.cluster.gateway_writes_redis);
@@ -100,14 +109,21 @@ void SimulatedCluster::build_schedulers(Simulation& simulation, const Scenario& 
     config.pools_document = scenario.cluster.documents.pools;
     config.timeouts = timeouts_of(scenario.cluster.documents);
     config.pinned = scenario.cluster.pinned;
-    for (const std::string& name : scenario.without) {
-        if (const auto mechanism = engine::find_mechanism(name)) config.mechanisms.switch_off(*mechanism);
-    }
+    config.mechanisms = mechanisms_of(scenario);
     for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::scheduler)) {
         config.instance_id = simulation.topology().name(id);
         schedulers_.push_back(std::make_unique<SchedulerProcess>(simulation, simulation.nodes()[id], servers_, config,
                                                                  simulation.metrics(id), simulation.log(id)));
         simulation.lifecycle().host(id, *schedulers_.back());
+    }
+}
+
+void SimulatedCluster::build_result_readers(Simulation& simulation, const Scenario& scenario) {
+    for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::result_reader)) {
+        result_readers_.push_back(std::make_unique<ResultReaderProcess>(simulation, simulation.nodes()[id], servers_,
+                                                                        scenario.cluster.config,
+                                                                        mechanisms_of(scenario), simulation.log(id)));
+        simulation.lifecycle().host(id, *result_readers_.back());
     }
 }
 
@@ -125,6 +141,7 @@ void SimulatedCluster::build_workers(Simulation& simulation, const Scenario& sce
 std::size_t SimulatedCluster::handlers_in_flight() const {
     std::size_t handlers = 0;
     for (const auto& scheduler : schedulers_) handlers += scheduler->in_flight();
+    for (const auto& reader : result_readers_) handlers += reader->in_flight();
     return handlers;
 }
 

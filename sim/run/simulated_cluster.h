@@ -1,5 +1,5 @@
-// The cluster that a scenario describes, built on the nodes of a simulation: servers, schedulers, workers, gateway and
-// operator. It is also the hand by which faults reach the servers as a whole.
+// The cluster that a scenario describes, built on the nodes of a simulation: servers, schedulers, result readers, workers,
+// gateway and operator. It is also the hand by which faults reach the servers as a whole.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include "fakes/nats/server.h"
 #include "fakes/redis/server.h"
 #include "sim/run/gateway_process.h"
+#include "sim/run/result_reader_process.h"
 #include "sim/run/scheduler_process.h"
 #include "sim/run/server_processes.h"
 #include "sim/run/worker_process.h"
@@ -43,6 +44,7 @@ public:
 
 private:
     void build_schedulers(Simulation& simulation, const Scenario& scenario);
+    void build_result_readers(Simulation& simulation, const Scenario& scenario);
     void build_workers(Simulation& simulation, const Scenario& scenario);
     /// A scheduler that puts settings in force, or refuses them, says so.
     void on_event(const fakes::Event& event, Time now) override;
@@ -55,6 +57,7 @@ private:
     NatsProcess nats_process_;
     KernelProcess kernel_process_;
     std::vector<std::unique_ptr<SchedulerProcess>> schedulers_;
+    std::vector<std::unique_ptr<ResultReaderProcess>> result_readers_;
     std::vector<std::unique_ptr<WorkerProcess>> workers_;
     fakes::LoadPlan plan_;
     std::unique_ptr<GatewayProcess> gateway_;

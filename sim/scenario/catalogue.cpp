@@ -46,6 +46,8 @@ constexpr std::array kInvariants{
               kAvailable},
     NamedItem{"no_cold_start", "a replica that starts turns no job away while the stored snapshot names a free worker",
               kAvailable},
+    NamedItem{"result_heard", "every service that reads results hears each of them, and none silences another",
+              kAvailable},
 };
 
 constexpr std::array kMechanisms{

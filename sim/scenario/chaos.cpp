@@ -84,19 +84,20 @@ private:
         return faults_.back();
     }
 
-    /// Nodes that crash and freeze: schedulers, workflow engines and workers, without the part that is to survive.
+    /// Nodes that crash and freeze: schedulers, workflow engines, result readers and workers, without the part that is to
+    /// survive.
     std::vector<NodeId> victims() const {
         std::vector<NodeId> nodes;
         for (const Topology::Entry& node : topology_.nodes()) {
-            const bool expendable =
-                node.role == NodeRole::scheduler || node.role == NodeRole::workflow || node.role == NodeRole::worker;
+            const bool expendable = node.role == NodeRole::scheduler || node.role == NodeRole::workflow ||
+                                    node.role == NodeRole::result_reader || node.role == NodeRole::worker;
             if (expendable && !spared(node)) nodes.push_back(node.id);
         }
         return nodes;
     }
 
-    /// With a heal that leaves things broken, a sufficient part is never touched: the first scheduler and workflow engine,
-    /// and the first half of each worker group.
+    /// With a heal that leaves things broken, a sufficient part is never touched: the first scheduler, workflow engine and
+    /// result reader, and the first half of each worker group.
     bool spared(const Topology::Entry& node) const {
         if (chaos_.heal == "all") return false;
         if (node.role != NodeRole::worker) return node.index == 0;

@@ -61,6 +61,9 @@ Shape cluster() {
     return object({
         {"schedulers", "scheduler replicas; default 1", integer(1, kReplicasMax)},
         {"workflow_engines", "workflow engine replicas; default 0", integer(0, kReplicasMax)},
+        {"result_readers",
+         "replicas of another service that reads the results of jobs through a durable of its own; default 0",
+         integer(0, kReplicasMax)},
         {"gateway", "whether the gateway writes to Redis as a real one does; default full",
          word({"full", "publish-only"})},
         {"config", "engine tunables", format::tunables()},

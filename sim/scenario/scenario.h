@@ -58,6 +58,7 @@ struct SchedulePolicy {
 struct Cluster {
     int schedulers = 1;
     int workflow_engines = 0;
+    int result_readers = 0;            // of another service; see sim/run/result_reader.h
     bool gateway_writes_redis = true;  // "gateway": "publish-only" switches it off
     engine::Tunables config;
     engine::PinnedSettings pinned;  // what `config` names is not the configuration service's to change

@@ -12,6 +12,8 @@ Topology::Topology(const Cluster& cluster) {
     add("operator", NodeRole::operator_node, 0);
     for (int i = 0; i < cluster.schedulers; ++i) add("scheduler-" + std::to_string(i), NodeRole::scheduler, i);
     for (int i = 0; i < cluster.workflow_engines; ++i) add("workflow-" + std::to_string(i), NodeRole::workflow, i);
+    for (int i = 0; i < cluster.result_readers; ++i)
+        add("result-reader-" + std::to_string(i), NodeRole::result_reader, i);
     for (std::size_t g = 0; g < cluster.workers.size(); ++g) {
         const WorkerGroup& group = cluster.workers[g];
         const auto number = static_cast<int>(g);
@@ -24,6 +26,7 @@ Topology::Topology(const Cluster& cluster) {
 
     groups_["schedulers"] = by_role_[NodeRole::scheduler];
     groups_["workflows"] = by_role_[NodeRole::workflow];
+    groups_["result-readers"] = by_role_[NodeRole::result_reader];
     groups_["workers"] = by_role_[NodeRole::worker];
     for (const Entry& node : nodes_) {
         if (node.worker_group < 0) continue;

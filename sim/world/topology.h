@@ -1,8 +1,9 @@
 // The nodes of a scenario: their names, numbers and groups. Everything that names a node (faults, filters, load) is
 // resolved here and nowhere else.
 //
-// Nodes are numbered redis, nats, kernel, gateway, operator, scheduler-0 ..., workflow-0 ..., then the workers in the
-// order of the file. Groups are schedulers, workflows, workers, and the id of each worker group that has a count.
+// Nodes are numbered redis, nats, kernel, gateway, operator, scheduler-0 ..., workflow-0 ..., result-reader-0 ..., then the
+// workers in the order of the file. Groups are schedulers, workflows, result-readers, workers, and the id of each worker
+// group that has a count.
 #pragma once
 
 #include <map>
@@ -18,7 +19,17 @@ namespace lockstep::sim {
 
 using fakes::NodeId;
 
-enum class NodeRole : std::uint8_t { redis, nats, kernel, gateway, operator_node, scheduler, workflow, worker };
+enum class NodeRole : std::uint8_t {
+    redis,
+    nats,
+    kernel,
+    gateway,
+    operator_node,
+    scheduler,
+    workflow,
+    result_reader,
+    worker,
+};
 
 class Topology {
 public:

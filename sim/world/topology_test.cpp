@@ -13,6 +13,7 @@ Cluster small_cluster() {
     Cluster cluster;
     cluster.schedulers = 2;
     cluster.workflow_engines = 1;
+    cluster.result_readers = 2;
     WorkerGroup many;
     many.id = "w";
     many.count = 2;
@@ -33,7 +34,7 @@ TEST(Topology, NumbersServersThenReplicasThenWorkers) {
     std::vector<std::string> names;
     for (const Topology::Entry& node : topology.nodes()) names.push_back(node.name);
     EXPECT_THAT(names, ElementsAre("redis", "nats", "kernel", "gateway", "operator", "scheduler-0", "scheduler-1",
-                                   "workflow-0", "w-0", "w-1", "gpu"));
+                                   "workflow-0", "result-reader-0", "result-reader-1", "w-0", "w-1", "gpu"));
     EXPECT_EQ(topology.find("operator"), Topology::kOperator);
     EXPECT_EQ(topology.node(topology.find("w-1")).index, 1);
     EXPECT_EQ(topology.node(topology.find("gpu")).worker_group, 1);
@@ -42,6 +43,8 @@ TEST(Topology, NumbersServersThenReplicasThenWorkers) {
 TEST(Topology, ExpandsGroupsInTheOrderOfTheirNumbers) {
     const Topology topology(small_cluster());
     EXPECT_THAT(names_of(topology, topology.members("schedulers")), ElementsAre("scheduler-0", "scheduler-1"));
+    EXPECT_THAT(names_of(topology, topology.members("result-readers")),
+                ElementsAre("result-reader-0", "result-reader-1"));
     EXPECT_THAT(names_of(topology, topology.members("workers")), ElementsAre("w-0", "w-1", "gpu"));
     EXPECT_THAT(names_of(topology, topology.members("w")), ElementsAre("w-0", "w-1"));
     EXPECT_THAT(names_of(topology, topology.members("gpu")), ElementsAre("gpu"));
