@@ -116,7 +116,7 @@ void sort_cluster(Feasibility& f) {
         f.not_applied.emplace_back("tunable bus_processed_ttl: lockstepd takes nothing below 10m");
     if (cluster.workflow_engines > 0) f.not_applied.emplace_back("workflow engines");
     cluster.workflow_engines = 0;
-    if (cluster.result_readers > 0) f.not_applied.emplace_back("result readers: there is no such program");
+    if (cluster.result_readers > 0) f.not_applied.emplace_back("result readers: there is no such program yet");
     cluster.result_readers = 0;
 }
 

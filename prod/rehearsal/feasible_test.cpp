@@ -16,9 +16,10 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-sim::Scenario scenario(const std::string& parts) {
+sim::Scenario scenario(const std::string& parts, const std::string& of_cluster = R"("schedulers": 1)") {
     auto loaded = sim::parse_scenario(R"({ "name": "x", "description": "x",
-        "cluster": { "workers": [ { "id": "w", "service_time": "1s" } ] },
+        "cluster": { "workers": [ { "id": "w", "service_time": "1s" } ], )" +
+                                          of_cluster + R"( },
         "load": [ { "at": "1s", "count": 5 } ], )" +
                                           parts + "}",
                                       "x.json");
@@ -42,6 +43,18 @@ TEST(Feasible, WhatCannotBeDoneIsTakenOutAndSaid) {
     EXPECT_THAT(f->not_applied,
                 ElementsAre(StartsWith("/faults/1 redis.errors:"), StartsWith("/faults/2 pause of gateway:"),
                             StartsWith("/faults/3 crash of scheduler-0 on ack:")));
+}
+
+TEST(Feasible, ThereIsNoProgramThatReadsResultsBesideTheSchedulers) {
+    auto with_reader = scenario(R"("faults": [
+        { "at": "1s", "do": "crash", "target": "result-readers", "for": "1s" } ], "seed": 1)",
+                                R"("result_readers": 1)");
+    const auto f = feasible(std::move(with_reader), 1min);
+    ASSERT_TRUE(f);
+    EXPECT_EQ(f->scenario.cluster.result_readers, 0);
+    EXPECT_THAT(f->scenario.faults, IsEmpty());
+    EXPECT_THAT(f->not_applied,
+                ElementsAre(StartsWith("/faults/0 crash of result-readers"), StartsWith("result readers")));
 }
 
 TEST(Feasible, WhatCannotBeSeenIsNotJudged) {

@@ -98,6 +98,26 @@ TEST_F(Causes, AMessageIsSentStoredDeliveredAndSetsOffAStep) {
         << "delivered again because the first came to nothing";
 }
 
+// H-10: the delivery to another consumer is no try that came to nothing.
+TEST_F(Causes, ADeliveryFollowsOnOneToTheSameConsumerOnly) {
+    const auto deliver = [this](std::int16_t node, std::string_view durable, std::int64_t number) {
+        return past.add({.kind = EventKind::deliver,
+                         .node = node,
+                         .peer = TestHistory::kNats,
+                         .job = "a",
+                         .subject = "sys.job.result",
+                         .name = durable,
+                         .sequence = 9,
+                         .number = number});
+    };
+    const auto first = deliver(TestHistory::kFirst, "schedulers", 1);
+    const auto theirs = deliver(TestHistory::kWorker, "others", 1);
+    const auto again = deliver(TestHistory::kSecond, "schedulers", 2);
+    const Causality causality(past.history);
+    EXPECT_NE(causality.parent(theirs, Cause::trigger), first);
+    EXPECT_EQ(causality.parent(again, Cause::trigger), first);
+}
+
 TEST_F(Causes, ACallThatWasLostWithItsConnectionIsNotTheOneThatTakesEffectLater) {
     const auto lost = past.script("commit", When::before, "a");
     past.add({.kind = EventKind::connection_broken, .peer = TestHistory::kRedis});

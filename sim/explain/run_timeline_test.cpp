@@ -52,6 +52,19 @@ TEST(RunTimeline, CrashesAndPausesAreBarsOfTheirNode) {
     EXPECT_GT(paused->to_us - paused->from_us, 1'000'000);
 }
 
+TEST(RunTimeline, TheConsumersOfOneMessageHaveItInHandAtTheSameTime) {
+    const RunResult result = recorded("hazards/result-to-two-consumers.json");
+    const Timeline timeline = timeline_of(result, Causality(*result.history), 1'000'000);
+    const auto held_for_seconds = [&](std::string_view lane, std::string_view job) {
+        return std::ranges::any_of(timeline.bars, [&](const Timeline::Bar& bar) {
+            return bar.span == Timeline::Span::ack_wait && bar.to_us - bar.from_us > 4'000'000 &&
+                   timeline.texts[bar.job] == job && timeline.lanes[bar.lane].starts_with(lane);
+        });
+    };
+    EXPECT_TRUE(held_for_seconds("result-reader-0", "schedulers-first"));
+    EXPECT_TRUE(held_for_seconds("scheduler-", "reader-first"));
+}
+
 TEST(RunTimeline, AClockIsRightOnThePageUntilItJumps) {
     auto scenario = parse_scenario(R"({"name": "jump", "faults": [
         {"at": "5s", "do": "clock_jump", "target": "scheduler-0", "by": "10s"}],

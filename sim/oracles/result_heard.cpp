@@ -32,6 +32,10 @@ std::optional<std::pair<std::uint64_t, std::string_view>> parts_of_mark(std::str
     return std::pair{sequence, key.substr(1)};
 }
 
+bool is_done(const fakes::Event& answer) {
+    return answer.outcome == fakes::EventOutcome::applied && !answer.payload.starts_with('-');
+}
+
 }  // namespace
 
 void ResultHeard::on_event(const fakes::Event& event, Time) {
@@ -41,6 +45,7 @@ void ResultHeard::on_event(const fakes::Event& event, Time) {
             if (event.name != "nats.power_cut" || event.from == "end") return;
             results_.clear();
             hands_.clear();
+            kept_.clear();
             open_ = 0;
             return;
         case EventKind::redis: return on_redis(event);
@@ -57,7 +62,9 @@ void ResultHeard::on_event(const fakes::Event& event, Time) {
             if (event.when == When::before) let_go(event);
             return;
         case EventKind::term:
-            if (event.when == When::before) on_terminated(event);
+            if (event.when != When::before) return;
+            let_go(event);
+            if (Reading* own = reading(event.name, event.sequence)) finish(*own);
             return;
         default: return;
     }
@@ -113,66 +120,42 @@ void ResultHeard::on_delivered(const fakes::Event& event) {
 }
 
 void ResultHeard::on_redis(const fakes::Event& event) {
-    const auto job = job_of_heard(event.key);
-    if (event.when == When::before && job) begin_keeping(event, *job);
-    if (event.when != When::answered) return;
-    const bool done = event.outcome == fakes::EventOutcome::applied && !event.payload.starts_with('-');
-    if (done && job) end_keeping(event, *job);
-    if (done) return;
+    if (const auto job = job_of_heard(event.key)) on_keeping(event, *job);
+    const auto mark = event.when == When::before && event.script.empty() ? parts_of_mark(event.key) : std::nullopt;
+    const auto marked = mark ? results_.find(mark->first) : results_.end();
+    if (marked != results_.end()) {
+        if (Reading* own = reading(mark->second, mark->first)) vouch(*own, event.node, marked->second.job);
+    }
+    if (event.when != When::answered || is_done(event)) return;
     for (auto& [key, hand] : hands_)
         if (std::get<0>(key) == event.node) hand.excused = true;
 }
 
-void ResultHeard::begin_keeping(const fakes::Event& event, std::string_view job) {
-    std::map<HandKey, Hand>::value_type* begun = nullptr;
-    for (auto& each : hands_) {
-        if (std::get<0>(each.first) != event.node || each.second.job != job) continue;
-        if (each.second.begun == each.second.deliveries) continue;
-        if (begun == nullptr || (begun->second.marked_before && !each.second.marked_before)) begun = &each;
+void ResultHeard::on_keeping(const fakes::Event& event, std::string_view job) {
+    if (event.when == When::answered && is_done(event)) ++kept_[{event.node, std::string(job)}];
+    if (event.when != When::before) return;
+    const HandKey* marked = nullptr;
+    for (const auto& [key, hand] : hands_) {
+        if (std::get<0>(key) != event.node || hand.job != job) continue;
+        const Reading* own = reading(std::get<1>(key), std::get<2>(key));
+        if (own == nullptr || !hand.marked_before || !own->marked || hand.excused) return;  // it may be this one
+        marked = &key;
     }
-    if (begun == nullptr) return;
-    auto& [key, hand] = *begun;
-    ++hand.begun;
-    const Reading* own = reading(std::get<1>(key), std::get<2>(key));
-    if (own == nullptr || !hand.marked_before || !own->marked || hand.excused) return;
+    if (marked == nullptr) return;
+    const auto& [node, durable, sequence] = *marked;
     violated(event.node, job,
              fmt::format("its result number {} comes to {} with the mark of having been processed, and is heard again",
-                         std::get<2>(key), std::get<1>(key)),
-             own->heard);
+                         sequence, durable),
+             reading(durable, sequence)->heard_at);
 }
 
-void ResultHeard::end_keeping(const fakes::Event& event, std::string_view job) {
-    const auto kept = std::ranges::find_if(hands_, [&](const auto& each) {
-        return std::get<0>(each.first) == event.node && each.second.job == job && each.second.heard < each.second.begun;
-    });
-    if (kept == hands_.end()) return;
-    ++kept->second.heard;
-    Reading* own = reading(std::get<1>(kept->first), std::get<2>(kept->first));
-    if (own == nullptr) return;
-    own->heard = present();
-    finish(*own);
-}
-
-void ResultHeard::settle(const HandKey& key) {
-    const auto found = hands_.find(key);
-    Reading* own = reading(std::get<1>(key), std::get<2>(key));
-    if (found == hands_.end() || found->second.heard > 0 || own == nullptr || own->heard != 0) return;
-    for (auto& [other_key, other] : hands_) {
-        const bool same = std::get<0>(other_key) == std::get<0>(key) && std::get<1>(other_key) == std::get<1>(key);
-        if (!same || other.heard == 0 || other.job != found->second.job) continue;
-        Reading* theirs = reading(std::get<1>(other_key), std::get<2>(other_key));
-        if (theirs == nullptr || theirs->marked) continue;
-        --other.heard;
-        ++found->second.heard;
-        if (found->second.begun == 0) {
-            --other.begun;
-            ++found->second.begun;
-        }
-        own->heard = std::exchange(theirs->heard, 0);
-        finish(*own);
-        if (std::exchange(theirs->over, false)) ++open_;
-        return;
-    }
+void ResultHeard::vouch(Reading& reading, fakes::NodeId node, const std::string& job) {
+    const auto kept = kept_.find({node, job});
+    if (reading.heard || kept == kept_.end()) return;
+    if (--kept->second == 0) kept_.erase(kept);
+    reading.heard = true;
+    reading.heard_at = present();
+    finish(reading);
 }
 
 void ResultHeard::on_acknowledged(const fakes::Event& event) {
@@ -183,12 +166,11 @@ void ResultHeard::on_acknowledged(const fakes::Event& event) {
     result->second.taken_off.emplace(event.name);
     if (is_schedulers_results(event.name)) return;
     if (others_first) exercise();
-    const HandKey key{event.node, Durable(event.name), event.sequence};
-    settle(key);
-    const auto hand = hands_.find(key);
-    const Reading* own = reading(event.name, event.sequence);
+    const auto hand = hands_.find({event.node, Durable(event.name), event.sequence});
+    Reading* own = reading(event.name, event.sequence);
     if (own == nullptr) return;
-    if (own->heard == 0) {
+    vouch(*own, event.node, result->second.job);
+    if (!own->heard) {
         violated(event.node, result->second.job,
                  fmt::format("its result number {} is taken off the stream, and no replica of {} has heard it",
                              event.sequence, event.name),
@@ -197,29 +179,24 @@ void ResultHeard::on_acknowledged(const fakes::Event& event) {
         violated(event.node, result->second.job,
                  fmt::format("its result number {} is taken off the stream by {}, and nothing marks it as processed",
                              event.sequence, event.name),
-                 own->heard);
+                 own->heard_at);
     }
     let_go(event);
-}
-
-void ResultHeard::on_terminated(const fakes::Event& event) {
-    let_go(event);
-    if (Reading* own = reading(event.name, event.sequence)) finish(*own);
 }
 
 void ResultHeard::let_go(const fakes::Event& event) {
     const auto hand = hands_.find({event.node, Durable(event.name), event.sequence});
-    if (hand == hands_.end()) return;
-    if (--hand->second.deliveries == 0) {
-        hands_.erase(hand);
-        return;
-    }
-    hand->second.begun = std::max(hand->second.begun - 1, 0);
-    hand->second.heard = std::max(hand->second.heard - 1, 0);
+    if (hand == hands_.end() || --hand->second.deliveries > 0) return;
+    const std::string job = hand->second.job;
+    hands_.erase(hand);
+    const bool more = std::ranges::any_of(
+        hands_, [&](const auto& each) { return std::get<0>(each.first) == event.node && each.second.job == job; });
+    if (!more) kept_.erase({event.node, job});
 }
 
 void ResultHeard::forget_node(fakes::NodeId node) {
     std::erase_if(hands_, [node](const auto& entry) { return std::get<0>(entry.first) == node; });
+    std::erase_if(kept_, [node](const auto& entry) { return entry.first.first == node; });
 }
 
 void ResultHeard::excuse(std::string_view durable, Sequence sequence) {
@@ -236,7 +213,6 @@ void ResultHeard::string_set(fakes::NodeId client, std::string_view key, const s
         own->marked = false;
         return excuse(parts->second, parts->first);
     }
-    settle({client, Durable(parts->second), parts->first});
     own->marked = true;
 }
 

@@ -42,7 +42,8 @@ private:
 
     /// What has become of one result with one consumer.
     struct Reading {
-        EventNumber heard = 0;
+        bool heard = false;  // to the end
+        EventNumber heard_at = 0;
         bool over = false;    // heard or terminated
         bool marked = false;  // the mark is in Redis
     };
@@ -56,8 +57,6 @@ private:
     struct Hand {
         int deliveries = 0;  // that it has not answered
         std::string job;
-        int begun = 0;               // how many of them the replica has set about keeping
-        int heard = 0;               // and of those, how many it knows to be kept
         bool marked_before = false;  // the mark was there when they came
         bool excused = false;        // Redis has failed this replica since, or has lost its mark
     };
@@ -66,21 +65,22 @@ private:
     void on_stored(const fakes::Event& event);
     void on_delivered(const fakes::Event& event);
     void on_acknowledged(const fakes::Event& event);
-    void on_terminated(const fakes::Event& event);
     void on_redis(const fakes::Event& event);
-    void begin_keeping(const fakes::Event& event, std::string_view job);
-    void end_keeping(const fakes::Event& event, std::string_view job);
+    void on_keeping(const fakes::Event& event, std::string_view job);
     void let_go(const fakes::Event& event);
     void forget_node(fakes::NodeId node);
     void join(std::string_view durable);
     void finish(Reading& reading);
-    /// Which of several results of one job a replica has just heard shows only when it marks or acknowledges one.
-    void settle(const HandKey& key);
+    /// One that the replica has kept was this one.
+    void vouch(Reading& reading, fakes::NodeId node, const std::string& job);
     [[nodiscard]] Reading* reading(std::string_view durable, Sequence sequence);
     void excuse(std::string_view durable, Sequence sequence);
 
     std::map<Sequence, Result> results_;
     std::map<HandKey, Hand> hands_;
+    /// By replica and job: results that it knows to be kept and has neither marked nor acknowledged yet. Which of several
+    /// results of a job one of them is, only the mark tells.
+    std::map<std::pair<fakes::NodeId, std::string>, int> kept_;
     std::set<Durable, std::less<>> readers_;  // consumers of results that are no scheduler's
     std::size_t open_ = 0;                    // readings that are not over
 };
