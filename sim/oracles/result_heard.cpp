@@ -226,10 +226,11 @@ void ResultHeard::key_removed(fakes::NodeId, std::string_view key, fakes::redis:
 }
 
 void ResultHeard::restored(const fakes::redis::Keyspace& now) {
+    // What was removed may be back as well. A mark on a result that nobody has heard is one of a message that had its number.
     for (auto& [sequence, result] : results_) {
         for (auto& [durable, reading] : result.readings)
             reading.marked =
-                reading.marked && now.find(fmt::format("{}{}:{}", kMarkPrefix, sequence, durable)) != nullptr;
+                reading.heard && now.find(fmt::format("{}{}:{}", kMarkPrefix, sequence, durable)) != nullptr;
     }
     for (auto& [key, hand] : hands_) hand.excused = true;
 }

@@ -177,6 +177,22 @@ TEST_F(ResultHeardTest, ItMayBeHeardAgainWhenTheMarkCouldNotBeSeenOrHasGone) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(ResultHeardTest, AFailoverMayTakeAMarkOrBringItBack) {
+    store(10);
+    hear(kFirst, 10);
+    const fakes::redis::Keyspace empty;
+    oracle.restored(empty);
+    hear(kSecond, 10);
+    oracle.restored(empty);
+    oracle.restored(keys);
+    deliver(kFirst, 10);
+    acknowledge(kFirst, 10);
+    EXPECT_THAT(judge.found, IsEmpty());
+    deliver(kFirst, 10);
+    keep(kFirst);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is heard again")));
+}
+
 TEST_F(ResultHeardTest, WhoeverHadItInHandWhenItWasMarkedMayHearItToo) {
     store(10);
     deliver(kSecond, 10);
