@@ -234,7 +234,7 @@ void comings_and_goings(Dice& dice, Document& scenario) {
     add_load(scenario, {{"at", dice.seconds(5, 60)}, {"count", dice.on_every_scale(20)}, {"rate", "1/s"}});
 }
 
-/// Messages come twice, late and in another order, and acknowledgements do not arrive.
+/// Messages come twice, late and in another order, and acknowledgements do not arrive. Another service may read results.
 void redelivery(Dice& dice, Document& scenario) {
     config(scenario)["bus_ack_wait"] = dice.word({"5s", "10s", "20s"});
     for (int i = dice.between(1, 3); i > 0; --i) {
@@ -244,6 +244,7 @@ void redelivery(Dice& dice, Document& scenario) {
         fault["for"] = dice.word({"10s", "40s", "2m"});
         add_fault(scenario, std::move(fault));
     }
+    if (dice.chance(0.5)) scenario["cluster"]["result_readers"] = dice.between(1, 2);
 }
 
 /// An operator who changes settings while jobs run, not always for the better, and puts them right in the end.
