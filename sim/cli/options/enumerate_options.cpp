@@ -6,7 +6,7 @@ namespace lockstep::sim::cli {
 
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kEnumerateFooter =
     "From a fault-free run of each scenario: every kind of call that a scheduler makes, with every end that it can "
     "come to:\n"
     "not applied, applied with the answer lost, a crash before or after, an answer later than a lock lives.\n"
@@ -19,7 +19,7 @@ constexpr const char* kFooter =
 
 CLI::App* add_enumerate(CLI::App& app, EnumerateArgs& args) {
     CLI::App* sub = app.add_subcommand("enumerate", "put every fault on every call that a scenario's schedulers make");
-    sub->footer(kFooter);
+    sub->footer(kEnumerateFooter);
     sub->add_option("PATH", args.paths, "scenario files, or folders of them (default: scenarios/)");
     sub->add_option("--occurrences", args.occurrences, "of each kind of call; default 5")
         ->type_name("N")

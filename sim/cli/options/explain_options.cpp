@@ -6,7 +6,7 @@ namespace lockstep::sim::cli {
 
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kExplainFooter =
     "Says what was violated, which two facts contradict each other, who held the lock, and what led to it, node by "
     "node. Of\n"
     "a run that holds, the story of a job. Numbers with # are events; <- says where a message came from.\n"
@@ -20,7 +20,7 @@ constexpr const char* kFooter =
 
 CLI::App* add_explain(CLI::App& app, ExplainArgs& args) {
     CLI::App* sub = app.add_subcommand("explain", "tell the story of a run: why it fails, or how a job went");
-    sub->footer(kFooter);
+    sub->footer(kExplainFooter);
     sub->add_option("FILE", args.file, "a scenario, or a file that run, explore or shrink wrote")->required();
     sub->add_option("--job", args.job, "tell of this job (default: the one concerned, or the first)")->type_name("ID");
     add_seed(*sub, args.seed);

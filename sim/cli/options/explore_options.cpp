@@ -6,7 +6,7 @@ namespace lockstep::sim::cli {
 
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kExploreFooter =
     "Each draw is a scenario of its own: cluster, load, settings and faults come from its number. What fails is "
     "written to\n"
     "the output folder as a file for replay and shrink; of failures that look alike, the shortest.\n"
@@ -20,7 +20,7 @@ constexpr const char* kFooter =
 
 CLI::App* add_explore(CLI::App& app, ExploreArgs& args) {
     CLI::App* sub = app.add_subcommand("explore", "look for failures in scenarios that nobody wrote");
-    sub->footer(kFooter);
+    sub->footer(kExploreFooter);
     sub->add_option("PATH", args.paths, "scenarios whose cluster and load are used (default: those are drawn, too)");
     sub->add_option("--seeds", args.seeds, "draws to make (default: no limit)")
         ->type_name("N")

@@ -6,7 +6,7 @@ namespace lockstep::sim::cli {
 
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kPowerFooter =
     "Each mechanism is switched off in turn, and draws that know nothing of it are made until one fails; the failure "
     "is shrunk.\n"
     "Draws until then are the same on every machine, seconds are not.\n"
@@ -20,7 +20,7 @@ constexpr const char* kFooter =
 CLI::App* add_power(CLI::App& app, PowerArgs& args) {
     CLI::App* sub =
         app.add_subcommand("power", "measure how soon exploration finds each mechanism that is switched off");
-    sub->footer(kFooter);
+    sub->footer(kPowerFooter);
     sub->add_option("PATH", args.paths, "where the files that prove mechanisms are (default: scenarios/)");
     sub->add_option("--mechanism", args.mechanisms, "only this one (repeatable; default: all that there are)")
         ->type_name("MECHANISM")

@@ -7,7 +7,7 @@ namespace lockstep::sim::cli {
 
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kReplayFooter =
     "With --until it shows Redis (each key with type, value and TTL), streams, messages in hand, locks and the circuit "
     "at that\n"
     "event, of a scenario file, too. `lockstep explain` names the events.\n"
@@ -21,7 +21,7 @@ constexpr const char* kFooter =
 
 CLI::App* add_replay(CLI::App& app, ReplayArgs& args) {
     CLI::App* sub = app.add_subcommand("replay", "run a failure file again and confirm digest and violation");
-    sub->footer(kFooter);
+    sub->footer(kReplayFooter);
     sub->add_option("FILE", args.file, "a file that run, explore or shrink wrote")->required();
     sub->add_option("--trace", args.trace, "write every event as a line of JSON")->type_name("FILE");
     auto* until = sub->add_option("--until", args.until,

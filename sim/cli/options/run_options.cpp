@@ -6,7 +6,7 @@ namespace lockstep::sim::cli {
 
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     "Examples:\n"
     "  lockstep run scenarios/denied.json --seed 7\n"
     "  lockstep run --seeds 1000 -j 8 --fail-fast --junit out.xml\n"
@@ -25,7 +25,7 @@ constexpr const char* kFooter =
 
 CLI::App* add_run(CLI::App& app, RunArgs& args) {
     CLI::App* sub = app.add_subcommand("run", "run scenario files and check what they promise");
-    sub->footer(kFooter);
+    sub->footer(kRunFooter);
     add_selection(*sub, args.selection, true);
     sub->add_flag("--fail-fast", args.fail_fast, "start nothing more once a run has failed");
     sub->add_flag("--allow-vacuous", args.allow_vacuous, "exit 0 although something was left unproved");

@@ -6,7 +6,7 @@ namespace lockstep::sim::cli {
 
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kShrinkFooter =
     "Examples:\n"
     "  lockstep shrink failures/no_lost_job-draw17.json\n"
     "  lockstep shrink my.json --seed 9 --without job_lock --out small.json\n"
@@ -19,7 +19,7 @@ constexpr const char* kFooter =
 
 CLI::App* add_shrink(CLI::App& app, ShrinkArgs& args) {
     CLI::App* sub = app.add_subcommand("shrink", "reduce a failure to the smallest scenario that still fails like it");
-    sub->footer(kFooter);
+    sub->footer(kShrinkFooter);
     sub->add_option("FILE", args.file, "a failure file, or a scenario that fails")->required();
     sub->add_option("--out", args.out, "where to write it; default: beside the original, as .shrunk.json")
         ->type_name("FILE");

@@ -6,7 +6,7 @@ namespace lockstep::sim::cli {
 
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kVerifyFooter =
     "Examples:\n"
     "  lockstep verify-determinism --seeds 5\n"
     "  lockstep verify-determinism --write digests.json          in one build\n"
@@ -23,7 +23,7 @@ constexpr const char* kFooter =
 CLI::App* add_verify(CLI::App& app, VerifyArgs& args) {
     CLI::App* sub =
         app.add_subcommand("verify-determinism", "run each scenario twice per seed and compare the digests");
-    sub->footer(kFooter);
+    sub->footer(kVerifyFooter);
     add_selection(*sub, args.selection, true);
     sub->add_option("--write", args.write, "write the digests, for another build to compare with")->type_name("FILE");
     sub->add_option("--against", args.against, "compare with the digests that another build wrote")->type_name("FILE");
