@@ -55,7 +55,8 @@ Task<void> ProcessedGuard::leave(const Delivery& delivery) {
 bool ProcessedGuard::guards(const Delivery& delivery) const { return active_ && delivery.delivery_count() > 0; }
 
 std::string ProcessedGuard::processed_key(const Delivery& delivery) const {
-    return fmt::format("cordum:bus:processed:{}:{}:{}", delivery.stream(), delivery.sequence(), durable_);
+    const std::string of_stream = fmt::format("cordum:bus:processed:{}:{}", delivery.stream(), delivery.sequence());
+    return context_.tunables.bus_guard_key_scope == "stream" ? of_stream : of_stream + ":" + durable_;
 }
 
 std::string ProcessedGuard::in_flight_key(const Delivery& delivery) {

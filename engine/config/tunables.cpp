@@ -16,6 +16,7 @@ using Choices = std::span<const std::string_view>;
 /// One word, and no "stop": a handler that were torn from a call to policy or to the bus would leave that call's outcome to
 /// nobody, and gain nothing, as no commit passes the fence any more.
 constexpr std::array<std::string_view, 1> kContinue{"continue"};
+constexpr std::array<std::string_view, 2> kConsumerStream{"consumer", "stream"};
 constexpr std::array<std::string_view, 2> kDegradeNak{"degrade", "nak"};
 
 #define TUNABLE(name, help) TunableInfo{#name, &Tunables::name, {}, help}
@@ -85,6 +86,8 @@ const std::array kTable{
     TUNABLE(bus_max_ack_pending, "unacknowledged messages of one consumer"),
     TUNABLE(bus_processed_ttl, "life of a processed mark; at least twice the ack wait"),
     TUNABLE(bus_inflight_ttl, "life of an in-flight mark"),
+    TUNABLE_CHOICE(bus_guard_key_scope, kConsumerStream,
+                   "whom a processed mark is for; stream: the documented key, safe with one guarded consumer per stream"),
     TUNABLE_CHOICE(bus_guard_on_error, kDegradeNak, "what the bus guard does without Redis"),
     TUNABLE(max_in_flight, "messages handled at once by one replica"),
     TUNABLE(shutdown_grace, "time for handlers to finish on a stop"),

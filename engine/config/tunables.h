@@ -94,6 +94,7 @@ struct Tunables {
     std::int64_t bus_max_ack_pending = 2048;
     Duration bus_processed_ttl = 20min;
     Duration bus_inflight_ttl = 2min;
+    std::string bus_guard_key_scope = "consumer";
     std::string bus_guard_on_error = "degrade";
     std::int64_t max_in_flight = 512;
     Duration shutdown_grace = 10s;

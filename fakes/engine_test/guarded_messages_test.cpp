@@ -52,6 +52,18 @@ TEST_F(GuardedMessages, AnotherConsumersMarkSilencesNobody) {
     EXPECT_EQ(dispatches().size(), 1u);
 }
 
+// C-13: the documented key, for one guarded consumer per stream.
+TEST_F(GuardedMessages, AMarkForTheWholeStreamHasTheDocumentedNameAndCountsWhoeverWroteIt) {
+    tunables.bus_guard_key_scope = "stream";
+    start();
+    EXPECT_TRUE(deliver("j1")->acked());
+    EXPECT_TRUE(exists("cordum:bus:processed:CORDUM_SYS:42"));
+    EXPECT_FALSE(exists(processed_key()));
+    run({"SET", "cordum:bus:processed:CORDUM_SYS:43", "1"});
+    EXPECT_TRUE(deliver("j2", 1, 43)->acked());
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
 /// A workflow engine's end of the results: a consumer of its own, on the same store, guarded in the same way.
 class OtherConsumer final : public engine::PacketHandler {
 public:
