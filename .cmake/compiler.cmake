@@ -46,11 +46,9 @@ find_program(LOCKSTEP_CCACHE ccache)
 if(LOCKSTEP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${LOCKSTEP_CCACHE})
   if(LOCKSTEP_PCH)
-    # ccache takes a precompiled header for the same one by its content: it carries no time, and neither its age nor the macros
-    # of the date are looked at.
+    # ccache takes a precompiled header for the same one by its content: neither its age nor the macros of the date are looked at.
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${LOCKSTEP_CCACHE})
-    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
   endif()
 endif()
 find_program(LOCKSTEP_MOLD mold)

@@ -1,5 +1,5 @@
-# Precompiled headers for the builds that repeat the release build with other flags (LOCKSTEP_PCH). The release build goes
-# without them: it proves that every source includes what it uses.
+# Precompiled headers: for tests (LOCKSTEP_PCH=TESTS), or for everything (ALL) in the builds that repeat the release build with
+# other flags. Libraries and programs of the release build go without: it proves that every source includes what it uses.
 
 set(LOCKSTEP_PRECOMPILED
   <algorithm> <chrono> <coroutine> <filesystem> <fstream> <functional> <map> <memory> <optional> <ranges> <set> <string>
@@ -14,12 +14,17 @@ function(lockstep_precompile name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${LOCKSTEP_GENERATED_DIR})
   target_link_libraries(${name} PRIVATE lockstep_proto deps::fmt deps::json deps::expected)
   target_precompile_headers(${name} PRIVATE ${LOCKSTEP_PRECOMPILED})
+  # Without the time of its making, so that ccache knows it again.
+  target_compile_options(${name} PRIVATE -pthread "SHELL:-Xclang -fno-pch-timestamp")
 endfunction()
 
+if(NOT LOCKSTEP_PCH MATCHES "^(OFF|TESTS|ALL)$")
+  message(FATAL_ERROR "LOCKSTEP_PCH is ${LOCKSTEP_PCH}; it may be OFF, TESTS or ALL.")
+endif()
 if(LOCKSTEP_PCH)
-  # A precompiled header fits only sources with the same flag, and some libraries of the daemon bring it along.
-  add_compile_options(-pthread)
-  lockstep_precompile(lockstep_precompiled)
+  if(LOCKSTEP_PCH STREQUAL "ALL")
+    lockstep_precompile(lockstep_precompiled)
+  endif()
   if(LOCKSTEP_TESTS)
     lockstep_precompile(lockstep_precompiled_tests)
     target_link_libraries(lockstep_precompiled_tests PRIVATE deps::gtest)
@@ -28,12 +33,24 @@ if(LOCKSTEP_PCH)
 endif()
 
 # lockstep_use_precompiled(<target> [TESTS])
+#
+# Called when a test has its sources: it notes them as LOCKSTEP_PRECOMPILED_SOURCES.
 function(lockstep_use_precompiled target)
-  if(LOCKSTEP_PCH)
-    set(source lockstep_precompiled)
-    if(ARGV1 STREQUAL "TESTS")
-      set(source lockstep_precompiled_tests)
-    endif()
-    target_precompile_headers(${target} REUSE_FROM ${source})
+  if(NOT LOCKSTEP_PCH)
+    return()
   endif()
+  if(ARGV1 STREQUAL "TESTS")
+    target_precompile_headers(${target} REUSE_FROM lockstep_precompiled_tests)
+    get_target_property(sources ${target} SOURCES)
+    foreach(source IN LISTS sources)
+      cmake_path(ABSOLUTE_PATH source NORMALIZE)
+      set_property(GLOBAL APPEND PROPERTY LOCKSTEP_PRECOMPILED_SOURCES ${source})
+    endforeach()
+  elseif(LOCKSTEP_PCH STREQUAL "ALL")
+    target_precompile_headers(${target} REUSE_FROM lockstep_precompiled)
+  else()
+    return()
+  endif()
+  # A precompiled header fits only sources with the same flag, and some libraries of the daemon bring it along.
+  target_compile_options(${target} PRIVATE -pthread)
 endfunction()

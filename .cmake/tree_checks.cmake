@@ -58,12 +58,14 @@ function(lockstep_check_unregistered_files)
 endfunction()
 lockstep_check_unregistered_files()
 
-# Whether the source of the same name includes the header before anything else: then the build itself shows that the header
-# compiles alone.
+# Whether the source of the same name includes the header before anything else, precompiled headers among it: then the build
+# itself shows that the header compiles alone.
 function(lockstep_header_comes_first header path result)
   cmake_path(REPLACE_EXTENSION header .cpp OUTPUT_VARIABLE source)
+  cmake_path(NORMAL_PATH source)
   set(${result} FALSE PARENT_SCOPE)
-  if(EXISTS ${source})
+  get_property(precompiled GLOBAL PROPERTY LOCKSTEP_PRECOMPILED_SOURCES)
+  if(EXISTS ${source} AND NOT source IN_LIST precompiled AND NOT LOCKSTEP_PCH STREQUAL "ALL")
     file(STRINGS ${source} first LIMIT_COUNT 1 REGEX "^#include")
     if(first STREQUAL "#include \"${path}\"")
       set(${result} TRUE PARENT_SCOPE)
