@@ -43,8 +43,11 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
             if (event.when == fakes::When::answered) on_answer(event, now);
             break;
         case fakes::EventKind::lock_acquired:
-            if (!event.job.empty()) taken_up_[{event.node, std::string(event.job)}] = now;
+            if (event.job.empty()) break;
+            taken_up_[{event.node, std::string(event.job)}] = now;
+            holding_.emplace(event.node, event.job);
             break;
+        case fakes::EventKind::lock_released: holding_.erase({event.node, std::string(event.job)}); break;
         case fakes::EventKind::redis:
             if (event.key == kFailures) on_shared_circuit(event);
             break;
@@ -53,8 +56,14 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
             // What became of its probes, it may not have told anybody: their places come free in time.
             probes_.erase(event.node);
             std::erase_if(calls_, [&event](const auto& call) { return call.first.first == event.node; });
+            std::erase_if(holding_, [&event](const Call& call) { return call.first == event.node; });
+            std::erase_if(held_when_frozen_, [&event](const Call& call) { return call.first == event.node; });
             break;
-        case fakes::EventKind::paused: forget(event.node); break;
+        case fakes::EventKind::paused:
+            forget(event.node);
+            for (const Call& call : holding_)
+                if (call.first == event.node) held_when_frozen_.insert(call);
+            break;
         default: break;
     }
 }
@@ -62,7 +71,8 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
 void CircuitRules::on_call(const fakes::Event& event, Time now) {
     const Call call{event.node, std::string(event.job)};
     const auto taken = taken_up_.find(call);
-    const bool knew = taken != taken_up_.end() && taken->second > phase_since_;
+    const bool may_be_older = held_when_frozen_.erase(call) > 0;
+    const bool knew = !may_be_older && taken != taken_up_.end() && taken->second > phase_since_;
     Begun begun{trips_, false};
     switch (phase_) {
         case Phase::closed: break;

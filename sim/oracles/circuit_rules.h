@@ -3,7 +3,8 @@
 //
 // Read off the shared failure counter, which gateways read too, and off the calls themselves. A call counts as begun when
 // its job was taken up: whoever takes one up learns how the circuit stands, and what happens in the instants between that
-// and the call is nobody's fault. For the same reason, calls that began before a trip are no probes.
+// and the call is nobody's fault. For the same reason, calls that began before a trip are no probes. Of a job that a replica
+// had in hand when it froze, and took up once more after that, the next call is taken for the one that was on its way.
 #pragma once
 
 #include <map>
@@ -58,6 +59,8 @@ private:
     std::set<fakes::NodeId> detached_;              // could not reach the shared circuit since the trip
     std::int64_t probes_succeeded_ = 0;
     std::map<std::pair<fakes::NodeId, std::string>, Time> taken_up_;  // when a node took up a job
+    std::set<Call> holding_;                                          // the job's lock
+    std::set<Call> held_when_frozen_;                                 // and the call may still come
     std::map<Call, Begun> calls_;                                     // under way
     std::map<fakes::NodeId, Time> untold_;                            // failures that a node has yet to tell the others
 };

@@ -28,6 +28,11 @@ protected:
         tell(EventKind::timer, When::applied, {});
         now += 1s;
     }
+    void trip() {
+        tell(EventKind::timer, When::applied, {});
+        oracle.string_set({}, "cordum:cb:safety:failures", nullptr, "3", -1, -1);
+        now += 1s;
+    }
     void ask(std::string_view job) { tell(EventKind::kernel_check, When::before, job); }
     void answer(std::string_view job) { tell(EventKind::kernel_check, When::answered, job); }
     void take_up_and_ask(std::string_view job) {
@@ -83,6 +88,26 @@ TEST_F(CircuitRulesTest, AProbeWhoseReplicaFrozeIsAnsweredAllTheSame) {
     answer("b");
     four_jobs_ask();
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CircuitRulesTest, WhoeverTookAJobUpBeforeItsReplicaFrozeAsksAsLateAsItLikes) {
+    tell(EventKind::lock_acquired, When::applied, "a");
+    tell(EventKind::paused, When::applied, {});
+    trip();
+    tell(EventKind::lock_acquired, When::applied, "a");  // for another delivery, now that the lock has run out
+    ask("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    ask("a");
+    EXPECT_THAT(judge.found, SizeIs(1)) << "the other one knew";
+}
+
+TEST_F(CircuitRulesTest, WhatWasDoneBeforeTheReplicaFrozeExcusesNothing) {
+    tell(EventKind::lock_acquired, When::applied, "a");
+    tell(EventKind::lock_released, When::applied, "a");
+    tell(EventKind::paused, When::applied, {});
+    trip();
+    take_up_and_ask("a");
+    EXPECT_THAT(judge.found, SizeIs(1));
 }
 
 TEST_F(CircuitRulesTest, AProbeOfADeadReplicaIsNeverAnswered) {
