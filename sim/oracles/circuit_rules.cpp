@@ -87,8 +87,9 @@ void CircuitRules::on_call(const fakes::Event& event, Time now) {
             break;
         case Phase::half_open:
             if (!knew) {
-                // A rollback asks without taking up anything: whether it may cannot be told, but its answer counts.
-                begun.probe = taken == taken_up_.end();
+                // A rollback asks without taking up anything, and a handler that was frozen may be the older one of its job:
+                // whether they may cannot be told, but their answers count.
+                begun.probe = may_be_older || taken == taken_up_.end();
                 break;
             }
             exercise();

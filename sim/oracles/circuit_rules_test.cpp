@@ -101,6 +101,18 @@ TEST_F(CircuitRulesTest, WhoeverTookAJobUpBeforeItsReplicaFrozeAsksAsLateAsItLik
     EXPECT_THAT(judge.found, SizeIs(1)) << "the other one knew";
 }
 
+TEST_F(CircuitRulesTest, HandlersThatWereFrozenCloseTheCircuitToo) {
+    for (const char* job : {"a", "b"}) tell(EventKind::lock_acquired, When::applied, job);
+    tell(EventKind::paused, When::applied, {});
+    half_open();
+    for (const char* job : {"a", "b"}) {
+        take_up_and_ask(job);
+        answer(job);
+    }
+    for (const char* job : {"c", "d", "e", "f"}) take_up_and_ask(job);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(CircuitRulesTest, WhatWasDoneBeforeTheReplicaFrozeExcusesNothing) {
     tell(EventKind::lock_acquired, When::applied, "a");
     tell(EventKind::lock_released, When::applied, "a");
