@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <chrono>
-#include <utility>
 
 namespace lockstep::sim {
 
@@ -53,8 +52,6 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
             break;
         case fakes::EventKind::node_down:
             forget(event.node);
-            // What became of its probes, it may not have told anybody: their places come free in time.
-            probes_.erase(event.node);
             std::erase_if(calls_, [&event](const auto& call) { return call.first.first == event.node; });
             std::erase_if(holding_, [&event](const Call& call) { return call.first == event.node; });
             std::erase_if(held_when_frozen_, [&event](const Call& call) { return call.first == event.node; });
@@ -152,16 +149,11 @@ void CircuitRules::forget(fakes::NodeId node) {
     untold_.erase(node);
     // What it took up before may come as late as it likes.
     std::erase_if(taken_up_, [node](const auto& entry) { return entry.first.first == node; });
-    free_places(node);
-}
-
-/// A probe that takes so long keeps its place for a while only, and one that nobody will hear of for no longer. Should it be
-/// answered after all, it is an answer.
-void CircuitRules::free_places(fakes::NodeId node) {
-    for (auto& [call, begun] : calls_) {
-        if (call.first != node || std::exchange(begun.slept, true)) continue;
-        if (begun.probe && begun.trips == trips_ && probes_[node] > 0) --probes_[node];
-    }
+    // What became of its probes, it may tell too late or not at all: their places come free in time. Should one be answered
+    // after all, it is an answer.
+    probes_.erase(node);
+    for (auto& [call, begun] : calls_)
+        if (call.first == node) begun.slept = true;
 }
 
 void CircuitRules::at_rest(const RestView&) { judge_reports(last_event_ + kReportWithin + kReportWithin); }

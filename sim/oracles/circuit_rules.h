@@ -36,7 +36,7 @@ private:
     struct Begun {
         std::uint64_t trips = 0;
         bool probe = false;
-        bool slept = false;  // the caller was frozen meanwhile: its place may be another's by now
+        bool slept = false;  // the caller was frozen meanwhile
     };
 
     void on_call(const fakes::Event& event, Time now);
@@ -45,7 +45,6 @@ private:
     void on_answer(const fakes::Event& event, Time now);
     void judge_reports(Time now);
     void forget(fakes::NodeId node);
-    void free_places(fakes::NodeId node);
 
     const engine::Tunables& tunables_;
     Phase phase_ = Phase::closed;

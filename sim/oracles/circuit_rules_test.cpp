@@ -144,6 +144,17 @@ TEST_F(CircuitRulesTest, ProbesOfACrashedReplicaHoldNoPlaces) {
     EXPECT_THAT(judge.found, SizeIs(1)) << "its own places are as few as ever";
 }
 
+TEST_F(CircuitRulesTest, ProbesOfWhichAFrozenReplicaDidNotTellHoldNoPlaces) {
+    half_open();
+    three_probes_fail();
+    tell(EventKind::paused, When::applied, {});
+    another_replica_goes_on();
+    for (const char* job : {"d", "e", "f"}) take_up_and_ask(job);
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up_and_ask("g");
+    EXPECT_THAT(judge.found, SizeIs(1)) << "its own places are as few as ever";
+}
+
 TEST_F(CircuitRulesTest, ProbesThatFailedAtALivingReplicaHoldTheirPlaces) {
     half_open();
     three_probes_fail();
