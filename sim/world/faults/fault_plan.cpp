@@ -113,18 +113,28 @@ void FaultPlan::change_clock(Plan& plan, NodeId id) {
         if (plan.fault.duration) hold(plan, id, [&node, by] { node.clock.jump(-by); });
         return;
     }
-    const Drift before = node.clock.drift();
-    const Drift drift = Drift::from_ppm(plan.fault.ppm);
-    if (drift == before) return;
-    ++plan.count.effective;
-    set_drift(node, drift);
-    hold(plan, id, [this, &node, before] { set_drift(node, before); });
+    drift(plan, node);
 }
 
-void FaultPlan::set_drift(Node& node, Drift drift) {
+void FaultPlan::drift(Plan& plan, Node& node) {
+    std::map<Id, Drift>& drifts = drifts_.try_emplace(node.id, Drifts{node.clock.drift(), {}}).first->second.in_force;
+    const Id number = ++last_drift_;
+    drifts.emplace(number, Drift::from_ppm(plan.fault.ppm));
+    if (set_drift(node)) ++plan.count.effective;
+    hold(plan, node.id, [this, &node, number] {
+        drifts_.at(node.id).in_force.erase(number);
+        set_drift(node);
+    });
+}
+
+bool FaultPlan::set_drift(Node& node) {
+    const Drifts& drifts = drifts_.at(node.id);
+    const Drift drift = drifts.in_force.empty() ? drifts.own : drifts.in_force.rbegin()->second;
+    if (drift == node.clock.drift()) return false;
     const Time now = queue_.now();
     node.clock.set_drift(drift, now);
     queue_.retime(node.id, [&](MonoTime deadline) { return node.clock.when(deadline, now); });
+    return true;
 }
 
 void FaultPlan::disturb_link(Plan& plan, NodeId actor) {
@@ -239,7 +249,8 @@ void FaultPlan::heal(Heal how) {
 }
 
 bool FaultPlan::will_change() const {
-    return std::ranges::any_of(in_force_, [](const auto& entry) { return entry.second.plan->fault.duration.has_value(); });
+    return std::ranges::any_of(in_force_,
+                               [](const auto& entry) { return entry.second.plan->fault.duration.has_value(); });
 }
 
 NodeSet FaultPlan::draw_core() {

@@ -72,6 +72,11 @@ private:
         std::function<void()> undo;
     };
     using Id = std::uint64_t;
+    /// The clock of a node: what it does by itself, and what faults make of it. The one that began last counts.
+    struct Drifts {
+        Drift own;
+        std::map<Id, Drift> in_force;  // by begin
+    };
 
     void begin(Plan& plan, NodeId actor);
     void begin_on(Plan& plan, NodeId node);
@@ -79,6 +84,7 @@ private:
     void stop(Plan& plan, NodeId node);
     void pause(Plan& plan, NodeId node);
     void change_clock(Plan& plan, NodeId node);
+    void drift(Plan& plan, Node& node);
     void disturb_link(Plan& plan, NodeId actor);
     void disturb_calls(Plan& plan, NodeId actor);
     void command_server(Plan& plan);
@@ -86,7 +92,8 @@ private:
 
     void hold(Plan& plan, NodeId node, std::function<void()> undo);
     void end(Id id);
-    void set_drift(Node& node, Drift drift);
+    /// Whether it made a difference.
+    bool set_drift(Node& node);
     void tell(const Plan& plan, std::string_view phase, NodeId node);
 
     [[nodiscard]] std::vector<NodeId> resolve(std::string_view name, NodeId actor) const;
@@ -108,6 +115,8 @@ private:
     std::array<std::vector<Plan*>, static_cast<std::size_t>(fakes::EventKind::log) + 1> by_event_;
     std::map<Id, InForce> in_force_;
     Id last_id_ = 0;
+    std::map<NodeId, Drifts> drifts_;
+    Id last_drift_ = 0;
     std::vector<Plan*> commands_;
     std::vector<std::pair<Plan*, NodeId>> stops_;
     bool healed_ = false;  // nothing begins any more

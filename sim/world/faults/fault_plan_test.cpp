@@ -228,6 +228,32 @@ TEST_F(FaultPlanTest, MovesTimersWithTheClockThatDrifts) {
     EXPECT_EQ(only_count().effective, 1U);
 }
 
+TEST_F(FaultPlanTest, HealingGivesAClockItsOwnDriftBackWhateverDisturbedIt) {
+    const Drift own = sim.nodes()[scheduler].clock.drift();
+    for (const auto& [at, ppm] : {std::pair{10s, 400'000.0}, std::pair{20s, -400'000.0}, std::pair{30s, 7.0}}) {
+        Fault drift = on_node("clock_drift", "scheduler-0", at);
+        drift.ppm = ppm;
+        add(drift);
+    }
+    sim.run_for(40s);
+    EXPECT_EQ(sim.nodes()[scheduler].clock.drift(), Drift::from_ppm(7.0)) << "the last one counts";
+    sim.fault_plan().heal(FaultPlan::Heal::all);
+    EXPECT_EQ(sim.nodes()[scheduler].clock.drift(), own);
+}
+
+TEST_F(FaultPlanTest, ADriftThatEndsLeavesTheOneThatBeganLaterInForce) {
+    Fault first = on_node("clock_drift", "scheduler-0", 10s, 20s);
+    first.ppm = 400'000;
+    Fault second = on_node("clock_drift", "scheduler-0", 20s, 20s);
+    second.ppm = -400'000;
+    add(first);
+    add(second);
+    sim.run_for(35s);
+    EXPECT_EQ(sim.nodes()[scheduler].clock.drift(), Drift::from_ppm(-400'000));
+    sim.run_for(10s);
+    EXPECT_EQ(sim.nodes()[scheduler].clock.drift(), Drift{});
+}
+
 TEST_F(FaultPlanTest, JumpsTheWallAndLeavesTimersAlone) {
     Fault jump = on_node("clock_jump", "scheduler-0", 10s, 10s);
     jump.by = 1h;
