@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/store/keys.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -153,8 +155,14 @@ private:
         Fault& fault = add(kind);
         if (kind == "redis.errors") errors(fault);
         if (kind == "redis.latency") latency(fault);
-        if (kind == "redis.evict") fault.keys = "job:lock:*";
+        if (kind == "redis.evict") fault.keys = victim_keys();
         if (kind == "redis.script_flush" || kind == "redis.evict") fault.duration.reset();
+    }
+
+    /// Every lock that is held, or the records of one job in ten, by the last digit of its id.
+    std::string victim_keys() {
+        if (rng_.chance(0.6)) return engine::keys::job_lock("*");
+        return engine::keys::job_meta(fmt::format("*{}", rng_.below(10)));
     }
 
     void nats() {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "engine/store/keys.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/loader.h"
 
@@ -76,6 +77,25 @@ TEST(Chaos, AcknowledgedDataIsDestroyedOnlyOnRequest) {
         EXPECT_TRUE(with.contains(kind)) << kind;
     }
     EXPECT_TRUE(without.contains("redis.restart")) << "nothing is lost when every write is synced";
+}
+
+TEST(Chaos, EvictsKeysThatTheEngineWrites) {
+    const Scenario lossy = with_chaos(R"({"level": "heavy", "faults": ["redis"], "data_loss": true})");
+    bool lock = false;
+    bool record = false;
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+        for (const Fault& fault : drawn(lossy, seed)) {
+            if (fault.kind != "redis.evict") continue;
+            const bool of_lock = fault.keys == engine::keys::job_lock("*");
+            const bool of_record = fault.keys.starts_with(engine::keys::job_meta("*")) &&
+                                   fault.keys.size() == engine::keys::job_meta("*").size() + 1;
+            EXPECT_TRUE(of_lock || of_record) << fault.keys;
+            lock = lock || of_lock;
+            record = record || of_record;
+        }
+    }
+    EXPECT_TRUE(lock);
+    EXPECT_TRUE(record);
 }
 
 TEST(Chaos, ARestartThatForgetsCountsAsDataLoss) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "engine/store/keys.h"
 #include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim {
@@ -105,6 +106,21 @@ void add_preemption(Dice& dice, Document& faults) {
     Document on = {{"event", place.event}};
     if (place.filter != nullptr) on[place.filter] = place.value;
     add_preemption_at(dice, std::move(on), kPerJobMax * place.often, faults);
+}
+
+void add_loss(Dice& dice, Document& faults) {
+    const Document on = {{"event", "redis"},
+                         {"script", dice.word({"take_up", "commit", "commit"})},
+                         {"when", dice.word({"before", "applied"})},
+                         {"nth", dice.on_every_scale(2 * kPerJobMax)}};
+    const std::string kind = dice.word({"redis.evict", "redis.evict", "redis.failover", "redis.restart"});
+    Document fault = {{"do", kind}};
+    if (kind == "redis.evict") {
+        fault["keys"] = engine::keys::job_lock("*");
+    } else {
+        fault["for"] = dice.word({"100ms", "1s", "10s"});
+    }
+    faults.push_back(placed(on, std::move(fault)));
 }
 
 Document mishap(Dice& dice) {

@@ -15,6 +15,10 @@ void add_preemption(Dice& dice, Document& faults);
 /// The same at a given trigger: `on` as a file has it, without `when` and `nth`; the nth is at most `nth_max`.
 void add_preemption_at(Dice& dice, Document on, int nth_max, Document& faults);
 
+/// Data of Redis lost at one single event: the locks vanish under a replica that holds one, or a replica of Redis takes over
+/// that lags behind, or Redis restarts. What is lost by the latter two, the cluster says.
+void add_loss(Dice& dice, Document& faults);
+
 /// What chaos does not draw: a worker that lies or says that it is overloaded, a replica that is stopped in good order, core
 /// messages that get lost, an output policy that is away. REQUIRES: a worker w-0.
 [[nodiscard]] Document mishap(Dice& dice);

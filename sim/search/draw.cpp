@@ -60,7 +60,11 @@ public:
         out["faults"] = Document::array();
         const bool by_themselves = options_.bases.empty() && apply_themes(out);
         if (!by_themselves) disturb(out);
-        spare_forgetful_redis(out);
+        if (options_.data_loss) {
+            lose(out);
+        } else {
+            spare_forgetful_redis(out);
+        }
         if (!by_themselves && dice_.chance(0.3)) out["cluster"]["schedule"] = schedule();
         if (out["faults"].empty()) out.erase("faults");
         if (!options_.without.empty()) out["without"] = options_.without;
@@ -237,10 +241,19 @@ private:
         if (!placed || dice_.chance(0.7)) out["chaos"] = chaos();
     }
 
+    /// A Redis that has something to lose, unless a file says what it keeps; and often its loss at a chosen moment.
+    void lose(Document& out) {
+        Document& cluster = out["cluster"];
+        if (!cluster.contains("redis"))
+            cluster["redis"] = {{"persistence", dice_.word({"everysec", "everysec", "none", "always"})},
+                                {"replica_lag", dice_.word({"20ms", "200ms", "1s", "5s"})}};
+        if (dice_.chance(0.6)) add_loss(dice_, out["faults"]);
+    }
+
     /// A server that forgets when it restarts is restarted only by those who ask for that.
     void spare_forgetful_redis(Document& out) {
         const Document::json_pointer at("/cluster/redis/persistence");
-        if (options_.data_loss || !out.contains(at) || out[at] == "always") return;
+        if (!out.contains(at) || out[at] == "always") return;
         Document kept = Document::array();
         for (Document& fault : out["faults"])
             if (fault.value("target", "") != "redis") kept.push_back(std::move(fault));

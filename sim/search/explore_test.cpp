@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "sim/run/run_scenario.h"
 #include "sim/search/themes.h"
 
 namespace lockstep::sim {
@@ -64,6 +65,31 @@ TEST(DrawScenario, DrawsDataLossOnlyWhenAsked) {
     DrawOptions options;
     options.data_loss = true;
     EXPECT_GT(lossy(options), 0U);
+}
+
+TEST(DrawScenario, TakesAwayWhatRedisHasWhenAsked) {
+    DrawOptions options;
+    options.data_loss = true;
+    std::map<std::string, std::uint64_t> effective;
+    int forgetful = 0;
+    int behind = 0;
+    for (std::uint64_t number = 1; number <= 24; ++number) {
+        const auto scenario = parse_document(draw_scenario(number, options), "draw");
+        ASSERT_TRUE(scenario) << number << ": " << to_string(scenario.error().front());
+        const RunResult result = run_scenario(*scenario, number, {});
+        EXPECT_EQ(result.error, "") << number;
+        for (const reports::FaultCount& fault : result.faults) {
+            if (fault.effective == 0) continue;
+            ++effective[fault.kind];
+            forgetful +=
+                fault.kind == "redis.restart" && scenario->cluster.redis_persistence != RedisPersistence::always ? 1
+                                                                                                                 : 0;
+            behind += fault.kind == "redis.failover" && scenario->cluster.redis_replica_lag > Duration{} ? 1 : 0;
+        }
+    }
+    EXPECT_GT(effective["redis.evict"], 0U) << "keys of these names were there";
+    EXPECT_GT(forgetful, 0);
+    EXPECT_GT(behind, 0);
 }
 
 TEST(Explore, EndsAtTheFirstFailure) {
