@@ -10,11 +10,18 @@
 namespace lockstep::sim {
 
 inline constexpr std::string_view kJobHashPrefix = "job:meta:";
+inline constexpr std::string_view kJobStatePrefix = "job:state:";
 
 /// The job of a job:meta:<job> key.
 [[nodiscard]] inline std::optional<std::string_view> job_of_hash(std::string_view key) {
     if (!key.starts_with(kJobHashPrefix)) return std::nullopt;
     return key.substr(kJobHashPrefix.size());
+}
+
+/// The job of a job:state:<job> key.
+[[nodiscard]] inline std::optional<std::string_view> job_of_state_key(std::string_view key) {
+    if (!key.starts_with(kJobStatePrefix)) return std::nullopt;
+    return key.substr(kJobStatePrefix.size());
 }
 
 /// A field of a hash; nothing when the key is no hash or has no such field.

@@ -1,44 +1,74 @@
 #include "sim/run/job_tracker.h"
 
+#include <utility>
+
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
 
-namespace {
-
-bool unfinished_in(std::string_view state) { return !is_final(state) && state != "APPROVAL_REQUIRED"; }
-
-}  // namespace
-
 void JobTracker::on_event(const fakes::Event& event, Time) {
-    if (event.kind == fakes::EventKind::state) {
-        enter(event.job, event.to);
-    } else if (event.kind == fakes::EventKind::submit && !jobs_.contains(event.job)) {
-        jobs_.emplace(event.job, "");
-        ++unfinished_;
-    }
+    if (event.kind != fakes::EventKind::state && event.kind != fakes::EventKind::submit) return;
+    const auto [entry, fresh] = jobs_.try_emplace(std::string(event.job));
+    if (fresh) count(entry->second, 1);
+    if (event.kind == fakes::EventKind::state) enter(entry->second, std::string(event.to));
 }
 
-void JobTracker::enter(std::string_view job, std::string_view state) {
-    const auto [entry, fresh] = jobs_.try_emplace(std::string(job));
-    if (!fresh) {
-        unfinished_ -= unfinished_in(entry->second) ? 1 : 0;
-        waiting_ -= entry->second == "APPROVAL_REQUIRED" ? 1 : 0;
+void JobTracker::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                            std::int64_t, std::int64_t) {
+    recorded_.string_set(key, after);
+}
+
+void JobTracker::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
+                          std::string_view after) {
+    recorded_.hash_set(key, field, after);
+}
+
+void JobTracker::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
+                             std::int64_t) {
+    recorded_.key_removed(key);
+    const auto name = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
+    const auto found = name ? jobs_.find(*name) : jobs_.end();
+    if (found == jobs_.end()) return;
+    if (why == fakes::redis::Removal::expired) found->second.expired = true;
+    read_again(found->first, found->second);
+}
+
+void JobTracker::restored(const fakes::redis::Keyspace& now) {
+    recorded_.restored(now);
+    for (auto& [name, job] : jobs_) read_again(name, job);
+}
+
+void JobTracker::read_again(const std::string& name, Job& job) {
+    std::string state = recorded_.of(name);
+    if (state.empty() && job.expired) return;
+    enter(job, std::move(state));
+}
+
+void JobTracker::enter(Job& job, std::string state) {
+    count(job, -1);
+    job.known = job.known || !state.empty();
+    job.expired = job.expired && state.empty();
+    job.state = std::move(state);
+    count(job, 1);
+}
+
+void JobTracker::count(const Job& job, int by) {
+    if (job.state.empty() && job.known) {
+        forgotten_ += static_cast<std::size_t>(by);
+    } else if (!is_final(job.state) && job.state != "APPROVAL_REQUIRED") {
+        unfinished_ += static_cast<std::size_t>(by);
     }
-    entry->second = state;
-    unfinished_ += unfinished_in(state) ? 1 : 0;
-    waiting_ += state == "APPROVAL_REQUIRED" ? 1 : 0;
 }
 
 std::map<std::string, std::int64_t> JobTracker::states() const {
     std::map<std::string, std::int64_t> counts;
-    for (const auto& [job, state] : jobs_) ++counts[state];
+    for (const auto& [name, job] : jobs_) ++counts[job.state];
     return counts;
 }
 
 std::string JobTracker::state_of(std::string_view job) const {
     const auto found = jobs_.find(job);
-    return found == jobs_.end() ? std::string{} : found->second;
+    return found == jobs_.end() ? std::string{} : found->second.state;
 }
 
 }  // namespace lockstep::sim

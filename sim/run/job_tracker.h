@@ -1,32 +1,52 @@
-// What has become of the jobs so far, told by the events: which were submitted, and the state of each.
+// What has become of the jobs so far: which were submitted, and the state of each as Redis has it, also after Redis has lost
+// some of it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
 
+#include "fakes/redis/observer.h"
+#include "sim/oracles/recorded_states.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {
 
-class JobTracker final : public EventObserver {
+class JobTracker final : public EventObserver, public fakes::redis::KeyspaceObserver {
 public:
     void on_event(const fakes::Event& event, Time now) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
 
-    /// Jobs that have left no trace of an end: neither final nor waiting for an approval.
+    /// Jobs that are still to come to an end: neither final nor waiting for an approval, nor forgotten.
     [[nodiscard]] std::size_t unfinished() const { return unfinished_; }
-    [[nodiscard]] std::size_t waiting_for_approval() const { return waiting_; }
-    /// Jobs by state; submitted ones that Redis does not know yet under "".
+    /// Jobs that Redis knew and has lost. Nobody moves them on, unless a message about them comes once more.
+    [[nodiscard]] std::size_t forgotten() const { return forgotten_; }
+    /// Jobs by state; those that Redis does not know, not yet or no longer, under "". One whose record has outlived its time
+    /// keeps its last state.
     [[nodiscard]] std::map<std::string, std::int64_t> states() const;
     /// Empty for a job that Redis does not know.
     [[nodiscard]] std::string state_of(std::string_view job) const;
 
 private:
-    void enter(std::string_view job, std::string_view state);
+    struct Job {
+        std::string state;
+        bool known = false;    // Redis has had a state of it
+        bool expired = false;  // and its record has outlived its time
+    };
+    void enter(Job& job, std::string state);
+    void count(const Job& job, int by);
+    void read_again(const std::string& name, Job& job);
 
-    std::map<std::string, std::string, std::less<>> jobs_;
+    RecordedStates recorded_;
+    std::map<std::string, Job, std::less<>> jobs_;
     std::size_t unfinished_ = 0;
-    std::size_t waiting_ = 0;
+    std::size_t forgotten_ = 0;
 };
 
 }  // namespace lockstep::sim

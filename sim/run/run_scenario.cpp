@@ -29,6 +29,8 @@ constexpr std::uint64_t kCheckpointEvery = 1000;
 constexpr std::size_t kViolationsMax = 20;
 /// For what a dead replica has left to be told or looked at: another one notices, takes over, and has its turn.
 constexpr Duration kBacklogPatience = std::chrono::minutes{5};
+/// For a message to be delivered and taken up after the ack wait is over.
+constexpr Duration kRedeliverySlack = std::chrono::minutes{1};
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
@@ -110,6 +112,7 @@ private:
     std::optional<EventRecorder> recorder_;
     std::unique_ptr<TraceFile> trace_file_;
     RunResult result_;
+    std::optional<Time> settled_since_;
     bool healed_ = false;
     bool at_rest_ = false;
 };
@@ -121,6 +124,7 @@ void Run::observe() {
     if (dumper_) trace.add_observer(*dumper_);
     if (calls_) trace.add_observer(*calls_);
     trace.add_observer(jobs_);
+    cluster_.redis().add_observer(jobs_);
     trace.add_observer(expected_events_);
     for (const auto& oracle : oracles_) {
         trace.add_observer(*oracle);
@@ -139,9 +143,14 @@ bool Run::is_quiet() {
         healed_ = true;
         simulation_.fault_plan().heal(heal_of(*scenario_.chaos));
     }
-    return now >= end_of_faults(scenario_) && !simulation_.fault_plan().will_change() && cluster_.load_is_over() &&
-           jobs_.unfinished() == 0 &&
-           std::ranges::none_of(oracles_, [](const auto& oracle) { return oracle->waits(); });
+    const bool settled = now >= end_of_faults(scenario_) && !simulation_.fault_plan().will_change() &&
+                         cluster_.load_is_over() && jobs_.unfinished() == 0 &&
+                         std::ranges::none_of(oracles_, [](const auto& oracle) { return oracle->waits(); });
+    if (!settled) settled_since_.reset();
+    if (settled && !settled_since_) settled_since_ = now;
+    if (!settled || jobs_.forgotten() == 0) return settled;
+    // What Redis has lost may still be on the bus: a message that nobody has acknowledged comes again.
+    return now - *settled_since_ > scenario_.cluster.config.bus_ack_wait + kRedeliverySlack;
 }
 
 RunResult Run::execute() {
