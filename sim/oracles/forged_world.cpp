@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "engine/wire/job_hash.h"
+#include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "engine/wire/validation.h"
 #include "sim/oracles/heard_results.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/snapshot_text.h"
@@ -26,13 +29,6 @@ std::string index_key(std::string_view state) {
     std::string key = "job:index:";
     for (const char c : state) key += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
     return key;
-}
-
-cap::BusPacket request_packet(const std::string& job) {
-    cap::JobRequest request;
-    request.set_job_id(job);
-    request.set_topic("job.default");
-    return wire::make_packet(std::move(request), "trace", "gateway", {});
 }
 
 cap::BusPacket result_packet(const std::string& job, cap::JobStatus status) {
@@ -68,6 +64,15 @@ void ForgedWorld::violated(std::string_view invariant, fakes::NodeId, std::strin
 
 void ForgedWorld::rest() {
     for (const auto& oracle : oracles_) oracle->at_rest({.redis = keys_, .quiet = true});
+}
+
+cap::BusPacket ForgedWorld::request_packet(const std::string& job) const {
+    cap::JobRequest request;
+    request.set_job_id(job);
+    request.set_topic("job.default");
+    if (const auto labels = labels_.find(job); labels != labels_.end())
+        for (const auto& [name, value] : labels->second) (*request.mutable_labels())[name] = value;
+    return wire::make_packet(std::move(request), "trace", "gateway", {});
 }
 
 template <class Change>
@@ -125,7 +130,7 @@ void ForgedWorld::tell_of_result(EventKind kind, When when, NodeId node, std::st
 }
 
 void ForgedWorld::on_every_call(EventKind kind, NodeId node, std::string_view job, std::string_view to,
-                                std::string_view payload) {
+                                std::string_view question, std::string_view answer) {
     fakes::Event event;
     event.kind = kind;
     event.node = node;
@@ -133,10 +138,8 @@ void ForgedWorld::on_every_call(EventKind kind, NodeId node, std::string_view jo
     for (const When when : {When::before, When::applied, When::answered}) {
         event.when = when;
         event.outcome = when == When::before ? fakes::EventOutcome::none : fakes::EventOutcome::applied;
-        if (when != When::before) {
-            event.to = to;
-            event.payload = payload;
-        }
+        event.payload = when == When::before ? question : answer;
+        if (when != When::before) event.to = to;
         emit(event);
     }
 }
@@ -181,16 +184,37 @@ void ForgedWorld::fail_to_read(const std::string& job) {
     emit(event);
 }
 
-void ForgedWorld::let_go(const std::string& job) {
-    script(kReplica, "release_lock", lock_key(job), job, ":1\r\n", [&] {
+void ForgedWorld::let_go(const std::string& job, NodeId replica) {
+    script(replica, "release_lock", lock_key(job), job, ":1\r\n", [&] {
         if (auto* lock = keys_.find(lock_key(job))) keys_.remove(*lock);
     });
 }
 
-void ForgedWorld::ask_policy(const std::string& job, std::string_view decision, int limit) {
+void ForgedWorld::ask_policy(const std::string& job, std::string_view decision, int limit, NodeId replica) {
+    const cap::BusPacket packet = request_packet(job);
+    const cap::JobRequest& request = packet.job_request();
+    cap::PolicyCheckRequest question;
+    question.set_job_id(job);
+    question.set_topic(request.topic());
+    question.set_tenant(std::string(wire::tenant_of(request)));
+    *question.mutable_labels() = request.labels();
     cap::PolicyCheckResponse answer;
     if (limit > 0) answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(limit);
-    on_every_call(EventKind::kernel_check, kReplica, job, decision, answer.SerializeAsString());
+    on_every_call(EventKind::kernel_check, replica, job, decision, question.SerializeAsString(),
+                  answer.SerializeAsString());
+}
+
+void ForgedWorld::ask_policy_in_vain(const std::string& job) {
+    fakes::Event event;
+    event.kind = EventKind::kernel_check;
+    event.node = kReplica;
+    event.job = job;
+    event.when = When::before;
+    emit(event);
+    event.when = When::answered;
+    event.outcome = fakes::EventOutcome::unknown;
+    event.to = "status:4";
+    emit(event);
 }
 
 void ForgedWorld::leave_index(const std::string& job, std::string_view state) {
@@ -222,19 +246,19 @@ void ForgedWorld::move(const std::string& job, std::string_view state, NodeId re
     script(replica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] { enter(job, state, replica); });
 }
 
-void ForgedWorld::commit_dispatch(const std::string& job) {
-    script(kReplica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
+void ForgedWorld::commit_dispatch(const std::string& job, NodeId replica) {
+    script(replica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
         keys_.hash_set(at<fakes::redis::Hash>(meta_key(job)), "ls_worker", kWorkerId);
-        enter(job, "SCHEDULED", kReplica);
-        enter(job, "DISPATCHED", kReplica);
+        enter(job, "SCHEDULED", replica);
+        enter(job, "DISPATCHED", replica);
     });
 }
 
-void ForgedWorld::send(const std::string& job) {
+void ForgedWorld::send(const std::string& job, NodeId replica) {
     const cap::BusPacket packet = request_packet(job);
     const std::string subject = wire::worker_subject(kWorkerId);
-    tell(EventKind::publish, When::before, kReplica, job, subject, &packet, "dispatch:" + job);
-    tell(EventKind::stored, When::applied, kReplica, job, subject, &packet, "dispatch:" + job);
+    tell(EventKind::publish, When::before, replica, job, subject, &packet, "dispatch:" + job);
+    tell(EventKind::stored, When::applied, replica, job, subject, &packet, "dispatch:" + job);
 }
 
 void ForgedWorld::arrive(const std::string& job) {
@@ -329,6 +353,31 @@ void ForgedWorld::tick(NodeId replica) {
     const std::string key = "cordum:reconciler:default";
     if (keys_.find(key) == nullptr) set_text(replica, key, "ticker");
     script(replica, "stale_jobs", key, {}, "*1\r\n$4\r\npage\r\n", [] {});
+}
+
+void ForgedWorld::open_fail_mode() {
+    set_text(Topology::kOperator, "cfg:system:default",
+             R"({"revision":2,"data":{"scheduler":{"input_fail_mode":"open"}}})");
+}
+
+void ForgedWorld::approve(const std::string& job) {
+    tell(EventKind::approve, When::before, Topology::kOperator, job, {}, nullptr);
+    label(job, "approval_granted", "true");
+    set_text(Topology::kOperator, "job:req:" + job, wire::to_json(request_packet(job).job_request()));
+    set_field(Topology::kOperator, meta_key(job), "approval_job_hash",
+              wire::job_hash(request_packet(job).job_request()));
+}
+
+void ForgedWorld::reject(const std::string& job) {
+    fakes::Event event;
+    event.kind = EventKind::approve;
+    event.when = When::before;
+    event.node = Topology::kOperator;
+    event.job = job;
+    event.to = "DENIED";
+    emit(event);
+    set_field(Topology::kOperator, meta_key(job), "approval_job_hash",
+              wire::job_hash(request_packet(job).job_request()));
 }
 
 void ForgedWorld::judge_output(const std::string& job, std::string_view decision) {

@@ -4,6 +4,7 @@
 // Nothing of it is the engine's: stories are told of what can be seen from outside, as an oracle sees it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -37,16 +38,23 @@ public:
     [[nodiscard]] const std::set<std::string>& violated() const { return violated_; }
     [[nodiscard]] const engine::Tunables& tunables() const { return tunables_; }
 
+    /// Of the job's request, from now on.
+    void label(const std::string& job, const std::string& name, const std::string& value) {
+        labels_[job][name] = value;
+    }
+
     // The way of a job, step by step. Replicas act under its lock unless it is said otherwise.
     void submit(const std::string& job, const std::string& tenant = "t");
     void take_up(const std::string& job, NodeId replica = kReplica);
     void fail_to_read(const std::string& job);
-    void let_go(const std::string& job);
+    void let_go(const std::string& job, NodeId replica = kReplica);
     /// `limit`: how many jobs of its tenant policy allows at a time; 0 = any number.
-    void ask_policy(const std::string& job, std::string_view decision, int limit = 0);
+    void ask_policy(const std::string& job, std::string_view decision, int limit = 0, NodeId replica = kReplica);
+    /// Nobody answers.
+    void ask_policy_in_vain(const std::string& job);
     void move(const std::string& job, std::string_view state, NodeId replica = kReplica);
-    void commit_dispatch(const std::string& job);
-    void send(const std::string& job);
+    void commit_dispatch(const std::string& job, NodeId replica = kReplica);
+    void send(const std::string& job, NodeId replica = kReplica);
     void arrive(const std::string& job);
     /// The worker's success reaches a scheduler, which records it.
     void finish(const std::string& job);
@@ -65,6 +73,10 @@ public:
     void heartbeat();
     void start(NodeId replica);
     void tick(NodeId replica);
+    void open_fail_mode();
+    /// An operator approves, up to the request with its label, or rejects, up to the record of it.
+    void approve(const std::string& job);
+    void reject(const std::string& job);
     void judge_output(const std::string& job, std::string_view decision);
     void undo(const std::string& job, const std::string& by);
     void write_snapshot(bool whole);
@@ -78,6 +90,7 @@ private:
                   EventNumber earlier) override;
     EventNumber present() override { return events_; }
 
+    [[nodiscard]] cap::BusPacket request_packet(const std::string& job) const;
     /// A script in its three parts, with what it changes.
     template <class Change>
     void script(NodeId client, std::string_view name, std::string_view key, std::string_view job,
@@ -87,7 +100,7 @@ private:
     void tell_of_result(fakes::EventKind kind, fakes::When when, NodeId node, std::string_view durable,
                         const std::string& job, const cap::BusPacket& packet);
     void on_every_call(fakes::EventKind kind, NodeId node, std::string_view job, std::string_view to,
-                       std::string_view payload = {});
+                       std::string_view question = {}, std::string_view answer = {});
     void enter(const std::string& job, std::string_view state, NodeId client);
     void leave_index(const std::string& job, std::string_view state);
     template <class Container>
@@ -97,6 +110,7 @@ private:
     fakes::redis::Keyspace keys_;
     fakes::redis::KeyspaceEvents keyspace_events_;
     std::vector<std::unique_ptr<Oracle>> oracles_;
+    std::map<std::string, std::map<std::string, std::string>> labels_;  // by job
     std::set<std::string> violated_;
     Time now_{std::chrono::seconds{10}};
     EventNumber events_ = 0;

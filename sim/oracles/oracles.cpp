@@ -29,7 +29,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     std::vector<std::unique_ptr<Oracle>> oracles;
     oracles.push_back(std::make_unique<NoDuplicateDispatch>(judge));
     oracles.push_back(std::make_unique<NoLostJob>(judge));
-    oracles.push_back(std::make_unique<PolicyBeforeDispatch>(judge));
+    oracles.push_back(std::make_unique<PolicyBeforeDispatch>(judge, tunables));
     oracles.push_back(std::make_unique<FailClosed>(judge));
     oracles.push_back(std::make_unique<LegalTransitions>(judge));
     oracles.push_back(std::make_unique<OneTerminalResult>(judge));
@@ -45,7 +45,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<IndexesAgree>(judge));
     oracles.push_back(std::make_unique<NothingLeaks>(judge, tunables));
     oracles.push_back(std::make_unique<SnapshotWhole>(judge, tunables));
-    oracles.push_back(std::make_unique<ApprovalBound>(judge));
+    oracles.push_back(std::make_unique<ApprovalBound>(judge, tunables));
     oracles.push_back(std::make_unique<JobHistory>(judge));
     oracles.push_back(std::make_unique<NoStarvation>(judge, tunables));
     oracles.push_back(std::make_unique<LiveWorkerOnly>(judge, tunables));

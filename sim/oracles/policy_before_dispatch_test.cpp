@@ -1,0 +1,152 @@
+// policy_before_dispatch and approval_bound share what they know of policy's word and of an operator's: each story here is told
+// to both.
+#include "sim/oracles/policy_before_dispatch.h"
+
+#include <gmock/gmock.h>
+
+#include "sim/oracles/forged_world.h"
+
+namespace lockstep::sim {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using World = ForgedWorld;
+
+constexpr const char* kOracle = "policy_before_dispatch";
+
+class PolicyBeforeDispatchTest : public ::testing::Test {
+protected:
+    void take_up(NodeId replica = World::kReplica) { world.take_up("a", replica); }
+    void dispatch(NodeId replica = World::kReplica) {
+        world.commit_dispatch("a", replica);
+        world.send("a", replica);
+        world.arrive("a");
+    }
+    /// An earlier handling, which hears this and gives the job back.
+    void was_asked(std::string_view decision, NodeId replica = World::kReplica) {
+        take_up(replica);
+        world.ask_policy("a", decision, 0, replica);
+        world.let_go("a", replica);
+    }
+    [[nodiscard]] bool alarmed(const char* oracle = kOracle) const { return world.violated().contains(oracle); }
+
+    World world;
+};
+
+// SAFE-01
+TEST_F(PolicyBeforeDispatchTest, AnAllowThatItsSenderHasHeardLetsAJobGo) {
+    world.submit("a");
+    take_up();
+    world.ask_policy("a", "ALLOW");
+    dispatch();
+    EXPECT_THAT(world.violated(), IsEmpty());
+}
+
+TEST_F(PolicyBeforeDispatchTest, ALaterRefusalRevokesAnEarlierAllow) {
+    world.submit("a");
+    was_asked("ALLOW");
+    take_up();
+    world.ask_policy("a", "THROTTLE");
+    dispatch();
+    EXPECT_TRUE(alarmed());
+}
+
+TEST_F(PolicyBeforeDispatchTest, AnAllowAfterARefusalCounts) {
+    world.submit("a");
+    was_asked("DENY");
+    take_up();
+    world.ask_policy("a", "ALLOW");
+    dispatch();
+    EXPECT_THAT(world.violated(), IsEmpty());
+}
+
+TEST_F(PolicyBeforeDispatchTest, WhatAnotherReplicaIsToldMeanwhileChangesNothing) {
+    world.submit("a");
+    take_up();
+    world.ask_policy("a", "ALLOW");
+    world.ask_policy("a", "DENY", 0, World::kOtherReplica);
+    dispatch();
+    EXPECT_FALSE(alarmed());
+}
+
+TEST_F(PolicyBeforeDispatchTest, NobodySendsOnWhatOnlyAnotherReplicaHasHeard) {
+    world.submit("a");
+    was_asked("ALLOW", World::kOtherReplica);
+    take_up();
+    dispatch();
+    EXPECT_TRUE(alarmed());
+}
+
+TEST_F(PolicyBeforeDispatchTest, AnAllowIsForTheContentThatWasAskedAbout) {
+    world.submit("a");
+    take_up();
+    world.ask_policy("a", "ALLOW");
+    world.label("a", "amount", "1000000");
+    dispatch();
+    EXPECT_TRUE(alarmed());
+}
+
+TEST_F(PolicyBeforeDispatchTest, ALabelOfABypassIsNoBypassWhileTheModeIsClosed) {
+    world.label("a", "safety_bypassed", "true");
+    world.submit("a");
+    take_up();
+    world.ask_policy_in_vain("a");
+    dispatch();
+    EXPECT_TRUE(alarmed());
+}
+
+TEST_F(PolicyBeforeDispatchTest, WithAnOpenModeAQuestionThatNobodyAnsweredLetsAJobGo) {
+    world.open_fail_mode();
+    world.submit("a");
+    take_up();
+    world.ask_policy_in_vain("a");
+    world.label("a", "safety_bypassed", "true");
+    dispatch();
+    EXPECT_THAT(world.violated(), IsEmpty());
+}
+
+TEST_F(PolicyBeforeDispatchTest, AnAnswerIsNotBypassedWhateverTheMode) {
+    world.open_fail_mode();
+    world.submit("a");
+    take_up();
+    world.ask_policy("a", "DENY");
+    world.label("a", "safety_bypassed", "true");
+    dispatch();
+    EXPECT_TRUE(alarmed());
+}
+
+TEST_F(PolicyBeforeDispatchTest, AnOperatorsApprovalLetsAJobGo) {
+    world.submit("a");
+    was_asked("REQUIRE_APPROVAL");
+    world.approve("a");
+    take_up();
+    dispatch();
+    EXPECT_THAT(world.violated(), IsEmpty());
+}
+
+TEST_F(PolicyBeforeDispatchTest, ARejectionIsNoApprovalEvenBesideALabelOfOne) {
+    world.label("a", "approval_granted", "true");
+    world.submit("a");
+    world.set_text(Topology::kGateway, "job:req:a", R"({"jobId":"a","labels":{"approval_granted":"true"}})");
+    was_asked("REQUIRE_APPROVAL");
+    world.reject("a");
+    take_up();
+    dispatch();
+    EXPECT_THAT(world.violated(), Contains(kOracle));
+    EXPECT_TRUE(alarmed("approval_bound"));
+}
+
+// A submitter's own label of a bypass must not excuse his own label of an approval.
+TEST_F(PolicyBeforeDispatchTest, TwoLabelsOfASubmitterReleaseNothing) {
+    world.label("a", "approval_granted", "true");
+    world.label("a", "safety_bypassed", "true");
+    world.submit("a");
+    take_up();
+    dispatch();
+    EXPECT_THAT(world.violated(), Contains(kOracle));
+    EXPECT_TRUE(alarmed("approval_bound"));
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,71 @@
+// Policy's word on a job, as the scheduler that sends it on has heard it: "no job without an allow for exactly that request
+// (or a recorded fail-open)" (spec: scenarios, "Invariants"; seed internals, section 5).
+//
+// 1. A word counts for one handling: it is heard by the replica that commits the dispatch, after it took the job's lock. What
+//    was heard in an earlier handling, or by another replica, is nothing that this one knows. So a later refusal revokes an
+//    earlier leave, and an answer that is overtaken by another handler's falls with its handler's lock.
+// 2. It counts for what was asked about: the fields of a policy check, without what a scheduler adds on the way to a worker.
+// 3. A fail-open needs a mode that is, or was at some time in the run, open, and a question that nobody answered: a label that
+//    a submitter wrote is none.
+// 4. A replica whose lock was taken away may have two handlers at one job; their answers cannot be told apart. Then any of
+//    them may be the sender's.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/config/tunables.h"
+#include "engine/wire/fwd.h"
+#include "fakes/event.h"
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+enum class Leave : std::uint8_t { none, allowed, failed_open };
+
+class PolicyWord {
+public:
+    explicit PolicyWord(const engine::Tunables& tunables);
+
+    /// `present`: the number of this event.
+    void on_event(const fakes::Event& event, EventNumber present);
+    /// Of the keyspace: settings may open the fail mode.
+    void string_set(std::string_view key, std::string_view after);
+    /// Redis has lost data: a lock may have gone back to who had it before.
+    void restored();
+
+    struct Word {
+        Leave leave = Leave::none;
+        bool other_content = false;  // there was an allow, and for another request
+        EventNumber heard = 0;       // the newest answer; 0 = there is none
+    };
+    /// What lets `node` send this request to a worker now.
+    [[nodiscard]] Word on_sending(fakes::NodeId node, std::string_view job, const cap::JobRequest& request) const;
+
+private:
+    using Place = std::pair<fakes::NodeId, std::string>;  // node and job
+    /// From taking a job's lock to giving it back.
+    struct Handling {
+        std::set<std::string> asked;  // about which content
+        bool answered = false;
+        bool last_allows = false;
+        bool any_allows = false;
+        bool shared = false;  // another handler of the node may be at the job
+        bool over = false;
+        bool may_go_on = false;  // data was lost: its lock may come back
+        EventNumber heard = 0;
+    };
+
+    void on_check(const fakes::Event& event, EventNumber present);
+    void begin(Place place);
+    [[nodiscard]] Handling& at(const fakes::Event& event);
+
+    std::map<Place, Handling> handlings_;  // the latest of each
+    std::map<Place, Handling> committed_;  // as it was when it committed a dispatch
+    bool may_fail_open_;
+};
+
+}  // namespace lockstep::sim
