@@ -55,11 +55,18 @@ Task<void> MessagePump::process(std::unique_ptr<Delivery> delivery) {
         std::uint64_t number;
         InHand(MessagePump& p, Delivery& d) : pump(p), number(++p.last_number_) {
             pump.in_hand_.emplace(number, &d);
-            pump.context_.ports.metrics.set(Metric::active_handlers, static_cast<double>(pump.in_hand_.size()));
+            count(+1);
         }
         ~InHand() {
             pump.in_hand_.erase(number);
-            pump.context_.ports.metrics.set(Metric::active_handlers, static_cast<double>(pump.in_hand_.size()));
+            count(-1);
+        }
+        InHand(const InHand&) = delete;
+        InHand& operator=(const InHand&) = delete;
+        void count(int change) const {
+            Context& context = pump.context_;
+            context.active_handlers += change;
+            context.ports.metrics.set(Metric::active_handlers, static_cast<double>(context.active_handlers));
         }
     } const in_hand(*this, *delivery);
 

@@ -130,6 +130,7 @@ void apply_limits(const Timeouts& timeouts, Tunables& tunables) {
     tunables.dispatch_timeout = limits.dispatch;
     tunables.running_timeout = limits.running;
     tunables.reconciler_interval = limits.scan_interval;
+    tunables.replayer_interval = limits.scan_interval;
 }
 
 tl::expected<Timeouts, std::vector<DocumentError>> parse_timeouts(std::string_view json_text) {

@@ -45,6 +45,9 @@ TEST(Timeouts, ABlockThatIsNotThereLeavesTheTunablesAlone) {
     apply_limits(parsed(R"({"reconciler": {"running_timeout_seconds": 60}})"), tunables);
     EXPECT_EQ(tunables.dispatch_timeout, 120s);
     EXPECT_EQ(tunables.running_timeout, 60s);
+    apply_limits(parsed(R"({"reconciler": {"scan_interval_seconds": 11}})"), tunables);
+    EXPECT_EQ(tunables.reconciler_interval, 11s);
+    EXPECT_EQ(tunables.replayer_interval, 11s) << "the tick of both";
 }
 
 // C-24

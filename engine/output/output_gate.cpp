@@ -11,6 +11,14 @@ namespace {
 /// Of the content check that makes a replacement while the job's lock is held (spec: wire, section 7.2).
 constexpr Duration kRedactionLimit = std::chrono::seconds{5};
 
+OutputVerdict withheld_unseen(const cap::JobResult& result) {
+    OutputVerdict verdict;
+    verdict.decision = OutputDecision::quarantine;
+    verdict.reason = "output policy could not be asked, and it fails closed: the job's request cannot be read any more";
+    verdict.original_ptr = result.result_ptr();
+    return verdict;
+}
+
 std::optional<CircuitGlimpse> circuit_of(const Context& context, const JobFacts& facts) {
     if (facts.read_along.size() < context.output.circuit_keys().size()) return std::nullopt;
     return CircuitGlimpse{RedisValue(facts.read_along[0]).integer_or(0), facts.read_along[1]};
@@ -26,11 +34,14 @@ Task<OutputPassage> OutputGate::judge(const cap::JobResult& result, const JobFac
     }
     auto request = wire::from_json<cap::JobRequest>(facts.stored_request);
     if (!request) {
-        // Policy judges a job by its request, and this one's has expired or was never stored.
+        // Policy judges a job by its request, and this one's has been evicted or cannot be read.
+        const bool closed = context_.tunables.output_policy_fail_mode == "closed";
         context_.ports.log.reached("output_without_request");
-        context_.ports.log.event(LogLevel::warn, "output not checked: the job's request is missing",
-                                 {{"job_id", result.job_id()}, {"error", request.error().detail}});
+        context_.ports.log.event(
+            LogLevel::warn, "output not checked: the job's request is missing",
+            {{"job_id", result.job_id()}, {"error", request.error().detail}, {"withheld", closed}});
         skip(facts.topic);
+        if (closed) passage.verdict = withheld_unseen(result);
         co_return passage;
     }
     passage.to_scan = std::make_shared<const cap::JobRequest>(std::move(*request));

@@ -9,6 +9,7 @@
 #include "engine/store/keys.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/text.h"
 
 namespace lockstep::engine {
 
@@ -20,6 +21,9 @@ constexpr std::size_t kSlots = 32;
 constexpr std::size_t kParkedMax = 10'000;
 constexpr std::int64_t kPagesMax = 1'000;
 constexpr Duration kTryAgainMin = std::chrono::milliseconds{100};
+
+/// Whether a job goes by the id under which it is stored: a request's id counts without the white space around it.
+bool is_own_name(std::string_view job) { return !job.empty() && wire::trim(job) == job; }
 
 }  // namespace
 
@@ -76,13 +80,13 @@ Task<void> PendingReplayer::replay(WaitingJob waiting, JobState state, Semaphore
         if (state != JobState::approval_required) co_await give_up(std::move(waiting.job), "its request is not stored");
         co_return;
     }
-    requestless_since_.erase(waiting.job);
+    if (is_own_name(waiting.job)) requestless_since_.erase(waiting.job);
     const auto request = wire::from_json<cap::JobRequest>(waiting.request_json);
     if (state == JobState::approval_required && !(request && carries_grant(*request))) co_return;
     const std::string topic = request ? request->topic() : std::string{};
     const Verdict verdict = co_await handle(waiting.job, std::move(waiting.request_json));
     slot.release();
-    if (verdict.kind != Verdict::Kind::done) co_return;  // found again at a later tick
+    if (verdict.kind != Verdict::Kind::done || verdict.idle) co_return;  // found again at a later tick
     context_.ports.log.event(LogLevel::info, "orphaned job taken up", {{"job_id", waiting.job}, {"topic", topic}});
     context_.ports.metrics.add(Metric::orphan_replayed, {topic});
 }
@@ -114,7 +118,12 @@ Task<Verdict> PendingReplayer::handle(std::string job, std::string request_json)
         co_return Verdict::done();
     }
     request->set_job_id(job);
-    co_return co_await requests_.handle_stored(std::move(*request), {});
+    if (is_own_name(job)) co_return co_await requests_.handle_stored(std::move(*request), {});
+    const Verdict verdict = co_await requests_.handle(std::move(*request), {});
+    if (verdict.kind == Verdict::Kind::done)
+        co_await give_up(job,
+                         fmt::format("an id counts without the white space around it: see job '{}'", wire::trim(job)));
+    co_return verdict;
 }
 
 Task<void> PendingReplayer::give_up(std::string job, std::string reason) {
@@ -126,10 +135,12 @@ Task<void> PendingReplayer::give_up(std::string job, std::string reason) {
     const bool waits = taken.applied() && taken.value() &&
                        (taken.value()->state == JobState::pending || taken.value()->state == JobState::scheduled);
     const auto request = co_await context_.store.stored_request(job);
-    const bool readable = request.applied() && wire::from_json<cap::JobRequest>(request.value()).has_value();
+    const bool readable =
+        request.applied() && is_own_name(job) && wire::from_json<cap::JobRequest>(request.value()).has_value();
     if (waits && request.applied() && !readable) {
         context_.ports.log.reached("job_without_request");
-        const DeadLetter letter{job, taken.value()->topic, cap::JOB_STATUS_FAILED, std::move(reason), "request_missing"};
+        const DeadLetter letter{job, taken.value()->topic, cap::JOB_STATUS_FAILED, std::move(reason),
+                                "request_missing"};
         Commit commit;
         commit.walk = {JobState::failed};
         commit.release_lock = true;

@@ -58,7 +58,7 @@ private:
     Semaphore slots_;
     std::map<std::string, MonoTime> requestless_since_;
     std::set<std::string> parked_;  // those in `waits_`
-    Scope replays_;  // these last: their tasks use everything above
+    Scope replays_;                 // these last: their tasks use everything above
     Scope waits_;
 };
 

@@ -77,6 +77,8 @@ Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
         bool progress = false;
         bool work_left = false;
         for (const OverdueJob& overdue : page.value().jobs) {
+            const bool still_mine = co_await ticker_.keep();
+            if (!still_mine) co_return;
             std::int64_t& failed = failures[overdue.stale.job];
             if (failed >= context_.tunables.reconciler_max_retries) continue;
             const bool dealt_with =
@@ -100,8 +102,11 @@ Task<void> Reconciler::sweep_deadlines() {
     auto page =
         co_await context_.store.stale_jobs(ticker_.lock(), index, Duration{0}, context_.tunables.reconciler_batch);
     if (!page.applied()) co_return;
-    for (const StaleJob& expired : page.value())
+    for (const StaleJob& expired : page.value()) {
+        const bool still_mine = co_await ticker_.keep();
+        if (!still_mine) co_return;
         co_await end_job(expired, index, std::nullopt, "timeout: deadline expired");
+    }
 }
 
 Task<bool> Reconciler::end_job(StaleJob stale, std::string index, std::optional<JobState> expected,
@@ -117,7 +122,7 @@ Task<bool> Reconciler::end_job(StaleJob stale, std::string index, std::optional<
     context_.ports.metrics.add(Metric::jobs_completed,
                                {ended.value().topic, cap::JobStatus_Name(cap::JOB_STATUS_TIMEOUT)});
     if (context_.tunables.reconciler_emit_dead_letter)
-        co_await dead_letters_.announce({job, ended.value().topic, cap::JOB_STATUS_TIMEOUT, reason, "timeout"});
+        dead_letters_.announce_aside({job, ended.value().topic, cap::JOB_STATUS_TIMEOUT, reason, "timeout"});
     const bool may_run = ended.value().from == JobState::dispatched || ended.value().from == JobState::running;
     if (context_.tunables.cancel_on_timeout && may_run) co_await broadcast_cancel(context_, job, reason);
     co_return true;

@@ -17,6 +17,8 @@ public:
 
     /// Takes the lock or keeps it for two intervals more. False when another replica has it, or nobody could tell.
     [[nodiscard]] Task<bool> hold();
+    /// The same in the middle of work, where it is cheap: asks only once a third of the lock's life has passed.
+    [[nodiscard]] Task<bool> keep();
     /// To be called after each tick.
     [[nodiscard]] Task<void> tick_over();
 
@@ -27,6 +29,7 @@ private:
     Context& context_;
     TickLock lock_;
     Duration interval_;
+    MonoTime held_at_{};
 };
 
 }  // namespace lockstep::engine

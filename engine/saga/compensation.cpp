@@ -116,6 +116,8 @@ tl::expected<cap::JobRequest, std::string> compensation_template(const cap::JobR
     if (undo.has_budget()) *job.mutable_budget() = undo.budget();
     drop_bus_and_approval_labels(job);
     merge(undo.env(), *job.mutable_env());
+    // The step's own tenant in the environment would contradict the one that the template names.
+    if (!undo.tenant_id().empty() && !undo.env().contains("tenant_id")) job.mutable_env()->erase("tenant_id");
     merge(undo.labels(), *job.mutable_labels());
     merge_meta(undo.meta(), *job.mutable_meta());
     job.mutable_meta()->set_idempotency_key(idempotency_key(request, workflow, topic, job.meta().capability()));

@@ -19,7 +19,7 @@ struct SagaEffect {
 struct SagaPlan {
     std::optional<SagaEffect> effect;
     std::string problem;   // why there is no effect where one was asked for; for the log
-    bool readable = true;  // false: nobody can tell what the effect is, and the job must not end yet (C-46, H-38)
+    bool readable = true;  // false: the stored request is there, and nobody can tell what the effect is
 };
 
 /// What this result means, given the request that is stored for its job. A request that is not stored at all, because its

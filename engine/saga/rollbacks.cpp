@@ -10,6 +10,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "engine/wire/validation.h"
 
 namespace lockstep::engine {
 
@@ -63,11 +64,13 @@ Task<void> Rollbacks::work_off(SagaLock lock, MonoTime until) {
         const std::string entry = step.value().entry;
         const auto job = compensation_job(lock.saga, entry);
         DealtWith done{entry, std::nullopt};
-        if (job) {
+        // What intake refuses would be gone without a trace once it is published.
+        const auto refusal = job ? wire::rejection(*job) : std::optional<std::string>("it cannot be read");
+        if (!refusal) {
             const Undone undone = co_await undo(*job, until);
             if (undone == Undone::stopped) break;
         } else {
-            done.letter = letter_for(lock.saga, entry);
+            done.letter = letter_for(lock.saga, entry, *refusal);
         }
         const auto letter = done.letter;
         step = co_await context_.sagas.next(lock, std::move(done));
@@ -120,16 +123,17 @@ Task<bool> Rollbacks::publish(const cap::JobRequest& job) {
     co_return true;
 }
 
-DeadLetter Rollbacks::letter_for(const std::string& saga, const std::string& entry) {
+DeadLetter Rollbacks::letter_for(const std::string& saga, const std::string& entry, const std::string& refusal) {
     context_.ports.metrics.add(Metric::saga_unmarshal_errors);
     const std::string id = "saga-unmarshal-" + compensation_uuid(saga, entry);
-    context_.ports.log.event(LogLevel::error, "recorded compensation not readable", {{"saga", saga}, {"id", id}});
+    context_.ports.log.event(LogLevel::error, "recorded compensation not usable",
+                             {{"saga", saga}, {"id", id}, {"reason", refusal}});
     return {id,
             {},
             cap::JOB_STATUS_FAILED_FATAL,
-            fmt::format("a compensation of {} bytes, recorded for saga {}, cannot be read; it is kept in "
+            fmt::format("a compensation of {} bytes, recorded for saga {}, is not usable: {}; it is kept in "
                         "lockstep:saga:unreadable:{}",
-                        entry.size(), saga, id),
+                        entry.size(), saga, refusal, id),
             std::string(kSagaUnmarshalFailed)};
 }
 

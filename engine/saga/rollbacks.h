@@ -37,7 +37,7 @@ public:
 private:
     /// What came of one entry.
     enum class Undone : std::uint8_t {
-        dealt_with,  // published, denied or unreadable: it is to be taken off
+        dealt_with,  // published, denied or unusable: it is to be taken off
         stopped,     // nothing is known to have come of it; it stays
     };
 
@@ -46,7 +46,7 @@ private:
     [[nodiscard]] Task<void> work_off(SagaLock lock, MonoTime until);
     [[nodiscard]] Task<Undone> undo(const cap::JobRequest& job, MonoTime until);
     [[nodiscard]] Task<bool> publish(const cap::JobRequest& job);
-    [[nodiscard]] DeadLetter letter_for(const std::string& saga, const std::string& entry);
+    [[nodiscard]] DeadLetter letter_for(const std::string& saga, const std::string& entry, const std::string& refusal);
     void count_active();
 
     Context& context_;

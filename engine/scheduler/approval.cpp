@@ -14,7 +14,8 @@ namespace lockstep::engine {
 namespace {
 
 /// What the question was asked with still binds: a human allows the job, not more than policy would have.
-void carry_over(const RedisValue& rule, const RedisValue& snapshot, const RedisValue& constraints, SafetyDecision& decision) {
+void carry_over(const RedisValue& rule, const RedisValue& snapshot, const RedisValue& constraints,
+                SafetyDecision& decision) {
     decision.rule_id = rule.text();
     decision.snapshot = snapshot.text();
     if (constraints.text().empty()) return;
@@ -37,12 +38,18 @@ bool carries_grant(const cap::JobRequest& request) {
     return label != request.labels().end() && wire::ascii_lower(label->second) == "true";
 }
 
-Task<Outcome<std::optional<SafetyDecision>>> read_grant(Context& context, const cap::JobRequest& request) {
-    RedisCommand read{"HMGET",           keys::job_meta(request.job_id()), "safety_job_hash",   "approval_job_hash",
-                      kFieldLabelBeforeQuestion, "safety_rule_id",        "safety_snapshot", "safety_constraints"};
-    const auto record =
-        co_await context.ports.redis.command(std::move(read), context.ports.clock.in(context.tunables.store_op_timeout));
-    if (!record.applied()) co_return record.failure_as<std::optional<SafetyDecision>>();
+Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request) {
+    RedisCommand read{"HMGET",
+                      keys::job_meta(request.job_id()),
+                      "safety_job_hash",
+                      "approval_job_hash",
+                      kFieldLabelBeforeQuestion,
+                      "safety_rule_id",
+                      "safety_snapshot",
+                      "safety_constraints"};
+    const auto record = co_await context.ports.redis.command(std::move(read),
+                                                             context.ports.clock.in(context.tunables.store_op_timeout));
+    if (!record.applied()) co_return record.failure_as<Grant>();
     const RedisValue& facts = record.value();
     const std::string hash = wire::job_hash(request);
     const bool hash_asked = facts.at(0).text() == hash;
@@ -54,13 +61,13 @@ Task<Outcome<std::optional<SafetyDecision>>> read_grant(Context& context, const 
         context.ports.log.reached("approval_label_ignored");
         context.ports.log.event(LogLevel::warn, "approval label ignored: it does not match what was to be approved",
                                 {{"job_id", request.job_id()}});
-        co_return std::optional<SafetyDecision>{};
+        co_return Grant{std::nullopt, hash_asked};
     }
     SafetyDecision decision(Decision::allow, "approval granted");
     decision.granted = true;
     decision.job_hash = hash;
     carry_over(facts.at(3), facts.at(4), facts.at(5), decision);
-    co_return std::optional<SafetyDecision>(std::move(decision));
+    co_return Grant{std::move(decision), hash_asked};
 }
 
 Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace_id, SafetyDecision decision,

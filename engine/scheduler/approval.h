@@ -2,6 +2,7 @@
 // approved really was, and the end of the gate jobs that are nothing but a question to a human.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/scheduler/context.h"
@@ -16,10 +17,14 @@ inline constexpr const char* kFieldLabelBeforeQuestion = "ls_label_before_questi
 /// Whether the request says that it was approved. Anybody can write that.
 [[nodiscard]] bool carries_grant(const cap::JobRequest& request);
 
-/// Learns whether a human has approved exactly this request. Applied with a decision: yes, with the constraints that policy
-/// set when it asked; applied with nothing: no. Anything else is a failure of the store, and no fail mode of policy may let
-/// the job through for it. A grant stays good for every further try of the same content.
-[[nodiscard]] Task<Outcome<std::optional<SafetyDecision>>> read_grant(Context& context, const cap::JobRequest& request);
+struct Grant {
+    std::optional<SafetyDecision> decision;  // approved, with the constraints that policy set when it asked
+    bool asked_before = false;               // a human has been asked about exactly this request
+};
+
+/// Learns whether a human has approved exactly this request. What is not applied is a failure of the store, and no fail mode
+/// of policy may let the job through for it. A grant stays good for every further try of the same content.
+[[nodiscard]] Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request);
 
 /// Ends an approved gate job: its success is published, then recorded. In this order, because whoever waits for the gate
 /// hears the message; and a handler that is stopped in between leaves a job which the next one, or the scheduler's own

@@ -12,7 +12,8 @@ Task<void> broadcast_cancel(Context& context, std::string job, std::string reaso
     cancel.set_reason(std::move(reason));
     cancel.set_requested_by(kSchedulerSender);
     const auto packet = wire::make_packet(std::move(cancel), job, kSchedulerSender, context.ports.clock.now());
-    const auto sent = co_await context.ports.bus.publish_core(std::string(wire::kSubjectCancel), wire::serialise(packet));
+    const auto sent =
+        co_await context.ports.bus.publish_core(std::string(wire::kSubjectCancel), wire::serialise(packet));
     if (!sent.applied())
         context.ports.log.event(LogLevel::warn, "cancellation not broadcast",
                                 {{"job_id", job}, {"error", sent.failure().detail}});
@@ -26,7 +27,8 @@ Task<void> handle_cancel(Context& context, std::string job) {
                                 {{"job_id", job}, {"error", cancelled.failure().detail}});
         co_return;
     }
-    if (!cancelled.value().now) context.ports.log.event(LogLevel::warn, "cancellation of an unknown job", {{"job_id", job}});
+    if (!cancelled.value().now)
+        context.ports.log.event(LogLevel::warn, "cancellation of an unknown job", {{"job_id", job}});
 }
 
 }  // namespace lockstep::engine

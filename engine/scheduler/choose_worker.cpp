@@ -68,11 +68,11 @@ Task<bool> Dispatcher::take_back_from_stale(JobLease& lease, DispatchOrder& orde
     commit.fields.emplace_back("ls_worker", "");
     const Duration delay = backoff(order);
     if (last) {
+        const std::string detail = fmt::format("{} workers fell silent one after the other", order.stale_picks);
+        note_cause(commit, DispatchReason::stale_worker, detail);
         context_.ports.log.event(
             LogLevel::info, "job not dispatched",
-            {{"job_id", lease.job()},
-             {"reason", to_string(DispatchReason::stale_worker)},
-             {"detail", fmt::format("{} workers fell silent one after the other", order.stale_picks)}});
+            {{"job_id", lease.job()}, {"reason", to_string(DispatchReason::stale_worker)}, {"detail", detail}});
         commit.release_lock = true;
         commit.next_attempt = delay;
     }

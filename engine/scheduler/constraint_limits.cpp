@@ -21,6 +21,11 @@ std::int64_t tenant_limit(const SafetyDecision& decision) {
     return given == nullptr ? 0 : std::max<std::int64_t>(given->max_concurrent_jobs(), 0);
 }
 
+std::int64_t run_time_limit_ms(const SafetyDecision& decision) {
+    const auto* given = budgets(decision);
+    return given == nullptr ? 0 : std::max<std::int64_t>(given->max_runtime_ms(), 0);
+}
+
 RetryLimit retry_limit(const SafetyDecision& decision, const Timeouts& timeouts, const cap::JobRequest& request) {
     RetryLimit limit;
     const auto bound = [&limit](std::int64_t retries, const char* set_by) {

@@ -1,5 +1,5 @@
 // The limits that policy may put on a job beside its decision, as far as the scheduler itself enforces them (spec: wire,
-// section 8, steps 10 and 11), and those that the timeouts document adds (spec: config, section 2). Zero: none.
+// section 8, steps 10 to 12), and those that the timeouts document adds (spec: config, section 2). Zero: none.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,8 @@ namespace lockstep::engine {
 
 /// How many other jobs of its tenant may be on their way (SCHEDULED, DISPATCHED or RUNNING) when the job is dispatched.
 [[nodiscard]] std::int64_t tenant_limit(const SafetyDecision& decision);
+/// How long the job may take from here on, in milliseconds; it becomes its deadline, where that is not earlier already.
+[[nodiscard]] std::int64_t run_time_limit_ms(const SafetyDecision& decision);
 /// How often the job may be dispatched again: the least that policy, its topic and its workflow allow. A try that found no
 /// worker does not count.
 struct RetryLimit {

@@ -71,6 +71,7 @@ struct Context {
     Registry registry;
     std::shared_ptr<const RoutingTable> routing;
     bool stopping = false;
+    int active_handlers = 0;  // messages in hand, of all pumps
     /// The last sequence of the jobs stream that this replica knows of, and the connection that it learnt it on. Another
     /// connection may lead to a server that has lost its power, and gives out again the numbers of what it had not synced.
     std::uint64_t jobs_stream_sequence = 0;

@@ -14,6 +14,8 @@ constexpr Duration kSecondTry = std::chrono::milliseconds{500};
 /// Younger entries belong to a handler that is still announcing them.
 constexpr Duration kSweepAge = std::chrono::seconds{30};
 constexpr std::int64_t kSweepPage = 200;
+/// Announcements under way that nobody waits for.
+constexpr std::size_t kAsideMax = 16;
 
 }  // namespace
 
@@ -23,6 +25,14 @@ Task<void> DeadLetters::announce(DeadLetter letter) {
         co_await context_.ports.clock.sleep(kSecondTry);
         sent = co_await publish(letter);
     }
+    co_await note(std::move(letter), sent);
+}
+
+void DeadLetters::announce_aside(DeadLetter letter) {
+    if (aside_.size() < kAsideMax) aside_.spawn(announce(std::move(letter)));
+}
+
+Task<void> DeadLetters::note(DeadLetter letter, bool sent) {
     if (!sent) {
         context_.ports.metrics.add(Metric::dlq_emit_failures, {letter.topic});
         context_.ports.log.event(LogLevel::error, "dead letter not announced, will be tried again",
@@ -49,9 +59,12 @@ Task<bool> DeadLetters::publish(DeadLetter letter) {
 Task<void> DeadLetters::sweep() {
     auto letters = co_await context_.store.unsent_dead_letters(kSweepAge, kSweepPage);
     if (!letters.applied()) co_return;
+    const MonoTime until = context_.ports.clock.in(context_.tunables.publish_timeout);
     for (const DeadLetter& letter : letters.value()) {
+        if (context_.ports.clock.monotonic() >= until) co_return;
         context_.ports.log.reached("dead_letter_swept");
-        co_await announce(letter);
+        const bool sent = co_await publish(letter);
+        co_await note(letter, sent);
     }
 }
 

@@ -2,24 +2,31 @@
 // packet follows, and until it is acknowledged the outbox remembers it, so that no crash can swallow it.
 #pragma once
 
+#include "engine/runtime/scope.h"
 #include "engine/scheduler/context.h"
 
 namespace lockstep::engine {
 
 class DeadLetters {
 public:
-    explicit DeadLetters(Context& context) : context_(context) {}
+    explicit DeadLetters(Context& context) : context_(context), aside_(context.ports.executor) {}
 
-    /// Publishes the packet, and the audit event that goes with some, with one more try after half a second, and strikes it off the outbox. A failure is counted and
-    /// logged; the sweep tries again.
+    /// Publishes the packet, and the audit event that goes with some, with one more try after half a second, and strikes it
+    /// off the outbox. A failure is counted and logged; the sweep tries again.
     [[nodiscard]] Task<void> announce(DeadLetter letter);
-    /// Announces what has waited in the outbox for a while. REQUIRES: called by one replica at a time.
+    /// The same without waiting for it. Where too many are under way, or the scheduler stops, the sweep does it.
+    void announce_aside(DeadLetter letter);
+    /// Announces what has waited in the outbox for a while, as much as the bus takes in the time of one publish: who
+    /// ticks has other things to do. REQUIRES: called by one replica at a time.
     [[nodiscard]] Task<void> sweep();
 
 private:
     [[nodiscard]] Task<bool> publish(DeadLetter letter);
+    /// Strikes off what was sent, and counts what was not.
+    [[nodiscard]] Task<void> note(DeadLetter letter, bool sent);
 
     Context& context_;
+    Scope aside_;
 };
 
 }  // namespace lockstep::engine

@@ -20,10 +20,13 @@ constexpr std::string_view kFieldWorker = "ls_worker";
 constexpr std::string_view kFieldWorkflow = "ls_workflow";  // whose limits hold for the job
 constexpr std::string_view kFieldStreamFloor = "ls_stream_floor";
 constexpr std::string_view kFieldPublished = "ls_published";
+constexpr std::string_view kFieldLastCause = "ls_last_cause";
 
 void append(std::vector<std::pair<std::string, std::string>>& fields, std::string_view name, std::string value) {
     fields.emplace_back(std::string(name), std::move(value));
 }
+
+constexpr std::size_t kCauseMax = 200;  // bytes: a detail may quote what a submitter wrote
 
 constexpr std::int64_t kTenantFull = -1;
 
@@ -80,6 +83,8 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
         const Duration delay = backoff(order);
         commit.add_attempts = 1;
         commit.next_attempt = delay;
+        commit.deadline_ms = run_time_limit_ms(order.decision);
+        note_cause(commit, reason, detail);
         // The tenant's limit comes first: what waits for it uses up no attempts.
         commit.tenant_limit = co_await limit_to_commit(lease, order);
         if (commit.tenant_limit < 0) co_return tenant_full();
@@ -103,6 +108,10 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
     }
     co_await dead_letters_.announce(letter);
     co_return Verdict::done();
+}
+
+void Dispatcher::note_cause(Commit& commit, DispatchReason reason, const std::string& detail) {
+    append(commit.fields, kFieldLastCause, fmt::format("{}: {}", to_string(reason), detail).substr(0, kCauseMax));
 }
 
 Duration Dispatcher::backoff(const DispatchOrder& order) {
@@ -144,6 +153,7 @@ Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, 
     commit.walk = {JobState::scheduled, JobState::dispatched};
     commit.add_attempts = order.stale_picks == 0 ? 1 : 0;  // one try, however many picks
     commit.begin_dispatch = true;
+    commit.deadline_ms = run_time_limit_ms(order.decision);
     commit.expected_dispatch = order.facts.dispatch + static_cast<std::uint64_t>(order.stale_picks);
     commit.decision_json = decision_record(order.decision);
     commit.fields = decision_fields(order.decision);
@@ -276,6 +286,7 @@ Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order,
     const Duration delay = backoff(order);
     commit.next_attempt = delay;
     append(commit.fields, kFieldWorker, "");
+    note_cause(commit, DispatchReason::dispatch_failed, fmt::format("worker {} could not be sent to", message.worker));
     const auto rolled_back = co_await context_.store.commit(lease, std::move(commit));
     // Where this fails the job stays DISPATCHED without a message, and the reconciler ends it: never sent twice.
     if (!rolled_back.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);

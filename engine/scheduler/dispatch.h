@@ -66,6 +66,8 @@ private:
                                                   Verdict& verdict);
     [[nodiscard]] Task<Verdict> no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
                                           std::string detail);
+    /// Of this try, for the dead letter that may come of it.
+    static void note_cause(Commit& commit, DispatchReason reason, const std::string& detail);
     [[nodiscard]] Duration backoff(const DispatchOrder& order);
     [[nodiscard]] Verdict tenant_full();
     /// The limit that the commit is to enforce; 0 = none. Negative: it has been asked for beforehand, and is reached.

@@ -10,8 +10,8 @@ namespace {
 Task<std::vector<std::string>> read_documents(Context& context, const cap::JobRequest& request) {
     RedisCommand read = config_documents_of(request);
     read.insert(read.begin(), "MGET");
-    const auto reply =
-        co_await context.ports.redis.command(std::move(read), context.ports.clock.in(context.tunables.store_op_timeout));
+    const auto reply = co_await context.ports.redis.command(std::move(read),
+                                                            context.ports.clock.in(context.tunables.store_op_timeout));
     std::vector<std::string> documents;
     const auto* values = reply.applied() ? reply.value().array() : nullptr;
     if (values == nullptr) co_return documents;
@@ -40,8 +40,8 @@ std::vector<std::string> ReadAlong::documents(const JobFacts& facts) const {
     return {facts.read_along.begin() + static_cast<std::ptrdiff_t>(circuit_keys_.size()), facts.read_along.end()};
 }
 
-Task<void> attach_effective_config(Context& context, EffectiveConfig& merger, const ReadAlong& along, const JobFacts& facts,
-                                   cap::JobRequest& request) {
+Task<void> attach_effective_config(Context& context, EffectiveConfig& merger, const ReadAlong& along,
+                                   const JobFacts& facts, cap::JobRequest& request) {
     std::vector<std::string> documents;
     if (along.concerns(request)) {
         documents = along.documents(facts);

@@ -21,7 +21,9 @@ public:
     /// The settings documents that were read.
     [[nodiscard]] std::vector<std::string> documents(const JobFacts& facts) const;
     /// Whether they are those of this request too.
-    [[nodiscard]] bool concerns(const cap::JobRequest& request) const { return config_documents_of(request) == documents_; }
+    [[nodiscard]] bool concerns(const cap::JobRequest& request) const {
+        return config_documents_of(request) == documents_;
+    }
 
 private:
     const std::vector<std::string>& circuit_keys_;

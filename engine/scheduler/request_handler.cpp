@@ -42,6 +42,13 @@ Task<Verdict> RequestHandler::handle(cap::JobRequest request, std::string trace_
         co_return Verdict::done();
     }
     wire::trim_identity(request);
+    if (request.job_id().empty()) {
+        // Nobody could ask for such a job, and all of them would be the same one.
+        context_.ports.metrics.add(Metric::jobs_completed,
+                                   {request.topic(), cap::JobStatus_Name(cap::JOB_STATUS_FAILED)});
+        context_.ports.log.event(LogLevel::warn, "job request without an id ignored", {{"topic", request.topic()}});
+        co_return Verdict::done();
+    }
     co_return co_await handle_stored(std::move(request), std::move(trace_id));
 }
 
@@ -91,14 +98,17 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     if (job.facts.attempts >= context_.tunables.max_scheduling_retries &&
         context_.mechanisms.on(Mechanism::max_scheduling_retries)) {
         DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED,
-                          fmt::format("not dispatched in {} tries", job.facts.attempts), "max_scheduling_retries"};
+                          fmt::format("not dispatched in {} tries{}{}", job.facts.attempts,
+                                      job.facts.last_cause.empty() ? "" : "; the last one: ", job.facts.last_cause),
+                          "max_scheduling_retries"};
         co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
     }
 
     if (context_.stopping) co_return Verdict::hand_back(Duration{0});
     co_await attach_effective_config(context_, effective_config_, job.along, job.facts, job.request);
-    std::optional<SafetyDecision> decision = co_await decide(job);
-    if (!decision) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    Verdict undecided;
+    std::optional<SafetyDecision> decision = co_await decide(job, undecided);
+    if (!decision) co_return undecided;
     // The check may have outlived the lease: then somebody else is at this job, or soon will be.
     if (!lease.usable()) {
         context_.ports.log.reached("policy_check_outlived_lock");
@@ -127,11 +137,19 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     co_return co_await end_job(lease, JobState::denied, std::move(letter), &*decision);
 }
 
-Task<std::optional<SafetyDecision>> RequestHandler::decide(const Taken& job) {
+Task<std::optional<SafetyDecision>> RequestHandler::decide(const Taken& job, Verdict& verdict) {
     if (carries_grant(job.request)) {
         auto grant = co_await read_grant(context_, job.request);
-        if (!grant.applied()) co_return std::nullopt;
-        if (grant.value()) co_return std::move(grant.value());
+        if (!grant.applied()) {
+            verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
+            co_return std::nullopt;
+        }
+        if (grant.value().decision) co_return std::move(grant.value().decision);
+        if (grant.value().asked_before && job.facts.state == JobState::approval_required) {
+            context_.ports.log.reached("question_still_open");
+            verdict = Verdict::nothing_to_do();
+            co_return std::nullopt;
+        }
     }
     SafetyDecision decision = co_await context_.policy.check(job.request, job.along.circuit(job.facts));
     co_return std::optional<SafetyDecision>(std::move(decision));
@@ -257,7 +275,9 @@ void RequestHandler::adopt_stored_request(Taken& job) {
     // for the fields of later protocol versions that it may carry.
     if (!same_request(*stored, job.request)) {
         context_.ports.log.reached("stored_request_wins");
+        stored->set_job_id(job.request.job_id());
         job.request = std::move(*stored);
+        wire::trim_identity(job.request);
     }
 }
 

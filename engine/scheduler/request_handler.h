@@ -29,9 +29,10 @@ private:
     };
 
     [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, Taken job);
-    /// Nothing when it could not be learnt whether a human has approved: that is a failure of the store, and no fail mode
-    /// of policy may let the job through for it.
-    [[nodiscard]] Task<std::optional<SafetyDecision>> decide(const Taken& job);
+    /// Nothing with `verdict` set, when it could not be learnt whether a human has approved: that is a failure of the store,
+    /// and no fail mode of policy may let the job through for it. Or when a human has been asked just this and has not
+    /// answered: a label of the submitter's own is no reason to ask policy again and again (H-06).
+    [[nodiscard]] Task<std::optional<SafetyDecision>> decide(const Taken& job, Verdict& verdict);
     /// A submission of a job that has ended badly comes again: its dead letter is written if somebody has left it out, and
     /// never changed (C-36).
     [[nodiscard]] Task<Verdict> repeat_dead_letter(JobLease& lease, const Taken& job);

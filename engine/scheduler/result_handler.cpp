@@ -1,5 +1,7 @@
 #include "engine/scheduler/result_handler.h"
 
+#include <fmt/core.h>
+
 #include "engine/output/output_audit.h"
 #include "engine/scheduler/lock_wait.h"
 #include "engine/wire/error_codes.h"
@@ -65,8 +67,8 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
         context_.ports.log.event(LogLevel::error, "nothing is recorded for a rollback",
                                  {{"job_id", lease.job()}, {"reason", saga.problem}});
     if (!saga.readable) {
-        context_.ports.log.reached("result_waits_for_its_request");
-        co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+        const bool told = co_await tell_of_unknown_effect(lease.job(), facts.topic, saga.problem);
+        if (!told) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     }
     OutputPassage output;
     if (state_of_result(result.status()) == JobState::succeeded) {
@@ -104,6 +106,20 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
     if (effect) note_effect(*effect);
     co_await follow_up(result, facts.topic.empty() ? "unknown" : facts.topic, std::move(output), letter);
     co_return Verdict::done();
+}
+
+Task<bool> ResultHandler::tell_of_unknown_effect(std::string job, std::string topic, std::string problem) {
+    context_.ports.log.reached("saga_effect_unknown");
+    DeadLetter letter{
+        "saga-unknown-" + job, std::move(topic), cap::JOB_STATUS_FAILED_FATAL,
+        fmt::format("job {} has ended, and its stored request cannot be read ({}): if it belonged to a saga, "
+                    "neither its compensation is recorded nor a rollback begun",
+                    job, problem),
+        std::string(kSagaUnmarshalFailed)};
+    const auto written = co_await context_.store.put_dead_letter(letter);
+    if (!written.applied()) co_return false;
+    dead_letters_.announce_aside(std::move(letter));
+    co_return true;
 }
 
 bool ResultHandler::may_end(const cap::JobResult& result, const JobFacts& facts) const {

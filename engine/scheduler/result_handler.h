@@ -30,6 +30,9 @@ private:
                                        std::optional<DeadLetter> letter);
 
     void note_effect(const SagaEffect& effect);
+    /// A request that cannot be read will not become readable by waiting: the job ends, and an operator learns what may be
+    /// missing. False when that could not be written down.
+    [[nodiscard]] Task<bool> tell_of_unknown_effect(std::string job, std::string topic, std::string problem);
 
     Context& context_;
     DeadLetters& dead_letters_;

@@ -16,11 +16,17 @@ struct Verdict {
     };
     Kind kind = Kind::done;
     Duration delay{};
+    bool idle = false;  // done, because there was nothing to do
 
     [[nodiscard]] static Verdict done() { return {}; }
+    [[nodiscard]] static Verdict nothing_to_do() { return {Kind::done, Duration{0}, true}; }
     /// A negative delay is none.
-    [[nodiscard]] static Verdict postponed(Duration delay) { return {Kind::postponed, std::max(delay, Duration{0})}; }
-    [[nodiscard]] static Verdict hand_back(Duration delay) { return {Kind::hand_back, std::max(delay, Duration{0})}; }
+    [[nodiscard]] static Verdict postponed(Duration delay) {
+        return {Kind::postponed, std::max(delay, Duration{0}), false};
+    }
+    [[nodiscard]] static Verdict hand_back(Duration delay) {
+        return {Kind::hand_back, std::max(delay, Duration{0}), false};
+    }
 };
 
 }  // namespace lockstep::engine

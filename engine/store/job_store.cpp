@@ -74,6 +74,7 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.dispatches = number(reply.at(9));
     facts.due_in = std::chrono::milliseconds(reply.at(10).integer_or(0));
     facts.read_along = texts(reply.at(11));
+    facts.last_cause = reply.at(12).text();
     return facts;
 }
 
@@ -178,6 +179,7 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
         std::move(commit.worker_id),
         std::move(commit.decision_json)};
     if (commit.next_attempt) commit.fields.emplace_back("@next_attempt", millis(*commit.next_attempt));
+    if (commit.deadline_ms > 0) commit.fields.emplace_back("@deadline", fmt::format("{}", commit.deadline_ms));
     if (commit.tenant_limit > 0) {
         commit.fields.emplace_back("@tenant_limit", fmt::format("{}", commit.tenant_limit));
         commit.fields.emplace_back("@limit_delay", millis(tunables_.retry_delay_no_workers));
@@ -264,7 +266,7 @@ Task<Outcome<ReplayPage>> JobStore::replay_page(TickLock lock, JobState state, D
     auto reply = co_await redis_.script(
         scripts_.replay_page, {std::move(lock.key), keys::state_index(state)},
         {std::move(lock.token), std::string(to_string(state)), millis(age), after.empty() ? "-inf" : "(" + after,
-         fmt::format("{}", limit), millis(longest_delay(tunables_))},
+         fmt::format("{}", limit), millis(longest_delay(tunables_)), millis(tunables_.job_meta_ttl)},
         deadline());
     if (!reply.applied()) co_return reply.failure_as<ReplayPage>();
     ReplayPage page;

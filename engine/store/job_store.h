@@ -38,6 +38,7 @@ struct JobFacts {
     std::uint64_t stream_floor = 0;  // no message of that dispatch is at or below this stream sequence
     std::uint64_t dispatches = 0;    // take_up: how many there have been
     Duration due_in{};               // take_up: until its next try; 0 = now
+    std::string last_cause;          // take_up: why its last try came to nothing
     // take_up: the request that was stored earlier, where it differs from the offered one; take_lock: what is stored
     std::string stored_request;
     std::vector<std::string> read_along;  // the strings asked for; take_up: none for a job that is at work or over
@@ -55,6 +56,7 @@ struct Commit {
     bool from_any_state = false;  // no source is wrong; only ever without Mechanism::terminal_idempotency
     std::optional<std::uint64_t> expected_dispatch;
     int add_attempts = 0;
+    std::int64_t deadline_ms = 0;  // from now, 0 = none; an earlier one that the job has stays
     bool begin_dispatch = false;
     bool release_lock = false;
     std::optional<DeadLetter> dead_letter;

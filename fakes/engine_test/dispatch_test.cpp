@@ -395,6 +395,9 @@ TEST_F(Dispatch, AJobWithoutWorkersBacksOffFiftyTimesAndFails) {
     EXPECT_TRUE(submit(request, 51)->acked());
     EXPECT_EQ(state("j1"), "FAILED");
     EXPECT_EQ(dead_letter_code("j1"), "max_scheduling_retries");
+    EXPECT_NE(text({"GET", "dlq:entry:j1"}).find("not dispatched in 50 tries; the last one: no_pool_mapping: "),
+              std::string::npos)
+        << text({"GET", "dlq:entry:j1"});  // C-10b
     EXPECT_EQ(dead_letters().size(), 1u);
     EXPECT_TRUE(dispatches().empty());
 }

@@ -131,6 +131,16 @@ TEST_F(Requests, AnUnsoundRequestIsDropped) {
     EXPECT_EQ(metrics.value(Metric::validation_rejections), 2);
 }
 
+// An id counts without the white space around it; nobody could ask for a job without one.
+TEST_F(Requests, ABlankIdIsNoJob) {
+    EXPECT_TRUE(submit(request_for(" \t"))->acked());
+    EXPECT_EQ(state(""), "");
+    EXPECT_TRUE(bus.published.empty());
+    EXPECT_TRUE(submit(request_for(" j1 "))->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(state(" j1 "), "");
+}
+
 // SAFE-02
 TEST_F(Requests, ADeniedJobEndsWithOneDeadLetter) {
     policy_says(cap::DECISION_TYPE_DENY, "too risky");

@@ -6,6 +6,7 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
+#include "engine/wire/text.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -122,6 +123,8 @@ void JobHistory::on_request(const fakes::Event& event) {
     record.known = true;
     record.gate = record.gate || engine::wire::is_approval_gate(event.packet->job_request().topic());
     if (event.subject != engine::wire::kSubjectSubmit) record.sent = true;
+    // It counts without the white space around it (spec: wire, section 6.2).
+    job(engine::wire::trim(event.job)).known = true;
 }
 
 void JobHistory::on_result(const fakes::Event& event) {

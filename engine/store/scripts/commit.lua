@@ -13,6 +13,7 @@
 --       15 decision record JSON ('' = none)  16.. fields and values to store; an empty value deletes the field
 --       Among the fields, under names that no field has:
 --         @next_attempt  ms until the next try, kept as ls_next_attempt_at
+--         @deadline      ms from now until the job's deadline, unless it has an earlier one
 --         @saga          whose stack the next two are about
 --         @compensation  template of the job that undoes this one, recorded on the stack
 --         @rollback      'run' or 'workflow': from here on the rollback of what is recorded is owed; a run stays aborted
@@ -61,6 +62,9 @@ if options['@tenant_limit'] and tenant_is_full(job, tonumber(options['@tenant_li
 end
 if options['@next_attempt'] then
   redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, options['@next_attempt']))
+end
+if options['@deadline'] then
+  bring_deadline_forward(job, plus_millis(at, options['@deadline']))
 end
 if ARGV[6] ~= '0' then
   attempts = string.format('%.0f', tonumber(attempts) + tonumber(ARGV[6]))

@@ -24,6 +24,10 @@ local function meta_key(job)
   return 'job:meta:' .. job
 end
 
+local function request_key(job)
+  return 'job:req:' .. job
+end
+
 -- Takes the job's lock for `token`. One that this very token holds counts as taken, for its full time again, so that an
 -- answer which got lost can be asked for once more.
 local function take(lock, token, ttl)
@@ -101,11 +105,28 @@ local function enter(job, from, states, at, attempts, ttl)
   redis.call('ZADD', 'job:recent', at, job)
   redis.call('ZREMRANGEBYRANK', 'job:recent', 0, -1001)
   redis.call('PEXPIRE', meta, ttl)
+  redis.call('PEXPIRE', request_key(job), ttl)
   redis.call('PEXPIRE', 'job:result_ptr:' .. job, ttl)
   if terminal[last] then
     redis.call('ZREM', 'job:deadline', job)
     redis.call('HDEL', meta, 'deadline_unix')
   end
+end
+
+-- Of two deadlines the earlier one holds.
+local function bring_deadline_forward(job, last)
+  local deadline = redis.call('HGET', meta_key(job), 'deadline_unix')
+  if not present(deadline) or tonumber(last) < tonumber(deadline) then
+    redis.call('HSET', meta_key(job), 'deadline_unix', last)
+    redis.call('ZADD', 'job:deadline', last, job)
+  end
+end
+
+-- A job that goes on waiting lives on, with what it is made of.
+local function keep(job, ttl)
+  redis.call('PEXPIRE', meta_key(job), ttl)
+  redis.call('PEXPIRE', 'job:state:' .. job, ttl)
+  redis.call('PEXPIRE', request_key(job), ttl)
 end
 
 -- Stores a dead-letter entry unless there is one: the first cause stays. `head` is a JSON object without its closing

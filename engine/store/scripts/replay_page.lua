@@ -1,11 +1,12 @@
 -- name: replay_page
 -- One page of the jobs that have waited for a while and are due, oldest first, with their stored requests. Only for the
 -- holder of the tick lock. The page goes on where the last one ended, so that jobs which cannot be placed hide nobody; an
--- entry that its job does not agree with is removed.
+-- entry that its job does not agree with is removed. A job that waits for a human may do so for as long as it takes: it is
+-- kept alive by being looked at.
 --
 -- KEYS  1 tick lock  2 state index
 -- ARGV  1 token  2 state  3 age ms  4 lower bound of the score: '-inf', or '(' and the last score of the page before
---       5 page size  6 longest delay between tries, ms
+--       5 page size  6 longest delay between tries, ms  7 metadata ttl ms
 -- Reply {'lost'} or {'page', last score ('' = this was the last page), job, request JSON ('' = none), job, request ...}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return {'lost'}
@@ -31,9 +32,12 @@ local page = {'page', last}
 for _, job in ipairs(jobs) do
   if read_state(job) ~= ARGV[2] then
     redis.call('ZREM', KEYS[2], job)
-  elseif wait_until_due(redis.call('HGET', meta_key(job), 'ls_next_attempt_at'), at, ARGV[6]) == 0 then
-    page[#page + 1] = job
-    page[#page + 1] = redis.call('GET', 'job:req:' .. job) or ''
+  else
+    if ARGV[2] == 'APPROVAL_REQUIRED' then keep(job, ARGV[7]) end
+    if wait_until_due(redis.call('HGET', meta_key(job), 'ls_next_attempt_at'), at, ARGV[6]) == 0 then
+      page[#page + 1] = job
+      page[#page + 1] = redis.call('GET', request_key(job)) or ''
+    end
   end
 end
 return page

@@ -8,7 +8,7 @@
 --       11 longest life from now, ms (0 = no limit but the deadline)  12.. metadata fields and values
 -- Reply {'busy'} or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
 --        worker of the dispatch, trace id, stream sequence before the dispatch, dispatches so far, ms until the next
---        try is due, {strings read along}}
+--        try is due, {strings read along}, why the last try came to nothing}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[4]
 if not take(KEYS[1], token, ARGV[3]) then
@@ -20,13 +20,12 @@ local state = read_state(job)
 local stored = ''
 local at_work = terminal[state] or state == 'DISPATCHED' or state == 'RUNNING'
 if not at_work then
-  local request_key = 'job:req:' .. job
-  if redis.call('SET', request_key, ARGV[6], 'NX', 'PX', ttl) then
+  if redis.call('SET', request_key(job), ARGV[6], 'NX', 'PX', ttl) then
     local fields = {}
     for i = 12, #ARGV do fields[#fields + 1] = ARGV[i] end
     redis.call('HSET', meta, unpack(fields))
   else
-    stored = redis.call('GET', request_key)
+    stored = redis.call('GET', request_key(job))
     if stored == ARGV[6] then stored = '' end
   end
   if ARGV[5] ~= '' then
@@ -43,23 +42,18 @@ if not at_work then
     redis.call('ZADD', 'job:deadline', deadline, job)
   end
   if ARGV[11] ~= '0' then
-    local last = plus_millis(at, ARGV[11])
-    local deadline = redis.call('HGET', meta, 'deadline_unix')
     -- Every later look at the job would grant it more: only the first one counts, or a limit that has become stricter.
-    if not present(deadline) or tonumber(last) < tonumber(deadline) then
-      redis.call('HSET', meta, 'deadline_unix', last)
-      redis.call('ZADD', 'job:deadline', last, job)
-    end
+    bring_deadline_forward(job, plus_millis(at, ARGV[11]))
   end
   if state == '' then
     enter(job, '', {'PENDING'}, at, '0', ttl)
   else
-    redis.call('PEXPIRE', meta, ttl)
+    keep(job, ttl)
   end
 end
 
 local along = not at_work and #KEYS > 2 and redis.call('MGET', unpack(KEYS, 3)) or {}
 local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
-                         'ls_dispatches', 'ls_next_attempt_at')
+                         'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause')
 return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or '0',
-        counter(facts[7]), wait_until_due(facts[8], now_micros(), ARGV[10]), along}
+        counter(facts[7]), wait_until_due(facts[8], now_micros(), ARGV[10]), along, facts[9] or ''}
