@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <utility>
 #include <array>
 #include <span>
+#include <utility>
 
 namespace lockstep::sim {
 
@@ -14,16 +14,19 @@ namespace {
 using Names = std::span<const std::string_view>;
 
 // Written down a second time on purpose: an oracle that asked the engine's table could not catch an error in it.
-constexpr std::array<std::string_view, 6> kFromAbsent{"PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING", "FAILED"};
-constexpr std::array<std::string_view, 9> kFromPending{"APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING", "SUCCEEDED",
-                                                       "FAILED", "TIMEOUT", "DENIED", "CANCELLED"};
-constexpr std::array<std::string_view, 9> kFromApproval{"PENDING", "SCHEDULED", "DISPATCHED", "RUNNING", "SUCCEEDED",
-                                                        "FAILED", "TIMEOUT", "DENIED", "CANCELLED"};
-constexpr std::array<std::string_view, 10> kFromScheduled{"SCHEDULED", "APPROVAL_REQUIRED", "DISPATCHED", "RUNNING", "SUCCEEDED",
-                                                          "FAILED", "CANCELLED", "TIMEOUT", "DENIED", "OUTPUT_QUARANTINED"};
-constexpr std::array<std::string_view, 7> kFromDispatched{"SCHEDULED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "TIMEOUT",
-                                                          "OUTPUT_QUARANTINED"};
-constexpr std::array<std::string_view, 5> kFromRunning{"SUCCEEDED", "FAILED", "CANCELLED", "TIMEOUT", "OUTPUT_QUARANTINED"};
+constexpr std::array<std::string_view, 6> kFromAbsent{"PENDING",    "APPROVAL_REQUIRED", "SCHEDULED",
+                                                      "DISPATCHED", "RUNNING",           "FAILED"};
+constexpr std::array<std::string_view, 9> kFromPending{
+    "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING", "SUCCEEDED", "FAILED", "TIMEOUT", "DENIED", "CANCELLED"};
+constexpr std::array<std::string_view, 9> kFromApproval{"PENDING", "SCHEDULED", "DISPATCHED", "RUNNING",  "SUCCEEDED",
+                                                        "FAILED",  "TIMEOUT",   "DENIED",     "CANCELLED"};
+constexpr std::array<std::string_view, 10> kFromScheduled{
+    "SCHEDULED", "APPROVAL_REQUIRED", "DISPATCHED", "RUNNING", "SUCCEEDED",
+    "FAILED",    "CANCELLED",         "TIMEOUT",    "DENIED",  "OUTPUT_QUARANTINED"};
+constexpr std::array<std::string_view, 7> kFromDispatched{"SCHEDULED", "RUNNING", "SUCCEEDED",         "FAILED",
+                                                          "CANCELLED", "TIMEOUT", "OUTPUT_QUARANTINED"};
+constexpr std::array<std::string_view, 5> kFromRunning{"SUCCEEDED", "FAILED", "CANCELLED", "TIMEOUT",
+                                                       "OUTPUT_QUARANTINED"};
 constexpr std::array<std::string_view, 1> kFromSucceeded{"OUTPUT_QUARANTINED"};
 
 Names targets_of(std::string_view from) {
@@ -43,10 +46,29 @@ void LegalTransitions::on_event(const fakes::Event& event, Time) {
     if (event.kind != fakes::EventKind::state) return;
     exercise();
     const EventNumber before = std::exchange(changed_[std::string(event.job)], present());
-    if (std::ranges::find(targets_of(event.from), event.to) == targets_of(event.from).end())
-        violated(event.node, event.job,
-                 fmt::format("it went from {} to {}", event.from.empty() ? "nothing" : event.from, event.to),
+    // The event is told before the change itself: what is recorded is still what the job was.
+    const std::string recorded = recorded_.of(event.job);
+    const std::string_view from = event.from.empty() ? std::string_view(recorded) : event.from;
+    if (std::ranges::find(targets_of(from), event.to) == targets_of(from).end())
+        violated(event.node, event.job, fmt::format("it went from {} to {}", from.empty() ? "nothing" : from, event.to),
                  before);
 }
+
+void LegalTransitions::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                                  std::int64_t, std::int64_t) {
+    recorded_.string_set(key, after);
+}
+
+void LegalTransitions::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
+                                std::string_view after) {
+    recorded_.hash_set(key, field, after);
+}
+
+void LegalTransitions::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal,
+                                   const fakes::redis::Value&, std::int64_t) {
+    recorded_.key_removed(key);
+}
+
+void LegalTransitions::restored(const fakes::redis::Keyspace& now) { recorded_.restored(now); }
 
 }  // namespace lockstep::sim

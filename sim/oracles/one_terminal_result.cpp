@@ -8,6 +8,7 @@ namespace lockstep::sim {
 
 void OneTerminalResult::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
                                  const std::string* before, std::string_view after) {
+    recorded_.hash_set(key, field, after);
     const auto job = job_of_hash(key);
     if (!job) return;
     const bool is_state = field == "state";
@@ -29,6 +30,26 @@ void OneTerminalResult::hash_set(fakes::NodeId client, std::string_view key, std
              fmt::format("it ended {}, and then {} changed from \"{}\" to \"{}\"", ended->second.state, field,
                          before == nullptr ? "" : *before, after),
              ended->second.event);
+}
+
+void OneTerminalResult::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                                   std::int64_t, std::int64_t) {
+    recorded_.string_set(key, after);
+}
+
+void OneTerminalResult::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
+                                    const fakes::redis::Value&, std::int64_t) {
+    recorded_.key_removed(key);
+    // A record that has outlived its time is not lost: whatever is still to come about the job must know that it ended.
+    const auto job = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
+    if (!job || why == fakes::redis::Removal::expired || is_final(recorded_.of(*job))) return;
+    const auto ended = ended_.find(*job);
+    if (ended != ended_.end()) ended_.erase(ended);
+}
+
+void OneTerminalResult::restored(const fakes::redis::Keyspace& now) {
+    recorded_.restored(now);
+    std::erase_if(ended_, [this](const auto& end) { return !is_final(recorded_.of(end.first)); });
 }
 
 }  // namespace lockstep::sim

@@ -24,6 +24,7 @@ void TenantLimit::on_event(const fakes::Event& event, Time) {
 
 void TenantLimit::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                            std::string_view after) {
+    recorded_.hash_set(key, field, after);
     const auto name = job_of_hash(key);
     if (!name || (field != "state" && field != "tenant" && field != "safety_decision")) return;
     const auto entry = jobs_.try_emplace(std::string(*name)).first;
@@ -43,6 +44,24 @@ void TenantLimit::hash_set(fakes::NodeId client, std::string_view key, std::stri
     if (joins && job.limit > 0) check(client, entry->first, job);
 }
 
+void TenantLimit::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                             std::int64_t, std::int64_t) {
+    recorded_.string_set(key, after);
+}
+
+void TenantLimit::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                              std::int64_t) {
+    recorded_.key_removed(key);
+    const auto name = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
+    const auto found = name ? jobs_.find(*name) : jobs_.end();
+    if (found != jobs_.end()) found->second.state = recorded_.of(*name);
+}
+
+void TenantLimit::restored(const fakes::redis::Keyspace& now) {
+    recorded_.restored(now);
+    for (auto& [name, job] : jobs_) job.state = recorded_.of(name);
+}
+
 void TenantLimit::check(fakes::NodeId client, const std::string& name, const Job& job) {
     std::int64_t others = 0;
     std::int64_t waiting = 0;
@@ -55,8 +74,9 @@ void TenantLimit::check(fakes::NodeId client, const std::string& name, const Job
     }
     if (waiting > 0 && others + 1 == job.limit) exercise();
     if (others >= job.limit)
-        violated(client, name, fmt::format("it was scheduled at a limit of {} while {} other jobs of its tenant were on their way",
-                                           job.limit, others),
+        violated(client, name,
+                 fmt::format("it was scheduled at a limit of {} while {} other jobs of its tenant were on their way",
+                             job.limit, others),
                  last_other);
 }
 

@@ -1,11 +1,13 @@
 // tenant_limit: when a job is committed SCHEDULED, fewer than its limit of other jobs of its tenant are SCHEDULED, DISPATCHED
-// or RUNNING. The limit is the one that policy gave last with its answer about the job; a fail-open has none.
+// or RUNNING. The limit is the one that policy gave last with its answer about the job; a fail-open has none. States are those that Redis
+// has kept: it cannot count what it has lost.
 #pragma once
 
 #include <map>
 #include <string>
 
 #include "sim/oracles/oracle.h"
+#include "sim/oracles/recorded_states.h"
 
 namespace lockstep::sim {
 
@@ -14,8 +16,13 @@ public:
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "tenant_limit"; }
     void on_event(const fakes::Event& event, Time now) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
 
 private:
     struct Job {
@@ -26,6 +33,7 @@ private:
     };
     void check(fakes::NodeId client, const std::string& name, const Job& job);
 
+    RecordedStates recorded_;
     std::map<std::string, Job, std::less<>> jobs_;
 };
 

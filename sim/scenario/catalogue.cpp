@@ -50,6 +50,14 @@ constexpr std::array kInvariants{
               kAvailable},
 };
 
+/// What is forgotten cannot be kept: nobody knows any more that it came, or that it was sent.
+constexpr std::array<std::string_view, 3> kBrokenByDataLoss{
+    "no_duplicate_dispatch", "no_lost_job",
+    // A result is dealt with and taken off the stream, and then Redis loses what it brought about.
+    "job_history"};
+/// A job whose hash is gone is still listed, and whose it was is not known.
+constexpr std::array<std::string_view, 2> kBrokenByLossInPart{"indexes_agree", "tenant_limit"};
+
 constexpr std::array kMechanisms{
     NamedItem{"fail_closed_reads", "hand a request back when its state cannot be read", kAvailable},
     NamedItem{"job_lock", "handle a job under its lock", kAvailable},
@@ -141,6 +149,14 @@ const std::array kEvents{
 }  // namespace
 
 std::span<const NamedItem> invariant_table() { return kInvariants; }
+std::vector<std::string> invariants_despite_data_loss(bool in_part) {
+    std::vector<std::string> names = names_of(kInvariants, kAvailable);
+    std::erase_if(names, [in_part](const std::string& name) {
+        return std::ranges::count(kBrokenByDataLoss, name) > 0 ||
+               (in_part && std::ranges::count(kBrokenByLossInPart, name) > 0);
+    });
+    return names;
+}
 std::span<const NamedItem> mechanism_table() { return kMechanisms; }
 std::span<const NamedItem> chaos_level_table() { return kChaosLevels; }
 std::span<const NamedItem> chaos_kind_table() { return kChaosKinds; }

@@ -22,6 +22,9 @@ struct NamedItem {
 };
 
 [[nodiscard]] std::span<const NamedItem> invariant_table();
+/// Those that hold even where a server loses data that it had acknowledged (engine/delivery-semantics.md, "What holds even
+/// then"). `in_part`: Redis loses some of a job's records and keeps others.
+[[nodiscard]] std::vector<std::string> invariants_despite_data_loss(bool in_part);
 [[nodiscard]] std::span<const NamedItem> mechanism_table();
 
 /// What an argument of a fault holds.

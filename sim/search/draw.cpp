@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/store/keys.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/search/dice.h"
 #include "sim/search/disturbances.h"
@@ -70,7 +71,9 @@ public:
         if (!options_.without.empty()) out["without"] = options_.without;
         out["expect"] = {{"invariants", "all"}};
         const auto scenario = parse_document(out, "draw");
-        return scenario ? with_chaos_drawn(std::move(out), *scenario, number_) : out;
+        if (scenario) out = with_chaos_drawn(std::move(out), *scenario, number_);
+        if (options_.data_loss) out["expect"]["invariants"] = invariants_despite_data_loss(loses_in_part(out));
+        return out;
     }
 
 private:
@@ -248,6 +251,13 @@ private:
             cluster["redis"] = {{"persistence", dice_.word({"everysec", "everysec", "none", "always"})},
                                 {"replica_lag", dice_.word({"20ms", "200ms", "1s", "5s"})}};
         if (dice_.chance(0.6)) add_loss(dice_, out["faults"]);
+    }
+
+    static bool loses_in_part(const Document& drawn) {
+        if (!drawn.contains("faults")) return false;
+        return std::ranges::any_of(drawn["faults"], [](const Document& fault) {
+            return fault.value("keys", "").starts_with(engine::keys::job_meta(""));
+        });
     }
 
     /// A server that forgets when it restarts is restarted only by those who ask for that.

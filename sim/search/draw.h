@@ -19,7 +19,7 @@ struct DrawOptions {
 };
 
 /// The scenario of this number. The same number and options give the same document on every machine; it is complete: its
-/// faults are written out, its seed is in it, and it expects all invariants.
+/// faults are written out, its seed is in it, and it expects all invariants; with data loss, those that hold even then.
 ///
 /// 1. Most faults come from chaos, of a drawn subset of its kinds; the rest stands on single events of the run, mostly a
 ///    freeze or crash of the very node between two of its steps. The latter are few: bugs of concurrency need few

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "sim/run/run_scenario.h"
+#include "sim/scenario/catalogue.h"
 #include "sim/search/themes.h"
 
 namespace lockstep::sim {
@@ -65,6 +66,22 @@ TEST(DrawScenario, DrawsDataLossOnlyWhenAsked) {
     DrawOptions options;
     options.data_loss = true;
     EXPECT_GT(lossy(options), 0U);
+}
+
+TEST(DrawScenario, ExpectsOfALossWhatCanHold) {
+    DrawOptions options;
+    options.data_loss = true;
+    int whole = 0;
+    int in_part = 0;
+    for (std::uint64_t number = 1; number <= 60; ++number) {
+        const Document drawn = draw_scenario(number, options);
+        const bool records_vanish = drawn.dump().find("job:meta:*") != std::string::npos;
+        EXPECT_EQ(drawn["expect"]["invariants"], Document(invariants_despite_data_loss(records_vanish))) << number;
+        (records_vanish ? in_part : whole) += 1;
+        EXPECT_EQ(draw_scenario(number, {})["expect"]["invariants"], "all");
+    }
+    EXPECT_GT(whole, 0);
+    EXPECT_GT(in_part, 0);
 }
 
 TEST(DrawScenario, TakesAwayWhatRedisHasWhenAsked) {

@@ -1,0 +1,32 @@
+#include "sim/scenario/catalogue.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace lockstep::sim {
+namespace {
+
+TEST(Catalogue, TheDocumentationSaysWhichInvariantsHoldWhereDataIsLost) {
+    std::ifstream in(LOCKSTEP_DELIVERY_SEMANTICS, std::ios::binary);
+    const std::string page(std::istreambuf_iterator<char>(in), {});
+    const auto holding = page.find("## What holds even then");
+    const auto in_part = page.find("unless Redis loses some", holding);
+    const auto broken = page.find("Three cannot hold", in_part);
+    ASSERT_NE(broken, std::string::npos);
+    const auto always = invariants_despite_data_loss(true);
+    const auto mostly = invariants_despite_data_loss(false);
+    for (const std::string& name : names_of(invariant_table(), true)) {
+        const bool holds = std::ranges::count(always, name) > 0;
+        const bool holds_in_whole = std::ranges::count(mostly, name) > 0;
+        const auto told = page.find('`' + name + '`', holding);
+        EXPECT_EQ(told < in_part, holds) << name;
+        EXPECT_EQ(told < broken, holds_in_whole) << name;
+        EXPECT_NE(told, std::string::npos) << name;
+    }
+}
+
+}  // namespace
+}  // namespace lockstep::sim
