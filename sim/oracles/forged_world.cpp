@@ -243,7 +243,8 @@ void ForgedWorld::enter(const std::string& job, std::string_view state, NodeId c
 }
 
 void ForgedWorld::move(const std::string& job, std::string_view state, NodeId replica) {
-    script(replica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] { enter(job, state, replica); });
+    const std::string_view name = state == "TIMEOUT" ? "time_out" : "commit";
+    script(replica, name, meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] { enter(job, state, replica); });
 }
 
 void ForgedWorld::commit_dispatch(const std::string& job, NodeId replica) {

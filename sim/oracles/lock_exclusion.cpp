@@ -3,18 +3,22 @@
 #include <fmt/core.h>
 
 #include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
 namespace {
 
-constexpr bool needs_lock(std::string_view state) {
-    return state == "SCHEDULED" || state == "DISPATCHED" || state == "RUNNING" || state == "SUCCEEDED";
-}
+/// Scripts that end a job without its lock, and the ends that they give it.
+constexpr bool needs_no_lock(std::string_view script) { return script == "time_out" || script == "cancel"; }
+constexpr bool is_unlocked_end(std::string_view state) { return state == "TIMEOUT" || state == "CANCELLED"; }
+
+constexpr bool is_gateway(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
 
 }  // namespace
 
 void LockExclusion::on_event(const fakes::Event& event, Time now) {
+    if (event.kind == fakes::EventKind::lock_released) on_release(event);
     if (event.job.empty()) return;
     note_survivor(event);
     switch (event.kind) {
@@ -29,7 +33,8 @@ void LockExclusion::on_event(const fakes::Event& event, Time now) {
             break;
         }
         case fakes::EventKind::lock_renewed:
-            if (const auto lock = locks_.find(event.job); lock != locks_.end()) lock->second.granted[event.node] = {now, present()};
+            if (const auto lock = locks_.find(event.job); lock != locks_.end())
+                lock->second.granted[event.node] = {now, present()};
             break;
         case fakes::EventKind::lock_released:
             if (const auto lock = locks_.find(event.job); lock != locks_.end()) {
@@ -44,21 +49,36 @@ void LockExclusion::on_event(const fakes::Event& event, Time now) {
                 lock->second.changed = present();
             }
             break;
-        case fakes::EventKind::state: {
-            if (!needs_lock(event.to)) break;
-            const auto lock = locks_.find(event.job);
-            if (lock != locks_.end() && lock->second.unknown) break;
-            if (lock != locks_.end() && lock->second.contested) exercise();
-            if (lock == locks_.end() || lock->second.holder != event.node)
-                violated(event.node, event.job, fmt::format("it was made {} by a replica that does not hold its lock", event.to),
-                         lock == locks_.end() ? 0 : lock->second.changed);
+        case fakes::EventKind::state: on_state(event); break;
+        case fakes::EventKind::redis:
+            if (event.when == fakes::When::before && needs_no_lock(event.script))
+                ends_unlocked_.emplace(event.node, event.job);
             break;
-        }
         case fakes::EventKind::publish:
             if (event.when == fakes::When::before && is_worker_subject(event.subject)) on_publish(event, now);
             break;
         default: break;
     }
+}
+
+void LockExclusion::on_state(const fakes::Event& event) {
+    if (is_gateway(event.node)) return;
+    if (is_unlocked_end(event.to) && ends_unlocked_.contains({event.node, std::string(event.job)})) return;
+    const auto lock = locks_.find(event.job);
+    if (lock != locks_.end() && lock->second.unknown) return;
+    if (lock != locks_.end() && lock->second.contested) exercise();
+    if (lock == locks_.end() || lock->second.holder != event.node)
+        violated(event.node, event.job,
+                 fmt::format("it was made {} by a replica that does not hold its lock", event.to),
+                 lock == locks_.end() ? 0 : lock->second.changed);
+}
+
+/// Of any lock. Who holds it is the event's peer; not valid where the lock came out of a loss of data.
+void LockExclusion::on_release(const fakes::Event& event) {
+    if (!event.node.valid() || !event.peer.valid() || event.node == event.peer) return;
+    const auto lock = locks_.find(event.job);
+    violated(event.node, event.job, fmt::format("it gave back {}, which another one holds", event.key),
+             lock == locks_.end() ? 0 : lock->second.changed);
 }
 
 /// Somebody whose lock ran out goes on with the job, and could do harm.

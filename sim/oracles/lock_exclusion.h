@@ -1,12 +1,15 @@
-// lock_exclusion: two holders never both commit under one lock: a job is moved along only by the replica that holds its lock
-// at that instant. Ends that need no lock, a cancellation and a time-out, compare instead and are not judged here.
+// lock_exclusion: two holders never both commit under one lock: a job changes its state only by the hand of the replica that
+// holds its lock at that instant. Two ends need no lock, a cancellation and a time-out: their scripts compare instead, and are
+// not judged here, nor is what a gateway writes. And nobody gives back a lock that another one holds.
 //
 // Nor does a replica publish a job whose lock was last granted to it longer ago than a lock lives: no fence stands before
 // the bus, but every replica can tell the time. One whose lock was taken away earlier cannot know.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
@@ -31,15 +34,19 @@ private:
         std::string first_token;
         bool contested = false;  // more than one holder has had it
         bool unknown = false;
-        EventNumber changed = 0;  // when the holder last became another, or nobody
+        EventNumber changed = 0;                 // when the holder last became another, or nobody
         std::map<fakes::NodeId, Grant> granted;  // the last time, taking and renewing alike
-        fakes::NodeId ran_out_under;            // who held it when it ran out, and has not been heard of since
+        fakes::NodeId ran_out_under;             // who held it when it ran out, and has not been heard of since
     };
     void note_survivor(const fakes::Event& event);
+    void on_state(const fakes::Event& event);
+    void on_release(const fakes::Event& event);
     void on_publish(const fakes::Event& event, Time now);
 
     const engine::Tunables& tunables_;
     std::map<std::string, Lock, std::less<>> locks_;  // by job
+    std::set<std::pair<fakes::NodeId, std::string>>
+        ends_unlocked_;  // who has called a script that needs no lock, of what job
 };
 
 }  // namespace lockstep::sim

@@ -71,13 +71,17 @@ void goes_back(World& world, bool broken) {
 void second_end(World& world, bool broken) {
     world.serve("a");
     if (!broken) return;
+    world.take_up("a");
     world.move("a", "FAILED");
+    world.let_go("a");
     world.bury("a", "late");
 }
 
 void no_letter(World& world, bool broken) {
     world.run("a");
+    world.take_up("a");
     world.move("a", "FAILED");
+    world.let_go("a");
     if (!broken) world.bury("a", "worker_failed");
 }
 
