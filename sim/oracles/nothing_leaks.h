@@ -1,10 +1,14 @@
 // nothing_leaks: at rest no lock, in-flight mark or handler is left beyond its time. The run goes on for longer than a job
 // lock lives before this is asked, so a lock that was taken before that and is still there has been renewed by somebody who
 // had no business to. A scan that somebody else has settled already may take its job's lock at any time.
+//
+// That goes for every kind of lock: one is never granted without an end, since who holds it may die at any time, and the lock
+// of a rollback is gone once the longest rollback and its time to live are over.
 #pragma once
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
@@ -24,9 +28,12 @@ private:
         EventNumber event = 0;  // when it was last taken or renewed
     };
 
+    void judge_held(std::string_view key, const Grant& grant);
+
     const engine::Tunables& tunables_;
-    std::map<std::string, Grant, std::less<>> granted_;  // by lock
+    std::map<std::string, Grant, std::less<>> granted_;  // by lock, of whatever kind
     Time now_{};
+    bool clocks_jumped_ = false;  // one that goes back prolongs what it counts down
 };
 
 }  // namespace lockstep::sim
