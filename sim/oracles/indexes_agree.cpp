@@ -1,10 +1,12 @@
 #include "sim/oracles/indexes_agree.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <array>
+#include <optional>
 
 #include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
@@ -12,9 +14,9 @@ namespace {
 
 using fakes::redis::Keyspace;
 
-constexpr std::array<std::string_view, 11> kStates{"PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING",
-                                                   "SUCCEEDED", "FAILED", "CANCELLED", "TIMEOUT", "DENIED",
-                                                   "OUTPUT_QUARANTINED"};
+constexpr std::array<std::string_view, 11> kStates{
+    "PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING",           "SUCCEEDED",
+    "FAILED",  "CANCELLED",         "TIMEOUT",   "DENIED",     "OUTPUT_QUARANTINED"};
 
 std::string index_key(std::string_view state) {
     std::string key = "job:index:";
@@ -33,12 +35,22 @@ bool in_zset(const Keyspace& keys, std::string_view key, std::string_view member
     return zset != nullptr && zset->score(member) != nullptr;
 }
 
-std::string last_event(const Keyspace& keys, std::string_view job) {
-    const auto* events = read<fakes::redis::List>(keys, fmt::format("job:events:{}", job));
-    if (events == nullptr || events->empty()) return {};
-    const std::string& last = events->back();
-    return last.substr(last.find('|') + 1);
+constexpr std::string_view kDeadlines = "job:deadline";
+constexpr std::string_view kHistoryPrefix = "job:events:";
+
+std::optional<std::string_view> job_of_history(std::string_view key) {
+    if (!key.starts_with(kHistoryPrefix)) return std::nullopt;
+    return key.substr(kHistoryPrefix.size());
 }
+
+/// The states of an event list, whose entries are `<micros>|<STATE>`.
+std::deque<std::string> states_in(const fakes::redis::List& events) {
+    std::deque<std::string> states;
+    for (const std::string& event : events) states.push_back(event.substr(event.find('|') + 1));
+    return states;
+}
+
+bool is_gateway(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
 
 }  // namespace
 
@@ -49,10 +61,53 @@ void IndexesAgree::at_rest(const RestView& view) {
     check_strays(view.redis);
 }
 
+void IndexesAgree::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
+                            std::string_view after) {
+    const auto job = job_of_hash(key);
+    if (!job) return;
+    if (field == "state") written_[std::string(*job)].emplace_back(after);
+    if (field != "deadline_unix") return;
+    if (client.valid() && !is_gateway(client))
+        scheduler_s_deadline_.emplace(*job);
+    else if (const auto known = scheduler_s_deadline_.find(*job); known != scheduler_s_deadline_.end())
+        scheduler_s_deadline_.erase(known);
+}
+
+void IndexesAgree::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view, std::int64_t,
+                              std::int64_t) {
+    const auto job = job_of_state_key(key);
+    const auto known = job ? without_mirror_.find(*job) : without_mirror_.end();
+    if (known != without_mirror_.end()) without_mirror_.erase(known);
+}
+
+void IndexesAgree::list_removed(fakes::NodeId, std::string_view key, std::size_t index, std::string_view) {
+    const auto job = job_of_history(key);
+    const auto written = job ? written_.find(*job) : written_.end();
+    if (written != written_.end() && index == 0 && !written->second.empty()) written->second.pop_front();
+}
+
 void IndexesAgree::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                                const fakes::redis::Value&, std::int64_t) {
+    const bool by_itself = why != fakes::redis::Removal::deleted;
     const auto job = job_of_hash(key);
     if (job && why == fakes::redis::Removal::expired) expired_.emplace(*job);
+    if (const auto mirrored = job_of_state_key(key); mirrored && by_itself) without_mirror_.emplace(*mirrored);
+    if (const auto history = job_of_history(key); history && by_itself) written_[std::string(*history)].clear();
+    if (key == kDeadlines && why == fakes::redis::Removal::evicted) deadlines_lost_ = true;
+}
+
+/// What is left is what later changes add to.
+void IndexesAgree::restored(const Keyspace& now) {
+    written_.clear();
+    without_mirror_.clear();
+    deadlines_lost_ = true;
+    for (const std::string_view key : now.keys()) {
+        const auto job = job_of_history(key);
+        const auto* events = job ? read<fakes::redis::List>(now, key) : nullptr;
+        if (events != nullptr) written_.emplace(*job, states_in(*events));
+        const auto known = job_of_hash(key);
+        if (known && now.find(fmt::format("{}{}", kJobStatePrefix, *known)) == nullptr) without_mirror_.emplace(*known);
+    }
 }
 
 void IndexesAgree::check_job(const Keyspace& keys, std::string_view job) {
@@ -62,23 +117,59 @@ void IndexesAgree::check_job(const Keyspace& keys, std::string_view job) {
     for (const std::string_view candidate : kStates) {
         const bool listed = in_zset(keys, index_key(candidate), job);
         if (listed != (candidate == state))
-            violated({}, job, fmt::format("its state is {} and it is {} {}", state, listed ? "listed in" : "missing from",
-                                          index_key(candidate)));
+            violated({}, job,
+                     fmt::format("its state is {} and it is {} {}", state, listed ? "listed in" : "missing from",
+                                 index_key(candidate)));
     }
-    const auto* mirror = read<std::string>(keys, fmt::format("job:state:{}", job));
-    if (mirror != nullptr && *mirror != state)
-        violated({}, job, fmt::format("its hash says {} and job:state says {}", state, *mirror));
-    if (const std::string last = last_event(keys, job); last != state)
-        violated({}, job, fmt::format("its state is {} and its history ends with {}", state, last));
+    check_mirror(keys, job, state);
+    check_history(keys, job, state);
+    check_deadline(keys, job, state);
     const std::string tenant = hash_field(keys, fmt::format("job:meta:{}", job), "tenant").value_or("");
     const auto* active = read<fakes::redis::Set>(keys, fmt::format("job:tenant:active:{}", tenant));
     const bool counted = active != nullptr && active->contains(job);
-    if (counted && is_final(state)) violated({}, job, fmt::format("it ended {} and still counts as active for {}", state, tenant));
+    if (counted && is_final(state))
+        violated({}, job, fmt::format("it ended {} and still counts as active for {}", state, tenant));
     const bool engine_wrote_it = state != "PENDING" && state != "APPROVAL_REQUIRED";
     if (!counted && !tenant.empty() && !is_final(state) && engine_wrote_it)
         violated({}, job, fmt::format("it is {} and does not count as active for {}", state, tenant));
-    if (is_final(state) && in_zset(keys, "job:deadline", job))
-        violated({}, job, fmt::format("it ended {} and its deadline is still listed", state));
+}
+
+void IndexesAgree::check_mirror(const Keyspace& keys, std::string_view job, std::string_view state) {
+    const auto* mirror = read<std::string>(keys, fmt::format("{}{}", kJobStatePrefix, job));
+    if (mirror != nullptr && *mirror != state)
+        violated({}, job, fmt::format("its hash says {} and job:state says {}", state, *mirror));
+    if (mirror == nullptr && !without_mirror_.contains(job))
+        violated({}, job, fmt::format("its hash says {} and job:state says nothing", state));
+}
+
+void IndexesAgree::check_history(const Keyspace& keys, std::string_view job, std::string_view state) {
+    const auto* events = read<fakes::redis::List>(keys, fmt::format("{}{}", kHistoryPrefix, job));
+    const States recorded = events == nullptr ? States{} : states_in(*events);
+    const std::string_view last = recorded.empty() ? std::string_view{} : recorded.back();
+    if (last != state) {
+        violated({}, job, fmt::format("its state is {} and its history ends with {}", state, last));
+        return;
+    }
+    const auto written = written_.find(job);
+    if (written != written_.end() && recorded != written->second)
+        violated({}, job,
+                 fmt::format("it went through {}, and its history tells of {}", fmt::join(written->second, ", "),
+                             fmt::join(recorded, ", ")));
+}
+
+void IndexesAgree::check_deadline(const Keyspace& keys, std::string_view job, std::string_view state) {
+    const auto* listed = read<fakes::redis::SortedSet>(keys, kDeadlines);
+    const double* score = listed == nullptr ? nullptr : listed->score(job);
+    if (is_final(state)) {
+        if (score != nullptr) violated({}, job, fmt::format("it ended {} and its deadline is still listed", state));
+        return;
+    }
+    const auto deadline = hash_field(keys, fmt::format("job:meta:{}", job), "deadline_unix");
+    if (!deadline || deadlines_lost_ || !scheduler_s_deadline_.contains(job)) return;
+    if (score == nullptr)
+        violated({}, job, fmt::format("it is {}, is due by {}, and {} does not list it", state, *deadline, kDeadlines));
+    else if (fmt::format("{:.0f}", *score) != *deadline)
+        violated({}, job, fmt::format("it is due by {}, and {} lists it for {:.0f}", *deadline, kDeadlines, *score));
 }
 
 void IndexesAgree::check_strays(const Keyspace& keys) {

@@ -1,8 +1,14 @@
 // indexes_agree: state hash, mirror, state index, tenant set, deadline index and event list of a job agree at rest, as far
 // as the engine wrote them. A gateway creates its jobs outside the tenant set: such a job joins at its first transition.
 // An index has no time to live: it may list a job whose hash has expired.
+//
+// The event list is the sequence of the states that were written, from its beginning or, after a loss of data, from what was
+// left of it. A mirror is there as long as the hash, unless its time ran out first; a deadline that a scheduler granted is
+// listed under the same time. A gateway writes the two of them one after the other, and may die between.
 #pragma once
 
+#include <deque>
+#include <map>
 #include <set>
 #include <string>
 
@@ -15,14 +21,28 @@ public:
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "indexes_agree"; }
     void at_rest(const RestView& view) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
 
 private:
     void check_job(const fakes::redis::Keyspace& keys, std::string_view job);
+    void check_history(const fakes::redis::Keyspace& keys, std::string_view job, std::string_view state);
+    void check_mirror(const fakes::redis::Keyspace& keys, std::string_view job, std::string_view state);
+    void check_deadline(const fakes::redis::Keyspace& keys, std::string_view job, std::string_view state);
     void check_strays(const fakes::redis::Keyspace& keys);
 
-    std::set<std::string, std::less<>> expired_;  // jobs
+    using States = std::deque<std::string>;
+    std::map<std::string, States, std::less<>> written_;       // by job, since its event list began
+    std::set<std::string, std::less<>> expired_;               // jobs
+    std::set<std::string, std::less<>> without_mirror_;        // jobs whose mirror ran out, or was lost
+    std::set<std::string, std::less<>> scheduler_s_deadline_;  // jobs whose deadline is a scheduler's
+    bool deadlines_lost_ = false;
 };
 
 }  // namespace lockstep::sim

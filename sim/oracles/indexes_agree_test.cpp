@@ -1,0 +1,118 @@
+#include "sim/oracles/indexes_agree.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+namespace redis = fakes::redis;
+
+constexpr NodeId kScheduler{5};
+constexpr double kDue = 1'767'225'600'000'000;
+constexpr const char* kDueText = "1767225600000000";
+
+class IndexesAgreeTest : public ::testing::Test {
+protected:
+    IndexesAgreeTest() {
+        keys.add_observer(oracle);
+        keys.act_for(kScheduler);
+    }
+    template <class Container>
+    redis::Keyspace::Node& at(const std::string& key) {
+        auto* node = keys.find(key);
+        return node != nullptr ? *node : keys.create<Container>(key);
+    }
+    void record(const std::string& state) {
+        auto& events = at<redis::List>("job:events:J");
+        keys.list_insert(events, std::get<redis::List>(events.second.value).size(), "1|" + state);
+    }
+    /// In the hash, its mirror and its index, and not in its history.
+    void write_state(const std::string& state, const std::string& index) {
+        for (const char* other : {"pending", "scheduled", "approval_required"})
+            if (auto* listed = keys.find(fmt::format("job:index:{}", other))) keys.zset_remove(*listed, "J");
+        keys.hash_set(at<redis::Hash>("job:meta:J"), "state", state);
+        keys.set_string("job:state:J", state, redis::kNever);
+        keys.zset_set(at<redis::SortedSet>("job:index:" + index), "J", 1);
+    }
+    void go(const std::string& state, const std::string& index) {
+        write_state(state, index);
+        record(state);
+    }
+    void grant_deadline(NodeId by, bool listed, double score = kDue) {
+        keys.act_for(by);
+        keys.hash_set(at<redis::Hash>("job:meta:J"), "deadline_unix", kDueText);
+        if (listed) keys.zset_set(at<redis::SortedSet>("job:deadline"), "J", score);
+    }
+    const std::vector<std::string>& rest() {
+        judge.found.clear();
+        oracle.at_rest({.redis = keys});
+        return judge.found;
+    }
+
+    testing::KeepingJudge judge;
+    IndexesAgree oracle{judge};
+    redis::Keyspace keys;
+};
+
+TEST_F(IndexesAgreeTest, TheHistoryTellsOfEveryState) {
+    go("PENDING", "pending");
+    go("APPROVAL_REQUIRED", "approval_required");
+    go("PENDING", "pending");
+    EXPECT_THAT(rest(), IsEmpty());
+}
+
+TEST_F(IndexesAgreeTest, AHistoryThatLeavesOneOutDoesNotAgree) {
+    go("PENDING", "pending");
+    write_state("APPROVAL_REQUIRED", "approval_required");
+    go("PENDING", "pending");
+    EXPECT_THAT(rest(), ElementsAre(HasSubstr("it went through PENDING, APPROVAL_REQUIRED, PENDING, and its history "
+                                              "tells of PENDING, PENDING")));
+}
+
+TEST_F(IndexesAgreeTest, NorDoesOneThatTellsOfAStateTwice) {
+    go("PENDING", "pending");
+    record("PENDING");
+    EXPECT_THAT(rest(), ElementsAre(HasSubstr("its history tells of PENDING, PENDING")));
+}
+
+TEST_F(IndexesAgreeTest, AHistoryThatIsKeptShortAgreesFromItsBeginning) {
+    go("PENDING", "pending");
+    go("APPROVAL_REQUIRED", "approval_required");
+    keys.list_remove(*keys.find("job:events:J"), 0);
+    EXPECT_THAT(rest(), IsEmpty());
+}
+
+TEST_F(IndexesAgreeTest, AMirrorIsThereUnlessItsTimeRanOut) {
+    go("PENDING", "pending");
+    keys.remove(*keys.find("job:state:J"), redis::Removal::expired);
+    EXPECT_THAT(rest(), IsEmpty());
+    go("APPROVAL_REQUIRED", "approval_required");
+    keys.remove(*keys.find("job:state:J"));
+    EXPECT_THAT(rest(), ElementsAre(HasSubstr("job:state says nothing")));
+}
+
+TEST_F(IndexesAgreeTest, ASchedulersDeadlineIsListed) {
+    go("PENDING", "pending");
+    grant_deadline(kScheduler, false);
+    EXPECT_THAT(rest(), ElementsAre(HasSubstr("job:deadline does not list it")));
+    grant_deadline(kScheduler, true, kDue + 1);
+    EXPECT_THAT(rest(), ElementsAre(HasSubstr("lists it for 1767225600000001")));
+    grant_deadline(kScheduler, true);
+    EXPECT_THAT(rest(), IsEmpty());
+}
+
+TEST_F(IndexesAgreeTest, AGatewayMayHaveDiedBetweenADeadlineAndItsPlaceInTheList) {
+    go("PENDING", "pending");
+    grant_deadline(Topology::kGateway, false);
+    EXPECT_THAT(rest(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim
