@@ -54,7 +54,7 @@ void QuarantineFinal::on_check(const fakes::Event& event) {
     if (question == latest_.end() || question->second.asker != event.node) return;
     question->second.answer = event.to;
     question->second.event = present();
-    if (event.to == "QUARANTINE") exercise();
+    if (event.to == "QUARANTINE" || event.to == "REDACT") exercise();
 }
 
 void QuarantineFinal::at_rest(const RestView& view) {
@@ -67,11 +67,17 @@ void QuarantineFinal::at_rest(const RestView& view) {
         const bool open = !hash_field(view.redis, key, "ls_scan_pending").value_or("").empty();
         if (state == "SUCCEEDED" && question.answer == "QUARANTINE" && !open)
             violated({}, job, "output policy quarantined its output, and it is SUCCEEDED", question.event);
+        if (state == "SUCCEEDED" && question.answer == "REDACT" && !open && record.decision != "REDACT")
+            violated({}, job,
+                     fmt::format("output policy wants its output redacted, and it is SUCCEEDED with the record \"{}\"",
+                                 record.decision),
+                     question.event);
         if (state == "SUCCEEDED" && record.withholds())
             violated({}, job, fmt::format("its record says {}, and it is SUCCEEDED", record.decision));
         if (state == "OUTPUT_QUARANTINED" && !record.withholds())
             violated({}, job, fmt::format("it is OUTPUT_QUARANTINED, and its record says \"{}\"", record.decision));
-        if (state == "SUCCEEDED" && record.decision == "REDACT" && pointer != record.redacted_ptr)
+        if (state == "SUCCEEDED" && record.decision == "REDACT" &&
+            (record.redacted_ptr.empty() || pointer != record.redacted_ptr))
             violated({}, job,
                      fmt::format("its output was redacted to {}, and it points to {}", record.redacted_ptr, pointer));
     }

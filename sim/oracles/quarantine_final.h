@@ -1,5 +1,5 @@
-// quarantine_final: an output that policy quarantined is never SUCCEEDED at the end, and what is recorded of policy's word
-// agrees with the state. Policy's word on a job is the answer to the latest question about it. It is open again when it is
+// quarantine_final: an output that policy quarantined is never SUCCEEDED at the end, one that it wants redacted only with the
+// redacted pointer, and what is recorded of policy's word agrees with the state. Policy's word on a job is the answer to the latest question about it. It is open again when it is
 // asked anew, when a result that could not be recorded is handled anew, and when who asked dies before recording the answer.
 #pragma once
 
@@ -21,7 +21,7 @@ public:
 private:
     struct Question {
         fakes::NodeId asker;
-        std::string answer;  // empty until there is one
+        std::string answer;     // empty until there is one
         EventNumber event = 0;  // the last of question and answer
     };
     void on_check(const fakes::Event& event);

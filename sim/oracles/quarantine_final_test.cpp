@@ -1,0 +1,82 @@
+#include "sim/oracles/quarantine_final.h"
+
+#include <gmock/gmock.h>
+
+#include "sim/oracles/test_oracle.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fakes::EventKind;
+using fakes::When;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class QuarantineFinalTest : public ::testing::Test {
+protected:
+    void policy_says(std::string_view decision) {
+        fakes::Event event = testing::event_of(EventKind::output_check, "J", When::before);
+        oracle.on_event(event, {});
+        event.when = When::answered;
+        event.to = decision;
+        oracle.on_event(event, {});
+    }
+    void set(std::string_view field, std::string_view value) {
+        auto* hash = keys.find("job:meta:J");
+        keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>("job:meta:J"), field, value);
+    }
+    void ends(std::string_view state, std::string_view record, std::string_view pointer) {
+        set("state", state);
+        set("output_safety", record);
+        set("result_ptr", pointer);
+        oracle.at_rest({.redis = keys});
+    }
+
+    testing::KeepingJudge judge;
+    QuarantineFinal oracle{judge};
+    fakes::redis::Keyspace keys;
+};
+
+constexpr const char* kRedacted = R"({"decision":"REDACT","redacted_ptr":"redis://clean"})";
+
+TEST_F(QuarantineFinalTest, AnOutputToBeRedactedSucceedsWithTheRedactedPointer) {
+    policy_says("REDACT");
+    ends("SUCCEEDED", kRedacted, "redis://clean");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(QuarantineFinalTest, OrIsWithheld) {
+    policy_says("REDACT");
+    ends("OUTPUT_QUARANTINED", R"({"decision":"QUARANTINE"})", "redis://raw");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(QuarantineFinalTest, ButNeverSucceedsAsItWas) {
+    policy_says("REDACT");
+    ends("SUCCEEDED", R"({"decision":"ALLOW"})", "redis://raw");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("wants its output redacted")));
+}
+
+TEST_F(QuarantineFinalTest, NorWithARecordThatNamesNoReplacement) {
+    policy_says("REDACT");
+    ends("SUCCEEDED", R"({"decision":"REDACT"})", "");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its output was redacted to , and it points to")));
+}
+
+TEST_F(QuarantineFinalTest, TheLatestWordCounts) {
+    policy_says("REDACT");
+    policy_says("ALLOW");
+    ends("SUCCEEDED", R"({"decision":"ALLOW"})", "redis://raw");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(QuarantineFinalTest, AScanThatIsStillOwedMayYetRecordIt) {
+    policy_says("REDACT");
+    set("ls_scan_pending", "{}");
+    ends("SUCCEEDED", R"({"decision":"ALLOW"})", "redis://raw");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim
