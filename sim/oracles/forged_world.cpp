@@ -330,6 +330,7 @@ void ForgedWorld::turn_away(const std::string& job, NodeId replica, Duration del
 void ForgedWorld::bury(const std::string& job, std::string_view code) {
     script(kReplica, "put_dead_letter", "dlq:entry:" + job, job, ":1\r\n", [&] {
         keys_.set_string("dlq:entry:" + job, fmt::format(R"({{"reason_code":"{}"}})", code), fakes::redis::kNever);
+        keys_.zset_set(at<fakes::redis::SortedSet>("dlq:index"), job, 1);
     });
     const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_FAILED);
     tell(EventKind::stored, When::applied, kReplica, job, wire::kSubjectDlq, &packet);
