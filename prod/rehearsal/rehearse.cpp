@@ -146,7 +146,8 @@ void Rehearsal::observe() {
         trace_file_ = std::make_unique<sim::TraceFile>(options_.trace_path, topology_);
         witness_.add_observer(*trace_file_);
     }
-    witness_.add_observer(jobs_);
+    witness_.add_observer(static_cast<sim::EventObserver&>(jobs_));
+    witness_.add_observer(static_cast<fakes::redis::KeyspaceObserver&>(jobs_));
     for (const auto& oracle : oracles_) {
         witness_.add_observer(static_cast<sim::EventObserver&>(*oracle));
         witness_.add_observer(static_cast<fakes::redis::KeyspaceObserver&>(*oracle));
