@@ -129,7 +129,7 @@ Rehearsal::Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOpti
       cluster_(scenario, topology_, programs),
       witness_(
           topology_, [this](std::string_view address) { return cluster_.owner_of(address); }, wall_now()),
-      oracles_(sim::make_oracles(*this, scenario.cluster.config)),
+      oracles_(sim::make_oracles(*this, scenario.cluster.config, scenario.cluster.documents.timeouts)),
       plan_(sim::load_plan_of(scenario)),
       world_(witness_, seed) {
     result_.file = scenario.file;

@@ -291,6 +291,12 @@ void ForgedWorld::finish(const std::string& job) {
     tell_of_result(EventKind::ack, When::before, kReplica, kSchedulersResults, job, packet);
 }
 
+void ForgedWorld::report_failure(const std::string& job) {
+    const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_FAILED);
+    tell(EventKind::stored, When::applied, kWorker, job, wire::kSubjectResult, &packet);
+    tell_of_result(EventKind::deliver, When::applied, kReplica, kSchedulersResults, job, packet);
+}
+
 void ForgedWorld::read_result(const std::string& job, bool heard) {
     const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_SUCCEEDED);
     tell_of_result(EventKind::deliver, When::applied, kReader, kReaderDurable, job, packet);

@@ -58,6 +58,8 @@ public:
     void arrive(const std::string& job);
     /// The worker's success reaches a scheduler, which records it.
     void finish(const std::string& job);
+    /// The worker's failure reaches a scheduler.
+    void report_failure(const std::string& job);
     /// The other service takes the result that has come last off the stream, after it has kept and marked it, or unheard.
     void read_result(const std::string& job, bool heard);
     /// From its submission to RUNNING.

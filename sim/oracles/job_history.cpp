@@ -131,6 +131,7 @@ void JobHistory::on_result(const fakes::Event& event) {
     if (event.packet == nullptr || !event.packet->has_job_result()) return;
     Job& record = job(event.job);
     const auto status = event.packet->job_result().status();
+    unasked_.on_result(event.job, status);
     record.known = true;  // to whoever sent it, be it by a garbled name
     if (status == cap::JOB_STATUS_SUCCEEDED) record.success = true;
     if (status == cap::JOB_STATUS_CANCELLED) record.cancelled_result = true;
@@ -176,19 +177,40 @@ void JobHistory::on_state(const fakes::Event& event) {
     record.state = event.to;
 }
 
+void JobHistory::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
+                          std::string_view after) {
+    const std::string complaint = unasked_.hash_set(client, key, field, after);
+    if (!complaint.empty() && results_bind_) blame(client, *job_of_hash(key), "it timed out: " + complaint);
+}
+
+void JobHistory::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                            std::int64_t, std::int64_t) {
+    unasked_.string_set(key, after);
+}
+
+void JobHistory::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double after) {
+    unasked_.zset_set(key, member, after);
+}
+
 void JobHistory::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                              std::int64_t) {
+    unasked_.key_removed(key);
     const auto id = job_of_hash(key);
     const auto found = id ? jobs_.find(*id) : jobs_.end();
     if (found != jobs_.end()) found->second.state.clear();
 }
 
 void JobHistory::restored(const fakes::redis::Keyspace& now) {
+    unasked_.restored(now);
     for (auto& [id, record] : jobs_) record.state = job_state(now, id);
 }
 
-void JobHistory::at_rest(const RestView&) {
+void JobHistory::at_rest(const RestView& view) {
     undecided_ = 0;
+    if (results_bind_) {
+        for (const auto& [id, complaint] : unasked_.unexplained_failures(view.redis))
+            blame({}, id, "it ended FAILED: " + complaint);
+    }
     for (const auto& [id, record] : jobs_) {
         if (record.submit.open || record.cancel.open || record.approve.open || record.reject.open) ++undecided_;
         if (!record.approve.accepted) continue;

@@ -2,9 +2,10 @@
 //
 // 1. The operations are those of users and workers: submit, cancel, approve, reject, and the result of a worker. Each has a
 //    call and, mostly, an answer; it takes effect at one instant between the two, or never when it has no answer. The states
-//    in Redis are the reads. What the scheduler does by itself (time-outs, giving up) needs no explanation here.
+//    in Redis are the reads.
 // 2. A state needs its cause: CANCELLED a cancellation that had been called, SUCCEEDED a worker's success or an approved
-//    gate, DENIED a refusal, APPROVAL_REQUIRED a policy that asked, and its end an approval.
+//    gate, DENIED a refusal, APPROVAL_REQUIRED a policy that asked, and its end an approval. What the scheduler does by
+//    itself has its causes in the job (unasked_ends.h).
 // 3. An answer binds: who was told that the job is cancelled finds it cancelled; an approval that was accepted releases the
 //    job; a result that was taken off the stream has ended the job.
 // 4. A job is undecided when one of its operations never got an answer, so that the history would bear its having happened
@@ -16,14 +17,23 @@
 #include <string>
 
 #include "sim/oracles/oracle.h"
+#include "sim/oracles/unasked_ends.h"
 
 namespace lockstep::sim {
 
 class JobHistory final : public Oracle {
 public:
-    using Oracle::Oracle;
+    /// The tunables outlive the oracle. `timeouts`: as timeouts.yaml, in JSON; may be empty.
+    JobHistory(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
+        : Oracle(judge), unasked_(tunables, timeouts) {}
     [[nodiscard]] std::string_view invariant() const override { return "job_history"; }
     void on_event(const fakes::Event& event, Time now) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                  double after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& value, std::int64_t expires_at) override;
     void restored(const fakes::redis::Keyspace& now) override;
@@ -64,6 +74,7 @@ private:
     void blame(fakes::NodeId node, std::string_view job, std::string detail);
     [[nodiscard]] Job& job(std::string_view id);
 
+    UnaskedEnds unasked_;
     std::map<std::string, Job, std::less<>> jobs_;
     bool results_bind_ = true;
     std::uint64_t undecided_ = 0;

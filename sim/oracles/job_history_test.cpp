@@ -55,7 +55,8 @@ protected:
     }
 
     testing::KeepingJudge judge;
-    JobHistory oracle{judge};
+    engine::Tunables tunables;
+    JobHistory oracle{judge, tunables, {}};
     fakes::redis::Keyspace keys;
 
 private:

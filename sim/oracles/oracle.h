@@ -38,8 +38,8 @@ public:
 /// The world when all is quiet, or when the time is over.
 struct RestView {
     const fakes::redis::Keyspace& redis;
-    bool quiet = false;                    // nothing is left to happen; false: the scenario's duration ran out
-    std::size_t handlers_in_flight = 0;    // over all schedulers and result readers that are up
+    bool quiet = false;                  // nothing is left to happen; false: the scenario's duration ran out
+    std::size_t handlers_in_flight = 0;  // over all schedulers and result readers that are up
 };
 
 class Oracle : public EventObserver, public fakes::redis::KeyspaceObserver {
@@ -71,7 +71,9 @@ private:
     std::uint64_t exercised_ = 0;
 };
 
-/// Every oracle that there is, in the order of the catalogue. The judge and the tunables outlive them.
-[[nodiscard]] std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tunables& tunables);
+/// Every oracle that there is, in the order of the catalogue. The judge and the tunables outlive them. `timeouts`: the document
+/// that the schedulers start with, as timeouts.yaml, in JSON; empty where they have none.
+[[nodiscard]] std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tunables& tunables,
+                                                                std::string_view timeouts = {});
 
 }  // namespace lockstep::sim

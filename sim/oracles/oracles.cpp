@@ -25,7 +25,8 @@
 
 namespace lockstep::sim {
 
-std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tunables& tunables) {
+std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tunables& tunables,
+                                                  std::string_view timeouts) {
     std::vector<std::unique_ptr<Oracle>> oracles;
     oracles.push_back(std::make_unique<NoDuplicateDispatch>(judge));
     oracles.push_back(std::make_unique<NoLostJob>(judge));
@@ -46,7 +47,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<NothingLeaks>(judge, tunables));
     oracles.push_back(std::make_unique<SnapshotWhole>(judge, tunables));
     oracles.push_back(std::make_unique<ApprovalBound>(judge, tunables));
-    oracles.push_back(std::make_unique<JobHistory>(judge));
+    oracles.push_back(std::make_unique<JobHistory>(judge, tunables, timeouts));
     oracles.push_back(std::make_unique<NoStarvation>(judge, tunables));
     oracles.push_back(std::make_unique<LiveWorkerOnly>(judge, tunables));
     oracles.push_back(std::make_unique<NoColdStart>(judge, tunables));

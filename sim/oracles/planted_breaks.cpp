@@ -79,6 +79,7 @@ void second_end(World& world, bool broken) {
 
 void no_letter(World& world, bool broken) {
     world.run("a");
+    world.report_failure("a");
     world.take_up("a");
     world.move("a", "FAILED");
     world.let_go("a");

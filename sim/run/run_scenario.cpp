@@ -60,7 +60,7 @@ public:
           options_(options),
           simulation_(scenario, seed, {.checkpoint_every = options.checkpoints ? kCheckpointEvery : 0}),
           cluster_(simulation_, scenario),
-          oracles_(make_oracles(*this, scenario.cluster.config)),
+          oracles_(make_oracles(*this, scenario.cluster.config, scenario.cluster.documents.timeouts)),
           expected_events_(scenario.expect, simulation_.topology()) {
         result_.file = scenario.file;
         result_.name = scenario.name;

@@ -1,0 +1,181 @@
+#include "sim/oracles/unasked_ends.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "engine/config/overlay.h"
+#include "engine/wire/messages.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using engine::Duration;
+
+constexpr std::string_view kSettings = "cfg:system:default";
+constexpr std::string_view kDeadlines = "job:deadline";
+constexpr std::string_view kLetterPrefix = "dlq:entry:";
+
+std::int64_t number(std::string_view text) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+/// Limits are compared in whole milliseconds.
+std::int64_t micros(Duration duration) { return engine::to_millis(duration) * 1000; }
+
+/// The stricter of two limits; zero says nothing.
+Duration stricter(Duration a, Duration b) {
+    if (a == Duration{0} || b == Duration{0}) return std::max(a, b);
+    return std::min(a, b);
+}
+
+template <class Map>
+auto entry_of(const Map& map, const std::string& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? typename Map::mapped_type{} : found->second;
+}
+
+std::string code_of(std::string_view letter) {
+    const auto json = nlohmann::json::parse(letter, nullptr, false);
+    return json.is_object() ? json.value("reason_code", "") : std::string{};
+}
+
+}  // namespace
+
+UnaskedEnds::UnaskedEnds(const engine::Tunables& tunables, std::string_view timeouts)
+    : tunables_(tunables), dispatched_(tunables.dispatch_timeout), running_(tunables.running_timeout) {
+    const auto read = engine::parse_timeouts(timeouts.empty() ? "{}" : timeouts);
+    // What its reconciler block says is in the tunables.
+    if (read) in_force_.push_back(*read);
+}
+
+void UnaskedEnds::take_over(const engine::Timeouts& timeouts) {
+    if (timeouts.reconciler.dispatch > Duration{0}) dispatched_ = std::min(dispatched_, timeouts.reconciler.dispatch);
+    if (timeouts.reconciler.running > Duration{0}) running_ = std::min(running_, timeouts.reconciler.running);
+    in_force_.push_back(timeouts);
+}
+
+UnaskedEnds::Job& UnaskedEnds::at(std::string_view job) {
+    const auto found = jobs_.find(job);
+    return found != jobs_.end() ? found->second : jobs_.emplace(job, Job{}).first->second;
+}
+
+void UnaskedEnds::on_result(std::string_view job, int job_status) {
+    switch (job_status) {
+        case cap::JOB_STATUS_TIMEOUT: at(job).timeout_reported = true; break;
+        case cap::JOB_STATUS_SUCCEEDED:
+        case cap::JOB_STATUS_CANCELLED:
+        case cap::JOB_STATUS_DENIED: break;
+        default: at(job).failure_reported = true; break;
+    }
+}
+
+std::string UnaskedEnds::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
+                                  std::string_view after) {
+    const auto name = job_of_hash(key);
+    if (!name) return {};
+    if (field == "topic") at(*name).topic = after;
+    if (field == "ls_workflow") at(*name).workflow = after;
+    if (field == "state") {
+        Job& job = at(*name);
+        job.before = std::exchange(job.state, std::string(after));
+        job.before_since = std::exchange(job.since, 0);
+        job.by_gateway = client == Topology::kGateway || client == Topology::kOperator;
+    }
+    if (field != "updated_at") return {};
+    Job& job = at(*name);
+    job.since = number(after);
+    return job.state == "TIMEOUT" && !job.by_gateway ? timed_out(job) : std::string{};
+}
+
+std::string UnaskedEnds::timed_out(const Job& job) const {
+    const bool was_due = job.deadline != 0 && job.deadline <= job.since;
+    if (job.timeout_reported || was_due || job.before_since == 0) return {};
+    const std::int64_t limit = longest_stay(job);
+    const std::int64_t stay = job.since - job.before_since;
+    if (limit != 0 && stay >= limit) return {};
+    return fmt::format("it was {} for {} ms, which {}, and it had no deadline that was over", job.before, stay / 1000,
+                       limit == 0 ? std::string("nothing limits") : fmt::format("may last {} ms", limit / 1000));
+}
+
+std::int64_t UnaskedEnds::longest_stay(const Job& job) const {
+    if (job.before == "SCHEDULED") return micros(tunables_.reconciler_scheduled_timeout);
+    const bool dispatched = job.before == "DISPATCHED";
+    if (!dispatched && job.before != "RUNNING") return 0;
+    std::optional<Duration> smallest;
+    for (const engine::Timeouts& timeouts : in_force_) {
+        const auto topic = entry_of(timeouts.topics, job.topic);
+        const auto workflow = entry_of(timeouts.workflows, job.workflow);
+        const Duration own = dispatched ? topic.dispatch : stricter(topic.running, workflow.child);
+        const Duration limit = own > Duration{0} ? own : dispatched ? dispatched_ : running_;
+        smallest = std::min(smallest.value_or(limit), limit);
+    }
+    return micros(smallest.value_or(dispatched ? dispatched_ : running_));
+}
+
+void UnaskedEnds::string_set(std::string_view key, std::string_view after) {
+    if (key.starts_with(kLetterPrefix)) {
+        Job& job = at(key.substr(kLetterPrefix.size()));
+        if (job.letter.empty()) job.letter = code_of(after);
+    }
+    if (key != kSettings) return;
+    const auto settings = engine::read_overlay(after);
+    if (settings && settings->timeouts) take_over(*settings->timeouts);
+}
+
+void UnaskedEnds::zset_set(std::string_view key, std::string_view member, double score) {
+    if (key != kDeadlines) return;
+    Job& job = at(member);
+    const auto deadline = static_cast<std::int64_t>(score);
+    job.deadline = job.deadline == 0 ? deadline : std::min(job.deadline, deadline);
+}
+
+void UnaskedEnds::key_removed(std::string_view key) {
+    const auto name = job_of_hash(key);
+    const auto found = name ? jobs_.find(*name) : jobs_.end();
+    if (found == jobs_.end()) return;
+    found->second.state.clear();
+    found->second.since = 0;
+}
+
+void UnaskedEnds::restored(const fakes::redis::Keyspace& now) {
+    data_lost_ = true;
+    for (auto& [name, job] : jobs_) {
+        const std::string key = fmt::format("{}{}", kJobHashPrefix, name);
+        job.state = hash_field(now, key, "state").value_or("");
+        job.since = number(hash_field(now, key, "updated_at").value_or(""));
+    }
+}
+
+std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes::redis::Keyspace& keys) const {
+    std::map<std::string, std::string> found;
+    if (data_lost_) return found;
+    for (const auto& [name, job] : jobs_) {
+        // One without a letter is for dead_letter_complete.
+        if (job.state != "FAILED" || job.by_gateway || job.failure_reported || job.letter.empty()) continue;
+        const std::string key = fmt::format("{}{}", kJobHashPrefix, name);
+        const auto count = [&](std::string_view field) { return number(hash_field(keys, key, field).value_or("")); };
+        if (job.letter == "max_scheduling_retries") {
+            if (count("attempts") < tunables_.max_scheduling_retries)
+                found[name] = fmt::format("it was given up after {} tries of {}", count("attempts"),
+                                          tunables_.max_scheduling_retries);
+        } else if (job.letter == "max_retries_exceeded") {
+            if (count("ls_dispatches") < 2)
+                found[name] = fmt::format("its retries were used up by {} dispatches", count("ls_dispatches"));
+        } else if (job.letter != "request_missing" && job.letter != "dispatch_failed" &&
+                   job.letter != "redelivery_dlq_retry") {
+            found[name] = fmt::format("its dead letter says {}, and no worker has reported a failure", job.letter);
+        }
+    }
+    return found;
+}
+
+}  // namespace lockstep::sim

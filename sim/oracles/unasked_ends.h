@@ -1,0 +1,66 @@
+// The ends that a scheduler gives a job by itself, and what explains them: a TIMEOUT the time that the job has been where it
+// was, or a deadline that has passed; a FAILED the tries that it has had, or the cause that its dead letter names. Either may
+// also be what a worker reported.
+//
+// 1. Times are those that Redis wrote: a stay is the difference of two of them, and so is free of every other clock.
+// 2. Of the limits that were in force at some time in the run, for its topic, its workflow or all, the smallest counts: nobody
+//    outside knows which replica has read which settings (spec: config, section 2).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/config/timeouts.h"
+#include "engine/wire/fwd.h"
+#include "fakes/event.h"
+#include "fakes/redis/keyspace.h"
+
+namespace lockstep::sim {
+
+class UnaskedEnds {
+public:
+    /// The tunables outlive it. `timeouts`: as timeouts.yaml, in JSON; may be empty.
+    UnaskedEnds(const engine::Tunables& tunables, std::string_view timeouts);
+
+    /// A result has reached a scheduler. `job_status`: a CAP JobStatus.
+    void on_result(std::string_view job, int job_status);
+    /// What is wrong with the TIMEOUT that this completes; empty: nothing.
+    [[nodiscard]] std::string hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
+                                       std::string_view after);
+    void string_set(std::string_view key, std::string_view after);
+    void zset_set(std::string_view key, std::string_view member, double score);
+    void key_removed(std::string_view key);
+    void restored(const fakes::redis::Keyspace& now);
+
+    /// What is wrong with each job that ended FAILED: by job.
+    [[nodiscard]] std::map<std::string, std::string> unexplained_failures(const fakes::redis::Keyspace& keys) const;
+
+private:
+    struct Job {
+        std::string state, before;  // the one that it is in, and the one that it left
+        std::int64_t since = 0;     // microseconds of Redis' clock; 0 = nobody knows
+        std::int64_t before_since = 0;
+        std::int64_t deadline = 0;  // the earliest that it has had; 0 = none
+        std::string topic, workflow;
+        std::string letter;  // the code of its dead letter
+        bool by_gateway = false;
+        bool timeout_reported = false;
+        bool failure_reported = false;
+    };
+
+    [[nodiscard]] std::string timed_out(const Job& job) const;
+    [[nodiscard]] std::int64_t longest_stay(const Job& job) const;
+    void take_over(const engine::Timeouts& timeouts);
+    [[nodiscard]] Job& at(std::string_view job);
+
+    const engine::Tunables& tunables_;
+    engine::Duration dispatched_, running_;   // where neither topic nor workflow says anything: the smallest ever
+    std::vector<engine::Timeouts> in_force_;  // at some time
+    std::map<std::string, Job, std::less<>> jobs_;
+    bool data_lost_ = false;
+};
+
+}  // namespace lockstep::sim

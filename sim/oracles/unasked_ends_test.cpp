@@ -1,0 +1,141 @@
+#include "sim/oracles/unasked_ends.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include <chrono>
+
+#include "engine/wire/messages.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr NodeId kScheduler{5};
+constexpr const char* kHash = "job:meta:J";
+constexpr std::int64_t kBegin = 1'767'225'600'000'000;
+
+class UnaskedEndsTest : public ::testing::Test {
+protected:
+    explicit UnaskedEndsTest(std::string_view timeouts = R"({
+        "topics": {"job.quick": {"timeout_seconds": 20}, "job.slow": {"timeout_seconds": 7200}},
+        "workflows": {"travel": {"child_timeout_seconds": 60}}})")
+        : ends(tunables, timeouts) {}
+
+    /// At a time of Redis' clock, counted from the beginning.
+    std::string enter(std::string_view state, engine::Duration at, NodeId by = kScheduler) {
+        set("state", state, by);
+        const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(at).count();
+        return set("updated_at", fmt::format("{}", kBegin + micros), by);
+    }
+    std::string set(std::string_view field, std::string_view value, NodeId by = kScheduler) {
+        auto* hash = keys.find(kHash);
+        keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>(kHash), field, value);
+        return ends.hash_set(by, kHash, field, value);
+    }
+    std::string times_out_after(engine::Duration stay, std::string_view in = "RUNNING") {
+        enter(in, 10s);
+        return enter("TIMEOUT", 10s + stay);
+    }
+    void fails_with(std::string_view code) {
+        enter("FAILED", 10s);
+        ends.string_set("dlq:entry:J", fmt::format(R"({{"reason_code":"{}"}})", code));
+    }
+
+    engine::Tunables tunables;
+    UnaskedEnds ends;
+    fakes::redis::Keyspace keys;
+};
+
+// RECON-01
+TEST_F(UnaskedEndsTest, AStayIsAsLongAsItsLimit) {
+    EXPECT_THAT(times_out_after(tunables.running_timeout), IsEmpty());
+    EXPECT_THAT(times_out_after(tunables.running_timeout - 1s), HasSubstr("it was RUNNING for 899000 ms"));
+    EXPECT_THAT(times_out_after(tunables.dispatch_timeout, "DISPATCHED"), IsEmpty());
+    EXPECT_THAT(times_out_after(tunables.dispatch_timeout - 1s, "DISPATCHED"), HasSubstr("may last 300000 ms"));
+}
+
+TEST_F(UnaskedEndsTest, WhatOnlyWaitsHasNoLimitButItsDeadline) {
+    EXPECT_THAT(times_out_after(24h, "APPROVAL_REQUIRED"), HasSubstr("which nothing limits"));
+    EXPECT_THAT(times_out_after(24h, "SCHEDULED"), HasSubstr("which nothing limits"));
+    tunables.reconciler_scheduled_timeout = 1min;
+    EXPECT_THAT(times_out_after(1min, "SCHEDULED"), IsEmpty());
+}
+
+TEST_F(UnaskedEndsTest, TopicAndWorkflowHaveLimitsOfTheirOwn) {
+    set("topic", "job.quick");
+    EXPECT_THAT(times_out_after(20s), IsEmpty());
+    EXPECT_THAT(times_out_after(19s), HasSubstr("may last 20000 ms"));
+    set("topic", "job.slow");
+    EXPECT_THAT(times_out_after(1h), HasSubstr("may last 7200000 ms"));
+    set("ls_workflow", "travel");
+    EXPECT_THAT(times_out_after(1min), IsEmpty());
+}
+
+TEST_F(UnaskedEndsTest, OfTheLimitsThatWereInForceTheSmallestCounts) {
+    ends.string_set("cfg:system:default",
+                    R"({"revision":2,"data":{"timeouts":{"reconciler":{"running_timeout_seconds":30}}}})");
+    EXPECT_THAT(times_out_after(30s), IsEmpty());
+    EXPECT_THAT(times_out_after(29s), HasSubstr("may last 30000 ms"));
+}
+
+// RECON-03
+TEST_F(UnaskedEndsTest, ADeadlineMustBeOver) {
+    ends.zset_set("job:deadline", "J", static_cast<double>(kBegin + 12'000'000));
+    EXPECT_THAT(times_out_after(1s), HasSubstr("no deadline that was over"));
+    EXPECT_THAT(times_out_after(2s), IsEmpty());
+}
+
+TEST_F(UnaskedEndsTest, AWorkerMayHaveReportedIt) {
+    ends.on_result("J", cap::JOB_STATUS_TIMEOUT);
+    EXPECT_THAT(times_out_after(1s), IsEmpty());
+}
+
+TEST_F(UnaskedEndsTest, AStayWhoseBeginningWasLostIsNotJudged) {
+    enter("RUNNING", 10s);
+    ends.key_removed(kHash);
+    EXPECT_THAT(enter("TIMEOUT", 11s), IsEmpty());
+}
+
+TEST_F(UnaskedEndsTest, AFailureThatAWorkerReportedIsOne) {
+    fails_with("job_failed");
+    EXPECT_THAT(ends.unexplained_failures(keys), SizeIs(1));
+    ends.on_result("J", cap::JOB_STATUS_FAILED_FATAL);
+    EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty());
+}
+
+TEST_F(UnaskedEndsTest, ASuccessExplainsNoFailure) {
+    ends.on_result("J", cap::JOB_STATUS_SUCCEEDED);
+    fails_with("job_failed");
+    EXPECT_THAT(ends.unexplained_failures(keys).at("J"), HasSubstr("no worker has reported a failure"));
+}
+
+TEST_F(UnaskedEndsTest, TriesAreUsedUpOnlyOnceAllWereHad) {
+    set("attempts", "49");
+    fails_with("max_scheduling_retries");
+    EXPECT_THAT(ends.unexplained_failures(keys).at("J"), HasSubstr("after 49 tries of 50"));
+    set("attempts", "50");
+    EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty());
+}
+
+TEST_F(UnaskedEndsTest, ARetryLimitNeedsASecondDispatch) {
+    set("ls_dispatches", "1");
+    fails_with("max_retries_exceeded");
+    EXPECT_THAT(ends.unexplained_failures(keys), SizeIs(1));
+    set("ls_dispatches", "2");
+    EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty());
+}
+
+TEST_F(UnaskedEndsTest, WhatAGatewayEndsIsItsOwnAffair) {
+    enter("FAILED", 10s, Topology::kGateway);
+    ends.string_set("dlq:entry:J", R"({"reason_code":"publish_failed"})");
+    EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim
