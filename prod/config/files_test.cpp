@@ -11,6 +11,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
+TEST(ReadFile, NamesAFolder) {
+    const auto text = read_file("/tmp");
+    ASSERT_FALSE(text);
+    EXPECT_NE(text.error().find("/tmp: it is a directory"), std::string::npos) << text.error();
+}
+
 TEST(Yaml, BecomesJsonByTheCoreSchema) {
     const auto document = parse_yaml(
         "a: 1\nb: '1'\nc: [true, no, ~, 1.5, -3, 1e3, 0x10, v1.2]\nd: {e: text}\nf: \"true\"\ng:\n", "f.yaml");

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "engine/wire/text.h"
+#include "prod/observe/admin_http.h"
 
 namespace lockstep::prod {
 
@@ -21,6 +22,9 @@ using engine::Tunables;
 
 constexpr std::string_view kTunablePrefix = "LOCKSTEP_";
 constexpr std::int64_t kAckPendingMax = 50'000;  // the limit of the protocol's other implementations
+constexpr Duration kSpanMin = std::chrono::seconds(1);
+/// Ten years: beyond it a time is a mistake, and nanoseconds would come to their end.
+constexpr Duration kSpanMax = std::chrono::hours(24 * 3650);
 constexpr Duration kProcessedTtlMin = std::chrono::minutes(10);
 
 std::string upper(std::string_view text) {
@@ -58,6 +62,11 @@ std::string nearest_tunable(std::string_view name) {
     return upper(best);
 }
 
+/// Kubernetes puts such names into every pod beside a service that is called "lockstep".
+bool is_service_link(std::string_view name) {
+    return name == "LOCKSTEP_PORT" || name.starts_with("LOCKSTEP_PORT_") || name.starts_with("LOCKSTEP_SERVICE_");
+}
+
 class Reader {
 public:
     Reader(const Environment& environment, Role role, Settings& settings)
@@ -77,12 +86,16 @@ public:
 private:
     void mistake(std::string text) { mistakes.push_back(std::move(text)); }
 
-    void duration(std::string_view name, Duration& target) {
+    /// Zero would be a life of nothing, or a loop without a pause.
+    void duration(std::string_view name, Duration& target, Duration least = kSpanMin) {
         const auto text = env_.get(name);
         if (!text) return;
         const auto parsed = engine::parse_duration(*text);
         if (!parsed)
             mistake(fmt::format("{}: {}", name, parsed.error()));
+        else if (*parsed < least || *parsed > kSpanMax)
+            mistake(fmt::format("{}: expected from {} to {}, got {}", name, engine::format_duration(least),
+                                engine::format_duration(kSpanMax), *text));
         else
             target = *parsed;
     }
@@ -109,6 +122,7 @@ private:
             if (!name.starts_with(kTunablePrefix) || value.empty()) continue;
             const std::string tunable = engine::wire::ascii_lower(name.substr(kTunablePrefix.size()));
             if (engine::find_tunable(tunable) == nullptr) {
+                if (is_service_link(name)) continue;
                 mistake(fmt::format("{}: there is no such tunable; did you mean {}{}?", name, kTunablePrefix,
                                     nearest_tunable(tunable)));
                 continue;
@@ -120,13 +134,18 @@ private:
 
     /// Of two variables for one span the one that takes a duration wins over the one that counts seconds.
     void span(std::string_view seconds_name, std::string_view duration_name, Duration& target) {
-        if (const auto seconds = whole(seconds_name); seconds && *seconds > 0) target = std::chrono::seconds(*seconds);
+        if (const auto seconds = whole(seconds_name); seconds && *seconds > 0) {
+            if (*seconds > std::chrono::duration_cast<std::chrono::seconds>(kSpanMax).count())
+                mistake(fmt::format("{}: at most ten years, got {} seconds", seconds_name, *seconds));
+            else
+                target = std::chrono::seconds(*seconds);
+        }
         duration(duration_name, target);
     }
 
     void read_documented_tunables() {
         Tunables& t = settings_.tunables;
-        duration("NATS_JS_ACK_WAIT", t.bus_ack_wait);
+        duration("NATS_JS_ACK_WAIT", t.bus_ack_wait, Duration{0});
         if (t.bus_ack_wait <= Duration::zero()) {
             settings_.warnings.emplace_back("NATS_JS_ACK_WAIT is not positive: 10m is used");
             t.bus_ack_wait = std::chrono::minutes(10);
@@ -146,8 +165,12 @@ private:
         }
         span("REDIS_DATA_TTL_SECONDS", "REDIS_DATA_TTL", t.data_ttl);
         span("JOB_META_TTL_SECONDS", "JOB_META_TTL", t.job_meta_ttl);
-        if (const auto days = whole("CORDUM_DLQ_ENTRY_TTL_DAYS"); days && *days > 0)
-            t.dlq_entry_ttl = std::chrono::hours(24) * *days;
+        if (const auto days = whole("CORDUM_DLQ_ENTRY_TTL_DAYS"); days && *days > 0) {
+            if (*days > kSpanMax / std::chrono::hours(24))
+                mistake(fmt::format("CORDUM_DLQ_ENTRY_TTL_DAYS: at most ten years, got {} days", *days));
+            else
+                t.dlq_entry_ttl = std::chrono::hours(24) * *days;
+        }
         if (const auto size = whole("SCHEDULER_DLQ_MAX_SIZE"); size && *size > 0) t.dlq_max_size = *size;
         duration("SCHEDULER_CONFIG_RELOAD_INTERVAL", t.config_reload_interval);
         duration("WORKER_SNAPSHOT_INTERVAL", t.snapshot_interval);
@@ -182,7 +205,7 @@ private:
         if (!nats.jetstream)
             settings_.warnings.emplace_back(
                 "NATS_USE_JETSTREAM is off: messages are delivered at most once, a crash loses what was in flight");
-        duration("NATS_JS_MAX_AGE", nats.max_age);
+        duration("NATS_JS_MAX_AGE", nats.max_age, Duration{0});
         if (const auto replicas = whole("NATS_JS_REPLICAS"))
             nats.replicas = static_cast<int>(std::max<std::int64_t>(1, *replicas));
 
@@ -192,6 +215,9 @@ private:
                 "so its scripts cannot run on a Redis Cluster. Unset it and point REDIS_URL at a single "
                 "primary (with replicas and Sentinel or a managed failover, if you like)",
                 *cluster));
+        if (nats.user.empty() != nats.password.empty())
+            settings_.warnings.emplace_back(
+                "NATS_USERNAME and NATS_PASSWORD work together only: with one of them no log-in is sent");
         const auto redis = parse_redis_url(env_.get_or("REDIS_URL", "redis://localhost:6379"));
         if (!redis)
             mistake(fmt::format("REDIS_URL: {}", redis.error()));
@@ -213,6 +239,9 @@ private:
         settings_.timeouts_file_given = env_.get("TIMEOUT_CONFIG_PATH").has_value();
         settings_.timeouts_file = env_.get_or("TIMEOUT_CONFIG_PATH", settings_.timeouts_file);
         settings_.metrics_address = env_.get_or("SCHEDULER_METRICS_ADDR", settings_.metrics_address);
+        if (!AdminHttp::is_address(settings_.metrics_address))
+            mistake(fmt::format("SCHEDULER_METRICS_ADDR: expected host:port, such as 127.0.0.1:9090, got \"{}\"",
+                                settings_.metrics_address));
         std::array<char, 256> host{};
         const bool named = gethostname(host.data(), host.size() - 1) == 0 && host[0] != '\0';
         settings_.pod = env_.get_or("CORDUM_INSTANCE_ID", named ? host.data() : "unknown");
@@ -247,7 +276,8 @@ private:
             mistake("NATS_TLS_INSECURE: production mode refuses unverified TLS; set NATS_TLS_CA");
         const bool login =
             (!nats.user.empty() && !nats.password.empty()) || !nats.token.empty() || !nats.nkey_seed.empty();
-        if (!login) settings_.warnings.emplace_back("no NATS credentials in production mode");
+        const bool half_said = nats.user.empty() != nats.password.empty();
+        if (!login && !half_said) settings_.warnings.emplace_back("no NATS credentials in production mode");
         if (role_ == Role::client) return;
 
         if (settings_.kernel.tls_ca_file.empty() && !flag("SAFETY_KERNEL_INSECURE"))

@@ -97,6 +97,25 @@ TEST(Settings, ReportAllMistakesAtOnceAndHowToMendThem) {
     EXPECT_TRUE(mentions(error, "REDIS_URL: rediss:// needs TLS"));
 }
 
+TEST(Settings, RefuseWhatCouldOnlyFailLater) {
+    const std::string error = error_of({{"JOB_META_TTL", "0s"},
+                                        {"REDIS_DATA_TTL_SECONDS", "10000000000"},
+                                        {"CORDUM_DLQ_ENTRY_TTL_DAYS", "200000"},
+                                        {"WORKER_SNAPSHOT_INTERVAL", "0s"},
+                                        {"SCHEDULER_METRICS_ADDR", "foo"}});
+    EXPECT_TRUE(mentions(error, "JOB_META_TTL: expected from 1s")) << error;
+    EXPECT_TRUE(mentions(error, "REDIS_DATA_TTL_SECONDS: at most ten years"));
+    EXPECT_TRUE(mentions(error, "CORDUM_DLQ_ENTRY_TTL_DAYS: at most ten years"));
+    EXPECT_TRUE(mentions(error, "WORKER_SNAPSHOT_INTERVAL: expected from 1s"));
+    EXPECT_TRUE(mentions(error, "SCHEDULER_METRICS_ADDR: expected host:port"));
+    EXPECT_TRUE(mentions(settings({{"NATS_USERNAME", "me"}})->warnings.front(), "no log-in is sent"));
+}
+
+TEST(Settings, OverlookWhatAClusterPutsIntoTheEnvironmentForAServiceOfOurName) {
+    EXPECT_TRUE(settings({{"LOCKSTEP_PORT", "tcp://10.0.0.1:9090"}, {"LOCKSTEP_SERVICE_HOST", "10.0.0.1"},
+                          {"LOCKSTEP_PORT_9090_TCP_ADDR", "10.0.0.1"}}));
+}
+
 TEST(Settings, RefuseARedisCluster) {
     EXPECT_TRUE(mentions(error_of({{"REDIS_CLUSTER_ADDRESSES", "a:1,b:2"}}), "Cluster"));
 }

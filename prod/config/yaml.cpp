@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -112,6 +113,9 @@ tl::expected<YamlDocument, std::string> parse_yaml(std::string_view text, std::s
 }
 
 tl::expected<std::string, std::string> read_file(const std::string& path, std::size_t max_bytes) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored))
+        return tl::make_unexpected(fmt::format("cannot read {}: it is a directory", path));
     errno = 0;
     std::ifstream in(path, std::ios::binary);
     std::ostringstream text;

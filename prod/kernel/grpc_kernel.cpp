@@ -30,6 +30,9 @@ grpc::ChannelArguments tuned_arguments() {
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+    // A kernel's host that is gone without a word: its connection is given up after so long, and another one made.
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
     // No limits on sizes of our own: what we send is not limited, what we receive to 4 MiB unless said otherwise. A request
     // has at most 2 MiB of content, which a kernel with that same default takes; the answer has none.
     return arguments;

@@ -58,6 +58,10 @@ tl::expected<Files, std::string> read_files(Settings& settings) {
         files.warnings.push_back(timeouts.error() + "; built-in timeouts are used");
     }
 
+    // What the library does not take now, keys and certificates above all, it will not take later either.
+    if (const auto usable = library_options(settings.nats); !usable)
+        return tl::make_unexpected(fmt::format("the NATS settings: {}", usable.error()));
+
     if (!settings.kernel.tls_ca_file.empty()) {
         auto ca = read_file(settings.kernel.tls_ca_file);
         if (!ca) return tl::make_unexpected(fmt::format("SAFETY_KERNEL_TLS_CA: {}", ca.error()));
@@ -168,8 +172,14 @@ engine::Task<bool> Daemon::reach_nats() {
         co_await clock_.sleep(kRetryPause);
     }
     bus_->on_event([&log](bool connected, const std::string& what) {
-        log.event(connected ? LogLevel::info : LogLevel::warn, connected ? "NATS" : "no connection to NATS",
-                  {{"what", what}});
+        log.event(connected ? LogLevel::info : LogLevel::warn,
+                  connected ? "connected to NATS" : "no connection to NATS", {{"server", what}});
+    });
+    bus_->on_problem([&log](const std::string& what) { log.event(LogLevel::warn, "NATS", {{"problem", what}}); });
+    bus_->on_given_up([this](const std::string& why) {
+        error("NATS has refused this process for good, so it ends; check the credentials", why);
+        given_up_ = true;
+        asked_to_stop_.set();
     });
     log.event(LogLevel::info, "connected to NATS", {{"server", display_url(settings_.nats.url)}});
     health_.watch(bus_.get());
@@ -221,7 +231,7 @@ engine::Task<int> Daemon::serve() {
     health_.stop();
     bus_->close();
     log.event(LogLevel::info, "stopped");
-    co_return kExitOk;
+    co_return given_up_ ? kExitUnreachable : kExitOk;
 }
 
 }  // namespace lockstep::prod

@@ -75,6 +75,7 @@ private:
     std::unique_ptr<GrpcKernel> kernel_;
     engine::Event asked_to_stop_;
     bool draining_ = false;
+    bool given_up_ = false;  // NATS will not have us any more
     std::optional<int> exit_code_;
     engine::Scope scope_;
 };

@@ -1,6 +1,6 @@
 // lockstepd: one replica of the scheduler.
-#include <google/protobuf/stubs/logging.h>
 #include <fmt/core.h>
+#include <google/protobuf/stubs/logging.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
@@ -31,12 +31,16 @@ int main(int argc, char** argv) {
     // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
     bool check_only = false;
-    CLI::App app("One replica of the Lockstep scheduler. It is configured by environment variables (REDIS_URL, NATS_URL,\n"
-                 "SAFETY_KERNEL_ADDR, POOL_CONFIG_PATH, ... and LOCKSTEP_<TUNABLE>) and runs until SIGTERM or SIGINT.");
+    CLI::App app(
+        "One replica of the Lockstep scheduler. It is configured by environment variables (REDIS_URL, NATS_URL,\n"
+        "SAFETY_KERNEL_ADDR, POOL_CONFIG_PATH, ... and LOCKSTEP_<TUNABLE>) and runs until SIGTERM or SIGINT.");
     app.name("lockstepd");
     app.set_version_flag("--version", LOCKSTEP_VERSION);
     app.add_flag("--check", check_only, "read the configuration, report every mistake, and end");
-    app.footer("Exit codes: 0 stopped or checked, 1 a server cannot be reached at start, 2 the configuration is not usable.");
+    app.footer(
+        "Exit codes: 0 stopped or checked, 1 a server cannot be reached at start or NATS refuses the credentials for "
+        "good,\n"
+        "2 the configuration is not usable, 128+N ended at once by a second signal N.");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -6,7 +6,9 @@
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
+#include "engine/config/bounded_json.h"
 #include "engine/config/tunables.h"
 
 namespace lockstep::prod::jetstream {
@@ -15,20 +17,43 @@ namespace {
 
 using nlohmann::json;
 
+/// A member of whatever type, read as the type of `otherwise`; that where it is missing or of another type. Whoever hears our
+/// inbox's name can answer, so nothing may be taken for granted.
+template <class T>
+T member_or(const json& object, const char* key, T otherwise) {
+    const auto found = object.find(key);
+    if (found == object.end()) return otherwise;
+    if constexpr (std::is_same_v<T, bool>)
+        return found->is_boolean() ? found->get<bool>() : otherwise;
+    else if constexpr (std::is_same_v<T, std::string>)
+        return found->is_string() ? found->get<std::string>() : otherwise;
+    else if constexpr (std::is_unsigned_v<T>)
+        return found->is_number_unsigned() ? found->get<T>() : otherwise;
+    else
+        return found->is_number_integer() ? found->get<T>() : otherwise;
+}
+
+json object_or_empty(const json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_object() ? *found : json::object();
+}
+
 Answer<json> parse(std::string_view text) {
-    json document = json::parse(text, nullptr, false);
-    if (!document.is_object()) return tl::make_unexpected(ApiError{0, 0, fmt::format("not a JSON answer: {:.80}", text)});
+    json document = engine::parse_bounded(text);
+    if (!document.is_object())
+        return tl::make_unexpected(ApiError{0, 0, fmt::format("not a JSON answer: {:.80}", text)});
     if (const auto error = document.find("error"); error != document.end() && error->is_object()) {
-        return tl::make_unexpected(ApiError{error->value("code", 0), error->value("err_code", 0),
-                                            error->value("description", std::string("no description"))});
+        return tl::make_unexpected(ApiError{member_or(*error, "code", 0), member_or(*error, "err_code", 0),
+                                            member_or(*error, "description", std::string("no description"))});
     }
     return document;
 }
 
 std::string base64_decode(const std::string& text) {
     std::string out(text.size() / 4 * 3 + 3, '\0');
-    const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                       reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+    const int length =
+        EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                        reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
     if (length < 0) return {};
     // EVP_DecodeBlock counts the padding as zero bytes.
     std::size_t padding = 0;
@@ -60,9 +85,11 @@ std::optional<std::uint64_t> number(std::string_view text) {
 Answer<engine::PublishAck> parse_publish_ack(std::string_view text) {
     auto document = parse(text);
     if (!document) return tl::make_unexpected(document.error());
-    if (!document->contains("stream")) return tl::make_unexpected(ApiError{0, 0, "an acknowledgement without a stream"});
-    return engine::PublishAck{document->value("stream", std::string()), document->value("seq", std::uint64_t{0}),
-                              document->value("duplicate", false), 0};
+    std::string stream = member_or(*document, "stream", std::string());
+    const auto sequence = member_or(*document, "seq", std::uint64_t{0});
+    if (stream.empty() || sequence == 0)
+        return tl::make_unexpected(ApiError{0, 0, "an acknowledgement without a stream and a sequence"});
+    return engine::PublishAck{std::move(stream), sequence, member_or(*document, "duplicate", false), 0};
 }
 
 std::string stream_create(const StreamSpec& spec) {
@@ -93,7 +120,10 @@ Answer<std::uint64_t> parse_last_sequence(std::string_view text) {
     const auto state = document->find("state");
     if (state == document->end() || !state->is_object())
         return tl::make_unexpected(ApiError{0, 0, "a stream description without its state"});
-    return state->value("last_seq", std::uint64_t{0});
+    const auto last = state->find("last_seq");
+    if (last == state->end() || !last->is_number_unsigned())
+        return tl::make_unexpected(ApiError{0, 0, "a stream description without its last sequence"});
+    return last->get<std::uint64_t>();
 }
 
 std::string next_by_subject(std::string_view subject, std::uint64_t from_sequence) {
@@ -109,9 +139,11 @@ Answer<std::optional<engine::StoredMessage>> parse_stored_message(std::string_vi
     const auto message = document->find("message");
     if (message == document->end() || !message->is_object())
         return tl::make_unexpected(ApiError{0, 0, "an answer without the message"});
-    return std::optional(engine::StoredMessage{message->value("seq", std::uint64_t{0}),
-                                               message_id_in(base64_decode(message->value("hdrs", std::string()))),
-                                               base64_decode(message->value("data", std::string()))});
+    const auto sequence = member_or(*message, "seq", std::uint64_t{0});
+    if (sequence == 0) return tl::make_unexpected(ApiError{0, 0, "an answer without the message's sequence"});
+    return std::optional(engine::StoredMessage{sequence,
+                                               message_id_in(base64_decode(member_or(*message, "hdrs", std::string()))),
+                                               base64_decode(member_or(*message, "data", std::string()))});
 }
 
 std::string deliver_subject_of(std::string_view durable) {
@@ -120,36 +152,33 @@ std::string deliver_subject_of(std::string_view durable) {
 }
 
 std::string consumer_create(const engine::ConsumerSpec& spec) {
-    const json config{{"durable_name", spec.durable},
-                      {"deliver_subject", deliver_subject_of(spec.durable)},
-                      {"deliver_group", spec.queue},
-                      {"deliver_policy", "all"},
-                      {"ack_policy", "explicit"},
-                      {"ack_wait", spec.ack_wait.count()},
-                      {"max_deliver", spec.max_deliver},
-                      {"filter_subject", spec.subject},
-                      {"replay_policy", "instant"},
-                      {"max_ack_pending", spec.max_ack_pending}};
+    const json config{{"durable_name", spec.durable},    {"deliver_subject", deliver_subject_of(spec.durable)},
+                      {"deliver_group", spec.queue},     {"deliver_policy", "all"},
+                      {"ack_policy", "explicit"},        {"ack_wait", spec.ack_wait.count()},
+                      {"max_deliver", spec.max_deliver}, {"filter_subject", spec.subject},
+                      {"replay_policy", "instant"},      {"max_ack_pending", spec.max_ack_pending}};
     return json{{"stream_name", spec.stream}, {"config", config}}.dump();
 }
 
 Answer<ConsumerBinding> parse_consumer(std::string_view text, const engine::ConsumerSpec& wanted) {
     auto document = parse(text);
     if (!document) return tl::make_unexpected(document.error());
-    const json config = document->value("config", json::object());
-    ConsumerBinding binding{config.value("deliver_subject", std::string()), config.value("deliver_group", std::string()), {}};
+    const json config = object_or_empty(*document, "config");
+    ConsumerBinding binding{
+        member_or(config, "deliver_subject", std::string()), member_or(config, "deliver_group", std::string()), {}};
     const auto differs = [&](std::string_view what, const std::string& has, const std::string& want) {
         if (has == want) return;
         binding.difference += fmt::format("{}{} is {}, wanted {}", binding.difference.empty() ? "" : "; ", what,
                                           has.empty() ? "unset" : has, want);
     };
     differs("deliver_group", binding.deliver_group, wanted.queue);
-    differs("filter_subject", config.value("filter_subject", std::string()), wanted.subject);
-    differs("ack_policy", config.value("ack_policy", std::string()), "explicit");
-    differs("ack_wait", engine::format_duration(engine::Duration(config.value("ack_wait", std::int64_t{0}))),
+    differs("filter_subject", member_or(config, "filter_subject", std::string()), wanted.subject);
+    differs("ack_policy", member_or(config, "ack_policy", std::string()), "explicit");
+    differs("ack_wait", engine::format_duration(engine::Duration(member_or(config, "ack_wait", std::int64_t{0}))),
             engine::format_duration(wanted.ack_wait));
-    differs("max_deliver", fmt::format("{}", config.value("max_deliver", 0)), fmt::format("{}", wanted.max_deliver));
-    differs("max_ack_pending", fmt::format("{}", config.value("max_ack_pending", 0)),
+    differs("max_deliver", fmt::format("{}", member_or(config, "max_deliver", 0)),
+            fmt::format("{}", wanted.max_deliver));
+    differs("max_ack_pending", fmt::format("{}", member_or(config, "max_ack_pending", 0)),
             fmt::format("{}", wanted.max_ack_pending));
     if (binding.deliver_subject.empty()) differs("deliver_subject", "", "a subject (it is a pull consumer)");
     return binding;

@@ -28,7 +28,8 @@ TEST(AckSubject, ReadsTheFormWithoutADomain) {
 }
 
 TEST(AckSubject, ReadsTheFormWithADomain) {
-    for (const char* reply : {"$JS.ACK.hub.AH3D.CORDUM_SYS.dur_x.3.41.17.1709.0", "$JS.ACK._.AH3D.CORDUM_SYS.dur_x.3.41.17.1709.0.rnd"}) {
+    for (const char* reply :
+         {"$JS.ACK.hub.AH3D.CORDUM_SYS.dur_x.3.41.17.1709.0", "$JS.ACK._.AH3D.CORDUM_SYS.dur_x.3.41.17.1709.0.rnd"}) {
         const auto info = parse_ack_subject(reply);
         ASSERT_TRUE(info) << reply;
         EXPECT_EQ(info->stream, "CORDUM_SYS");
@@ -38,7 +39,8 @@ TEST(AckSubject, ReadsTheFormWithADomain) {
 }
 
 TEST(AckSubject, RefusesEverythingElse) {
-    for (const char* reply : {"", "_INBOX.x", "$JS.ACK.", "$JS.ACK.a.b.c.d", "$JS.ACK.s.c.x.41.17.1709.0", "$JS.ACK.s.c.1.2.3.4.5.6"})
+    for (const char* reply :
+         {"", "_INBOX.x", "$JS.ACK.", "$JS.ACK.a.b.c.d", "$JS.ACK.s.c.x.41.17.1709.0", "$JS.ACK.s.c.1.2.3.4.5.6"})
         EXPECT_FALSE(parse_ack_subject(reply)) << reply;
 }
 
@@ -49,11 +51,35 @@ TEST(PublishAckAnswer, IsReadWithAndWithoutDuplicate) {
 }
 
 TEST(PublishAckAnswer, AnErrorOrNonsenseIsAnError) {
-    const auto full = parse_publish_ack(R"({"error":{"code":503,"err_code":10077,"description":"maximum messages exceeded"}})");
+    const auto full =
+        parse_publish_ack(R"({"error":{"code":503,"err_code":10077,"description":"maximum messages exceeded"}})");
     ASSERT_FALSE(full);
     EXPECT_EQ(full.error().err_code, 10077);
     EXPECT_FALSE(parse_publish_ack("+OK"));
     EXPECT_FALSE(parse_publish_ack("{}"));
+}
+
+// Whoever learns our inbox's name can answer whatever it likes.
+TEST(Answers, WithMembersOfAnyOtherTypeAreErrorsAndNoMore) {
+    for (const std::string value : {"\"text\"", "-1", "1.5", "true", "null", "[1]", "{}"}) {
+        EXPECT_FALSE(parse_status(R"({"error":{"code":)" + value + R"(,"err_code":)" + value + R"(,"description":)" +
+                                  value + "}}"));
+        EXPECT_FALSE(parse_publish_ack(R"({"stream":"S","seq":)" + value + "}")) << value;
+        EXPECT_FALSE(parse_last_sequence(R"({"state":{"last_seq":)" + value + "}}")) << value;
+        EXPECT_FALSE(parse_stored_message(R"({"message":{"seq":)" + value + "}}")) << value;
+        const auto stored =
+            parse_stored_message(R"({"message":{"seq":7,"hdrs":)" + value + R"(,"data":)" + value + "}}");
+        ASSERT_TRUE(stored) << value;
+        EXPECT_EQ((*stored)->sequence, 7U);
+        const auto consumer = parse_consumer(R"({"config":{"deliver_subject":)" + value + R"(,"ack_wait":)" + value +
+                                                 R"(,"max_deliver":)" + value + "}}",
+                                             submit_consumer());
+        ASSERT_TRUE(consumer) << value;
+        EXPECT_NE(consumer->difference, "") << value;
+        EXPECT_NE(parse_consumer(R"({"config":)" + value + "}", submit_consumer())->difference, "") << value;
+        (void)parse_publish_ack(R"({"stream":)" + value + R"(,"seq":7,"duplicate":)" + value + "}");
+    }
+    EXPECT_FALSE(parse_publish_ack(std::string(100'000, '[')));
 }
 
 TEST(StoredMessageAnswer, CarriesBytesAndMessageId) {
@@ -68,7 +94,8 @@ TEST(StoredMessageAnswer, CarriesBytesAndMessageId) {
 }
 
 TEST(StoredMessageAnswer, NoMessageIsNoError) {
-    const auto none = parse_stored_message(R"({"error":{"code":404,"err_code":10037,"description":"no message found"}})");
+    const auto none =
+        parse_stored_message(R"({"error":{"code":404,"err_code":10037,"description":"no message found"}})");
     ASSERT_TRUE(none);
     EXPECT_FALSE(*none);
     EXPECT_FALSE(parse_stored_message(R"({"error":{"code":404,"err_code":10059,"description":"stream not found"}})"));
@@ -98,7 +125,8 @@ TEST(Consumer, WithOtherSettingsSaysWhichDiffer) {
     auto theirs = nlohmann::json::parse(consumer_create(spec));
     theirs["config"]["ack_wait"] = 30'000'000'000;
     theirs["config"]["max_deliver"] = 5;
-    EXPECT_EQ(parse_consumer(theirs.dump(), spec)->difference, "ack_wait is 30s, wanted 10m; max_deliver is 5, wanted 100");
+    EXPECT_EQ(parse_consumer(theirs.dump(), spec)->difference,
+              "ack_wait is 30s, wanted 10m; max_deliver is 5, wanted 100");
 }
 
 TEST(Nak, CarriesItsDelayInNanoseconds) {

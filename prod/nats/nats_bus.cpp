@@ -67,8 +67,16 @@ NatsBus::~NatsBus() {
 }
 
 void NatsBus::on_event(std::function<void(bool, const std::string&)> listener) {
-    listener_ = std::move(listener);
-    connection_->on_event(listener_);
+    connection_->on_event(std::move(listener));
+}
+
+void NatsBus::on_problem(std::function<void(const std::string&)> listener) {
+    problem_ = std::move(listener);
+    connection_->on_problem(problem_);
+}
+
+void NatsBus::on_given_up(std::function<void(const std::string&)> listener) {
+    connection_->on_given_up(std::move(listener));
 }
 
 void NatsBus::close() { connection_->close(); }
@@ -77,12 +85,13 @@ engine::Task<tl::expected<void, std::string>> NatsBus::prepare(engine::MonoTime 
     if (!options_.jetstream) co_return tl::expected<void, std::string>();
     const auto info = co_await connection_->request("$JS.API.INFO", "", "", deadline);
     if (!info.applied())
-        co_return tl::make_unexpected(
-            fmt::format("JetStream does not answer ({}). Start nats-server with -js, or set NATS_USE_JETSTREAM=false for "
-                        "at-most-once delivery",
-                        info.failure().detail));
+        co_return tl::make_unexpected(fmt::format(
+            "JetStream does not answer ({}). Start nats-server with -js, or set NATS_USE_JETSTREAM=false for "
+            "at-most-once delivery",
+            info.failure().detail));
     if (const auto status = jetstream::parse_status(info.value().payload); !status)
-        co_return tl::make_unexpected(fmt::format("JetStream is not available to this user: {}", text_of(status.error())));
+        co_return tl::make_unexpected(
+            fmt::format("JetStream is not available to this user: {}", text_of(status.error())));
     jetstream::StreamSpec sys{std::string(engine::wire::kStreamSys), {"sys.>"}, options_.max_age, options_.replicas};
     jetstream::StreamSpec jobs{
         std::string(engine::wire::kStreamJobs), {"job.>", "worker.*.jobs"}, options_.max_age, options_.replicas};
@@ -108,8 +117,8 @@ engine::Task<tl::expected<void, std::string>> NatsBus::prepare_stream(jetstream:
     co_return tl::make_unexpected(fmt::format("creating stream {}: {}", spec.name, text_of(status.error())));
 }
 
-engine::Task<Outcome<engine::PublishAck>> NatsBus::publish(std::string subject, std::string payload, std::string message_id,
-                                                           engine::MonoTime deadline) {
+engine::Task<Outcome<engine::PublishAck>> NatsBus::publish(std::string subject, std::string payload,
+                                                           std::string message_id, engine::MonoTime deadline) {
     if (!options_.jetstream) {
         const auto sent = connection_->publish(subject, payload);
         if (!sent.applied()) co_return sent.failure_as<engine::PublishAck>();
@@ -131,7 +140,8 @@ engine::Task<Outcome<engine::Done>> NatsBus::publish_core(std::string subject, s
     co_return engine::Done{};
 }
 
-engine::Task<Outcome<std::optional<engine::StoredMessage>>> NatsBus::read_stream(std::string stream, std::string subject,
+engine::Task<Outcome<std::optional<engine::StoredMessage>>> NatsBus::read_stream(std::string stream,
+                                                                                 std::string subject,
                                                                                  std::uint64_t from_sequence,
                                                                                  engine::MonoTime deadline) {
     if (!options_.jetstream) co_return std::optional<engine::StoredMessage>();
@@ -158,7 +168,8 @@ engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create(engine
     const auto found = co_await connection_->request("$JS.API.CONSUMER.INFO." + place, "", "", deadline);
     if (!found.applied()) co_return found.failure_as<jetstream::ConsumerBinding>();
     auto binding = jetstream::parse_consumer(found.value().payload, spec);
-    if (!binding && binding.error().code == jetstream::kNotFound && binding.error().err_code != jetstream::kErrStreamNotFound) {
+    if (!binding && binding.error().code == jetstream::kNotFound &&
+        binding.error().err_code != jetstream::kErrStreamNotFound) {
         const std::string body = jetstream::consumer_create(spec);
         const auto made = co_await connection_->request("$JS.API.CONSUMER.DURABLE.CREATE." + place, body, "", deadline);
         if (!made.applied()) co_return made.failure_as<jetstream::ConsumerBinding>();
@@ -166,10 +177,11 @@ engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create(engine
     }
     if (!binding) co_return refused(place, binding);
     if (!binding->difference.empty())
-        co_return NotApplied{{FailureCause::refused,
-                              fmt::format("the durable consumer {} exists with other settings: {}. Use the settings of the "
-                                          "other replicas, or delete the consumer while none is running",
-                                          place, binding->difference)}};
+        co_return NotApplied{
+            {FailureCause::refused,
+             fmt::format("the durable consumer {} exists with other settings: {}. Use the settings of the "
+                         "other replicas, or delete the consumer while none is running",
+                         place, binding->difference)}};
     co_return std::move(*binding);
 }
 
@@ -215,18 +227,25 @@ engine::Task<void> NatsBus::look_after(std::shared_ptr<Consumer> consumer) {
     while (consumer->sink != nullptr) {
         co_await reconnected_.wait_until(loop_.monotonic() + options_.binding_check);
         if (consumer->sink == nullptr) co_return;
+        // A server that has lost its disk has lost the streams, too; the other one besides this consumer's is published to.
+        const auto prepared = co_await prepare(loop_.monotonic() + kBindingTimeout);
+        if (consumer->sink == nullptr) co_return;
+        if (!prepared) {
+            if (problem_ && connection_->state().connected) problem_(prepared.error());
+            continue;
+        }
         const auto binding = co_await find_or_create(consumer->spec, loop_.monotonic() + kBindingTimeout);
         if (consumer->sink == nullptr) co_return;
         if (!binding.applied()) {
-            if (listener_ && binding.failure().cause == FailureCause::refused)
-                listener_(connection_->state().connected, binding.failure().detail);
+            if (problem_ && binding.failure().cause == FailureCause::refused) problem_(binding.failure().detail);
             continue;
         }
         if (binding.value().deliver_subject != consumer->deliver_subject) bind(consumer, binding.value());
     }
 }
 
-std::unique_ptr<engine::Subscription> NatsBus::subscribe(std::string subject, std::string queue, engine::MessageSink& sink) {
+std::unique_ptr<engine::Subscription> NatsBus::subscribe(std::string subject, std::string queue,
+                                                         engine::MessageSink& sink) {
     return connection_->subscribe(
         subject, queue, [&sink](NatsMessage message) { sink.on_message(subject_of(message), payload_of(message)); });
 }

@@ -46,7 +46,10 @@ public:
                                                                   engine::MessageSink& sink) override;
     [[nodiscard]] engine::BusConnection connection() const override { return connection_->state(); }
 
+    /// See NatsConnection.
     void on_event(std::function<void(bool connected, const std::string& what)> listener);
+    void on_problem(std::function<void(const std::string& what)> listener);
+    void on_given_up(std::function<void(const std::string& why)> listener);
     /// Ends the connection; what is buffered is sent before.
     void close();
 
@@ -67,7 +70,7 @@ private:
     UvLoop& loop_;
     const NatsOptions options_;
     std::shared_ptr<NatsConnection> connection_;
-    std::function<void(bool, const std::string&)> listener_;
+    std::function<void(const std::string&)> problem_;
     engine::WaitQueue reconnected_;
     engine::Scope scope_;  // last: its tasks use everything above
 };

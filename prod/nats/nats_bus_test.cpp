@@ -404,6 +404,61 @@ TEST_F(NatsBusTest, ADurableThatAPeerDeletedIsMadeAnew) {
     EXPECT_TRUE(until([&] { return !sink.deliveries.empty(); }, 20s));
 }
 
+TEST_F(NatsBusTest, StreamsThatAServerHasLostAreMadeAnew) {
+    auto bus = prepared();
+    Collector sink;
+    const auto subscription = consume(*bus, sink);
+    auto admin = NatsConnection::connect(loop, options());
+    ASSERT_TRUE(admin);
+    for (const char* stream : {"CORDUM_SYS", "CORDUM_JOBS"})
+        ASSERT_TRUE(wait((*admin)->request(std::string("$JS.API.STREAM.DELETE.") + stream, "", "", in(5s))).applied());
+    EXPECT_TRUE(until([&] { return wait(bus->last_sequence("CORDUM_JOBS", in(1s))).applied(); }, 20s));
+    EXPECT_TRUE(until([&] { return wait(bus->publish("sys.job.submit", "after", "id", in(1s))).applied(); }, 20s));
+    EXPECT_TRUE(until([&] { return !sink.deliveries.empty(); }, 20s));
+}
+
+// The library gives a connection up when its credentials are refused twice in a row.
+TEST_F(NatsBusTest, SaysWhenItIsRefusedForGood) {
+    std::string password = "sesame";
+    ServerProcess guarded([&password](int port, const std::filesystem::path& folder) {
+        return nats_server("authorization { user: me, password: " + password + " }")(port, folder);
+    });
+    auto with = options();
+    with.url = "nats://127.0.0.1:" + std::to_string(guarded.port());
+    with.user = "me";
+    with.password = password;
+    auto bus = connect(with);
+    std::vector<std::string> problems;
+    std::vector<std::string> given_up;
+    bus->on_problem([&](const std::string& what) { problems.push_back(what); });
+    bus->on_given_up([&](const std::string& why) { given_up.push_back(why); });
+    guarded.stop();
+    password = "another";
+    guarded.start();
+    ASSERT_TRUE(until([&] { return !given_up.empty(); }, 20s));
+    EXPECT_NE(given_up.front().find("Authorization"), std::string::npos) << given_up.front();
+    bus->close();
+    pass(50ms);
+    EXPECT_EQ(given_up.size(), 1U) << "an end that was asked for is no surprise";
+}
+
+TEST_F(NatsBusTest, NamesTheSubjectThatItMayNotUse) {
+    const ServerProcess strict(
+        nats_server("authorization { users = [ { user: me, password: sesame, permissions: { subscribe: { deny: "
+                    "\"sys.heartbeat\" } } } ] }"));
+    auto with = options();
+    with.url = "nats://127.0.0.1:" + std::to_string(strict.port());
+    with.user = "me";
+    with.password = "sesame";
+    auto bus = connect(with);
+    std::vector<std::string> problems;
+    bus->on_problem([&](const std::string& what) { problems.push_back(what); });
+    Collector sink;
+    const auto subscription = bus->subscribe("sys.heartbeat", "", sink);
+    ASSERT_TRUE(until([&] { return !problems.empty(); }));
+    EXPECT_NE(problems.front().find("sys.heartbeat"), std::string::npos) << problems.front();
+}
+
 TEST_F(NatsBusTest, WithoutJetStreamEverythingIsPlain) {
     auto plain = options();
     plain.jetstream = false;

@@ -35,10 +35,8 @@ bool refused_untouched(natsStatus status) {
         case NATS_MAX_PAYLOAD:
         case NATS_INVALID_SUBJECT:
         case NATS_INVALID_ARG:
-        case NATS_NO_SERVER_SUPPORT:
-            return true;
-        default:
-            return false;
+        case NATS_NO_SERVER_SUPPORT: return true;
+        default: return false;
     }
 }
 
@@ -51,13 +49,26 @@ std::string reason(natsStatus status) {
 struct Reporter {
     std::shared_ptr<Mailbox> mailbox;
     std::function<void(std::string)> report;
+    std::function<void(std::string)> given_up;
     std::unique_ptr<std::string> nkey_seed;  // in use by the library for as long
 
-    static void error(natsConnection*, natsSubscription*, natsStatus status, void* closure) {
-        auto* self = static_cast<Reporter*>(closure);
-        self->mailbox->post([report = self->report, text = std::string(natsStatus_GetText(status))] { report(text); });
+    /// The connection's own words name the subject, those of the status do not.
+    static std::string words(natsConnection* connection, natsStatus status) {
+        const char* last = nullptr;
+        const bool said = natsConnection_GetLastError(connection, &last) == status && last != nullptr && *last != '\0';
+        return said ? last : natsStatus_GetText(status);
     }
-    static void closed(natsConnection*, void* closure) { delete static_cast<Reporter*>(closure); }
+    static void error(natsConnection* connection, natsSubscription*, natsStatus status, void* closure) {
+        auto* self = static_cast<Reporter*>(closure);
+        self->mailbox->post([report = self->report, text = words(connection, status)] { report(text); });
+    }
+    static void closed(natsConnection* connection, void* closure) {
+        const std::unique_ptr<Reporter> self(static_cast<Reporter*>(closure));
+        const char* last = nullptr;
+        natsConnection_GetLastError(connection, &last);
+        self->mailbox->post(
+            [given_up = self->given_up, text = std::string(last != nullptr ? last : "")] { given_up(text); });
+    }
 };
 
 }  // namespace
@@ -85,7 +96,8 @@ private:
 
 class NatsConnection::Handle final : public engine::Subscription {
 public:
-    Handle(std::weak_ptr<NatsConnection> owner, std::shared_ptr<Sub> sub) : owner_(std::move(owner)), sub_(std::move(sub)) {}
+    Handle(std::weak_ptr<NatsConnection> owner, std::shared_ptr<Sub> sub)
+        : owner_(std::move(owner)), sub_(std::move(sub)) {}
     ~Handle() override {
         if (const auto owner = owner_.lock()) owner->end(sub_);
     }
@@ -110,9 +122,15 @@ tl::expected<std::shared_ptr<NatsConnection>, std::string> NatsConnection::conne
                                                       if (self->listener_) self->listener_(true, self->server_);
                                                       if (self->established_) self->established_();
                                                   }});
-    auto* reporter = new Reporter{loop.mailbox(), [weak](std::string what) {
+    auto* reporter = new Reporter{loop.mailbox(),
+                                  [weak](std::string what) {
                                       const auto self = weak.lock();
-                                      if (self && self->listener_) self->listener_(self->socket_->usable(), what);
+                                      if (self && self->problem_) self->problem_(what);
+                                  },
+                                  [weak](std::string why) {
+                                      const auto self = weak.lock();
+                                      const bool asked_for = !self || self->connection_ == nullptr;
+                                      if (!asked_for && self->given_up_) self->given_up_(why);
                                   },
                                   std::move(library->nkey_seed)};
     natsOptions_SetErrorHandler(library->options.get(), &Reporter::error, reporter);
@@ -133,8 +151,10 @@ tl::expected<std::shared_ptr<NatsConnection>, std::string> NatsConnection::conne
     made->inbox_ = std::string(inbox) + ".";
     natsInbox_Destroy(inbox);
     natsStatus subscribed = NATS_OK;
-    (void)made->add(made->inbox_ + "*", "", [self = made.get()](NatsMessage m) { self->on_inbox(std::move(m)); }, subscribed);
-    if (subscribed != NATS_OK) return tl::make_unexpected(fmt::format("NATS refused our inbox: {}", reason(subscribed)));
+    (void)made->add(
+        made->inbox_ + "*", "", [self = made.get()](NatsMessage m) { self->on_inbox(std::move(m)); }, subscribed);
+    if (subscribed != NATS_OK)
+        return tl::make_unexpected(fmt::format("NATS refused our inbox: {}", reason(subscribed)));
     return made;
 }
 
@@ -149,6 +169,8 @@ void NatsConnection::close() {
         if (natsSubscription* handle = std::exchange(sub->handle, nullptr)) natsSubscription_Destroy(handle);
     subs_.clear();
     listener_ = nullptr;
+    problem_ = nullptr;
+    given_up_ = nullptr;
     established_ = nullptr;
     // One write takes everything unless the server is slow; then the library waits half a second for it.
     if (socket_->usable()) natsConnection_ProcessWriteEvent(connection);
@@ -169,10 +191,10 @@ Outcome<std::uint64_t> NatsConnection::publish(const std::string& subject, std::
     natsStatus status = NATS_OK;
     if (message_id.empty()) {
         const char* answer_to = reply.empty() ? nullptr : reply.c_str();
-        status = answer_to == nullptr
-                     ? natsConnection_Publish(connection_, subject.c_str(), payload.data(), static_cast<int>(payload.size()))
-                     : natsConnection_PublishRequest(connection_, subject.c_str(), answer_to, payload.data(),
-                                                     static_cast<int>(payload.size()));
+        status = answer_to == nullptr ? natsConnection_Publish(connection_, subject.c_str(), payload.data(),
+                                                               static_cast<int>(payload.size()))
+                                      : natsConnection_PublishRequest(connection_, subject.c_str(), answer_to,
+                                                                      payload.data(), static_cast<int>(payload.size()));
     } else {
         std::string id = message_id;
         for (char& c : id)
@@ -197,8 +219,8 @@ Outcome<std::uint64_t> NatsConnection::publish(const std::string& subject, std::
     return Unknown{{FailureCause::disconnected, reason(status)}, carrier};
 }
 
-engine::Task<Outcome<NatsReply>> NatsConnection::request(std::string subject, std::string payload, std::string message_id,
-                                                         engine::MonoTime deadline) {
+engine::Task<Outcome<NatsReply>> NatsConnection::request(std::string subject, std::string payload,
+                                                         std::string message_id, engine::MonoTime deadline) {
     if (deadline <= loop_.monotonic()) co_return NotApplied{{FailureCause::timeout, "the deadline had passed already"}};
     const std::uint64_t number = ++last_request_;
     const auto sent = publish(subject, payload, fmt::format("{}{}", inbox_, number), message_id);
@@ -221,9 +243,9 @@ void NatsConnection::on_inbox(NatsMessage message) {
     const auto found = error == std::errc{} ? pending_.find(number) : pending_.end();
     if (found == pending_.end()) return;  // too late, or told before
     Pending& pending = *found->second;
-    pending.finish(NatsReply{std::string(natsMsg_GetData(message.get()),
-                                         static_cast<std::size_t>(natsMsg_GetDataLength(message.get()))),
-                             pending.carrier});
+    pending.finish(NatsReply{
+        std::string(natsMsg_GetData(message.get()), static_cast<std::size_t>(natsMsg_GetDataLength(message.get()))),
+        pending.carrier});
 }
 
 void NatsConnection::on_lost(std::uint64_t connection) {
@@ -242,8 +264,9 @@ std::shared_ptr<NatsConnection::Sub> NatsConnection::add(const std::string& subj
                                                          NatsHandler handler, natsStatus& status) {
     auto sub = std::make_shared<Sub>();
     sub->handler = std::move(handler);
-    status = queue.empty() ? natsConnection_SubscribeSync(&sub->handle, connection_, subject.c_str())
-                           : natsConnection_QueueSubscribeSync(&sub->handle, connection_, subject.c_str(), queue.c_str());
+    status = queue.empty()
+                 ? natsConnection_SubscribeSync(&sub->handle, connection_, subject.c_str())
+                 : natsConnection_QueueSubscribeSync(&sub->handle, connection_, subject.c_str(), queue.c_str());
     // Emptied after every read, so what waits is bounded by the size of one read and never dropped.
     if (status == NATS_OK) natsSubscription_SetPendingLimits(sub->handle, -1, -1);
     if (status == NATS_OK) subs_.push_back(sub);
@@ -255,8 +278,8 @@ std::unique_ptr<engine::Subscription> NatsConnection::subscribe(const std::strin
     natsStatus status = NATS_INVALID_SUBJECT;
     std::shared_ptr<Sub> sub = std::make_shared<Sub>();
     if (connection_ != nullptr && is_sound(subject)) sub = add(subject, queue, std::move(handler), status);
-    if (status != NATS_OK && listener_)
-        listener_(socket_->usable(), fmt::format("cannot subscribe to {}: {}", subject, natsStatus_GetText(status)));
+    if (status != NATS_OK && problem_)
+        problem_(fmt::format("cannot subscribe to {}: {}", subject, natsStatus_GetText(status)));
     return std::make_unique<Handle>(weak_from_this(), sub);
 }
 

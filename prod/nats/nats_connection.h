@@ -48,13 +48,20 @@ public:
     void close();
 
     [[nodiscard]] engine::BusConnection state() const { return {socket_->usable(), socket_->connection()}; }
-    /// Called when a connection is lost or made anew, and with what the library reports (slow consumers, permissions).
-    void on_event(std::function<void(bool connected, const std::string& what)> listener) { listener_ = std::move(listener); }
+    /// Called when a connection is lost or made anew.
+    void on_event(std::function<void(bool connected, const std::string& what)> listener) {
+        listener_ = std::move(listener);
+    }
+    /// Called with what the library reports besides (slow consumers, permissions).
+    void on_problem(std::function<void(const std::string& what)> listener) { problem_ = std::move(listener); }
+    /// Called when the library gives the connection up for good: it does so when credentials are refused again and again.
+    void on_given_up(std::function<void(const std::string& why)> listener) { given_up_ = std::move(listener); }
     void on_established(std::function<void()> listener) { established_ = std::move(listener); }
 
     /// Applied: handed to the connection of the returned number.
     [[nodiscard]] engine::Outcome<std::uint64_t> publish(const std::string& subject, std::string_view payload,
-                                                         const std::string& reply = {}, const std::string& message_id = {});
+                                                         const std::string& reply = {},
+                                                         const std::string& message_id = {});
     /// Publishes with an inbox of our own and waits for the first message there. Deadline: unknown.
     [[nodiscard]] engine::Task<engine::Outcome<NatsReply>> request(std::string subject, std::string payload,
                                                                    std::string message_id, engine::MonoTime deadline);
@@ -83,6 +90,8 @@ private:
     std::shared_ptr<NatsSocket> socket_;
     natsConnection* connection_ = nullptr;
     std::function<void(bool, const std::string&)> listener_;
+    std::function<void(const std::string&)> problem_;
+    std::function<void(const std::string&)> given_up_;
     std::function<void()> established_;
     std::vector<std::shared_ptr<Sub>> subs_;
     std::vector<std::shared_ptr<Sub>> round_;  // the copy that a round of emptying walks over

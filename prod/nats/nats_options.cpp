@@ -37,9 +37,9 @@ std::string display_url(const std::string& url) {
     for (const std::string& one : addresses(url)) {
         const auto scheme = one.find("://");
         const std::size_t host = scheme == std::string::npos ? 0 : scheme + 3;
-        const auto at = one.find('@', host);
+        const auto at = one.rfind('@');  // a password may hold others
         if (!out.empty()) out += ',';
-        out += at == std::string::npos ? one : one.substr(0, host) + "***@" + one.substr(at + 1);
+        out += at == std::string::npos || at < host ? one : one.substr(0, host) + "***@" + one.substr(at + 1);
     }
     return out;
 }
@@ -85,7 +85,8 @@ tl::expected<LibraryOptions, std::string> library_options(const NatsOptions& opt
     set(natsOptions_DisableNoResponders(raw, true), "no responders");
 
     if (!options.user.empty() && !options.password.empty()) {
-        set(natsOptions_SetUserInfo(raw, options.user.c_str(), options.password.c_str()), "NATS_USERNAME and NATS_PASSWORD");
+        set(natsOptions_SetUserInfo(raw, options.user.c_str(), options.password.c_str()),
+            "NATS_USERNAME and NATS_PASSWORD");
     } else if (!options.token.empty()) {
         set(natsOptions_SetToken(raw, options.token.c_str()), "NATS_TOKEN");
     } else if (!options.nkey_seed.empty()) {

@@ -9,6 +9,7 @@ namespace {
 
 TEST(NatsOptions, HidesCredentialsWhenShown) {
     EXPECT_EQ(display_url("nats://me:secret@a:4222, tls://b:4222"), "nats://***@a:4222,tls://b:4222");
+    EXPECT_EQ(display_url("nats://me:sec@ret@a:4222"), "nats://***@a:4222");
 }
 
 TEST(NatsOptions, RecognisesTls) {

@@ -25,9 +25,9 @@ namespace lockstep::prod {
 class NatsSocket : public std::enable_shared_from_this<NatsSocket> {
 public:
     struct Events {
-        std::function<void()> readable;                     // the library has taken in what the socket had
-        std::function<void(std::uint64_t)> lost;            // the connection of that number is gone
-        std::function<void(std::uint64_t)> established;     // the connection of that number is there
+        std::function<void()> readable;                  // the library has taken in what the socket had
+        std::function<void(std::uint64_t)> lost;         // the connection of that number is gone
+        std::function<void(std::uint64_t)> established;  // the connection of that number is there
     };
 
     static std::shared_ptr<NatsSocket> create(UvLoop& loop, Events events);
@@ -46,7 +46,8 @@ public:
     [[nodiscard]] std::uint64_t connection() const { return attached_.load(); }
 
 private:
-    explicit NatsSocket(UvLoop& loop, Events events) : loop_(loop), mailbox_(loop.mailbox()), events_(std::move(events)) {}
+    explicit NatsSocket(UvLoop& loop, Events events)
+        : loop_(loop), mailbox_(loop.mailbox()), events_(std::move(events)) {}
 
     struct Wanted {
         int descriptor = -1;  // the duplicate; owned until the loop's thread takes it over

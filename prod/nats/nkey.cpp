@@ -68,7 +68,8 @@ std::uint16_t crc16(const Bytes& bytes, std::size_t length) {
 tl::expected<std::string, std::string> public_nkey(std::string_view seed) {
     const auto refuse = [](const char* why) { return tl::make_unexpected(std::string(why)); };
     const auto raw = base32_decode(seed);
-    if (!raw || raw->size() != 2 + kKeyBytes + 2) return refuse("not an NKey seed (expected 58 characters starting with SU)");
+    if (!raw || raw->size() != 2 + kKeyBytes + 2)
+        return refuse("not an NKey seed (expected 58 characters starting with SU)");
     const std::uint16_t sum = static_cast<std::uint16_t>((*raw)[34] | ((*raw)[35] << 8));
     if (crc16(*raw, 34) != sum) return refuse("the NKey seed's checksum is wrong: mistyped or cut off?");
     const auto kind = static_cast<std::uint8_t>((((*raw)[0] & 7) << 5) | (((*raw)[1] & 0xf8) >> 3));

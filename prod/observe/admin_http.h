@@ -1,7 +1,9 @@
-// The admin listener: GET /metrics and GET /health, on a thread of its own.
+// The admin listener: GET /metrics and GET /health, on threads of its own.
 //
 //   1. It starts before Redis and NATS are connected and answers "degraded" until they are.
 //   2. A failure to listen is the caller's to log; it does not stop the daemon.
+//   3. Whoever connects can keep neither memory nor the end of the process to itself: a request is bounded in size and time,
+//      and each connection carries one.
 #pragma once
 
 #include <functional>
@@ -33,6 +35,8 @@ public:
 
     /// `address` is host:port; without a host all interfaces, with port 0 a free one. The error says what to check.
     static tl::expected<std::unique_ptr<AdminHttp>, std::string> start(const std::string& address, Sources sources);
+    /// Whether it reads like one that `start` could take.
+    [[nodiscard]] static bool is_address(const std::string& address);
     /// Stops listening and waits for running answers.
     ~AdminHttp();
     AdminHttp(const AdminHttp&) = delete;

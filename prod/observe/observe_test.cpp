@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
+#include "fakes/testing/server_process.h"
 #include "prod/observe/admin_http.h"
 #include "prod/observe/prometheus_metrics.h"
 #include "prod/observe/spdlog_log.h"
@@ -91,6 +94,15 @@ TEST(PrometheusMetrics, BoundsTheNumberOfSeries) {
     EXPECT_TRUE(has_line(prometheus.text(), R"(cordum_scheduler_jobs_received_total{pod="p",topic="other"} 50)"));
 }
 
+TEST(PrometheusMetrics, BoundsTheLengthOfALabel) {
+    PrometheusMetrics prometheus("p");
+    engine::Metrics& metrics = prometheus;
+    for (int i = 0; i < 10; ++i) metrics.add(Metric::jobs_received, {std::string(100'000, 'x') + std::to_string(i)});
+    EXPECT_LT(prometheus.text().size(), 50'000U);
+    EXPECT_TRUE(has_line(prometheus.text(), R"(cordum_scheduler_jobs_received_total{pod="p",topic=")" +
+                                                std::string(200, 'x') + R"("} 10)"));
+}
+
 // METR-03, METR-04, METR-05
 TEST(AdminHttp, ServesMetricsAndHealth) {
     Health health;
@@ -108,6 +120,29 @@ TEST(AdminHttp, ServesMetricsAndHealth) {
     EXPECT_EQ(well->get_header_value("Content-Type"), "application/json");
     EXPECT_EQ(well->body, R"({"nats":{"status":"ok"},"redis":{"status":"ok"},"safety":{"status":"ok"},"status":"ok"})");
     EXPECT_EQ(client.Get("/other")->status, 404);
+}
+
+// What a client does to one connection stays between it and that connection.
+TEST(AdminHttp, SilentConnectionsAndEndlessHeadersKeepNobodyWaiting) {
+    auto admin = AdminHttp::start("localhost:0", {.metrics = [] { return std::string("a 1\n"); }, .health = [] { return Health{}; }});
+    ASSERT_TRUE(admin) << admin.error();
+    const int port = (*admin)->port();
+    std::vector<int> silent;
+    for (int i = 0; i < 8; ++i) silent.push_back(fakes::testing::connect_to_loopback(port));
+    const int endless = fakes::testing::connect_to_loopback(port);
+    const std::string begin = "GET /health HTTP/1.1\r\nX: ";
+    ASSERT_GT(::send(endless, begin.data(), begin.size(), MSG_NOSIGNAL), 0);
+    const std::string filler(64 * 1024, 'x');
+    for (int i = 0; i < 4; ++i) (void)::send(endless, filler.data(), filler.size(), MSG_NOSIGNAL);
+    std::string answer(12, '\0');
+    ASSERT_EQ(::recv(endless, answer.data(), answer.size(), MSG_WAITALL), 12) << "answered before the header ends";
+    EXPECT_NE(answer.find(" 4"), std::string::npos) << answer;
+    httplib::Client client("127.0.0.1", port);
+    client.set_keep_alive(true);
+    EXPECT_TRUE(client.Get("/metrics"));
+    admin->reset();  // must not wait for anybody's next request
+    for (const int socket : silent) ::close(socket);
+    ::close(endless);
 }
 
 TEST(AdminHttp, SaysWhyItCannotListen) {

@@ -20,12 +20,14 @@ using engine::MetricInfo;
 using engine::MetricType;
 
 constexpr const char* kOther = "other";
+/// Of a label, in bytes: a topic may be as long as its sender likes.
+constexpr std::size_t kLabelMax = 200;
 
 /// The label values as one text, to look a series up by. 0x1f cannot be mistaken for a part of a subject.
 void key_of(LabelValues labels, std::string& key) {
     key.clear();
     for (const auto value : labels) {
-        key += value;
+        key += value.substr(0, kLabelMax);
         key += '\x1f';
     }
 }
@@ -43,7 +45,7 @@ public:
         prometheus::Labels named;
         auto value = labels.begin();
         for (const auto name : info_->labels) {
-            const std::string_view text = value != labels.end() ? *value++ : std::string_view();
+            const std::string_view text = value != labels.end() ? (value++)->substr(0, kLabelMax) : std::string_view();
             named.emplace(name, full ? std::string(kOther) : std::string(text));
         }
         Series& made = add(named);

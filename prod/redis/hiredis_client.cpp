@@ -62,8 +62,8 @@ public:
                 words.push_back(word.data());
                 lengths.push_back(word.size());
             }
-            const int status = redisAsyncCommandArgv(&context, &Exchange::on_reply, this, static_cast<int>(words.size()),
-                                                     words.data(), lengths.data());
+            const int status = redisAsyncCommandArgv(&context, &Exchange::on_reply, this,
+                                                     static_cast<int>(words.size()), words.data(), lengths.data());
             if (status == REDIS_OK) ++outstanding_;
         }
         // hiredis refuses only on a context that is being torn down, which we never send on.
@@ -92,15 +92,20 @@ private:
         if (answered_) return;
         if (reply == nullptr) {
             const std::string& cause = client_.cause_;
-            finish(Unknown{{FailureCause::disconnected, !cause.empty()                ? cause
-                                                      : context.errstr != nullptr && *context.errstr != '\0'
-                                                          ? std::string(context.errstr)
-                                                          : std::string("the connection was closed")},
-                         client_.connections_});
+            finish(Unknown{{FailureCause::disconnected, !cause.empty() ? cause
+                                                        : context.errstr != nullptr && *context.errstr != '\0'
+                                                            ? std::string(context.errstr)
+                                                            : std::string("the connection was closed")},
+                           client_.connections_});
             return;
         }
+        const bool demoted =
+            reply->type == REDIS_REPLY_ERROR && std::string_view(reply->str, reply->len).starts_with("READONLY");
+        HiredisClient& client = client_;
         replies_.push_back(value_of(*reply));
         if (outstanding_ == 0) finish(std::move(replies_));
+        // It was a primary once. Who is it now, the address knows.
+        if (demoted) client.drop("the server has become a replica, which takes no writes");
     }
 
     /// The deadline.
@@ -167,7 +172,8 @@ struct HiredisClient::Callbacks {
         auto* client = present(context);
         if (client == nullptr) return;
         client->context_ = nullptr;  // hiredis frees it
-        client->settle(context->errstr != nullptr && *context->errstr != '\0' ? context->errstr : "the server closed it");
+        client->settle(context->errstr != nullptr && *context->errstr != '\0' ? context->errstr
+                                                                              : "the server closed it");
     }
     static void logged_in(redisAsyncContext* context, void* reply, void* last) {
         if (auto* client = present(context))

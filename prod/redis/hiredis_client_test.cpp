@@ -122,6 +122,25 @@ TEST_F(HiredisClientTest, AScriptThatFailsMidwayIsUnknown) {
     EXPECT_EQ(ask(client, {"GET", "k"}).text(), "half");
 }
 
+// Its address may name another server by now.
+TEST_F(HiredisClientTest, ADemotedPrimaryIsLeft) {
+    HiredisClient client(loop, address());
+    HiredisClient admin(loop, address());
+    ask(client, {"SET", "k", "v"});
+    ask(admin, {"REPLICAOF", "127.0.0.1", "1"});
+    int losses = 0;
+    client.on_state([&](bool connected, const std::string& why) {
+        if (connected) return;
+        ++losses;
+        EXPECT_NE(why.find("replica"), std::string::npos) << why;
+    });
+    EXPECT_FALSE(wait(client.command({"SET", "k", "w"}, in(5s))).applied());
+    EXPECT_EQ(losses, 1);
+    ask(admin, {"REPLICAOF", "NO", "ONE"});
+    ASSERT_TRUE(connect(client));
+    ask(client, {"SET", "k", "w"});
+}
+
 TEST_F(HiredisClientTest, LogsInAndSelectsTheDatabase) {
     ServerProcess guarded(redis_server("sesame"));
     HiredisClient client(loop, {.host = "127.0.0.1", .port = guarded.port(), .password = "sesame", .database = 2});

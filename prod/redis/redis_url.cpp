@@ -44,13 +44,17 @@ std::string RedisAddress::display() const {
 tl::expected<RedisAddress, std::string> parse_redis_url(std::string_view url) {
     const auto refuse = [](std::string why) { return tl::make_unexpected(std::move(why)); };
     if (url.starts_with("rediss://"))
-        return refuse("rediss:// needs TLS, which this build does not speak to Redis; use redis:// over a private network "
-                      "or put a TLS proxy (stunnel, envoy) beside this process");
+        return refuse(
+            "rediss:// needs TLS, which this build does not speak to Redis; use redis:// over a private network "
+            "or put a TLS proxy (stunnel, envoy) beside this process");
     constexpr std::string_view kScheme = "redis://";
     if (!url.starts_with(kScheme)) return refuse("expected redis://[user:password@]host[:port][/database]");
     std::string_view rest = url.substr(kScheme.size());
     if (const auto query = rest.find_first_of("?#"); query != std::string_view::npos)
-        return refuse(fmt::format("options after the address are not supported: \"{}\"", rest.substr(query)));
+        return refuse(
+            fmt::format("options after the address ({}...) are not supported; in a password write %3F for ? and "
+                        "%23 for #",
+                        rest[query]));
 
     RedisAddress address;
     if (const auto at = rest.rfind('@'); at != std::string_view::npos) {

@@ -31,6 +31,7 @@ TEST(RedisUrl, ReadsAPasswordWithoutUserAndAnIpv6Address) {
 
 TEST(RedisUrl, NeverShowsThePassword) {
     EXPECT_EQ(parse_redis_url("redis://:secret@h/1")->display(), "redis://***@h:6379/1");
+    EXPECT_EQ(parse_redis_url("redis://:se?cret@h/1").error().find("cret"), std::string::npos);
 }
 
 TEST(RedisUrl, RefusesTlsByName) {
