@@ -8,6 +8,8 @@
 #include <charconv>
 #include <limits>
 
+#include "engine/config/tunable_minimum.h"
+
 namespace lockstep::engine {
 
 namespace {
@@ -100,6 +102,35 @@ const std::array kTable{
 #undef TUNABLE
 #undef TUNABLE_CHOICE
 
+/// Durations that run in a loop, bound a wait or are told to Redis.
+constexpr std::array<std::string_view, 25> kPositive{
+    "store_op_timeout",
+    "job_lock_ttl",
+    "lock_poll",
+    "publish_timeout",
+    "publish_settle",
+    "safety_timeout",
+    "output_meta_timeout",
+    "output_content_timeout",
+    "worker_ttl",
+    "snapshot_interval",
+    "snapshot_lock_ttl",
+    "snapshot_read_timeout",
+    "reconciler_interval",
+    "replayer_interval",
+    "config_reload_interval",
+    "saga_lock_ttl",
+    "saga_rollback_timeout",
+    "run_lock_ttl",
+    "delay_poller_interval",
+    "bus_ack_wait",
+    "bus_processed_ttl",
+    "bus_inflight_ttl",
+    "job_meta_ttl",
+    "data_ttl",
+    "dlq_entry_ttl",};
+constexpr Duration kLeast = 1ms;
+
 struct Unit {
     std::string_view name;
     std::int64_t nanos;
@@ -152,9 +183,12 @@ std::string lower(std::string_view text) {
 
 using Parsed = tl::expected<void, std::string>;
 
-Parsed assign(Duration& target, std::string_view value, const TunableInfo&) {
+Parsed assign(Duration& target, std::string_view value, const TunableInfo& info) {
     auto parsed = parse_duration(value);
     if (!parsed) return tl::make_unexpected(parsed.error());
+    if (*parsed < minimum_of(info))
+        return tl::make_unexpected(
+            fmt::format("expected a duration of at least {}, got \"{}\"", format_duration(minimum_of(info)), value));
     target = *parsed;
     return {};
 }
@@ -207,6 +241,10 @@ std::string text_of(Number value) {
 }
 
 }  // namespace
+
+Duration minimum_of(const TunableInfo& info) {
+    return std::ranges::find(kPositive, info.name) == kPositive.end() ? Duration{} : kLeast;
+}
 
 std::span<const TunableInfo> tunable_table() { return kTable; }
 

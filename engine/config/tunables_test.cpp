@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "engine/config/tunable_minimum.h"
+
 namespace lockstep::engine {
 namespace {
 
@@ -34,6 +36,33 @@ TEST(Tunables, AWrongValueSaysWhatWasExpectedAndChangesNothing) {
     EXPECT_FALSE(set_tunable(tunables, "lock_on_abandon", "stop"));
     EXPECT_TRUE(set_tunable(tunables, "lock_on_abandon", "continue"));
     EXPECT_FALSE(set_tunable(tunables, "no_such_thing", "1"));
+}
+
+TEST(Tunables, ALoopWithoutAPauseIsRefusedAndAnImmediateRetryIsNot) {
+    Tunables tunables;
+    for (const char* name : {"bus_ack_wait", "worker_ttl", "snapshot_interval", "reconciler_interval",
+                             "replayer_interval", "config_reload_interval", "delay_poller_interval", "lock_poll"}) {
+        for (const char* value : {"0", "0s", "999us"}) {
+            const auto set = set_tunable(tunables, name, value);
+            ASSERT_FALSE(set) << name << " = " << value;
+            EXPECT_NE(set.error().find("at least 1ms"), std::string::npos) << set.error();
+        }
+        EXPECT_TRUE(set_tunable(tunables, name, "1ms")) << name;
+    }
+    for (const char* name : {"lock_wait", "retry_delay_busy", "backoff_jitter", "reconciler_scheduled_timeout",
+                             "publish_resend_limit", "pending_age", "shutdown_grace"})
+        EXPECT_TRUE(set_tunable(tunables, name, "0s")) << name;
+}
+
+TEST(Tunables, OnlyDurationsHaveAMinimumAndEveryDefaultIsAboveIt) {
+    const Tunables defaults;
+    for (const TunableInfo& info : tunable_table()) {
+        const auto* member = std::get_if<Duration Tunables::*>(&info.member);
+        if (member == nullptr)
+            EXPECT_EQ(minimum_of(info), Duration{}) << info.name;
+        else
+            EXPECT_GE(defaults.*(*member), minimum_of(info)) << info.name;
+    }
 }
 
 TEST(Durations, AreReadExactly) {

@@ -48,7 +48,7 @@ void ExpectedEvents::on_event(const fakes::Event& event, Time now) {
             continue;
         }
         counter.recent.push_back(now);
-        while (now - counter.recent.front() >= *wanted.in_any) counter.recent.pop_front();
+        while (!counter.recent.empty() && now - counter.recent.front() >= *wanted.in_any) counter.recent.pop_front();
         counter.count = std::max<std::uint64_t>(counter.count, counter.recent.size());
     }
 }

@@ -58,7 +58,8 @@ public:
     Run(const Scenario& scenario, std::uint64_t seed, const RunOptions& options)
         : scenario_(scenario),
           options_(options),
-          simulation_(scenario, seed, {.checkpoint_every = options.checkpoints ? kCheckpointEvery : 0}),
+          simulation_(scenario, seed,
+                      {.checkpoint_every = options.checkpoints ? kCheckpointEvery : 0, .interrupt = options.stop}),
           cluster_(simulation_, scenario),
           oracles_(make_oracles(*this, scenario.cluster.config, scenario.cluster.documents.timeouts)),
           expected_events_(scenario.expect, simulation_.topology()) {
@@ -133,11 +134,6 @@ void Run::observe() {
 }
 
 bool Run::is_quiet() {
-    if (options_.stop != nullptr && options_.stop->load()) {
-        result_.interrupted = true;
-        simulation_.stop("interrupted");
-        return true;
-    }
     const Time now = simulation_.now();
     if (scenario_.chaos && scenario_.chaos->heal_at && !healed_ && now >= Time(*scenario_.chaos->heal_at)) {
         healed_ = true;
@@ -157,8 +153,9 @@ RunResult Run::execute() {
     const auto began = std::chrono::steady_clock::now();
     simulation_.start();
     const auto end = simulation_.run(Time(scenario_.duration), [this] { return is_quiet(); });
-    const bool quiet = end == Simulation::End::done && !result_.interrupted;
+    const bool quiet = end == Simulation::End::done;
     if (quiet) rest();
+    result_.interrupted = simulation_.interrupted();
     if (simulation_.defect()) note_defect();
     const bool to_be_judged = options_.dump_at.empty() && result_.error.empty() && !result_.interrupted;
     if (to_be_judged && result_.violations.empty()) judge_rest(quiet);

@@ -39,6 +39,12 @@ bool has_type(const Shape& shape, const json& value) {
     return false;
 }
 
+bool is_duration(const Shape& shape, const json& value) {
+    if (!value.is_string()) return shape.least == Duration{};
+    const auto duration = engine::parse_duration(value.get_ref<const std::string&>());
+    return duration && *duration >= shape.least;
+}
+
 class Checker {
 public:
     explicit Checker(std::vector<Finding>& findings) : findings_(findings) {}
@@ -55,8 +61,7 @@ public:
                 if (value.get<double>() < shape.min || value.get<double>() > shape.max) mismatch(shape, value, at);
                 break;
             case Kind::duration:
-                if (value.is_string() && !engine::parse_duration(value.get_ref<const std::string&>()))
-                    mismatch(shape, value, at);
+                if (!is_duration(shape, value)) mismatch(shape, value, at);
                 break;
             case Kind::signed_duration:
                 if (value.is_string() && !parse_signed_duration(value.get_ref<const std::string&>()))

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/config/tunable_minimum.h"
 #include "fakes/policy/parse.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/nearest.h"
@@ -122,6 +123,12 @@ private:
             if (member(*reconciler, name) != nullptr && member(*reconciler, fmt::format("{}_seconds", name)) != nullptr)
                 add(child(at + "/reconciler", name), fmt::format("expected either {0} or {0}_seconds, got both", name));
         }
+        // Zero stands for the documented fallback.
+        const json* scan = member(*reconciler, "scan_interval");
+        const Duration least = engine::minimum_of(*engine::find_tunable("reconciler_interval"));
+        if (scan != nullptr && duration_value(*scan) > Duration{} && duration_value(*scan) < least)
+            add(at + "/reconciler/scan_interval",
+                fmt::format("expected 0 or a duration of at least {}", format_duration(least)));
     }
 
     /// By the parser of the kernel itself, which knows every word of a policy.

@@ -1,7 +1,7 @@
 // The part of the table that is made from the catalogue and from the engine's tables.
 #include <algorithm>
 
-#include "engine/config/tunables.h"
+#include "engine/config/tunable_minimum.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/file_format.h"
 
@@ -71,7 +71,10 @@ Shape trigger() { return named_definition(object(event_filter()), "trigger"); }
 Shape tunable(const engine::TunableInfo& info) {
     struct Visitor {
         const engine::TunableInfo& info;
-        Shape operator()(engine::Duration engine::Tunables::*) const { return duration(); }
+        Shape operator()(engine::Duration engine::Tunables::*) const {
+            return engine::minimum_of(info) > engine::Duration{} ? duration_of_at_least(engine::minimum_of(info))
+                                                                 : duration();
+        }
         Shape operator()(std::int64_t engine::Tunables::*) const { return integer(0, 1e15); }
         Shape operator()(double engine::Tunables::*) const { return number(0); }
         Shape operator()(bool engine::Tunables::*) const { return flag(); }

@@ -17,6 +17,8 @@ using namespace shape;
 constexpr double kReplicasMax = 100;
 constexpr double kWorkersMax = 100'000;
 constexpr double kJobsMax = 1'000'000;
+/// A worker that never pauses would never let the time pass.
+constexpr engine::Duration kHeartbeatMin = std::chrono::milliseconds{1};
 constexpr double kSeedMax = 18446744073709551615.0;
 
 /// A word list of which only the available items may be used.
@@ -49,7 +51,7 @@ Shape workers() {
         {"labels", "", map(text_or_empty())},
         {"region", "", text()},
         {"type", "", text()},
-        {"heartbeat", "pause between heartbeats; default 5s", duration()},
+        {"heartbeat", "pause between heartbeats; default 5s", duration_of_at_least(kHeartbeatMin)},
         {"service_time", "how long a job takes; default 1s", distribution()},
         {"outcomes", "weights of what a job comes to; default all SUCCEEDED",
          map(number(0), texts(worker_outcomes()), "outcome")},
@@ -136,7 +138,8 @@ std::vector<Field> outcomes() {
     event.push_back({"trace", "only messages that carry this trace id", text()});
     event.push_back({"after", "only events from then on", duration()});
     event.push_back({"until", "only events up to then", duration()});
-    event.push_back({"in_any", "count the most in any span of this length, not all", duration()});
+    event.push_back(
+        {"in_any", "count the most in any span of this length, not all", duration_of_at_least(engine::Duration{1})});
     event.push_back({"count", "default >= 1", comparison()});
     return {
         {"states", "jobs by final state", map(comparison(), texts(job_states()), "job state")},

@@ -38,7 +38,11 @@ private:
             case Kind::flag: return Json{{"type", "boolean"}};
             case Kind::integer: return bounded("integer", shape);
             case Kind::number: return bounded("number", shape);
-            case Kind::duration: return Json{{"anyOf", {pattern(kDurationPattern), Json{{"const", 0}}}}};
+            case Kind::duration:
+                // A pattern can say "not zero"; how much more than zero it must be is beyond it.
+                if (shape.least > engine::Duration{})
+                    return Json{{"allOf", {pattern(kDurationPattern), Json{{"pattern", "[1-9]"}}}}};
+                return Json{{"anyOf", {pattern(kDurationPattern), Json{{"const", 0}}}}};
             case Kind::signed_duration:
                 return Json{{"anyOf", {pattern(std::string("[+-]?") + kDurationPattern), Json{{"const", 0}}}}};
             case Kind::rate: return pattern(std::string(" *") + kNumberPattern + " */ *[smh] *");

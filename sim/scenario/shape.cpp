@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "engine/config/tunables.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -27,6 +29,11 @@ std::string bounds(const Shape& shape) {
     if (bounded_below && bounded_above) return fmt::format(" from {} to {}", shape.min, shape.max);
     if (bounded_below) return fmt::format(" of at least {}", shape.min);
     return bounded_above ? fmt::format(" of at most {}", shape.max) : "";
+}
+
+std::string least_duration(engine::Duration least) {
+    return least == engine::Duration{1} ? "a duration of more than 0"
+                                        : fmt::format("a duration of at least {}", engine::format_duration(least));
 }
 
 std::string quoted(const std::vector<std::string>& words) {
@@ -76,6 +83,11 @@ Shape number(double min, double max) {
 }
 
 Shape duration() { return defined(of_kind(Shape::Kind::duration), "duration"); }
+Shape duration_of_at_least(engine::Duration least) {
+    Shape made = defined(of_kind(Shape::Kind::duration), "positive_duration");
+    made.least = least;
+    return made;
+}
 Shape signed_duration() { return defined(of_kind(Shape::Kind::signed_duration), "signed_duration"); }
 Shape rate() { return defined(of_kind(Shape::Kind::rate), "rate"); }
 Shape comparison() { return defined(of_kind(Shape::Kind::comparison), "comparison"); }
@@ -153,7 +165,9 @@ std::string describe(const Shape& shape) {
         case Shape::Kind::flag: return "true or false";
         case Shape::Kind::integer: return "a whole number" + bounds(shape);
         case Shape::Kind::number: return "a number" + bounds(shape);
-        case Shape::Kind::duration: return "a duration such as \"250us\", \"20ms\", \"1.5s\", \"10m\" or \"2h\"";
+        case Shape::Kind::duration:
+            if (shape.least > engine::Duration{}) return least_duration(shape.least);
+            return "a duration such as \"250us\", \"20ms\", \"1.5s\", \"10m\" or \"2h\"";
         case Shape::Kind::signed_duration: return "a duration such as \"20ms\" or \"-10m\"";
         case Shape::Kind::rate: return "a rate such as \"20/s\" or \"3/m\"";
         case Shape::Kind::comparison: return "a number or a comparison such as \">= 180\"";

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/runtime/time.h"
+
 namespace lockstep::sim {
 
 struct Field;
@@ -39,6 +41,7 @@ struct Shape {
     std::vector<std::string> unavailable;  // words of the format that this version cannot honour
     double min = std::numeric_limits<double>::lowest();
     double max = std::numeric_limits<double>::max();
+    engine::Duration least{};  // of a duration
     std::shared_ptr<const Shape> item;
     std::vector<Field> fields;
     std::string tag;
@@ -61,6 +64,8 @@ namespace shape {
 [[nodiscard]] Shape integer(double min, double max);
 [[nodiscard]] Shape number(double min, double max = std::numeric_limits<double>::max());
 [[nodiscard]] Shape duration();
+/// REQUIRES: more than zero.
+[[nodiscard]] Shape duration_of_at_least(engine::Duration least);
 [[nodiscard]] Shape signed_duration();
 [[nodiscard]] Shape rate();
 [[nodiscard]] Shape comparison();

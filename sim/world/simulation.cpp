@@ -10,6 +10,8 @@ namespace lockstep::sim {
 namespace {
 
 constexpr Duration kCheckInterval = std::chrono::seconds{1};
+/// How long an interrupt may wait: counted in steps, since there may be no end of them at one instant.
+constexpr std::uint64_t kStepsBetweenLooks = 256;
 /// A timer this far away never fires; the sum with any clock still fits.
 constexpr Duration kNever = Duration::max() / 4;
 
@@ -42,6 +44,11 @@ Simulation::~Simulation() { close(); }
 
 Simulation::End Simulation::run(Time limit, const std::function<bool()>& done) {
     while (!stopped_) {
+        if (to_be_interrupted()) {
+            interrupted_ = true;
+            stop("interrupted");
+            break;
+        }
         const std::optional<Time> next = queue_.next_time();
         if (!next) return End::idle;
         if (*next > limit) {
@@ -66,6 +73,11 @@ Simulation::End Simulation::run_for(Duration duration) {
     const End end = run(limit);
     if (end == End::idle) queue_.advance(limit);
     return end;
+}
+
+bool Simulation::to_be_interrupted() const {
+    return options_.interrupt != nullptr && steps_ % kStepsBetweenLooks == 0 &&
+           options_.interrupt->load(std::memory_order_relaxed);
 }
 
 void Simulation::step() {

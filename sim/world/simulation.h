@@ -11,6 +11,7 @@
 // Same scenario, same seed, same options, same processes: same digest.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -38,6 +39,9 @@ struct SimulationOptions {
     std::optional<engine::LogLevel> log_level;
     /// Keep a checkpoint of the digest after every so many events; 0 = never.
     std::uint64_t checkpoint_every = 0;
+    /// Set from outside, say by a signal: the run ends within some hundred steps, even if no time passes in it. May be null;
+    /// else it outlives the simulation.
+    const std::atomic<bool>* interrupt = nullptr;
 };
 
 /// What must not happen, and ended the run.
@@ -75,6 +79,8 @@ public:
 
     [[nodiscard]] Time now() const { return queue_.now(); }
     [[nodiscard]] const std::string& stop_reason() const { return stop_reason_; }
+    /// Ended by `SimulationOptions::interrupt`.
+    [[nodiscard]] bool interrupted() const { return interrupted_; }
     [[nodiscard]] const std::optional<Defect>& defect() const { return defect_; }
     /// Entries run so far; more than events, less than the work of a real machine.
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
@@ -108,6 +114,7 @@ public:
     fakes::Faults& faults() override { return fault_plan_.calls(); }
 
 private:
+    [[nodiscard]] bool to_be_interrupted() const;
     void step();
     void run_entry(const EventQueue::Due& due, Node& node);
     void take_step(const EventQueue::Due& due, Node& node);
@@ -136,6 +143,7 @@ private:
     Time next_check_{};
     std::uint64_t steps_ = 0;
     bool stopped_ = false;
+    bool interrupted_ = false;
     bool closed_ = false;
     std::string stop_reason_;
     std::optional<Defect> defect_;

@@ -126,6 +126,22 @@ TEST_F(SimulationRun, StopsAfterTheEventThatAsksForIt) {
     EXPECT_FALSE(sim.defect());
 }
 
+TEST_F(SimulationRun, AnInterruptEndsARunInWhichNoTimePasses) {
+    std::atomic<bool> interrupt = false;
+    Simulation busy(testing::small_scenario(), 1, {.interrupt = &interrupt});
+    std::uint64_t turns = 0;
+    std::function<void()> again = [&] {
+        // Without the interrupt the loop would go on for ever: the second bound makes that a failure and not a hang.
+        if (++turns == 1000) interrupt = true;
+        if (turns < 100'000) busy.after(scheduler, 0s, again);
+    };
+    busy.after(scheduler, 1s, again);
+    EXPECT_EQ(busy.run(Time{1h}), Simulation::End::stopped);
+    EXPECT_TRUE(busy.interrupted());
+    EXPECT_LT(turns, 2000U);
+    EXPECT_EQ(busy.now(), Time{1s});
+}
+
 engine::Task<void> break_a_promise(engine::Clock& clock) {
     co_await clock.sleep(3s);
     INVARIANT(false, "a promise");
