@@ -91,6 +91,7 @@ private:
     bool is_quiet();
     void rest();
     void judge_rest(bool quiet);
+    [[nodiscard]] bool all_submitted() const;
     void note_defect();
     void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
                   EventNumber earlier) override;
@@ -156,6 +157,8 @@ RunResult Run::execute() {
     const bool quiet = end == Simulation::End::done;
     if (quiet) rest();
     result_.interrupted = simulation_.interrupted();
+    if (end == Simulation::End::limit && !cluster_.load_is_over() && !all_submitted())
+        result_.vacuous.emplace_back("the run was over before all of its load was submitted");
     if (simulation_.defect()) note_defect();
     const bool to_be_judged = options_.dump_at.empty() && result_.error.empty() && !result_.interrupted;
     if (to_be_judged && result_.violations.empty()) judge_rest(quiet);
@@ -211,6 +214,12 @@ void Run::judge_rest(bool quiet) {
     const RestView view{cluster_.redis().keyspace(), quiet, cluster_.handlers_in_flight()};
     at_rest_ = true;
     for (const auto& oracle : oracles_) oracle->at_rest(view);
+}
+
+/// A job that the gateway has recorded counts, even if it has died before it could say so on the bus.
+bool Run::all_submitted() const {
+    return std::ranges::none_of(job_ids(scenario_.load),
+                                [this](const std::string& job) { return jobs_.state_of(job).empty(); });
 }
 
 void Run::note_defect() {

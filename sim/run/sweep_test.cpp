@@ -62,6 +62,30 @@ TEST(Sweep, ResultsStandInTheOrderOfThePlanWhateverTheThreads) {
     EXPECT_FALSE(outcome.interrupted);
 }
 
+TEST(Sweep, AFileThatAsksNothingAndExpectsNothingIsUnproved) {
+    Scenario idle = scenario("idle");
+    RunResult result = good(idle, 1);
+    result.exercised = {{"nothing_leaks", 20}, {"no_lost_job", 0}};
+    EXPECT_THAT(unproved(idle, {result}), ElementsAre(HasSubstr("nothing was put to the test")));
+    idle.expect.states["PENDING"] = Expected{};
+    EXPECT_THAT(unproved(idle, {result}), IsEmpty());
+    idle.expect.states.clear();
+    result.exercised["no_lost_job"] = 1;
+    EXPECT_THAT(unproved(idle, {result}), IsEmpty());
+}
+
+TEST(Sweep, AChaosThatNeverTookEffectIsUnprovedAndOneSeedIsEnough) {
+    Scenario disturbed = scenario("disturbed");
+    disturbed.chaos.emplace();
+    RunResult quiet = good(disturbed, 1);
+    EXPECT_THAT(unproved(disturbed, {quiet}), ElementsAre(HasSubstr("that chaos drew (0) none took effect")));
+    quiet.faults = {{"crash", "", 1, 1, 0}};
+    RunResult other = quiet;
+    EXPECT_THAT(unproved(disturbed, {quiet, other}), ElementsAre(HasSubstr("that chaos drew (2) none took effect")));
+    other.faults[0].effective = 1;
+    EXPECT_THAT(unproved(disturbed, {quiet, other}), IsEmpty());
+}
+
 TEST(Sweep, AGivenSeedReplacesThatOfEveryFile) {
     const std::uint64_t seed = 18446744073709551615ULL;
     const auto plan = plan_runs(std::vector<Scenario>{scenario("a"), scenario("b")}, &seed, 2);

@@ -48,6 +48,38 @@ void judge_faults(const Scenario& scenario, Results results, std::vector<std::st
     }
 }
 
+/// What chaos drew, over all seeds: single draws may find nothing to disturb.
+void judge_chaos(const Scenario& scenario, Results results, std::vector<std::string>& sentences) {
+    if (!scenario.chaos) return;
+    std::uint64_t armed = 0;
+    std::uint64_t effective = 0;
+    for (const RunResult* result : results) {
+        for (const FaultCount& count : result->faults) {
+            if (!count.pointer.empty()) continue;
+            armed += count.armed;
+            effective += count.effective;
+        }
+    }
+    if (effective == 0)
+        sentences.push_back(
+            fmt::format("{}: of the faults that chaos drew ({}) none took effect", scenario.file, armed));
+}
+
+/// Tick locks are taken and given back where nothing is asked of the schedulers at all.
+constexpr std::string_view kTestedByIdling = "nothing_leaks";
+
+bool tests_nothing(const Scenario& scenario, Results results) {
+    const Expectations& expect = scenario.expect;
+    // Invariants that the file names are judged one by one.
+    if (!expect.invariants.empty() || !expect.violated.empty() || !expect.states.empty() || !expect.jobs.empty() ||
+        !expect.metrics.empty() || !expect.events.empty() || !expect.sometimes.empty())
+        return false;
+    return std::ranges::all_of(invariant_table(), [&](const NamedItem& invariant) {
+        return invariant.name == kTestedByIdling ||
+               total(results, &RunResult::exercised, std::string(invariant.name)) == 0;
+    });
+}
+
 /// The invariants whose precondition must have held in some run of the file.
 std::vector<std::string> to_be_tested(const Scenario& scenario) {
     if (scenario.counterexample) return {};
@@ -64,7 +96,14 @@ std::vector<std::string> unproved_of_file(const Scenario& scenario, Results resu
     std::vector<std::string> sentences;
     if (results.empty() || !all_passed(results)) return sentences;
     // A counterexample ends where its invariant breaks; what it would have come to is of no interest.
-    if (!scenario.counterexample) judge_faults(scenario, results, sentences);
+    if (!scenario.counterexample) {
+        judge_faults(scenario, results, sentences);
+        judge_chaos(scenario, results, sentences);
+        if (tests_nothing(scenario, results))
+            sentences.push_back(
+                fmt::format("{}: nothing was put to the test: no job brought up an invariant, and nothing is expected",
+                            scenario.file));
+    }
     for (const std::string& invariant : to_be_tested(scenario)) {
         if (total(results, &RunResult::exercised, invariant) == 0)
             sentences.push_back(

@@ -182,6 +182,37 @@ std::span<const std::string> worker_outcomes() {
     return kOutcomes;
 }
 
+std::span<const std::string> redis_scripts() {
+    static const std::vector<std::string> kScripts{"bus_guard_enter",
+                                                   "cancel",
+                                                   "circuit_admit",
+                                                   "circuit_failure",
+                                                   "circuit_success",
+                                                   "claim_scans",
+                                                   "commit",
+                                                   "gateway_cancel",
+                                                   "gateway_set_state",
+                                                   "gateway_unlock",
+                                                   "outbox_page",
+                                                   "overdue_page",
+                                                   "put_dead_letter",
+                                                   "release_lock",
+                                                   "renew_lock",
+                                                   "repair_dead_letter",
+                                                   "replace_document",
+                                                   "replay_page",
+                                                   "saga_next",
+                                                   "stale_jobs",
+                                                   "take_lock",
+                                                   "take_snapshot_lock",
+                                                   "take_up",
+                                                   "tenant_is_full",
+                                                   "tick_lock",
+                                                   "time_out",
+                                                   "write_snapshot"};
+    return kScripts;
+}
+
 std::span<const std::string> rpc_statuses() {
     static const std::vector<std::string> kStatuses{
         "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",

@@ -87,6 +87,8 @@ struct EventInfo {
 [[nodiscard]] std::span<const std::string> job_states();
 /// What a worker group may answer: CAP statuses without prefix, and the ways to misbehave.
 [[nodiscard]] std::span<const std::string> worker_outcomes();
+/// The Lua scripts of the engine and of the gateway, by the name that each declares.
+[[nodiscard]] std::span<const std::string> redis_scripts();
 /// The gRPC status names in the order of their numbers, from 0.
 [[nodiscard]] std::span<const std::string> rpc_statuses();
 

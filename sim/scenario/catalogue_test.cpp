@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace lockstep::sim {
 namespace {
@@ -26,6 +30,18 @@ TEST(Catalogue, TheDocumentationSaysWhichInvariantsHoldWhereDataIsLost) {
         EXPECT_EQ(told < broken, holds_in_whole) << name;
         EXPECT_NE(told, std::string::npos) << name;
     }
+}
+
+TEST(Catalogue, NamesEveryScriptThereIs) {
+    std::vector<std::string> there;
+    std::istringstream folders(LOCKSTEP_SCRIPTS);
+    for (std::string folder; std::getline(folders, folder, ':');)
+        for (const auto& file : std::filesystem::directory_iterator(folder))
+            if (file.path().extension() == ".lua" && file.path().stem() != "common")
+                there.push_back(file.path().stem().string());
+    std::ranges::sort(there);
+    const auto listed = redis_scripts();
+    EXPECT_EQ(std::vector<std::string>(listed.begin(), listed.end()), there);
 }
 
 }  // namespace

@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "engine/config/tunable_minimum.h"
+#include "engine/ports/rare_branches.h"
 #include "fakes/policy/parse.h"
+#include "fakes/redis/command.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/nearest.h"
 #include "sim/scenario/read.h"
@@ -20,9 +25,56 @@ namespace {
 using engine::format_duration;
 using nlohmann::json;
 
+std::string upper(std::string_view text) {
+    std::string out(text);
+    std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return out;
+}
+
+/// The engine makes the ids of compensations itself.
+constexpr std::string_view kCompensation = "comp-";
+/// A check that came to nothing tells its gRPC status in place of a decision.
+constexpr std::string_view kStatusOfACheck = "status:";
+
+std::span<const std::string> rare_branches() {
+    static const std::vector<std::string> kNames(engine::kRareBranches.begin(), engine::kRareBranches.end());
+    return kNames;
+}
+
+std::span<const std::string> redis_commands() {
+    static const std::vector<std::string> kNames = [] {
+        std::vector<std::string> names;
+        for (const auto& command : fakes::redis::command_table()) names.push_back(upper(command.name));
+        return names;
+    }();
+    return kNames;
+}
+
+/// What `to` may be of a check, a result or the end of a job's work.
+std::span<const std::string> told_by(fakes::EventKind event) {
+    static const std::vector<std::string> kDecisions{
+        "ALLOW", "DENY", "REQUIRE_APPROVAL", "THROTTLE", "ALLOW_WITH_CONSTRAINTS", "UNSPECIFIED"};
+    static const std::vector<std::string> kOutputDecisions{"ALLOW", "QUARANTINE", "REDACT", "UNSPECIFIED"};
+    static const std::vector<std::string> kStatuses = [] {
+        std::vector<std::string> all(job_states().begin(), job_states().end());
+        for (const std::string& outcome : worker_outcomes())
+            if (std::ranges::find(all, outcome) == all.end() && upper(outcome) == outcome) all.push_back(outcome);
+        return all;
+    }();
+    if (event == fakes::EventKind::kernel_check) return kDecisions;
+    return event == fakes::EventKind::output_check ? std::span<const std::string>(kOutputDecisions)
+                                                   : std::span<const std::string>(kStatuses);
+}
+
 bool is_glob(std::string_view text) { return text.find_first_of("*?") != std::string_view::npos; }
 
 std::vector<std::string> listed(const std::set<std::string>& names) { return {names.begin(), names.end()}; }
+
+/// Rule of NATS.
+bool is_subject_token(std::string_view text) {
+    return std::ranges::none_of(
+        text, [](unsigned char c) { return c <= ' ' || c == 0x7f || c == '.' || c == '*' || c == '>'; });
+}
 
 bool carries_packet(fakes::EventKind kind) {
     switch (kind) {
@@ -96,6 +148,11 @@ private:
             const json& group = (*groups)[i];
             if (!group.is_object()) continue;
             const std::string at = child("/cluster/workers", i);
+            if (const std::string id = text_of(group, "id"); !is_subject_token(id))
+                add(at + "/id",
+                    fmt::format("expected an id without '.', '*', '>' and blanks, as it is a part of the subject that "
+                                "the worker's jobs come by, got \"{}\"",
+                                id));
             const std::string pool = text_of(group, "pool", "default");
             if (!pools_.contains(pool))
                 add(member(group, "pool") == nullptr ? at : at + "/pool",
@@ -165,8 +222,20 @@ private:
         }
     }
 
+    /// A job that comes after the end is never submitted, and what is said of it never judged.
+    void all_submitted(const Load& line, const std::string& at) {
+        if (line.per_second <= 0 || line.count <= 1 || line.at > scenario_.duration) return;
+        const double left = std::chrono::duration<double>(scenario_.duration - line.at).count();
+        const double needed = (line.count - 1) / line.per_second;
+        if (needed <= left) return;
+        add(at, fmt::format("expected all {} jobs to be submitted within the duration of {}, but at this rate the last "
+                            "comes {:.0f}s after the first",
+                            line.count, format_duration(scenario_.duration), needed));
+    }
+
     void load_line(const Load& line, const json& object, const std::string& at) {
         within_duration(line.at, at);
+        all_submitted(line, at);
         std::vector<std::string> kinds;
         for (const char* key : {"job", "cancel", "approve", "workflow"})
             if (member(object, key) != nullptr) kinds.emplace_back(key);
@@ -197,7 +266,7 @@ private:
             const auto ids = job_ids(scenario_.load);
             jobs_.insert(ids.begin(), ids.end());
         }
-        if (jobs_.contains(id)) return;
+        if (jobs_.contains(id) || id.starts_with(kCompensation)) return;
         add(at, fmt::format("no line of load submits a job \"{}\"{}", id, suggestion(id, listed(jobs_))));
     }
 
@@ -263,6 +332,13 @@ private:
             add(here, fmt::format("expected a worker or a group of workers, got \"{}\"", name));
     }
 
+    void one_of(const std::string& word, std::span<const std::string> known, std::string_view noun,
+                const std::string& at) {
+        if (std::ranges::find(known, word) != known.end()) return;
+        const std::vector<std::string> words(known.begin(), known.end());
+        add(at, fmt::format("there is no {} \"{}\"{}", noun, word, suggestion(word, words)));
+    }
+
     void trigger(const Trigger& trigger, const json& object, const std::string& at) {
         const EventInfo* event = find_event(text_of(object, "event"));
         if (event == nullptr) return;
@@ -277,10 +353,10 @@ private:
                 fmt::format("the event \"{}\" has no \"{}\"; its filters: node, job, subject{}{}", event->name, filter,
                             fitting.empty() ? "" : ", ", fmt::join(fitting, ", ")));
         }
-        if (trigger.event == fakes::EventKind::state && !trigger.to.empty() && !is_glob(trigger.to) &&
-            std::ranges::find(job_states(), trigger.to) == job_states().end())
-            add(at + "/to",
-                fmt::format("there is no job state \"{}\"{}", trigger.to, suggestion(trigger.to, job_states())));
+        if (trigger.event == fakes::EventKind::state && !trigger.to.empty() && !is_glob(trigger.to))
+            one_of(trigger.to, job_states(), "job state", at + "/to");
+        if (trigger.event == fakes::EventKind::reached && !trigger.name.empty() && !is_glob(trigger.name))
+            one_of(trigger.name, rare_branches(), "rare branch", at + "/name");
         if (!trigger.node.empty() && !is_glob(trigger.node) && !topology_.known(trigger.node))
             add(at + "/node", fmt::format("there is no node or group \"{}\"{}", trigger.node,
                                           suggestion(trigger.node, topology_.names())));
@@ -299,6 +375,38 @@ private:
         for (const auto& [job, state] : expect.jobs) known_job(job, child(at + "/jobs", job));
     }
 
+    /// A fault that is placed on what never happens is reported by its run; an expectation of none of it would just hold.
+    void can_match(const Trigger& filter, const json& object, const std::string& at) {
+        if (!filter.job.empty() && !is_glob(filter.job)) known_job(filter.job, at + "/job");
+        if (!filter.script.empty() && !is_glob(filter.script))
+            one_of(filter.script, redis_scripts(), "script", at + "/script");
+        if (!filter.command.empty() && !is_glob(filter.command))
+            one_of(filter.command, redis_commands(), "Redis command", at + "/command");
+        if (!filter.to.empty() && !is_glob(filter.to) && filter.event != fakes::EventKind::state &&
+            !filter.to.starts_with(kStatusOfACheck))
+            one_of(filter.to, told_by(filter.event),
+                   filter.event == fakes::EventKind::kernel_check || filter.event == fakes::EventKind::output_check
+                       ? "decision"
+                       : "status",
+                   at + "/to");
+        const EventInfo* event = find_event(text_of(object, "event"));
+        if (event == nullptr || member(object, "outcome") == nullptr) return;
+        if (!event->call)
+            add(at + "/outcome", fmt::format("\"{}\" is a fact, it has no outcome", event->name));
+        else if (member(object, "when") != nullptr && filter.when != fakes::When::answered)
+            add(at + "/when", "expected \"answered\" or nothing: an outcome is not known before the answer");
+    }
+
+    void window(const json& object, const std::string& at) {
+        const json* after = member(object, "after");
+        const json* until = member(object, "until");
+        if (after != nullptr && duration_value(*after) > scenario_.duration)
+            add(at + "/after", fmt::format("expected a time within the duration of {}, got {}",
+                                           format_duration(scenario_.duration), shown(*after)));
+        if (after != nullptr && until != nullptr && duration_value(*until) < duration_value(*after))
+            add(at + "/until", fmt::format("expected at least \"after\", {}", shown(*after)));
+    }
+
     void events_of(const json* events, const std::string& list) {
         if (events == nullptr) return;
         for (std::size_t i = 0; i < events->size(); ++i) {
@@ -307,6 +415,8 @@ private:
             const std::string at = child(list, i);
             const Trigger filter = read_trigger(object);
             trigger(filter, object, at);
+            can_match(filter, object, at);
+            window(object, at);
             if (member(object, "trace") != nullptr && !carries_packet(filter.event))
                 add(at + "/trace", fmt::format("\"{}\" is no event of a message", to_string(filter.event)));
             for (const char* key : {"nth", "per"})

@@ -114,6 +114,16 @@ TEST(Loader, TimeoutsOverrideTheTunablesOfTheSameMeaning) {
     EXPECT_EQ(document["reconciler"]["running_timeout_seconds"], 2) << "whole seconds, rounded up";
 }
 
+TEST(Loader, TakesEventsThatMayComeAndLoadThatEndsWithTheRun) {
+    const Scenario s = loaded(R"({"name": "t", "duration": "5m", "load": [{"count": 6, "rate": "1/m"}],
+        "expect": {"events": [
+            {"event": "reached", "name": "publish_*"}, {"event": "state", "job": "job-5"},
+            {"event": "state", "job": "comp-1", "count": 0}, {"event": "redis", "command": "RPUSH", "script": "take_*"},
+            {"event": "kernel_check", "to": "status:4", "when": "answered", "outcome": "unknown"},
+            {"event": "job_finished", "to": "FAILED_RETRYABLE", "after": "10s", "until": "10s"}]}})");
+    EXPECT_EQ(s.expect.events.size(), 6U);
+}
+
 TEST(Loader, ClockJumpsMayGoBackwards) {
     const Scenario s = loaded(R"({"name": "t", "faults": [
         {"at": "1s", "do": "clock_jump", "target": "scheduler-0", "by": "-10m"},
@@ -399,6 +409,39 @@ INSTANTIATE_TEST_SUITE_P(
                "/cluster/workers/0/outcomes", "at least one weight"},
         Broken{"two_workers_of_one_name", R"("cluster": {"workers": [{"id": "w-0"}, {"id": "w", "count": 1}]})",
                "/cluster/workers", "\"w-0\" would name two things"},
+        Broken{"rare_branch_that_is_none",
+               R"("expect": {"events": [{"event": "reached", "name": "publish_outcome_unknwon", "count": 0}]})",
+               "/expect/events/0/name", "did you mean \"publish_outcome_unknown\"?"},
+        Broken{"event_of_a_job_that_nobody_submits",
+               R"("expect": {"events": [{"event": "state", "job": "job-77", "count": 0}]})", "/expect/events/0/job",
+               "no line of load submits a job \"job-77\""},
+        Broken{"event_of_a_script_that_is_none",
+               R"("expect": {"events": [{"event": "redis", "script": "comit", "count": 0}]})",
+               "/expect/events/0/script", "did you mean \"commit\"?"},
+        Broken{"event_of_a_command_that_is_none",
+               R"("expect": {"events": [{"event": "redis", "command": "HSETT", "count": 0}]})",
+               "/expect/events/0/command", "there is no Redis command \"HSETT\""},
+        Broken{"decision_that_is_none",
+               R"("expect": {"events": [{"event": "kernel_check", "to": "ALOW", "count": 0}]})", "/expect/events/0/to",
+               "did you mean \"ALLOW\"?"},
+        Broken{"status_that_is_none", R"("expect": {"events": [{"event": "result", "to": "SUCEEDED", "count": 0}]})",
+               "/expect/events/0/to", "did you mean \"SUCCEEDED\"?"},
+        Broken{"window_upside_down",
+               R"("expect": {"events": [{"event": "state", "after": "10s", "until": "5s", "count": 0}]})",
+               "/expect/events/0/until", "at least \"after\""},
+        Broken{"window_after_the_end", R"("expect": {"events": [{"event": "state", "after": "10h", "count": 0}]})",
+               "/expect/events/0/after", "within the duration"},
+        Broken{"outcome_of_a_fact", R"("expect": {"events": [{"event": "state", "outcome": "unknown", "count": 0}]})",
+               "/expect/events/0/outcome", "has no outcome"},
+        Broken{"outcome_before_the_answer",
+               R"("expect": {"events": [{"event": "redis", "when": "before", "outcome": "unknown", "count": 0}]})",
+               "/expect/events/0/when", "\"answered\" or nothing"},
+        Broken{"load_past_the_end", R"("duration": "5m", "load": [{"count": 100, "rate": "1/m"}])", "/load/0",
+               "the last comes 5940s after the first"},
+        Broken{"worker_that_no_subject_can_name", R"("cluster": {"workers": [{"id": "a.b"}]})", "/cluster/workers/0/id",
+               "without '.', '*', '>' and blanks"},
+        Broken{"worker_that_every_subject_names", R"("cluster": {"workers": [{"id": ">"}]})", "/cluster/workers/0/id",
+               "without '.', '*', '>' and blanks"},
         Broken{"heartbeats_without_a_pause", R"("cluster": {"workers": [{"id": "w", "heartbeat": "0s"}]})",
                "/cluster/workers/0/heartbeat", "a duration of at least 1ms"},
         Broken{"redelivery_without_a_pause", R"("cluster": {"config": {"bus_ack_wait": 0}})",

@@ -1,0 +1,13 @@
+// Reading a whole file that a user named.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace lockstep::sim {
+
+/// Nothing when it cannot be read to its end: it is not there, a folder, or a device that refuses. Does not throw.
+[[nodiscard]] std::optional<std::string> text_of_file(const std::filesystem::path& path);
+
+}  // namespace lockstep::sim
