@@ -88,8 +88,9 @@ int cli_main(const std::vector<std::string>& args, const Environment& environmen
                        [&](const ListArgs& list) { return list_command(list, environment); },
                    },
                    command);
-    environment.out.flush();
-    return static_cast<int>(exit);
+    if (environment.out.flush()) return static_cast<int>(exit);
+    environment.err << "lockstep: standard output cannot be written: what was said there is not complete\n";
+    return static_cast<int>(Exit::usage);
 }
 
 }  // namespace lockstep::sim::cli

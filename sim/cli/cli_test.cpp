@@ -206,6 +206,129 @@ TEST_F(Cli, WrongOptionsAreTwoWhateverTheParserThinks) {
     EXPECT_THAT(err.str(), HasSubstr("did you mean \"job_lock\"?"));
 }
 
+TEST_F(Cli, ASeedIsANumberOf64BitsAndNothingElse) {
+    for (const char* bad : {"18446744073709551616", "abc", "1e3", "0x10", " 1", "1.0"}) {
+        EXPECT_EQ(run({"run", path("a.json"), "--seed", bad}), 2) << bad;
+        EXPECT_THAT(err.str(), HasSubstr("expected a number from 0 to 18446744073709551615, got")) << bad;
+        EXPECT_EQ(run({"explore", "--seeds", "1", "--out", path("out"), "--first", bad}), 2) << bad;
+    }
+    EXPECT_EQ(run({"run", path("a.json"), "--seed", "18446744073709551615"}), 0) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("seed 18446744073709551615"));
+}
+
+TEST_F(Cli, AnUnknownMechanismIsBlamedOnTheOptionThatNamedIt) {
+    EXPECT_EQ(run({"power", "--mechanism", "job_lok"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("--mechanism: there is no mechanism \"job_lok\"; did you mean \"job_lock\"?"));
+}
+
+TEST_F(Cli, WhatCannotBeReadIsTwoAndNamed) {
+    for (const char* command : {"replay", "explain", "shrink"}) {
+        EXPECT_EQ(run({command, folder.string()}), 2) << command;
+        EXPECT_THAT(err.str(), HasSubstr(folder.string())) << command;
+    }
+    // It can be opened, and no byte of it can be read.
+    EXPECT_EQ(run({"run", "/proc/self/mem"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("/proc/self/mem: expected a file that can be read"));
+}
+
+TEST_F(Cli, OutputThatIsLostIsNoticed) {
+    struct Full final : std::streambuf {
+        int overflow(int /*character*/) override { return traits_type::eof(); }
+    } full;
+    std::ostream lost(&full);
+    const Environment environment{.out = lost, .err = err, .runner = runner, .stop = &stop};
+    EXPECT_EQ(cli_main({"run", path("a.json"), "--json"}, environment), 2);
+    EXPECT_THAT(err.str(), HasSubstr("standard output cannot be written"));
+}
+
+TEST_F(Cli, ExploreRefusesATimeInWhichItCannotBegin) {
+    for (const char* wall : {"0s", "0"}) {
+        EXPECT_EQ(run({"explore", "--for", wall, "--out", path("out")}), 2);
+        EXPECT_THAT(err.str(), HasSubstr("--for: expected a duration of more than 0"));
+    }
+    EXPECT_NE(run({"explore", "--for", "1us", "--out", path("out")}), 2) << "rounded up, not down to no limit";
+}
+
+TEST_F(Cli, ExploreRefusesAnOutputFolderBeforeTheFirstDraw) {
+    int runs = 0;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        ++runs;
+        return good(of, seed, options);
+    };
+    EXPECT_EQ(run({"explore", "--seeds", "3", "--out", path("a.json/within")}), 2);
+    EXPECT_EQ(runs, 0);
+}
+
+TEST_F(Cli, AFindThatCannotBeKeptIsStillAFindAndTellsHowToSeeItAgain) {
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        fs::remove_all(folder / "out");
+        write("out", "in the way");
+        RunResult result = bad(of, seed, options);
+        result.seed = seed;
+        return result;
+    };
+    EXPECT_EQ(run({"explore", "--first", "12", "--seeds", "1", "-j", "1", "--out", path("out")}), 1) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("its file could not be kept"));
+    EXPECT_THAT(out.str(), HasSubstr("\n  lockstep explore --first 12 --seeds 1\n"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("lockstep replay")));
+    EXPECT_NE(err.str(), "");
+}
+
+TEST_F(Cli, ExploreKeepsItsPlaceAndItsFindsWhileItGoesOn) {
+    json second;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        if (seed == 12) second = json::parse(content("out/explore.json"));
+        RunResult result = seed == 11 ? bad(of, seed, options) : good(of, seed, options);
+        result.seed = seed;
+        return result;
+    };
+    EXPECT_EQ(run({"explore", "--first", "11", "--seeds", "2", "--keep-going", "-j", "1", "--out", path("out")}), 1);
+    EXPECT_EQ(second["next"], 12) << "as an end without warning would have left it";
+    EXPECT_EQ(second["regressions"], json::array({11}));
+}
+
+TEST_F(Cli, ExplainTellsOfTheJobThatDidNotComeToWhatWasExpected) {
+    write("real.json", R"({"name": "real", "cluster": {"workers": [{"id": "w", "count": 2}]},
+                           "load": [{"at": "1s", "job": {"job_id": "first", "topic": "job.default"}},
+                                    {"at": "2s", "job": {"job_id": "second", "topic": "job.default"}}],
+                           "expect": {"jobs": {"first": "SUCCEEDED", "second": "CANCELLED"}}})");
+    runner = run_scenario;
+    EXPECT_EQ(run({"explain", path("real.json")}), 1) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("expected job second is CANCELLED, got SUCCEEDED"));
+    EXPECT_THAT(out.str(), HasSubstr("The story of second, node by node:"));
+    EXPECT_THAT(out.str(), HasSubstr("--job tells of one: first"));
+    EXPECT_EQ(run({"run", path("real.json")}), 1);
+    EXPECT_THAT(out.str(), HasSubstr(fmt::format("  explain: lockstep explain {} --seed 1\n", path("real.json"))));
+}
+
+TEST_F(Cli, AMetricThatIsNotAsExpectedIsStatedOnce) {
+    write("real.json", R"({"name": "real", "cluster": {"workers": [{"id": "w"}]}, "load": [{"count": 3}],
+        "expect": {"metrics": {"cordum_scheduler_dispatch_latency_seconds:count": "== 7"}}})");
+    runner = run_scenario;
+    EXPECT_EQ(run({"run", path("real.json")}), 1);
+    EXPECT_THAT(out.str(), HasSubstr("expected cordum_scheduler_dispatch_latency_seconds:count == 7, got 3"));
+}
+
+TEST_F(Cli, ARunThatIsOverBeforeItsLoadIsSubmittedProvesNothing) {
+    // The gateway is away for as long as the run lasts.
+    write("late.json", R"({"name": "late", "duration": "5m", "cluster": {"workers": [{"id": "w"}]},
+        "load": [{"count": 1}, {"at": "2m", "count": 1}],
+        "faults": [{"at": "1m", "do": "pause", "target": "gateway", "for": "1h"}],
+        "expect": {"states": {"SUCCEEDED": 1}}})");
+    runner = run_scenario;
+    EXPECT_EQ(run({"run", path("late.json")}), 4) << out.str();
+    EXPECT_THAT(out.str(), HasSubstr("the run was over before all of its load was submitted"));
+}
+
+TEST_F(Cli, NothingLeaksIsNotTestedByARunThatIsCutOff) {
+    write("cut.json", R"({"name": "cut", "duration": "5m",
+        "cluster": {"config": {"safety_timeout": "2h"}, "kernel": {"latency": "1h"}, "workers": [{"id": "w"}]},
+        "load": [{"count": 3}], "expect": {"invariants": ["nothing_leaks"]}})");
+    runner = run_scenario;
+    EXPECT_EQ(run({"run", path("cut.json")}), 4) << out.str();
+    EXPECT_THAT(out.str(), HasSubstr("the invariant nothing_leaks was never put to the test"));
+}
+
 TEST_F(Cli, HelpAndVersionAreZeroAndShowExamples) {
     EXPECT_EQ(run({"--help"}), 0);
     EXPECT_THAT(out.str(), HasSubstr("verify-determinism"));

@@ -8,6 +8,7 @@
 #include "sim/cli/selection.h"
 #include "sim/cli/violation_text.h"
 #include "sim/explain/explanation.h"
+#include "sim/run/expectations.h"
 #include "sim/scenario/nearest.h"
 #include "sim/search/failure.h"
 
@@ -27,10 +28,25 @@ std::vector<std::string> jobs_of(const History& history) {
     return jobs;
 }
 
+/// The first job that did not come to what the file expects of it; empty = there is none.
+std::string disappointing_job(const Expectations& expect, const RunResult& result) {
+    for (const auto& [job, state] : expect.jobs) {
+        const auto outcome =
+            std::ranges::find(result.expectations, expected_of_job(job, state), &ExpectationOutcome::expected);
+        if (outcome != result.expectations.end() && !outcome->held) return job;
+    }
+    return {};
+}
+
 class Explainer {
 public:
-    Explainer(const ExplainArgs& args, const RunResult& result, std::ostream& out)
-        : args_(args), result_(result), history_(*result.history), causality_(history_), out_(out) {}
+    Explainer(const ExplainArgs& args, const Scenario& scenario, const RunResult& result, std::ostream& out)
+        : args_(args),
+          wanted_(args.job.empty() ? disappointing_job(scenario.expect, result) : args.job),
+          result_(result),
+          history_(*result.history),
+          causality_(history_),
+          out_(out) {}
 
     void tell() {
         const Violation* violation = result_.violations.empty() ? nullptr : &result_.violations.front();
@@ -49,19 +65,24 @@ public:
 
 private:
     void tell_of_job() {
-        const auto jobs = jobs_of(history_);
+        auto jobs = jobs_of(history_);
         if (jobs.empty()) {
             out_ << "No job was submitted.\n";
             return;
         }
-        const std::string job = args_.job.empty() ? jobs.front() : args_.job;
+        const bool there = std::ranges::find(jobs, wanted_) != jobs.end();
+        const std::string job = there ? wanted_ : jobs.front();
         tell_of({job, {}, false});
-        if (args_.job.empty() && jobs.size() > 1)
-            out_ << fmt::format(
-                "\n{} other jobs; --job tells of one: {}{}\n", jobs.size() - 1,
-                fmt::join(jobs.begin() + 1,
-                          jobs.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(jobs.size(), 6)), ", "),
-                jobs.size() > 6 ? ", ..." : "");
+        if (args_.job.empty() && jobs.size() > 1) tell_of_others(std::move(jobs), job);
+    }
+
+    void tell_of_others(std::vector<std::string> jobs, const std::string& told) {
+        constexpr std::size_t kNamedMax = 5;
+        std::erase(jobs, told);
+        const std::size_t others = jobs.size();
+        jobs.resize(std::min(others, kNamedMax));
+        out_ << fmt::format("\n{} other jobs; --job tells of one: {}{}\n", others, fmt::join(jobs, ", "),
+                            others > kNamedMax ? ", ..." : "");
     }
 
     void tell_of(StoryChoice choice) {
@@ -73,6 +94,7 @@ private:
     }
 
     const ExplainArgs& args_;
+    const std::string wanted_;  // whose story; empty = the first job's
     const RunResult& result_;
     const History& history_;
     const Causality causality_;
@@ -116,7 +138,7 @@ Exit explain_command(const ExplainArgs& args, const Environment& environment) {
     environment.out << fmt::format("{}, seed {}, {} events, digest {}: {}\n\n", loaded->scenario.name, seed,
                                    result.events, reports::digest_text(result.digest),
                                    result.passed ? "it holds" : "it FAILS");
-    Explainer(args, result, environment.out).tell();
+    Explainer(args, loaded->scenario, result, environment.out).tell();
     if (!args.html.empty() && !write_page(args.html, result, replay_line(args, seed), environment)) return Exit::usage;
     if (loaded->is_scenario_file) environment.out << fmt::format("\nreplay: {}\n", replay_line(args, seed));
     return result.passed ? Exit::passed : Exit::violated;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
+#include <set>
 
 #include "reports/atomic_file.h"
 #include "sim/cli/commands.h"
@@ -19,6 +20,7 @@ namespace lockstep::sim::cli {
 namespace {
 
 using Wall = std::chrono::steady_clock;
+constexpr std::chrono::seconds kKeepEvery{5};
 
 /// The documents of every scenario below the paths; nothing when one cannot be loaded.
 std::optional<std::vector<Document>> load_bases(const std::vector<std::string>& paths, const Environment& environment) {
@@ -61,11 +63,12 @@ public:
         began_ = Wall::now();
         const ExploreOutcome outcome = explore(environment_.runner, options_);
         clear_line();
-        const bool written = remember(outcome);
+        remember(outcome);
         tell(outcome);
         if (args_.shrink && !outcome.interrupted) shrink_all(outcome);
-        if (!written || broken_output_) return Exit::usage;
-        return exit_of(outcome);
+        const Exit exit = exit_of(outcome);
+        const bool found = exit == Exit::violated || exit == Exit::harness;
+        return broken_output_ && !found ? Exit::usage : exit;
     }
 
 private:
@@ -85,14 +88,22 @@ private:
                 environment_.err << fmt::format("lockstep: --for: {}\n", wall.error());
                 return false;
             }
-            options_.wall = std::chrono::duration_cast<std::chrono::milliseconds>(*wall);
+            if (*wall <= engine::Duration{}) {
+                environment_.err << fmt::format("lockstep: --for: expected a duration of more than 0, got \"{}\"\n",
+                                                args_.wall);
+                return false;
+            }
+            options_.wall = std::chrono::ceil<std::chrono::milliseconds>(*wall);
         }
         options_.on_run = [this](const ExploreProgress& progress, const Failure* found) { on_run(progress, found); };
         options_.on_start = [this](std::uint64_t draw) {
             if (environment_.note_run)
                 environment_.note_run(fmt::format("lockstep explore --first {} --seeds 1", draw) + arguments());
         };
-        return take_up_state();
+        if (!take_up_state()) return false;
+        // Before the first draw: a folder that cannot be written to is better known now than when there is something to keep.
+        state_.next = options_.first;
+        return write(state_file_, exploration_state_text(state_));
     }
 
     /// What made the draws: another choice draws other scenarios under the same numbers.
@@ -129,15 +140,39 @@ private:
         if (found != nullptr) {
             clear_line();
             const std::string path = (std::filesystem::path(args_.out) / file_name(*found)).string();
-            write(path, failure_text(*found));
+            const bool kept = write(path, failure_text(*found));
+            if (!kept) unkept_.insert(found->seed);
             environment_.out << fmt::format("FOUND {}\n  draw {}, {} events: {}\n", found->signature, found->seed,
-                                            found->events, path);
+                                            found->events, kept ? path : "its file could not be kept")
+                             << std::flush;
+            add_regression(found->seed);
         }
+        keep_place(progress, found != nullptr);
         if (!environment_.progress) return;
         const auto now = Wall::now();
         if (now - drawn_ < std::chrono::milliseconds(200)) return;
         drawn_ = now;
         environment_.err << fmt::format("\r\x1b[K{}", summary(progress)) << std::flush;
+    }
+
+    void add_regression(std::uint64_t draw) {
+        if (std::ranges::find(state_.regressions, draw) == state_.regressions.end()) state_.regressions.push_back(draw);
+    }
+
+    /// Now and then, so that an end without warning loses neither the place nor what was found.
+    void keep_place(const ExploreProgress& progress, bool at_once) {
+        const auto now = Wall::now();
+        if (!at_once && now - kept_ < kKeepEvery) return;
+        kept_ = now;
+        state_.next = progress.next;
+        write(state_file_, exploration_state_text(state_));
+    }
+
+    /// How to see a failure again.
+    [[nodiscard]] std::string replay_line(const Failure& failure) const {
+        if (unkept_.contains(failure.seed))
+            return fmt::format("lockstep explore --first {} --seeds 1{}", failure.seed, arguments());
+        return "lockstep replay " + shell_quoted((std::filesystem::path(args_.out) / file_name(failure)).string());
     }
 
     [[nodiscard]] std::string summary(const ExploreProgress& progress) const {
@@ -159,19 +194,16 @@ private:
         for (const auto& [name, count] : outcome.exercised) out << fmt::format(" {} {}", name, count);
         out << '\n';
         for (const auto& [signature, failure] : outcome.failures)
-            out << fmt::format("FAILED {} times: {}\n  lockstep replay {}\n", outcome.counts.at(signature), signature,
-                               shell_quoted((std::filesystem::path(args_.out) / file_name(failure)).string()));
+            out << fmt::format("FAILED {} times: {}\n  {}\n", outcome.counts.at(signature), signature,
+                               replay_line(failure));
         if (outcome.failures.empty() && outcome.total.runs > 0) out << "Nothing was violated.\n";
     }
 
     /// For --resume, and so that the next exploration begins with what failed once.
-    bool remember(const ExploreOutcome& outcome) {
+    void remember(const ExploreOutcome& outcome) {
         state_.next = outcome.next;
-        for (const auto& [signature, failure] : outcome.failures) {
-            if (std::ranges::find(state_.regressions, failure.seed) == state_.regressions.end())
-                state_.regressions.push_back(failure.seed);
-        }
-        return write(state_file_, exploration_state_text(state_));
+        for (const auto& [signature, failure] : outcome.failures) add_regression(failure.seed);
+        write(state_file_, exploration_state_text(state_));
     }
 
     void shrink_all(const ExploreOutcome& outcome) {
@@ -226,6 +258,8 @@ private:
     ExplorationState state_;
     Wall::time_point began_{};
     Wall::time_point drawn_{};
+    Wall::time_point kept_{};
+    std::set<std::uint64_t> unkept_;  // draws that failed and whose file could not be written
     bool broken_output_ = false;
 };
 

@@ -19,7 +19,7 @@ public:
     PowerMeter(const PowerArgs& args, const Environment& environment) : args_(args), environment_(environment) {}
 
     Exit run() {
-        if (!mechanisms_known(args_.mechanisms, environment_)) return Exit::usage;
+        if (!mechanisms_known(args_.mechanisms, environment_, "--mechanism")) return Exit::usage;
         report_.version = kVersion;
         report_.command = command();
         report_.options = options();

@@ -231,6 +231,9 @@ void Presenter::failure(const Scenario& scenario, const RunResult& result) {
     }
     for (const ExpectationOutcome& outcome : result.expectations)
         if (!outcome.held) out_ << fmt::format("  expected {}, got {}\n", outcome.expected, outcome.actual);
+    // Without a violation there is no story above; a counterexample is explained with its mechanism switched off by hand.
+    if (result.error.empty() && result.violations.empty() && !scenario.counterexample)
+        out_ << "  explain: " << replay_command(scenario, result.seed, args_, "explain") << '\n';
     out_ << "  replay: " << replay_command(scenario, result.seed, args_) << '\n';
 }
 

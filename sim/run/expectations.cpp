@@ -53,6 +53,10 @@ void ExpectedEvents::on_event(const fakes::Event& event, Time now) {
     }
 }
 
+std::string expected_of_job(const std::string& job, const std::string& state) {
+    return fmt::format("job {} is {}", job, state);
+}
+
 void judge_expectations(const Expectations& expect, const JobTracker& jobs, const MetricStore& metrics,
                         const ExpectedEvents& events, RunResult& result) {
     const auto states = jobs.states();
@@ -64,7 +68,7 @@ void judge_expectations(const Expectations& expect, const JobTracker& jobs, cons
     }
     for (const auto& [job, state] : expect.jobs) {
         const std::string actual = jobs.state_of(job);
-        add(result, fmt::format("job {} is {}", job, state), actual.empty() ? "unknown" : actual, actual == state);
+        add(result, expected_of_job(job, state), actual.empty() ? "unknown" : actual, actual == state);
     }
     for (const MetricExpectation& expectation : expect.metrics) {
         const auto value = metrics.value(expectation.metric, expectation.labels, expectation.statistic);

@@ -22,9 +22,8 @@ const std::vector<FaultInfo>& table() {
         {"crash", "a node dies where it stands and restarts after `for`; without it, it stays down",
          Args{{"target", node, kRequired}, kFor}},
         {"stop",
-         "a node is asked to end, as by SIGTERM: it finishes or hands back its work, and starts again `for` later, "
-         "once it has "
-         "ended; without it, it stays down",
+         "a node is asked to end, as by SIGTERM: a scheduler and a result reader finish or hand back their work, every "
+         "other node just dies as by crash; it starts again `for` later, once it has ended; without it, it stays down",
          Args{{"target", node, kRequired}, kFor}},
         {"pause", "a node freezes: its timers and messages wait, the world goes on",
          Args{{"target", node, kRequired}, kFor}},

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -14,6 +12,7 @@
 #include "sim/scenario/override.h"
 #include "sim/scenario/positions.h"
 #include "sim/scenario/read.h"
+#include "sim/scenario/text_file.h"
 
 namespace lockstep::sim {
 
@@ -180,12 +179,11 @@ Loaded<Scenario> parse_scenario(std::string_view text, const std::string& file, 
 }
 
 Loaded<Scenario> load_scenario(const std::filesystem::path& path, const LoadOptions& options) {
-    std::ifstream in(path, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(in), {});
-    if (!in.is_open() || in.bad() || std::filesystem::is_directory(path))
+    const auto text = text_of_file(path);
+    if (!text)
         return tl::make_unexpected(
             std::vector<LoadError>{{path.string(), "", "expected a file that can be read", 0, 0}});
-    return parse_scenario(text, path.string(), options);
+    return parse_scenario(*text, path.string(), options);
 }
 
 Loaded<std::vector<std::filesystem::path>> find_scenarios(const std::vector<std::string>& paths) {

@@ -119,8 +119,7 @@ Expectations read_expectations(const json& object, const std::string& pointer, s
                 continue;
             }
             const Expected expected = expected_of(value);
-            expect.metrics.push_back({parsed->metric, parsed->labels, parsed->statistic, expected,
-                                      fmt::format("{} {}", name, expected.text)});
+            expect.metrics.push_back({parsed->metric, parsed->labels, parsed->statistic, expected, name});
         }
     }
     if (const json* events = member(object, "events")) {

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
-
+#include "sim/scenario/text_file.h"
 #include "sim/search/document.h"
 
 namespace lockstep::sim {
@@ -20,9 +18,7 @@ std::string exploration_state_text(const ExplorationState& state) {
 tl::expected<std::optional<ExplorationState>, std::string> load_exploration_state(const std::filesystem::path& path) {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) return std::optional<ExplorationState>{};
-    std::ifstream in(path, std::ios::binary);
-    const std::string text(std::istreambuf_iterator<char>(in), {});
-    const Document document = Document::parse(text, nullptr, false);
+    const Document document = Document::parse(text_of_file(path).value_or(""), nullptr, false);
     try {
         if (document.at("kind") == "lockstep exploration" && document.at("version") == 1) {
             return std::optional<ExplorationState>{{document.at("arguments").get<std::string>(),

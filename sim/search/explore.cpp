@@ -35,7 +35,7 @@ public:
     }
 
     ExploreOutcome outcome() {
-        out_.next = under_way_.empty() ? next_ : *under_way_.begin();
+        out_.next = next();
         out_.interrupted = stopped();
         out_.total.histories = digests_.size();
         return std::move(out_);
@@ -59,6 +59,7 @@ private:
         add_up(result);
         const std::string signature = signature_of(result);
         const Failure* found = signature.empty() ? nullptr : keep(draw, signature, std::move(document), result);
+        out_.total.next = next();
         if (options_.on_run) options_.on_run(out_.total, found);
     }
 
@@ -102,9 +103,11 @@ private:
         result.error = fmt::format("a drawn scenario cannot be loaded: {}", why);
         ++out_.total.runs;
         const Failure* found = keep(draw, signature_of(result), draw_scenario(draw, options_.draw), result);
+        out_.total.next = next();
         if (options_.on_run) options_.on_run(out_.total, found);
     }
 
+    [[nodiscard]] std::uint64_t next() const { return under_way_.empty() ? next_ : *under_way_.begin(); }
     [[nodiscard]] bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
 
     const Runner& runner_;

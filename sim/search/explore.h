@@ -23,6 +23,7 @@ struct ExploreProgress {
     std::uint64_t events = 0;
     std::int64_t virtual_ms = 0;
     std::size_t histories = 0;  // different digests
+    std::uint64_t next = 1;     // where to go on: every draw below has been made
 };
 
 struct ExploreOptions {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <fstream>
-#include <iterator>
+
+#include "sim/scenario/text_file.h"
 
 namespace lockstep::sim {
 
@@ -81,14 +81,6 @@ std::optional<Violation> violation_of(const Document& document) {
     return violation;
 }
 
-tl::expected<std::string, std::string> text_of_file(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(in), {});
-    if (!in.is_open() || in.bad() || std::filesystem::is_directory(path))
-        return tl::make_unexpected(fmt::format("{}: expected a file that can be read", path.string()));
-    return text;
-}
-
 std::string joined(const std::vector<LoadError>& errors) {
     std::string out;
     for (const LoadError& error : errors) out += (out.empty() ? "" : "\n") + to_string(error);
@@ -161,7 +153,7 @@ tl::expected<Failure, std::string> parse_failure(std::string_view text) {
 
 tl::expected<Replayable, std::string> load_replayable(const std::filesystem::path& path, const LoadOptions& options) {
     const auto text = text_of_file(path);
-    if (!text) return tl::make_unexpected(text.error());
+    if (!text) return tl::make_unexpected(fmt::format("{}: expected a file that can be read", path.string()));
     Replayable out;
     const Document document = Document::parse(*text, nullptr, false, true);
     out.is_scenario_file = !document.is_object() || text_of(document, "kind") != kKind;

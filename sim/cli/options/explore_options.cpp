@@ -25,9 +25,9 @@ CLI::App* add_explore(CLI::App& app, ExploreArgs& args) {
     sub->add_option("--seeds", args.seeds, "draws to make (default: no limit)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000'000));
-    sub->add_option("--first", args.first, "number of the first draw; default 1")
-        ->type_name("N")
-        ->check(CLI::NonNegativeNumber);
+    add_number(
+        *sub, "--first", [&args](std::uint64_t number) { args.first = number; }, "number of the first draw; default 1")
+        ->type_name("N");
     sub->add_option("--for", args.wall, "begin no draw after this long, such as 10m")->type_name("DURATION");
     add_without(*sub, args.without);
     sub->add_option("--out", args.out, "folder of the failure files; default failures")->type_name("DIR");

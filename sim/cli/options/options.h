@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +11,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace lockstep::sim::cli {
 
@@ -38,6 +40,9 @@ void add_selection(CLI::App& app, SelectionArgs& args, bool changes);
 void add_set(CLI::App& app, std::vector<std::string>& overrides);
 void add_without(CLI::App& app, std::vector<std::string>& names);
 void add_threads(CLI::App& app, unsigned& threads);
+/// Any number of 64 bits; every other text is refused.
+CLI::Option* add_number(CLI::App& app, const std::string& name, std::function<void(std::uint64_t)> take,
+                        const std::string& description);
 void add_seed(CLI::App& app, std::optional<std::uint64_t>& seed,
               const char* description = "seed instead of that of the file");
 

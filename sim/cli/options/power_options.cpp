@@ -32,9 +32,9 @@ CLI::App* add_power(CLI::App& app, PowerArgs& args) {
     sub->add_option("--seeds", args.seeds, "draws at most in one search; default 1000")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000));
-    sub->add_option("--first", args.first, "number of the first draw; default 1")
-        ->type_name("N")
-        ->check(CLI::NonNegativeNumber);
+    add_number(
+        *sub, "--first", [&args](std::uint64_t number) { args.first = number; }, "number of the first draw; default 1")
+        ->type_name("N");
     sub->add_option("--breadth", args.breadth,
                     "also make so many draws past the first failure, to see what else notices; default 0")
         ->type_name("N")

@@ -1,6 +1,8 @@
 #include "sim/cli/options/options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <utility>
 
 namespace lockstep::sim::cli {
 
@@ -45,8 +47,20 @@ void add_threads(CLI::App& app, unsigned& threads) {
         ->check(CLI::Range(1, 1024));
 }
 
+CLI::Option* add_number(CLI::App& app, const std::string& name, std::function<void(std::uint64_t)> take,
+                        const std::string& description) {
+    const auto parsed = [name, take = std::move(take)](const std::string& text) {
+        std::uint64_t number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (text.empty() || error != std::errc{} || end != text.data() + text.size())
+            throw CLI::ValidationError(name, "expected a number from 0 to 18446744073709551615, got \"" + text + "\"");
+        take(number);
+    };
+    return app.add_option_function<std::string>(name, parsed, description);
+}
+
 void add_seed(CLI::App& app, std::optional<std::uint64_t>& seed, const char* description) {
-    app.add_option("--seed", seed, description)->type_name("S")->check(CLI::NonNegativeNumber);
+    add_number(app, "--seed", [&seed](std::uint64_t number) { seed = number; }, description)->type_name("S");
 }
 
 }  // namespace lockstep::sim::cli
