@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -56,15 +57,30 @@ public:
 /// What the fault plan says about one call. `unknown` = it takes effect and the answer is lost.
 enum class CallFault : std::uint8_t { none, not_applied, unknown };
 
+/// Counts up a fault of the plan: for a fake to say that it has changed something, where only the fake can tell. Valid as
+/// long as the run.
+class Effect {
+public:
+    Effect() = default;
+    explicit Effect(std::uint64_t& effective) : effective_(&effective) {}
+    void count() const {
+        if (effective_ != nullptr) ++*effective_;
+    }
+
+private:
+    std::uint64_t* effective_ = nullptr;
+};
+
 /// The faults in force now, asked at the moment when they would bite. Each answer that changes anything is counted by the
-/// simulator as an effective fault.
+/// simulator as an effective fault; what comes with an `Effect` is counted by whoever has asked.
 class Faults {
 public:
     virtual ~Faults() = default;
 
     virtual CallFault redis_call(NodeId client, std::string_view command) = 0;
     virtual engine::Duration redis_latency(std::string_view command) = 0;
-    virtual bool redis_out_of_memory() = 0;
+    /// Nothing: there is room. Counted once a command has been refused.
+    virtual std::optional<Effect> redis_out_of_memory() = 0;
 
     virtual CallFault publish(NodeId client, std::string_view subject) = 0;
     /// A consumer's verdict (ack, nak, term) is lost on its way to the server.
@@ -72,8 +88,12 @@ public:
     /// ... or arrives this much later.
     virtual engine::Duration delay_ack(std::string_view subject) = 0;
     virtual bool duplicate_delivery(std::string_view subject) = 0;
-    /// Extra delay of one delivery, so that a later one overtakes it.
-    virtual engine::Duration reorder_delivery(std::string_view subject) = 0;
+    struct HoldUp {
+        engine::Duration by{};
+        Effect effect;
+    };
+    /// Extra delay of one delivery, so that a later one overtakes it. Counted once one has.
+    virtual HoldUp reorder_delivery(std::string_view subject) = 0;
     /// A core message is lost for one subscriber.
     virtual bool drop_core(std::string_view subject) = 0;
     /// Flips or cuts bytes of a packet in place; false when it left it alone.
@@ -84,6 +104,7 @@ public:
         engine::Duration latency{};
         bool no_answer = false;     // an outage: the caller's deadline decides
         std::string_view decision;  // forces this decision; empty = by the rules
+        Effect forced;              // counted where the rules had decided otherwise
     };
     virtual RpcFault kernel_call() = 0;
     virtual RpcFault output_call() = 0;

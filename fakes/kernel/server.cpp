@@ -54,7 +54,7 @@ void KernelServer::on_call(std::shared_ptr<Connection> connection, NodeId client
     const engine::Duration takes = latency.draw(world_.rng("kernel")) + fault.latency;
     world_.after(node_, takes,
                  [this, connection = std::move(connection), client, call = std::move(call), answer = std::move(answer),
-                  status = fault.status, forced = std::string(fault.decision)] {
+                  status = fault.status, forced = Forced{std::string(fault.decision), fault.forced}] {
                      KernelAnswer result;
                      if (status != 0) {
                          result =
@@ -66,21 +66,25 @@ void KernelServer::on_call(std::shared_ptr<Connection> connection, NodeId client
                  });
 }
 
-std::string KernelServer::respond(const KernelCall& call, NodeId client, std::string_view forced) {
+std::string KernelServer::respond(const KernelCall& call, NodeId client, const Forced& forced) {
     std::string bytes;
     std::string_view decision;
     EventKind kind = EventKind::kernel_check;
     switch (call.method) {
         case KernelMethod::check: {
             auto response = evaluator_.check(parsed<cap::PolicyCheckRequest>(call.request), world_.wall(node_));
-            if (!forced.empty()) policy::force_decision(response, forced, call.job);
+            const auto natural = response.decision();
+            if (!forced.decision.empty()) policy::force_decision(response, forced.decision, call.job);
+            if (response.decision() != natural) forced.effect.count();
             decision = policy::recorded_name(response.decision());
             bytes = engine::wire::serialise(response);
             break;
         }
         case KernelMethod::check_output: {
             auto response = evaluator_.check_output(parsed<cap_output::OutputCheckRequest>(call.request));
-            if (!forced.empty()) policy::force_decision(response, forced);
+            const auto natural = response.decision();
+            if (!forced.decision.empty()) policy::force_decision(response, forced.decision);
+            if (response.decision() != natural) forced.effect.count();
             kind = EventKind::output_check;
             decision = policy::recorded_name(response.decision());
             bytes = engine::wire::serialise(response);

@@ -38,11 +38,17 @@ public:
     void on_call(std::shared_ptr<Connection> connection, NodeId client, KernelCall call, Answer answer);
 
 private:
+    /// What a fault makes policy say, whatever its rules say; empty = by the rules.
+    struct Forced {
+        std::string decision;
+        Effect effect;
+    };
+
     ConnectionListener& on_accept(std::shared_ptr<Connection> connection, NodeId client) override;
     void on_broken() override {}  // what is in progress finds out when it answers
 
     /// The serialised response; tells that it was applied.
-    std::string respond(const KernelCall& call, NodeId client, std::string_view forced);
+    std::string respond(const KernelCall& call, NodeId client, const Forced& forced);
 
     World& world_;
     NodeId node_;

@@ -86,14 +86,12 @@ private:
         return base.fault.redis_call(client, command);
     }
     engine::Duration redis_latency(std::string_view command) override { return base.fault.redis_latency(command); }
-    bool redis_out_of_memory() override { return base.fault.redis_out_of_memory(); }
+    std::optional<Effect> redis_out_of_memory() override { return base.fault.redis_out_of_memory(); }
     CallFault publish(NodeId client, std::string_view subject) override { return base.fault.publish(client, subject); }
     bool lose_ack(std::string_view subject) override { return base.fault.lose_ack(subject); }
     engine::Duration delay_ack(std::string_view subject) override { return base.fault.delay_ack(subject); }
     bool duplicate_delivery(std::string_view subject) override { return base.fault.duplicate_delivery(subject); }
-    engine::Duration reorder_delivery(std::string_view subject) override {
-        return base.fault.reorder_delivery(subject);
-    }
+    HoldUp reorder_delivery(std::string_view subject) override { return base.fault.reorder_delivery(subject); }
     bool drop_core(std::string_view subject) override { return base.fault.drop_core(subject); }
     bool corrupt(std::string_view subject, std::string& payload) override {
         return base.fault.corrupt(subject, payload);

@@ -71,6 +71,19 @@ TEST_F(BusTest, AHeldUpDeliveryIsOvertaken) {
     settle();
     ASSERT_EQ(deliveries.size(), 2U);
     EXPECT_EQ(deliveries.all[0]->payload(), "two");
+    EXPECT_EQ(world.fault.reorder_effective, 1U);
+}
+
+TEST_F(BusTest, AHeldUpDeliveryThatNothingFollowsIsLateAndNothingElse) {
+    KeptDeliveries deliveries;
+    const auto bound = consume(*a, deliveries);
+    world.fault.on_reorder_delivery = [&](std::string_view) { return 5ms; };
+    store(*a, "sys.job.submit", "one");
+    settle();
+    store(*a, "sys.job.submit", "two");
+    settle();
+    ASSERT_EQ(deliveries.size(), 2U);
+    EXPECT_EQ(world.fault.reorder_effective, 0U) << "all were held up for as long, one after the other";
 }
 
 TEST_F(BusTest, ACoreMessageCanBeLostForOneSubscriber) {

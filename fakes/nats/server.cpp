@@ -105,25 +105,33 @@ void NatsServer::pump(Bound& bound) {
         const auto next = bound.consumer->next(now());
         if (!next) break;
         const std::size_t count = bound.members.size();
-        deliver(bound.members[count > 1 ? rng_.below(count) : 0], *next);
+        deliver(bound, bound.members[count > 1 ? rng_.below(count) : 0], *next);
     }
     arm(*bound.consumer);
 }
 
-void NatsServer::deliver(SubscriberId member, const ConsumerModel::Next& next) {
+void NatsServer::deliver(Bound& bound, SubscriberId member, const ConsumerModel::Next& next) {
     const auto receiver = session(member.session);
     if (!receiver) return;
     const std::string& subject = next.message->subject;
     const int copies = world_.faults().duplicate_delivery(subject) ? 2 : 1;
     for (int copy = 0; copy < copies; ++copy) {
-        const engine::Duration late = world_.faults().reorder_delivery(subject);
-        if (late <= engine::Duration::zero()) {
+        const Faults::HoldUp late = world_.faults().reorder_delivery(subject);
+        const std::uint64_t number = next.receipt.delivery_sequence;
+        if (late.by <= engine::Duration::zero()) {
+            bound.held_up.pass(number);
             receiver->send_delivery(member.sid, next.message, next.receipt);
             continue;
         }
-        world_.after(options_.node, late, [to = std::weak_ptr(receiver), sid = member.sid, next] {
-            if (const auto held = to.lock()) held->send_delivery(sid, next.message, next.receipt);
-        });
+        const std::uint64_t held = bound.held_up.add(number, late.effect);
+        world_.after(options_.node, late.by,
+                     [&waiting = bound.held_up, number, held, to = std::weak_ptr(receiver), sid = member.sid, next] {
+                         waiting.release(held);
+                         const auto alive = to.lock();
+                         if (!alive) return;
+                         waiting.pass(number);
+                         alive->send_delivery(sid, next.message, next.receipt);
+                     });
     }
 }
 
@@ -181,6 +189,7 @@ void NatsServer::stop(bool hang_up) {
         gone_.push_back(std::move(session));
     }
     sessions_.clear();
+    for (auto& [name, bound] : bound_) bound.held_up.clear();
     if (timer_) world_.cancel(timer_->second);
     timer_.reset();
 }

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "fakes/nats/held_up.h"
 #include "fakes/nats/jetstream_model.h"
 #include "fakes/nats/session.h"
 #include "fakes/nats/subscription_table.h"
@@ -85,11 +86,12 @@ private:
     struct Bound {
         ConsumerModel* consumer = nullptr;
         std::vector<SubscriberId> members;
+        HeldUp held_up;
     };
 
     Bound* bound(const std::string& stream, const std::string& durable);
     void pump(Bound& bound);
-    void deliver(SubscriberId member, const ConsumerModel::Next& next);
+    void deliver(Bound& bound, SubscriberId member, const ConsumerModel::Next& next);
     void route_core(const MessagePtr& message);
     [[nodiscard]] std::shared_ptr<NatsSession> session(std::uint64_t id) const;
     void watch_silence(std::uint64_t session);

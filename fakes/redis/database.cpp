@@ -40,6 +40,7 @@ void Database::expire_due(engine::WallTime now) { keyspace_.expire_due(engine::t
 
 RedisValue Database::execute(Session& session, Args args, engine::WallTime now) {
     now_us_ = engine::to_unix_micros(now);
+    refused_for_memory_ = false;
     keyspace_.expire_due(now_us_ / 1000);
     const Command* command = args.empty() ? nullptr : find_command(args);
     RedisValue refused = refusal(command, session, args);
@@ -56,7 +57,12 @@ RedisValue Database::execute(Session& session, Args args, engine::WallTime now) 
     return reply;
 }
 
-RedisValue Database::refusal(const Command* command, const Session& session, Args args) const {
+RedisValue Database::refuse_for_memory() {
+    refused_for_memory_ = true;
+    return error(ErrorKind::out_of_memory);
+}
+
+RedisValue Database::refusal(const Command* command, const Session& session, Args args) {
     if (command == nullptr) return unknown_command(args);
     if (!command->accepts(args.size()) || command->run == nullptr) return wrong_arity(command->name);
     const bool executes = command->run == handlers::exec;
@@ -70,7 +76,7 @@ RedisValue Database::refusal(const Command* command, const Session& session, Arg
         const bool queues = session.queueing && !executes && command->run != handlers::discard;
         const bool grows =
             command->has(kDenyOom) || queued_any([](const Command& queued) { return queued.has(kDenyOom); });
-        if (queues || grows) return error(ErrorKind::out_of_memory);
+        if (queues || grows) return refuse_for_memory();
     }
     if (loading_) {
         const bool waits = queued_any([](const Command& queued) { return !queued.has(kLoading); });
@@ -113,7 +119,7 @@ RedisValue Database::call_from_script(Args args) {
     if (!command->accepts(args.size())) return error(ErrorKind::script_wrong_arity);
     if (command->has(kNoScript)) return error(ErrorKind::script_not_allowed);
     // A script that has written must be able to finish, so memory counts only before its first write.
-    if (script_out_of_memory_ && !script_has_written_ && command->has(kDenyOom)) return error(ErrorKind::out_of_memory);
+    if (script_out_of_memory_ && !script_has_written_ && command->has(kDenyOom)) return refuse_for_memory();
     if (command->has(kWrite)) script_has_written_ = true;
     return run(*command, *script_session_, args);
 }

@@ -36,6 +36,8 @@ public:
     /// While set, commands that may grow memory are refused (maxmemory reached, nothing to evict).
     void set_out_of_memory(bool out) { out_of_memory_ = out; }
     [[nodiscard]] bool out_of_memory() const { return out_of_memory_; }
+    /// Whether the last `execute` has refused something for that reason.
+    [[nodiscard]] bool refused_for_memory() const { return refused_for_memory_; }
     /// While set, the server answers LOADING to everything but a few.
     void set_loading(bool loading) { loading_ = loading; }
 
@@ -53,7 +55,8 @@ public:
 private:
     RedisValue call_from_script(Args args) override;
     /// The reason why the command is not even looked at, or nil.
-    RedisValue refusal(const Command* command, const Session& session, Args args) const;
+    RedisValue refusal(const Command* command, const Session& session, Args args);
+    RedisValue refuse_for_memory();
     /// Makes a refusal the reply: it dooms an open transaction.
     static RedisValue refuse(const Command* command, Session& session, RedisValue reason);
 
@@ -62,6 +65,7 @@ private:
     ScriptEngine scripts_;
     std::map<std::string_view, std::function<RedisValue(Call&)>> substituted_;
     bool out_of_memory_ = false;
+    bool refused_for_memory_ = false;
     bool loading_ = false;
     std::int64_t now_us_ = 0;
 

@@ -145,9 +145,11 @@ void RedisServer::execute_slice(Peer& peer, std::size_t count) {
 ServerReply RedisServer::execute(Peer& peer, const engine::RedisCommand& command) {
     const std::vector<std::string_view> args(command.begin(), command.end());
     const NodeId client = peer.session->client();
-    database_->set_out_of_memory(out_of_memory(peer, command));
+    const std::optional<Effect> no_room = out_of_memory(peer, command);
+    database_->set_out_of_memory(no_room.has_value());
     ServerReply reply;
     reply.value = database_->execute(*peer.session, args, world_.wall(node_));
+    if (no_room && database_->refused_for_memory()) no_room->count();
     append_resp(reply.bytes, reply.value);
 
     Event event;
@@ -163,12 +165,11 @@ ServerReply RedisServer::execute(Peer& peer, const engine::RedisCommand& command
     return reply;
 }
 
-bool RedisServer::out_of_memory(const Peer& peer, const engine::RedisCommand& command) {
-    // Asked only where it would bite, so that the fault plan can tell whether its fault had an effect.
+std::optional<Effect> RedisServer::out_of_memory(const Peer& peer, const engine::RedisCommand& command) {
     const Command* known = find_command(command.front());
     const bool concerned = known != nullptr && (known->has(kDenyOom) || peer.session->queueing ||
                                                 known->name == "eval" || known->name == "evalsha");
-    return concerned && world_.faults().redis_out_of_memory();
+    return concerned ? world_.faults().redis_out_of_memory() : std::nullopt;
 }
 
 void RedisServer::hang_up(bool tell_clients) {

@@ -103,7 +103,7 @@ private:
     void serve_next();
     void execute_slice(Peer& peer, std::size_t count);
     ServerReply execute(Peer& peer, const engine::RedisCommand& command);
-    [[nodiscard]] bool out_of_memory(const Peer& peer, const engine::RedisCommand& command);
+    [[nodiscard]] std::optional<Effect> out_of_memory(const Peer& peer, const engine::RedisCommand& command);
     [[nodiscard]] engine::Duration service_time(Peer& peer, std::size_t count);
     void hang_up(bool tell_clients);
     void lose_data(std::optional<engine::MonoTime> back_to);

@@ -29,8 +29,8 @@ engine::Duration ManualFaults::delay_ack(std::string_view subject) {
     return ask(on_delay_ack, engine::Duration{}, subject);
 }
 bool ManualFaults::duplicate_delivery(std::string_view subject) { return ask(on_duplicate_delivery, false, subject); }
-engine::Duration ManualFaults::reorder_delivery(std::string_view subject) {
-    return ask(on_reorder_delivery, engine::Duration{}, subject);
+Faults::HoldUp ManualFaults::reorder_delivery(std::string_view subject) {
+    return {ask(on_reorder_delivery, engine::Duration{}, subject), Effect(reorder_effective)};
 }
 bool ManualFaults::drop_core(std::string_view subject) { return ask(on_drop_core, false, subject); }
 bool ManualFaults::corrupt(std::string_view subject, std::string& payload) {

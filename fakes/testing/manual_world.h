@@ -25,11 +25,13 @@ struct ManualFaults final : Faults {
     std::function<CallFault(NodeId, std::string_view)> on_redis_call;
     std::function<engine::Duration(std::string_view)> on_redis_latency;
     bool redis_oom = false;
+    std::uint64_t redis_oom_effective = 0;
     std::function<CallFault(NodeId, std::string_view)> on_publish;
     std::function<bool(std::string_view)> on_lose_ack;
     std::function<engine::Duration(std::string_view)> on_delay_ack;
     std::function<bool(std::string_view)> on_duplicate_delivery;
     std::function<engine::Duration(std::string_view)> on_reorder_delivery;
+    std::uint64_t reorder_effective = 0;
     std::function<bool(std::string_view)> on_drop_core;
     std::function<bool(std::string_view, std::string&)> on_corrupt;
     RpcFault kernel{};
@@ -37,12 +39,14 @@ struct ManualFaults final : Faults {
 
     CallFault redis_call(NodeId client, std::string_view command) override;
     engine::Duration redis_latency(std::string_view command) override;
-    bool redis_out_of_memory() override { return redis_oom; }
+    std::optional<Effect> redis_out_of_memory() override {
+        return redis_oom ? std::optional(Effect(redis_oom_effective)) : std::nullopt;
+    }
     CallFault publish(NodeId client, std::string_view subject) override;
     bool lose_ack(std::string_view subject) override;
     engine::Duration delay_ack(std::string_view subject) override;
     bool duplicate_delivery(std::string_view subject) override;
-    engine::Duration reorder_delivery(std::string_view subject) override;
+    HoldUp reorder_delivery(std::string_view subject) override;
     bool drop_core(std::string_view subject) override;
     bool corrupt(std::string_view subject, std::string& payload) override;
     RpcFault kernel_call() override { return kernel; }

@@ -64,13 +64,11 @@ Duration CallFaults::redis_latency(std::string_view command) {
     return total;
 }
 
-bool CallFaults::redis_out_of_memory() {
+std::optional<fakes::Effect> CallFaults::redis_out_of_memory() {
     for (Active& active : of(FaultKind::redis_oom)) {
-        if (!stream_.chance(active.fault->rate)) continue;
-        ++active.count->effective;
-        return true;
+        if (stream_.chance(active.fault->rate)) return fakes::Effect(active.count->effective);
     }
-    return false;
+    return std::nullopt;
 }
 
 CallFault CallFaults::publish(NodeId /*client*/, std::string_view subject) {
@@ -98,8 +96,22 @@ bool CallFaults::duplicate_delivery(std::string_view subject) {
     return hits_subject(FaultKind::nats_duplicate, subject);
 }
 
-Duration CallFaults::reorder_delivery(std::string_view subject) {
-    return subject_delay(FaultKind::nats_reorder, subject, kReorder);
+/// Of several that hold it up, the one that does so for longest is counted.
+CallFaults::HoldUp CallFaults::reorder_delivery(std::string_view subject) {
+    HoldUp total;
+    Duration longest{};
+    for (Active& active : of(FaultKind::nats_reorder)) {
+        if (!subject_matches(active.fault->subject, subject) || !stream_.chance(active.fault->rate)) continue;
+        const Duration added = delay_of(*active.fault, kReorder);
+        if (added > std::exchange(longest, std::max(longest, added)))
+            total.effect = fakes::Effect(active.count->effective);
+        total.by += added;
+    }
+    return total;
+}
+
+Duration CallFaults::delay_of(const Fault& fault, const fakes::Distribution& otherwise) {
+    return (is_unset(fault.latency) ? otherwise : fault.latency).draw(stream_);
 }
 
 bool CallFaults::drop_core(std::string_view subject) { return hits_subject(FaultKind::nats_drop_core, subject); }
@@ -117,7 +129,7 @@ Duration CallFaults::subject_delay(FaultKind kind, std::string_view subject, con
     Duration total{};
     for (Active& active : of(kind)) {
         if (!subject_matches(active.fault->subject, subject) || !stream_.chance(active.fault->rate)) continue;
-        const Duration added = (is_unset(active.fault->latency) ? otherwise : active.fault->latency).draw(stream_);
+        const Duration added = delay_of(*active.fault, otherwise);
         if (added > Duration::zero()) ++active.count->effective;
         total += added;
     }
@@ -150,7 +162,8 @@ CallFaults::RpcFault CallFaults::kernel_call() {
         const Duration period = active.fault->period > Duration::zero() ? active.fault->period : kFlapPeriod;
         // Away in the first half of each period, back in the second.
         if ((queue_.now() - active.since) % period >= period / 2 || !stream_.chance(active.fault->rate)) continue;
-        ++active.count->effective;
+        // Nobody sees what a kernel says that does not answer.
+        if (!answer.no_answer) ++active.count->effective;
         answer.status = active.fault->status;
     }
     add_errors(FaultKind::kernel_errors, answer);
@@ -170,7 +183,7 @@ CallFaults::RpcFault CallFaults::output_call() {
 void CallFaults::add_errors(FaultKind kind, RpcFault& answer) {
     for (Active& active : of(kind)) {
         if (!stream_.chance(active.fault->rate)) continue;
-        ++active.count->effective;
+        if (!answer.no_answer) ++active.count->effective;
         answer.status = active.fault->status;
     }
 }
@@ -179,7 +192,7 @@ void CallFaults::add_latency(FaultKind kind, RpcFault& answer) {
     for (Active& active : of(kind)) {
         if (!stream_.chance(active.fault->rate)) continue;
         const Duration added = active.fault->latency.draw(stream_);
-        if (added > Duration::zero()) ++active.count->effective;
+        if (added > Duration::zero() && !answer.no_answer) ++active.count->effective;
         answer.latency += added;
     }
 }
@@ -187,8 +200,8 @@ void CallFaults::add_latency(FaultKind kind, RpcFault& answer) {
 void CallFaults::add_decision(FaultKind kind, RpcFault& answer) {
     for (Active& active : of(kind)) {
         if (!stream_.chance(active.fault->rate)) continue;
-        ++active.count->effective;
         answer.decision = active.fault->decision;
+        answer.forced = fakes::Effect(active.count->effective);
     }
 }
 

@@ -27,13 +27,13 @@ public:
 
     fakes::CallFault redis_call(NodeId client, std::string_view command) override;
     Duration redis_latency(std::string_view command) override;
-    bool redis_out_of_memory() override;
+    std::optional<fakes::Effect> redis_out_of_memory() override;
 
     fakes::CallFault publish(NodeId client, std::string_view subject) override;
     bool lose_ack(std::string_view subject) override;
     Duration delay_ack(std::string_view subject) override;
     bool duplicate_delivery(std::string_view subject) override;
-    Duration reorder_delivery(std::string_view subject) override;
+    HoldUp reorder_delivery(std::string_view subject) override;
     bool drop_core(std::string_view subject) override;
     bool corrupt(std::string_view subject, std::string& payload) override;
 
@@ -59,6 +59,8 @@ private:
     /// Whether some fault of the kind hits this subject now.
     bool hits_subject(FaultKind kind, std::string_view subject);
     Duration subject_delay(FaultKind kind, std::string_view subject, const fakes::Distribution& otherwise);
+    /// The fault's own latency, or this one.
+    Duration delay_of(const Fault& fault, const fakes::Distribution& otherwise);
     bool hits_worker(FaultKind kind, NodeId worker);
     void add_errors(FaultKind kind, RpcFault& answer);
     void add_latency(FaultKind kind, RpcFault& answer);

@@ -308,15 +308,19 @@ TEST_F(FaultPlanTest, AnswersEveryKindOfCall) {
     decision.decision = "quarantine";
     add(decision);
     for (const char* kind : {"redis.oom", "nats.duplicate", "nats.reorder", "nats.late_acks", "nats.drop_core",
-                             "corrupt", "kernel.outage", "nats.publish_errors"}) {
+                             "corrupt", "nats.publish_errors"}) {
         add(fault(kind, 0s));
     }
+    add(fault("kernel.outage", 2s));
     for (const char* kind : {"worker.silence", "worker.zombie", "worker.overload"}) add(on_node(kind, "w-0", 0s));
     sim.run_for(1s);
     EXPECT_EQ(faults().redis_latency("GET"), 7ms);
-    EXPECT_TRUE(faults().redis_out_of_memory());
+    ASSERT_TRUE(faults().redis_out_of_memory());
+    faults().redis_out_of_memory()->count();
     EXPECT_TRUE(faults().duplicate_delivery("a"));
-    EXPECT_GT(faults().reorder_delivery("a"), 0ns);
+    const fakes::Faults::HoldUp late = faults().reorder_delivery("a");
+    EXPECT_GT(late.by, 0ns);
+    late.effect.count();
     EXPECT_GT(faults().delay_ack("a"), 0ns);
     EXPECT_TRUE(faults().drop_core("a"));
     EXPECT_NE(faults().publish(scheduler, "a"), CallFault::none);
@@ -324,13 +328,40 @@ TEST_F(FaultPlanTest, AnswersEveryKindOfCall) {
     EXPECT_TRUE(faults().corrupt("a", payload));
     EXPECT_NE(payload, "payload");
     EXPECT_EQ(faults().kernel_call().status, 4);
-    EXPECT_TRUE(faults().kernel_call().no_answer);
-    EXPECT_EQ(faults().output_call().decision, "quarantine");
+    const fakes::Faults::RpcFault output = faults().output_call();
+    EXPECT_EQ(output.decision, "quarantine");
+    output.forced.count();
     EXPECT_TRUE(faults().worker_silent(node("w-0")));
     EXPECT_TRUE(faults().worker_zombie(node("w-0")));
     EXPECT_TRUE(faults().worker_overloaded(node("w-0")));
     EXPECT_FALSE(faults().worker_silent(node("w-1")));
+    sim.run_for(2s);
+    EXPECT_TRUE(faults().kernel_call().no_answer);
     for (const auto& count : sim.fault_plan().counts()) EXPECT_GE(count.effective, 1U) << count.kind;
+}
+
+TEST_F(FaultPlanTest, CountsNothingOfWhatAnOutageHides) {
+    Fault slow = fault("kernel.latency", 0s);
+    slow.latency = Distribution::constant(1s);
+    add(slow);
+    for (const char* kind : {"kernel.errors", "kernel.flap", "kernel.outage"}) add(fault(kind, 0s));
+    sim.run_for(1s);
+    EXPECT_TRUE(faults().kernel_call().no_answer);
+    for (const auto& count : sim.fault_plan().counts())
+        EXPECT_EQ(count.effective, count.kind == "kernel.outage" ? 1U : 0U) << count.kind;
+}
+
+TEST_F(FaultPlanTest, LeavesToTheServerWhetherItChangedAnything) {
+    Fault decision = fault("kernel.decision", 0s);
+    decision.decision = "deny";
+    add(decision);
+    add(fault("nats.reorder", 0s));
+    add(fault("redis.oom", 0s));
+    sim.run_for(1s);
+    EXPECT_EQ(faults().kernel_call().decision, "deny");
+    EXPECT_GT(faults().reorder_delivery("a").by, 0ns);
+    EXPECT_TRUE(faults().redis_out_of_memory());
+    for (const auto& count : sim.fault_plan().counts()) EXPECT_EQ(count.effective, 0U) << count.kind;
 }
 
 TEST_F(FaultPlanTest, FlapsInHalfPeriods) {
