@@ -54,8 +54,13 @@ public:
     virtual ConnectionListener& on_accept(std::shared_ptr<Connection> connection, NodeId client) = 0;
 };
 
-/// What the fault plan says about one call. `unknown` = it takes effect and the answer is lost.
-enum class CallFault : std::uint8_t { none, not_applied, unknown };
+/// What the fault plan says about one call. Nobody can tell the last two apart by their answer.
+enum class CallFault : std::uint8_t {
+    none,
+    not_applied,  // refused, and the caller knows it
+    unknown,      // it takes effect, and the answer is lost
+    lost,         // it is lost on its way, and so there is no answer
+};
 
 /// Counts up a fault of the plan: for a fake to say that it has changed something, where only the fake can tell. Valid as
 /// long as the run.

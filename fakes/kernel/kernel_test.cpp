@@ -98,6 +98,21 @@ TEST_F(SimulatedKernel, AFaultForcesADecision) {
     EXPECT_EQ(verdict(), "UNSPECIFIED");
 }
 
+TEST_F(SimulatedKernel, AForcedDecisionCountsWhereTheRulesHadDecidedOtherwise) {
+    std::uint64_t effective = 0;
+    world_.base.fault.kernel.forced = Effect(effective);
+    world_.base.fault.kernel.decision = "allow";
+    EXPECT_EQ(verdict(), "ALLOW");
+    EXPECT_EQ(effective, 0U);
+    world_.base.fault.kernel.decision = "throttle";
+    world_.base.fault.kernel.status = 13;
+    EXPECT_EQ(verdict(), "status:13");
+    EXPECT_EQ(effective, 0U) << "nobody has heard it";
+    world_.base.fault.kernel.status = 0;
+    EXPECT_EQ(verdict(), "THROTTLE");
+    EXPECT_EQ(effective, 1U);
+}
+
 TEST_F(SimulatedKernel, AnOutageRunsIntoTheDeadline) {
     world_.base.fault.kernel.no_answer = true;
     EXPECT_EQ(took([&] { EXPECT_EQ(verdict(), "status:4"); }), 2s);

@@ -73,9 +73,8 @@ MessagePtr NatsClient::sealed(std::shared_ptr<BusMessage> message) {
 
 Task<Outcome<NatsReply>> NatsClient::publish_and_wait(MessagePtr message, CallFault fault, MonoTime deadline) {
     if (fault == CallFault::not_applied) co_return NotApplied{{FailureCause::disconnected, "could not be sent"}};
-    const bool lose_answer = fault == CallFault::unknown;
-    auto ask = [message = std::move(message), lose_answer](NatsSession& session, RequestId id) {
-        session.publish(message, id, lose_answer);
+    auto ask = [message = std::move(message), fault](NatsSession& session, RequestId id) {
+        if (fault != CallFault::lost) session.publish(message, id, fault == CallFault::unknown);
     };
     co_return co_await request(std::move(ask), deadline);
 }
@@ -89,7 +88,8 @@ Task<Outcome<engine::PublishAck>> NatsClient::publish(std::string subject, std::
 
     const bool connected = core_->connection().connected;
     const CallFault fault = connected ? world_.faults().publish(node_, message->subject) : CallFault::none;
-    const MessagePtr sent = connected && fault != CallFault::not_applied ? sealed(std::move(message)) : message;
+    const bool leaves = connected && fault != CallFault::not_applied && fault != CallFault::lost;
+    const MessagePtr sent = leaves ? sealed(std::move(message)) : message;
     Outcome<NatsReply> answer = co_await publish_and_wait(sent, fault, deadline);
     const std::uint64_t connection = core_->connection().id;
     // A message that the stream refused has reached the core subscribers all the same.
@@ -121,14 +121,16 @@ Task<Outcome<Done>> NatsClient::publish_core(std::string subject, std::string pa
     if (!connection.connected) co_return not_connected();
     const CallFault fault = world_.faults().publish(node_, message->subject);
     if (fault == CallFault::not_applied) co_return NotApplied{{FailureCause::disconnected, "could not be sent"}};
-    const auto sent = sealed(std::move(message));
-    core_->send([sent](NatsSession& session) { session.publish_core(sent); });
+    const bool lost = fault == CallFault::lost;
+    const auto sent = lost ? MessagePtr(std::move(message)) : sealed(std::move(message));
+    if (!lost) core_->send([sent](NatsSession& session) { session.publish_core(sent); });
     // Nobody acknowledges it: all that the caller ever learns is that it has been written.
     Event answered = bus_event(EventKind::core_publish, When::answered, node_, core_->server_node(), *sent);
-    answered.outcome = fault == CallFault::unknown ? EventOutcome::unknown : EventOutcome::applied;
+    const bool unknown = lost || fault == CallFault::unknown;
+    answered.outcome = unknown ? EventOutcome::unknown : EventOutcome::applied;
     const bool lives = world_.trace().emit(answered);
     if (!lives) co_await until_destroyed();
-    if (fault == CallFault::unknown) {
+    if (unknown) {
         co_return Unknown{{FailureCause::disconnected, "cut off while sending"}, connection.id};
     }
     co_return Done{};

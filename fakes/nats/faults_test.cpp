@@ -29,6 +29,18 @@ TEST_F(BusTest, APublishFaultUnknownStoresAndLosesTheAnswer) {
     EXPECT_EQ(finish(a->last_sequence("CORDUM_SYS", deadline())).value(), 1U);
 }
 
+TEST_F(BusTest, APublishThatIsLostOnItsWayIsUnknownAndStoresNothing) {
+    KeptMessages messages;
+    const auto subscribed = b->subscribe("sys.>", "", messages);
+    settle();
+    world.fault.on_publish = [](NodeId, std::string_view) { return CallFault::lost; };
+    EXPECT_EQ(publish(*a, "sys.job.submit").kind(), OutcomeKind::unknown);
+    EXPECT_EQ(finish(a->publish_core("sys.heartbeat", "p")).kind(), OutcomeKind::unknown);
+    settle();
+    EXPECT_EQ(finish(a->last_sequence("CORDUM_SYS", deadline())).value(), 0U);
+    EXPECT_EQ(messages.payloads.size(), 0U);
+}
+
 TEST_F(BusTest, ALostAckLeadsToRedelivery) {
     KeptDeliveries deliveries;
     const auto bound = consume(*a, deliveries);

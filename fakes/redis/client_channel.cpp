@@ -51,7 +51,7 @@ void ClientChannel::submit(std::vector<engine::RedisCommand> commands, engine::M
     Request request{std::make_shared<const std::vector<engine::RedisCommand>>(std::move(commands)),
                     deadline,
                     std::move(sender),
-                    fault == CallFault::unknown,
+                    fault,
                     {}};
     if (fault == CallFault::not_applied) {
         finish(request, EventOutcome::not_applied, NotApplied{{FailureCause::disconnected, "connection refused"}});
@@ -151,6 +151,7 @@ void ClientChannel::on_connected(std::uint64_t attempt, std::shared_ptr<Connecti
     reconnect_delay_ = options_.reconnect_delay;
     connection_ = std::move(connection);
     stalled_ = false;
+    cut_ = false;
     while (!waiting_.empty() && attempt_ == attempt) {
         Request next = std::move(waiting_.front());
         waiting_.pop_front();
@@ -172,20 +173,31 @@ void ClientChannel::attempt_failed() {
 }
 
 void ClientChannel::send(Request request) {
+    if (request.fault == CallFault::lost && !cut_) cut_connection();
     // The arrival runs on the server's node, where this channel may be gone: it takes along what it needs.
-    connection_->send_to_server([server = &server_, connection = std::weak_ptr<Connection>(connection_),
-                                 link = attempt_, commands = request.commands, sink = weak_from_this()]() mutable {
-        const auto alive = connection.lock();
-        if (alive) server->receive(*alive, link, std::move(sink), std::move(commands));
-    });
+    if (!cut_)
+        connection_->send_to_server([server = &server_, connection = std::weak_ptr<Connection>(connection_),
+                                     link = attempt_, commands = request.commands, sink = weak_from_this()]() mutable {
+            const auto alive = connection.lock();
+            if (alive) server->receive(*alive, link, std::move(sink), std::move(commands));
+        });
     in_flight_.push_back(std::move(request));
+}
+
+void ClientChannel::cut_connection() {
+    cut_ = true;
+    if (!world_.rng("redis").chance(0.5)) return;
+    world_.after(node_, engine::Duration{}, [weak = weak_from_this(), attempt = attempt_] {
+        const auto self = weak.lock();
+        if (self && !self->shut_ && self->attempt_ == attempt) self->drop_connection();
+    });
 }
 
 void ClientChannel::on_replies(std::uint64_t link, std::vector<ServerReply> replies) {
     const std::shared_ptr<ClientChannel> self = shared_from_this();
     if (shut_ || link != attempt_ || stalled_ || in_flight_.empty()) return;
     Request& request = in_flight_.front();
-    if (request.lose_answer) {
+    if (request.fault == CallFault::unknown) {
         // Either the connection dies under the answer, or it goes silent until the deadline.
         if (world_.rng("redis").chance(0.5)) {
             drop_connection();

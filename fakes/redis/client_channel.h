@@ -35,7 +35,7 @@ private:
         RedisServer::Commands commands;
         engine::MonoTime deadline;
         Sender sender;
-        bool lose_answer = false;
+        CallFault fault = CallFault::none;
         std::vector<ServerReply> replies;
     };
     enum class State : std::uint8_t { idle, connecting, connected, backing_off };
@@ -52,6 +52,8 @@ private:
     void on_broken(std::uint64_t link);
     /// Hangs up; everything in flight becomes unknown.
     void drop_connection();
+    /// From this request on nothing gets through: the connection dies, or goes silent until a deadline.
+    void cut_connection();
     void fail_in_flight(engine::MonoTime now);
 
     void watch_deadline(engine::MonoTime deadline);
@@ -68,6 +70,7 @@ private:
     std::shared_ptr<Link> link_;
     std::shared_ptr<Connection> connection_;
     bool stalled_ = false;  // an answer was lost on this connection, so none can be read any more
+    bool cut_ = false;      // a request was lost on it, so none arrives any more
     std::deque<Request> waiting_;
     std::deque<Request> in_flight_;
     std::optional<World::TimerId> deadline_timer_;

@@ -102,6 +102,23 @@ TEST_F(RedisClientInWorld, AnInjectedLossAppliesTheCommandAndLosesItsAnswer) {
     EXPECT_TRUE(silent && died);
 }
 
+TEST_F(RedisClientInWorld, ACommandThatIsLostOnItsWayIsUnknownAndLeavesNothing) {
+    world.fault.on_redis_call = [](NodeId, std::string_view command) {
+        return command == "INCR" ? CallFault::lost : CallFault::none;
+    };
+    bool silent = false;
+    bool died = false;
+    for (int i = 1; i <= 20; ++i) {
+        const auto outcome = run(*one, {"INCR", "k"}, seconds(1));
+        ASSERT_EQ(outcome.kind(), OutcomeKind::unknown);
+        silent |= outcome.failure().cause == FailureCause::timeout;
+        died |= outcome.failure().cause == FailureCause::disconnected;
+        EXPECT_FALSE(exists("k"));
+        apply(*one, {"PING"});
+    }
+    EXPECT_TRUE(silent && died);
+}
+
 TEST_F(RedisClientInWorld, CanBeDestroyedAtEveryMomentOfACall) {
     for (int steps = 0; steps < 60; ++steps) {
         apply(*two, {"PING"});

@@ -36,6 +36,7 @@ engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> DirectRedis::exch
     if (what == CallFault::not_applied) {
         co_return engine::NotApplied{{engine::FailureCause::disconnected, "no connection"}};
     }
+    if (what == CallFault::lost) co_return engine::Unknown{{engine::FailureCause::timeout, "no answer"}, 0};
     std::vector<engine::RedisValue> replies;
     for (const engine::RedisCommand& command : commands) replies.push_back(run(command));
     if (what == CallFault::unknown) co_return engine::Unknown{{engine::FailureCause::timeout, "no answer"}, 0};

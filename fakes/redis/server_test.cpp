@@ -158,6 +158,18 @@ TEST_F(RedisServerInWorld, RefusesToGrowWhenOutOfMemory) {
     world.fault.redis_oom = true;
     EXPECT_TRUE(run(*one, {"SET", "k", "v"}).value().front().error()->text.starts_with("OOM "));
     EXPECT_EQ(run(*one, {"DEL", "k"}).value().front().integer_or(-1), 0);
+    EXPECT_EQ(world.fault.redis_oom_effective, 1U);
+}
+
+TEST_F(RedisServerInWorld, AScriptThatOnlyReadsOrDeletesIsNotConcernedByAFullMemory) {
+    world.fault.redis_oom = true;
+    EXPECT_TRUE(run(*one, {"EVAL", "return redis.call('GET', KEYS[1])", "1", "k"}).applied());
+    EXPECT_TRUE(run(*one, {"EVAL", "return redis.call('DEL', KEYS[1])", "1", "k"}).applied());
+    EXPECT_EQ(world.fault.redis_oom_effective, 0U);
+    const auto writes = run(*one, {"EVAL", "return redis.call('SET', KEYS[1], 'v')", "1", "k"});
+    ASSERT_TRUE(writes.applied());
+    EXPECT_NE(writes.value().front().error(), nullptr);
+    EXPECT_EQ(world.fault.redis_oom_effective, 1U);
 }
 
 TEST_F(RedisServerInWorld, ASlowCommandHoldsUpTheOthers) {

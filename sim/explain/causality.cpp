@@ -142,17 +142,21 @@ void CausalityBuilder::add(EventIndex i) {
     if (is_input(event)) inputs_[slot(place)] = i;
 }
 
-/// The oldest of the calls that say the same and have not come to this point, and of those, one of the present connection.
+/// The oldest of the calls that say the same and have not come to this point; sooner one of the present connection, and of
+/// those one that nobody has given up: what was lost on its way is not what took effect when it was said again.
 CausalityBuilder::OpenCall* CausalityBuilder::open_call(EventIndex i, bool OpenCall::* done) {
     const auto found = open_.find(call_key(events_[i]));
     if (found == open_.end()) return nullptr;
-    OpenCall* oldest = nullptr;
+    OpenCall* best = nullptr;
+    int best_fit = -1;
     for (OpenCall& call : found->second) {
         if (call.*done) continue;
-        if (call.epoch == epochs_[slot(events_[i].node)]) return &call;
-        if (oldest == nullptr) oldest = &call;
+        const int fit = (call.epoch == epochs_[slot(events_[i].node)] ? 2 : 0) + (call.answered ? 0 : 1);
+        if (fit <= best_fit) continue;
+        best = &call;
+        best_fit = fit;
     }
-    return oldest;
+    return best;
 }
 
 void CausalityBuilder::add_call(EventIndex i) {

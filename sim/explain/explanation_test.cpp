@@ -112,6 +112,16 @@ TEST_F(Story, ACallIsOneLineWithItsFate) {
     EXPECT_THAT(told("a"), Not(HasSubstr("answered")));
 }
 
+TEST_F(Story, ACallThatWasLostDidNotTakeEffectWhenItWasMadeOnceMore) {
+    past.script("commit", When::before, "a");
+    past.script("commit", When::answered, "a", TestHistory::kFirst, false, EventOutcome::unknown);
+    past.script("commit", When::before, "a");
+    past.script("commit", When::applied, "a");
+    past.script("commit", When::answered, "a");
+    EXPECT_THAT(told("a"), HasSubstr("redis commit  UNKNOWN after 1.000ms\n"));
+    EXPECT_THAT(told("a"), Not(HasSubstr("took effect")));
+}
+
 TEST_F(Story, OfACallThatWasNeverAnsweredItSaysWhetherItTookEffect) {
     past.script("commit", When::before, "a");
     EXPECT_THAT(told("a"), HasSubstr("NO ANSWER"));
