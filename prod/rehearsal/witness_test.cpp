@@ -58,6 +58,7 @@ protected:
         std::string old = from;
         std::ranges::transform(old, old.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
         std::vector<std::vector<std::string>> commands{{"HSET", "job:meta:" + job, "state", to},
+                                                       {"SET", "job:state:" + job, to},
                                                        {"RPUSH", "job:events:" + job, "1|" + to},
                                                        {"ZADD", "job:index:" + index, "1", job}};
         if (!from.empty()) commands.push_back({"ZREM", "job:index:" + old, job});
