@@ -112,8 +112,15 @@ TEST_F(LegalTransitionsWithLoss, GoOnFromTheStateKeyWhereTheHashIsGone) {
     move("b", "PENDING");
     move("b", "FAILED");
     evict("job:meta:b");
-    move("b", "RUNNING");
-    EXPECT_THAT(judge.found, ElementsAre("b: it went from FAILED to RUNNING"));
+    move("b", "TIMEOUT");
+    EXPECT_THAT(judge.found, ElementsAre("b: it went from FAILED to TIMEOUT"));
+}
+
+TEST_F(LegalTransitionsWithLoss, AJobWithoutItsHashIsNewToAWriterThatLooksAtNothingElse) {
+    move("a", "PENDING");
+    evict("job:meta:a");
+    move("a", "PENDING");
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(LegalTransitionsWithLoss, AJobOfWhichNothingIsLeftBeginsAnew) {

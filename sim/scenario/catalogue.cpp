@@ -51,10 +51,12 @@ constexpr std::array kInvariants{
 };
 
 /// What is forgotten cannot be kept: nobody knows any more that it came, or that it was sent.
-constexpr std::array<std::string_view, 3> kBrokenByDataLoss{
+constexpr std::array<std::string_view, 4> kBrokenByDataLoss{
     "no_duplicate_dispatch", "no_lost_job",
     // A result is dealt with and taken off the stream, and then Redis loses what it brought about.
-    "job_history"};
+    "job_history",
+    // Of a job that runs twice, the run that is heard may be the one that gave no pointer.
+    "result_kept"};
 /// A job whose hash is gone is still listed, and whose it was is not known.
 constexpr std::array<std::string_view, 2> kBrokenByLossInPart{"indexes_agree", "tenant_limit"};
 

@@ -18,7 +18,7 @@ TEST(Catalogue, TheDocumentationSaysWhichInvariantsHoldWhereDataIsLost) {
     const std::string page(std::istreambuf_iterator<char>(in), {});
     const auto holding = page.find("## What holds even then");
     const auto in_part = page.find("unless Redis loses some", holding);
-    const auto broken = page.find("Three cannot hold", in_part);
+    const auto broken = page.find("Four cannot hold", in_part);
     ASSERT_NE(broken, std::string::npos);
     const auto always = invariants_despite_data_loss(true);
     const auto mostly = invariants_despite_data_loss(false);
