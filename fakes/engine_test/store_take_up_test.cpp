@@ -102,6 +102,17 @@ TEST_F(StoreTakeUp, AnotherRequestForAStoredJobChangesNothingAndIsToldOfTheFirst
     EXPECT_EQ(content(), before);
 }
 
+TEST_F(StoreTakeUp, AnEvictedHashGetsItsFieldsBack) {
+    auto first = taken_up("j1");
+    const std::string tenant = field("j1", "tenant");
+    ASSERT_NE(tenant, "");
+    first.reset();
+    run({"DEL", "job:meta:j1", "cordum:scheduler:job:j1"});
+    const auto again = taken_up("j1");
+    EXPECT_EQ(field("j1", "tenant"), tenant);
+    EXPECT_EQ(field("j1", "topic"), "job.default");
+}
+
 TEST_F(StoreTakeUp, TheSameRequestAgainIsNotSentBack) {
     loop.wait(taken_up("j1")->release());
     const auto lease = lease_for("j1");

@@ -20,11 +20,14 @@ local state = read_state(job)
 local stored = ''
 local at_work = terminal[state] or state == 'DISPATCHED' or state == 'RUNNING'
 if not at_work then
-  if redis.call('SET', request_key(job), ARGV[6], 'NX', 'PX', ttl) then
+  local first = redis.call('SET', request_key(job), ARGV[6], 'NX', 'PX', ttl)
+  -- A hash that was evicted has taken the job's tenant with it, and with that the tenant's limit.
+  if first or redis.call('EXISTS', meta) == 0 then
     local fields = {}
     for i = 12, #ARGV do fields[#fields + 1] = ARGV[i] end
     redis.call('HSET', meta, unpack(fields))
-  else
+  end
+  if not first then
     stored = redis.call('GET', request_key(job))
     if stored == ARGV[6] then stored = '' end
   end
