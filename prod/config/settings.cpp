@@ -23,6 +23,7 @@ using engine::Tunables;
 constexpr std::string_view kTunablePrefix = "LOCKSTEP_";
 constexpr std::int64_t kAckPendingMax = 50'000;  // the limit of the protocol's other implementations
 constexpr Duration kSpanMin = std::chrono::seconds(1);
+constexpr Duration kIntervalMin = std::chrono::milliseconds(1);
 /// Ten years: beyond it a time is a mistake, and nanoseconds would come to their end.
 constexpr Duration kSpanMax = std::chrono::hours(24 * 3650);
 constexpr Duration kProcessedTtlMin = std::chrono::minutes(10);
@@ -172,8 +173,8 @@ private:
                 t.dlq_entry_ttl = std::chrono::hours(24) * *days;
         }
         if (const auto size = whole("SCHEDULER_DLQ_MAX_SIZE"); size && *size > 0) t.dlq_max_size = *size;
-        duration("SCHEDULER_CONFIG_RELOAD_INTERVAL", t.config_reload_interval);
-        duration("WORKER_SNAPSHOT_INTERVAL", t.snapshot_interval);
+        duration("SCHEDULER_CONFIG_RELOAD_INTERVAL", t.config_reload_interval, kIntervalMin);
+        duration("WORKER_SNAPSHOT_INTERVAL", t.snapshot_interval, kIntervalMin);
         if (env_.get("OUTPUT_POLICY_ENABLED")) {
             const std::string word = engine::wire::ascii_lower(*env_.get("OUTPUT_POLICY_ENABLED"));
             t.output_policy_enabled = word == "1" || word == "true";

@@ -106,7 +106,7 @@ TEST(Settings, RefuseWhatCouldOnlyFailLater) {
     EXPECT_TRUE(mentions(error, "JOB_META_TTL: expected from 1s")) << error;
     EXPECT_TRUE(mentions(error, "REDIS_DATA_TTL_SECONDS: at most ten years"));
     EXPECT_TRUE(mentions(error, "CORDUM_DLQ_ENTRY_TTL_DAYS: at most ten years"));
-    EXPECT_TRUE(mentions(error, "WORKER_SNAPSHOT_INTERVAL: expected from 1s"));
+    EXPECT_TRUE(mentions(error, "WORKER_SNAPSHOT_INTERVAL: expected from 1ms"));
     EXPECT_TRUE(mentions(error, "SCHEDULER_METRICS_ADDR: expected host:port"));
     EXPECT_TRUE(mentions(settings({{"NATS_USERNAME", "me"}})->warnings.front(), "no log-in is sent"));
 }

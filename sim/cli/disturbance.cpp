@@ -17,7 +17,10 @@ constexpr std::size_t kBlocks = 600;
 constexpr std::uint64_t kBlockMax = 1024;  // bytes; most objects of a run are smaller
 constexpr std::uint64_t kKeptOneIn = 4;
 constexpr std::size_t kStackBytes = std::size_t{32} * 1024;
-constexpr int kFreshMemory = 0xa5;  // the allocator fills with this what is freed, with its complement what is new
+
+/// The allocator fills with this what is freed and with its complement what is new, but for the small blocks that a thread
+/// keeps at hand. Never zero, which would switch that off.
+int filling(std::uint64_t number) { return 1 + static_cast<int>(number % 255); }
 
 /// Leaves a pattern where the frames of the run will stand.
 [[gnu::noinline]] void write_on_stack(int pattern) {
@@ -30,12 +33,13 @@ constexpr int kFreshMemory = 0xa5;  // the allocator fills with this what is fre
 
 void Disturbance::Freed::operator()(void* block) const { std::free(block); }
 
-Disturbance::Disturbance() { mallopt(M_PERTURB, kFreshMemory); }
+Disturbance::Disturbance() { mallopt(M_PERTURB, filling(0)); }
 
 Disturbance::~Disturbance() { mallopt(M_PERTURB, 0); }
 
 void Disturbance::before_run(std::uint64_t number) {
     fakes::Rng rng(number, "disturbance");
+    mallopt(M_PERTURB, filling(number));
     std::vector<std::unique_ptr<void, Freed>> blocks;
     for (std::size_t i = 0; i < kBlocks; ++i) {
         const auto size = 1 + static_cast<std::size_t>(rng.below(kBlockMax));
