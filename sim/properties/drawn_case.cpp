@@ -31,6 +31,10 @@ std::string seconds(int count) { return fmt::format("{}s", count); }
 std::string scheduler_of(const DrawnCase& drawn, int target) {
     return fmt::format("scheduler-{}", target % drawn.schedulers);
 }
+const char* outcome_of(int target) {
+    static constexpr std::array kOutcomes{"not_applied", "unknown", "lost"};
+    return kOutcomes.at(static_cast<std::size_t>(target) % kOutcomes.size());
+}
 std::string worker_of(const DrawnCase& drawn, int target) { return fmt::format("w-{}", target % drawn.workers); }
 
 /// Faults in time, then faults on events. The first are the mildest.
@@ -42,7 +46,7 @@ constexpr std::array<MakeFault, 13> kFaults{
         return {{"do", "kernel.errors"}, {"status", "UNAVAILABLE"}};
     },
     [](const DrawnCase&, const DrawnFault& fault) -> Document {
-        return {{"do", "redis.errors"}, {"rate", 0.3}, {"outcome", fault.target % 2 == 0 ? "not_applied" : "unknown"}};
+        return {{"do", "redis.errors"}, {"rate", 0.3}, {"outcome", outcome_of(fault.target)}};
     },
     [](const DrawnCase& drawn, const DrawnFault& fault) -> Document {
         return {{"do", "worker.silence"}, {"target", worker_of(drawn, fault.target)}};
@@ -50,9 +54,7 @@ constexpr std::array<MakeFault, 13> kFaults{
     [](const DrawnCase&, const DrawnFault&) -> Document { return {{"do", "nats.lost_acks"}, {"rate", 0.5}}; },
     [](const DrawnCase&, const DrawnFault&) -> Document { return {{"do", "nats.duplicate"}, {"rate", 0.5}}; },
     [](const DrawnCase&, const DrawnFault& fault) -> Document {
-        return {{"do", "nats.publish_errors"},
-                {"rate", 0.3},
-                {"outcome", fault.target % 2 == 0 ? "not_applied" : "unknown"}};
+        return {{"do", "nats.publish_errors"}, {"rate", 0.3}, {"outcome", outcome_of(fault.target)}};
     },
     [](const DrawnCase& drawn, const DrawnFault& fault) -> Document {
         return {{"do", "partition"},

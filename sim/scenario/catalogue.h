@@ -40,7 +40,7 @@ enum class FaultArgKind : std::uint8_t {
     number,
     glob,
     words,         // list of text
-    call_outcome,  // not_applied | unknown
+    call_outcome,  // not_applied | unknown | lost
     status,        // gRPC status: number or name
     kernel_decision,
     output_decision,

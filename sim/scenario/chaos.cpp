@@ -209,7 +209,7 @@ private:
     }
 
     void errors(Fault& fault) {
-        static constexpr std::array<std::string_view, 2> kOutcomes{"not_applied", "unknown"};
+        static constexpr std::array<std::string_view, 3> kOutcomes{"not_applied", "unknown", "lost"};
         fault.rate = share();
         fault.outcome = one_of(kOutcomes);
     }

@@ -37,7 +37,7 @@ Shape argument(FaultArgKind kind) {
         case FaultArgKind::signed_duration: return signed_duration();
         case FaultArgKind::number: return number(-1'000'000, 1'000'000);
         case FaultArgKind::words: return list(text(), 1);
-        case FaultArgKind::call_outcome: return word({"not_applied", "unknown"});
+        case FaultArgKind::call_outcome: return word({"not_applied", "unknown", "lost"});
         case FaultArgKind::status: return status();
         case FaultArgKind::kernel_decision:
             return word({"allow", "deny", "require_approval", "throttle", "allow_with_constraints"});
@@ -61,6 +61,10 @@ std::string help_of(const FaultArg& argument) {
         case FaultArgKind::node_or_group: return "a node or a group such as schedulers";
         case FaultArgKind::probability: return "share of what it concerns; default 1";
         case FaultArgKind::glob: return "only these; * is any run of characters";
+        case FaultArgKind::call_outcome:
+            return "not_applied: refused; unknown: it takes effect and its answer is lost; lost: it never arrives, "
+                   "which "
+                   "looks the same to the caller; default: any of them, drawn for each call";
         case FaultArgKind::anything: return "replaces the whole document, readable or not";
         default: return argument.name == "for" ? "default: until the end, or until chaos heals" : "";
     }

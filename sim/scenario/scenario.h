@@ -113,7 +113,7 @@ struct Fault {
     std::string target;                // node, group, or "actor"
     std::string a, b, direction = "both";
     double rate = 1.0;
-    std::string outcome;  // not_applied | unknown
+    std::string outcome;  // not_applied | unknown | lost
     std::vector<std::string> commands;
     std::string subject, keys;
     Distribution latency;

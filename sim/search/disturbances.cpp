@@ -69,9 +69,13 @@ Document trouble(Dice& dice) {
     const std::string length = dice.word({"1s", "5s", "20s"});
     switch (dice.between(0, 4)) {
         case 0: return {{"do", "crash"}, {"target", dice.word({"nats", "redis"})}, {"for", length}};
-        case 1: return {{"do", "redis.errors"}, {"outcome", dice.word({"unknown", "not_applied"})}, {"for", length}};
+        case 1:
+            return {
+                {"do", "redis.errors"}, {"outcome", dice.word({"unknown", "not_applied", "lost"})}, {"for", length}};
         case 2:
-            return {{"do", "nats.publish_errors"}, {"outcome", dice.word({"unknown", "not_applied"})}, {"for", length}};
+            return {{"do", "nats.publish_errors"},
+                    {"outcome", dice.word({"unknown", "not_applied", "lost"})},
+                    {"for", length}};
         case 3: return {{"do", "redis.latency"}, {"latency", dice.word({"100ms", "1s", "3s"})}, {"for", length}};
         default:
             return {{"do", "kernel.decision"}, {"decision", dice.word({"deny", "throttle", "allow"})}, {"for", length}};

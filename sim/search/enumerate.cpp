@@ -227,6 +227,7 @@ std::string_view to_string(CallFate fate) {
     switch (fate) {
         case CallFate::not_applied: return "not applied";
         case CallFate::unknown: return "unknown";
+        case CallFate::lost: return "lost";
         case CallFate::crash_before: return "crash before";
         case CallFate::crash_after: return "crash after";
         case CallFate::late: return "late";
@@ -243,9 +244,9 @@ std::string name_of(const CallSite& site) {
 }
 
 bool possible(const CallSite& site, CallFate fate) {
-    const bool lost_answer = fate == CallFate::unknown;
-    if (is_check(site) && lost_answer) return false;  // asking has no effect
-    return !(is_verdict(site) && lost_answer);        // nobody waits for an answer
+    const bool unanswered = fate == CallFate::unknown || fate == CallFate::lost;
+    if (is_check(site) && unanswered) return false;  // asking has no effect
+    return !(is_verdict(site) && unanswered);        // nobody waits for an answer
 }
 
 Document fault_of(const CallSite& site, CallFate fate, int nth, Duration late_by) {
@@ -263,9 +264,10 @@ Document fault_of(const CallSite& site, CallFate fate, int nth, Duration late_by
         case CallFate::late:
             return finish({{"do", "pause"}, {"target", "actor"}, {"for", engine::format_duration(late_by)}});
         case CallFate::not_applied:
-        case CallFate::unknown: break;
+        case CallFate::unknown:
+        case CallFate::lost: break;
     }
-    const char* outcome = fate == CallFate::unknown ? "unknown" : "not_applied";
+    const char* outcome = fate == CallFate::not_applied ? "not_applied" : fate == CallFate::lost ? "lost" : "unknown";
     if (on_bus(site))
         return finish(
             {{"do", "nats.publish_errors"}, {"outcome", outcome}, {"subject", site.subject}, {"for", kThisCall}});

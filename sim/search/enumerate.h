@@ -19,12 +19,13 @@ namespace lockstep::sim {
 enum class CallFate : std::uint8_t {
     not_applied,   // it fails and changes nothing
     unknown,       // it takes effect and its answer is lost
+    lost,          // it is lost on its way, which looks the same to its caller
     crash_before,  // the caller dies before the call leaves it
     crash_after,   // ... after it took effect
     late,          // the answer arrives after more than a lock lives
 };
-inline constexpr std::array kCallFates{CallFate::not_applied, CallFate::unknown, CallFate::crash_before,
-                                       CallFate::crash_after, CallFate::late};
+inline constexpr std::array kCallFates{CallFate::not_applied,  CallFate::unknown,     CallFate::lost,
+                                       CallFate::crash_before, CallFate::crash_after, CallFate::late};
 [[nodiscard]] std::string_view to_string(CallFate fate);
 
 /// "redis commit", "publish worker.*.jobs".

@@ -80,7 +80,7 @@ void garbled_packets(Dice& dice, Document& scenario) {
         add_fault(scenario, {{"at", dice.seconds(5, 40)},
                              {"do", "redis.errors"},
                              {"rate", dice.share({0.5, 1.0})},
-                             {"outcome", dice.word({"not_applied", "unknown"})},
+                             {"outcome", dice.word({"not_applied", "unknown", "lost"})},
                              {"for", dice.word({"5s", "20s", "40s"})}});
 }
 

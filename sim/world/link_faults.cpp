@@ -40,16 +40,16 @@ void LinkFaults::count_cut(NodeId from, NodeId to) {
     }
 }
 
-Duration LinkFaults::delay(NodeId from, NodeId to, fakes::Rng& stream) {
+Duration LinkFaults::delay(NodeId from, NodeId to) {
     Duration total{};
     for (const Entry& entry : entries_) {
         const LinkFault& fault = entry.fault;
         if (fault.kind == LinkFault::Kind::cut || !applies(fault, from, to)) continue;
         Duration added{};
         if (fault.kind == LinkFault::Kind::slow) {
-            added = fault.latency.draw(stream);
+            added = fault.latency.draw(*fault.stream);
         } else {
-            for (int losses = 0; losses < kLossesMax && stream.chance(fault.rate); ++losses) {
+            for (int losses = 0; losses < kLossesMax && fault.stream->chance(fault.rate); ++losses) {
                 added += kRetransmission * (1 << losses);
             }
         }

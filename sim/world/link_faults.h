@@ -22,6 +22,7 @@ struct LinkFault {
     fakes::Distribution latency;         // slow: added to the link's own
     double rate = 0;                     // lossy: of the segments
     std::uint64_t* effective = nullptr;  // counts what the fault delayed; outlives it
+    fakes::Rng* stream = nullptr;        // what it draws comes from here; outlives it
 };
 
 class LinkFaults {
@@ -37,7 +38,7 @@ public:
     /// Counts something that waits because of the cuts between these two.
     void count_cut(NodeId from, NodeId to);
     /// What slow and lossy links add to the latency of one message. Draws only where such a fault applies.
-    [[nodiscard]] Duration delay(NodeId from, NodeId to, fakes::Rng& stream);
+    [[nodiscard]] Duration delay(NodeId from, NodeId to);
 
 private:
     struct Entry {

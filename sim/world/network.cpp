@@ -125,7 +125,7 @@ void Network::links_changed() {
 
 Duration Network::draw_delay(NodeId from, NodeId to) {
     const Duration lag = schedule_ == nullptr ? Duration{} : schedule_->lag(from);
-    return latency_.draw(stream_) + links_.delay(from, to, stream_) + lag;
+    return latency_.draw(stream_) + links_.delay(from, to) + lag;
 }
 
 void Network::park(Node& node, Action action) { node.hold_back(queue_.push_parked(node.id, std::move(action))); }

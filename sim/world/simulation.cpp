@@ -27,7 +27,7 @@ Simulation::Simulation(const Scenario& scenario, std::uint64_t seed, SimulationO
       trace_(queue_, nodes_),
       network_(queue_, nodes_, trace_, scenario.cluster.network_latency, rng("network"), &schedule_),
       lifecycle_(queue_, nodes_, network_, trace_),
-      fault_plan_(queue_, topology_, nodes_, lifecycle_, network_, trace_, rng("faults")) {
+      fault_plan_(queue_, topology_, nodes_, lifecycle_, network_, trace_, seed) {
     const engine::LogLevel* least = options_.log_level ? &*options_.log_level : nullptr;
     for (const Topology::Entry& node : topology_.nodes()) {
         logs_.emplace_back(node.id, trace_, marks_, least);

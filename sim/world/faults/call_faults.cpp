@@ -36,8 +36,13 @@ bool concerns(const Fault& fault, std::string_view command) {
 
 }  // namespace
 
-CallFaults::Id CallFaults::add(FaultKind kind, const Fault& fault, reports::FaultCount& count, NodeSet workers) {
-    of(kind).push_back({++last_id_, &fault, &count, queue_.now(), std::move(workers)});
+Duration CallFaults::Active::latency_or(const fakes::Distribution& otherwise) const {
+    return (is_unset(fault->latency) ? otherwise : fault->latency).draw(*stream);
+}
+
+CallFaults::Id CallFaults::add(FaultKind kind, const Fault& fault, reports::FaultCount& count, fakes::Rng& stream,
+                               NodeSet workers) {
+    of(kind).push_back({++last_id_, &fault, &count, &stream, queue_.now(), std::move(workers)});
     return last_id_;
 }
 
@@ -47,7 +52,7 @@ void CallFaults::remove(Id id) {
 
 CallFault CallFaults::redis_call(NodeId /*client*/, std::string_view command) {
     for (Active& active : of(FaultKind::redis_errors)) {
-        if (!concerns(*active.fault, command) || !stream_.chance(active.fault->rate)) continue;
+        if (!concerns(*active.fault, command) || !active.chance()) continue;
         return draw_outcome(active);
     }
     return CallFault::none;
@@ -56,8 +61,8 @@ CallFault CallFaults::redis_call(NodeId /*client*/, std::string_view command) {
 Duration CallFaults::redis_latency(std::string_view command) {
     Duration total{};
     for (Active& active : of(FaultKind::redis_latency)) {
-        if (!concerns(*active.fault, command) || !stream_.chance(active.fault->rate)) continue;
-        const Duration added = active.fault->latency.draw(stream_);
+        if (!concerns(*active.fault, command) || !active.chance()) continue;
+        const Duration added = active.fault->latency.draw(*active.stream);
         if (added > Duration::zero()) ++active.count->effective;
         total += added;
     }
@@ -66,14 +71,14 @@ Duration CallFaults::redis_latency(std::string_view command) {
 
 std::optional<fakes::Effect> CallFaults::redis_out_of_memory() {
     for (Active& active : of(FaultKind::redis_oom)) {
-        if (stream_.chance(active.fault->rate)) return fakes::Effect(active.count->effective);
+        if (active.chance()) return fakes::Effect(active.count->effective);
     }
     return std::nullopt;
 }
 
 CallFault CallFaults::publish(NodeId /*client*/, std::string_view subject) {
     for (Active& active : of(FaultKind::nats_publish_errors)) {
-        if (!subject_matches(active.fault->subject, subject) || !stream_.chance(active.fault->rate)) continue;
+        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
         return draw_outcome(active);
     }
     return CallFault::none;
@@ -83,17 +88,21 @@ CallFault CallFaults::draw_outcome(Active& active) {
     ++active.count->effective;
     if (active.fault->outcome == "unknown") return CallFault::unknown;
     if (active.fault->outcome == "not_applied") return CallFault::not_applied;
-    return stream_.chance(0.5) ? CallFault::unknown : CallFault::not_applied;
+    if (active.fault->outcome == "lost") return CallFault::lost;
+    static constexpr std::array kAny{CallFault::unknown, CallFault::not_applied, CallFault::lost};
+    return kAny.at(active.stream->below(kAny.size()));
 }
 
-bool CallFaults::lose_ack(std::string_view subject) { return hits_subject(FaultKind::nats_lost_acks, subject); }
+bool CallFaults::lose_ack(std::string_view subject) {
+    return hit_on_subject(FaultKind::nats_lost_acks, subject) != nullptr;
+}
 
 Duration CallFaults::delay_ack(std::string_view subject) {
     return subject_delay(FaultKind::nats_late_acks, subject, kLateAck);
 }
 
 bool CallFaults::duplicate_delivery(std::string_view subject) {
-    return hits_subject(FaultKind::nats_duplicate, subject);
+    return hit_on_subject(FaultKind::nats_duplicate, subject) != nullptr;
 }
 
 /// Of several that hold it up, the one that does so for longest is counted.
@@ -101,8 +110,8 @@ CallFaults::HoldUp CallFaults::reorder_delivery(std::string_view subject) {
     HoldUp total;
     Duration longest{};
     for (Active& active : of(FaultKind::nats_reorder)) {
-        if (!subject_matches(active.fault->subject, subject) || !stream_.chance(active.fault->rate)) continue;
-        const Duration added = delay_of(*active.fault, kReorder);
+        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
+        const Duration added = active.latency_or(kReorder);
         if (added > std::exchange(longest, std::max(longest, added)))
             total.effect = fakes::Effect(active.count->effective);
         total.by += added;
@@ -110,26 +119,24 @@ CallFaults::HoldUp CallFaults::reorder_delivery(std::string_view subject) {
     return total;
 }
 
-Duration CallFaults::delay_of(const Fault& fault, const fakes::Distribution& otherwise) {
-    return (is_unset(fault.latency) ? otherwise : fault.latency).draw(stream_);
+bool CallFaults::drop_core(std::string_view subject) {
+    return hit_on_subject(FaultKind::nats_drop_core, subject) != nullptr;
 }
 
-bool CallFaults::drop_core(std::string_view subject) { return hits_subject(FaultKind::nats_drop_core, subject); }
-
-bool CallFaults::hits_subject(FaultKind kind, std::string_view subject) {
+CallFaults::Active* CallFaults::hit_on_subject(FaultKind kind, std::string_view subject) {
     for (Active& active : of(kind)) {
-        if (!subject_matches(active.fault->subject, subject) || !stream_.chance(active.fault->rate)) continue;
+        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
         ++active.count->effective;
-        return true;
+        return &active;
     }
-    return false;
+    return nullptr;
 }
 
 Duration CallFaults::subject_delay(FaultKind kind, std::string_view subject, const fakes::Distribution& otherwise) {
     Duration total{};
     for (Active& active : of(kind)) {
-        if (!subject_matches(active.fault->subject, subject) || !stream_.chance(active.fault->rate)) continue;
-        const Duration added = delay_of(*active.fault, otherwise);
+        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
+        const Duration added = active.latency_or(otherwise);
         if (added > Duration::zero()) ++active.count->effective;
         total += added;
     }
@@ -137,16 +144,18 @@ Duration CallFaults::subject_delay(FaultKind kind, std::string_view subject, con
 }
 
 bool CallFaults::corrupt(std::string_view subject, std::string& payload) {
-    if (payload.empty() || !hits_subject(FaultKind::corrupt, subject)) return false;
-    if (stream_.chance(0.5)) {
-        payload.resize(stream_.below(payload.size()));
+    const Active* hit = payload.empty() ? nullptr : hit_on_subject(FaultKind::corrupt, subject);
+    if (hit == nullptr) return false;
+    fakes::Rng& stream = *hit->stream;
+    if (stream.chance(0.5)) {
+        payload.resize(stream.below(payload.size()));
         return true;
     }
     // Distinct places, so that no flip undoes another.
-    const std::size_t place = stream_.below(payload.size());
-    const std::size_t flips = std::min<std::size_t>(1 + stream_.below(3), payload.size() - place);
+    const std::size_t place = stream.below(payload.size());
+    const std::size_t flips = std::min<std::size_t>(1 + stream.below(3), payload.size() - place);
     for (std::size_t i = 0; i < flips; ++i) {
-        payload[place + i] = static_cast<char>(payload[place + i] ^ static_cast<char>(1U << stream_.below(8)));
+        payload[place + i] = static_cast<char>(payload[place + i] ^ static_cast<char>(1U << stream.below(8)));
     }
     return true;
 }
@@ -154,14 +163,14 @@ bool CallFaults::corrupt(std::string_view subject, std::string& payload) {
 CallFaults::RpcFault CallFaults::kernel_call() {
     RpcFault answer;
     for (Active& active : of(FaultKind::kernel_outage)) {
-        if (!stream_.chance(active.fault->rate)) continue;
+        if (!active.chance()) continue;
         ++active.count->effective;
         answer.no_answer = true;
     }
     for (Active& active : of(FaultKind::kernel_flap)) {
         const Duration period = active.fault->period > Duration::zero() ? active.fault->period : kFlapPeriod;
         // Away in the first half of each period, back in the second.
-        if ((queue_.now() - active.since) % period >= period / 2 || !stream_.chance(active.fault->rate)) continue;
+        if ((queue_.now() - active.since) % period >= period / 2 || !active.chance()) continue;
         // Nobody sees what a kernel says that does not answer.
         if (!answer.no_answer) ++active.count->effective;
         answer.status = active.fault->status;
@@ -182,7 +191,7 @@ CallFaults::RpcFault CallFaults::output_call() {
 
 void CallFaults::add_errors(FaultKind kind, RpcFault& answer) {
     for (Active& active : of(kind)) {
-        if (!stream_.chance(active.fault->rate)) continue;
+        if (!active.chance()) continue;
         if (!answer.no_answer) ++active.count->effective;
         answer.status = active.fault->status;
     }
@@ -190,8 +199,8 @@ void CallFaults::add_errors(FaultKind kind, RpcFault& answer) {
 
 void CallFaults::add_latency(FaultKind kind, RpcFault& answer) {
     for (Active& active : of(kind)) {
-        if (!stream_.chance(active.fault->rate)) continue;
-        const Duration added = active.fault->latency.draw(stream_);
+        if (!active.chance()) continue;
+        const Duration added = active.fault->latency.draw(*active.stream);
         if (added > Duration::zero() && !answer.no_answer) ++active.count->effective;
         answer.latency += added;
     }
@@ -199,7 +208,7 @@ void CallFaults::add_latency(FaultKind kind, RpcFault& answer) {
 
 void CallFaults::add_decision(FaultKind kind, RpcFault& answer) {
     for (Active& active : of(kind)) {
-        if (!stream_.chance(active.fault->rate)) continue;
+        if (!active.chance()) continue;
         answer.decision = active.fault->decision;
         answer.forced = fakes::Effect(active.count->effective);
     }

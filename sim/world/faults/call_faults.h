@@ -1,5 +1,5 @@
-// The faults that bite call by call: the simulated servers and workers ask, here it is drawn. Draws come from the stream
-// "faults", and only while a fault of the kind is in force for that call.
+// The faults that bite call by call: the simulated servers and workers ask, here it is drawn, each fault from its own
+// stream, and only while it is in force for that call.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ class CallFaults final : public fakes::Faults {
 public:
     using Id = std::uint64_t;
 
-    CallFaults(const EventQueue& queue, fakes::Rng& stream) : queue_(queue), stream_(stream) {}
+    explicit CallFaults(const EventQueue& queue) : queue_(queue) {}
 
-    /// Puts `fault` in force. `workers` are those it concerns, for the kinds worker.*. Both `fault` and `count` must
+    /// Puts `fault` in force. `workers` are those it concerns, for the kinds worker.*. `fault`, `count` and `stream` must
     /// outlive it.
-    Id add(FaultKind kind, const Fault& fault, reports::FaultCount& count, NodeSet workers = {});
+    Id add(FaultKind kind, const Fault& fault, reports::FaultCount& count, fakes::Rng& stream, NodeSet workers = {});
     void remove(Id id);
 
     fakes::CallFault redis_call(NodeId client, std::string_view command) override;
@@ -49,25 +49,28 @@ private:
         Id id;
         const Fault* fault;
         reports::FaultCount* count;
+        fakes::Rng* stream;
         Time since;
+
+        /// Whether it hits this time, by its rate.
+        [[nodiscard]] bool chance() const { return stream->chance(fault->rate); }
+        /// The fault's own latency, or this one.
+        [[nodiscard]] Duration latency_or(const fakes::Distribution& otherwise) const;
         NodeSet workers;
     };
     using InForce = std::vector<Active>;  // in the order in which they began
 
     [[nodiscard]] InForce& of(FaultKind kind) { return in_force_[static_cast<std::size_t>(kind)]; }
     fakes::CallFault draw_outcome(Active& active);
-    /// Whether some fault of the kind hits this subject now.
-    bool hits_subject(FaultKind kind, std::string_view subject);
+    /// The first fault of the kind that hits this subject now; null = none does.
+    Active* hit_on_subject(FaultKind kind, std::string_view subject);
     Duration subject_delay(FaultKind kind, std::string_view subject, const fakes::Distribution& otherwise);
-    /// The fault's own latency, or this one.
-    Duration delay_of(const Fault& fault, const fakes::Distribution& otherwise);
     bool hits_worker(FaultKind kind, NodeId worker);
     void add_errors(FaultKind kind, RpcFault& answer);
     void add_latency(FaultKind kind, RpcFault& answer);
     void add_decision(FaultKind kind, RpcFault& answer);
 
     const EventQueue& queue_;
-    fakes::Rng& stream_;
     std::array<InForce, kFaultKinds> in_force_;
     Id last_id_ = 0;
 };

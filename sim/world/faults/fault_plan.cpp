@@ -1,5 +1,7 @@
 #include "sim/world/faults/fault_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -15,23 +17,24 @@ constexpr Duration kServerAway = std::chrono::seconds{1};
 }  // namespace
 
 FaultPlan::FaultPlan(EventQueue& queue, const Topology& topology, Nodes& nodes, Lifecycle& lifecycle, Network& network,
-                     fakes::Trace& trace, fakes::Rng& stream)
+                     fakes::Trace& trace, std::uint64_t seed)
     : queue_(queue),
       topology_(topology),
       nodes_(nodes),
       lifecycle_(lifecycle),
       network_(network),
       trace_(trace),
-      stream_(stream),
-      calls_(queue, stream) {}
+      seed_(seed),
+      calls_(queue) {}
 
 void FaultPlan::add(Fault fault) {
     const std::optional<FaultKind> kind = find_fault_kind(fault.kind);
     PRECONDITION(kind.has_value(), "there is no fault of the kind {}", fault.kind);
-    Plan& plan = plans_.emplace_back();
-    plan.kind = *kind;
-    plan.count = {.kind = fault.kind, .pointer = fault.pointer, .armed = 1};
-    plan.fault = std::move(fault);
+    const auto twins = std::ranges::count_if(
+        plans_, [&](const Plan& other) { return other.kind == *kind && other.fault.at == fault.at; });
+    fakes::Rng stream(seed_, fmt::format("fault:{}:{}:{}", fault.kind, fault.at.count(), twins));
+    reports::FaultCount count{.kind = fault.kind, .pointer = fault.pointer, .armed = 1};
+    Plan& plan = plans_.emplace_back(Plan{std::move(fault), *kind, stream, std::move(count), {}});
     if (plan.fault.on) {
         plan.trigger.emplace(*plan.fault.on, topology_);
         by_event_[static_cast<std::size_t>(plan.fault.on->event)].push_back(&plan);
@@ -153,6 +156,7 @@ void FaultPlan::disturb_link(Plan& plan, NodeId actor) {
     link.latency = plan.fault.latency;
     link.rate = plan.fault.rate;
     link.effective = &plan.count.effective;
+    link.stream = &plan.stream;
     tell(plan, "begin", NodeId{});
     const LinkFaults::Id id = network_.links().add(std::move(link));
     hold(plan, NodeId{}, [this, id] {
@@ -163,7 +167,8 @@ void FaultPlan::disturb_link(Plan& plan, NodeId actor) {
 
 void FaultPlan::disturb_calls(Plan& plan, NodeId actor) {
     tell(plan, "begin", NodeId{});
-    const CallFaults::Id id = calls_.add(plan.kind, plan.fault, plan.count, node_set(plan.fault.target, actor));
+    const CallFaults::Id id =
+        calls_.add(plan.kind, plan.fault, plan.count, plan.stream, node_set(plan.fault.target, actor));
     hold(plan, NodeId{}, [this, id] { calls_.remove(id); });
 }
 
@@ -193,7 +198,7 @@ void FaultPlan::obey(Plan& plan) {
     switch (plan.kind) {
         case FaultKind::redis_restart: controls_->redis_restart(away); break;
         case FaultKind::redis_failover: {
-            const Duration lag = fault.latency.draw(stream_);
+            const Duration lag = fault.latency.draw(plan.stream);
             controls_->redis_failover(lag > Duration::zero() ? lag : replica_lag_, away);
             break;
         }
@@ -255,11 +260,12 @@ bool FaultPlan::will_change() const {
 
 NodeSet FaultPlan::draw_core() {
     NodeSet core(topology_.size(), true);
+    fakes::Rng stream(seed_, "core");
     std::map<std::pair<NodeRole, int>, std::vector<NodeId>> groups;
     for (const Topology::Entry& node : topology_.nodes()) groups[{node.role, node.worker_group}].push_back(node.id);
     for (auto& [group, members] : groups) {
         for (std::size_t outside = members.size() / 2; outside > 0; --outside) {
-            const std::size_t chosen = stream_.below(members.size());
+            const std::size_t chosen = stream.below(members.size());
             core[static_cast<std::size_t>(members[chosen].value)] = false;
             members.erase(members.begin() + static_cast<std::ptrdiff_t>(chosen));
         }

@@ -3,6 +3,9 @@
 // partition what was about to leave, a crash takes effect at the end of the step. Commands to the servers themselves, and
 // requests to end, wait for the end of the step, too.
 //
+// Each fault draws from a stream of its own, named after its kind and its time: taking another one away changes nothing in
+// what this one does.
+//
 // A fault that ends (it has a duration, or all is healed) undoes itself: what crashed restarts, what was paused goes on.
 #pragma once
 
@@ -14,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "fakes/rng.h"
 #include "reports/run_report.h"
 #include "sim/world/faults/call_faults.h"
 #include "sim/world/faults/fault_kind.h"
@@ -34,7 +38,7 @@ public:
     };
 
     FaultPlan(EventQueue& queue, const Topology& topology, Nodes& nodes, Lifecycle& lifecycle, Network& network,
-              fakes::Trace& trace, fakes::Rng& stream);
+              fakes::Trace& trace, std::uint64_t seed);
 
     /// Arms a fault. A time in the past means now. REQUIRES: its kind exists and its targets are known.
     void add(Fault fault);
@@ -62,6 +66,7 @@ private:
     struct Plan {
         Fault fault;
         FaultKind kind;
+        fakes::Rng stream;
         reports::FaultCount count;
         std::optional<TriggerMatcher> trigger;
     };
@@ -106,7 +111,7 @@ private:
     Lifecycle& lifecycle_;
     Network& network_;
     fakes::Trace& trace_;
-    fakes::Rng& stream_;
+    const std::uint64_t seed_;
     CallFaults calls_;
     ServerControls* controls_ = nullptr;
     Duration replica_lag_{};

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "engine/runtime/invariant.h"
 #include "sim/world/test_simulation_fixture.h"
 
@@ -281,6 +283,46 @@ TEST_F(FaultPlanTest, InjectsRedisErrorsIntoTheNamedCommandsOnly) {
     EXPECT_EQ(only_count().effective, 1U);
     sim.run_for(10s);
     EXPECT_EQ(faults().redis_call(scheduler, "EVALSHA"), CallFault::none);
+}
+
+TEST_F(FaultPlanTest, GivesACallEachOfItsEndsAndAnyWhereNoneIsNamed) {
+    const auto ends = [this](const char* outcome) {
+        Fault errors = fault("nats.publish_errors", elapsed(), 1s);
+        errors.outcome = outcome;
+        add(errors);
+        sim.run_for(500ms);
+        std::set<CallFault> out;
+        for (int i = 0; i < 50; ++i) out.insert(faults().publish(scheduler, "sys.job.result"));
+        sim.run_for(1s);
+        return out;
+    };
+    EXPECT_EQ(ends("not_applied"), std::set{CallFault::not_applied});
+    EXPECT_EQ(ends("unknown"), std::set{CallFault::unknown});
+    EXPECT_EQ(ends("lost"), std::set{CallFault::lost});
+    EXPECT_EQ(ends(""), (std::set{CallFault::not_applied, CallFault::unknown, CallFault::lost}));
+}
+
+// What plays no part in a failure can be taken away without disturbing the rest: shrinking lives on it.
+TEST_F(FaultPlanTest, DrawsNothingThatShiftsTheDrawsOfAnotherKind) {
+    const auto hits = [this](bool with_others) {
+        Simulation world(testing::small_scenario(), 1, {});
+        Fault lost = fault("nats.lost_acks", 0s);
+        lost.rate = 0.5;
+        if (with_others) {
+            for (const char* kind : {"kernel.errors", "redis.errors", "nats.publish_errors"})
+                world.fault_plan().add(fault(kind, 0s));
+        }
+        world.fault_plan().add(lost);
+        world.run_for(1s);
+        std::vector<bool> out;
+        for (int i = 0; i < 64; ++i) {
+            (void)world.faults().kernel_call();
+            (void)world.faults().redis_call(scheduler, "GET");
+            out.push_back(world.faults().lose_ack("sys.job.submit"));
+        }
+        return out;
+    };
+    EXPECT_EQ(hits(false), hits(true));
 }
 
 TEST_F(FaultPlanTest, KeepsToTheRate) {
