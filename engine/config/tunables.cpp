@@ -21,8 +21,10 @@ constexpr std::array<std::string_view, 1> kContinue{"continue"};
 constexpr std::array<std::string_view, 2> kConsumerStream{"consumer", "stream"};
 constexpr std::array<std::string_view, 2> kDegradeNak{"degrade", "nak"};
 
-#define TUNABLE(name, help) TunableInfo{#name, &Tunables::name, {}, help}
-#define TUNABLE_CHOICE(name, choices, help) TunableInfo{#name, &Tunables::name, Choices(choices), help}
+#define TUNABLE(name, help) \
+    TunableInfo { #name, &Tunables::name, {}, help }
+#define TUNABLE_CHOICE(name, choices, help) \
+    TunableInfo { #name, &Tunables::name, Choices(choices), help }
 
 const std::array kTable{
     TUNABLE(store_op_timeout, "deadline of one Redis operation"),
@@ -88,8 +90,9 @@ const std::array kTable{
     TUNABLE(bus_max_ack_pending, "unacknowledged messages of one consumer"),
     TUNABLE(bus_processed_ttl, "life of a processed mark; at least twice the ack wait"),
     TUNABLE(bus_inflight_ttl, "life of an in-flight mark"),
-    TUNABLE_CHOICE(bus_guard_key_scope, kConsumerStream,
-                   "whom a processed mark is for; stream: the documented key, safe with one guarded consumer per stream"),
+    TUNABLE_CHOICE(
+        bus_guard_key_scope, kConsumerStream,
+        "whom a processed mark is for; stream: the documented key, safe with one guarded consumer per stream"),
     TUNABLE_CHOICE(bus_guard_on_error, kDegradeNak, "what the bus guard does without Redis"),
     TUNABLE(max_in_flight, "messages handled at once by one replica"),
     TUNABLE(shutdown_grace, "time for handlers to finish on a stop"),
@@ -104,32 +107,25 @@ const std::array kTable{
 
 /// Durations that run in a loop, bound a wait or are told to Redis.
 constexpr std::array<std::string_view, 25> kPositive{
-    "store_op_timeout",
-    "job_lock_ttl",
-    "lock_poll",
-    "publish_timeout",
-    "publish_settle",
-    "safety_timeout",
-    "output_meta_timeout",
-    "output_content_timeout",
-    "worker_ttl",
-    "snapshot_interval",
-    "snapshot_lock_ttl",
-    "snapshot_read_timeout",
-    "reconciler_interval",
-    "replayer_interval",
-    "config_reload_interval",
-    "saga_lock_ttl",
-    "saga_rollback_timeout",
-    "run_lock_ttl",
-    "delay_poller_interval",
-    "bus_ack_wait",
-    "bus_processed_ttl",
-    "bus_inflight_ttl",
-    "job_meta_ttl",
-    "data_ttl",
-    "dlq_entry_ttl",};
+    "store_op_timeout",      "job_lock_ttl",           "lock_poll",
+    "publish_timeout",       "publish_settle",         "safety_timeout",
+    "output_meta_timeout",   "output_content_timeout", "worker_ttl",
+    "snapshot_interval",     "snapshot_lock_ttl",      "snapshot_read_timeout",
+    "reconciler_interval",   "replayer_interval",      "config_reload_interval",
+    "saga_lock_ttl",         "saga_rollback_timeout",  "run_lock_ttl",
+    "delay_poller_interval", "bus_ack_wait",           "bus_processed_ttl",
+    "bus_inflight_ttl",      "job_meta_ttl",           "data_ttl",
+    "dlq_entry_ttl",
+};
 constexpr Duration kLeast = 1ms;
+
+/// Counts that would leave nothing to do their work with.
+constexpr std::array<std::string_view, 10> kAtLeastOne{
+    "max_renewal_failures", "circuit_fail_budget",       "circuit_half_open_max",
+    "circuit_close_after",  "reconciler_max_iterations", "reconciler_batch",
+    "bus_max_deliver",      "bus_max_ack_pending",       "max_in_flight",
+    "dlq_max_size",
+};
 
 struct Unit {
     std::string_view name;
@@ -194,21 +190,22 @@ Parsed assign(Duration& target, std::string_view value, const TunableInfo& info)
 }
 
 template <class Number>
-Parsed assign_number(Number& target, std::string_view value, std::string_view expected) {
+Parsed assign_number(Number& target, std::string_view value, Number least, std::string_view expected) {
     Number parsed{};
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
-    if (error != std::errc{} || end != value.data() + value.size() || parsed < 0)
+    if (error != std::errc{} || end != value.data() + value.size() || parsed < least)
         return tl::make_unexpected(fmt::format("expected {}, got \"{}\"", expected, value));
     target = parsed;
     return {};
 }
 
-Parsed assign(std::int64_t& target, std::string_view value, const TunableInfo&) {
-    return assign_number(target, value, "a whole number of at least 0");
+Parsed assign(std::int64_t& target, std::string_view value, const TunableInfo& info) {
+    const std::int64_t least = least_count_of(info);
+    return assign_number(target, value, least, fmt::format("a whole number of at least {}", least));
 }
 
 Parsed assign(double& target, std::string_view value, const TunableInfo&) {
-    return assign_number(target, value, "a number of at least 0");
+    return assign_number(target, value, 0.0, "a number of at least 0");
 }
 
 Parsed assign(bool& target, std::string_view value, const TunableInfo&) {
@@ -225,7 +222,8 @@ Parsed assign(bool& target, std::string_view value, const TunableInfo&) {
 Parsed assign(std::string& target, std::string_view value, const TunableInfo& info) {
     if (!info.choices.empty() && std::ranges::find(info.choices, value) == info.choices.end()) {
         std::string allowed;
-        for (const auto choice : info.choices) allowed += fmt::format("{}\"{}\"", allowed.empty() ? "" : " or ", choice);
+        for (const auto choice : info.choices)
+            allowed += fmt::format("{}\"{}\"", allowed.empty() ? "" : " or ", choice);
         return tl::make_unexpected(fmt::format("expected {}, got \"{}\"", allowed, value));
     }
     target = value;
@@ -244,6 +242,10 @@ std::string text_of(Number value) {
 
 Duration minimum_of(const TunableInfo& info) {
     return std::ranges::find(kPositive, info.name) == kPositive.end() ? Duration{} : kLeast;
+}
+
+std::int64_t least_count_of(const TunableInfo& info) {
+    return std::ranges::find(kAtLeastOne, info.name) == kAtLeastOne.end() ? 0 : 1;
 }
 
 std::span<const TunableInfo> tunable_table() { return kTable; }
@@ -270,8 +272,8 @@ tl::expected<Duration, std::string> parse_duration(std::string_view text) {
     do {
         const auto part = take_part(rest);
         if (!part)
-            return tl::make_unexpected(
-                fmt::format("expected a duration such as \"250us\", \"20ms\", \"1.5s\", \"10m\" or \"2h\", got \"{}\"", text));
+            return tl::make_unexpected(fmt::format(
+                "expected a duration such as \"250us\", \"20ms\", \"1.5s\", \"10m\" or \"2h\", got \"{}\"", text));
         nanos += *part;
     } while (!rest.empty());
     return Duration{nanos};

@@ -30,6 +30,8 @@ TEST(Tunables, AWrongValueSaysWhatWasExpectedAndChangesNothing) {
     EXPECT_NE(duration.error().find("\"1.5s\""), std::string::npos) << duration.error();
     EXPECT_EQ(tunables.job_lock_ttl, 60s);
     EXPECT_FALSE(set_tunable(tunables, "max_in_flight", "-1"));
+    EXPECT_EQ(set_tunable(tunables, "max_in_flight", "0").error(), "expected a whole number of at least 1, got \"0\"");
+    EXPECT_TRUE(set_tunable(tunables, "max_scheduling_retries", "0"));
     EXPECT_FALSE(set_tunable(tunables, "max_in_flight", "12x"));
     EXPECT_FALSE(set_tunable(tunables, "topic_fallback", "maybe"));
     EXPECT_FALSE(set_tunable(tunables, "lock_on_abandon", "panic"));

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/wire/messages.h"
 
@@ -18,6 +19,28 @@ std::string_view name_of(fakes::EventOutcome outcome) {
         case fakes::EventOutcome::unknown: return "unknown";
     }
     return "";
+}
+
+/// As the file asks for them: "events redis unknown, command GET, job j-3".
+std::string described(const EventExpectation& expectation) {
+    const Trigger& filter = expectation.filter;
+    std::string out = fmt::format("events {}", to_string(filter.event));
+    if (!expectation.outcome.empty()) out += " " + expectation.outcome;
+    for (const auto& [name, value] : {std::pair{"node", &filter.node},
+                                      {"job", &filter.job},
+                                      {"subject", &filter.subject},
+                                      {"command", &filter.command},
+                                      {"script", &filter.script},
+                                      {"key", &filter.key},
+                                      {"name", &filter.name},
+                                      {"to", &filter.to},
+                                      {"trace", &expectation.trace}}) {
+        if (!value->empty()) out += fmt::format(", {} {}", name, *value);
+    }
+    if (expectation.after) out += ", after " + engine::format_duration(*expectation.after);
+    if (expectation.until) out += ", until " + engine::format_duration(*expectation.until);
+    if (expectation.in_any) out += ", in any " + engine::format_duration(*expectation.in_any);
+    return out;
 }
 
 void add(RunResult& result, std::string expected, std::string actual, bool held) {
@@ -39,9 +62,12 @@ void ExpectedEvents::on_event(const fakes::Event& event, Time now) {
     const Duration at = now.time_since_epoch();
     for (Counter& counter : counters_) {
         const EventExpectation& wanted = *counter.expectation;
+        const bool traced =
+            wanted.trace.empty() || (event.packet != nullptr && event.packet->trace_id() == wanted.trace);
+        counter.trace_seen |= traced;
+        if (!traced) continue;
         if (!wanted.outcome.empty() && wanted.outcome != name_of(event.outcome)) continue;
         if (at < wanted.after.value_or(Duration{0}) || at > wanted.until.value_or(Duration::max())) continue;
-        if (!wanted.trace.empty() && (event.packet == nullptr || event.packet->trace_id() != wanted.trace)) continue;
         if (!counter.matcher.matches(event)) continue;
         if (!wanted.in_any) {
             ++counter.count;
@@ -80,11 +106,10 @@ void judge_expectations(const Expectations& expect, const JobTracker& jobs, cons
     for (std::size_t i = 0; i < expect.events.size(); ++i) {
         const EventExpectation& expectation = expect.events[i];
         const std::uint64_t count = events.count(i);
-        add(result,
-            fmt::format("events {}{}{}{} {}", to_string(expectation.filter.event),
-                        expectation.outcome.empty() ? "" : " ", expectation.outcome,
-                        expectation.in_any ? " at a time" : "", expectation.count.text),
-            fmt::format("{}", count), expectation.count.holds(static_cast<double>(count)));
+        if (!events.trace_seen(i))
+            result.vacuous.push_back(fmt::format("no packet has the trace id {}", expectation.trace));
+        add(result, fmt::format("{} {}", described(expectation), expectation.count.text), fmt::format("{}", count),
+            expectation.count.holds(static_cast<double>(count)));
     }
 }
 

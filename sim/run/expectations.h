@@ -21,12 +21,17 @@ public:
     ExpectedEvents(const Expectations& expect, const Topology& topology);
     void on_event(const fakes::Event& event, Time now) override;
     [[nodiscard]] std::uint64_t count(std::size_t index) const { return counters_[index].count; }
+    /// Whether any packet of the run carried the trace id that this expectation names, or it names none.
+    [[nodiscard]] bool trace_seen(std::size_t index) const {
+        return counters_[index].trace_seen || counters_[index].expectation->trace.empty();
+    }
 
 private:
     struct Counter {
         TriggerMatcher matcher;
         const EventExpectation* expectation;
         std::uint64_t count = 0;
+        bool trace_seen = false;
         std::deque<Time> recent;  // those within the span that ends now, where the most in any span is asked for
     };
     std::vector<Counter> counters_;
@@ -35,7 +40,8 @@ private:
 /// How the outcome of an expectation on one job names what was expected.
 [[nodiscard]] std::string expected_of_job(const std::string& job, const std::string& state);
 
-/// Adds an outcome per expectation to the result, and a sentence for each metric that never had a sample.
+/// Adds an outcome per expectation to the result, and a sentence for each metric that never had a sample and each trace id
+/// that no packet carried.
 void judge_expectations(const Expectations& expect, const JobTracker& jobs, const MetricStore& metrics,
                         const ExpectedEvents& events, RunResult& result);
 

@@ -79,7 +79,9 @@ Shape tunable(const engine::TunableInfo& info) {
             return engine::minimum_of(info) > engine::Duration{} ? duration_of_at_least(engine::minimum_of(info))
                                                                  : duration();
         }
-        Shape operator()(std::int64_t engine::Tunables::*) const { return integer(0, 1e15); }
+        Shape operator()(std::int64_t engine::Tunables::*) const {
+            return integer(static_cast<double>(engine::least_count_of(info)), 1e15);
+        }
         Shape operator()(double engine::Tunables::*) const { return number(0); }
         Shape operator()(bool engine::Tunables::*) const { return flag(); }
         Shape operator()(std::string engine::Tunables::*) const {
