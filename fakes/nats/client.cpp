@@ -73,8 +73,10 @@ MessagePtr NatsClient::sealed(std::shared_ptr<BusMessage> message) {
 
 Task<Outcome<NatsReply>> NatsClient::publish_and_wait(MessagePtr message, CallFault fault, MonoTime deadline) {
     if (fault == CallFault::not_applied) co_return NotApplied{{FailureCause::disconnected, "could not be sent"}};
+    // What a living connection carries arrives: a message is lost only with it.
+    if (fault == CallFault::lost) core_->cut();
     auto ask = [message = std::move(message), fault](NatsSession& session, RequestId id) {
-        if (fault != CallFault::lost) session.publish(message, id, fault == CallFault::unknown);
+        session.publish(message, id, fault == CallFault::unknown);
     };
     co_return co_await request(std::move(ask), deadline);
 }
@@ -123,7 +125,8 @@ Task<Outcome<Done>> NatsClient::publish_core(std::string subject, std::string pa
     if (fault == CallFault::not_applied) co_return NotApplied{{FailureCause::disconnected, "could not be sent"}};
     const bool lost = fault == CallFault::lost;
     const auto sent = lost ? MessagePtr(std::move(message)) : sealed(std::move(message));
-    if (!lost) core_->send([sent](NatsSession& session) { session.publish_core(sent); });
+    if (lost) core_->cut();
+    core_->send([sent](NatsSession& session) { session.publish_core(sent); });
     // Nobody acknowledges it: all that the caller ever learns is that it has been written.
     Event answered = bus_event(EventKind::core_publish, When::answered, node_, core_->server_node(), *sent);
     const bool unknown = lost || fault == CallFault::unknown;

@@ -109,6 +109,7 @@ void ClientCore::on_welcome(const Link& link, std::weak_ptr<NatsSession> session
     link_ = std::exchange(attempt_, nullptr);
     session_ = std::move(session);
     ++connections_;
+    cut_ = false;
     pings_out_ = 0;
     arm(ping_timer_, options_.ping_interval, &ClientCore::ping);
     for (const auto& [sid, subscribed] : subscribed_) announce(sid, subscribed);
@@ -122,6 +123,15 @@ void ClientCore::on_broken(const Link& link) {
         transport_.reset();
         lose_connection();
     }
+}
+
+void ClientCore::cut() {
+    if (!link_ || cut_) return;
+    cut_ = true;
+    world_.after(node_, engine::Duration{}, [weak = weak_from_this(), number = connections_] {
+        const auto core = weak.lock();
+        if (core && core->link_ && core->connections_ == number) core->lose_connection();
+    });
 }
 
 void ClientCore::lose_connection() {

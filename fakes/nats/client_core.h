@@ -35,6 +35,8 @@ public:
         : world_(world), server_(server), node_(node), options_(options) {}
 
     void start() { connect(); }
+    /// Nothing that is sent on this connection from now on arrives, and it breaks once the present step has ended.
+    void cut();
     /// Hangs up for good. Requests stay unanswered, subscriptions hear nothing more.
     void shut_down();
 
@@ -47,6 +49,7 @@ public:
     template <class Call>
     bool send(Call call) {
         if (!link_) return false;
+        if (cut_) return true;  // written, and lost
         transport_->send_to_server([session = session_, call = std::move(call)]() mutable {
             const std::shared_ptr<NatsSession> alive = session.lock();
             if (alive && !alive->ended()) call(*alive);
@@ -125,6 +128,7 @@ private:
     std::shared_ptr<Connection> transport_;
     std::weak_ptr<NatsSession> session_;
     std::uint64_t connections_ = 0;
+    bool cut_ = false;  // nothing arrives any more on the connection in use
     World::TimerId connect_timer_ = 0;
     World::TimerId ping_timer_ = 0;
     int pings_out_ = 0;

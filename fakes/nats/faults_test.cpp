@@ -29,16 +29,37 @@ TEST_F(BusTest, APublishFaultUnknownStoresAndLosesTheAnswer) {
     EXPECT_EQ(finish(a->last_sequence("CORDUM_SYS", deadline())).value(), 1U);
 }
 
-TEST_F(BusTest, APublishThatIsLostOnItsWayIsUnknownAndStoresNothing) {
+// On a connection that lives nothing is lost: the message goes with it, and so does what is written after it.
+TEST_F(BusTest, APublishThatIsLostOnItsWayTakesTheConnectionAlong) {
+    const engine::BusConnection before = a->connection();
+    int publishes = 0;
+    world.fault.on_publish = [&](NodeId, std::string_view) {
+        return publishes++ == 0 ? CallFault::lost : CallFault::none;
+    };
+    std::optional<engine::Outcome<engine::PublishAck>> first;
+    std::optional<engine::Outcome<engine::PublishAck>> second;
+    scope.spawn(keep(a->publish("sys.job.submit", "p", "1", deadline()), first));
+    scope.spawn(keep(a->publish("sys.job.submit", "p", "2", deadline()), second));
+    world.run_for(3s);
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(first->kind(), OutcomeKind::unknown);
+    EXPECT_EQ(first->unknown().connection, before.id);
+    EXPECT_EQ(second->kind(), OutcomeKind::unknown);
+    EXPECT_TRUE(a->connection().connected);
+    EXPECT_NE(a->connection().id, before.id);
+    EXPECT_EQ(finish(a->last_sequence("CORDUM_SYS", deadline())).value(), 0U);
+    store(*a, "sys.job.submit");
+}
+
+TEST_F(BusTest, ACoreMessageThatIsLostOnItsWayReachesNobody) {
     KeptMessages messages;
     const auto subscribed = b->subscribe("sys.>", "", messages);
     settle();
     world.fault.on_publish = [](NodeId, std::string_view) { return CallFault::lost; };
-    EXPECT_EQ(publish(*a, "sys.job.submit").kind(), OutcomeKind::unknown);
     EXPECT_EQ(finish(a->publish_core("sys.heartbeat", "p")).kind(), OutcomeKind::unknown);
-    settle();
-    EXPECT_EQ(finish(a->last_sequence("CORDUM_SYS", deadline())).value(), 0U);
+    world.run_for(3s);
     EXPECT_EQ(messages.payloads.size(), 0U);
+    EXPECT_TRUE(a->connection().connected);
 }
 
 TEST_F(BusTest, ALostAckLeadsToRedelivery) {

@@ -43,6 +43,11 @@ protected:
         world.run_until([this] { return a->connection().connected && b->connection().connected; });
     }
 
+    /// Runs it beside others, and keeps what comes of it.
+    template <class T>
+    static engine::Task<void> keep(engine::Task<T> task, std::optional<T>& result) {
+        result.emplace(co_await std::move(task));
+    }
     /// Runs the world until the task has finished.
     template <class T>
     T finish(engine::Task<T> task) {
@@ -80,12 +85,6 @@ protected:
                               .ack_wait = std::chrono::seconds(30),
                               .max_deliver = 5,
                               .max_ack_pending = 100};
-
-private:
-    template <class T>
-    static engine::Task<void> keep(engine::Task<T> task, std::optional<T>& result) {
-        result.emplace(co_await std::move(task));
-    }
 };
 
 }  // namespace lockstep::fakes
