@@ -101,6 +101,15 @@ TEST_F(OneTerminalResultWithLoss, ARecordThatHasOutlivedItsTimeIsNotLost) {
     EXPECT_THAT(judge.found, ::testing::SizeIs(1));
 }
 
+// ... unless the mark that its message has been handled may be lost: the message then begins the job anew.
+TEST_F(OneTerminalResultWithLoss, AnEndIsForgottenWhenItsTimeIsOverInARedisThatHasLostMarks) {
+    move("a", "SUCCEEDED");
+    keys.restore([this] { move("a", "SUCCEEDED"); });
+    for (const char* key : {"job:meta:a", "job:state:a"}) keys.remove(*keys.find(key), Removal::expired);
+    move("a", "PENDING");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 using LegalTransitionsWithLoss = DataLoss<LegalTransitions>;
 
 TEST_F(LegalTransitionsWithLoss, GoOnFromTheStateKeyWhereTheHashIsGone) {

@@ -40,15 +40,19 @@ void OneTerminalResult::string_set(fakes::NodeId, std::string_view key, const st
 void OneTerminalResult::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                                     const fakes::redis::Value&, std::int64_t) {
     recorded_.key_removed(key);
-    // A record that has outlived its time is not lost: whatever is still to come about the job must know that it ended.
+    data_lost_ |= why == fakes::redis::Removal::evicted;
+    // A record that has outlived its time is not lost: whatever is still to come about the job must know that it ended. Once
+    // data has been lost, the mark of the message that began the job may have been among it.
     const auto job = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
-    if (!job || why == fakes::redis::Removal::expired || is_final(recorded_.of(*job))) return;
+    const bool guarded = why == fakes::redis::Removal::expired && !data_lost_;
+    if (!job || guarded || is_final(recorded_.of(*job))) return;
     const auto ended = ended_.find(*job);
     if (ended != ended_.end()) ended_.erase(ended);
 }
 
 void OneTerminalResult::restored(const fakes::redis::Keyspace& now) {
     recorded_.restored(now);
+    data_lost_ = true;
     std::erase_if(ended_, [this](const auto& end) { return !is_final(recorded_.of(end.first)); });
 }
 

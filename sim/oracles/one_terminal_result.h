@@ -28,6 +28,7 @@ private:
         EventNumber event = 0;
     };
     RecordedStates recorded_;
+    bool data_lost_ = false;  // some, at some time
     std::map<std::string, End, std::less<>> ended_;  // by job: its first terminal state
 };
 

@@ -83,6 +83,7 @@ private:
         const Theme& first = dice_.one_of(themes());
         const Theme& second = dice_.one_of(themes());
         const bool both = dice_.chance(0.4) && !first.alone && !second.alone && first.name != second.name;
+        if (first.alone && options_.data_loss) return false;  // its settings bear no loss beside it either
         out["tags"] = Document::array({first.name});
         first.apply(dice_, out);
         if (both) {

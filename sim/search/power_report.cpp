@@ -106,8 +106,8 @@ double median_over(const PowerReport& report, Value value) {
 std::string shrunk_summary(const PowerReport& report) {
     if (!report.options.shrink) return "Nothing was shrunk in this measurement.\n";
     return fmt::format(
-        "Shrunk, the median failure has {:.0f} jobs, {:.0f} replicas, {:.0f} workers and {:.0f} faults; shrinking it "
-        "again changed nothing for {} of them.\n",
+        "Shrunk, the medians are: jobs {:.0f}, replicas {:.0f}, workers {:.0f}, faults {:.0f}; shrinking again changed "
+        "nothing for {} of them.\n",
         median_over(report, [](const ScenarioSize& size) { return size.jobs; }),
         median_over(report, [](const ScenarioSize& size) { return size.replicas; }),
         median_over(report, [](const ScenarioSize& size) { return size.workers; }),
