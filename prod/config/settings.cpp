@@ -166,6 +166,11 @@ private:
         }
         span("REDIS_DATA_TTL_SECONDS", "REDIS_DATA_TTL", t.data_ttl);
         span("JOB_META_TTL_SECONDS", "JOB_META_TTL", t.job_meta_ttl);
+        if (t.job_meta_ttl / t.bus_max_deliver < t.bus_ack_wait)
+            settings_.warnings.push_back(fmt::format(
+                "JOB_META_TTL {} is shorter than NATS_JS_ACK_WAIT {} × {} deliveries: a message that comes again after "
+                "its job's records are gone runs the job once more",
+                engine::format_duration(t.job_meta_ttl), engine::format_duration(t.bus_ack_wait), t.bus_max_deliver));
         if (const auto days = whole("CORDUM_DLQ_ENTRY_TTL_DAYS"); days && *days > 0) {
             if (*days > kSpanMax / std::chrono::hours(24))
                 mistake(fmt::format("CORDUM_DLQ_ENTRY_TTL_DAYS: at most ten years, got {} days", *days));

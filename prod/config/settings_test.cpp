@@ -111,6 +111,15 @@ TEST(Settings, RefuseWhatCouldOnlyFailLater) {
     EXPECT_TRUE(mentions(settings({{"NATS_USERNAME", "me"}})->warnings.front(), "no log-in is sent"));
 }
 
+TEST(Settings, WarnOfRecordsThatMessagesOutlive) {
+    const auto short_lived = settings({{"JOB_META_TTL", "1h"}});
+    ASSERT_TRUE(short_lived);
+    ASSERT_EQ(short_lived->warnings.size(), settings({})->warnings.size() + 1);
+    EXPECT_TRUE(mentions(short_lived->warnings.front(), "JOB_META_TTL 1h is shorter than NATS_JS_ACK_WAIT 10m"));
+    const auto enough = settings({{"JOB_META_TTL", "1h"}, {"NATS_JS_ACK_WAIT", "30s"}});
+    EXPECT_EQ(enough->warnings.size(), settings({})->warnings.size());
+}
+
 TEST(Settings, OverlookWhatAClusterPutsIntoTheEnvironmentForAServiceOfOurName) {
     EXPECT_TRUE(settings({{"LOCKSTEP_PORT", "tcp://10.0.0.1:9090"}, {"LOCKSTEP_SERVICE_HOST", "10.0.0.1"},
                           {"LOCKSTEP_PORT_9090_TCP_ADDR", "10.0.0.1"}}));
