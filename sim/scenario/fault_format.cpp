@@ -63,8 +63,7 @@ std::string help_of(const FaultArg& argument) {
         case FaultArgKind::glob: return "only these; * is any run of characters";
         case FaultArgKind::call_outcome:
             return "not_applied: refused; unknown: it takes effect and its answer is lost; lost: it never arrives, "
-                   "which "
-                   "looks the same to the caller; default: any of them, drawn for each call";
+                   "which looks the same to the caller; default: any of them, drawn for each call";
         case FaultArgKind::anything: return "replaces the whole document, readable or not";
         default: return argument.name == "for" ? "default: until the end, or until chaos heals" : "";
     }
