@@ -40,8 +40,17 @@ enum class Mechanism : std::uint8_t {
     tenant_limit_atomicity,
     backoff_jitter,
     max_scheduling_retries,
+    byte_window,
+    undecodable_read_back,
+    burial_margin,
+    resend_same_server,
+    floor_same_server,
+    unheard_results,
+    result_order,
+    release_retry,
+    tenant_queue,
 };
-inline constexpr std::size_t kMechanismCount = static_cast<std::size_t>(Mechanism::max_scheduling_retries) + 1;
+inline constexpr std::size_t kMechanismCount = static_cast<std::size_t>(Mechanism::tenant_queue) + 1;
 
 [[nodiscard]] std::string_view to_string(Mechanism mechanism);
 [[nodiscard]] std::optional<Mechanism> find_mechanism(std::string_view name);

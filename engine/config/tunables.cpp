@@ -54,6 +54,8 @@ const std::array kTable{
     TUNABLE(safety_timeout, "deadline of one policy check"),
     TUNABLE(safety_throttle_delay, "redelivery after a throttle decision"),
     TUNABLE(safety_unavailable_delay, "redelivery while policy is unreachable"),
+    TUNABLE(policy_answer_max_age,
+            "an answer of policy to a job that waits for its tenant's limit is asked for again after"),
     TUNABLE(policy_check_fail_mode, "policy unreachable: exactly `open` lets jobs through, anything else holds them"),
     TUNABLE(circuit_fail_budget, "consecutive failures that open the circuit"),
     TUNABLE(circuit_open_for, "how long the circuit stays open"),
@@ -94,12 +96,17 @@ const std::array kTable{
         bus_guard_key_scope, kConsumerStream,
         "whom a processed mark is for; stream: the documented key, safe with one guarded consumer per stream"),
     TUNABLE_CHOICE(bus_guard_on_error, kDegradeNak, "what the bus guard does without Redis"),
+    TUNABLE(bus_rate_limit, "bits a second that a durable without a limit may deliver; 0 leaves it alone"),
+    TUNABLE(bus_bytes_in_flight,
+            "bytes in hand from which a replica asks for no more; at least twice the largest message"),
+    TUNABLE(stream_clock_margin, "how far the clocks of Redis and NATS may lie apart"),
     TUNABLE(max_in_flight, "messages handled at once by one replica"),
     TUNABLE(shutdown_grace, "time for handlers to finish on a stop"),
     TUNABLE(job_meta_ttl, "life of a job's metadata"),
     TUNABLE(data_ttl, "life of payloads and of the worker snapshot"),
     TUNABLE(dlq_entry_ttl, "life of a dead-letter entry"),
     TUNABLE(dlq_max_size, "dead-letter entries kept"),
+    TUNABLE(dlq_undecodable_max_size, "the same for messages that cannot be decoded, which have an index of their own"),
 };
 
 #undef TUNABLE
@@ -120,11 +127,11 @@ constexpr std::array<std::string_view, 25> kPositive{
 constexpr Duration kLeast = 1ms;
 
 /// Counts that would leave nothing to do their work with.
-constexpr std::array<std::string_view, 10> kAtLeastOne{
+constexpr std::array<std::string_view, 12> kAtLeastOne{
     "max_renewal_failures", "circuit_fail_budget",       "circuit_half_open_max",
     "circuit_close_after",  "reconciler_max_iterations", "reconciler_batch",
     "bus_max_deliver",      "bus_max_ack_pending",       "max_in_flight",
-    "dlq_max_size",
+    "dlq_max_size",         "dlq_undecodable_max_size",  "bus_bytes_in_flight",
 };
 
 struct Unit {

@@ -50,6 +50,7 @@ struct Tunables {
     Duration safety_timeout = 2s;
     Duration safety_throttle_delay = 5s;
     Duration safety_unavailable_delay = 5s;
+    Duration policy_answer_max_age = 5s;
     std::string policy_check_fail_mode = "closed";
     std::int64_t circuit_fail_budget = 3;
     Duration circuit_open_for = 30s;
@@ -96,6 +97,9 @@ struct Tunables {
     Duration bus_inflight_ttl = 2min;
     std::string bus_guard_key_scope = "consumer";
     std::string bus_guard_on_error = "degrade";
+    std::int64_t bus_rate_limit = 256'000'000;      // bits per second
+    std::int64_t bus_bytes_in_flight = 64'000'000;  // bytes
+    Duration stream_clock_margin = 1min;
     std::int64_t max_in_flight = 512;
     Duration shutdown_grace = 10s;
 
@@ -104,6 +108,7 @@ struct Tunables {
     Duration data_ttl = 24h;
     Duration dlq_entry_ttl = 720h;
     std::int64_t dlq_max_size = 10000;
+    std::int64_t dlq_undecodable_max_size = 1000;
 };
 
 /// One entry of the table of names.

@@ -23,8 +23,8 @@ namespace lockstep::engine {
 struct PublishAck {
     std::string stream;
     std::uint64_t sequence = 0;
-    bool duplicate = false;                  // the stream already held this message id and stored nothing
-    std::uint64_t connection = 0;            // the connection that carried it
+    bool duplicate = false;        // the stream already held this message id and stored nothing
+    std::uint64_t connection = 0;  // the connection that carried it
 };
 
 /// A message found in a stream.
@@ -32,6 +32,21 @@ struct StoredMessage {
     std::uint64_t sequence = 0;
     std::string message_id;  // empty when it was published without one
     std::string payload;
+    std::string subject;
+    WallTime stored_at{};  // by the server's clock
+};
+
+struct StreamState {
+    std::uint64_t first_sequence = 0;  // of the oldest message still held; last_sequence + 1 when there is none
+    std::uint64_t last_sequence = 0;
+    WallTime created{};  // another time is another stream of that name: its numbers mean nothing to the former one's
+};
+
+/// What a durable has still to do, counted in messages of its subject.
+struct ConsumerState {
+    std::uint64_t waiting = 0;    // never delivered so far
+    std::uint64_t in_hand = 0;    // delivered and without a verdict; what waits for its next delivery counts too
+    std::uint64_t ack_floor = 0;  // no message of the stream at or below this sequence is in hand
 };
 
 /// One delivery of a stream message to a durable consumer, not yet acknowledged. The verdicts below are sent and not
@@ -80,6 +95,9 @@ struct ConsumerSpec {
     Duration ack_wait{};
     int max_deliver = 0;
     int max_ack_pending = 0;
+    /// Given to a durable that has no limit of its own, in place; 0 leaves it alone. A server that refuses the change is
+    /// told of, and the durable is used as it is.
+    std::int64_t rate_limit_bps = 0;
 };
 
 /// Keeps a subscription alive. Destroying it stops delivery to this process at once; what the server has handed out and
@@ -89,9 +107,20 @@ public:
     virtual ~Subscription() = default;
 };
 
+/// The binding to a durable.
+class Consumption : public Subscription {
+public:
+    /// The server hands out nothing more to this process; what is on its way still arrives. The durable goes on serving the
+    /// others of its deliver group.
+    virtual void pause() = 0;
+    virtual void resume() = 0;
+};
+
 struct BusConnection {
     bool connected = false;
-    std::uint64_t id = 0;  // grows by one with every connection made; 0 before the first
+    std::uint64_t id = 0;           // grows by one with every connection made; 0 before the first
+    std::string server{};           // the process at its other end: another name after every restart of the server
+    std::uint64_t max_payload = 0;  // bytes of one message, as that server says; 0 before the first connection
 };
 
 class Bus {
@@ -104,18 +133,29 @@ public:
     /// Core publish: applied means that the bytes were handed to a live connection, not that anybody got them.
     [[nodiscard]] virtual Task<Outcome<Done>> publish_core(std::string subject, std::string payload) = 0;
 
-    /// The first message on exactly `subject` in `stream` at or after `from_sequence`; nothing when there is none. A
-    /// read: *unknown* and *not applied* both mean that nothing was learnt.
-    [[nodiscard]] virtual Task<Outcome<std::optional<StoredMessage>>> read_stream(std::string stream, std::string subject,
+    // Reads: *unknown* and *not applied* both mean that nothing was learnt. What was learnt, the server of the connection
+    // that was there when the call began has said.
+
+    /// The first message on exactly `subject`, or on any where it is empty, in `stream` at or after `from_sequence`; nothing
+    /// when there is none.
+    [[nodiscard]] virtual Task<Outcome<std::optional<StoredMessage>>> read_stream(std::string stream,
+                                                                                  std::string subject,
                                                                                   std::uint64_t from_sequence,
                                                                                   MonoTime deadline) = 0;
-    /// The last sequence of `stream`. A read.
-    [[nodiscard]] virtual Task<Outcome<std::uint64_t>> last_sequence(std::string stream, MonoTime deadline) = 0;
+    /// The message of that number; nothing when the stream does not hold it (any more).
+    [[nodiscard]] virtual Task<Outcome<std::optional<StoredMessage>>> read_message(std::string stream,
+                                                                                   std::uint64_t sequence,
+                                                                                   MonoTime deadline) = 0;
+    [[nodiscard]] virtual Task<Outcome<StreamState>> stream_state(std::string stream, MonoTime deadline) = 0;
+    /// Nothing when there is no such durable.
+    [[nodiscard]] virtual Task<Outcome<std::optional<ConsumerState>>> consumer_state(std::string stream,
+                                                                                     std::string durable,
+                                                                                     MonoTime deadline) = 0;
 
     /// Makes sure that the durable exists with these settings, binds to it and delivers to `sink` (which must outlive the
     /// subscription). A durable that exists with other settings is *not applied*, naming the difference.
-    [[nodiscard]] virtual Task<Outcome<std::unique_ptr<Subscription>>> consume(ConsumerSpec spec, DeliverySink& sink,
-                                                                               MonoTime deadline) = 0;
+    [[nodiscard]] virtual Task<Outcome<std::unique_ptr<Consumption>>> consume(ConsumerSpec spec, DeliverySink& sink,
+                                                                              MonoTime deadline) = 0;
     /// Core subscription. With an empty `queue` every subscriber gets a copy, otherwise one of the group.
     [[nodiscard]] virtual std::unique_ptr<Subscription> subscribe(std::string subject, std::string queue,
                                                                   MessageSink& sink) = 0;

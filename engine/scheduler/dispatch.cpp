@@ -138,11 +138,11 @@ Task<std::int64_t> Dispatcher::limit_to_commit(JobLease& lease, const DispatchOr
 Task<bool> Dispatcher::know_stream_end() {
     const std::uint64_t connection = context_.ports.bus.connection().id;
     if (connection == context_.jobs_stream_connection) co_return true;
-    const auto last = co_await context_.ports.bus.last_sequence(
+    const auto last = co_await context_.ports.bus.stream_state(
         std::string(wire::kStreamJobs), context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (!last.applied()) co_return false;
     context_.ports.log.reached("stream_end_learnt_anew");
-    context_.jobs_stream_sequence = last.value();
+    context_.jobs_stream_sequence = last.value().last_sequence;
     context_.jobs_stream_connection = connection;
     co_return true;
 }

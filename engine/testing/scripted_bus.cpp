@@ -52,10 +52,15 @@ private:
     std::multimap<std::string, MessageSink*>::iterator entry_;
 };
 
-class ScriptedBus::Consuming final : public Subscription {
+class ScriptedBus::Consuming final : public Consumption {
 public:
     Consuming(ScriptedBus& bus, std::string subject) : bus_(bus), subject_(std::move(subject)) {}
-    ~Consuming() override { bus_.consumers_.erase(subject_); }
+    ~Consuming() override {
+        bus_.consumers_.erase(subject_);
+        bus_.paused_.erase(subject_);
+    }
+    void pause() override { bus_.paused_.insert(subject_); }
+    void resume() override { bus_.paused_.erase(subject_); }
 
 private:
     ScriptedBus& bus_;
@@ -63,7 +68,7 @@ private:
 };
 
 PublishAck ScriptedBus::store(const Published& message) {
-    stored_.push_back({message.subject, {++last_sequence_, message.message_id, message.payload}});
+    stored_.push_back({++last_sequence_, message.message_id, message.payload, message.subject, clock_.now()});
     return {"CORDUM_JOBS", last_sequence_, false, state.id};
 }
 
@@ -106,22 +111,36 @@ Task<Outcome<Done>> ScriptedBus::publish_core(std::string subject, std::string p
 Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_stream(std::string, std::string subject,
                                                                      std::uint64_t from_sequence, MonoTime) {
     if (on_read) co_return on_read(subject, from_sequence);
-    for (const Stored& stored : stored_) {
-        if (stored.subject == subject && stored.message.sequence >= from_sequence)
-            co_return std::optional<StoredMessage>(stored.message);
+    for (const StoredMessage& stored : stored_) {
+        if ((subject.empty() || stored.subject == subject) && stored.sequence >= from_sequence)
+            co_return std::optional<StoredMessage>(stored);
     }
     co_return std::optional<StoredMessage>();
 }
 
-Task<Outcome<std::uint64_t>> ScriptedBus::last_sequence(std::string, MonoTime) {
-    if (!stream_error.empty()) co_return NotApplied{{FailureCause::refused, stream_error}};
-    co_return last_sequence_;
+Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_message(std::string, std::uint64_t sequence, MonoTime) {
+    for (const StoredMessage& stored : stored_) {
+        if (stored.sequence == sequence) co_return std::optional<StoredMessage>(stored);
+    }
+    co_return std::optional<StoredMessage>();
 }
 
-Task<Outcome<std::unique_ptr<Subscription>>> ScriptedBus::consume(ConsumerSpec spec, DeliverySink& sink, MonoTime) {
+Task<Outcome<StreamState>> ScriptedBus::stream_state(std::string, MonoTime) {
+    if (!stream_error.empty()) co_return NotApplied{{FailureCause::refused, stream_error}};
+    const std::uint64_t first = stored_.empty() ? last_sequence_ + 1 : stored_.front().sequence;
+    co_return StreamState{first, last_sequence_, {}};
+}
+
+Task<Outcome<std::optional<ConsumerState>>> ScriptedBus::consumer_state(std::string, std::string durable, MonoTime) {
+    const auto found = consumer_states.find(durable);
+    if (found == consumer_states.end()) co_return std::optional<ConsumerState>();
+    co_return std::optional<ConsumerState>(found->second);
+}
+
+Task<Outcome<std::unique_ptr<Consumption>>> ScriptedBus::consume(ConsumerSpec spec, DeliverySink& sink, MonoTime) {
     if (!consumer_error.empty()) co_return NotApplied{{FailureCause::refused, consumer_error}};
     consumers_[spec.subject] = &sink;
-    co_return std::unique_ptr<Subscription>(std::make_unique<Consuming>(*this, spec.subject));
+    co_return std::unique_ptr<Consumption>(std::make_unique<Consuming>(*this, spec.subject));
 }
 
 std::unique_ptr<Subscription> ScriptedBus::subscribe(std::string subject, std::string queue, MessageSink& sink) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,9 +55,10 @@ public:
     /// Decides one look into the stream.
     std::function<Outcome<std::optional<StoredMessage>>(const std::string& subject, std::uint64_t from)> on_read;
     Duration latency{};
-    BusConnection state{true, 1};
-    std::string stream_error;    // what `last_sequence` is refused with, when not empty
-    std::string consumer_error;  // the same for `consume`
+    BusConnection state{true, 1, "server-1", 1'048'576};
+    std::string stream_error;                              // what `stream_state` is refused with, when not empty
+    std::string consumer_error;                            // the same for `consume`
+    std::map<std::string, ConsumerState> consumer_states;  // by durable
 
     std::vector<Published> published;  // to streams
     std::vector<Published> broadcast;  // on core NATS
@@ -66,6 +68,7 @@ public:
     [[nodiscard]] std::vector<Published> published_on(std::string_view subject) const;
     /// The queue group of the latest core subscription to each subject.
     std::map<std::string, std::string> queue_groups;
+    [[nodiscard]] bool paused(const std::string& subject) const { return paused_.contains(subject); }
     [[nodiscard]] std::size_t listeners(const std::string& subject) const { return listeners_.count(subject); }
 
     /// Hands a message to the consumer of its subject, under the next sequence unless the test names one above 1.
@@ -79,25 +82,25 @@ public:
     Task<Outcome<Done>> publish_core(std::string subject, std::string payload) override;
     Task<Outcome<std::optional<StoredMessage>>> read_stream(std::string stream, std::string subject,
                                                             std::uint64_t from_sequence, MonoTime deadline) override;
-    Task<Outcome<std::uint64_t>> last_sequence(std::string stream, MonoTime deadline) override;
-    Task<Outcome<std::unique_ptr<Subscription>>> consume(ConsumerSpec spec, DeliverySink& sink,
-                                                         MonoTime deadline) override;
+    Task<Outcome<std::optional<StoredMessage>>> read_message(std::string stream, std::uint64_t sequence,
+                                                             MonoTime deadline) override;
+    Task<Outcome<StreamState>> stream_state(std::string stream, MonoTime deadline) override;
+    Task<Outcome<std::optional<ConsumerState>>> consumer_state(std::string stream, std::string durable,
+                                                               MonoTime deadline) override;
+    Task<Outcome<std::unique_ptr<Consumption>>> consume(ConsumerSpec spec, DeliverySink& sink,
+                                                        MonoTime deadline) override;
     std::unique_ptr<Subscription> subscribe(std::string subject, std::string queue, MessageSink& sink) override;
     BusConnection connection() const override { return state; }
 
 private:
     class Listening;
     class Consuming;
-    struct Stored {
-        std::string subject;
-        StoredMessage message;
-    };
-
     const VirtualClock& clock_;
-    std::vector<Stored> stored_;
+    std::vector<StoredMessage> stored_;
     std::uint64_t last_sequence_ = 100;
     std::uint64_t last_delivered_ = 0;
     std::map<std::string, DeliverySink*> consumers_;
+    std::set<std::string> paused_;  // subjects whose consumer asks for nothing
     std::multimap<std::string, MessageSink*> listeners_;
 };
 

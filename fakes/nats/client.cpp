@@ -16,17 +16,30 @@ using engine::Unknown;
 
 namespace {
 
-class NatsSubscription final : public engine::Subscription {
+/// Of core messages as well, which nobody pauses.
+class NatsSubscription final : public engine::Consumption {
 public:
     NatsSubscription(std::weak_ptr<ClientCore> core, std::uint64_t sid) : core_(std::move(core)), sid_(sid) {}
     ~NatsSubscription() override {
         if (const auto core = core_.lock()) core->unsubscribe(sid_);
+    }
+    void pause() override {
+        if (const auto core = core_.lock()) core->pause(sid_);
+    }
+    void resume() override {
+        if (const auto core = core_.lock()) core->resume(sid_);
     }
 
 private:
     std::weak_ptr<ClientCore> core_;
     std::uint64_t sid_;
 };
+
+std::optional<engine::StoredMessage> message_of(const NatsReply& reply) {
+    if (!reply.message) return std::nullopt;
+    return engine::StoredMessage{reply.sequence, reply.message->message_id, reply.message->payload,
+                                 reply.message->subject, reply.stored_at};
+}
 
 NotApplied not_connected() { return NotApplied{{FailureCause::disconnected, "not connected"}}; }
 
@@ -147,24 +160,45 @@ Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_stream(std:
                    NatsSession& session, RequestId id) { session.read(id, stream, subject, from_sequence); };
     Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
     if (!answer.applied()) co_return answer.failure_as<Found>();
-    const NatsReply& reply = answer.value();
-    if (!reply.error.empty()) co_return NotApplied{{FailureCause::refused, reply.error}};
-    if (!reply.message) co_return Found{};
-    co_return Found{engine::StoredMessage{reply.sequence, reply.message->message_id, reply.message->payload}};
-}
-
-Task<Outcome<std::uint64_t>> NatsClient::last_sequence(std::string stream, MonoTime deadline) {
-    auto ask = [stream = std::move(stream)](NatsSession& session, RequestId id) { session.last_sequence(id, stream); };
-    Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
-    if (!answer.applied()) co_return answer.failure_as<std::uint64_t>();
     if (!answer.value().error.empty()) co_return NotApplied{{FailureCause::refused, answer.value().error}};
-    co_return answer.value().sequence;
+    co_return message_of(answer.value());
 }
 
-Task<Outcome<std::unique_ptr<engine::Subscription>>> NatsClient::consume(engine::ConsumerSpec spec,
-                                                                         engine::DeliverySink& sink,
-                                                                         MonoTime deadline) {
-    using Bound = std::unique_ptr<engine::Subscription>;
+Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_message(std::string stream, std::uint64_t sequence,
+                                                                             MonoTime deadline) {
+    using Found = std::optional<engine::StoredMessage>;
+    auto ask = [stream = std::move(stream), sequence](NatsSession& session, RequestId id) {
+        session.read_message(id, stream, sequence);
+    };
+    Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
+    if (!answer.applied()) co_return answer.failure_as<Found>();
+    if (!answer.value().error.empty()) co_return NotApplied{{FailureCause::refused, answer.value().error}};
+    co_return message_of(answer.value());
+}
+
+Task<Outcome<engine::StreamState>> NatsClient::stream_state(std::string stream, MonoTime deadline) {
+    auto ask = [stream = std::move(stream)](NatsSession& session, RequestId id) { session.stream_state(id, stream); };
+    Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
+    if (!answer.applied()) co_return answer.failure_as<engine::StreamState>();
+    if (!answer.value().error.empty()) co_return NotApplied{{FailureCause::refused, answer.value().error}};
+    co_return answer.value().state;
+}
+
+Task<Outcome<std::optional<engine::ConsumerState>>> NatsClient::consumer_state(std::string stream, std::string durable,
+                                                                               MonoTime deadline) {
+    using Found = std::optional<engine::ConsumerState>;
+    auto ask = [stream = std::move(stream), durable = std::move(durable)](NatsSession& session, RequestId id) {
+        session.consumer_state(id, stream, durable);
+    };
+    Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
+    if (!answer.applied()) co_return answer.failure_as<Found>();
+    if (!answer.value().error.empty()) co_return NotApplied{{FailureCause::refused, answer.value().error}};
+    co_return answer.value().consumer;
+}
+
+Task<Outcome<std::unique_ptr<engine::Consumption>>> NatsClient::consume(engine::ConsumerSpec spec,
+                                                                        engine::DeliverySink& sink, MonoTime deadline) {
+    using Bound = std::unique_ptr<engine::Consumption>;
     const auto shared = std::make_shared<const engine::ConsumerSpec>(std::move(spec));
     auto ask = [shared](NatsSession& session, RequestId id) { session.ensure_consumer(id, *shared); };
     Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);

@@ -37,9 +37,13 @@ public:
                                                                            std::string payload) override;
     [[nodiscard]] engine::Task<engine::Outcome<std::optional<engine::StoredMessage>>> read_stream(
         std::string stream, std::string subject, std::uint64_t from_sequence, engine::MonoTime deadline) override;
-    [[nodiscard]] engine::Task<engine::Outcome<std::uint64_t>> last_sequence(std::string stream,
-                                                                             engine::MonoTime deadline) override;
-    [[nodiscard]] engine::Task<engine::Outcome<std::unique_ptr<engine::Subscription>>> consume(
+    [[nodiscard]] engine::Task<engine::Outcome<std::optional<engine::StoredMessage>>> read_message(
+        std::string stream, std::uint64_t sequence, engine::MonoTime deadline) override;
+    [[nodiscard]] engine::Task<engine::Outcome<engine::StreamState>> stream_state(std::string stream,
+                                                                                  engine::MonoTime deadline) override;
+    [[nodiscard]] engine::Task<engine::Outcome<std::optional<engine::ConsumerState>>> consumer_state(
+        std::string stream, std::string durable, engine::MonoTime deadline) override;
+    [[nodiscard]] engine::Task<engine::Outcome<std::unique_ptr<engine::Consumption>>> consume(
         engine::ConsumerSpec spec, engine::DeliverySink& sink, engine::MonoTime deadline) override;
     [[nodiscard]] std::unique_ptr<engine::Subscription> subscribe(std::string subject, std::string queue,
                                                                   engine::MessageSink& sink) override;

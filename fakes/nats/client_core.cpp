@@ -19,8 +19,8 @@ public:
     void on_broken() override {
         if (const auto core = core_.lock()) core->on_broken(*this);
     }
-    void on_welcome(std::weak_ptr<NatsSession> session) override {
-        if (const auto core = core_.lock()) core->on_welcome(*this, std::move(session));
+    void on_welcome(std::weak_ptr<NatsSession> session, std::string server, std::uint64_t max_payload) override {
+        if (const auto core = core_.lock()) core->on_welcome(*this, std::move(session), std::move(server), max_payload);
     }
     void on_pong() override {
         if (const auto core = core_.lock()) core->on_pong(*this);
@@ -103,8 +103,11 @@ void ClientCore::on_connected(const std::shared_ptr<Link>& link, std::shared_ptr
     });
 }
 
-void ClientCore::on_welcome(const Link& link, std::weak_ptr<NatsSession> session) {
+void ClientCore::on_welcome(const Link& link, std::weak_ptr<NatsSession> session, std::string server,
+                            std::uint64_t max_payload) {
     if (attempt_.get() != &link) return;
+    server_process_ = std::move(server);
+    max_payload_ = max_payload;
     world_.cancel(connect_timer_);
     link_ = std::exchange(attempt_, nullptr);
     session_ = std::move(session);
@@ -112,7 +115,9 @@ void ClientCore::on_welcome(const Link& link, std::weak_ptr<NatsSession> session
     cut_ = false;
     pings_out_ = 0;
     arm(ping_timer_, options_.ping_interval, &ClientCore::ping);
-    for (const auto& [sid, subscribed] : subscribed_) announce(sid, subscribed);
+    for (const auto& [sid, subscribed] : subscribed_) {
+        if (!subscribed.paused) announce(sid, subscribed);
+    }
 }
 
 void ClientCore::on_broken(const Link& link) {
@@ -160,13 +165,13 @@ void ClientCore::on_pong(const Link& link) {
 
 std::uint64_t ClientCore::subscribe(std::string pattern, std::string queue, engine::MessageSink& sink) {
     const std::uint64_t sid = ++last_sid_;
-    announce(sid, subscribed_[sid] = Subscribed{std::move(pattern), std::move(queue), &sink, nullptr, nullptr});
+    announce(sid, subscribed_[sid] = Subscribed{std::move(pattern), std::move(queue), &sink, nullptr, nullptr, false});
     return sid;
 }
 
 std::uint64_t ClientCore::bind(std::shared_ptr<const engine::ConsumerSpec> spec, engine::DeliverySink& sink) {
     const std::uint64_t sid = ++last_sid_;
-    announce(sid, subscribed_[sid] = Subscribed{{}, {}, nullptr, std::move(spec), &sink});
+    announce(sid, subscribed_[sid] = Subscribed{{}, {}, nullptr, std::move(spec), &sink, false});
     return sid;
 }
 
@@ -185,6 +190,18 @@ void ClientCore::announce(std::uint64_t sid, const Subscribed& subscribed) {
 void ClientCore::unsubscribe(std::uint64_t sid) {
     if (subscribed_.erase(sid) == 0) return;
     send([sid](NatsSession& session) { session.unsubscribe(sid); });
+}
+
+void ClientCore::pause(std::uint64_t sid) {
+    const auto found = subscribed_.find(sid);
+    if (found == subscribed_.end() || std::exchange(found->second.paused, true)) return;
+    send([sid](NatsSession& session) { session.unsubscribe(sid); });
+}
+
+void ClientCore::resume(std::uint64_t sid) {
+    const auto found = subscribed_.find(sid);
+    if (found == subscribed_.end() || !std::exchange(found->second.paused, false)) return;
+    announce(sid, found->second);
 }
 
 void ClientCore::send_verdict(const std::shared_ptr<const HandedMessage>& handed, Verdict verdict) {

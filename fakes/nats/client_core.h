@@ -40,7 +40,9 @@ public:
     /// Hangs up for good. Requests stay unanswered, subscriptions hear nothing more.
     void shut_down();
 
-    [[nodiscard]] engine::BusConnection connection() const { return {link_ != nullptr, connections_}; }
+    [[nodiscard]] engine::BusConnection connection() const {
+        return {link_ != nullptr, connections_, server_process_, max_payload_};
+    }
     [[nodiscard]] World& world() { return world_; }
     [[nodiscard]] NodeId node() const { return node_; }
     [[nodiscard]] NodeId server_node() const { return server_.options().node; }
@@ -87,6 +89,9 @@ public:
     std::uint64_t subscribe(std::string pattern, std::string queue, engine::MessageSink& sink);
     std::uint64_t bind(std::shared_ptr<const engine::ConsumerSpec> spec, engine::DeliverySink& sink);
     void unsubscribe(std::uint64_t sid);
+    /// The server hands this subscription nothing more, here or on a later connection; what is on its way still arrives.
+    void pause(std::uint64_t sid);
+    void resume(std::uint64_t sid);
 
     /// Sends a verdict if there is a connection to send it on; it is lost otherwise.
     void send_verdict(const std::shared_ptr<const HandedMessage>& handed, Verdict verdict);
@@ -101,12 +106,14 @@ private:
         engine::MessageSink* messages = nullptr;  // of a core subscription
         std::shared_ptr<const engine::ConsumerSpec> consumer;
         engine::DeliverySink* deliveries = nullptr;  // of a consumer
+        bool paused = false;
     };
 
     void connect();
     void connect_later();
     void on_connected(const std::shared_ptr<Link>& link, std::shared_ptr<Connection> connection);
-    void on_welcome(const Link& link, std::weak_ptr<NatsSession> session);
+    void on_welcome(const Link& link, std::weak_ptr<NatsSession> session, std::string server,
+                    std::uint64_t max_payload);
     void on_broken(const Link& link);
     void lose_connection();
     void announce(std::uint64_t sid, const Subscribed& subscribed);
@@ -128,6 +135,8 @@ private:
     std::shared_ptr<Connection> transport_;
     std::weak_ptr<NatsSession> session_;
     std::uint64_t connections_ = 0;
+    std::string server_process_;
+    std::uint64_t max_payload_ = 0;
     bool cut_ = false;  // nothing arrives any more on the connection in use
     World::TimerId connect_timer_ = 0;
     World::TimerId ping_timer_ = 0;

@@ -60,7 +60,7 @@ TEST_F(BusTest, CoreSubscribersSeeWhatTheStreamTakesForADuplicate) {
     settle();
     EXPECT_FALSE(publish(*a, "worker.w.jobs", "one", "id").value().duplicate);
     EXPECT_TRUE(publish(*a, "worker.w.jobs", "two", "id").value().duplicate);
-    EXPECT_EQ(finish(a->last_sequence("CORDUM_JOBS", deadline())).value(), 1U);
+    EXPECT_EQ(finish(a->stream_state("CORDUM_JOBS", deadline())).value().last_sequence, 1U);
     EXPECT_EQ(worker.payloads, (std::vector<std::string>{"one", "two"}));
 }
 
@@ -84,7 +84,7 @@ TEST_F(BusTest, WhileDisconnectedNothingIsBuffered) {
     EXPECT_EQ(finish(a->publish_core("sys.heartbeat", "p")).kind(), OutcomeKind::not_applied);
     ASSERT_TRUE(world.run_until([this] { return a->connection().connected; }, 15s));
     EXPECT_EQ(a->connection().id, 2U);
-    EXPECT_EQ(finish(a->last_sequence("CORDUM_SYS", deadline())).value(), 0U);
+    EXPECT_EQ(finish(a->stream_state("CORDUM_SYS", deadline())).value().last_sequence, 0U);
 }
 
 TEST_F(BusTest, APublishInFlightWhenTheConnectionBreaksIsUnknownAndNamesTheConnection) {
@@ -115,7 +115,7 @@ TEST_F(BusTest, ADeadlineThatPassesIsUnknownAndLeavesTheConnection) {
     EXPECT_TRUE(a->connection().connected);
     world.heal();
     settle();
-    EXPECT_EQ(finish(b->last_sequence("CORDUM_SYS", deadline())).value(), 1U) << "it arrived late";
+    EXPECT_EQ(finish(b->stream_state("CORDUM_SYS", deadline())).value().last_sequence, 1U) << "it arrived late";
 }
 
 TEST_F(BusTest, ASilentServerIsGivenUpAfterUnansweredPings) {
@@ -218,7 +218,7 @@ TEST_F(BusTest, AKilledServerComesBackWithItsMessages) {
     world.node_up(kServer);
     server.on_node_up();
     ASSERT_TRUE(world.run_until([&] { return a->connection().connected; }, 10s));
-    EXPECT_EQ(finish(a->last_sequence("CORDUM_SYS", deadline())).value(), 1U);
+    EXPECT_EQ(finish(a->stream_state("CORDUM_SYS", deadline())).value().last_sequence, 1U);
 }
 
 TEST_F(BusTest, APowerCutLosesWhatWasAcknowledgedAndNotSynced) {
@@ -226,7 +226,7 @@ TEST_F(BusTest, APowerCutLosesWhatWasAcknowledgedAndNotSynced) {
     ASSERT_TRUE(publish(*a, "sys.job.submit").applied());
     server.power_cut(1s);
     world.run_for(5s);
-    EXPECT_EQ(finish(a->last_sequence("CORDUM_SYS", deadline())).value(), 0U);
+    EXPECT_EQ(finish(a->stream_state("CORDUM_SYS", deadline())).value().last_sequence, 0U);
 }
 
 TEST_F(BusTest, AClientMayBeDestroyedWhileItConnects) {

@@ -17,6 +17,15 @@ ConsumerModel::ConsumerModel(ConsumerConfig config, StreamModel& stream, Storage
       filter_(stream.filter(config_.filter_subject)),
       file_(std::max(storage.sync_interval, storage.consumer_flush)) {}
 
+std::uint64_t ConsumerModel::waiting(engine::MonoTime now) {
+    std::uint64_t count = 0;
+    for (std::uint64_t from = next_sequence_;; ++count) {
+        const StreamModel::Stored* stored = stream_.next(filter_, from, now);
+        if (stored == nullptr) return count;
+        from = stored->sequence + 1;
+    }
+}
+
 std::optional<ConsumerModel::Next> ConsumerModel::next(engine::MonoTime now) {
     if (auto again = next_redelivery(now)) return again;
     if (config_.max_ack_pending > 0 && pending_.size() >= static_cast<std::size_t>(config_.max_ack_pending)) {

@@ -96,6 +96,12 @@ public:
     void restart(engine::MonoTime now, engine::MonoTime first_check);
 
     [[nodiscard]] std::size_t pending() const { return pending_.size(); }
+    /// Messages that have never been delivered.
+    [[nodiscard]] std::uint64_t waiting(engine::MonoTime now);
+    /// The highest sequence up to which nothing is pending, among those delivered so far.
+    [[nodiscard]] std::uint64_t ack_floor() const {
+        return pending_.empty() ? next_sequence_ - 1 : pending_.begin()->first - 1;
+    }
 
     struct PendingMessage {
         std::uint64_t sequence = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/ports/bus.h"
@@ -19,9 +20,12 @@ using RequestId = std::uint64_t;
 struct NatsReply {
     std::string error;           // not empty: the server refused
     std::string stream;          // publish
-    std::uint64_t sequence = 0;  // publish: of the message; read: of the message found; last sequence
+    std::uint64_t sequence = 0;  // publish: of the message; read: of the message found
     bool duplicate = false;      // publish
     MessagePtr message;          // read: null when there is none
+    engine::WallTime stored_at{};
+    engine::StreamState state{};
+    std::optional<engine::ConsumerState> consumer;
 };
 
 /// One message in the hands of one client, and the consumer it came from. Shared by the delivery and its verdicts.
@@ -36,7 +40,9 @@ struct HandedMessage {
 class NatsPeer {
 public:
     virtual ~NatsPeer() = default;
-    virtual void on_welcome(std::weak_ptr<class NatsSession> session) = 0;
+    /// `server` names the server's process, another one after every start; `max_payload` bounds a message, in bytes.
+    virtual void on_welcome(std::weak_ptr<class NatsSession> session, std::string server,
+                            std::uint64_t max_payload) = 0;
     virtual void on_pong() = 0;
     virtual void on_reply(RequestId request, NatsReply reply) = 0;
     virtual void on_core(std::uint64_t sid, const MessagePtr& message) = 0;

@@ -1,5 +1,7 @@
 #include "fakes/nats/server.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace lockstep::fakes {
@@ -9,6 +11,8 @@ NatsServer::NatsServer(World& world, NatsServerOptions options)
     for (const StreamConfig& stream : options_.streams) jetstream_.add_stream(stream);
     world_.listen(options_.node, options_.service, *this);
 }
+
+std::string NatsServer::process_name() const { return fmt::format("{}#{}", options_.service, incarnation_); }
 
 ConnectionListener& NatsServer::on_accept(std::shared_ptr<Connection> connection, NodeId client) {
     // A session outlives its connection, and somebody may hold that one for longer than we do.

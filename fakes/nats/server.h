@@ -33,6 +33,7 @@ struct NatsServerOptions {
     /// A client that has been silent for more than `pings_out_max` of these is hung up on. Both are the server's defaults.
     engine::Duration ping_interval = std::chrono::minutes(2);
     int pings_out_max = 2;
+    std::uint64_t max_payload = 1'048'576;  // bytes of one message; the server's default
 };
 
 class NatsServer final : public Server {
@@ -54,6 +55,8 @@ public:
 
     [[nodiscard]] const NatsServerOptions& options() const { return options_; }
     [[nodiscard]] bool up() const { return up_; }
+    /// Of the process that runs now: another one after every start.
+    [[nodiscard]] std::string process_name() const;
     ConnectionListener& on_accept(std::shared_ptr<Connection> connection, NodeId client) override;
     /// The client on `connection` introduces itself.
     void hello(const Connection& connection, std::weak_ptr<NatsPeer> peer);

@@ -6,10 +6,25 @@
 
 namespace lockstep::fakes {
 
+namespace {
+
+constexpr const char* kNoStream = "stream not found";
+
+NatsReply found_message(const StreamModel::Stored& stored) {
+    NatsReply answer;
+    answer.sequence = stored.sequence;
+    answer.message = stored.message;
+    answer.stored_at = engine::WallTime(stored.time.time_since_epoch());
+    return answer;
+}
+
+}  // namespace
+
 void NatsSession::hello(std::weak_ptr<NatsPeer> peer) {
     peer_ = std::move(peer);
-    connection_->send_to_client([peer = peer_, self = weak_from_this()] {
-        if (const auto client = peer.lock()) client->on_welcome(self);
+    connection_->send_to_client([peer = peer_, self = weak_from_this(), name = server_.process_name(),
+                                 max_payload = server_.options().max_payload] {
+        if (const auto client = peer.lock()) client->on_welcome(self, name, max_payload);
     });
 }
 
@@ -53,23 +68,43 @@ void NatsSession::read(RequestId request, const std::string& stream, const std::
     NatsReply answer;
     if (StreamModel* found = server_.jetstream().stream(stream)) {
         const StreamModel::Stored* stored = found->next(found->filter(subject), from, server_.now());
-        if (stored != nullptr) {
-            answer.sequence = stored->sequence;
-            answer.message = stored->message;
-        }
+        if (stored != nullptr) answer = found_message(*stored);
     } else {
-        answer.error = "stream not found";
+        answer.error = kNoStream;
     }
     reply(request, std::move(answer));
 }
 
-void NatsSession::last_sequence(RequestId request, const std::string& stream) {
+void NatsSession::read_message(RequestId request, const std::string& stream, std::uint64_t sequence) {
+    heard_ = true;
+    NatsReply answer;
+    if (StreamModel* found = server_.jetstream().stream(stream)) {
+        const StreamModel::Stored* stored = found->find(sequence, server_.now());
+        if (stored != nullptr) answer = found_message(*stored);
+    } else {
+        answer.error = kNoStream;
+    }
+    reply(request, std::move(answer));
+}
+
+void NatsSession::stream_state(RequestId request, const std::string& stream) {
     heard_ = true;
     NatsReply answer;
     if (const StreamModel* found = server_.jetstream().stream(stream)) {
-        answer.sequence = found->last_sequence();
+        answer.state = {found->first_sequence(), found->last_sequence(), {}};
     } else {
-        answer.error = "stream not found";
+        answer.error = kNoStream;
+    }
+    reply(request, std::move(answer));
+}
+
+void NatsSession::consumer_state(RequestId request, const std::string& stream, const std::string& durable) {
+    heard_ = true;
+    NatsReply answer;
+    if (server_.jetstream().stream(stream) == nullptr) {
+        answer.error = kNoStream;
+    } else if (ConsumerModel* found = server_.jetstream().consumer(stream, durable)) {
+        answer.consumer = engine::ConsumerState{found->waiting(server_.now()), found->pending(), found->ack_floor()};
     }
     reply(request, std::move(answer));
 }

@@ -31,7 +31,9 @@ public:
     void publish(const MessagePtr& message, RequestId request, bool lose_answer);
     void publish_core(const MessagePtr& message);
     void read(RequestId request, const std::string& stream, const std::string& subject, std::uint64_t from);
-    void last_sequence(RequestId request, const std::string& stream);
+    void read_message(RequestId request, const std::string& stream, std::uint64_t sequence);
+    void stream_state(RequestId request, const std::string& stream);
+    void consumer_state(RequestId request, const std::string& stream, const std::string& durable);
     void ensure_consumer(RequestId request, const engine::ConsumerSpec& spec);
     void subscribe(std::uint64_t sid, const std::string& pattern, const std::string& queue);
     /// Joins the deliver group of a durable.

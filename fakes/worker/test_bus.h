@@ -63,12 +63,20 @@ public:
                                                                                     engine::MonoTime) override {
         co_return std::optional<engine::StoredMessage>{};
     }
-    engine::Task<engine::Outcome<std::uint64_t>> last_sequence(std::string, engine::MonoTime) override {
-        co_return std::uint64_t{0};
+    engine::Task<engine::Outcome<std::optional<engine::StoredMessage>>> read_message(std::string, std::uint64_t,
+                                                                                     engine::MonoTime) override {
+        co_return std::optional<engine::StoredMessage>{};
     }
-    engine::Task<engine::Outcome<std::unique_ptr<engine::Subscription>>> consume(engine::ConsumerSpec,
-                                                                                 engine::DeliverySink&,
-                                                                                 engine::MonoTime) override {
+    engine::Task<engine::Outcome<engine::StreamState>> stream_state(std::string, engine::MonoTime) override {
+        co_return engine::StreamState{};
+    }
+    engine::Task<engine::Outcome<std::optional<engine::ConsumerState>>> consumer_state(std::string, std::string,
+                                                                                       engine::MonoTime) override {
+        co_return std::optional<engine::ConsumerState>{};
+    }
+    engine::Task<engine::Outcome<std::unique_ptr<engine::Consumption>>> consume(engine::ConsumerSpec,
+                                                                                engine::DeliverySink&,
+                                                                                engine::MonoTime) override {
         co_return engine::NotApplied{};
     }
     std::unique_ptr<engine::Subscription> subscribe(std::string subject, std::string queue,

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <charconv>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
@@ -73,6 +74,20 @@ std::string message_id_in(std::string_view headers) {
     return std::string(value);
 }
 
+/// An RFC 3339 time in UTC with up to nine decimals, as the server writes them; the epoch where it is none.
+engine::WallTime time_or_epoch(const std::string& text) {
+    std::tm parts{};
+    const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+    if (rest == nullptr) return {};
+    std::int64_t nanos = 0;
+    if (*rest == '.') {
+        std::int64_t weight = 100'000'000;
+        for (++rest; *rest >= '0' && *rest <= '9'; ++rest, weight /= 10) nanos += weight * (*rest - '0');
+    }
+    if (std::string_view(rest) != "Z") return {};
+    return engine::WallTime(std::chrono::seconds(timegm(&parts)) + engine::Duration(nanos));
+}
+
 std::optional<std::uint64_t> number(std::string_view text) {
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -114,7 +129,7 @@ Answer<void> parse_status(std::string_view text) {
     return {};
 }
 
-Answer<std::uint64_t> parse_last_sequence(std::string_view text) {
+Answer<engine::StreamState> parse_stream_state(std::string_view text) {
     auto document = parse(text);
     if (!document) return tl::make_unexpected(document.error());
     const auto state = document->find("state");
@@ -123,12 +138,36 @@ Answer<std::uint64_t> parse_last_sequence(std::string_view text) {
     const auto last = state->find("last_seq");
     if (last == state->end() || !last->is_number_unsigned())
         return tl::make_unexpected(ApiError{0, 0, "a stream description without its last sequence"});
-    return last->get<std::uint64_t>();
+    return engine::StreamState{member_or(*state, "first_seq", std::uint64_t{0}), last->get<std::uint64_t>(),
+                               time_or_epoch(member_or(*document, "created", std::string()))};
+}
+
+Answer<std::optional<engine::ConsumerState>> parse_consumer_state(std::string_view text) {
+    auto document = parse(text);
+    if (!document) {
+        if (document.error().code == kNotFound && document.error().err_code != kErrStreamNotFound)
+            return std::optional<engine::ConsumerState>();
+        return tl::make_unexpected(document.error());
+    }
+    const auto waiting = document->find("num_pending");
+    const auto in_hand = document->find("num_ack_pending");
+    const json floor = object_or_empty(*document, "ack_floor");
+    const auto sequence = floor.find("stream_seq");
+    for (const auto& number : {waiting, in_hand}) {
+        if (number == document->end() || !number->is_number_unsigned())
+            return tl::make_unexpected(ApiError{0, 0, "a consumer description without its counts"});
+    }
+    if (sequence == floor.end() || !sequence->is_number_unsigned())
+        return tl::make_unexpected(ApiError{0, 0, "a consumer description without its floor"});
+    return std::optional(engine::ConsumerState{waiting->get<std::uint64_t>(), in_hand->get<std::uint64_t>(),
+                                               sequence->get<std::uint64_t>()});
 }
 
 std::string next_by_subject(std::string_view subject, std::uint64_t from_sequence) {
     return json{{"seq", std::max<std::uint64_t>(from_sequence, 1)}, {"next_by_subj", subject}}.dump();
 }
+
+std::string by_sequence(std::uint64_t sequence) { return json{{"seq", sequence}}.dump(); }
 
 Answer<std::optional<engine::StoredMessage>> parse_stored_message(std::string_view text) {
     auto document = parse(text);
@@ -141,9 +180,10 @@ Answer<std::optional<engine::StoredMessage>> parse_stored_message(std::string_vi
         return tl::make_unexpected(ApiError{0, 0, "an answer without the message"});
     const auto sequence = member_or(*message, "seq", std::uint64_t{0});
     if (sequence == 0) return tl::make_unexpected(ApiError{0, 0, "an answer without the message's sequence"});
-    return std::optional(engine::StoredMessage{sequence,
-                                               message_id_in(base64_decode(member_or(*message, "hdrs", std::string()))),
-                                               base64_decode(member_or(*message, "data", std::string()))});
+    return std::optional(engine::StoredMessage{
+        sequence, message_id_in(base64_decode(member_or(*message, "hdrs", std::string()))),
+        base64_decode(member_or(*message, "data", std::string())), member_or(*message, "subject", std::string()),
+        time_or_epoch(member_or(*message, "time", std::string()))});
 }
 
 std::string deliver_subject_of(std::string_view durable) {

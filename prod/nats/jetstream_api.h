@@ -36,9 +36,13 @@ struct StreamSpec {
 [[nodiscard]] std::string stream_create(const StreamSpec& spec);
 /// Also says whether an answer without content, such as that of $JS.API.INFO, is an error.
 [[nodiscard]] Answer<void> parse_status(std::string_view text);
-[[nodiscard]] Answer<std::uint64_t> parse_last_sequence(std::string_view text);
+[[nodiscard]] Answer<engine::StreamState> parse_stream_state(std::string_view text);
+/// Nothing when there is no such consumer.
+[[nodiscard]] Answer<std::optional<engine::ConsumerState>> parse_consumer_state(std::string_view text);
 
+/// `subject` may be a pattern.
 [[nodiscard]] std::string next_by_subject(std::string_view subject, std::uint64_t from_sequence);
+[[nodiscard]] std::string by_sequence(std::uint64_t sequence);
 /// Nothing when the stream holds no such message.
 [[nodiscard]] Answer<std::optional<engine::StoredMessage>> parse_stored_message(std::string_view text);
 

@@ -65,7 +65,7 @@ TEST(Answers, WithMembersOfAnyOtherTypeAreErrorsAndNoMore) {
         EXPECT_FALSE(parse_status(R"({"error":{"code":)" + value + R"(,"err_code":)" + value + R"(,"description":)" +
                                   value + "}}"));
         EXPECT_FALSE(parse_publish_ack(R"({"stream":"S","seq":)" + value + "}")) << value;
-        EXPECT_FALSE(parse_last_sequence(R"({"state":{"last_seq":)" + value + "}}")) << value;
+        EXPECT_FALSE(parse_stream_state(R"({"state":{"last_seq":)" + value + "}}")) << value;
         EXPECT_FALSE(parse_stored_message(R"({"message":{"seq":)" + value + "}}")) << value;
         const auto stored =
             parse_stored_message(R"({"message":{"seq":7,"hdrs":)" + value + R"(,"data":)" + value + "}}");

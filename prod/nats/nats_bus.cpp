@@ -35,16 +35,19 @@ public:
     engine::ConsumerSpec spec;
     engine::DeliverySink* sink;  // null once the subscription has ended
     std::string deliver_subject;
+    bool paused = false;
     std::unique_ptr<engine::Subscription> subscription;
 };
 
-class NatsBus::ConsumerHandle final : public engine::Subscription {
+class NatsBus::ConsumerHandle final : public engine::Consumption {
 public:
     explicit ConsumerHandle(std::shared_ptr<Consumer> consumer) : consumer_(std::move(consumer)) {}
     ~ConsumerHandle() override {
         consumer_->sink = nullptr;
         consumer_->subscription.reset();
     }
+    void pause() override { consumer_->paused = true; }
+    void resume() override { consumer_->paused = false; }
 
 private:
     std::shared_ptr<Consumer> consumer_;
@@ -145,21 +148,46 @@ engine::Task<Outcome<std::optional<engine::StoredMessage>>> NatsBus::read_stream
                                                                                  std::uint64_t from_sequence,
                                                                                  engine::MonoTime deadline) {
     if (!options_.jetstream) co_return std::optional<engine::StoredMessage>();
-    const auto answer = co_await connection_->request("$JS.API.STREAM.MSG.GET." + stream,
-                                                      jetstream::next_by_subject(subject, from_sequence), "", deadline);
+    const auto answer = co_await connection_->request(
+        "$JS.API.STREAM.MSG.GET." + stream, jetstream::next_by_subject(subject.empty() ? ">" : subject, from_sequence),
+        "", deadline);
     if (!answer.applied()) co_return answer.failure_as<std::optional<engine::StoredMessage>>();
     auto message = jetstream::parse_stored_message(answer.value().payload);
     if (!message) co_return refused(stream, message);
     co_return std::move(*message);
 }
 
-engine::Task<Outcome<std::uint64_t>> NatsBus::last_sequence(std::string stream, engine::MonoTime deadline) {
-    if (!options_.jetstream) co_return std::uint64_t{0};
+engine::Task<Outcome<std::optional<engine::StoredMessage>>> NatsBus::read_message(std::string stream,
+                                                                                  std::uint64_t sequence,
+                                                                                  engine::MonoTime deadline) {
+    if (!options_.jetstream) co_return std::optional<engine::StoredMessage>();
+    const auto answer = co_await connection_->request("$JS.API.STREAM.MSG.GET." + stream,
+                                                      jetstream::by_sequence(sequence), "", deadline);
+    if (!answer.applied()) co_return answer.failure_as<std::optional<engine::StoredMessage>>();
+    auto message = jetstream::parse_stored_message(answer.value().payload);
+    if (!message) co_return refused(stream, message);
+    co_return std::move(*message);
+}
+
+engine::Task<Outcome<engine::StreamState>> NatsBus::stream_state(std::string stream, engine::MonoTime deadline) {
+    if (!options_.jetstream) co_return engine::StreamState{};
     const auto answer = co_await connection_->request("$JS.API.STREAM.INFO." + stream, "", "", deadline);
-    if (!answer.applied()) co_return answer.failure_as<std::uint64_t>();
-    const auto last = jetstream::parse_last_sequence(answer.value().payload);
-    if (!last) co_return refused(stream, last);
-    co_return *last;
+    if (!answer.applied()) co_return answer.failure_as<engine::StreamState>();
+    const auto state = jetstream::parse_stream_state(answer.value().payload);
+    if (!state) co_return refused(stream, state);
+    co_return *state;
+}
+
+engine::Task<Outcome<std::optional<engine::ConsumerState>>> NatsBus::consumer_state(std::string stream,
+                                                                                    std::string durable,
+                                                                                    engine::MonoTime deadline) {
+    if (!options_.jetstream) co_return engine::ConsumerState{};
+    const std::string place = fmt::format("{}.{}", stream, durable);
+    const auto answer = co_await connection_->request("$JS.API.CONSUMER.INFO." + place, "", "", deadline);
+    if (!answer.applied()) co_return answer.failure_as<std::optional<engine::ConsumerState>>();
+    const auto state = jetstream::parse_consumer_state(answer.value().payload);
+    if (!state) co_return refused(place, state);
+    co_return *state;
 }
 
 engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create(engine::ConsumerSpec spec,
@@ -198,9 +226,9 @@ void NatsBus::bind(const std::shared_ptr<Consumer>& consumer, const jetstream::C
         });
 }
 
-engine::Task<Outcome<std::unique_ptr<engine::Subscription>>> NatsBus::consume(engine::ConsumerSpec spec,
-                                                                              engine::DeliverySink& sink,
-                                                                              engine::MonoTime deadline) {
+engine::Task<Outcome<std::unique_ptr<engine::Consumption>>> NatsBus::consume(engine::ConsumerSpec spec,
+                                                                             engine::DeliverySink& sink,
+                                                                             engine::MonoTime deadline) {
     auto consumer = std::make_shared<Consumer>(std::move(spec), sink);
     if (!options_.jetstream) {
         if (!connection_->state().connected)
@@ -212,14 +240,14 @@ engine::Task<Outcome<std::unique_ptr<engine::Subscription>>> NatsBus::consume(en
                 if (target && target->sink != nullptr)
                     target->sink->on_delivery(std::make_unique<CoreDelivery>(std::move(message)));
             });
-        std::unique_ptr<engine::Subscription> plain = std::make_unique<ConsumerHandle>(consumer);
+        std::unique_ptr<engine::Consumption> plain = std::make_unique<ConsumerHandle>(consumer);
         co_return plain;
     }
     const auto binding = co_await find_or_create(consumer->spec, deadline);
-    if (!binding.applied()) co_return binding.failure_as<std::unique_ptr<engine::Subscription>>();
+    if (!binding.applied()) co_return binding.failure_as<std::unique_ptr<engine::Consumption>>();
     bind(consumer, binding.value());
     scope_.spawn(look_after(consumer));
-    std::unique_ptr<engine::Subscription> handle = std::make_unique<ConsumerHandle>(consumer);
+    std::unique_ptr<engine::Consumption> handle = std::make_unique<ConsumerHandle>(consumer);
     co_return handle;
 }
 

@@ -94,8 +94,8 @@ protected:
                 .max_deliver = 10,
                 .max_ack_pending = 100};
     }
-    std::unique_ptr<engine::Subscription> consume(NatsBus& bus, engine::DeliverySink& sink,
-                                                  engine::ConsumerSpec with = spec()) {
+    std::unique_ptr<engine::Consumption> consume(NatsBus& bus, engine::DeliverySink& sink,
+                                                 engine::ConsumerSpec with = spec()) {
         auto outcome = wait(bus.consume(std::move(with), sink, in(5s)));
         EXPECT_TRUE(outcome.applied()) << (outcome.applied() ? "" : outcome.failure().detail);
         return outcome.applied() ? std::move(outcome.value()) : nullptr;
@@ -126,7 +126,7 @@ TEST_F(NatsBusTest, StoresOncePerMessageIdAndSaysSo) {
 
 TEST_F(NatsBusTest, FindsAStoredMessageBySubject) {
     auto bus = prepared();
-    const auto before = wait(bus->last_sequence("CORDUM_JOBS", in(5s)));
+    const auto before = wait(bus->stream_state("CORDUM_JOBS", in(5s)));
     EXPECT_EQ(before.value(), 0U);
     const std::string bytes("\0\xff\r\nx", 5);
     publish(*bus, "worker.a.jobs", bytes, "jobreq:J:1");
@@ -137,8 +137,8 @@ TEST_F(NatsBusTest, FindsAStoredMessageBySubject) {
     EXPECT_EQ(found.value()->message_id, "jobreq:J:1");
     EXPECT_EQ(found.value()->payload, bytes);
     EXPECT_FALSE(wait(bus->read_stream("CORDUM_JOBS", "worker.a.jobs", 2, in(5s))).value());
-    EXPECT_EQ(wait(bus->last_sequence("CORDUM_JOBS", in(5s))).value(), 2U);
-    EXPECT_EQ(wait(bus->last_sequence("NOWHERE", in(5s))).kind(), OutcomeKind::not_applied);
+    EXPECT_EQ(wait(bus->stream_state("CORDUM_JOBS", in(5s))).value().last_sequence, 2U);
+    EXPECT_EQ(wait(bus->stream_state("NOWHERE", in(5s))).kind(), OutcomeKind::not_applied);
 }
 
 TEST_F(NatsBusTest, DeliversWithMetadataAndTakesAnAck) {
@@ -412,7 +412,7 @@ TEST_F(NatsBusTest, StreamsThatAServerHasLostAreMadeAnew) {
     ASSERT_TRUE(admin);
     for (const char* stream : {"CORDUM_SYS", "CORDUM_JOBS"})
         ASSERT_TRUE(wait((*admin)->request(std::string("$JS.API.STREAM.DELETE.") + stream, "", "", in(5s))).applied());
-    EXPECT_TRUE(until([&] { return wait(bus->last_sequence("CORDUM_JOBS", in(1s))).applied(); }, 20s));
+    EXPECT_TRUE(until([&] { return wait(bus->stream_state("CORDUM_JOBS", in(1s))).applied(); }, 20s));
     EXPECT_TRUE(until([&] { return wait(bus->publish("sys.job.submit", "after", "id", in(1s))).applied(); }, 20s));
     EXPECT_TRUE(until([&] { return !sink.deliveries.empty(); }, 20s));
 }
@@ -470,7 +470,7 @@ TEST_F(NatsBusTest, WithoutJetStreamEverythingIsPlain) {
     EXPECT_TRUE(wait(bus->publish("sys.job.submit", "x", "id", in(1s))).applied());
     ASSERT_TRUE(until([&] { return !sink.deliveries.empty(); }));
     EXPECT_EQ(sink.deliveries[0]->delivery_count(), 0U);
-    EXPECT_EQ(wait(bus->last_sequence("CORDUM_SYS", in(1s))).value(), 0U);
+    EXPECT_EQ(wait(bus->stream_state("CORDUM_SYS", in(1s))).value().last_sequence, 0U);
 }
 
 TEST_F(NatsBusTest, SaysWhatIsWrongWhenItCannotStart) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <charconv>
 
 #include "engine/runtime/one_shot.h"
@@ -119,6 +120,7 @@ tl::expected<std::shared_ptr<NatsConnection>, std::string> NatsConnection::conne
                                               .established =
                                                   [self = made.get()](std::uint64_t id) {
                                                       if (id == 1) return;
+                                                      self->note_server();
                                                       if (self->listener_) self->listener_(true, self->server_);
                                                       if (self->established_) self->established_();
                                                   }});
@@ -146,6 +148,7 @@ tl::expected<std::shared_ptr<NatsConnection>, std::string> NatsConnection::conne
         made->connection_ = nullptr;
         return tl::make_unexpected(fmt::format("cannot connect to NATS at {}: {}", made->server_, why));
     }
+    made->note_server();
     natsInbox* inbox = nullptr;
     natsInbox_Create(&inbox);
     made->inbox_ = std::string(inbox) + ".";
@@ -159,6 +162,14 @@ tl::expected<std::shared_ptr<NatsConnection>, std::string> NatsConnection::conne
 }
 
 NatsConnection::NatsConnection(UvLoop& loop) : loop_(loop) {}
+
+void NatsConnection::note_server() {
+    std::array<char, 128> id{};
+    const bool known = natsConnection_GetConnectedServerId(connection_, id.data(), id.size()) == NATS_OK;
+    server_process_ = known ? id.data() : "";
+    const std::int64_t bytes = natsConnection_GetMaxPayload(connection_);
+    max_payload_ = bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
 
 NatsConnection::~NatsConnection() { close(); }
 

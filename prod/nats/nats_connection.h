@@ -47,7 +47,9 @@ public:
     /// Sends what is buffered, answers open requests as unknown, and ends.
     void close();
 
-    [[nodiscard]] engine::BusConnection state() const { return {socket_->usable(), socket_->connection()}; }
+    [[nodiscard]] engine::BusConnection state() const {
+        return {socket_->usable(), socket_->connection(), server_process_, max_payload_};
+    }
     /// Called when a connection is lost or made anew.
     void on_event(std::function<void(bool connected, const std::string& what)> listener) {
         listener_ = std::move(listener);
@@ -98,7 +100,12 @@ private:
     std::string inbox_;                        // `_INBOX.<unique>.`, a number follows
     std::uint64_t last_request_ = 0;
     std::map<std::uint64_t, std::unique_ptr<Pending>> pending_;
+    /// Takes down who is at the other end. REQUIRES: connected.
+    void note_server();
+
     std::string server_;
+    std::string server_process_;
+    std::uint64_t max_payload_ = 0;
 };
 
 }  // namespace lockstep::prod

@@ -89,6 +89,15 @@ constexpr std::array kMechanisms{
     NamedItem{"tenant_limit_atomicity", "count and commit a tenant's job in one step", kAvailable},
     NamedItem{"backoff_jitter", "spread retries by a random addition", kAvailable},
     NamedItem{"max_scheduling_retries", "give a job up after its last attempt", kAvailable},
+    NamedItem{"byte_window", "ask for no more messages than fit into memory"},
+    NamedItem{"undecodable_read_back", "read a message that cannot be decoded from the stream before it is buried"},
+    NamedItem{"burial_margin", "bury a message while the server would still deliver it again"},
+    NamedItem{"resend_same_server", "send a dispatch again only through the server process that says it has none"},
+    NamedItem{"floor_same_server", "use a place in the stream only with the server process that it was learnt from"},
+    NamedItem{"unheard_results", "time nobody out whose result may stand in the stream"},
+    NamedItem{"result_order", "settle the results of one job in the order of the stream"},
+    NamedItem{"release_retry", "release a lock again until it is gone"},
+    NamedItem{"tenant_queue", "wake the next waiting job of a tenant when a slot is freed"},
 };
 
 constexpr std::array kChaosLevels{
