@@ -147,6 +147,7 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::consume(std::string_view
     spec.ack_wait = context_.tunables.bus_ack_wait;
     spec.max_deliver = static_cast<int>(context_.tunables.bus_max_deliver);
     spec.max_ack_pending = static_cast<int>(context_.tunables.bus_max_ack_pending);
+    spec.rate_limit_bps = context_.tunables.bus_rate_limit;
     auto bound = co_await context_.ports.bus.consume(std::move(spec), pump, context_.ports.clock.in(kSetupTimeout));
     if (!bound.applied())
         co_return tl::make_unexpected(fmt::format("consumer of {}: {}", subject, bound.failure().detail));

@@ -73,19 +73,19 @@ void ClientCore::arm(World::TimerId& timer, engine::Duration delay, void (Client
 
 void ClientCore::connect() {
     attempt_ = std::make_shared<Link>(weak_from_this());
-    arm(connect_timer_, options_.connect_timeout, &ClientCore::connect_later);
+    arm(connect_timer_, options_.connect_timeout, &ClientCore::on_attempt_timed_out);
     world_.connect(
         node_, server_.options().node, server_.options().service, *attempt_,
         [link = attempt_](std::shared_ptr<Connection> connection) { link->on_connected(std::move(connection)); });
 }
 
-void ClientCore::connect_later() {
+void ClientCore::connect_later(engine::ConnectionEnd end) {
     attempt_.reset();
     if (const auto transport = std::exchange(transport_, nullptr)) transport->close_from_client();
     world_.cancel(connect_timer_);
-    const auto jitter = static_cast<std::uint64_t>(options_.reconnect_jitter.count());
-    const engine::Duration extra(jitter > 0 ? world_.rng("nats.reconnect").below(jitter) : 0);
-    arm(connect_timer_, options_.reconnect_wait + extra, &ClientCore::connect);
+    const auto pause =
+        policy_.next_attempt(end, [this](std::uint64_t bound) { return world_.rng("nats.reconnect").below(bound); });
+    if (pause) arm(connect_timer_, *pause, &ClientCore::connect);
 }
 
 void ClientCore::on_connected(const std::shared_ptr<Link>& link, std::shared_ptr<Connection> connection) {
@@ -94,7 +94,7 @@ void ClientCore::on_connected(const std::shared_ptr<Link>& link, std::shared_ptr
         return;
     }
     if (!connection) {
-        connect_later();
+        connect_later(engine::ConnectionEnd::unreachable);
         return;
     }
     transport_ = std::move(connection);
@@ -113,7 +113,7 @@ void ClientCore::on_welcome(const Link& link, std::weak_ptr<NatsSession> session
     session_ = std::move(session);
     ++connections_;
     cut_ = false;
-    pings_out_ = 0;
+    policy_.established();
     arm(ping_timer_, options_.ping_interval, &ClientCore::ping);
     for (const auto& [sid, subscribed] : subscribed_) {
         if (!subscribed.paused) announce(sid, subscribed);
@@ -123,7 +123,7 @@ void ClientCore::on_welcome(const Link& link, std::weak_ptr<NatsSession> session
 void ClientCore::on_broken(const Link& link) {
     if (attempt_.get() == &link) {
         transport_.reset();
-        connect_later();
+        connect_later(engine::ConnectionEnd::unreachable);
     } else if (link_.get() == &link) {
         transport_.reset();
         lose_connection();
@@ -146,21 +146,20 @@ void ClientCore::lose_connection() {
         request->broken = true;
         request->done_.wake_all();
     }
-    connect_later();
+    connect_later(engine::ConnectionEnd::lost);
 }
 
 void ClientCore::ping() {
-    if (pings_out_ >= options_.pings_out_max) {
+    if (!policy_.ping()) {
         lose_connection();
         return;
     }
-    ++pings_out_;
     send([](NatsSession& session) { session.ping(); });
     arm(ping_timer_, options_.ping_interval, &ClientCore::ping);
 }
 
 void ClientCore::on_pong(const Link& link) {
-    if (link_.get() == &link) pings_out_ = 0;
+    if (link_.get() == &link) policy_.heard();
 }
 
 std::uint64_t ClientCore::subscribe(std::string pattern, std::string queue, engine::MessageSink& sink) {

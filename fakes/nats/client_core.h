@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/bus/connection_policy.h"
 #include "engine/runtime/wait.h"
 #include "fakes/nats/protocol.h"
 #include "fakes/nats/server.h"
@@ -32,7 +33,13 @@ struct NatsClientOptions {
 class ClientCore : public std::enable_shared_from_this<ClientCore> {
 public:
     ClientCore(World& world, NatsServer& server, NodeId node, NatsClientOptions options)
-        : world_(world), server_(server), node_(node), options_(options) {}
+        : world_(world),
+          server_(server),
+          node_(node),
+          options_(options),
+          policy_({.reconnect_wait = options.reconnect_wait,
+                   .reconnect_jitter = options.reconnect_jitter,
+                   .pings_out_max = options.pings_out_max}) {}
 
     void start() { connect(); }
     /// Nothing that is sent on this connection from now on arrives, and it breaks once the present step has ended.
@@ -110,7 +117,9 @@ private:
     };
 
     void connect();
-    void connect_later();
+    /// The server of the simulation asks nobody for credentials, so that no attempt is ever refused.
+    void connect_later(engine::ConnectionEnd end);
+    void on_attempt_timed_out() { connect_later(engine::ConnectionEnd::unreachable); }
     void on_connected(const std::shared_ptr<Link>& link, std::shared_ptr<Connection> connection);
     void on_welcome(const Link& link, std::weak_ptr<NatsSession> session, std::string server,
                     std::uint64_t max_payload);
@@ -129,6 +138,7 @@ private:
     NatsServer& server_;
     const NodeId node_;
     const NatsClientOptions options_;
+    engine::ConnectionPolicy policy_;
 
     std::shared_ptr<Link> attempt_;  // a connection in the making
     std::shared_ptr<Link> link_;     // the connection in use
@@ -140,7 +150,6 @@ private:
     bool cut_ = false;  // nothing arrives any more on the connection in use
     World::TimerId connect_timer_ = 0;
     World::TimerId ping_timer_ = 0;
-    int pings_out_ = 0;
 
     std::map<RequestId, Request*> requests_;
     RequestId last_request_ = 0;

@@ -1,16 +1,32 @@
 #include "prod/kernel/test_tcp_relay.h"
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <utility>
 
 namespace lockstep::prod {
+
+namespace {
+
+bool send_all(int to, const char* bytes, std::size_t count) {
+    while (count > 0) {
+        const ssize_t written = ::send(to, bytes, count, MSG_NOSIGNAL);
+        if (written <= 0) return false;
+        bytes += written;
+        count -= static_cast<std::size_t>(written);
+    }
+    return true;
+}
+
+}  // namespace
 
 TcpRelay::TcpRelay(int target) : target_(target), wake_(::eventfd(0, EFD_CLOEXEC)) {
     listen();
@@ -78,7 +94,7 @@ void TcpRelay::run() {
             const bool from_client = watched[place].revents != 0;
             const bool from_server = watched[place + 1].revents != 0;
             const bool lives = (!from_client || relay(pair->client, pair->server)) &&
-                               (!from_server || relay(pair->server, pair->client));
+                               (!from_server || relay_answer(pair->server, pair->client));
             if (!lives) {
                 ::close(pair->client);
                 ::close(pair->server);
@@ -109,19 +125,32 @@ void TcpRelay::accept_one() {
         ::close(client);
         return;
     }
+    // Small parts are to arrive as such and at once.
+    const int at_once = 1;
+    for (const int socket : {client, server}) ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
     pairs_.push_back({client, server});
+}
+
+void TcpRelay::cut_after(std::size_t bytes) {
+    ask([this, bytes] { allowance_ = bytes; });
 }
 
 bool TcpRelay::relay(int from, int to) {
     std::array<char, 65536> bytes{};
     const ssize_t received = ::recv(from, bytes.data(), bytes.size(), 0);
-    for (ssize_t sent = 0; sent < received;) {
-        const ssize_t written =
-            ::send(to, bytes.data() + sent, static_cast<std::size_t>(received - sent), MSG_NOSIGNAL);
-        if (written <= 0) return false;
-        sent += written;
-    }
-    return received > 0;
+    return received > 0 && send_all(to, bytes.data(), static_cast<std::size_t>(received));
+}
+
+bool TcpRelay::relay_answer(int from, int to) {
+    if (!allowance_) return relay(from, to);
+    std::array<char, 65536> bytes{};
+    const ssize_t received = ::recv(from, bytes.data(), bytes.size(), 0);
+    if (received <= 0) return false;
+    const std::size_t passed = std::min(static_cast<std::size_t>(received), *allowance_);
+    *allowance_ -= passed;
+    const bool cut = passed < static_cast<std::size_t>(received);
+    if (cut) allowance_.reset();
+    return send_all(to, bytes.data(), passed) && !cut;
 }
 
 void TcpRelay::close_all() {

@@ -6,6 +6,7 @@
 #include <future>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,6 +28,9 @@ public:
     void cut();
     void refuse();
     void accept_again();
+    /// Lets this many more bytes of the server through and cuts the connection on which the next one comes. Connections
+    /// after that are whole.
+    void cut_after(std::size_t bytes);
 
 private:
     struct Pair {
@@ -41,6 +45,7 @@ private:
     void take_requests();
     void accept_one();
     static bool relay(int from, int to);
+    bool relay_answer(int from, int to);
     void close_all();
 
     fakes::testing::ReservedPort reserved_;
@@ -51,6 +56,7 @@ private:
     // The thread's own.
     int listener_ = -1;
     std::list<Pair> pairs_;
+    std::optional<std::size_t> allowance_;  // bytes of the server until the cut
     bool stopped_ = false;
     std::thread thread_;
 };

@@ -192,20 +192,58 @@ std::string deliver_subject_of(std::string_view durable) {
 }
 
 std::string consumer_create(const engine::ConsumerSpec& spec) {
-    const json config{{"durable_name", spec.durable},    {"deliver_subject", deliver_subject_of(spec.durable)},
-                      {"deliver_group", spec.queue},     {"deliver_policy", "all"},
-                      {"ack_policy", "explicit"},        {"ack_wait", spec.ack_wait.count()},
-                      {"max_deliver", spec.max_deliver}, {"filter_subject", spec.subject},
-                      {"replay_policy", "instant"},      {"max_ack_pending", spec.max_ack_pending}};
+    json config{{"durable_name", spec.durable},    {"deliver_subject", deliver_subject_of(spec.durable)},
+                {"deliver_group", spec.queue},     {"deliver_policy", "all"},
+                {"ack_policy", "explicit"},        {"ack_wait", spec.ack_wait.count()},
+                {"max_deliver", spec.max_deliver}, {"filter_subject", spec.subject},
+                {"replay_policy", "instant"},      {"max_ack_pending", spec.max_ack_pending}};
+    if (spec.rate_limit_bps > 0) config["rate_limit_bps"] = spec.rate_limit_bps;
     return json{{"stream_name", spec.stream}, {"config", config}}.dump();
+}
+
+Answer<std::string> consumer_update(std::string_view info, const ConsumerChange& change) {
+    auto document = parse(info);
+    if (!document) return tl::make_unexpected(document.error());
+    json config = object_or_empty(*document, "config");
+    std::string stream = member_or(*document, "stream_name", std::string());
+    if (config.empty() || stream.empty())
+        return tl::make_unexpected(ApiError{0, 0, "a consumer description without its configuration"});
+    if (change.ack_wait) config["ack_wait"] = change.ack_wait->count();
+    if (change.max_deliver) config["max_deliver"] = *change.max_deliver;
+    if (change.max_ack_pending) config["max_ack_pending"] = *change.max_ack_pending;
+    if (change.rate_limit_bps) config["rate_limit_bps"] = *change.rate_limit_bps;
+    return json{{"stream_name", std::move(stream)}, {"config", std::move(config)}}.dump();
+}
+
+Answer<std::string> parse_difference(std::string_view info, const ConsumerChange& change) {
+    auto document = parse(info);
+    if (!document) return tl::make_unexpected(document.error());
+    const json config = object_or_empty(*document, "config");
+    std::string difference;
+    const auto differs = [&difference](std::string_view what, const std::string& has, const std::string& want) {
+        if (has != want) difference += fmt::format("{}{} {} -> {}", difference.empty() ? "" : ", ", what, has, want);
+    };
+    const auto span = [](std::int64_t nanos) { return engine::format_duration(engine::Duration(nanos)); };
+    if (change.ack_wait)
+        differs("ack_wait", span(member_or(config, "ack_wait", std::int64_t{0})), span(change.ack_wait->count()));
+    const auto number = [&](const char* key, const auto& wanted) {
+        if (wanted)
+            differs(key, fmt::format("{}", member_or(config, key, std::int64_t{0})), fmt::format("{}", *wanted));
+    };
+    number("max_deliver", change.max_deliver);
+    number("max_ack_pending", change.max_ack_pending);
+    number("rate_limit_bps", change.rate_limit_bps);
+    return difference;
 }
 
 Answer<ConsumerBinding> parse_consumer(std::string_view text, const engine::ConsumerSpec& wanted) {
     auto document = parse(text);
     if (!document) return tl::make_unexpected(document.error());
     const json config = object_or_empty(*document, "config");
-    ConsumerBinding binding{
-        member_or(config, "deliver_subject", std::string()), member_or(config, "deliver_group", std::string()), {}};
+    ConsumerBinding binding{member_or(config, "deliver_subject", std::string()),
+                            member_or(config, "deliver_group", std::string()),
+                            member_or(config, "rate_limit_bps", std::int64_t{0}),
+                            {}};
     const auto differs = [&](std::string_view what, const std::string& has, const std::string& want) {
         if (has == want) return;
         binding.difference += fmt::format("{}{} is {}, wanted {}", binding.difference.empty() ? "" : "; ", what,
@@ -247,6 +285,19 @@ std::optional<DeliveryInfo> parse_ack_subject(std::string_view reply) {
     const auto sequence = number(tokens[first + 3]);
     if (!delivered || !sequence) return std::nullopt;
     return DeliveryInfo{tokens[first], *delivered, *sequence};
+}
+
+Answer<HandedOut> parse_handed_out(std::string_view text) {
+    auto document = parse(text);
+    if (!document) return tl::make_unexpected(document.error());
+    const json delivered = object_or_empty(*document, "delivered");
+    return HandedOut{member_or(delivered, "stream_seq", std::uint64_t{0}),
+                     member_or(delivered, "consumer_seq", std::uint64_t{0}), member_or(*document, "push_bound", false)};
+}
+
+std::string ack_subject(std::string_view stream, std::string_view durable, std::uint64_t sequence,
+                        std::uint64_t delivery) {
+    return fmt::format("$JS.ACK.{}.{}.1.{}.{}.0.0", stream, durable, sequence, delivery);
 }
 
 std::string nak_body(engine::Duration delay) {

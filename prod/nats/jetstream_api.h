@@ -50,10 +50,25 @@ struct StreamSpec {
 [[nodiscard]] std::string deliver_subject_of(std::string_view durable);
 [[nodiscard]] std::string consumer_create(const engine::ConsumerSpec& spec);
 
+/// What of a durable is changed in place; the rest stays as it is.
+struct ConsumerChange {
+    std::optional<engine::Duration> ack_wait;
+    std::optional<int> max_deliver;
+    std::optional<int> max_ack_pending;
+    std::optional<std::int64_t> rate_limit_bps;
+};
+/// The request that changes the durable which `info` (the answer to CONSUMER.INFO) describes. It repeats the durable's own
+/// configuration, members that we do not know included: the server takes what is left out for its default, and refuses it
+/// or changes it. It is sent where consumers are created; messages in hand and positions stay.
+[[nodiscard]] Answer<std::string> consumer_update(std::string_view info, const ConsumerChange& change);
+/// How a durable differs from what `change` makes of it; empty when it does not.
+[[nodiscard]] Answer<std::string> parse_difference(std::string_view info, const ConsumerChange& change);
+
 struct ConsumerBinding {
     std::string deliver_subject;
     std::string deliver_group;
-    std::string difference;  // how it differs from what is wanted; empty when it does not
+    std::int64_t rate_limit_bps = 0;  // 0: none
+    std::string difference;           // how it differs from what is wanted; empty when it does not
 };
 /// Reads the answer to CONSUMER.INFO or to a creation and compares it with `wanted`.
 [[nodiscard]] Answer<ConsumerBinding> parse_consumer(std::string_view text, const engine::ConsumerSpec& wanted);
@@ -65,6 +80,18 @@ struct DeliveryInfo {
     std::uint64_t sequence = 0;
 };
 [[nodiscard]] std::optional<DeliveryInfo> parse_ack_subject(std::string_view reply);
+
+/// How far a push consumer has come with handing out.
+struct HandedOut {
+    std::uint64_t stream_sequence = 0;    // of the last message
+    std::uint64_t consumer_sequence = 0;  // the number of that delivery
+    bool bound = false;                   // somebody is subscribed
+};
+[[nodiscard]] Answer<HandedOut> parse_handed_out(std::string_view text);
+/// Where a verdict on that message goes whose delivery one has not seen. `delivery` is any number of a delivery that is
+/// above the consumer's floor; the server compares no more.
+[[nodiscard]] std::string ack_subject(std::string_view stream, std::string_view durable, std::uint64_t sequence,
+                                      std::uint64_t delivery);
 
 /// The bodies of a negative acknowledgement.
 [[nodiscard]] std::string nak_body(engine::Duration delay);

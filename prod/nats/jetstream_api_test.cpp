@@ -129,6 +129,47 @@ TEST(Consumer, WithOtherSettingsSaysWhichDiffer) {
               "ack_wait is 30s, wanted 10m; max_deliver is 5, wanted 100");
 }
 
+TEST(ConsumerUpdate, RepeatsWhatThereIsAndChangesWhatIsAsked) {
+    const std::string info =
+        R"({"stream_name":"S","config":{"durable_name":"D","ack_wait":600000000000,"max_deliver":100,"novelty":{"a":[1]}}})";
+    const auto body = consumer_update(info, {.ack_wait = 30s, .rate_limit_bps = 256'000'000});
+    ASSERT_TRUE(body);
+    const auto read = nlohmann::json::parse(*body);
+    EXPECT_EQ(read, nlohmann::json::parse(R"({"stream_name":"S","config":{"durable_name":"D","ack_wait":30000000000,
+        "max_deliver":100,"novelty":{"a":[1]},"rate_limit_bps":256000000}})"));
+    EXPECT_EQ(*parse_difference(info, {.ack_wait = 30s, .max_deliver = 100, .max_ack_pending = 7}),
+              "ack_wait 10m -> 30s, max_ack_pending 0 -> 7");
+    EXPECT_EQ(*parse_difference(info, {.ack_wait = 10min}), "");
+    EXPECT_FALSE(consumer_update(R"({"error":{"code":404}})", {}));
+    EXPECT_FALSE(consumer_update(R"({"config":7})", {}));
+}
+
+TEST(Consumer, HasALimitOnlyWhenOneIsWanted) {
+    auto spec = submit_consumer();
+    EXPECT_FALSE(nlohmann::json::parse(consumer_create(spec))["config"].contains("rate_limit_bps"));
+    EXPECT_EQ(parse_consumer(consumer_create(spec), spec)->rate_limit_bps, 0);
+    spec.rate_limit_bps = 256'000'000;
+    EXPECT_EQ(parse_consumer(consumer_create(spec), spec)->rate_limit_bps, 256'000'000);
+}
+
+TEST(HandedOut, IsReadAndMissingPartsAreNothing) {
+    const auto out = parse_handed_out(R"({"delivered":{"consumer_seq":9,"stream_seq":41},"push_bound":true})");
+    ASSERT_TRUE(out);
+    EXPECT_EQ(out->stream_sequence, 41U);
+    EXPECT_EQ(out->consumer_sequence, 9U);
+    EXPECT_TRUE(out->bound);
+    EXPECT_FALSE(parse_handed_out(R"({"delivered":[]})")->bound);
+    EXPECT_FALSE(parse_handed_out("nonsense"));
+}
+
+TEST(AckSubject, OfAnUnseenDeliveryReadsAsOne) {
+    const std::string subject = ack_subject("S", "dur_x", 41, 9);
+    const auto info = parse_ack_subject(subject);
+    ASSERT_TRUE(info);
+    EXPECT_EQ(info->stream, "S");
+    EXPECT_EQ(info->sequence, 41U);
+}
+
 TEST(Nak, CarriesItsDelayInNanoseconds) {
     EXPECT_EQ(nak_body(0s), "-NAK");
     EXPECT_EQ(nak_body(1500ms), "-NAK {\"delay\": 1500000000}");

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "engine/wire/subjects.h"
 #include "prod/nats/nats_delivery.h"
 
@@ -15,6 +18,12 @@ using engine::Unknown;
 namespace {
 
 constexpr engine::Duration kBindingTimeout = std::chrono::seconds(5);
+/// A server that may not answer, because this user may not ask, is not waited for longer.
+constexpr engine::Duration kLimitTimeout = std::chrono::seconds(1);
+/// A consumer stays paused at most this long because the server does not say how far it has come.
+constexpr engine::Duration kResumeTimeout = std::chrono::seconds(2);
+/// Messages of the stream, those of other subjects included, that one pause looks at; what lies beyond costs an ack wait.
+constexpr std::uint64_t kHandedBackMax = 10'000;
 
 std::string text_of(const jetstream::ApiError& error) {
     return error.code == 0 ? error.description : fmt::format("{} ({})", error.description, error.err_code);
@@ -35,8 +44,11 @@ public:
     engine::ConsumerSpec spec;
     engine::DeliverySink* sink;  // null once the subscription has ended
     std::string deliver_subject;
+    bool durable = false;  // plain NATS keeps nothing back for a paused subscriber: what it does not take is lost
     bool paused = false;
-    std::unique_ptr<engine::Subscription> subscription;
+    std::unique_ptr<engine::Consumption> subscription;  // paused for a moment longer than `paused` says
+    engine::WaitQueue changed;                          // a pause or the subscription has ended
+    std::uint64_t last_received = 0;                    // by its number in the stream
 };
 
 class NatsBus::ConsumerHandle final : public engine::Consumption {
@@ -45,9 +57,15 @@ public:
     ~ConsumerHandle() override {
         consumer_->sink = nullptr;
         consumer_->subscription.reset();
+        consumer_->changed.wake_all();
     }
-    void pause() override { consumer_->paused = true; }
-    void resume() override { consumer_->paused = false; }
+    void pause() override {
+        consumer_->paused = true;
+        if (consumer_->durable) consumer_->subscription->pause();
+    }
+    void resume() override {
+        if (std::exchange(consumer_->paused, false)) consumer_->changed.wake_all();
+    }
 
 private:
     std::shared_ptr<Consumer> consumer_;
@@ -195,25 +213,78 @@ engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create(engine
     const std::string place = fmt::format("{}.{}", spec.stream, spec.durable);
     const auto found = co_await connection_->request("$JS.API.CONSUMER.INFO." + place, "", "", deadline);
     if (!found.applied()) co_return found.failure_as<jetstream::ConsumerBinding>();
-    auto binding = jetstream::parse_consumer(found.value().payload, spec);
+    std::string info = found.value().payload;
+    auto binding = jetstream::parse_consumer(info, spec);
     if (!binding && binding.error().code == jetstream::kNotFound &&
         binding.error().err_code != jetstream::kErrStreamNotFound) {
         const std::string body = jetstream::consumer_create(spec);
         const auto made = co_await connection_->request("$JS.API.CONSUMER.DURABLE.CREATE." + place, body, "", deadline);
         if (!made.applied()) co_return made.failure_as<jetstream::ConsumerBinding>();
-        binding = jetstream::parse_consumer(made.value().payload, spec);
+        info = made.value().payload;
+        binding = jetstream::parse_consumer(info, spec);
     }
     if (!binding) co_return refused(place, binding);
     if (!binding->difference.empty())
         co_return NotApplied{
             {FailureCause::refused,
-             fmt::format("the durable consumer {} exists with other settings: {}. Use the settings of the "
-                         "other replicas, or delete the consumer while none is running",
-                         place, binding->difference)}};
+             fmt::format(
+                 "the durable consumer {} exists with other settings: {}. Use the settings of the other replicas, "
+                 "or change the durable's in place: lockstepctl consumers set",
+                 place, binding->difference)}};
+    if (spec.rate_limit_bps > 0 && binding->rate_limit_bps == 0 && !unlimited_.contains(place))
+        co_await limit_rate(std::move(spec), std::move(info));
     co_return std::move(*binding);
 }
 
+engine::Task<tl::expected<std::string, std::string>> NatsBus::change_durable(std::string stream, std::string durable,
+                                                                             jetstream::ConsumerChange change,
+                                                                             bool apply, engine::MonoTime deadline) {
+    const std::string place = fmt::format("{}.{}", stream, durable);
+    const auto found = co_await connection_->request("$JS.API.CONSUMER.INFO." + place, "", "", deadline);
+    if (!found.applied()) co_return tl::make_unexpected(fmt::format("{}: {}", place, found.failure().detail));
+    auto difference = jetstream::parse_difference(found.value().payload, change);
+    if (!difference) co_return tl::make_unexpected(fmt::format("{}: {}", place, text_of(difference.error())));
+    if (!apply || difference->empty()) co_return std::move(*difference);
+    const auto body = jetstream::consumer_update(found.value().payload, change);
+    if (!body) co_return tl::make_unexpected(fmt::format("{}: {}", place, text_of(body.error())));
+    const auto answer = co_await connection_->request("$JS.API.CONSUMER.DURABLE.CREATE." + place, *body, "", deadline);
+    if (!answer.applied()) co_return tl::make_unexpected(fmt::format("{}: {}", place, answer.failure().detail));
+    // The server answers with what it made of it.
+    const auto left = jetstream::parse_difference(answer.value().payload, change);
+    if (!left) co_return tl::make_unexpected(fmt::format("{}: {}", place, text_of(left.error())));
+    if (!left->empty())
+        co_return tl::make_unexpected(fmt::format("{}: the server left it as it was: {}", place, *left));
+    co_return std::move(*difference);
+}
+
+engine::Task<void> NatsBus::limit_rate(engine::ConsumerSpec spec, std::string info) {
+    const std::string place = fmt::format("{}.{}", spec.stream, spec.durable);
+    const auto body = jetstream::consumer_update(info, {.rate_limit_bps = spec.rate_limit_bps});
+    if (!body) co_return;
+    const auto answer = co_await connection_->request("$JS.API.CONSUMER.DURABLE.CREATE." + place, *body, "",
+                                                      loop_.monotonic() + kLimitTimeout);
+    std::string why;
+    if (answer.applied()) {
+        const auto status = jetstream::parse_status(answer.value().payload);
+        if (status) co_return;
+        why = text_of(status.error());
+    } else if (answer.failure().cause == FailureCause::disconnected) {
+        co_return;  // tried again on the next connection
+    } else {
+        why = answer.failure().detail;
+    }
+    unlimited_.insert(place);
+    if (problem_)
+        problem_(fmt::format(
+            "the durable consumer {} has no rate limit, and it cannot be given one ({}). It is used without: "
+            "allow publishing to $JS.API.CONSUMER.DURABLE.CREATE.{}, or run lockstepctl consumers set "
+            "--rate-limit {} as a user who may",
+            place, why, place, spec.rate_limit_bps));
+}
+
 void NatsBus::bind(const std::shared_ptr<Consumer>& consumer, const jetstream::ConsumerBinding& binding) {
+    consumer->durable = true;
+    consumer->last_received = 0;
     consumer->deliver_subject = binding.deliver_subject;
     const std::weak_ptr<Consumer> weak = consumer;
     consumer->subscription = connection_->subscribe(
@@ -222,8 +293,11 @@ void NatsBus::bind(const std::shared_ptr<Consumer>& consumer, const jetstream::C
             const auto target = weak.lock();
             // Without a reply subject it is a note of the server (a heartbeat of a peer's making), not a message.
             if (!target || target->sink == nullptr || natsMsg_GetReply(message.get()) == nullptr) return;
-            target->sink->on_delivery(std::make_unique<StreamDelivery>(connection, std::move(message)));
-        });
+            auto delivery = std::make_unique<StreamDelivery>(connection, std::move(message));
+            target->last_received = std::max(target->last_received, delivery->sequence());
+            target->sink->on_delivery(std::move(delivery));
+        },
+        consumer->paused);
 }
 
 engine::Task<Outcome<std::unique_ptr<engine::Consumption>>> NatsBus::consume(engine::ConsumerSpec spec,
@@ -247,6 +321,7 @@ engine::Task<Outcome<std::unique_ptr<engine::Consumption>>> NatsBus::consume(eng
     if (!binding.applied()) co_return binding.failure_as<std::unique_ptr<engine::Consumption>>();
     bind(consumer, binding.value());
     scope_.spawn(look_after(consumer));
+    scope_.spawn(end_pauses(consumer));
     std::unique_ptr<engine::Consumption> handle = std::make_unique<ConsumerHandle>(consumer);
     co_return handle;
 }
@@ -269,6 +344,35 @@ engine::Task<void> NatsBus::look_after(std::shared_ptr<Consumer> consumer) {
             continue;
         }
         if (binding.value().deliver_subject != consumer->deliver_subject) bind(consumer, binding.value());
+    }
+}
+
+engine::Task<void> NatsBus::end_pauses(std::shared_ptr<Consumer> consumer) {
+    while (consumer->sink != nullptr) {
+        co_await consumer->changed.wait_until(engine::MonoTime::max());
+        if (consumer->sink == nullptr || consumer->paused) continue;
+        co_await hand_back_unreceived(consumer);
+        if (consumer->sink != nullptr && !consumer->paused) consumer->subscription->resume();
+    }
+}
+
+// A server passes deliveries through a queue of its own to whoever is subscribed when their turn comes. Where that is
+// nobody, because the last subscriber has paused, they are dropped, and the consumer takes them for delivered until their ack
+// wait is over (tried: up to some hundred small messages). Nobody has them, so they can be handed back at once.
+engine::Task<void> NatsBus::hand_back_unreceived(std::shared_ptr<Consumer> consumer) {
+    if (consumer->last_received == 0) co_return;
+    const engine::ConsumerSpec& spec = consumer->spec;
+    const auto answer =
+        co_await connection_->request(fmt::format("$JS.API.CONSUMER.INFO.{}.{}", spec.stream, spec.durable), "", "",
+                                      loop_.monotonic() + kResumeTimeout);
+    if (!answer.applied() || consumer->paused) co_return;
+    const auto out = jetstream::parse_handed_out(answer.value().payload);
+    // While another one is subscribed, whatever came after our last message went there.
+    if (!out || out->bound) co_return;
+    const std::uint64_t last = std::min(out->stream_sequence, consumer->last_received + kHandedBackMax);
+    for (std::uint64_t sequence = consumer->last_received + 1; sequence <= last; ++sequence) {
+        const auto subject = jetstream::ack_subject(spec.stream, spec.durable, sequence, out->consumer_sequence);
+        if (!connection_->publish(subject, jetstream::nak_body({})).applied()) co_return;
     }
 }
 

@@ -5,12 +5,15 @@
 //    deliver subject an existing durable has is used, a Go peer's inbox included.
 // 2. Each binding is looked after: should the durable vanish (a peer may delete the one it created) or deliver elsewhere,
 //    it is created or bound to anew.
-// 3. With JetStream switched off every subject is plain NATS: `publish` hands to the connection, `consume` is a queue
-//    subscription without redelivery, and streams read as empty.
+// 3. Durables are never deleted. What of one differs from what is wanted is changed in place only where that is harmless to
+//    every other member (the rate limit); the rest is an operator's decision: `lockstepctl consumers set`.
+// 4. With JetStream switched off every subject is plain NATS: `publish` hands to the connection, `consume` is a queue
+//    subscription without redelivery that cannot be paused (what it did not take would be lost), and streams read as empty.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <set>
 
 #include "engine/ports/bus.h"
 #include "engine/runtime/scope.h"
@@ -30,6 +33,14 @@ public:
     /// Makes sure that JetStream is there and has the two streams of the protocol. A stream of that name is taken as it
     /// is. Nothing to do without JetStream. The error says what to check.
     [[nodiscard]] engine::Task<tl::expected<void, std::string>> prepare(engine::MonoTime deadline);
+
+    /// For operators: changes a durable in place; messages in hand and positions stay. Answers how it differed, empty when it
+    /// did not; with `apply` false nothing is changed. The error says what the server said.
+    [[nodiscard]] engine::Task<tl::expected<std::string, std::string>> change_durable(std::string stream,
+                                                                                      std::string durable,
+                                                                                      jetstream::ConsumerChange change,
+                                                                                      bool apply,
+                                                                                      engine::MonoTime deadline);
 
     [[nodiscard]] engine::Task<engine::Outcome<engine::PublishAck>> publish(std::string subject, std::string payload,
                                                                             std::string message_id,
@@ -68,13 +79,19 @@ private:
     /// The durable as it is, created if missing.
     [[nodiscard]] engine::Task<engine::Outcome<jetstream::ConsumerBinding>> find_or_create(engine::ConsumerSpec spec,
                                                                                            engine::MonoTime deadline);
+    /// Gives a durable that has no rate limit the wanted one. A refusal is told once; the durable is used as it is.
+    [[nodiscard]] engine::Task<void> limit_rate(engine::ConsumerSpec spec, std::string info);
     void bind(const std::shared_ptr<Consumer>& consumer, const jetstream::ConsumerBinding& binding);
     [[nodiscard]] engine::Task<void> look_after(std::shared_ptr<Consumer> consumer);
+    /// Subscribes again whenever a pause ends.
+    [[nodiscard]] engine::Task<void> end_pauses(std::shared_ptr<Consumer> consumer);
+    [[nodiscard]] engine::Task<void> hand_back_unreceived(std::shared_ptr<Consumer> consumer);
 
     UvLoop& loop_;
     const NatsOptions options_;
     std::shared_ptr<NatsConnection> connection_;
     std::function<void(const std::string&)> problem_;
+    std::set<std::string> unlimited_;  // durables whose rate limit the server did not take
     engine::WaitQueue reconnected_;
     engine::Scope scope_;  // last: its tasks use everything above
 };

@@ -1,115 +1,13 @@
 // The contract of the bus port, held by the binding against a real nats-server with JetStream.
 #include "prod/nats/nats_bus.h"
 
-#include <gtest/gtest.h>
-
-#include <deque>
-#include <fstream>
-
-#include "engine/wire/subjects.h"
-#include "fakes/testing/server_lines.h"
-#include "fakes/testing/server_process.h"
-#include "prod/loop/test_wait.h"
 #include "prod/nats/nkey.h"
+#include "prod/nats/test_nats_fixture.h"
 
 namespace lockstep::prod {
 namespace {
 
-using namespace std::chrono_literals;
-using engine::OutcomeKind;
-using fakes::testing::ServerProcess;
-
-ServerProcess::CommandLine nats_server(std::string config = "") {
-    return [config](int port, const std::filesystem::path& folder) {
-        auto line = fakes::testing::nats_server_line(port, folder);
-        if (!config.empty()) {
-            std::ofstream(folder / "nats.conf") << config;
-            line.insert(line.end(), {"-c", (folder / "nats.conf").string()});
-        }
-        return line;
-    };
-}
-
-/// Collects deliveries; the test gives the verdicts.
-struct Collector final : engine::DeliverySink, engine::MessageSink {
-    std::deque<std::unique_ptr<engine::Delivery>> deliveries;
-    std::vector<std::pair<std::string, std::string>> messages;
-    void on_delivery(std::unique_ptr<engine::Delivery> delivery) override { deliveries.push_back(std::move(delivery)); }
-    void on_message(std::string_view subject, std::string_view payload) override {
-        messages.emplace_back(subject, payload);
-    }
-    std::unique_ptr<engine::Delivery> take() {
-        auto first = std::move(deliveries.front());
-        deliveries.pop_front();
-        return first;
-    }
-};
-
-class NatsBusTest : public testing::Test {
-protected:
-    void SetUp() override {
-        if (!fakes::testing::find_program("nats-server")) GTEST_SKIP() << "nats-server is not installed";
-        server = std::make_unique<ServerProcess>(nats_server());
-    }
-
-    [[nodiscard]] NatsOptions options() const {
-        return {.url = "nats://127.0.0.1:" + std::to_string(server->port()),
-                .reconnect_wait = 50ms,
-                .ping_interval = 300ms,
-                .binding_check = 500ms};
-    }
-    std::unique_ptr<NatsBus> connect(NatsOptions with) {
-        auto bus = NatsBus::connect(loop, std::move(with));
-        EXPECT_TRUE(bus) << (bus ? "" : bus.error());
-        return bus ? std::move(*bus) : nullptr;
-    }
-    std::unique_ptr<NatsBus> connect() { return connect(options()); }
-    std::unique_ptr<NatsBus> prepared() {
-        auto bus = connect();
-        const auto ready = wait(bus->prepare(in(10s)));
-        EXPECT_TRUE(ready) << (ready ? "" : ready.error());
-        return bus;
-    }
-    [[nodiscard]] engine::MonoTime in(engine::Duration delay) const { return loop.monotonic() + delay; }
-    template <class T>
-    T wait(engine::Task<T> task) {
-        return carry_out(loop, std::move(task));
-    }
-    bool until(const std::function<bool()>& done, engine::Duration limit = 10s) { return loop.run_until(done, limit); }
-    void pass(engine::Duration time) {
-        loop.run_until([] { return false; }, time);
-    }
-    engine::PublishAck publish(NatsBus& bus, const std::string& subject, const std::string& payload,
-                               const std::string& id = "") {
-        auto outcome = wait(bus.publish(subject, payload, id, in(5s)));
-        EXPECT_TRUE(outcome.applied()) << (outcome.applied() ? "" : outcome.failure().detail);
-        return outcome.applied() ? outcome.value() : engine::PublishAck{};
-    }
-    static engine::ConsumerSpec spec() {
-        return {.stream = std::string(engine::wire::kStreamSys),
-                .subject = std::string(engine::wire::kSubjectSubmit),
-                .queue = std::string(engine::wire::kQueueScheduler),
-                .durable = engine::wire::durable_name(engine::wire::kQueueScheduler, engine::wire::kSubjectSubmit),
-                .ack_wait = 1s,
-                .max_deliver = 10,
-                .max_ack_pending = 100};
-    }
-    std::unique_ptr<engine::Consumption> consume(NatsBus& bus, engine::DeliverySink& sink,
-                                                 engine::ConsumerSpec with = spec()) {
-        auto outcome = wait(bus.consume(std::move(with), sink, in(5s)));
-        EXPECT_TRUE(outcome.applied()) << (outcome.applied() ? "" : outcome.failure().detail);
-        return outcome.applied() ? std::move(outcome.value()) : nullptr;
-    }
-
-    /// Stops the server, and waits a moment: the signal reaches its threads one after the other.
-    void freeze() {
-        server->freeze();
-        pass(50ms);
-    }
-
-    UvLoop loop;
-    std::unique_ptr<ServerProcess> server;
-};
+using NatsBusTest = NatsFixture;
 
 TEST_F(NatsBusTest, StoresOncePerMessageIdAndSaysSo) {
     auto bus = prepared();
@@ -126,12 +24,13 @@ TEST_F(NatsBusTest, StoresOncePerMessageIdAndSaysSo) {
 
 TEST_F(NatsBusTest, FindsAStoredMessageBySubject) {
     auto bus = prepared();
-    const auto before = wait(bus->stream_state("CORDUM_JOBS", in(5s))).value().last_sequence;
-    EXPECT_EQ(before, 0U);
+    const auto before = wait(bus->stream_state("CORDUM_JOBS", in(5s)));
+    ASSERT_TRUE(before.applied());
+    EXPECT_EQ(before.value().last_sequence, 0U);
     const std::string bytes("\0\xff\r\nx", 5);
     publish(*bus, "worker.a.jobs", bytes, "jobreq:J:1");
     publish(*bus, "worker.b.jobs", "other");
-    const auto found = wait(bus->read_stream("CORDUM_JOBS", "worker.a.jobs", before + 1, in(5s)));
+    const auto found = wait(bus->read_stream("CORDUM_JOBS", "worker.a.jobs", before.value().last_sequence + 1, in(5s)));
     ASSERT_TRUE(found.applied());
     ASSERT_TRUE(found.value());
     EXPECT_EQ(found.value()->message_id, "jobreq:J:1");
@@ -417,7 +316,7 @@ TEST_F(NatsBusTest, StreamsThatAServerHasLostAreMadeAnew) {
     EXPECT_TRUE(until([&] { return !sink.deliveries.empty(); }, 20s));
 }
 
-// The library gives a connection up when its credentials are refused twice in a row.
+// Nothing more is tried when the credentials are refused twice in a row.
 TEST_F(NatsBusTest, SaysWhenItIsRefusedForGood) {
     std::string password = "sesame";
     ServerProcess guarded([&password](int port, const std::filesystem::path& folder) {

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <charconv>
+#include <utility>
 
 #include "engine/runtime/one_shot.h"
 
@@ -31,7 +31,6 @@ bool refused_untouched(natsStatus status) {
     switch (status) {
         case NATS_CONNECTION_CLOSED:
         case NATS_CONNECTION_DISCONNECTED:
-        case NATS_INSUFFICIENT_BUFFER:  // reconnecting, and nothing is buffered meanwhile
         case NATS_DRAINING:
         case NATS_MAX_PAYLOAD:
         case NATS_INVALID_SUBJECT:
@@ -46,31 +45,17 @@ std::string reason(natsStatus status) {
     return last != nullptr && *last != '\0' ? last : natsStatus_GetText(status);
 }
 
-/// Carries what the library reports on its own thread to the loop. Freed by the last report of a connection.
-struct Reporter {
-    std::shared_ptr<Mailbox> mailbox;
-    std::function<void(std::string)> report;
-    std::function<void(std::string)> given_up;
-    std::unique_ptr<std::string> nkey_seed;  // in use by the library for as long
+std::string unique_inbox() {
+    natsInbox* raw = nullptr;
+    natsInbox_Create(&raw);
+    std::string inbox = std::string(raw) + ".";
+    natsInbox_Destroy(raw);
+    return inbox;
+}
 
-    /// The connection's own words name the subject, those of the status do not.
-    static std::string words(natsConnection* connection, natsStatus status) {
-        const char* last = nullptr;
-        const bool said = natsConnection_GetLastError(connection, &last) == status && last != nullptr && *last != '\0';
-        return said ? last : natsStatus_GetText(status);
-    }
-    static void error(natsConnection* connection, natsSubscription*, natsStatus status, void* closure) {
-        auto* self = static_cast<Reporter*>(closure);
-        self->mailbox->post([report = self->report, text = words(connection, status)] { report(text); });
-    }
-    static void closed(natsConnection* connection, void* closure) {
-        const std::unique_ptr<Reporter> self(static_cast<Reporter*>(closure));
-        const char* last = nullptr;
-        natsConnection_GetLastError(connection, &last);
-        self->mailbox->post(
-            [given_up = self->given_up, text = std::string(last != nullptr ? last : "")] { given_up(text); });
-    }
-};
+/// How long a paused subscription may wait for what is on its way. Longer than a silent server is kept: a live one answers
+/// in the time of one round trip.
+constexpr std::int64_t kDrainMillis = 60'000;
 
 }  // namespace
 
@@ -95,12 +80,18 @@ private:
     engine::OneShot<Outcome<NatsReply>>::Sender answer_;
 };
 
-class NatsConnection::Handle final : public engine::Subscription {
+class NatsConnection::Handle final : public engine::Consumption {
 public:
     Handle(std::weak_ptr<NatsConnection> owner, std::shared_ptr<Sub> sub)
         : owner_(std::move(owner)), sub_(std::move(sub)) {}
     ~Handle() override {
         if (const auto owner = owner_.lock()) owner->end(sub_);
+    }
+    void pause() override {
+        if (const auto owner = owner_.lock()) owner->pause(*sub_);
+    }
+    void resume() override {
+        if (const auto owner = owner_.lock()) owner->resume(*sub_);
     }
 
 private:
@@ -108,104 +99,165 @@ private:
     std::shared_ptr<Sub> sub_;
 };
 
+/// One walk through the addresses on a thread of libuv's pool. It may outlive the connection object, which then does not
+/// hear of it.
+class NatsConnection::Attempt {
+public:
+    /// Lives until it has reported.
+    static void start(NatsConnection& owner) {
+        auto* made = new Attempt(owner);
+        made->request_.data = made;
+        if (uv_queue_work(owner.loop_.uv(), &made->request_, &on_pool, &on_loop) != 0) on_loop(&made->request_, 0);
+    }
+
+private:
+    explicit Attempt(NatsConnection& owner)
+        : owner_(owner.weak_from_this()),
+          loop_(owner.loop_),
+          options_(owner.options_),
+          discovered_(owner.discovered_) {}
+
+    static void on_pool(uv_work_t* request) {
+        auto* self = static_cast<Attempt*>(request->data);
+        self->result_ = NatsLink::make(self->loop_, self->options_, self->discovered_);
+    }
+    static void on_loop(uv_work_t* request, int) {
+        const std::unique_ptr<Attempt> self(static_cast<Attempt*>(request->data));
+        if (const auto owner = self->owner_.lock()) owner->on_attempt(std::move(self->result_));
+    }
+
+    const std::weak_ptr<NatsConnection> owner_;
+    UvLoop& loop_;
+    const NatsOptions options_;
+    const std::vector<std::string> discovered_;
+    uv_work_t request_{};
+    tl::expected<std::unique_ptr<NatsLink>, NatsLink::Failure> result_ =
+        tl::make_unexpected(NatsLink::Failure{engine::ConnectionEnd::unreachable, "no thread to connect on"});
+};
+
 tl::expected<std::shared_ptr<NatsConnection>, std::string> NatsConnection::connect(UvLoop& loop,
                                                                                    const NatsOptions& options) {
-    auto library = library_options(options);
-    if (!library) return tl::make_unexpected(library.error());
-    std::shared_ptr<NatsConnection> made(new NatsConnection(loop));
-    made->server_ = display_url(options.url);
-    const std::weak_ptr<NatsConnection> weak = made;
-    made->socket_ = NatsSocket::create(loop, {.readable = [self = made.get()] { self->empty_subscriptions(); },
-                                              .lost = [self = made.get()](std::uint64_t id) { self->on_lost(id); },
-                                              .established =
-                                                  [self = made.get()](std::uint64_t id) {
-                                                      if (id == 1) return;
-                                                      self->note_server();
-                                                      if (self->listener_) self->listener_(true, self->server_);
-                                                      if (self->established_) self->established_();
-                                                  }});
-    auto* reporter = new Reporter{loop.mailbox(),
-                                  [weak](std::string what) {
-                                      const auto self = weak.lock();
-                                      if (self && self->problem_) self->problem_(what);
-                                  },
-                                  [weak](std::string why) {
-                                      const auto self = weak.lock();
-                                      const bool asked_for = !self || self->connection_ == nullptr;
-                                      if (!asked_for && self->given_up_) self->given_up_(why);
-                                  },
-                                  std::move(library->nkey_seed)};
-    natsOptions_SetErrorHandler(library->options.get(), &Reporter::error, reporter);
-    natsOptions_SetClosedCB(library->options.get(), &Reporter::closed, reporter);
-    made->socket_->install(library->options.get());
-
-    const natsStatus status = natsConnection_Connect(&made->connection_, library->options.get());
-    if (status != NATS_OK) {
-        std::string why = reason(status);
-        delete reporter;
-        made->socket_->silence();
-        made->socket_->abandon();
-        made->connection_ = nullptr;
-        return tl::make_unexpected(fmt::format("cannot connect to NATS at {}: {}", made->server_, why));
-    }
-    made->note_server();
-    natsInbox* inbox = nullptr;
-    natsInbox_Create(&inbox);
-    made->inbox_ = std::string(inbox) + ".";
-    natsInbox_Destroy(inbox);
-    natsStatus subscribed = NATS_OK;
-    (void)made->add(
-        made->inbox_ + "*", "", [self = made.get()](NatsMessage m) { self->on_inbox(std::move(m)); }, subscribed);
-    if (subscribed != NATS_OK)
-        return tl::make_unexpected(fmt::format("NATS refused our inbox: {}", reason(subscribed)));
+    if (const auto usable = library_options(options); !usable) return tl::make_unexpected(usable.error());
+    auto link = NatsLink::make(loop, options, {});
+    if (!link)
+        return tl::make_unexpected(
+            fmt::format("cannot connect to NATS at {}: {}", display_url(options.url), link.error().why));
+    std::shared_ptr<NatsConnection> made(new NatsConnection(loop, options));
+    made->begin(std::move(*link));
+    if (made->inbox_sub_->current == nullptr)
+        return tl::make_unexpected(fmt::format("NATS at {} refused our inbox", made->server_));
     return made;
 }
 
-NatsConnection::NatsConnection(UvLoop& loop) : loop_(loop) {}
-
-void NatsConnection::note_server() {
-    std::array<char, 128> id{};
-    const bool known = natsConnection_GetConnectedServerId(connection_, id.data(), id.size()) == NATS_OK;
-    server_process_ = known ? id.data() : "";
-    const std::int64_t bytes = natsConnection_GetMaxPayload(connection_);
-    max_payload_ = bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
-}
+NatsConnection::NatsConnection(UvLoop& loop, const NatsOptions& options)
+    : loop_(loop), options_(options), server_(display_url(options.url)), policy_(options.policy) {}
 
 NatsConnection::~NatsConnection() { close(); }
 
-void NatsConnection::close() {
-    natsConnection* connection = std::exchange(connection_, nullptr);
-    if (connection == nullptr) return;
+void NatsConnection::begin(std::unique_ptr<NatsLink> link) {
+    link_ = std::move(link);
+    const std::uint64_t number = ++connections_;
+    policy_.established();
+    server_process_ = link_->server();
+    max_payload_ = link_->max_payload();
+
+    inbox_ = unique_inbox();
+    inbox_sub_ = std::make_shared<Sub>();
+    inbox_sub_->subject = inbox_ + "*";
+    inbox_sub_->handler = [this, number](NatsMessage message) { on_inbox(number, std::move(message)); };
+    make(*inbox_sub_);
     for (const auto& sub : subs_)
-        if (natsSubscription* handle = std::exchange(sub->handle, nullptr)) natsSubscription_Destroy(handle);
-    subs_.clear();
+        if (!sub->paused) make(*sub);
+
+    const std::weak_ptr<NatsConnection> weak = weak_from_this();
+    link_->start({.readable =
+                      [this] {
+                          policy_.heard();
+                          empty_subscriptions();
+                      },
+                  .ended = [this] { lose(); },
+                  .problem =
+                      [weak](const std::string& what) {
+                          const auto self = weak.lock();
+                          if (self && self->problem_) self->problem_(what);
+                      }});
+    loop_.post_at(ping_, loop_.monotonic() + options_.ping_interval);
+    if (listener_) listener_(true, server_);
+    if (established_) established_();
+}
+
+void NatsConnection::lose() {
+    if (!link_) return;
+    ping_.withdraw();
+    release_subscriptions();
+    if (auto others = link_->discovered(); !others.empty()) discovered_ = std::move(others);
+    link_.reset();
+    fail_pending(fmt::format("lost the connection to NATS at {}", server_));
+    if (listener_) listener_(false, server_);
+    connect_later(engine::ConnectionEnd::lost, {});
+}
+
+void NatsConnection::connect_later(engine::ConnectionEnd end, const std::string& why) {
+    if (closed_) return;
+    const auto pause = policy_.next_attempt(end, [this](std::uint64_t bound) { return entropy_.below(bound); });
+    if (pause)
+        loop_.post_at(retry_, loop_.monotonic() + *pause);
+    else if (given_up_)
+        given_up_(why);
+}
+
+void NatsConnection::attempt() { Attempt::start(*this); }
+
+void NatsConnection::on_attempt(tl::expected<std::unique_ptr<NatsLink>, NatsLink::Failure> made) {
+    if (closed_) return;
+    if (made) {
+        begin(std::move(*made));
+        return;
+    }
+    const NatsLink::Failure& failure = made.error();
+    if (failure.end == engine::ConnectionEnd::refused && problem_)
+        problem_(fmt::format("{} refused the credentials: {}", server_, failure.why));
+    connect_later(failure.end, failure.why);
+}
+
+void NatsConnection::ping() {
+    // The library's own timer sends the pings; any byte that comes is a sign of life.
+    if (policy_.ping())
+        loop_.post_at(ping_, loop_.monotonic() + options_.ping_interval);
+    else
+        lose();
+}
+
+void NatsConnection::close() {
+    if (std::exchange(closed_, true)) return;
+    ping_.withdraw();
+    retry_.withdraw();
     listener_ = nullptr;
     problem_ = nullptr;
     given_up_ = nullptr;
     established_ = nullptr;
-    // One write takes everything unless the server is slow; then the library waits half a second for it.
-    if (socket_->usable()) natsConnection_ProcessWriteEvent(connection);
-    socket_->silence();
-    natsConnection_Destroy(connection);
-    while (!pending_.empty()) {
-        Pending& open = *pending_.begin()->second;
-        open.finish(Unknown{{FailureCause::disconnected, "the connection was closed"}, open.carrier});
-    }
+    for (const auto& sub : subs_) sub->ended = true;
+    release_subscriptions();
+    subs_.clear();
+    if (link_) link_->flush();
+    link_.reset();
+    fail_pending("the connection was closed");
 }
 
 Outcome<std::uint64_t> NatsConnection::publish(const std::string& subject, std::string_view payload,
                                                const std::string& reply, const std::string& message_id) {
     if (!is_sound(subject))
         return NotApplied{{FailureCause::refused, fmt::format("\"{}\" cannot be the subject of a message", subject)}};
-    if (connection_ == nullptr || !socket_->usable())
+    if (!link_ || !link_->usable())
         return NotApplied{{FailureCause::disconnected, fmt::format("not connected to NATS at {}", server_)}};
+    natsConnection* const library = link_->library();
     natsStatus status = NATS_OK;
     if (message_id.empty()) {
         const char* answer_to = reply.empty() ? nullptr : reply.c_str();
-        status = answer_to == nullptr ? natsConnection_Publish(connection_, subject.c_str(), payload.data(),
-                                                               static_cast<int>(payload.size()))
-                                      : natsConnection_PublishRequest(connection_, subject.c_str(), answer_to,
-                                                                      payload.data(), static_cast<int>(payload.size()));
+        const int size = static_cast<int>(payload.size());
+        status = answer_to == nullptr
+                     ? natsConnection_Publish(library, subject.c_str(), payload.data(), size)
+                     : natsConnection_PublishRequest(library, subject.c_str(), answer_to, payload.data(), size);
     } else {
         std::string id = message_id;
         for (char& c : id)
@@ -216,18 +268,15 @@ Outcome<std::uint64_t> NatsConnection::publish(const std::string& subject, std::
         const NatsMessage message(raw);
         if (status == NATS_OK) status = natsMsgHeader_Set(raw, kMessageIdHeader, id.c_str());
         if (status != NATS_OK) return NotApplied{{FailureCause::refused, reason(status)}};
-        status = natsConnection_PublishMsg(connection_, raw);
+        status = natsConnection_PublishMsg(library, raw);
     }
-    // Taken afterwards: should the connection have been replaced under our feet, this names the newer one, and nobody
-    // believes the carrier gone while it lives.
-    const std::uint64_t carrier = socket_->connection();
-    if (status == NATS_OK) return carrier;
+    if (status == NATS_OK) return connections_;
     if (refused_untouched(status)) {
         const bool ours = status == NATS_MAX_PAYLOAD || status == NATS_INVALID_SUBJECT || status == NATS_INVALID_ARG ||
                           status == NATS_NO_SERVER_SUPPORT;
         return NotApplied{{ours ? FailureCause::refused : FailureCause::disconnected, reason(status)}};
     }
-    return Unknown{{FailureCause::disconnected, reason(status)}, carrier};
+    return Unknown{{FailureCause::disconnected, reason(status)}, connections_};
 }
 
 engine::Task<Outcome<NatsReply>> NatsConnection::request(std::string subject, std::string payload,
@@ -245,73 +294,107 @@ engine::Task<Outcome<NatsReply>> NatsConnection::request(std::string subject, st
     co_return outcome;
 }
 
-void NatsConnection::on_inbox(NatsMessage message) {
+void NatsConnection::on_inbox(std::uint64_t connection, NatsMessage message) {
     std::string_view subject = natsMsg_GetSubject(message.get());
     if (!subject.starts_with(inbox_)) return;
     subject.remove_prefix(inbox_.size());
     std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(subject.data(), subject.data() + subject.size(), number);
-    const auto found = error == std::errc{} ? pending_.find(number) : pending_.end();
-    if (found == pending_.end()) return;  // too late, or told before
+    const auto [rest, error] = std::from_chars(subject.data(), subject.data() + subject.size(), number);
+    if (error != std::errc{} || rest != subject.data() + subject.size()) return;
+    const auto found = pending_.find(number);
+    if (found == pending_.end() || found->second->carrier != connection) return;  // too late, or told before
     Pending& pending = *found->second;
     pending.finish(NatsReply{
         std::string(natsMsg_GetData(message.get()), static_cast<std::size_t>(natsMsg_GetDataLength(message.get()))),
         pending.carrier});
 }
 
-void NatsConnection::on_lost(std::uint64_t connection) {
-    std::vector<std::uint64_t> gone;
-    for (const auto& [number, pending] : pending_)
-        if (pending->carrier <= connection) gone.push_back(number);
-    for (const std::uint64_t number : gone) {
-        Pending& open = *pending_.at(number);
-        open.finish(Unknown{{FailureCause::disconnected, fmt::format("lost the connection to NATS at {}", server_)},
-                            open.carrier});
+void NatsConnection::fail_pending(const std::string& why) {
+    while (!pending_.empty()) {
+        Pending& open = *pending_.begin()->second;
+        open.finish(Unknown{{FailureCause::disconnected, why}, open.carrier});
     }
-    if (listener_) listener_(false, server_);
 }
 
-std::shared_ptr<NatsConnection::Sub> NatsConnection::add(const std::string& subject, const std::string& queue,
-                                                         NatsHandler handler, natsStatus& status) {
+std::unique_ptr<engine::Consumption> NatsConnection::subscribe(const std::string& subject, const std::string& queue,
+                                                               NatsHandler handler, bool paused) {
     auto sub = std::make_shared<Sub>();
+    sub->subject = subject;
+    sub->queue = queue;
     sub->handler = std::move(handler);
-    status = queue.empty()
-                 ? natsConnection_SubscribeSync(&sub->handle, connection_, subject.c_str())
-                 : natsConnection_QueueSubscribeSync(&sub->handle, connection_, subject.c_str(), queue.c_str());
-    // Emptied after every read, so what waits is bounded by the size of one read and never dropped.
-    if (status == NATS_OK) natsSubscription_SetPendingLimits(sub->handle, -1, -1);
-    if (status == NATS_OK) subs_.push_back(sub);
-    return sub;
-}
-
-std::unique_ptr<engine::Subscription> NatsConnection::subscribe(const std::string& subject, const std::string& queue,
-                                                                NatsHandler handler) {
-    natsStatus status = NATS_INVALID_SUBJECT;
-    std::shared_ptr<Sub> sub = std::make_shared<Sub>();
-    if (connection_ != nullptr && is_sound(subject)) sub = add(subject, queue, std::move(handler), status);
-    if (status != NATS_OK && problem_)
-        problem_(fmt::format("cannot subscribe to {}: {}", subject, natsStatus_GetText(status)));
+    sub->paused = paused;
+    const bool sound = is_sound(subject) && (queue.empty() || is_sound(queue));
+    if (!sound && problem_) problem_(fmt::format("cannot subscribe to {}: it is not a subject", subject));
+    if (sound && !closed_) {
+        subs_.push_back(sub);
+        if (!paused) make(*sub);
+    }
     return std::make_unique<Handle>(weak_from_this(), sub);
 }
 
+void NatsConnection::make(Sub& sub) {
+    if (!link_) return;
+    const natsStatus status = link_->subscribe(sub.subject, sub.queue, sub.current);
+    if (status == NATS_OK || status == NATS_CONNECTION_CLOSED) return;  // the next connection brings it
+    if (problem_) problem_(fmt::format("cannot subscribe to {}: {}", sub.subject, natsStatus_GetText(status)));
+}
+
 void NatsConnection::end(const std::shared_ptr<Sub>& sub) {
-    if (natsSubscription* handle = std::exchange(sub->handle, nullptr)) natsSubscription_Destroy(handle);
+    sub->ended = true;
+    sub->current.reset();
+    sub->draining.clear();
     std::erase(subs_, sub);
 }
 
-void NatsConnection::empty_subscriptions() {
-    round_ = subs_;
-    for (const auto& sub : round_) {
-        // A handler may end this or any other subscription.
-        while (sub->handle != nullptr) {
-            int waiting = 0;
-            if (natsSubscription_GetPending(sub->handle, &waiting, nullptr) != NATS_OK || waiting == 0) break;
-            natsMsg* message = nullptr;
-            if (natsSubscription_NextMsg(&message, sub->handle, 0) != NATS_OK) break;
-            sub->handler(NatsMessage(message));
-        }
+void NatsConnection::pause(Sub& sub) {
+    if (std::exchange(sub.paused, true) || !sub.current) return;
+    // The library says so to the server at once, and goes on taking what comes until the server has answered that it heard.
+    if (natsSubscription_DrainTimeout(sub.current.get(), kDrainMillis) == NATS_OK)
+        sub.draining.push_back(std::move(sub.current));
+    sub.current.reset();
+}
+
+void NatsConnection::resume(Sub& sub) {
+    if (!std::exchange(sub.paused, false) || sub.ended) return;
+    make(sub);
+}
+
+void NatsConnection::release_subscriptions() {
+    if (inbox_sub_) inbox_sub_->current.reset();
+    for (const auto& sub : subs_) {
+        sub->current.reset();
+        sub->draining.clear();
     }
-    round_.clear();
+}
+
+void NatsConnection::empty_subscriptions() {
+    const auto self = shared_from_this();  // a handler may let go of everything
+    const std::shared_ptr<Sub> inbox = inbox_sub_;
+    empty(*inbox);
+    const std::vector<std::shared_ptr<Sub>> round = subs_;
+    for (const auto& sub : round) empty(*sub);
+}
+
+void NatsConnection::empty(Sub& sub) {
+    // What was on its way to a former subscription came first.
+    for (std::size_t i = 0; i < sub.draining.size(); ++i) hand_out(sub, sub.draining[i].get());
+    if (sub.current) hand_out(sub, sub.current.get());
+    std::erase_if(sub.draining, [](const NatsSubscription& drained) {
+        int waiting = 0;
+        const bool more = natsSubscription_GetPending(drained.get(), &waiting, nullptr) == NATS_OK && waiting > 0;
+        return !more && natsSubscription_DrainCompletionStatus(drained.get()) != NATS_ILLEGAL_STATE;
+    });
+}
+
+void NatsConnection::hand_out(Sub& sub, natsSubscription* from) {
+    // A handler may end this or any other subscription, and the connection with them; both say so in `ended`.
+    while (!sub.ended) {
+        int waiting = 0;
+        if (natsSubscription_GetPending(from, &waiting, nullptr) != NATS_OK || waiting == 0) break;
+        natsMsg* message = nullptr;
+        if (natsSubscription_NextMsg(&message, from, 0) != NATS_OK) break;
+        sub.handler(NatsMessage(message));
+    }
 }
 
 }  // namespace lockstep::prod

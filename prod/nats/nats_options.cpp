@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "prod/nats/nkey.h"
@@ -50,7 +52,8 @@ bool wants_tls(const std::string& url) {
     return false;
 }
 
-tl::expected<LibraryOptions, std::string> library_options(const NatsOptions& options) {
+tl::expected<LibraryOptions, std::string> library_options(const NatsOptions& options,
+                                                          const std::vector<std::string>& discovered) {
     natsOptions* raw = nullptr;
     if (natsOptions_Create(&raw) != NATS_OK) return tl::make_unexpected(std::string("out of memory"));
     LibraryOptions made{NatsOptionsPtr(raw, &natsOptions_Destroy), nullptr};
@@ -65,20 +68,22 @@ tl::expected<LibraryOptions, std::string> library_options(const NatsOptions& opt
     };
     const auto millis = [](engine::Duration d) { return engine::to_millis(d); };
 
-    const std::vector<std::string> list = addresses(options.url);
+    std::vector<std::string> list = addresses(options.url);
     if (list.empty()) return tl::make_unexpected(std::string("NATS_URL is empty"));
+    for (const std::string& one : discovered)
+        if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
     std::vector<const char*> servers;
     for (const std::string& one : list) servers.push_back(one.c_str());
     set(natsOptions_SetServers(raw, servers.data(), static_cast<int>(servers.size())), "NATS_URL");
     set(natsOptions_SetName(raw, options.name.c_str()), "client name");
     set(natsOptions_SetTimeout(raw, millis(options.connect_timeout)), "connect timeout");
-    set(natsOptions_SetMaxReconnect(raw, -1), "reconnect limit");
-    set(natsOptions_SetReconnectWait(raw, millis(options.reconnect_wait)), "reconnect wait");
+    // A connection that has ended stays so: see nats_link.h.
+    set(natsOptions_SetAllowReconnect(raw, false), "reconnecting");
     set(natsOptions_SetPingInterval(raw, millis(options.ping_interval)), "ping interval");
-    set(natsOptions_SetMaxPingsOut(raw, 2), "ping limit");
+    // Only the loop's thread ends a connection, also one whose server is silent. The library's timer would close the
+    // socket while the loop reads from it.
+    set(natsOptions_SetMaxPingsOut(raw, std::numeric_limits<int>::max()), "ping limit");
     set(natsOptions_SetIOBufSize(raw, 64 * 1024), "buffer size");
-    // Nothing published while disconnected may be sent later: it would arrive after its caller was told otherwise.
-    set(natsOptions_SetReconnectBufSize(raw, 0), "reconnect buffer");
     set(natsOptions_SetSendAsap(raw, true), "send as soon as possible");
     // The library swallows "no responders" on our kind of subscription without saying for which request; the deadline
     // tells the same, later.

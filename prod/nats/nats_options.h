@@ -6,7 +6,9 @@
 #include <memory>
 #include <string>
 #include <tl/expected.hpp>
+#include <vector>
 
+#include "engine/bus/connection_policy.h"
 #include "engine/runtime/time.h"
 
 namespace lockstep::prod {
@@ -31,8 +33,9 @@ struct NatsOptions {
     int replicas = 1;
 
     engine::Duration connect_timeout = std::chrono::seconds(2);
-    engine::Duration reconnect_wait = std::chrono::seconds(2);
-    /// A server that answers no ping for this long, twice, is given up. Why 10 s: until then a message that may or may
+    /// When to connect again and when to give up (see the policy).
+    engine::ConnectionPolicyOptions policy{};
+    /// A server that gives no sign of life for this long, twice, is given up. Why 10 s: until then a message that may or may
     /// not have reached it cannot be looked up or sent again, and the engine gives up after 100 s.
     engine::Duration ping_interval = std::chrono::seconds(10);
     /// How often a consumer's binding is compared with what the server has. One small request per consumer; a durable
@@ -45,12 +48,14 @@ using NatsOptionsPtr = std::unique_ptr<natsOptions, decltype(&natsOptions_Destro
 /// The library's form of our options.
 struct LibraryOptions {
     NatsOptionsPtr options;
-    /// What the library signs with at every reconnect, without a copy of its own: keep it until the connection is closed.
+    /// What the library signs with, without a copy of its own: keep it until it has connected.
     std::unique_ptr<std::string> nkey_seed;
 };
 
-/// The error says which setting is wrong and never contains a secret.
-[[nodiscard]] tl::expected<LibraryOptions, std::string> library_options(const NatsOptions& options);
+/// `discovered` are further addresses, which a server of the cluster has told of; they are logged in to with the same
+/// credentials. The error says which setting is wrong and never contains a secret.
+[[nodiscard]] tl::expected<LibraryOptions, std::string> library_options(
+    const NatsOptions& options, const std::vector<std::string>& discovered = {});
 
 /// For logs: the addresses without user and password.
 [[nodiscard]] std::string display_url(const std::string& url);

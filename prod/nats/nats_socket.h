@@ -1,19 +1,19 @@
-// Lets a nats.c connection wait on our loop.
+// Lets a nats.c connection wait on our loop. One object serves one connection, from its making to its end.
 //
-// Why not the adapter that the library ships: it polls the library's own descriptor, which the library closes from its
-// reconnect thread, so that the loop may go on watching a number that by then belongs to another connection. Here the
+// Why not the adapter that the library ships: it polls the library's own descriptor, which the library may close from one
+// of its own threads, so that the loop may go on watching a number that by then belongs to another connection. Here the
 // loop watches a duplicate, which nobody closes but this object.
 //
-//   1. The library calls from its own threads and holds the connection's lock meanwhile. Such calls only note what is
-//      wanted; the loop's thread brings the poll handle in line.
-//   2. Each time the library attaches a socket is a new connection and gets the next number.
+//   1. The library connects on whatever thread was chosen for that, with the connection's lock held. Until `start` its
+//      calls only note what is wanted.
+//   2. After `start` the library calls from the loop's thread, and from its timer's and its draining threads, with the
+//      connection's lock held. Such calls only note what is wanted, too; the loop's thread brings the poll handle in line.
+//   3. Only the loop's thread ends a connection, so nobody closes the library's descriptor while it is read from.
 #pragma once
 
 #include <nats/nats.h>
 #include <uv.h>
 
-#include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -25,33 +25,34 @@ namespace lockstep::prod {
 class NatsSocket : public std::enable_shared_from_this<NatsSocket> {
 public:
     struct Events {
-        std::function<void()> readable;                  // the library has taken in what the socket had
-        std::function<void(std::uint64_t)> lost;         // the connection of that number is gone
-        std::function<void(std::uint64_t)> established;  // the connection of that number is there
+        std::function<void()> readable;  // the library has taken in what the socket had
+        std::function<void()> ended;     // the connection is gone; once, never inside a call of the library
     };
 
-    static std::shared_ptr<NatsSocket> create(UvLoop& loop, Events events);
+    static std::shared_ptr<NatsSocket> create(UvLoop& loop) {
+        return std::shared_ptr<NatsSocket>(new NatsSocket(loop));
+    }
 
-    /// Makes `options` use this object. It then lives until the library detaches it.
+    /// Makes `options` use this object. It then lives until the library detaches it. Any thread, before connecting.
     natsStatus install(natsOptions* options);
-    /// Undoes `install` when connecting failed before the library attached anything.
-    void abandon();
+    /// Undoes `install` when connecting failed: the library has attached nothing then. The thread that connected.
+    void abandon() { self_.reset(); }
+
+    // The loop's thread only.
+
+    /// Begins to wait for the socket. REQUIRES: the library has connected.
+    void start(Events events);
     /// No event is reported any more.
     void silence() { events_ = {}; }
-
-    /// Whether the loop's thread may use the connection without waiting for the reconnect thread, which holds the
-    /// connection's lock while it connects.
+    /// Ends the conversation in both directions at once: what the library still wants to write fails.
+    void hang_up();
     [[nodiscard]] bool usable() const { return usable_; }
-    /// The number of the newest connection. Read after a publish it names one that is not older than the carrier.
-    [[nodiscard]] std::uint64_t connection() const { return attached_.load(); }
 
 private:
-    explicit NatsSocket(UvLoop& loop, Events events)
-        : loop_(loop), mailbox_(loop.mailbox()), events_(std::move(events)) {}
+    explicit NatsSocket(UvLoop& loop) : loop_(loop), mailbox_(loop.mailbox()) {}
 
     struct Wanted {
         int descriptor = -1;  // the duplicate; owned until the loop's thread takes it over
-        std::uint64_t connection = 0;
         bool read = false;
         bool write = false;
         bool detached = false;
@@ -67,21 +68,24 @@ private:
     /// Changes what is wanted and has the loop's thread see to it.
     void want(const std::function<void(Wanted&)>& change);
     void bring_in_line();
+    /// The library lets go of a connection that nobody has begun to use.
+    void abandon_unless_started();
+    bool open_poll(int descriptor);
     void close_poll();
+    void report_end();
 
     UvLoop& loop_;
     const std::shared_ptr<Mailbox> mailbox_;
-    Events events_;
-    std::shared_ptr<NatsSocket> self_;  // while the library knows us
-    std::atomic<std::uint64_t> attached_{0};
+    std::shared_ptr<NatsSocket> self_;      // while the library knows us
+    natsConnection* connection_ = nullptr;  // set before `start`
 
     std::mutex mutex_;
-    Wanted wanted_;                         // guarded by mutex_
-    natsConnection* connection_ = nullptr;  // set before the first event
+    Wanted wanted_;         // guarded by mutex_
+    bool started_ = false;  // guarded by mutex_
 
     // The loop's thread only.
+    Events events_;
     Poll* poll_ = nullptr;
-    std::uint64_t polled_ = 0;  // the connection that poll_ watches
     bool usable_ = false;
 };
 
