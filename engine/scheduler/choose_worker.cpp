@@ -27,23 +27,22 @@ Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& leas
             verdict = co_await no_worker(lease, order, picked.error().reason, picked.error().detail);
             co_return std::nullopt;
         }
-        const bool known = co_await know_stream_end();
-        if (!known) {
+        const auto stream_end = co_await context_.jobs_stream.end(clock.in(context_.tunables.store_op_timeout));
+        if (!stream_end.applied()) {
             verdict = Verdict::hand_back(context_.tunables.retry_delay_publish);
             co_return std::nullopt;
         }
         Chosen chosen;
         if (picked) chosen.worker = *picked;
         chosen.subject = picked ? wire::worker_subject(*picked) : order.request.topic();
-        chosen.stream_floor = context_.jobs_stream_sequence;
+        chosen.floor = stream_end.value();
         // Counted before the commit: other jobs are routed while it is under way, and must not all find this worker idle.
         context_.registry.note_dispatch(chosen.worker);
-        const auto dispatch = co_await commit_dispatch(lease, order, chosen.worker, verdict);
-        if (!dispatch) {
+        const bool committed = co_await commit_dispatch(lease, order, chosen, verdict);
+        if (!committed) {
             context_.registry.forget_dispatch(chosen.worker);
             co_return std::nullopt;
         }
-        chosen.dispatch = *dispatch;
         if (!gone_stale(chosen.worker)) co_return chosen;
         const bool pick_again = co_await take_back_from_stale(lease, order, chosen, verdict);
         if (!pick_again) co_return std::nullopt;

@@ -20,6 +20,7 @@
 #include "engine/routing/registry.h"
 #include "engine/runtime/executor.h"
 #include "engine/saga/saga_store.h"
+#include "engine/scheduler/jobs_stream.h"
 #include "engine/store/job_store.h"
 
 namespace lockstep::engine {
@@ -48,6 +49,7 @@ struct Context {
           sagas(p.redis, p.clock, tunables, scripts, mechanisms),
           policy(p.kernel, p.redis, p.clock, p.log, tunables, scripts, mechanisms),
           output(p.kernel, p.redis, p.clock, p.metrics, p.log, tunables, scripts, mechanisms),
+          jobs_stream(p.bus, p.clock, p.log, tunables, mechanisms),
           registry(tunables.worker_ttl),
           routing(std::make_shared<const RoutingTable>(routable(std::move(table)))) {}
     Context(const Context&) = delete;
@@ -68,14 +70,11 @@ struct Context {
     SagaStore sagas;
     PolicyClient policy;
     OutputPolicyClient output;
+    JobsStream jobs_stream;
     Registry registry;
     std::shared_ptr<const RoutingTable> routing;
     bool stopping = false;
     int active_handlers = 0;  // messages in hand, of all pumps
-    /// The last sequence of the jobs stream that this replica knows of, and the connection that it learnt it on. Another
-    /// connection may lead to a server that has lost its power, and gives out again the numbers of what it had not synced.
-    std::uint64_t jobs_stream_sequence = 0;
-    std::uint64_t jobs_stream_connection = 0;
 };
 
 }  // namespace lockstep::engine

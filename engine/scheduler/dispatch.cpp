@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view kFieldWorker = "ls_worker";
 constexpr std::string_view kFieldWorkflow = "ls_workflow";  // whose limits hold for the job
 constexpr std::string_view kFieldStreamFloor = "ls_stream_floor";
+constexpr std::string_view kFieldStreamServer = "ls_stream_server";  // the process that the floor was learnt from
 constexpr std::string_view kFieldPublished = "ls_published";
 constexpr std::string_view kFieldLastCause = "ls_last_cause";
 
@@ -43,11 +44,10 @@ Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
     wire::strip_message_id_label(request);
     const std::string topic = request.topic();
     Message message{chosen->worker,
-                    chosen->subject,
                     {},
-                    wire::dispatch_message_id(lease.job(), chosen->dispatch),
-                    chosen->stream_floor,
-                    topic};
+                    topic,
+                    {chosen->subject, wire::dispatch_message_id(lease.job(), chosen->dispatch), chosen->floor,
+                     chosen->committed_at}};
     message.payload = wire::serialise(
         wire::make_packet(std::move(request), order.trace_id, kSchedulerSender, context_.ports.clock.now()));
 
@@ -135,20 +135,7 @@ Task<std::int64_t> Dispatcher::limit_to_commit(JobLease& lease, const DispatchOr
     co_return full.applied() && !full.value() ? 0 : kTenantFull;
 }
 
-Task<bool> Dispatcher::know_stream_end() {
-    const std::uint64_t connection = context_.ports.bus.connection().id;
-    if (connection == context_.jobs_stream_connection) co_return true;
-    const auto last = co_await context_.ports.bus.stream_state(
-        std::string(wire::kStreamJobs), context_.ports.clock.in(context_.tunables.store_op_timeout));
-    if (!last.applied()) co_return false;
-    context_.ports.log.reached("stream_end_learnt_anew");
-    context_.jobs_stream_sequence = last.value().last_sequence;
-    context_.jobs_stream_connection = connection;
-    co_return true;
-}
-
-Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order,
-                                                               const std::string& worker, Verdict& verdict) {
+Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Chosen& chosen, Verdict& verdict) {
     Commit commit;
     commit.walk = {JobState::scheduled, JobState::dispatched};
     commit.add_attempts = order.stale_picks == 0 ? 1 : 0;  // one try, however many picks
@@ -157,20 +144,21 @@ Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, 
     commit.expected_dispatch = order.facts.dispatch + static_cast<std::uint64_t>(order.stale_picks);
     commit.decision_json = decision_record(order.decision);
     commit.fields = decision_fields(order.decision);
-    append(commit.fields, kFieldWorker, worker);
+    append(commit.fields, kFieldWorker, chosen.worker);
     append(commit.fields, kFieldWorkflow, order.request.workflow_id());
-    append(commit.fields, kFieldStreamFloor, fmt::format("{}", context_.jobs_stream_sequence));
+    append(commit.fields, kFieldStreamFloor, fmt::format("{}", chosen.floor.sequence));
+    append(commit.fields, kFieldStreamServer, chosen.floor.server);
 
     commit.tenant_limit = co_await limit_to_commit(lease, order);
     if (commit.tenant_limit < 0) {
         verdict = tenant_full();
-        co_return std::nullopt;
+        co_return false;
     }
 
-    const std::uint64_t mine = *commit.expected_dispatch + 1;
+    chosen.dispatch = *commit.expected_dispatch + 1;
     if (!context_.mechanisms.on(Mechanism::commit_before_publish)) {
         order.held_back = std::move(commit);
-        co_return mine;
+        co_return true;
     }
     auto committed = co_await context_.store.commit(lease, std::move(commit));
     if (committed.kind() == OutcomeKind::unknown) {
@@ -178,17 +166,19 @@ Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, 
         context_.ports.log.reached("dispatch_commit_unknown");
         committed = co_await context_.store.commit(lease, Commit{});
         const bool began = committed.applied() && committed.value().verdict == Committed::Verdict::ok &&
-                           committed.value().state == JobState::dispatched && committed.value().dispatch == mine;
-        if (began) co_return mine;
-        verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
-        co_return std::nullopt;
+                           committed.value().state == JobState::dispatched &&
+                           committed.value().dispatch == chosen.dispatch;
+        if (!began) {
+            verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
+            co_return false;
+        }
     }
     if (!committed.applied()) {
         verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
-        co_return std::nullopt;
+        co_return false;
     }
     switch (committed.value().verdict) {
-        case Committed::Verdict::ok: co_return mine;
+        case Committed::Verdict::ok: chosen.committed_at = committed.value().at; co_return true;
         case Committed::Verdict::lost: verdict = Verdict::hand_back(context_.tunables.retry_delay_busy); break;
         case Committed::Verdict::refused:
             if (committed.value().tenant_full) {
@@ -200,23 +190,29 @@ Task<std::optional<std::uint64_t>> Dispatcher::commit_dispatch(JobLease& lease, 
             verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
             break;
     }
-    co_return std::nullopt;
+    co_return false;
 }
 
-Task<Outcome<PublishAck>> Dispatcher::transmit(const Message& message) {
-    std::string id = context_.mechanisms.on(Mechanism::publish_message_id) ? message.id : std::string{};
-    co_return co_await context_.ports.bus.publish(message.subject, message.payload, std::move(id),
-                                                  context_.ports.clock.in(context_.tunables.publish_timeout));
+Task<Dispatcher::Sending> Dispatcher::transmit(const Message& message) {
+    std::string id = context_.mechanisms.on(Mechanism::publish_message_id) ? message.sought.id : std::string{};
+    const BusConnection before = context_.ports.bus.connection();
+    auto outcome = co_await context_.ports.bus.publish(message.sought.subject, message.payload, std::move(id),
+                                                       context_.ports.clock.in(context_.tunables.publish_timeout));
+    std::uint64_t carrier = 0;
+    if (outcome.applied()) carrier = outcome.value().connection;
+    if (outcome.kind() == OutcomeKind::unknown) carrier = outcome.unknown().connection;
+    // Another connection than the one that was there a moment ago: who was at its other end is not known.
+    std::string server = carrier == before.id ? before.server : std::string{};
+    co_return Sending{std::move(outcome), std::move(server)};
 }
 
 Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message) {
     if (!lease.usable()) co_return Sent::unknown;  // committed, and not ours to send any more
     const MonoTime resend_until = context_.ports.clock.in(context_.tunables.publish_resend_limit);
-    const auto published = co_await transmit(message);
-    switch (published.kind()) {
+    auto published = co_await transmit(message);
+    switch (published.outcome.kind()) {
         case OutcomeKind::applied:
-            // The latest answer, not the highest: a server that lost its power gives out again what it had not synced.
-            context_.jobs_stream_sequence = published.value().sequence;
+            context_.jobs_stream.note_stored(published.outcome.value().sequence, published.server);
             co_return Sent::stored;
         case OutcomeKind::not_applied: co_return Sent::not_sent;
         case OutcomeKind::unknown: break;
@@ -225,35 +221,44 @@ Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message)
     context_.ports.metrics.add(Metric::publish_unknown, {message.topic});
     // Switched off: no answer is taken for "not sent".
     if (!context_.mechanisms.on(Mechanism::unknown_outcome_handling)) co_return Sent::not_sent;
-    co_return co_await settle(lease, message, published.unknown(), resend_until);
+    co_return co_await settle(lease, message, std::move(published), resend_until);
 }
 
-Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& message, Unknown first,
+Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& message, Sending carried,
                                           MonoTime resend_until) {
-    Unknown carried = std::move(first);
     int misses = 0;
+    std::string missed_by;
     while (lease.usable() && context_.ports.clock.monotonic() < resend_until) {
-        const auto found = co_await stored(message);
-        if (found == true) {
+        const Unknown& unanswered = carried.outcome.unknown();
+        const BusConnection connection = context_.ports.bus.connection();
+        const bool carrier_gone = connection.connected && connection.id != unanswered.connection;
+        const auto looked = co_await context_.jobs_stream.look_for(message.sought);
+        if (looked && looked->found) {
             context_.ports.log.reached("publish_found_in_stream");
             co_return Sent::stored;
         }
-        if (found == false && carried.cause == FailureCause::refused) {
+        if (looked && unanswered.cause == FailureCause::refused) {
             // The stream said no and holds to it. Subscribers saw the message all the same, so it must never be sent
             // again; and a worker that has it can only report once this handler lets go of the job.
             context_.ports.log.reached("publish_refused_by_stream");
             co_return Sent::unknown;
         }
-        const BusConnection connection = context_.ports.bus.connection();
-        const bool carrier_gone = connection.connected && connection.id != carried.connection;
-        misses = found == false && carrier_gone ? misses + 1 : 0;
-        if (misses >= 2 && lease.usable() && context_.ports.clock.monotonic() < resend_until) {
+        const bool missed = looked && carrier_gone;
+        const bool by_the_same = missed && misses > 0 && looked->server == missed_by;
+        misses = missed ? (by_the_same ? 2 : 1) : 0;
+        if (missed) missed_by = looked->server;
+        if (misses == 2 && !never_sent(*looked, carried)) {
+            // Nothing of it will turn up any more, and whether a worker has it, only its result can tell.
+            context_.ports.log.reached("publish_left_unsent");
+            co_return Sent::unknown;
+        }
+        if (misses == 2 && lease.usable() && context_.ports.clock.monotonic() < resend_until) {
             context_.ports.log.reached("publish_resent");
-            const auto again = co_await transmit(message);
-            switch (again.kind()) {
+            auto again = co_await transmit(message);
+            switch (again.outcome.kind()) {
                 case OutcomeKind::applied: co_return Sent::stored;
                 case OutcomeKind::not_applied: break;  // nothing left: the first sending is still what counts
-                case OutcomeKind::unknown: carried = again.unknown(); break;
+                case OutcomeKind::unknown: carried = std::move(again); break;
             }
             misses = 0;
         }
@@ -262,17 +267,9 @@ Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& messag
     co_return Sent::unknown;
 }
 
-Task<std::optional<bool>> Dispatcher::stored(const Message& message) {
-    std::uint64_t from = message.stream_floor + 1;
-    while (true) {
-        const auto found =
-            co_await context_.ports.bus.read_stream(std::string(wire::kStreamJobs), message.subject, from,
-                                                    context_.ports.clock.in(context_.tunables.store_op_timeout));
-        if (!found.applied()) co_return std::nullopt;
-        if (!found.value()) co_return false;
-        if (found.value()->message_id == message.id) co_return true;
-        from = found.value()->sequence + 1;
-    }
+bool Dispatcher::never_sent(const Sighting& denied, const Sending& carried) const {
+    const bool by_its_carrier = denied.certain && !carried.server.empty() && denied.server == carried.server;
+    return by_its_carrier || !context_.mechanisms.on(Mechanism::resend_same_server);
 }
 
 Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
@@ -323,16 +320,14 @@ Task<Verdict> Dispatcher::recover(JobLease& lease, const JobFacts& facts) {
     bool sent = facts.published;
     if (!sent && !facts.worker.empty()) {
         context_.ports.log.reached("redelivery_found_dispatched");
-        const Message message{facts.worker,
-                              wire::worker_subject(facts.worker),
-                              {},
-                              wire::dispatch_message_id(lease.job(), facts.dispatch),
-                              facts.stream_floor,
-                              {}};
-        const auto found = co_await stored(message);
+        const auto looked =
+            co_await context_.jobs_stream.look_for(SoughtMessage{wire::worker_subject(facts.worker),
+                                                                 wire::dispatch_message_id(lease.job(), facts.dispatch),
+                                                                 {facts.stream_floor, facts.stream_server},
+                                                                 facts.entered_at});
         // Not learnt is not "no": a worker may be at it, and only RUNNING gives it the time that a running job has.
-        if (!found) co_return Verdict::hand_back(context_.tunables.retry_delay_publish);
-        sent = *found;
+        if (!looked) co_return Verdict::hand_back(context_.tunables.retry_delay_publish);
+        sent = looked->found;
     }
     if (!sent) co_return Verdict::done();
     co_return co_await mark_running(lease, facts.dispatch);

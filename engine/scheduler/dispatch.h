@@ -5,9 +5,11 @@
 // 2. The publish is preceded by a check of the lease, and its message id carries the number.
 // 3. Acknowledged: RUNNING. Not applied: back to SCHEDULED. Anything else is unknown: a worker may have the job.
 // 4. Unknown: look in the stream. Found counts as acknowledged. The same message is sent again only when the connection
-//    that carried it is gone, two look-ups a settling time apart on a live one found nothing, the lease still holds, and
-//    the first sending is not long ago. Otherwise the job stays DISPATCHED: its result moves it on, or the reconciler
-//    ends it visibly.
+//    that carried it is gone, the very server process that carried it says twice, a settling time apart, that its stream
+//    holds nothing of it above a number that this process had given out before, the lease still holds, and the first
+//    sending is not long ago. What another process says, one started after a power cut in particular, proves nothing: a
+//    worker may have had the message all the same. Then, and whenever else it is not known, the job stays DISPATCHED: its
+//    result moves it on, or the reconciler ends it visibly (spec: conflicts, D-15).
 // 5. RUNNING refused because the job was ended meanwhile: a cancellation is broadcast after the job.
 #pragma once
 
@@ -42,20 +44,23 @@ public:
 private:
     struct Message {
         std::string worker;
-        std::string subject;
         std::string payload;
-        std::string id;
-        std::uint64_t stream_floor = 0;
         std::string topic;
+        SoughtMessage sought;  // what it can be found by in the stream: subject and id among others
     };
     /// Where a job goes, and the dispatch that was committed for it.
     struct Chosen {
         std::string worker;  // empty: whoever listens on the topic
         std::string subject;
+        StreamPlace floor;  // learnt before the commit
         std::uint64_t dispatch = 0;
-        std::uint64_t stream_floor = 0;
+        WallTime committed_at{};  // by Redis' clock
     };
     enum class Sent : std::uint8_t { stored, not_sent, unknown };
+    struct Sending {
+        Outcome<PublishAck> outcome;
+        std::string server;  // the process that carried it; empty = not known
+    };
 
     /// Picks a worker and commits the dispatch to it, and does so again where the worker fell silent meanwhile: the commit may
     /// have outlived its last heartbeat. Nothing with `verdict` set.
@@ -72,18 +77,15 @@ private:
     [[nodiscard]] Verdict tenant_full();
     /// The limit that the commit is to enforce; 0 = none. Negative: it has been asked for beforehand, and is reached.
     [[nodiscard]] Task<std::int64_t> limit_to_commit(JobLease& lease, const DispatchOrder& order);
-    /// Learns anew where the jobs stream ends, if the connection is not the one that this was learnt on. False: not learnt.
-    [[nodiscard]] Task<bool> know_stream_end();
-    /// Commits the dispatch; the number, or nothing with `verdict` set.
-    [[nodiscard]] Task<std::optional<std::uint64_t>> commit_dispatch(JobLease& lease, DispatchOrder& order,
-                                                                     const std::string& worker, Verdict& verdict);
-    [[nodiscard]] Task<Outcome<PublishAck>> transmit(const Message& message);
+    /// Commits the dispatch to what was chosen, and completes that. False with `verdict` set.
+    [[nodiscard]] Task<bool> commit_dispatch(JobLease& lease, DispatchOrder& order, Chosen& chosen, Verdict& verdict);
+    [[nodiscard]] Task<Sending> transmit(const Message& message);
     [[nodiscard]] Task<Sent> send(JobLease& lease, const Message& message);
-    /// Finds out what became of a message whose first sending had the answer `first`, and sends it again at most until
+    /// Finds out what became of a message whose sending had an unknown outcome, and sends it again at most until
     /// `resend_until`.
-    [[nodiscard]] Task<Sent> settle(JobLease& lease, const Message& message, Unknown first, MonoTime resend_until);
-    /// Whether the message is in the stream; nothing when that could not be learnt.
-    [[nodiscard]] Task<std::optional<bool>> stored(const Message& message);
+    [[nodiscard]] Task<Sent> settle(JobLease& lease, const Message& message, Sending carried, MonoTime resend_until);
+    /// Whether what was looked for and not found has certainly not been sent.
+    [[nodiscard]] bool never_sent(const Sighting& denied, const Sending& carried) const;
     [[nodiscard]] Task<Verdict> take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
                                           std::uint64_t dispatch);
     [[nodiscard]] Task<Verdict> mark_running(JobLease& lease, std::uint64_t dispatch);

@@ -100,13 +100,9 @@ private:
 };
 
 Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
-    const std::uint64_t connection = context_.ports.bus.connection().id;
-    const auto last = co_await context_.ports.bus.stream_state(std::string(wire::kStreamJobs),
-                                                               context_.ports.clock.in(kSetupTimeout));
+    const auto last = co_await context_.jobs_stream.end(context_.ports.clock.in(kSetupTimeout));
     if (!last.applied())
         co_return tl::make_unexpected(fmt::format("stream {}: {}", wire::kStreamJobs, last.failure().detail));
-    context_.jobs_stream_sequence = last.value().last_sequence;
-    context_.jobs_stream_connection = connection;
     auto settings = co_await settings_.start();
     if (!settings) co_return settings;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
@@ -53,6 +54,13 @@ std::uint64_t number(const RedisValue& value) {
     return parsed < 0 ? 0 : static_cast<std::uint64_t>(parsed);
 }
 
+/// Of a number that cannot be one: the epoch.
+WallTime wall_time(const RedisValue& micros) {
+    const std::int64_t count = micros.integer_or(0);
+    const bool sane = count >= 0 && count <= std::numeric_limits<std::int64_t>::max() / 1000;
+    return WallTime{std::chrono::microseconds{sane ? count : 0}};
+}
+
 std::vector<std::string> texts(const RedisValue& reply) {
     std::vector<std::string> list;
     if (const auto* values = reply.array()) {
@@ -75,6 +83,8 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.due_in = std::chrono::milliseconds(reply.at(10).integer_or(0));
     facts.read_along = texts(reply.at(11));
     facts.last_cause = reply.at(12).text();
+    facts.entered_at = wall_time(reply.at(13));
+    facts.stream_server = reply.at(14).text();
     return facts;
 }
 
@@ -102,6 +112,7 @@ Committed parse_committed(const RedisValue& reply) {
     committed.attempts = reply.at(2).integer_or(0);
     committed.dispatch = number(reply.at(3));
     committed.tenant_full = reply.at(4).text() == "tenant_limit";
+    committed.at = wall_time(reply.at(5));
     return committed;
 }
 

@@ -35,10 +35,12 @@ struct JobFacts {
     std::uint64_t dispatch = 0;
     bool published = false;
     std::string worker;
-    std::uint64_t stream_floor = 0;  // no message of that dispatch is at or below this stream sequence
+    std::uint64_t stream_floor = 0;  // no message of that dispatch is at or below this stream sequence,
+    std::string stream_server;       // as this server process numbers them; empty = nobody knows which
     std::uint64_t dispatches = 0;    // take_up: how many there have been
     Duration due_in{};               // take_up: until its next try; 0 = now
     std::string last_cause;          // take_up: why its last try came to nothing
+    WallTime entered_at{};           // take_up: when it came into its state, by Redis' clock
     // take_up: the request that was stored earlier, where it differs from the offered one; take_lock: what is stored
     std::string stored_request;
     std::vector<std::string> read_along;  // the strings asked for; take_up: none for a job that is at work or over
@@ -88,6 +90,7 @@ struct Committed {
     std::int64_t attempts = 0;
     std::uint64_t dispatch = 0;
     bool tenant_full = false;  // that is why it was refused
+    WallTime at{};             // when, by Redis' clock; of an ok
 };
 
 /// A lock that is held by ticking and never released. What a tick reads, it reads as the holder.

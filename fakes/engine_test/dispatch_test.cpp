@@ -18,7 +18,13 @@ protected:
             return first;
         };
     }
+    /// To the same server process.
     void reconnect() { ++bus.state.id; }
+    /// Another process answers from now on.
+    void restart_server() {
+        ++bus.state.id;
+        bus.state.server += "'";
+    }
 };
 
 // STATE-01, SAFE-01, DISP-01, DISP-02, DISP-06
@@ -132,6 +138,78 @@ TEST_F(Dispatch, OnANewConnectionAMissingMessageIsSentAgainOnce) {
     EXPECT_GE(dispatches()[1].when - dispatches()[0].when, 12s);
     EXPECT_EQ(state("j1"), "RUNNING");
     EXPECT_EQ(history("j1"), (Texts{"PENDING", "SCHEDULED", "DISPATCHED", "RUNNING"}));
+}
+
+// A worker may have had it before the power failed, and the stream knows nothing of it any more (spec: conflicts, D-15).
+TEST_F(Dispatch, AfterARestartOfTheServerNothingIsSentAgainAndTheJobIsLetGo) {
+    first_publish(lost(), false);
+    const Fate fate = submit("j1");
+    restart_server();
+    loop.run_for(10s);
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_TRUE(fate->acked());
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+    EXPECT_FALSE(locked("j1")) << "a worker that has it can report";
+    EXPECT_EQ(log.times_reached("publish_left_unsent"), 1);
+    loop.run_for(4min);
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_TRUE(result("j1", cap::JOB_STATUS_SUCCEEDED)->acked());
+    EXPECT_EQ(state("j1"), "SUCCEEDED");
+}
+
+TEST_F(Dispatch, ARestartBetweenTwoLooksBringsTheProofToNothing) {
+    first_publish(lost(), false);
+    submit("j1");
+    loop.run_for(1s);
+    reconnect();
+    loop.run_for(2s);  // the carrier's server has said no once
+    restart_server();
+    loop.run_for(30s);
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+}
+
+TEST_F(Dispatch, AMessageThatOutlivedTheServerIsFoundByItsTime) {
+    bus.on_publish = [this](const ScriptedBus::Published& message) -> Outcome<PublishAck> {
+        bus.store(message);
+        restart_server();
+        return Unknown{{FailureCause::disconnected, "connection lost"}, bus.state.id - 1};
+    };
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(log.times_reached("stream_searched_by_time"), 1);
+}
+
+TEST_F(Dispatch, NothingIsSentAgainWhereNobodyKnowsWhoCarriedTheFirst) {
+    bool first = true;
+    bus.on_publish = [this, &first](const ScriptedBus::Published& message) -> Outcome<PublishAck> {
+        if (!std::exchange(first, false)) return bus.store(message);
+        // The connection was replaced under the hands of the sender.
+        reconnect();
+        return lost();
+    };
+    submit("j1");
+    reconnect();
+    loop.run_for(30s);
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_EQ(state("j1"), "DISPATCHED");
+}
+
+// What was known of the stream came from a process that is gone: without a number nothing proves that it was not sent.
+TEST_F(Dispatch, NothingIsSentAgainByTheWordOfClocks) {
+    int commits = 0;
+    on_script(scripts.commit, [this, &commits] {
+        if (++commits == 1) restart_server();
+        return CallFault::none;
+    });
+    bus.on_publish = [this](const ScriptedBus::Published&) -> Outcome<PublishAck> { return lost(); };
+    const Fate fate = submit("j1");
+    reconnect();
+    loop.run_for(30s);
+    EXPECT_EQ(dispatches().size(), 1u);
+    EXPECT_TRUE(fate->acked());
+    EXPECT_EQ(state("j1"), "DISPATCHED");
 }
 
 TEST_F(Dispatch, WhileDisconnectedNothingIsSentAgain) {
@@ -265,19 +343,23 @@ TEST_F(Dispatch, ARefusalOfRunningThatWasNotHeardIsAskedForOnceMore) {
 }
 
 // A server that lost its power gives out again the numbers of what it had not synced.
-TEST_F(Dispatch, OnANewConnectionTheEndOfTheStreamIsLearntAnewOnce) {
+TEST_F(Dispatch, AfterARestartOfTheServerTheEndOfTheStreamIsLearntAnewOnce) {
     submit("j1");
-    EXPECT_EQ(log.times_reached("stream_end_learnt_anew"), 0);
+    EXPECT_EQ(field("j1", "ls_stream_server"), "server-1");
     reconnect();
     submit("j2");
+    EXPECT_EQ(log.times_reached("stream_end_learnt_anew"), 0);
+    restart_server();
+    submit("j2b");
     submit("j3");
     EXPECT_EQ(log.times_reached("stream_end_learnt_anew"), 1);
-    EXPECT_EQ(dispatches().size(), 3u);
+    EXPECT_EQ(field("j3", "ls_stream_server"), "server-1'");
+    EXPECT_EQ(dispatches().size(), 4u);
     bus.stream_error = "no stream";
-    reconnect();
+    restart_server();
     EXPECT_TRUE(submit("j4")->handed_back(2s));
     EXPECT_EQ(state("j4"), "PENDING");
-    EXPECT_EQ(dispatches().size(), 3u);
+    EXPECT_EQ(dispatches().size(), 4u);
 }
 
 TEST_F(Dispatch, AJobCancelledDuringTheCheckIsNotSent) {
@@ -325,6 +407,37 @@ TEST_F(Dispatch, ACrashAfterThePublishIsMadeGoodFromTheStream) {
     EXPECT_TRUE(submit("j1")->acked());
     EXPECT_EQ(state("j1"), "RUNNING");
     EXPECT_EQ(dispatches().size(), 1u);
+}
+
+// Whoever recovers the job knows the time of its commit from Redis, and a number that means nothing to this server.
+TEST_F(Dispatch, ACrashOfReplicaAndServerIsMadeGoodFromTheStream) {
+    bus.latency = 1s;
+    submit("j1");
+    bus.store(dispatches().at(0));
+    crash();
+    bus.latency = {};
+    run({"HSET", "job:meta:j1", "ls_stream_floor", "7000"});
+    restart_server();
+    loop.run_for(61s);
+    start();
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
+// An older replica does not say whose number it is.
+TEST_F(Dispatch, ANumberWithoutItsServerIsNotUsedToRecover) {
+    bus.latency = 1s;
+    submit("j1");
+    bus.store(dispatches().at(0));
+    crash();
+    bus.latency = {};
+    run({"HSET", "job:meta:j1", "ls_stream_floor", "7000"});
+    run({"HDEL", "job:meta:j1", "ls_stream_server"});
+    loop.run_for(61s);
+    start();
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
 }
 
 TEST_F(Dispatch, ARecoveryThatCannotLookIntoTheStreamIsHandedBack) {

@@ -132,6 +132,7 @@ TEST_F(StoreCommit, ADispatchIsNumberedAndCountedApartFromTheTries) {
     begin.add_attempts = 1;
     const Committed first = commit(*lease, begin);
     EXPECT_EQ(first.dispatch, 1u);
+    EXPECT_EQ(std::to_string(engine::to_unix_micros(first.at)), field("j1", "updated_at"));
     EXPECT_EQ(first.attempts, 1);
     EXPECT_EQ(field("j1", "ls_published"), "");
     EXPECT_EQ(walk(*lease, {scheduled}).attempts, 1) << "taking it back is no try";

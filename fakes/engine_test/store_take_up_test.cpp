@@ -166,8 +166,26 @@ TEST_F(StoreTakeUp, NothingIsWrittenForAJobThatIsAtWorkOrOver) {
     for (const char* state :
          {"DISPATCHED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "TIMEOUT", "DENIED", "OUTPUT_QUARANTINED"}) {
         run({"FLUSHALL"});
-        run({"HSET", "job:meta:j1", "state", state, "attempts", "3", "ls_dispatch", "2", "ls_published", "1",
-             "ls_worker", "w1", "trace_id", "t", "ls_stream_floor", "77", "updated_at", "5"});
+        run({"HSET",
+             "job:meta:j1",
+             "state",
+             state,
+             "attempts",
+             "3",
+             "ls_dispatch",
+             "2",
+             "ls_published",
+             "1",
+             "ls_worker",
+             "w1",
+             "trace_id",
+             "t",
+             "ls_stream_floor",
+             "77",
+             "ls_stream_server",
+             "NABC",
+             "updated_at",
+             "5"});
         auto before = content();
         const auto lease = lease_for("j1");
         auto request = request_for("j1");
@@ -181,6 +199,8 @@ TEST_F(StoreTakeUp, NothingIsWrittenForAJobThatIsAtWorkOrOver) {
         EXPECT_EQ(facts.worker, "w1");
         EXPECT_EQ(facts.trace_id, "t");
         EXPECT_EQ(facts.stream_floor, 77u);
+        EXPECT_EQ(facts.stream_server, "NABC");
+        EXPECT_EQ(engine::to_unix_micros(facts.entered_at), 5);
         before["cordum:scheduler:job:j1"] = "token";
         EXPECT_EQ(content(), before) << state;
     }

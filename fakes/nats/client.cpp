@@ -105,8 +105,8 @@ Task<Outcome<engine::PublishAck>> NatsClient::publish(std::string subject, std::
     const CallFault fault = connected ? world_.faults().publish(node_, message->subject) : CallFault::none;
     const bool leaves = connected && fault != CallFault::not_applied && fault != CallFault::lost;
     const MessagePtr sent = leaves ? sealed(std::move(message)) : message;
-    Outcome<NatsReply> answer = co_await publish_and_wait(sent, fault, deadline);
     const std::uint64_t connection = core_->connection().id;
+    Outcome<NatsReply> answer = co_await publish_and_wait(sent, fault, deadline);
     // A message that the stream refused has reached the core subscribers all the same.
     if (answer.applied() && !answer.value().error.empty()) {
         answer = Unknown{{FailureCause::refused, answer.value().error}, connection};

@@ -24,7 +24,8 @@
 --                    the success still points to @replaces_ptr, which the result pointer is to replace
 --         @unfenced      the token is not compared
 --         @tenant_limit  refused while as many other jobs of the tenant hold a slot; @limit_delay is then its next try
--- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused}
+-- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused,
+--        time of an 'ok' in microseconds}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[3]
 local lock, meta = KEYS[1], KEYS[2]
@@ -135,4 +136,4 @@ if ARGV[10] ~= '' then
   write_dead_letter(job, ARGV[10], from, attempts, at, ARGV[11], ARGV[12])
 end
 if ARGV[9] == '1' then redis.call('DEL', lock) end
-return {'ok', states[#states] or from, attempts, dispatch}
+return {'ok', states[#states] or from, attempts, dispatch, '', at}

@@ -8,7 +8,8 @@
 --       11 longest life from now, ms (0 = no limit but the deadline)  12.. metadata fields and values
 -- Reply {'busy'} or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
 --        worker of the dispatch, trace id, stream sequence before the dispatch, dispatches so far, ms until the next
---        try is due, {strings read along}, why the last try came to nothing}
+--        try is due, {strings read along}, why the last try came to nothing, when it came into its state, the server
+--        process that the stream sequence was learnt from}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[4]
 if not take(KEYS[1], token, ARGV[3]) then
@@ -57,6 +58,7 @@ end
 
 local along = not at_work and #KEYS > 2 and redis.call('MGET', unpack(KEYS, 3)) or {}
 local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
-                         'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause')
+                         'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'updated_at', 'ls_stream_server')
 return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or '0',
-        counter(facts[7]), wait_until_due(facts[8], now_micros(), ARGV[10]), along, facts[9] or ''}
+        counter(facts[7]), wait_until_due(facts[8], now_micros(), ARGV[10]), along, facts[9] or '',
+        facts[10] or '0', facts[11] or ''}

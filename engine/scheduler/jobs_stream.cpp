@@ -1,0 +1,84 @@
+#include "engine/scheduler/jobs_stream.h"
+
+#include <algorithm>
+
+#include "engine/wire/subjects.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+NotApplied other_server() { return NotApplied{{FailureCause::disconnected, "the server is another one meanwhile"}}; }
+
+}  // namespace
+
+Task<Outcome<StreamPlace>> JobsStream::end(MonoTime deadline) {
+    const BusConnection asked = bus_.connection();
+    if (asked.connected && good_for(end_, asked.server)) co_return end_;
+    const auto state = co_await bus_.stream_state(std::string(wire::kStreamJobs), deadline);
+    if (!state.applied()) co_return state.failure_as<StreamPlace>();
+    if (!speaks_to(asked.server)) co_return other_server();
+    if (!end_.server.empty()) log_.reached("stream_end_learnt_anew");
+    end_ = {state.value().last_sequence, asked.server};
+    co_return end_;
+}
+
+void JobsStream::note_stored(std::uint64_t sequence, const std::string& server) {
+    if (server.empty() || server != end_.server) return;
+    end_.sequence = std::max(end_.sequence, sequence);
+}
+
+bool JobsStream::good_for(const StreamPlace& place, const std::string& server) const {
+    if (place.server.empty()) return false;
+    return place.server == server || !mechanisms_.on(Mechanism::floor_same_server);
+}
+
+Task<std::optional<Sighting>> JobsStream::look_for(SoughtMessage sought) {
+    Sighting sighting;
+    sighting.server = bus_.connection().server;
+    sighting.certain = good_for(sought.floor, sighting.server);
+    std::uint64_t from = sought.floor.sequence + 1;
+    if (!sighting.certain) {
+        log_.reached("stream_searched_by_time");
+        const auto first = co_await first_since(sought.not_before - tunables_.stream_clock_margin, sighting.server);
+        if (!first) co_return std::nullopt;
+        from = *first;
+    }
+    while (true) {
+        const auto next = co_await read(sought.subject, from, sighting.server);
+        if (!next.applied()) co_return std::nullopt;
+        if (!next.value()) co_return sighting;
+        sighting.found = next.value()->message_id == sought.id;
+        if (sighting.found) co_return sighting;
+        from = next.value()->sequence + 1;
+    }
+}
+
+Task<std::optional<std::uint64_t>> JobsStream::first_since(WallTime time, std::string server) {
+    const auto state = co_await bus_.stream_state(std::string(wire::kStreamJobs), deadline());
+    if (!state.applied() || !speaks_to(server)) co_return std::nullopt;
+    std::uint64_t low = state.value().first_sequence;  // what stands below is older
+    std::uint64_t high = state.value().last_sequence + 1;
+    while (low < high) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        const auto message = co_await read({}, middle, server);
+        if (!message.applied()) co_return std::nullopt;
+        // Numbers of which the stream holds nothing belong to the next message that it holds.
+        const bool older = message.value() && message.value()->stored_at < time;
+        if (older)
+            low = std::min(message.value()->sequence + 1, high);
+        else
+            high = middle;
+    }
+    co_return low;
+}
+
+Task<Outcome<std::optional<StoredMessage>>> JobsStream::read(std::string subject, std::uint64_t from,
+                                                             std::string server) {
+    if (!speaks_to(server)) co_return other_server();
+    auto found = co_await bus_.read_stream(std::string(wire::kStreamJobs), std::move(subject), from, deadline());
+    if (found.applied() && !speaks_to(server)) co_return other_server();
+    co_return found;
+}
+
+}  // namespace lockstep::engine
