@@ -115,7 +115,7 @@ Task<std::optional<Verdict>> MessagePump::attempt(Delivery& delivery) {
             co_return std::nullopt;
     }
     std::string job(wire::trim(packet->job_request().job_id()));
-    const Verdict verdict = co_await handler_.handle(std::move(*packet));
+    const Verdict verdict = co_await handler_.handle(std::move(*packet), Origin{delivery.sequence()});
     co_return co_await settle(delivery, verdict, std::move(job));
 }
 

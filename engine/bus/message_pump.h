@@ -19,11 +19,16 @@
 
 namespace lockstep::engine {
 
+/// Where a packet stands in its stream.
+struct Origin {
+    std::uint64_t sequence = 0;  // 0 when the server gave none
+};
+
 /// What to do with a packet, whatever subject it came on.
 class PacketHandler {
 public:
     virtual ~PacketHandler() = default;
-    [[nodiscard]] virtual Task<Verdict> handle(cap::BusPacket packet) = 0;
+    [[nodiscard]] virtual Task<Verdict> handle(cap::BusPacket packet, Origin origin) = 0;
 };
 
 /// Where a job goes whose message has been acknowledged before the job could be placed.
@@ -69,7 +74,7 @@ private:
     ProcessedGuard guard_;
     ParkedJobs* const parked_;
     Semaphore slots_;
-    std::multiset<MonoTime> waiting_until_;  // of messages handed back: when each comes again
+    std::multiset<MonoTime> waiting_until_;       // of messages handed back: when each comes again
     std::map<std::uint64_t, Delivery*> in_hand_;  // every delivery without a verdict, by order of arrival
     std::uint64_t last_number_ = 0;
     Scope handlers_;  // last: its tasks use everything above

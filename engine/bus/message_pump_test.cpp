@@ -25,7 +25,7 @@ protected:
         redis.answer = [](const auto&) { return ScriptedRedis::reply(std::int64_t{1}); };
     }
 
-    Task<Verdict> handle(cap::BusPacket packet) override {
+    Task<Verdict> handle(cap::BusPacket packet, Origin) override {
         handled.push_back(packet.job_request().job_id());
         running += 1;
         running_max = std::max(running_max, running);

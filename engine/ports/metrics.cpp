@@ -69,6 +69,8 @@ constexpr std::array<MetricInfo, kMetricCount> kMetrics{
     counter("cordum_scheduler_state_read_fail_closed_total", kTopic, "Requests handed back for an unreadable state"),
     gauge("cordum_scheduler_state_read_fail_closed_streak", kTopic, "Consecutive unreadable states"),
     counter("cordum_scheduler_publish_unknown_total", kTopic, "Dispatches whose publish had no trustworthy answer"),
+    counter("cordum_scheduler_timeouts_unheard_total", kTopic, "Timeouts although a result may stand in the stream"),
+    counter("cordum_scheduler_results_out_of_turn_total", {}, "Results handed back for an earlier one of their job"),
 };
 
 }  // namespace

@@ -47,8 +47,10 @@ enum class Metric : std::uint8_t {
     state_read_fail_closed,
     state_read_fail_closed_streak,
     publish_unknown,
+    timeouts_unheard,
+    results_out_of_turn,
 };
-inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::publish_unknown) + 1;
+inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::results_out_of_turn) + 1;
 
 enum class MetricType : std::uint8_t { counter, gauge, histogram };
 

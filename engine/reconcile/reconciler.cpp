@@ -14,6 +14,9 @@ namespace lockstep::engine {
 namespace {
 
 constexpr Duration kPauseWithoutProgress = std::chrono::milliseconds{200};
+constexpr std::string_view kCodeTimeout = "timeout";
+/// A result may stand in the stream, and has not been heard for as long as was promised.
+constexpr std::string_view kCodeUnheard = "timeout_unheard";
 
 StayLimits dispatched_limits(const Context& context) {
     StayLimits limits{context.tunables.dispatch_timeout, {}, {}};
@@ -39,19 +42,35 @@ StayLimits running_limits(const Context& context) {
 Reconciler::Reconciler(Context& context, DeadLetters& dead_letters)
     : context_(context),
       dead_letters_(dead_letters),
-      ticker_(context, keys::kReconcilerLock, context.tunables.reconciler_interval) {}
+      ticker_(context, keys::kReconcilerLock, context.tunables.reconciler_interval),
+      backlog_(context, ticker_.interval()) {}
 
 Task<void> Reconciler::run() {
     if (!context_.mechanisms.on(Mechanism::reconciler)) co_return;
+    static_cast<void>(backlog_.connected());  // since when, from the start
     while (true) {
         co_await context_.ports.clock.sleep(ticker_.interval());
         co_await tick();
     }
 }
 
+Task<bool> Reconciler::hold() {
+    if (!backlog_.connected()) {
+        context_.ports.log.reached("tick_left_without_bus");
+        co_return false;
+    }
+    co_return co_await ticker_.hold();
+}
+
+Task<bool> Reconciler::keep() {
+    if (!backlog_.connected()) co_return false;
+    co_return co_await ticker_.keep();
+}
+
 Task<void> Reconciler::tick() {
-    const bool mine = co_await ticker_.hold();
+    const bool mine = co_await hold();
     if (!mine) co_return;
+    backlog_.begin_tick();
     if (context_.tunables.reconciler_scheduled_timeout > Duration{0})
         co_await sweep_state(JobState::scheduled, StayLimits{context_.tunables.reconciler_scheduled_timeout, {}, {}});
     co_await sweep_state(JobState::dispatched, dispatched_limits(context_));
@@ -66,7 +85,7 @@ Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
     std::map<std::string, std::int64_t> failures;
     for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
         if (iteration > 0) {
-            const bool still_mine = co_await ticker_.hold();
+            const bool still_mine = co_await hold();
             if (!still_mine) co_return;
         }
         auto page = co_await context_.store.overdue_page(ticker_.lock(), state, limits, after,
@@ -74,18 +93,19 @@ Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
         if (!page.applied()) co_return;
         context_.ports.metrics.set(Metric::stale_jobs, static_cast<double>(page.value().jobs.size()),
                                    {to_string(state)});
+        co_await backlog_.look(page.value().jobs);
         bool progress = false;
         bool work_left = false;
         for (const OverdueJob& overdue : page.value().jobs) {
-            const bool still_mine = co_await ticker_.keep();
+            const bool still_mine = co_await keep();
             if (!still_mine) co_return;
             std::int64_t& failed = failures[overdue.stale.job];
             if (failed >= context_.tunables.reconciler_max_retries) continue;
-            const bool dealt_with =
-                co_await end_job(overdue.stale, keys::state_index(state), state,
-                                 fmt::format("timeout: {} >{}", to_string(state), format_duration(overdue.limit)));
-            progress = progress || dealt_with;
-            if (!dealt_with && ++failed < context_.tunables.reconciler_max_retries) work_left = true;
+            const Dealt dealt =
+                co_await deal_with(overdue, keys::state_index(state), state,
+                                   fmt::format("timeout: {} >{}", to_string(state), format_duration(overdue.limit)));
+            progress = progress || dealt == Dealt::done;
+            if (dealt == Dealt::failed && ++failed < context_.tunables.reconciler_max_retries) work_left = true;
         }
         if (work_left) {
             if (!progress) co_await context_.ports.clock.sleep(kPauseWithoutProgress);
@@ -99,18 +119,43 @@ Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
 
 Task<void> Reconciler::sweep_deadlines() {
     const std::string index(keys::kDeadlines);
-    auto page =
-        co_await context_.store.stale_jobs(ticker_.lock(), index, Duration{0}, context_.tunables.reconciler_batch);
-    if (!page.applied()) co_return;
-    for (const StaleJob& expired : page.value()) {
-        const bool still_mine = co_await ticker_.keep();
-        if (!still_mine) co_return;
-        co_await end_job(expired, index, std::nullopt, "timeout: deadline expired");
+    const std::int64_t batch = context_.tunables.reconciler_batch;
+    std::int64_t left = 0;  // entries that stay where they are: whoever comes behind them has a turn all the same
+    for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
+        auto page = co_await context_.store.stale_jobs(ticker_.lock(), index, Duration{0}, left, batch);
+        if (!page.applied() || page.value().empty()) co_return;
+        co_await backlog_.look(page.value());
+        for (const OverdueJob& expired : page.value()) {
+            const bool still_mine = co_await keep();
+            if (!still_mine) co_return;
+            const Dealt dealt = co_await deal_with(expired, index, std::nullopt, "timeout: deadline expired");
+            if (dealt != Dealt::done) ++left;
+        }
+        if (static_cast<std::int64_t>(page.value().size()) < batch) co_return;
     }
 }
 
+Task<Reconciler::Dealt> Reconciler::deal_with(OverdueJob overdue, std::string index, std::optional<JobState> expected,
+                                              std::string why) {
+    const Overdue verdict = backlog_.judge(overdue);
+    if (verdict == Overdue::waits) {
+        context_.ports.log.reached("timeout_waits_for_a_result");
+        co_return Dealt::waits;
+    }
+    const bool dealt_with =
+        co_await end_job(std::move(overdue.stale), std::move(index), expected, reason_of(verdict, std::move(why)));
+    co_return dealt_with ? Dealt::done : Dealt::failed;
+}
+
+TimeoutReason Reconciler::reason_of(Overdue verdict, std::string why) const {
+    if (verdict == Overdue::ends) return {std::move(why), std::string(kCodeTimeout)};
+    return {fmt::format("{}, and a result that may stand in the stream has not been heard for another {}", why,
+                        format_duration(backlog_.patience())),
+            std::string(kCodeUnheard)};
+}
+
 Task<bool> Reconciler::end_job(StaleJob stale, std::string index, std::optional<JobState> expected,
-                               std::string reason) {
+                               TimeoutReason reason) {
     const std::string job = stale.job;
     const auto ended = co_await context_.store.time_out(std::move(stale), std::move(index), expected, reason);
     if (!ended.applied()) co_return false;
@@ -118,13 +163,17 @@ Task<bool> Reconciler::end_job(StaleJob stale, std::string index, std::optional<
         context_.ports.log.reached("stale_job_had_moved");
         co_return true;
     }
-    context_.ports.log.event(LogLevel::warn, "job timed out", {{"job_id", job}, {"reason", reason}});
+    context_.ports.log.event(LogLevel::warn, "job timed out", {{"job_id", job}, {"reason", reason.text}});
+    if (reason.code == kCodeUnheard) {
+        context_.ports.log.reached("timeout_unheard");
+        context_.ports.metrics.add(Metric::timeouts_unheard, {ended.value().topic});
+    }
     context_.ports.metrics.add(Metric::jobs_completed,
                                {ended.value().topic, cap::JobStatus_Name(cap::JOB_STATUS_TIMEOUT)});
     if (context_.tunables.reconciler_emit_dead_letter)
-        dead_letters_.announce_aside({job, ended.value().topic, cap::JOB_STATUS_TIMEOUT, reason, "timeout"});
+        dead_letters_.announce_aside({job, ended.value().topic, cap::JOB_STATUS_TIMEOUT, reason.text, reason.code});
     const bool may_run = ended.value().from == JobState::dispatched || ended.value().from == JobState::running;
-    if (context_.tunables.cancel_on_timeout && may_run) co_await broadcast_cancel(context_, job, reason);
+    if (context_.tunables.cancel_on_timeout && may_run) co_await broadcast_cancel(context_, job, reason.text);
     co_return true;
 }
 

@@ -5,11 +5,15 @@
 // How long a job may stay in a state is said for its topic, for its workflow, or for all (config/timeouts.h). A sweep looks
 // at whatever has been there for the shortest of these times and ends what has exceeded its own, in pages that begin where
 // the last one ended: jobs that may stay for hours hide none that may not.
+//
+// A result that the stream had before a job's limit wins over the timeout (spec: conflicts, D-04). Nobody at work is ended
+// while such a result may be unheard, but for a time that is promised; who cannot ask the stream does not tick.
 #pragma once
 
 #include <map>
 #include <string>
 
+#include "engine/reconcile/result_backlog.h"
 #include "engine/reconcile/ticker.h"
 #include "engine/scheduler/context.h"
 #include "engine/scheduler/dead_letters.h"
@@ -26,16 +30,26 @@ public:
     [[nodiscard]] Task<void> tick();
 
 private:
+    enum class Dealt : std::uint8_t { done, waits, failed };
+
     /// Times out what has been in `state` for longer than its limit.
     [[nodiscard]] Task<void> sweep_state(JobState state, StayLimits limits);
     [[nodiscard]] Task<void> sweep_deadlines();
+    /// The tick is this replica's, and stays so. Only while the bus is there.
+    [[nodiscard]] Task<bool> hold();
+    [[nodiscard]] Task<bool> keep();
+    /// Ends the job unless it has to wait, with `why` as the reason that a person reads. `expected`: as JobStore::time_out.
+    [[nodiscard]] Task<Dealt> deal_with(OverdueJob overdue, std::string index, std::optional<JobState> expected,
+                                        std::string why);
+    [[nodiscard]] TimeoutReason reason_of(Overdue verdict, std::string why) const;
     /// True when the index entry is dealt with.
     [[nodiscard]] Task<bool> end_job(StaleJob stale, std::string index, std::optional<JobState> expected,
-                                     std::string reason);
+                                     TimeoutReason reason);
 
     Context& context_;
     DeadLetters& dead_letters_;
     Ticker ticker_;
+    ResultBacklog backlog_;
     std::map<JobState, std::string>
         resume_after_;  // where a sweep that ran out of its iterations goes on at the next tick
 };

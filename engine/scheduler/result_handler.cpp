@@ -33,7 +33,7 @@ std::vector<JobState> walk_to_quarantine(const JobFacts& facts) {
 
 }  // namespace
 
-Task<Verdict> ResultHandler::handle(cap::JobResult result) {
+Task<Verdict> ResultHandler::handle(cap::JobResult result, std::uint64_t sequence) {
     if (const auto reason = wire::rejection(result)) {
         context_.ports.metrics.add(Metric::validation_rejections);
         context_.ports.log.event(LogLevel::warn, "job result rejected",
@@ -47,15 +47,25 @@ Task<Verdict> ResultHandler::handle(cap::JobResult result) {
     // What stands in front of output policy is only of interest where it will be asked.
     const bool judged = context_.tunables.output_policy_enabled && result.status() == cap::JOB_STATUS_SUCCEEDED;
     const std::vector<std::string> along = judged ? context_.output.circuit_keys() : std::vector<std::string>{};
-    const auto taken = co_await wait_for_lock(context_, [&] { return context_.store.take_lock(lease, along); });
+    const Duration turn =
+        context_.mechanisms.on(Mechanism::result_order) ? context_.tunables.bus_ack_wait : Duration{0};
+    const auto taken =
+        co_await wait_for_lock(context_, [&] { return context_.store.take_turn(lease, sequence, turn, along); });
     if (!taken.applied()) {
         co_await lease.release();
         co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     }
-    if (!taken.value()) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    if (!taken.value()) {
+        if (lease.out_of_turn()) {
+            context_.ports.metrics.add(Metric::results_out_of_turn);
+            context_.ports.log.reached("result_out_of_turn");
+        }
+        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    }
     Verdict verdict = co_await under_lock(lease, result, *taken.value());
     if (lease.lost() && verdict.kind == Verdict::Kind::done)
         verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
+    if (verdict.kind == Verdict::Kind::done) lease.settle_on_release(sequence);
     co_await lease.release();
     co_return verdict;
 }

@@ -15,8 +15,9 @@ public:
     ResultHandler(Context& context, DeadLetters& dead_letters, Rollbacks& rollbacks, ContentScanner& scanner)
         : context_(context), dead_letters_(dead_letters), rollbacks_(rollbacks), scanner_(scanner), gate_(context) {}
 
-    /// Handles one delivery of a result. The first one that ends the job counts; all later ones change nothing.
-    [[nodiscard]] Task<Verdict> handle(cap::JobResult result);
+    /// Handles one delivery of a result, number `sequence` of its stream (0: nobody knows). The first one that ends the job
+    /// counts; all later ones change nothing.
+    [[nodiscard]] Task<Verdict> handle(cap::JobResult result, std::uint64_t sequence);
 
 private:
     [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts);

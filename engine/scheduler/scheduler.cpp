@@ -71,7 +71,7 @@ public:
 
 private:
     /// Stream messages. The payload decides, not the subject (spec: wire, section 2.1).
-    Task<Verdict> handle(cap::BusPacket packet) override;
+    Task<Verdict> handle(cap::BusPacket packet, Origin origin) override;
     /// Core messages.
     void on_message(std::string_view subject, std::string_view payload) override;
 
@@ -185,11 +185,12 @@ Task<void> Scheduler::Parts::report_workers() {
     }
 }
 
-Task<Verdict> Scheduler::Parts::handle(cap::BusPacket packet) {
+Task<Verdict> Scheduler::Parts::handle(cap::BusPacket packet, Origin origin) {
     switch (packet.payload_case()) {
         case cap::BusPacket::kJobRequest:
             co_return co_await requests_.handle(std::move(*packet.mutable_job_request()), packet.trace_id());
-        case cap::BusPacket::kJobResult: co_return co_await results_.handle(std::move(*packet.mutable_job_result()));
+        case cap::BusPacket::kJobResult:
+            co_return co_await results_.handle(std::move(*packet.mutable_job_result()), origin.sequence);
         case cap::BusPacket::kJobCancel: {
             co_await handle_cancel(context_, packet.job_cancel().job_id());
             co_return Verdict::done();

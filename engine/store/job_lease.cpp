@@ -25,8 +25,9 @@ void JobLease::asking() {
     ports_.book.enter(token_, job_);
 }
 
-void JobLease::refused() {
+void JobLease::refused(bool out_of_turn) {
     phase_ = Phase::none;
+    out_of_turn_ = out_of_turn;
     ports_.book.strike(token_);
 }
 
@@ -55,14 +56,19 @@ Task<void> JobLease::release() {
     if (phase_ == Phase::none) co_return;
     phase_ = Phase::none;
     renewal_.cancel();
-    co_await release_lock(ports_, job_, token_);
+    co_await release_lock(ports_, job_, token_, settled_);
     ports_.book.strike(token_);
 }
 
-Task<void> release_lock(LeasePorts ports, std::string job, std::string token) {
-    const std::string key = lock_key_of(ports.mechanisms, job, token);
+Task<void> release_lock(LeasePorts ports, std::string job, std::string token, std::uint64_t settled_result) {
+    std::vector<std::string> names{lock_key_of(ports.mechanisms, job, token)};
+    std::vector<std::string> arguments{token};
+    if (settled_result != 0) {
+        names.push_back(keys::job_meta(job));
+        arguments.push_back(std::to_string(settled_result));
+    }
     for (int tries = 0; tries < 2; ++tries) {
-        const auto released = co_await ports.redis.script(ports.scripts.release_lock, {key}, {token},
+        const auto released = co_await ports.redis.script(ports.scripts.release_lock, names, arguments,
                                                           ports.clock.in(ports.tunables.store_op_timeout));
         if (released.applied()) co_return;
     }

@@ -46,8 +46,10 @@ struct LeasePorts {
     const Mechanisms& mechanisms;
 };
 
-/// Releases one lock by its token, with one retry; what fails is left to expire. "Not ours" is fine.
-[[nodiscard]] Task<void> release_lock(LeasePorts ports, std::string job, std::string token);
+/// Releases one lock by its token, with one retry; what fails is left to expire. "Not ours" is fine. `settled_result`: as in
+/// JobLease::settle_on_release.
+[[nodiscard]] Task<void> release_lock(LeasePorts ports, std::string job, std::string token,
+                                      std::uint64_t settled_result = 0);
 
 class JobLease {
 public:
@@ -64,8 +66,9 @@ public:
 
     /// A request for the lock is about to leave: from here on it may be ours without our knowing.
     void asking();
-    /// Somebody else holds it.
-    void refused();
+    /// Somebody else holds it; or it was not asked for, because another result of the job comes first.
+    void refused(bool out_of_turn = false);
+    [[nodiscard]] bool out_of_turn() const { return out_of_turn_; }
     /// The lock was asked for at `asked` and granted: starts the renewal.
     void begin(MonoTime asked);
     /// False before `begin`, after `end`, and once the lock is or may be somebody else's.
@@ -76,6 +79,8 @@ public:
     void mark_lost();
     /// A commit released the lock together with its writes.
     void end();
+    /// A release also strikes the note that this result is in hand (see JobStore::take_turn): it needs no lock any more.
+    void settle_on_release(std::uint64_t sequence) { settled_ = sequence; }
     /// Releases explicitly, with one retry; if that fails too, the lock expires by itself. Also after a request whose answer
     /// got lost. Nothing when it was refused or has ended.
     [[nodiscard]] Task<void> release();
@@ -90,6 +95,8 @@ private:
     std::string token_;
     MonoTime valid_until_{};
     Phase phase_ = Phase::none;
+    bool out_of_turn_ = false;   // the latest refusal
+    std::uint64_t settled_ = 0;  // the result that a release settles; 0 = none
     Scope renewal_;
 };
 

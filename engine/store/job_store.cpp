@@ -152,16 +152,28 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
 }
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_lock(JobLease& lease, std::vector<std::string> read_along) {
+    return ask_for_lock(lease, std::move(read_along), {}, {});
+}
+
+Task<Outcome<std::optional<JobFacts>>> JobStore::take_turn(JobLease& lease, std::uint64_t sequence, Duration wait,
+                                                           std::vector<std::string> read_along) {
+    return ask_for_lock(lease, std::move(read_along), sequence == 0 ? std::string{} : fmt::format("{}", sequence),
+                        millis(wait));
+}
+
+Task<Outcome<std::optional<JobFacts>>> JobStore::ask_for_lock(JobLease& lease, std::vector<std::string> read_along,
+                                                              std::string sequence, std::string wait) {
     const std::string& job = lease.job();
     std::vector<std::string> names{lease.lock_key(), keys::job_meta(job), keys::job_request(job)};
     for (auto& key : read_along) names.push_back(std::move(key));
     const MonoTime asked = clock_.monotonic();
     lease.asking();
-    auto reply = co_await redis_.script(scripts_.take_lock, std::move(names),
-                                        {job, lease.token(), millis(tunables_.job_lock_ttl)}, deadline());
+    auto reply = co_await redis_.script(
+        scripts_.take_lock, std::move(names),
+        {job, lease.token(), millis(tunables_.job_lock_ttl), std::move(sequence), std::move(wait)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
-    if (reply.value().at(0).text() != "held") {
-        lease.refused();
+    if (const std::string_view said = reply.value().at(0).text(); said != "held") {
+        lease.refused(said == "later");
         co_return std::optional<JobFacts>{};
     }
     lease.begin(asked);
@@ -227,15 +239,19 @@ Task<Outcome<Cancelled>> JobStore::cancel(std::string job) {
     co_return Cancelled{parse_job_state(reply.value().at(0).text()), parse_job_state(reply.value().at(1).text())};
 }
 
-Task<Outcome<std::vector<StaleJob>>> JobStore::stale_jobs(TickLock lock, std::string index, Duration age,
-                                                          std::int64_t limit) {
-    auto reply = co_await redis_.script(scripts_.stale_jobs, {std::move(lock.key), std::move(index)},
-                                        {std::move(lock.token), millis(age), fmt::format("{}", limit)}, deadline());
-    if (!reply.applied()) co_return reply.failure_as<std::vector<StaleJob>>();
-    std::vector<StaleJob> jobs;
+Task<Outcome<std::vector<OverdueJob>>> JobStore::stale_jobs(TickLock lock, std::string index, Duration age,
+                                                            std::int64_t skipped, std::int64_t limit) {
+    auto reply = co_await redis_.script(
+        scripts_.stale_jobs, {std::move(lock.key), std::move(index)},
+        {std::move(lock.token), millis(age), fmt::format("{}", skipped), fmt::format("{}", limit)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::vector<OverdueJob>>();
+    std::vector<OverdueJob> jobs;
     if (const auto* elements = reply.value().array()) {
-        for (std::size_t i = 1; i + 1 < elements->size(); i += 2)
-            jobs.push_back({std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())});
+        for (std::size_t i = 1; i + 3 < elements->size(); i += 4)
+            jobs.push_back({{std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())},
+                            parse_job_state((*elements)[i + 2].text()),
+                            Duration{0},
+                            std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
     }
     co_return jobs;
 }
@@ -265,9 +281,11 @@ Task<Outcome<OverduePage>> JobStore::overdue_page(TickLock lock, JobState state,
     OverduePage page;
     page.last_score = reply.value().at(1).text();
     if (const auto* elements = reply.value().array()) {
-        for (std::size_t i = 2; i + 2 < elements->size(); i += 3)
+        for (std::size_t i = 2; i + 3 < elements->size(); i += 4)
             page.jobs.push_back({{std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())},
-                                 std::chrono::milliseconds((*elements)[i + 2].integer_or(0))});
+                                 state,
+                                 std::chrono::milliseconds((*elements)[i + 2].integer_or(0)),
+                                 std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
     }
     co_return page;
 }
@@ -304,15 +322,15 @@ Task<Outcome<bool>> JobStore::tenant_is_full(std::string job, std::int64_t limit
 }
 
 Task<Outcome<TimedOut>> JobStore::time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
-                                           std::string reason) {
+                                           TimeoutReason reason) {
     std::string letter;
     if (tunables_.reconciler_emit_dead_letter)
-        letter = dead_letter_head({stale.job, {}, cap::JOB_STATUS_TIMEOUT, reason, "timeout"}, clock_.now());
+        letter = dead_letter_head({stale.job, {}, cap::JOB_STATUS_TIMEOUT, reason.text, reason.code}, clock_.now());
     auto reply = co_await redis_.script(
         scripts_.time_out, {keys::job_meta(stale.job)},
         {stale.job, std::move(index), expected ? std::string(to_string(*expected)) : std::string{},
-         expected ? stale.score : std::string{}, millis(tunables_.job_meta_ttl), std::move(reason), std::move(letter),
-         millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
+         expected ? stale.score : std::string{}, millis(tunables_.job_meta_ttl), std::move(reason.text),
+         std::move(letter), millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
         deadline());
     if (!reply.applied()) co_return reply.failure_as<TimedOut>();
     const RedisValue& facts = reply.value();

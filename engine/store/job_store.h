@@ -118,6 +118,13 @@ struct StaleJob {
     std::string job;
     std::string score;  // as Redis printed it
 };
+/// A job that has been somewhere for too long, as Redis saw it at one instant.
+struct OverdueJob {
+    StaleJob stale;
+    std::optional<JobState> state;  // nothing = the job is not known
+    Duration limit{};               // the one that it has exceeded; zero for a deadline
+    Duration overdue_by{};          // since then, by Redis' own clock
+};
 
 /// How long a job may stay in a state. Where its topic and its workflow both have a limit, the shorter one holds.
 struct StayLimits {
@@ -125,13 +132,15 @@ struct StayLimits {
     std::map<std::string, Duration, std::less<>> by_topic;
     std::map<std::string, Duration, std::less<>> by_workflow;
 };
-struct OverdueJob {
-    StaleJob stale;
-    Duration limit{};  // the one that it has exceeded
-};
 struct OverduePage {
     std::vector<OverdueJob> jobs;
     std::string last_score;  // where the next page begins; empty = there is none
+};
+
+/// Why a job is ended by the scheduler itself: a sentence for people, and the code of its dead letter.
+struct TimeoutReason {
+    std::string text;
+    std::string code;
 };
 
 struct TimedOut {
@@ -163,6 +172,12 @@ public:
     /// when it succeeds.
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_lock(JobLease& lease,
                                                                    std::vector<std::string> read_along = {});
+    /// The same for a result that is number `sequence` of its stream (0: nobody knows). On a job that is at work it is noted
+    /// as being in hand, whether the lock is busy or not; nothing is also what it gets while an earlier one stands noted, for
+    /// at most `wait` after that was noted. The note is struck when the job ends, and by JobLease::settle_on_release.
+    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_turn(JobLease& lease, std::uint64_t sequence,
+                                                                   Duration wait,
+                                                                   std::vector<std::string> read_along = {});
     /// Applies a step under the lease. An unusable lease is answered `lost` without asking; a lease that turns out to be
     /// lost is marked so; a commit that releases ends it.
     [[nodiscard]] Task<Outcome<Committed>> commit(JobLease& lease, Commit commit);
@@ -170,9 +185,10 @@ public:
     /// A request by somebody who does not hold the lock.
     [[nodiscard]] Task<Outcome<Cancelled>> cancel(std::string job);
 
-    /// Jobs in `index` whose score is older than `age`, oldest first; none for somebody who does not hold the lock.
-    [[nodiscard]] Task<Outcome<std::vector<StaleJob>>> stale_jobs(TickLock lock, std::string index, Duration age,
-                                                                  std::int64_t limit);
+    /// Jobs in `index` whose score is older than `age`, oldest first, without the first `skipped`; none for somebody who does
+    /// not hold the lock.
+    [[nodiscard]] Task<Outcome<std::vector<OverdueJob>>> stale_jobs(TickLock lock, std::string index, Duration age,
+                                                                    std::int64_t skipped, std::int64_t limit);
     /// Jobs that have been in `state` for longer than their limit, oldest first, from above the score `after` (empty = from
     /// the beginning); none for somebody who does not hold the lock.
     [[nodiscard]] Task<Outcome<OverduePage>> overdue_page(TickLock lock, JobState state, StayLimits limits,
@@ -188,7 +204,7 @@ public:
     /// Ends a stale job as TIMEOUT if it still is in `expected` with that score; for a passed deadline (`expected` empty)
     /// whatever its state. A stray index entry is removed.
     [[nodiscard]] Task<Outcome<TimedOut>> time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
-                                                   std::string reason);
+                                                   TimeoutReason reason);
 
     /// Keeps or takes a lock that only expires. True when this token holds it.
     [[nodiscard]] Task<Outcome<bool>> tick_lock(std::string key, std::string token, Duration ttl);
@@ -210,6 +226,9 @@ public:
     [[nodiscard]] Task<Outcome<Done>> set_result_ptr(std::string job, std::string pointer);
 
 private:
+    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> ask_for_lock(JobLease& lease,
+                                                                      std::vector<std::string> read_along,
+                                                                      std::string sequence, std::string wait);
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
 
     Redis& redis_;

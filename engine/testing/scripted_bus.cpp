@@ -128,18 +128,21 @@ Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_message(std::strin
 Task<Outcome<StreamState>> ScriptedBus::stream_state(std::string, MonoTime) {
     if (!stream_error.empty()) co_return NotApplied{{FailureCause::refused, stream_error}};
     const std::uint64_t first = stored_.empty() ? last_sequence_ + 1 : stored_.front().sequence;
-    co_return StreamState{first, last_sequence_, {}};
+    co_return StreamState{first, last_sequence_, stream_created};
 }
 
 Task<Outcome<std::optional<ConsumerState>>> ScriptedBus::consumer_state(std::string, std::string durable, MonoTime) {
+    if (!consumer_state_error.empty()) co_return NotApplied{{FailureCause::refused, consumer_state_error}};
     const auto found = consumer_states.find(durable);
-    if (found == consumer_states.end()) co_return std::optional<ConsumerState>();
-    co_return std::optional<ConsumerState>(found->second);
+    const bool there = found != consumer_states.end() || durables_.contains(durable);
+    if (!there || missing_durables.contains(durable)) co_return std::optional<ConsumerState>();
+    co_return std::optional<ConsumerState>(found == consumer_states.end() ? ConsumerState{} : found->second);
 }
 
 Task<Outcome<std::unique_ptr<Consumption>>> ScriptedBus::consume(ConsumerSpec spec, DeliverySink& sink, MonoTime) {
     if (!consumer_error.empty()) co_return NotApplied{{FailureCause::refused, consumer_error}};
     consumers_[spec.subject] = &sink;
+    durables_.insert(spec.durable);
     co_return std::unique_ptr<Consumption>(std::make_unique<Consuming>(*this, spec.subject));
 }
 

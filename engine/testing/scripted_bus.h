@@ -56,9 +56,13 @@ public:
     std::function<Outcome<std::optional<StoredMessage>>(const std::string& subject, std::uint64_t from)> on_read;
     Duration latency{};
     BusConnection state{true, 1, "server-1", 1'048'576};
-    std::string stream_error;                              // what `stream_state` is refused with, when not empty
-    std::string consumer_error;                            // the same for `consume`
-    std::map<std::string, ConsumerState> consumer_states;  // by durable
+    std::string stream_error;    // what `stream_state` is refused with, when not empty
+    std::string consumer_error;  // the same for `consume`
+    WallTime stream_created{};
+    /// What durables say of themselves. One that is bound and not named here has nothing to do.
+    std::map<std::string, ConsumerState> consumer_states;
+    std::set<std::string> missing_durables;
+    std::string consumer_state_error;  // what asking them is refused with, when not empty
 
     std::vector<Published> published;  // to streams
     std::vector<Published> broadcast;  // on core NATS
@@ -100,7 +104,8 @@ private:
     std::uint64_t last_sequence_ = 100;
     std::uint64_t last_delivered_ = 0;
     std::map<std::string, DeliverySink*> consumers_;
-    std::set<std::string> paused_;  // subjects whose consumer asks for nothing
+    std::set<std::string> durables_;  // bound at some time
+    std::set<std::string> paused_;    // subjects whose consumer asks for nothing
     std::multimap<std::string, MessageSink*> listeners_;
 };
 

@@ -75,7 +75,7 @@ public:
     std::vector<std::string> heard;
 
 private:
-    engine::Task<engine::Verdict> handle(cap::BusPacket packet) override {
+    engine::Task<engine::Verdict> handle(cap::BusPacket packet, engine::Origin) override {
         heard.push_back(packet.job_result().job_id());
         co_return engine::Verdict::done();
     }

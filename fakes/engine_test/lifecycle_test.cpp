@@ -79,11 +79,12 @@ TEST_F(Results, WhatIsNoEndOfThisJobIsIgnored) {
 TEST_F(Results, AStateThatCannotBeReadHandsTheResultBack) {
     run_job("j1");
     on_script(scripts.take_lock, [] { return CallFault::unknown; });
-    EXPECT_TRUE(result("j1", cap::JOB_STATUS_SUCCEEDED)->handed_back(1s));
+    const cap::JobResult success = result_of("j1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_TRUE(result(success, 50)->handed_back(1s));
     EXPECT_EQ(state("j1"), "RUNNING");
     EXPECT_FALSE(locked("j1"));
     on_script(scripts.take_lock, nullptr);
-    EXPECT_TRUE(result("j1", cap::JOB_STATUS_SUCCEEDED)->acked());
+    EXPECT_TRUE(result(success, 50)->acked());
     EXPECT_EQ(state("j1"), "SUCCEEDED");
 }
 

@@ -12,7 +12,8 @@ constexpr const char* kFailures = "cordum:cb:safety:failures";
 class Policy : public SchedulerTest {
 protected:
     void SetUp() override {
-        for (const engine::RedisScript* script : {&scripts.circuit_admit, &scripts.circuit_failure, &scripts.circuit_success})
+        for (const engine::RedisScript* script :
+             {&scripts.circuit_admit, &scripts.circuit_failure, &scripts.circuit_success})
             redis.run({"SCRIPT", "LOAD", script->text()});
         start();
     }
@@ -121,8 +122,9 @@ TEST_F(Policy, TwoGoodProbesCloseTheCircuit) {
     heartbeat("w1");
     const std::size_t before = redis.commands();
     submit(next_job());
-    EXPECT_EQ(redis.commands() - before, 6u) << "taken up, dispatched, running, and three of the bus guard: a closed circuit "
-                                                "costs no round trip";
+    EXPECT_EQ(redis.commands() - before, 6u)
+        << "taken up, dispatched, running, and three of the bus guard: a closed circuit "
+           "costs no round trip";
 }
 
 TEST_F(Policy, AFailedProbeOpensTheCircuitAgain) {
@@ -272,7 +274,8 @@ TEST_F(Policy, AGateThatOpensLeavesItsUndoOnTheStack) {
     cap::JobRequest undo;
     ASSERT_TRUE(undo.ParseFromString(text({"LINDEX", "saga:wf-1:stack", "0"})));
     EXPECT_EQ(undo.parent_job_id(), "gate");
-    EXPECT_FALSE(undo.env().contains("CORDUM_EFFECTIVE_CONFIG")) << "settings belong to the time of the job that gets them";
+    EXPECT_FALSE(undo.env().contains("CORDUM_EFFECTIVE_CONFIG"))
+        << "settings belong to the time of the job that gets them";
     EXPECT_FALSE(undo.labels().contains("approval_granted"));
 }
 

@@ -16,7 +16,8 @@ protected:
         orphan_without_request(job, job_state, age);
     }
     void orphan_without_request(const std::string& job, const std::string& job_state = "PENDING", Duration age = 3min) {
-        const auto at = std::chrono::duration_cast<std::chrono::microseconds>(clock.now().time_since_epoch() - age).count();
+        const auto at =
+            std::chrono::duration_cast<std::chrono::microseconds>(clock.now().time_since_epoch() - age).count();
         run({"HSET", "job:meta:" + job, "state", job_state, "updated_at", std::to_string(at), "topic", "job.default",
              "tenant", "acme", "trace_id", "trace of " + job});
         std::string index = "job:index:" + job_state;
@@ -86,7 +87,8 @@ TEST_F(Replayer, AJobThatIsNotDueIsLeftAlone) {
     start();
     run_for(10s);
     orphan("j1");
-    const auto due = std::chrono::duration_cast<std::chrono::microseconds>(clock.now().time_since_epoch() + 29s).count();
+    const auto due =
+        std::chrono::duration_cast<std::chrono::microseconds>(clock.now().time_since_epoch() + 29s).count();
     run({"HSET", "job:meta:j1", "ls_next_attempt_at", std::to_string(due)});
     loop.run_for(25s);
     EXPECT_EQ(state("j1"), "PENDING");
@@ -98,7 +100,8 @@ TEST_F(Replayer, AJobThatIsNotDueIsLeftAlone) {
 TEST_F(Replayer, JobsThatCannotBePlacedHideNobody) {
     tunables.reconciler_batch = 10;
     kernel.answer = [](const cap::PolicyCheckRequest& question) {
-        return ScriptedKernel::says(question.job_id() == "good" ? cap::DECISION_TYPE_ALLOW : cap::DECISION_TYPE_THROTTLE);
+        return ScriptedKernel::says(question.job_id() == "good" ? cap::DECISION_TYPE_ALLOW
+                                                                : cap::DECISION_TYPE_THROTTLE);
     };
     start();
     run_for(10s);

@@ -70,18 +70,24 @@ Fate SchedulerTest::submit(const cap::JobRequest& request, std::uint64_t count, 
     return fate;
 }
 
-Fate SchedulerTest::result(const std::string& job, cap::JobStatus status, const std::string& error_code) {
+cap::JobResult SchedulerTest::result_of(const std::string& job, cap::JobStatus status) {
     cap::JobResult result;
     result.set_job_id(job);
     result.set_status(status);
     result.set_worker_id("w1");
+    return result;
+}
+
+Fate SchedulerTest::result(const std::string& job, cap::JobStatus status, const std::string& error_code) {
+    cap::JobResult result = result_of(job, status);
     result.set_error_code(error_code);
     return this->result(result);
 }
 
-Fate SchedulerTest::result(const cap::JobResult& result) {
-    const Fate fate = bus.deliver(
-        {.subject = "sys.job.result", .payload = wire::serialise(wire::make_packet(result, "", "w1", clock.now()))});
+Fate SchedulerTest::result(const cap::JobResult& result, std::uint64_t sequence) {
+    const Fate fate = bus.deliver({.subject = "sys.job.result",
+                                   .payload = wire::serialise(wire::make_packet(result, "", "w1", clock.now())),
+                                   .sequence = sequence});
     loop.settle();
     return fate;
 }

@@ -73,7 +73,9 @@ protected:
     Fate submit(const cap::JobRequest& request, std::uint64_t count = 1, const std::string& trace = "trace-1");
     Fate submit(const std::string& job) { return submit(request_for(job)); }
     Fate result(const std::string& job, cap::JobStatus status, const std::string& error_code = {});
-    Fate result(const cap::JobResult& result);
+    /// As number `sequence` of its stream; 1: as the next.
+    Fate result(const cap::JobResult& result, std::uint64_t sequence = 1);
+    [[nodiscard]] static cap::JobResult result_of(const std::string& job, cap::JobStatus status);
     /// Brings a job to RUNNING.
     void run_job(const std::string& job);
 

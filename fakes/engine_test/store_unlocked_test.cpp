@@ -184,12 +184,20 @@ protected:
         static_cast<void>(loop.wait(store->tick_lock(std::string(engine::keys::kReconcilerLock), "ticker", 1min)));
         return {std::string(engine::keys::kReconcilerLock), token};
     }
+    static std::vector<engine::StaleJob> without_details(const std::vector<engine::OverdueJob>& found) {
+        std::vector<engine::StaleJob> jobs;
+        for (const auto& job : found) jobs.push_back(job.stale);
+        return jobs;
+    }
     std::vector<engine::StaleJob> stale(JobState state, Duration age, std::int64_t limit = 200) {
-        return loop.wait(store->stale_jobs(tick_lock(), engine::keys::state_index(state), age, limit)).value();
+        return without_details(
+            loop.wait(store->stale_jobs(tick_lock(), engine::keys::state_index(state), age, 0, limit)).value());
     }
-    std::vector<engine::StaleJob> expired() {
-        return loop.wait(store->stale_jobs(tick_lock(), std::string(engine::keys::kDeadlines), 0s, 200)).value();
+    std::vector<engine::OverdueJob> past_deadlines(std::int64_t skipped = 0) {
+        return loop.wait(store->stale_jobs(tick_lock(), std::string(engine::keys::kDeadlines), 0s, skipped, 200))
+            .value();
     }
+    std::vector<engine::StaleJob> expired() { return without_details(past_deadlines()); }
     Texts stale_ids(JobState state, Duration age, std::int64_t limit = 200) {
         Texts ids;
         for (const auto& job : stale(state, age, limit)) ids.push_back(job.job);
@@ -205,7 +213,7 @@ protected:
                               const std::string& reason = "timeout: x") {
         const std::string index =
             expected ? engine::keys::state_index(*expected) : std::string(engine::keys::kDeadlines);
-        return loop.wait(store->time_out(job, index, expected, reason)).value();
+        return loop.wait(store->time_out(job, index, expected, {reason, "timeout"})).value();
     }
 };
 
@@ -335,6 +343,22 @@ TEST_F(StoreTimeOut, AStrayIndexEntryIsRemoved) {
     EXPECT_FALSE(exists("job:deadline"));
     EXPECT_EQ(field("over", "state"), "SUCCEEDED");
     EXPECT_FALSE(exists("job:meta:gone"));
+}
+
+// D-04: what waits at the head of the index hides nobody, and how long it has waited is said by Redis' clock.
+TEST_F(StoreTimeOut, APageOfDeadlinesMayLeaveSomeOut) {
+    job_in("first", running, 0s);
+    job_in("second", pending, 0s);
+    run({"ZADD", "job:deadline", "5", "first", "6000005", "second"});
+    const auto all = past_deadlines();
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].stale.job, "first");
+    EXPECT_EQ(all[0].state, running);
+    EXPECT_EQ(all[0].overdue_by - all[1].overdue_by, 6s);
+    const auto rest = past_deadlines(1);
+    ASSERT_EQ(rest.size(), 1u);
+    EXPECT_EQ(rest[0].stale.job, "second");
+    EXPECT_EQ(rest[0].state, pending);
 }
 
 // RECON-04

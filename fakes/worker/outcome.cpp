@@ -12,6 +12,7 @@ std::optional<WorkOutcome> WorkOutcome::named(std::string_view name) {
     if (name == "crash") return success(Kind::crash);
     if (name == "late") return success(Kind::late);
     if (name == "duplicate") return success(Kind::duplicate);
+    if (name == "contradict") return success(Kind::contradict);
     if (name == "early") return success(Kind::early);
     if (name == "progress") return success(Kind::progress);
     cap::JobStatus status{};

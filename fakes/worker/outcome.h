@@ -15,13 +15,14 @@ namespace lockstep::fakes {
 
 struct WorkOutcome {
     enum class Kind : std::uint8_t {
-        status,     // a result with this status after the service time
-        hang,       // never any result; the place stays taken
-        crash,      // the worker's node dies instead of sending the result
-        late,       // success, long after the scheduler has given the job up
-        duplicate,  // success, sent twice
-        early,      // success, sent at once, before the scheduler can have recorded RUNNING
-        progress,   // success after a result that says RUNNING, as some workers report that they have begun
+        status,      // a result with this status after the service time
+        hang,        // never any result; the place stays taken
+        crash,       // the worker's node dies instead of sending the result
+        late,        // success, long after the scheduler has given the job up
+        duplicate,   // success, sent twice
+        contradict,  // success, and a little later a failure: two reports of one job that do not agree
+        early,       // success, sent at once, before the scheduler can have recorded RUNNING
+        progress,    // success after a result that says RUNNING, as some workers report that they have begun
     };
     Kind kind = Kind::status;
     cap::JobStatus status{};

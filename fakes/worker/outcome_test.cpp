@@ -11,6 +11,7 @@ TEST(WorkOutcome, KnowsStatusesAndMisbehaviour) {
     EXPECT_EQ(WorkOutcome::named("FAILED_FATAL")->status, cap::JOB_STATUS_FAILED_FATAL);
     EXPECT_EQ(WorkOutcome::named("SUCCEEDED")->kind, WorkOutcome::Kind::status);
     EXPECT_EQ(WorkOutcome::named("late")->kind, WorkOutcome::Kind::late);
+    EXPECT_EQ(WorkOutcome::named("contradict")->kind, WorkOutcome::Kind::contradict);
     EXPECT_EQ(WorkOutcome::named("duplicate")->status, cap::JOB_STATUS_SUCCEEDED);
     EXPECT_FALSE(WorkOutcome::named("explode").has_value());
 }

@@ -173,6 +173,7 @@ Worker::Plan Worker::plan_for(const cap::JobRequest& request) {
         case Kind::status:
         case Kind::crash:
         case Kind::progress:
+        case Kind::contradict:
         case Kind::duplicate: break;
     }
     return {outcome, time};
@@ -200,6 +201,10 @@ engine::Task<void> Worker::work(std::shared_ptr<Job> job) {
     if (finished && plan.outcome.kind == Kind::duplicate) {
         co_await engine::SleepUntil(in(config_.duplicate_after));
         sent = co_await send_result(job, result);
+    }
+    if (finished && plan.outcome.kind == Kind::contradict) {
+        co_await engine::SleepUntil(in(config_.duplicate_after));
+        sent = co_await send_result(job, result_of(*job, cap::JOB_STATUS_FAILED));
     }
     const std::string status = short_name(result.status());
     if (!tell(Event{.kind = EventKind::job_finished, .flag = sent, .to = status}, *job)) co_await forever();

@@ -176,6 +176,15 @@ TEST_F(SimulatedWorker, ACrashIsAskedForInsteadOfAResult) {
     worker_.reset();
 }
 
+TEST_F(SimulatedWorker, AWorkerMayContradictItself) {
+    start_ending("contradict");
+    give("j1");
+    world_.run_for(2s);
+    ASSERT_EQ(results().size(), 2u);
+    EXPECT_EQ(results()[0].status(), cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(results()[1].status(), cap::JOB_STATUS_FAILED);
+}
+
 TEST_F(SimulatedWorker, LateDuplicateEarlyAndProgressResults) {
     start_ending("late");
     give("j1");

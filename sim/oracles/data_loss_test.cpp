@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "fakes/redis/keyspace_events.h"
 #include "sim/oracles/legal_transitions.h"
 #include "sim/oracles/one_terminal_result.h"
@@ -47,9 +49,16 @@ protected:
 
     Keyspace keys;
     testing::KeepingJudge judge;
-    Watcher watcher{judge};
+    engine::Tunables tunables;
+    Watcher watcher = awake();
 
 private:
+    Watcher awake() {
+        if constexpr (std::is_constructible_v<Watcher, Judge&, const engine::Tunables&>)
+            return Watcher(judge, tunables);
+        else
+            return Watcher(judge);
+    }
     bool emit(const fakes::Event& event) override {
         watcher.on_event(event, Time{});
         return true;

@@ -291,6 +291,23 @@ void ForgedWorld::finish(const std::string& job) {
     tell_of_result(EventKind::ack, When::before, kReplica, kSchedulersResults, job, packet);
 }
 
+void ForgedWorld::report(const std::string& job) {
+    const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_SUCCEEDED);
+    tell(EventKind::stored, When::applied, kWorker, job, wire::kSubjectResult, &packet);
+}
+
+void ForgedWorld::date(const std::string& job, NodeId replica) {
+    const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch());
+    set_field(replica, meta_key(job), "updated_at", fmt::format("{}", micros.count()));
+}
+
+void ForgedWorld::time_out(const std::string& job) {
+    script(kReplica, "time_out", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
+        enter(job, "TIMEOUT", kReplica);
+        date(job);
+    });
+}
+
 void ForgedWorld::report_failure(const std::string& job) {
     const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_FAILED);
     tell(EventKind::stored, When::applied, kWorker, job, wire::kSubjectResult, &packet);

@@ -58,6 +58,12 @@ public:
     void arrive(const std::string& job);
     /// The worker's success reaches a scheduler, which records it.
     void finish(const std::string& job);
+    /// The worker's success is in the stream, and no scheduler has been given it.
+    void report(const std::string& job);
+    /// A replica ends the job because its time is over: its state dates from now.
+    void time_out(const std::string& job);
+    /// As Redis dates it.
+    void date(const std::string& job, NodeId replica = kReplica);
     /// The worker's failure reaches a scheduler.
     void report_failure(const std::string& job);
     /// The other service takes the result that has come last off the stream, after it has kept and marked it, or unheard.

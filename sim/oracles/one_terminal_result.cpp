@@ -9,6 +9,7 @@ namespace lockstep::sim {
 void OneTerminalResult::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
                                  const std::string* before, std::string_view after) {
     recorded_.hash_set(key, field, after);
+    turns_.hash_set(key, field, after, upcoming());
     const auto job = job_of_hash(key);
     if (!job) return;
     const bool is_state = field == "state";
@@ -16,8 +17,8 @@ void OneTerminalResult::hash_set(fakes::NodeId client, std::string_view key, std
     const auto ended = ended_.find(*job);
     if (ended == ended_.end()) {
         if (is_state && is_final(after)) {
-            exercise();
             ended_.emplace(*job, End{std::string(after), present()});
+            on_end(client, *job, after);
         }
         return;
     }
@@ -32,6 +33,16 @@ void OneTerminalResult::hash_set(fakes::NodeId client, std::string_view key, std
              ended->second.event);
 }
 
+void OneTerminalResult::on_end(fakes::NodeId client, std::string_view job, std::string_view state) {
+    exercise();
+    if (const auto overtaken = turns_.judge(client, job, state))
+        violated(client, job,
+                 fmt::format("its result number {} makes it {}, and number {}, which says otherwise, had been in hand "
+                             "before and is not settled",
+                             overtaken->later, state, overtaken->earlier),
+                 overtaken->known_since);
+}
+
 void OneTerminalResult::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
                                    std::int64_t, std::int64_t) {
     recorded_.string_set(key, after);
@@ -40,6 +51,7 @@ void OneTerminalResult::string_set(fakes::NodeId, std::string_view key, const st
 void OneTerminalResult::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                                     const fakes::redis::Value&, std::int64_t) {
     recorded_.key_removed(key);
+    turns_.key_removed(key);
     data_lost_ |= why == fakes::redis::Removal::evicted;
     // A record that has outlived its time is not lost: whatever is still to come about the job must know that it ended. Once
     // data has been lost, the mark of the message that began the job may have been among it.
@@ -52,6 +64,7 @@ void OneTerminalResult::key_removed(fakes::NodeId, std::string_view key, fakes::
 
 void OneTerminalResult::restored(const fakes::redis::Keyspace& now) {
     recorded_.restored(now);
+    turns_.restored();
     data_lost_ = true;
     std::erase_if(ended_, [this](const auto& end) { return !is_final(recorded_.of(end.first)); });
 }

@@ -1,5 +1,6 @@
 // one_terminal_result: duplicate, late and conflicting results change nothing after the first terminal state: not the state,
-// nor the result pointer, the worker and the reason that belong to it. An end that Redis has lost is none: the job goes on from what Redis has kept.
+// nor the result pointer, the worker and the reason that belong to it. An end that Redis has lost is none: the job goes on from
+// what Redis has kept. Which of several results that contradict each other brings that state: result_turns.h.
 #pragma once
 
 #include <map>
@@ -7,17 +8,25 @@
 
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/recorded_states.h"
+#include "sim/oracles/result_turns.h"
 
 namespace lockstep::sim {
 
 class OneTerminalResult final : public Oracle {
 public:
-    using Oracle::Oracle;
+    /// The tunables outlive the oracle.
+    OneTerminalResult(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), turns_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "one_terminal_result"; }
+    void on_event(const fakes::Event& event, Time now) override { turns_.on_event(event, now, present()); }
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                     std::int64_t expires_before, std::int64_t expires_at) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
+    void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
+                      std::string_view before) override {
+        static_cast<void>(client);
+        turns_.hash_removed(key, field, before);
+    }
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
     void restored(const fakes::redis::Keyspace& now) override;
@@ -27,8 +36,11 @@ private:
         std::string state;
         EventNumber event = 0;
     };
+    void on_end(fakes::NodeId client, std::string_view job, std::string_view state);
+
     RecordedStates recorded_;
-    bool data_lost_ = false;  // some, at some time
+    ResultTurns turns_;
+    bool data_lost_ = false;                         // some, at some time
     std::map<std::string, End, std::less<>> ended_;  // by job: its first terminal state
 };
 

@@ -21,6 +21,7 @@
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/single_ticker.h"
 #include "sim/oracles/snapshot_whole.h"
+#include "sim/oracles/stored_result_wins.h"
 #include "sim/oracles/tenant_limit.h"
 
 namespace lockstep::sim {
@@ -33,7 +34,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<PolicyBeforeDispatch>(judge, tunables));
     oracles.push_back(std::make_unique<FailClosed>(judge));
     oracles.push_back(std::make_unique<LegalTransitions>(judge));
-    oracles.push_back(std::make_unique<OneTerminalResult>(judge));
+    oracles.push_back(std::make_unique<OneTerminalResult>(judge, tunables));
     oracles.push_back(std::make_unique<DeadLetterComplete>(judge, tunables));
     oracles.push_back(std::make_unique<LockExclusion>(judge, tunables));
     oracles.push_back(std::make_unique<SingleTicker>(judge, tunables));
@@ -52,6 +53,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<LiveWorkerOnly>(judge, tunables));
     oracles.push_back(std::make_unique<NoColdStart>(judge, tunables));
     oracles.push_back(std::make_unique<ResultHeard>(judge));
+    oracles.push_back(std::make_unique<StoredResultWins>(judge, tunables, timeouts));
     return oracles;
 }
 

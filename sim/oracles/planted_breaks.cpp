@@ -219,6 +219,17 @@ void silenced_by_another(World& world, bool broken) {
     world.read_result("a", !broken);
 }
 
+void result_not_waited_for(World& world, bool broken) {
+    world.run("a");
+    world.date("a");
+    world.wait(1s);
+    world.report("a");
+    world.wait(world.tunables().running_timeout + 10s);
+    if (!broken) return world.finish("a");
+    world.time_out("a");
+    world.bury("a", "timeout");
+}
+
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -245,6 +256,8 @@ constexpr std::array kBreaks{
     PlantedBreak{"no_cold_start", "a replica that has just started knows no workers", starts_blind},
     PlantedBreak{"result_heard", "a service takes off a result that only the schedulers have heard",
                  silenced_by_another},
+    PlantedBreak{"stored_result_wins", "a job times out whose result has stood in the stream all the time",
+                 result_not_waited_for},
 };
 
 }  // namespace

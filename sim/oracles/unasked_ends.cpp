@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -20,6 +21,8 @@ using engine::Duration;
 
 constexpr std::string_view kSettings = "cfg:system:default";
 constexpr std::string_view kDeadlines = "job:deadline";
+/// Of the reason of a TIMEOUT that has been put off.
+constexpr std::string_view kUnheard = "has not been heard";
 constexpr std::string_view kLetterPrefix = "dlq:entry:";
 
 std::int64_t number(std::string_view text) {
@@ -51,15 +54,15 @@ std::string code_of(std::string_view letter) {
 }  // namespace
 
 UnaskedEnds::UnaskedEnds(const engine::Tunables& tunables, std::string_view timeouts)
-    : tunables_(tunables), dispatched_(tunables.dispatch_timeout), running_(tunables.running_timeout) {
+    : tunables_(tunables), dispatched_{tunables.dispatch_timeout}, running_{tunables.running_timeout} {
     const auto read = engine::parse_timeouts(timeouts.empty() ? "{}" : timeouts);
     // What its reconciler block says is in the tunables.
     if (read) in_force_.push_back(*read);
 }
 
 void UnaskedEnds::take_over(const engine::Timeouts& timeouts) {
-    if (timeouts.reconciler.dispatch > Duration{0}) dispatched_ = std::min(dispatched_, timeouts.reconciler.dispatch);
-    if (timeouts.reconciler.running > Duration{0}) running_ = std::min(running_, timeouts.reconciler.running);
+    if (timeouts.reconciler.dispatch > Duration{0}) dispatched_.push_back(timeouts.reconciler.dispatch);
+    if (timeouts.reconciler.running > Duration{0}) running_.push_back(timeouts.reconciler.running);
     in_force_.push_back(timeouts);
 }
 
@@ -84,6 +87,7 @@ std::string UnaskedEnds::hash_set(fakes::NodeId client, std::string_view key, st
     if (!name) return {};
     if (field == "topic") at(*name).topic = after;
     if (field == "ls_workflow") at(*name).workflow = after;
+    if (field == "failure_reason") at(*name).unheard = after.find(kUnheard) != std::string_view::npos;
     if (field == "state") {
         Job& job = at(*name);
         job.before = std::exchange(job.state, std::string(after));
@@ -97,28 +101,54 @@ std::string UnaskedEnds::hash_set(fakes::NodeId client, std::string_view key, st
 }
 
 std::string UnaskedEnds::timed_out(const Job& job) const {
-    const bool was_due = job.deadline != 0 && job.deadline <= job.since;
-    if (job.timeout_reported || was_due || job.before_since == 0) return {};
-    const std::int64_t limit = longest_stay(job);
+    if (job.timeout_reported || job.before_since == 0) return {};
+    const std::int64_t waited = job.unheard ? patience() : 0;
+    if (job.deadline != 0 && job.deadline + waited <= job.since) return {};
+    const std::int64_t limit = allowed_stay(job).shortest;
     const std::int64_t stay = job.since - job.before_since;
-    if (limit != 0 && stay >= limit) return {};
-    return fmt::format("it was {} for {} ms, which {}, and it had no deadline that was over", job.before, stay / 1000,
-                       limit == 0 ? std::string("nothing limits") : fmt::format("may last {} ms", limit / 1000));
+    if (limit != 0 && stay >= limit + waited) return {};
+    return fmt::format(
+        "it was {} for {} ms, which {}{}, and it had no deadline that was over", job.before, stay / 1000,
+        limit == 0 ? std::string("nothing limits") : fmt::format("may last {} ms", limit / 1000),
+        waited == 0 ? std::string{} : fmt::format(" and {} ms more while its result may be unheard", waited / 1000));
 }
 
-std::int64_t UnaskedEnds::longest_stay(const Job& job) const {
-    if (job.before == "SCHEDULED") return micros(tunables_.reconciler_scheduled_timeout);
+std::int64_t UnaskedEnds::patience() const {
+    return micros(tunables_.bus_ack_wait) + 2 * micros(tunables_.reconciler_interval);
+}
+
+UnaskedEnds::Stay UnaskedEnds::allowed_stay(const Job& job) const {
+    if (job.before == "SCHEDULED") {
+        const std::int64_t limit = micros(tunables_.reconciler_scheduled_timeout);
+        return {limit, limit};
+    }
     const bool dispatched = job.before == "DISPATCHED";
-    if (!dispatched && job.before != "RUNNING") return 0;
-    std::optional<Duration> smallest;
+    if (!dispatched && job.before != "RUNNING") return {};
+    const auto& general = dispatched ? dispatched_ : running_;
+    const auto [least, most] = std::ranges::minmax(general);
+    Stay stay{in_force_.empty() ? micros(least) : std::numeric_limits<std::int64_t>::max(),
+              in_force_.empty() ? micros(most) : 0};
     for (const engine::Timeouts& timeouts : in_force_) {
         const auto topic = entry_of(timeouts.topics, job.topic);
         const auto workflow = entry_of(timeouts.workflows, job.workflow);
         const Duration own = dispatched ? topic.dispatch : stricter(topic.running, workflow.child);
-        const Duration limit = own > Duration{0} ? own : dispatched ? dispatched_ : running_;
-        smallest = std::min(smallest.value_or(limit), limit);
+        stay.shortest = std::min(stay.shortest, micros(own > Duration{0} ? own : least));
+        stay.longest = std::max(stay.longest, micros(own > Duration{0} ? own : most));
     }
-    return micros(smallest.value_or(dispatched ? dispatched_ : running_));
+    return stay;
+}
+
+UnaskedEnds::Departure UnaskedEnds::departure(std::string_view name) const {
+    const auto found = jobs_.find(name);
+    if (found == jobs_.end() || found->second.before_since == 0) return {};
+    const Job& job = found->second;
+    const Stay allowed = allowed_stay(job);
+    if (allowed.shortest == 0) return {};
+    std::int64_t limit = job.before_since + allowed.shortest;
+    if (job.deadline != 0) limit = std::min(limit, job.deadline);
+    const auto since = [&job](std::int64_t instant) { return std::chrono::microseconds(job.since - instant); };
+    return {job.before == "DISPATCHED" || job.before == "RUNNING", job.state, job.unheard, since(limit),
+            since(job.before_since + allowed.longest)};
 }
 
 void UnaskedEnds::string_set(std::string_view key, std::string_view after) {

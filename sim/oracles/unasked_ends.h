@@ -5,6 +5,8 @@
 // 1. Times are those that Redis wrote: a stay is the difference of two of them, and so is free of every other clock.
 // 2. Of the limits that were in force at some time in the run, for its topic, its workflow or all, the smallest counts: nobody
 //    outside knows which replica has read which settings (spec: config, section 2).
+// 3. A TIMEOUT whose reason says that a result has not been heard has been waited for: for the ack wait and two intervals of the
+//    reconciler after its limit (engine/delivery-semantics.md, "When a TIMEOUT follows a stored result").
 #pragma once
 
 #include <cstdint>
@@ -35,6 +37,16 @@ public:
     void key_removed(std::string_view key);
     void restored(const fakes::redis::Keyspace& now);
 
+    /// The latest change of a job's state, as Redis dated it.
+    struct Departure {
+        bool from_work = false;  // from DISPATCHED or RUNNING
+        std::string to;
+        bool unheard = false;            // what it says of a result, where it timed out
+        engine::Duration overdue_by{};   // since the earliest limit that it can have had; negative: before it
+        engine::Duration surely_late{};  // since the latest one
+    };
+    [[nodiscard]] Departure departure(std::string_view job) const;
+
     /// What is wrong with each job that ended FAILED: by job.
     [[nodiscard]] std::map<std::string, std::string> unexplained_failures(const fakes::redis::Keyspace& keys) const;
 
@@ -47,17 +59,25 @@ private:
         std::string topic, workflow;
         std::string letter;  // the code of its dead letter
         bool by_gateway = false;
+        bool unheard = false;  // the reason of its failure says so
         bool timeout_reported = false;
         bool failure_reported = false;
     };
 
     [[nodiscard]] std::string timed_out(const Job& job) const;
-    [[nodiscard]] std::int64_t longest_stay(const Job& job) const;
+    /// In microseconds; 0 = none.
+    struct Stay {
+        std::int64_t shortest = 0;
+        std::int64_t longest = 0;
+    };
+    [[nodiscard]] Stay allowed_stay(const Job& job) const;
+    [[nodiscard]] std::int64_t patience() const;
     void take_over(const engine::Timeouts& timeouts);
     [[nodiscard]] Job& at(std::string_view job);
 
     const engine::Tunables& tunables_;
-    engine::Duration dispatched_, running_;   // where neither topic nor workflow says anything: the smallest ever
+    /// Where neither topic nor workflow says anything: each that there has been.
+    std::vector<engine::Duration> dispatched_, running_;
     std::vector<engine::Timeouts> in_force_;  // at some time
     std::map<std::string, Job, std::less<>> jobs_;
     bool data_lost_ = false;

@@ -60,6 +60,15 @@ TEST_F(UnaskedEndsTest, AStayIsAsLongAsItsLimit) {
     EXPECT_THAT(times_out_after(tunables.dispatch_timeout - 1s, "DISPATCHED"), HasSubstr("may last 300000 ms"));
 }
 
+// D-04 (5)
+TEST_F(UnaskedEndsTest, AResultThatWasNotHeardHasBeenWaitedFor) {
+    set("failure_reason", "timeout: RUNNING >15m, and a result that may stand in the stream has not been heard");
+    const engine::Duration patience = tunables.bus_ack_wait + 2 * tunables.reconciler_interval;
+    EXPECT_THAT(times_out_after(tunables.running_timeout + patience), IsEmpty());
+    EXPECT_THAT(times_out_after(tunables.running_timeout + patience - 1s),
+                HasSubstr("may last 900000 ms and 660000 ms more while its result may be unheard"));
+}
+
 TEST_F(UnaskedEndsTest, WhatOnlyWaitsHasNoLimitButItsDeadline) {
     EXPECT_THAT(times_out_after(24h, "APPROVAL_REQUIRED"), HasSubstr("which nothing limits"));
     EXPECT_THAT(times_out_after(24h, "SCHEDULED"), HasSubstr("which nothing limits"));

@@ -42,7 +42,7 @@ engine::Task<tl::expected<void, std::string>> ResultReader::start() {
     co_return tl::expected<void, std::string>{};
 }
 
-engine::Task<engine::Verdict> ResultReader::handle(cap::BusPacket packet) {
+engine::Task<engine::Verdict> ResultReader::handle(cap::BusPacket packet, engine::Origin) {
     if (!packet.has_job_result()) co_return engine::Verdict::done();
     const cap::JobResult& result = packet.job_result();
     engine::RedisCommand keep{"RPUSH", heard_key(result.job_id()),

@@ -48,6 +48,9 @@ constexpr std::array kInvariants{
               kAvailable},
     NamedItem{"result_heard", "every service that reads results hears each of them, and none silences another",
               kAvailable},
+    NamedItem{"stored_result_wins",
+              "no job times out while a result that the stream had before may be unheard, or waits for one too long",
+              kAvailable},
 };
 
 /// What is forgotten cannot be kept: nobody knows any more that it came, or that it was sent.
@@ -94,8 +97,8 @@ constexpr std::array kMechanisms{
     NamedItem{"burial_margin", "bury a message while the server would still deliver it again"},
     NamedItem{"resend_same_server", "send a dispatch again only through the server process that says it has none"},
     NamedItem{"floor_same_server", "use a place in the stream only with the server process that it was learnt from"},
-    NamedItem{"unheard_results", "time nobody out whose result may stand in the stream"},
-    NamedItem{"result_order", "settle the results of one job in the order of the stream"},
+    NamedItem{"unheard_results", "time nobody out whose result may stand in the stream", kAvailable},
+    NamedItem{"result_order", "settle the results of one job in the order of the stream", kAvailable},
     NamedItem{"release_retry", "release a lock again until it is gone"},
     NamedItem{"tenant_queue", "wake the next waiting job of a tenant when a slot is freed"},
 };
@@ -188,8 +191,8 @@ std::span<const std::string> job_states() {
 
 std::span<const std::string> worker_outcomes() {
     static const std::vector<std::string> kOutcomes{
-        "SUCCEEDED", "COMPLETED", "FAILED", "FAILED_RETRYABLE", "FAILED_FATAL", "CANCELLED", "DENIED", "TIMEOUT",
-        "hang",      "crash",     "late",   "duplicate",        "early",        "progress"};
+        "SUCCEEDED", "COMPLETED", "FAILED", "FAILED_RETRYABLE", "FAILED_FATAL", "CANCELLED", "DENIED",  "TIMEOUT",
+        "hang",      "crash",     "late",   "duplicate",        "contradict",   "early",     "progress"};
     return kOutcomes;
 }
 

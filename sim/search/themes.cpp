@@ -247,6 +247,38 @@ void redelivery(Dice& dice, Document& scenario) {
     if (dice.chance(0.5)) scenario["cluster"]["result_readers"] = dice.between(1, 2);
 }
 
+/// Reports of workers that nobody hears for long: they come just before the limit, contradict each other, and whoever has one
+/// in hand dies, freezes or is cut off, at times alone and with a long ack wait.
+void unheard_reports(Dice& dice, Document& scenario) {
+    if (dice.chance(0.5)) scenario["cluster"]["schedulers"] = dice.between(1, 2);
+    Document& settings = config(scenario);
+    settings["bus_ack_wait"] = dice.word({"30s", "2m", "10m"});
+    settings["running_timeout"] = dice.word({"20s", "30s", "1m"});
+    settings["dispatch_timeout"] = dice.word({"20s", "1m"});
+    settings["reconciler_interval"] = dice.word({"5s", "10s"});
+    if (dice.chance(0.4)) settings["bus_max_ack_pending"] = dice.one_of(std::array{1, 4, 16});
+    Document& workers = scenario["cluster"]["workers"][0];
+    workers["service_time"] = dice.word({"50ms", "500ms", "3s", "15s"});
+    workers["outcomes"] = {{"SUCCEEDED", 0.4}, {"contradict", 0.4}, {"early", 0.1}, {"hang", 0.1}};
+    add_load(scenario, {{"at", dice.seconds(3, 20)}, {"count", dice.on_every_scale(16)}, {"rate", "2/s"}});
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        const Document on = dice.chance(0.6)
+                                ? Document{{"event", "deliver"}, {"subject", "sys.job.result"}}
+                                : Document{{"event", "redis"}, {"script", dice.word({"take_lock", "overdue_page"})}};
+        Document faults = Document::array();
+        add_preemption_at(dice, on, 16, faults);
+        for (Document& fault : faults) add_fault(scenario, std::move(fault));
+    }
+    // Locks that are held for longer than a result waits for one.
+    if (dice.chance(0.5))
+        add_fault(scenario, {{"at", dice.seconds(1, 10)},
+                             {"do", "nats.publish_errors"},
+                             {"subject", "worker.*.jobs"},
+                             {"outcome", "unknown"},
+                             {"rate", dice.share({0.3, 1.0})},
+                             {"for", dice.word({"5s", "20s"})}});
+}
+
 /// An operator who changes settings while jobs run, not always for the better, and puts them right in the end.
 void settings_change(Dice& dice, Document& scenario) {
     config(scenario)["config_reload_interval"] = dice.word({"5s", "30s"});
@@ -307,6 +339,7 @@ constexpr std::array kThemes{
     Theme{"comings-and-goings", false, comings_and_goings},
     Theme{"redelivery", false, redelivery},
     Theme{"settings-change", kAlone, settings_change},
+    Theme{"unheard-reports", false, unheard_reports},
 };
 
 }  // namespace

@@ -109,7 +109,7 @@ local function enter(job, from, states, at, attempts, ttl)
   redis.call('PEXPIRE', 'job:result_ptr:' .. job, ttl)
   if terminal[last] then
     redis.call('ZREM', 'job:deadline', job)
-    redis.call('HDEL', meta, 'deadline_unix')
+    redis.call('HDEL', meta, 'deadline_unix', 'ls_result_first')
   end
 end
 

@@ -7,7 +7,8 @@
 -- ARGV  1 token  2 state  3 lower bound of the score: '-inf', or '(' and the last score of the page before  4 page size
 --       5 shortest of all limits, ms  6 limit where neither topic nor workflow has one, ms  7 number of topics
 --       8.. topic, its limit in ms, for each topic; then workflow, its limit in ms
--- Reply {'lost'} or {'page', last score ('' = this was the last page), job, score, limit in ms, job, score, limit ...}
+-- Reply {'lost'} or {'page', last score ('' = this was the last page), then for each job: job, score, limit in ms, how long
+--       ago that was over in ms}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return {'lost'}
 end
@@ -51,6 +52,7 @@ for i = 1, #listed, 2 do
       page[#page + 1] = job
       page[#page + 1] = score
       page[#page + 1] = string.format('%.0f', limit)
+      page[#page + 1] = string.format('%.0f', math.floor((tonumber(at) - tonumber(score)) / 1000) - limit)
     end
   end
 end

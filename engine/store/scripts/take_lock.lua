@@ -1,11 +1,39 @@
 -- name: take_lock
--- Takes the job's lock and reads what a result needs to know.
+-- Takes the job's lock and reads what a result needs to know. Results of one job take their turns in the order of the stream.
 --
 -- KEYS  1 lock  2 job hash  3 stored request  4.. strings to read along, for whoever needs them next
--- ARGV  1 job  2 token  3 lock ttl ms
--- Reply {'busy'} or {'held', state, attempts, topic, tenant, dispatch number, worker of the dispatch, trace id,
+-- ARGV  1 job  2 token  3 lock ttl ms  4 for a result: its sequence in the stream ('' = none)
+--       5 how long it waits for an earlier one, ms
+-- Reply {'busy'} or {'later'} or {'held', state, attempts, topic, tenant, dispatch number, worker of the dispatch, trace id,
 --                     stored request, {strings read along}}
 
+-- ls_result_first of a job that is at work is the lowest sequence among the results that somebody has had in hand and that
+-- are not settled, and since when: '<sequence> <micros>'. Nobody knows of a result that nobody has had in hand yet.
+--
+-- Notes that this one has come, and says whether it has to wait for an earlier one: no longer than `wait_ms` after that was
+-- noted, by a clock that has not been set back since.
+local function comes_later(meta, sequence, wait_ms)
+  local facts = redis.call('HMGET', meta, 'state', 'ls_result_first')
+  if facts[1] ~= 'DISPATCHED' and facts[1] ~= 'RUNNING' then
+    return false
+  end
+  local at = now_micros()
+  local first, since = string.match(facts[2] or '', '^(%d+) (%d+)$')
+  if first and tonumber(first) < tonumber(sequence) then
+    local age = tonumber(at) - tonumber(since)
+    if age >= 0 and age < tonumber(wait_ms) * 1000 then
+      return true
+    end
+  end
+  if first ~= sequence then
+    redis.call('HSET', meta, 'ls_result_first', sequence .. ' ' .. at)
+  end
+  return false
+end
+
+if present(ARGV[4]) and comes_later(KEYS[2], ARGV[4], ARGV[5]) then
+  return {'later'}
+end
 if not take(KEYS[1], ARGV[2], ARGV[3]) then
   return {'busy'}
 end

@@ -1,0 +1,91 @@
+#include "engine/reconcile/result_backlog.h"
+
+#include <algorithm>
+
+#include "engine/runtime/scope.h"
+#include "engine/wire/subjects.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+/// Requests in flight while messages are read.
+constexpr std::uint64_t kReaders = 8;
+
+bool at_work(const OverdueJob& job) { return job.state == JobState::dispatched || job.state == JobState::running; }
+
+}  // namespace
+
+ResultBacklog::ResultBacklog(Context& context, Duration interval) : context_(context), interval_(interval) {}
+
+bool ResultBacklog::connected() {
+    const BusConnection now = context_.ports.bus.connection();
+    const std::uint64_t connection = now.connected ? now.id : 0;
+    if (connection != connection_) {
+        connection_ = connection;
+        connected_since_ = context_.ports.clock.monotonic();
+    }
+    return connection != 0;
+}
+
+Task<void> ResultBacklog::look(std::vector<OverdueJob> page) {
+    if (!context_.mechanisms.on(Mechanism::unheard_results) || std::ranges::none_of(page, at_work)) co_return;
+    const bool learnt = co_await ask();
+    if (learnt) co_return;
+    context_.ports.log.reached("unheard_results_unknown");
+    unheard_.nothing_learnt();
+}
+
+Task<bool> ResultBacklog::ask() {
+    const std::string stream(wire::kStreamSys);
+    const auto deadline = [this] { return context_.ports.clock.in(context_.tunables.publish_timeout); };
+    const auto state = co_await context_.ports.bus.stream_state(stream, deadline());
+    if (!state.applied()) co_return false;
+    if (stream_created_ && *stream_created_ != state.value().created) {
+        // Its numbers have nothing to do with the former one's, and those who repeat their results have only just begun.
+        context_.ports.log.reached("results_stream_made_anew");
+        connected_since_ = context_.ports.clock.monotonic();
+        stream_created_ = state.value().created;
+        co_return false;
+    }
+    stream_created_ = state.value().created;
+    const auto consumer = co_await context_.ports.bus.consumer_state(
+        stream, wire::durable_name(wire::kQueueScheduler, wire::kSubjectResult), deadline());
+    if (!consumer.applied() || !consumer.value()) co_return false;  // without one: whoever binds next makes it anew
+    const auto stretch = unheard_.look(state.value().last_sequence, *consumer.value());
+    if (!stretch) co_return true;
+    co_return co_await read(*stretch);
+}
+
+Task<bool> ResultBacklog::read(UnheardResults::Stretch stretch) {
+    bool complete = true;
+    const std::uint64_t part = (stretch.last - stretch.first) / kReaders + 1;
+    Scope readers(context_.ports.executor);
+    for (std::uint64_t first = stretch.first; first <= stretch.last; first += part)
+        readers.spawn(read_part({first, std::min(first + part - 1, stretch.last)}, complete));
+    co_await readers.join();
+    co_return complete;
+}
+
+Task<void> ResultBacklog::read_part(UnheardResults::Stretch part, bool& complete) {
+    while (complete && part.first <= part.last) {
+        const auto found = co_await context_.ports.bus.read_stream(
+            std::string(wire::kStreamSys), std::string(wire::kSubjectResult), part.first,
+            context_.ports.clock.in(context_.tunables.publish_timeout));
+        if (!found.applied()) {
+            complete = false;
+            co_return;
+        }
+        if (!found.value() || found.value()->sequence > part.last) co_return;
+        part.first = found.value()->sequence + 1;
+        const bool go_on = unheard_.found(found.value()->payload);
+        if (!go_on) co_return;
+    }
+}
+
+Overdue ResultBacklog::judge(const OverdueJob& job) const {
+    const Duration connected_for = connection_ == 0 ? Duration{0} : context_.ports.clock.monotonic() - connected_since_;
+    return decide(at_work(job) && unheard_.may_name(job.stale.job), job.overdue_by, {patience(), connected_for});
+}
+
+}  // namespace lockstep::engine

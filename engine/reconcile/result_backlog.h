@@ -1,0 +1,48 @@
+// Asks the stream for results that nobody may have heard, as one tick of the reconciler needs it (spec: conflicts, 5.2). What
+// follows from the answers is decided in unheard_results.h.
+//
+// Order matters: the overdue jobs first, then the end of the stream, then the durable of results. Whatever the stream held at
+// a job's limit is then either behind the durable or among what is read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/reconcile/unheard_results.h"
+#include "engine/scheduler/context.h"
+
+namespace lockstep::engine {
+
+class ResultBacklog {
+public:
+    /// `interval`: between two ticks.
+    ResultBacklog(Context& context, Duration interval);
+
+    /// Whether this replica is connected to the bus. Notes since when: to be asked at every tick, whoever ticks.
+    [[nodiscard]] bool connected();
+    /// What the ticks before have found out is forgotten.
+    void begin_tick() { unheard_ = {}; }
+    /// To be awaited after each page of overdue jobs, before `judge` is asked about one of them. Costs nothing while none of
+    /// them is at work.
+    [[nodiscard]] Task<void> look(std::vector<OverdueJob> page);
+    [[nodiscard]] Overdue judge(const OverdueJob& job) const;
+
+    /// How long a job may be overdue for the sake of a result that may stand in the stream: what a dead replica had in hand
+    /// comes again after the ack wait, and somebody has to tick then.
+    [[nodiscard]] Duration patience() const { return context_.tunables.bus_ack_wait + 2 * interval_; }
+
+private:
+    [[nodiscard]] Task<bool> ask();
+    /// False when not everything could be read.
+    [[nodiscard]] Task<bool> read(UnheardResults::Stretch stretch);
+    [[nodiscard]] Task<void> read_part(UnheardResults::Stretch part, bool& complete);
+
+    Context& context_;
+    const Duration interval_;
+    UnheardResults unheard_;
+    std::uint64_t connection_ = 0;  // 0 = none
+    MonoTime connected_since_{};
+    std::optional<WallTime> stream_created_;
+};
+
+}  // namespace lockstep::engine

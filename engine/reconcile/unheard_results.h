@@ -1,0 +1,63 @@
+// Which overdue jobs may have a result in the stream that nobody has heard, and what becomes of each (spec: conflicts, D-04
+// and 5.2). Decisions only: who asks the stream, and when, is result_backlog.h.
+//
+// Counted in sequences of the stream, never in clocks. What a look has found holds for the jobs that were overdue before it
+// began: whatever the stream takes in later has come after their limit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "engine/ports/bus.h"
+#include "engine/runtime/time.h"
+
+namespace lockstep::engine {
+
+/// What becomes of a job that has been at work for too long.
+enum class Overdue : std::uint8_t {
+    ends,
+    waits,         // its result may stand in the stream: for the next tick
+    ends_unheard,  // likewise, and it has been waited for as long as is promised
+};
+
+class UnheardResults {
+public:
+    /// How many messages are read in one tick. Where more may be unheard, everybody waits.
+    static constexpr std::size_t kReadMax = 1'000;
+
+    /// A stretch of the stream, both ends included.
+    struct Stretch {
+        std::uint64_t first = 0;
+        std::uint64_t last = 0;
+    };
+
+    /// Everybody waits: the answer that was needed did not come.
+    void nothing_learnt() { everybody_ = true; }
+    /// Takes what the stream and the durable of results say, in the order in which they were asked, and says what is to be
+    /// read for it; nothing when that changes nothing. REQUIRES: the jobs that are asked about were found before.
+    [[nodiscard]] std::optional<Stretch> look(std::uint64_t last_sequence, const ConsumerState& consumer);
+    /// A message in that stretch. False once enough is enough.
+    [[nodiscard]] bool found(std::string_view payload);
+
+    /// Whether the stream may hold a result of the job that nobody has heard.
+    [[nodiscard]] bool may_name(std::string_view job) const { return everybody_ || jobs_.contains(job); }
+
+private:
+    bool everybody_ = false;
+    std::set<std::string, std::less<>> jobs_;
+    std::uint64_t read_to_ = 0;
+    std::size_t read_ = 0;
+};
+
+/// How long a job may be overdue and waited for. `connected_for`: how long this replica has had its connection to the stream
+/// without a break; a shorter time says nothing of what others could have heard.
+struct Patience {
+    Duration limit{};
+    Duration connected_for{};
+};
+[[nodiscard]] Overdue decide(bool may_be_unheard, Duration overdue_by, const Patience& patience);
+
+}  // namespace lockstep::engine

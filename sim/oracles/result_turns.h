@@ -1,0 +1,66 @@
+// Which of several results that contradict each other may end their job: the first one in the stream, as far as a replica has
+// had it in hand (engine/delivery-semantics.md, "Results that contradict each other"). Part of one_terminal_result.
+//
+// 1. A result has been in hand for all to know once it is noted on its job's hash (ls_result_first), or once a replica hands it
+//    back for the time that a busy lock takes.
+// 2. From then on, and for one ack wait, no later result may end the job otherwise: one that takes the job's lock after it.
+// 3. What Redis forgets, a clock that jumps and a power cut of NATS excuse everybody.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "engine/config/tunables.h"
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+class ResultTurns {
+public:
+    using Sequence = std::uint64_t;
+    /// The tunables outlive it.
+    explicit ResultTurns(const engine::Tunables& tunables) : tunables_(tunables) {}
+
+    void on_event(const fakes::Event& event, Time now, EventNumber number);
+    void hash_set(std::string_view key, std::string_view field, std::string_view after, EventNumber number);
+    void hash_removed(std::string_view key, std::string_view field, std::string_view before);
+    void key_removed(std::string_view key);
+    void restored() { jobs_.clear(); }
+
+    struct Overtaken {
+        Sequence earlier = 0;
+        Sequence later = 0;
+        EventNumber known_since = 0;
+    };
+    /// The job has just become `state` by a commit of `client`. What it says against that; nothing: it is in order.
+    [[nodiscard]] std::optional<Overtaken> judge(fakes::NodeId client, std::string_view job,
+                                                 std::string_view state) const;
+
+private:
+    struct Known {
+        Time since{};
+        EventNumber event = 0;
+    };
+    struct Job {
+        std::map<Sequence, std::string> asks_for;  // the state that each stored result that is not settled would bring
+        std::map<Sequence, Known> known;           // to be in hand
+        std::set<std::pair<fakes::NodeId, Sequence>> hands;
+        EventNumber lock_taken = 0;
+        bool at_work = false;
+    };
+
+    void on_result(const fakes::Event& event, Time now, EventNumber number);
+    void settle(Job& job, Sequence sequence);
+    [[nodiscard]] Job& at(std::string_view job);
+
+    const engine::Tunables& tunables_;
+    std::map<std::string, Job, std::less<>> jobs_;
+    Time now_{};
+    bool clocks_jump_ = false;
+};
+
+}  // namespace lockstep::sim

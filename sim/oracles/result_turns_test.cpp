@@ -1,0 +1,170 @@
+// Which of two results that contradict each other may end their job.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "engine/wire/messages.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/oracles/one_terminal_result.h"
+#include "sim/oracles/test_oracle.h"
+
+namespace lockstep::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using fakes::EventKind;
+using fakes::NodeId;
+using fakes::When;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr NodeId kFirst{5};
+constexpr NodeId kSecond{6};
+constexpr const char* kHash = "job:meta:J";
+
+class ResultTurnsTest : public ::testing::Test {
+protected:
+    struct CountingJudge final : Judge {
+        std::vector<std::string> found;
+        EventNumber told = 0;
+        void violated(std::string_view, NodeId, std::string_view, std::string detail, EventNumber) override {
+            found.push_back(std::move(detail));
+        }
+        EventNumber present() override { return told; }
+    };
+
+    ResultTurnsTest() {
+        keys.add_observer(oracle);
+        set("state", "RUNNING", kFirst);
+        tell(testing::state_event("J", "DISPATCHED", "RUNNING"));
+        store(7, cap::JOB_STATUS_SUCCEEDED);
+        store(8, cap::JOB_STATUS_FAILED);
+    }
+
+    void tell(const fakes::Event& event) {
+        ++judge.told;
+        oracle.on_event(event, now);
+    }
+    void set(const char* field, std::string_view value, NodeId client) {
+        keys.act_for(client);
+        auto* hash = keys.find(kHash);
+        keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>(kHash), field, value);
+    }
+    void about(EventKind kind, When when, NodeId node, std::uint64_t sequence, cap::JobStatus status,
+               engine::Duration delay = {}) {
+        cap::BusPacket packet;
+        packet.mutable_job_result()->set_job_id("J");
+        packet.mutable_job_result()->set_worker_id("w");
+        packet.mutable_job_result()->set_status(status);
+        fakes::Event event = testing::event_of(kind, "J", when);
+        event.node = node;
+        event.subject = "sys.job.result";
+        event.sequence = sequence;
+        event.name = kSchedulersResults;
+        event.number = delay.count();
+        event.packet = &packet;
+        tell(event);
+    }
+    void store(std::uint64_t sequence, cap::JobStatus status) {
+        about(EventKind::stored, When::applied, {}, sequence, status);
+    }
+    void deliver(NodeId node, std::uint64_t sequence) {
+        about(EventKind::deliver, When::applied, node, sequence, cap::JOB_STATUS_SUCCEEDED);
+    }
+    void hand_back(NodeId node, std::uint64_t sequence, engine::Duration delay) {
+        about(EventKind::nak, When::before, node, sequence, cap::JOB_STATUS_SUCCEEDED, delay);
+    }
+    void note(std::uint64_t sequence) { set("ls_result_first", fmt::format("{} 1", sequence), kFirst); }
+    void take_lock(NodeId node) {
+        fakes::Event event = testing::event_of(EventKind::lock_acquired, "J");
+        event.node = node;
+        tell(event);
+    }
+    void end(NodeId node, std::string_view state) {
+        take_lock(node);
+        set("state", state, node);
+    }
+
+    engine::Tunables tunables;
+    CountingJudge judge;
+    OneTerminalResult oracle{judge, tunables};
+    fakes::redis::Keyspace keys;
+    Time now{10s};
+};
+
+// D-17
+TEST_F(ResultTurnsTest, OvertakingOneThatWasNotedAlarms) {
+    deliver(kFirst, 7);
+    note(7);
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
+}
+
+TEST_F(ResultTurnsTest, OvertakingOneThatWasHandedBackForABusyLockAlarms) {
+    deliver(kFirst, 7);
+    hand_back(kFirst, 7, tunables.retry_delay_busy);
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("number 8 makes it FAILED")));
+}
+
+TEST_F(ResultTurnsTest, TheFirstOneMayEndItsJobWhateverElseIsInHand) {
+    note(8);
+    deliver(kFirst, 7);
+    deliver(kFirst, 8);
+    end(kFirst, "SUCCEEDED");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ResultTurnsTest, NobodyKnowsOfOneThatHasNotBeenInHand) {
+    deliver(kFirst, 7);
+    deliver(kSecond, 8);
+    hand_back(kFirst, 7, tunables.retry_delay_store);
+    end(kSecond, "FAILED");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ResultTurnsTest, WhoHasTheLockAlreadyNeedNotWait) {
+    deliver(kSecond, 8);
+    take_lock(kSecond);
+    deliver(kFirst, 7);
+    hand_back(kFirst, 7, tunables.retry_delay_busy);
+    set("state", "FAILED", kSecond);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ResultTurnsTest, AnAckWaitIsEnough) {
+    deliver(kFirst, 7);
+    note(7);
+    now += tunables.bus_ack_wait;
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ResultTurnsTest, WhatIsSettledOrForgottenBindsNobody) {
+    note(7);
+    about(EventKind::ack, When::before, kFirst, 7, cap::JOB_STATUS_SUCCEEDED);
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ResultTurnsTest, ResultsThatAgreeAreNotCompared) {
+    store(9, cap::JOB_STATUS_SUCCEEDED);
+    note(7);
+    deliver(kSecond, 9);
+    end(kSecond, "SUCCEEDED");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ResultTurnsTest, AnEndThatNoResultBringsIsNoneOfTheirBusiness) {
+    note(7);
+    deliver(kSecond, 8);
+    end(kSecond, "TIMEOUT");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim

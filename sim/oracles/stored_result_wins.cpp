@@ -1,0 +1,118 @@
+#include "sim/oracles/stored_result_wins.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/store/job_state.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
+#include "engine/wire/validation.h"
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using engine::Duration;
+using fakes::EventKind;
+using fakes::When;
+
+/// Clocks of a cluster drift, and a store that is told of an instant tells it in whole milliseconds.
+constexpr Duration kTolerance = std::chrono::seconds{1};
+
+}  // namespace
+
+void StoredResultWins::on_event(const fakes::Event& event, Time now) {
+    now_ = now;
+    calm_.on_event(event, now);
+    switch (event.kind) {
+        case EventKind::fault:
+            if (event.name == "nats.power_cut") unheard_.clear();
+            return;
+        case EventKind::redis:
+            if (event.script != "time_out") return;
+            if (event.when == When::before)
+                timing_out_.emplace(event.node, event.job);
+            else if (event.when == When::answered)
+                timing_out_.erase({event.node, std::string(event.job)});
+            return;
+        case EventKind::stored: return on_stored(event, now);
+        case EventKind::ack:
+        case EventKind::term:
+            if (event.when == When::before && is_schedulers_results(event.name)) unheard_.erase(event.sequence);
+            return;
+        default: return;
+    }
+}
+
+void StoredResultWins::on_stored(const fakes::Event& event, Time now) {
+    if (event.subject != engine::wire::kSubjectResult) return;
+    unheard_.erase(event.sequence);  // a server that has lost its power gives numbers out again
+    Result& stored = unheard_[event.sequence];
+    stored.stored_at = now;
+    stored.event = present();
+    if (event.packet == nullptr || !event.packet->has_job_result()) return;
+    const auto& result = event.packet->job_result();
+    if (!engine::wire::rejection(result) && engine::state_of_result(result.status())) stored.job = result.job_id();
+}
+
+const std::pair<const std::uint64_t, StoredResultWins::Result>* StoredResultWins::unheard_at(std::string_view job,
+                                                                                             Time limit) const {
+    const auto found = std::ranges::find_if(unheard_, [&](const auto& entry) {
+        return entry.second.job == job && entry.second.stored_at + kTolerance < limit;
+    });
+    return found == unheard_.end() ? nullptr : &*found;
+}
+
+void StoredResultWins::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
+                                std::string_view after) {
+    static_cast<void>(ends_.hash_set(client, key, field, after));
+    const auto job = job_of_hash(key);
+    if (!job || field != "updated_at") return;
+    const UnaskedEnds::Departure left = ends_.departure(*job);
+    if (left.from_work) on_departure(client, *job, left);
+}
+
+void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, const UnaskedEnds::Departure& left) {
+    const Duration overdue = std::max(left.overdue_by, Duration{0});
+    const auto* unheard = unheard_at(job, now_ - overdue);
+    if (!unheard_.empty() && left.overdue_by > Duration{0}) exercise();
+    const bool by_itself = left.to == "TIMEOUT" && timing_out_.contains({client, std::string(job)});
+    if (by_itself && unheard != nullptr && (!left.unheard || overdue + kTolerance < patience())) {
+        violated(client, job,
+                 fmt::format("it timed out {} ms after its limit, and result number {} of it stood in the stream then "
+                             "and has not been heard",
+                             engine::to_millis(overdue), unheard->first),
+                 unheard->second.event);
+        return;
+    }
+    const Duration bound = patience() + 3 * tunables_.reconciler_interval;
+    const auto calm = calm_.lasts_for(now_);
+    if (left.surely_late > bound + tunables_.reconciler_interval && calm &&
+        *calm > bound + tunables_.reconciler_interval)
+        violated(client, job,
+                 fmt::format(
+                     "it became {} {} ms after its limit, and nothing has disturbed the cluster for {} ms: {} ms is "
+                     "how long a result that may be unheard is waited for",
+                     left.to, engine::to_millis(left.surely_late), engine::to_millis(*calm), engine::to_millis(bound)));
+}
+
+void StoredResultWins::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                                  std::int64_t, std::int64_t) {
+    ends_.string_set(key, after);
+}
+
+void StoredResultWins::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*,
+                                double after) {
+    ends_.zset_set(key, member, after);
+}
+
+void StoredResultWins::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal,
+                                   const fakes::redis::Value&, std::int64_t) {
+    ends_.key_removed(key);
+}
+
+void StoredResultWins::restored(const fakes::redis::Keyspace& now) { ends_.restored(now); }
+
+}  // namespace lockstep::sim

@@ -1,0 +1,68 @@
+// stored_result_wins: nobody times out while a result that the stream had before the limit may be unheard, and nobody waits for
+// one for longer than is promised (engine/delivery-semantics.md, "When a TIMEOUT follows a stored result").
+//
+// 1. A result is unheard until a scheduler acknowledges or terminates it. Only results that would end their job count, and only
+//    packets that can be read: nobody knows whom the others are about. What a power cut may have taken is owed to nobody.
+// 2. A job that is DISPATCHED or RUNNING and times out with such a result has the reason that says so, and has been waited for
+//    until the ack wait and two intervals of the reconciler had passed after its limit.
+// 3. One that leaves these states later than that and three intervals more, in a cluster that nothing has disturbed for as
+//    long, has been forgotten: a message that nobody can handle, a consumer that is stuck and a ticker that changes hands
+//    delay nobody else's end. One that never leaves them is for no_lost_job.
+// 4. Limits are counted by Redis' clock, from the times that it wrote; where several may be in force the one that lets more pass
+//    counts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "sim/oracles/calm.h"
+#include "sim/oracles/oracle.h"
+#include "sim/oracles/unasked_ends.h"
+
+namespace lockstep::sim {
+
+class StoredResultWins final : public Oracle {
+public:
+    /// The tunables outlive the oracle. `timeouts`: as timeouts.yaml, in JSON; may be empty.
+    StoredResultWins(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
+        : Oracle(judge), tunables_(tunables), ends_(tunables, timeouts) {}
+    [[nodiscard]] std::string_view invariant() const override { return "stored_result_wins"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                  double after) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+
+private:
+    struct Result {
+        std::string job;  // empty: nobody knows, or it would end none
+        Time stored_at{};
+        EventNumber event = 0;
+    };
+
+    void on_stored(const fakes::Event& event, Time now);
+    /// The job has left DISPATCHED or RUNNING.
+    void on_departure(fakes::NodeId client, std::string_view job, const UnaskedEnds::Departure& left);
+    /// The oldest unheard result of the job that the stream had by then.
+    [[nodiscard]] const std::pair<const std::uint64_t, Result>* unheard_at(std::string_view job, Time limit) const;
+    [[nodiscard]] engine::Duration patience() const {
+        return tunables_.bus_ack_wait + 2 * tunables_.reconciler_interval;
+    }
+
+    const engine::Tunables& tunables_;
+    UnaskedEnds ends_;
+    Calm calm_;
+    Time now_{};
+    std::map<std::uint64_t, Result> unheard_;                     // by sequence in the one stream that carries results
+    std::set<std::pair<fakes::NodeId, std::string>> timing_out_;  // a replica, and the job that it is about to end
+};
+
+}  // namespace lockstep::sim

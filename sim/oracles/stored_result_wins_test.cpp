@@ -1,0 +1,212 @@
+// Who may be timed out although a result stands in the stream, and who is kept waiting for too long.
+#include "sim/oracles/stored_result_wins.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "engine/wire/messages.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/oracles/test_oracle.h"
+
+namespace lockstep::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using fakes::EventKind;
+using fakes::NodeId;
+using fakes::When;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr NodeId kReplica{5};
+constexpr const char* kHash = "job:meta:J";
+
+class StoredResultWinsTest : public ::testing::Test {
+protected:
+    StoredResultWinsTest() {
+        keys.add_observer(oracle);
+        wait(10s);
+    }
+
+    engine::Duration patience() const { return tunables.bus_ack_wait + 2 * tunables.reconciler_interval; }
+    void wait(engine::Duration duration) { now += duration; }
+    void tell(const fakes::Event& event) { oracle.on_event(event, now); }
+    void set(const char* field, std::string_view value) {
+        keys.act_for(kReplica);
+        auto* hash = keys.find(kHash);
+        keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>(kHash), field, value);
+    }
+    void enter(std::string_view state) {
+        set("state", state);
+        set("updated_at", fmt::format("{}", 1'000'000 + now.time_since_epoch() / 1us));
+    }
+    void about_result(EventKind kind, When when, std::uint64_t sequence, cap::JobStatus status) {
+        cap::BusPacket packet;
+        packet.mutable_job_result()->set_job_id("J");
+        packet.mutable_job_result()->set_worker_id("w");
+        packet.mutable_job_result()->set_status(status);
+        fakes::Event event = testing::event_of(kind, "J", when);
+        event.subject = "sys.job.result";
+        event.sequence = sequence;
+        event.name = kSchedulersResults;
+        event.packet = &packet;
+        tell(event);
+    }
+    void store(std::uint64_t sequence = 7, cap::JobStatus status = cap::JOB_STATUS_SUCCEEDED) {
+        about_result(EventKind::stored, When::applied, sequence, status);
+    }
+    void acknowledge(std::uint64_t sequence = 7) {
+        about_result(EventKind::ack, When::before, sequence, cap::JOB_STATUS_SUCCEEDED);
+    }
+    void time_out(bool unheard = false) {
+        fakes::Event script = testing::event_of(EventKind::redis, "J", When::before);
+        script.node = kReplica;
+        script.script = "time_out";
+        tell(script);
+        set("failure_reason", unheard ? "timeout: RUNNING >15m, and a result that may stand in the stream has not been "
+                                        "heard for another 11m"
+                                      : "timeout: RUNNING >15m");
+        enter("TIMEOUT");
+        script.when = When::answered;
+        tell(script);
+    }
+    void fault(std::string_view name, std::string_view phase) {
+        fakes::Event event = testing::event_of(EventKind::fault, "");
+        event.name = name;
+        event.from = phase;
+        tell(event);
+    }
+    void somebody_ticks() {
+        fakes::Event event = testing::event_of(EventKind::redis, "", When::before);
+        event.node = kReplica;
+        event.script = "tick_lock";
+        tell(event);
+    }
+
+    engine::Tunables tunables;
+    testing::KeepingJudge judge;
+    StoredResultWins oracle{judge, tunables, ""};
+    fakes::redis::Keyspace keys;
+    Time now{};
+};
+
+// D-04
+TEST_F(StoredResultWinsTest, ATimeoutAlarmsWhileAnEarlierResultIsUnheard) {
+    enter("RUNNING");
+    wait(1min);
+    store();
+    wait(tunables.running_timeout);
+    time_out();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("result number 7 of it stood in the stream")));
+}
+
+TEST_F(StoredResultWinsTest, AResultThatCameAfterTheLimitOrWasHeardBindsNobody) {
+    enter("RUNNING");
+    store(6, cap::JOB_STATUS_RUNNING);
+    store(7);
+    acknowledge(7);
+    wait(tunables.running_timeout + 10s);
+    store(8);
+    wait(10s);
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(StoredResultWinsTest, APowerCutMayHaveTakenIt) {
+    enter("RUNNING");
+    store();
+    fault("nats.power_cut", "begin");
+    wait(tunables.running_timeout + 10s);
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(StoredResultWinsTest, PatienceThatHasEndedIsToldAndNotBefore) {
+    enter("RUNNING");
+    store();
+    wait(tunables.running_timeout + patience() + 1s);
+    time_out(true);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(StoredResultWinsTest, PatienceThatEndsTooEarlyAlarms) {
+    enter("RUNNING");
+    store();
+    wait(tunables.running_timeout + patience() - 10s);
+    time_out(true);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it timed out")));
+}
+
+TEST_F(StoredResultWinsTest, AfterPatienceTheReasonHasToSaySo) {
+    enter("RUNNING");
+    store();
+    wait(tunables.running_timeout + patience() + 1s);
+    time_out(false);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it timed out")));
+}
+
+TEST_F(StoredResultWinsTest, ADeadlineIsALimitToo) {
+    keys.act_for(kReplica);
+    enter("RUNNING");
+    keys.zset_set(keys.create<fakes::redis::SortedSet>("job:deadline"), "J",
+                  static_cast<double>(1'000'000 + (now + 1min).time_since_epoch() / 1us));
+    wait(30s);
+    store();
+    wait(1min);
+    time_out();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it timed out 30000 ms after its limit")));
+}
+
+TEST_F(StoredResultWinsTest, AWorkersOwnTimeoutIsAResult) {
+    enter("RUNNING");
+    store(7, cap::JOB_STATUS_TIMEOUT);
+    store(8);
+    wait(tunables.running_timeout + 10s);
+    enter("TIMEOUT");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+// D-04 (8): nobody waits for ever
+TEST_F(StoredResultWinsTest, WhoIsForgottenInACalmClusterAlarms) {
+    somebody_ticks();
+    enter("RUNNING");
+    wait(tunables.running_timeout + patience() + 5 * tunables.reconciler_interval);
+    time_out();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has disturbed the cluster for")));
+}
+
+TEST_F(StoredResultWinsTest, DisturbancesExcuseADelay) {
+    somebody_ticks();
+    enter("RUNNING");
+    wait(tunables.running_timeout + patience());
+    fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
+    broken.node = kReplica;
+    tell(broken);
+    wait(5 * tunables.reconciler_interval);
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(StoredResultWinsTest, AFaultThatLastsExcusesADelay) {
+    somebody_ticks();
+    fault("slow_link", "begin");
+    enter("RUNNING");
+    wait(tunables.running_timeout + 2 * patience());
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(StoredResultWinsTest, AReplicaThatIsAwayTicksNot) {
+    somebody_ticks();
+    fakes::Event down = testing::event_of(EventKind::node_down, "");
+    down.node = kReplica;
+    tell(down);
+    enter("RUNNING");
+    wait(tunables.running_timeout + 2 * patience());
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim
