@@ -10,11 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "engine/ports/script_loads.h"
 #include "engine/runtime/outcome.h"
 #include "engine/runtime/task.h"
 #include "engine/runtime/time.h"
@@ -59,6 +61,8 @@ private:
 };
 
 using RedisCommand = std::vector<std::string>;
+/// Commands on their way: shared by whoever sends them, whoever may have to send them again, and whoever tells of them.
+using RedisCommands = std::shared_ptr<const std::vector<RedisCommand>>;
 
 /// A Lua script with a name for people, and its SHA-1, computed once.
 class RedisScript {
@@ -82,16 +86,22 @@ public:
     [[nodiscard]] Task<Outcome<RedisValue>> command(RedisCommand command, MonoTime deadline);
     /// Several commands on one connection, in order, one reply each; error replies stay among the values. Not atomic:
     /// *unknown* means that any prefix may have been applied.
-    [[nodiscard]] Task<Outcome<std::vector<RedisValue>>> pipeline(std::vector<RedisCommand> commands, MonoTime deadline);
-    /// EVALSHA, and EVAL with the text when the server does not know the script. `script` must outlive the call.
+    [[nodiscard]] Task<Outcome<std::vector<RedisValue>>> pipeline(std::vector<RedisCommand> commands,
+                                                                  MonoTime deadline);
+    /// EVALSHA. Where the server does not know the script, one caller sends the text with its call, and all others call again
+    /// behind it. What is answered is about the script alone; *not applied* also when it cannot be loaded, for then it has not
+    /// run. `script` must outlive the call.
     [[nodiscard]] Task<Outcome<RedisValue>> script(const RedisScript& script, std::vector<std::string> keys,
                                                    std::vector<std::string> arguments, MonoTime deadline);
 
 private:
-    /// Sends `commands` and collects as many replies. Error replies are values here. *not applied*: no byte left this
-    /// process. *unknown*: sent, but not all replies came before `deadline` or the end of the connection.
-    [[nodiscard]] virtual Task<Outcome<std::vector<RedisValue>>> exchange(std::vector<RedisCommand> commands,
+    /// Sends `commands` behind whatever was sent before and collects as many replies. Error replies are values here.
+    /// *not applied*: no byte left this process. *unknown*: sent, but not all replies came before `deadline` or the end of
+    /// the connection.
+    [[nodiscard]] virtual Task<Outcome<std::vector<RedisValue>>> exchange(RedisCommands commands,
                                                                           MonoTime deadline) = 0;
+
+    ScriptLoads loads_;
 };
 
 }  // namespace lockstep::engine

@@ -14,10 +14,10 @@ ScriptedRedis::Replies ScriptedRedis::not_applied() {
 
 ScriptedRedis::Replies ScriptedRedis::unknown() { return Unknown{{FailureCause::timeout, "no answer"}, 0}; }
 
-Task<ScriptedRedis::Replies> ScriptedRedis::exchange(std::vector<RedisCommand> commands, MonoTime) {
-    calls_.push_back(commands.front());
+Task<ScriptedRedis::Replies> ScriptedRedis::exchange(RedisCommands commands, MonoTime) {
+    calls_.push_back(commands->front());
     if (latency > Duration{0}) co_await clock_.sleep(latency);
-    co_return answer(commands);
+    co_return answer(*commands);
 }
 
 }  // namespace lockstep::engine::testing

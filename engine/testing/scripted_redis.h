@@ -28,7 +28,7 @@ public:
     [[nodiscard]] static Replies unknown();
 
 private:
-    Task<Replies> exchange(std::vector<RedisCommand> commands, MonoTime deadline) override;
+    Task<Replies> exchange(RedisCommands commands, MonoTime deadline) override;
 
     const VirtualClock& clock_;
     std::vector<RedisCommand> calls_;

@@ -11,10 +11,10 @@ public:
     explicit BlockingRedis(redis::RealConnection& connection) : connection_(connection) {}
 
 private:
-    engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> exchange(std::vector<engine::RedisCommand> commands,
+    engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> exchange(engine::RedisCommands commands,
                                                                             engine::MonoTime) override {
         std::vector<engine::RedisValue> replies;
-        for (const engine::RedisCommand& command : commands) replies.push_back(connection_.run(command));
+        for (const engine::RedisCommand& command : *commands) replies.push_back(connection_.run(command));
         co_return replies;
     }
 

@@ -43,10 +43,10 @@ public:
     Duration latency{};
 
 private:
-    engine::Task<Outcome<std::vector<RedisValue>>> exchange(std::vector<RedisCommand> commands,
+    engine::Task<Outcome<std::vector<RedisValue>>> exchange(engine::RedisCommands commands,
                                                             engine::MonoTime deadline) override {
         if (latency > Duration{0}) co_await clock_.sleep(latency);
-        co_return co_await redis_.pipeline(std::move(commands), deadline);
+        co_return co_await redis_.pipeline(*commands, deadline);
     }
 
     engine::Redis& redis_;

@@ -35,7 +35,7 @@ TEST_F(SimulatedGateway, WritesEverythingInItsOrderAndThenPublishes) {
     EXPECT_EQ(writes_[0], "SET job:idempotency:default:k");
     EXPECT_EQ(writes_[1], "SET ctx:j");
     EXPECT_TRUE(writes_[2].starts_with("EVALSHA"));  // PENDING; the server does not know the script yet
-    EXPECT_TRUE(writes_[3].starts_with("EVAL "));
+    EXPECT_TRUE(writes_[3].starts_with("SCRIPT LOAD"));
     EXPECT_EQ(writes_[6], "SADD trace:trace-j");
     EXPECT_EQ(writes_[8], "SET job:req:j");
     ASSERT_EQ(bus_.published.size(), 1u);

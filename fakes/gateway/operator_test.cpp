@@ -77,7 +77,7 @@ TEST_F(SimulatedOperator, ACancellationWaitsForTheJobAndSurvivesALostAnswer) {
     world_.run_for(5s);
     EXPECT_FALSE(answered(EventKind::cancel).has_value());
     static_cast<void>(world_.run(records_.set_state("j", "PENDING")));
-    int left = 2;  // EVALSHA and, as it is not known, EVAL
+    int left = 2;  // twice in a row
     redis_.fault = [&](const engine::RedisCommand&) { return left-- > 0 ? CallFault::unknown : CallFault::none; };
     world_.run_for(5s);
     EXPECT_EQ(state("j"), "CANCELLED");

@@ -10,7 +10,6 @@ namespace {
 
 using engine::FailureCause;
 using engine::NotApplied;
-using engine::Unknown;
 
 /// An event about a command, but for its payload.
 Event event_of(const engine::RedisCommand& command, When when, NodeId client, RedisServer& server) {
@@ -24,6 +23,15 @@ Event event_of(const engine::RedisCommand& command, When when, NodeId client, Re
     event.key = first_key(command);
     event.job = job_of_key(event.key);
     return event;
+}
+
+EventOutcome outcome_of(const engine::RedisCall::Answer& answer) {
+    switch (answer.kind()) {
+        case engine::OutcomeKind::applied: return EventOutcome::applied;
+        case engine::OutcomeKind::not_applied: return EventOutcome::not_applied;
+        case engine::OutcomeKind::unknown: break;
+    }
+    return EventOutcome::unknown;
 }
 
 }  // namespace
@@ -41,37 +49,38 @@ private:
     std::uint64_t number_;
 };
 
-ClientChannel::ClientChannel(World& world, NodeId node, RedisServer& server, RedisClientOptions options)
-    : world_(world), node_(node), server_(server), options_(options), reconnect_delay_(options.reconnect_delay) {}
+/// A call that tells of its answer. It lives in the channel's connection.
+class ClientChannel::Call final : public engine::RedisCall {
+public:
+    Call(ClientChannel& channel, engine::RedisCommands what, engine::MonoTime until, Sender sender)
+        : RedisCall(std::move(what), until), channel_(channel), sender_(std::move(sender)) {}
+    ~Call() override {
+        std::erase_if(channel_.planned_, [this](const auto& plan) { return plan.first == commands.get(); });
+    }
 
-void ClientChannel::submit(std::vector<engine::RedisCommand> commands, engine::MonoTime deadline, Sender sender) {
+    void finish(Answer answer) override {
+        if (channel_.tell_answer(*commands, answer)) sender_.send(std::move(answer));
+    }
+
+private:
+    ClientChannel& channel_;
+    Sender sender_;
+};
+
+ClientChannel::ClientChannel(World& world, NodeId node, RedisServer& server, engine::RedisConnectionOptions options)
+    : world_(world), node_(node), server_(server), connection_(*this, std::move(options)) {}
+
+void ClientChannel::submit(engine::RedisCommands commands, engine::MonoTime deadline, Sender sender) {
     const std::shared_ptr<ClientChannel> self = shared_from_this();
-    if (shut_ || !announce(commands)) return;
-    const CallFault fault = fault_for(commands);
-    Request request{std::make_shared<const std::vector<engine::RedisCommand>>(std::move(commands)),
-                    deadline,
-                    std::move(sender),
-                    fault,
-                    {}};
+    if (shut_ || !announce(*commands)) return;
+    const CallFault fault = fault_for(*commands);
+    auto call = std::make_unique<Call>(*this, commands, deadline, std::move(sender));
     if (fault == CallFault::not_applied) {
-        finish(request, EventOutcome::not_applied, NotApplied{{FailureCause::disconnected, "connection refused"}});
+        call->finish(NotApplied{{FailureCause::disconnected, "connection refused"}});
         return;
     }
-    if (request.commands->empty()) {
-        finish(request, EventOutcome::applied, std::vector<engine::RedisValue>());
-        return;
-    }
-    if (deadline <= world_.monotonic(node_)) {
-        finish(request, EventOutcome::not_applied, NotApplied{{FailureCause::timeout, "no time left"}});
-        return;
-    }
-    watch_deadline(deadline);
-    if (state_ == State::connected) {
-        send(std::move(request));
-        return;
-    }
-    waiting_.push_back(std::move(request));
-    if (state_ == State::idle) connect();
+    if (fault != CallFault::none) planned_.emplace_back(commands.get(), fault);
+    connection_.submit(std::move(call));
 }
 
 bool ClientChannel::announce(const std::vector<engine::RedisCommand>& commands) {
@@ -97,190 +106,125 @@ CallFault ClientChannel::fault_for(const std::vector<engine::RedisCommand>& comm
     return CallFault::none;
 }
 
-bool ClientChannel::finish(Request& request, EventOutcome outcome, Answer answer) {
-    for (std::size_t i = 0; i < request.commands->size(); ++i) {
-        Event event = event_of((*request.commands)[i], When::answered, node_, server_);
-        event.outcome = outcome;
-        if (i < request.replies.size()) event.payload = request.replies[i].bytes;
-        if (!world_.trace().emit(event)) {
-            shut_down();
-            return false;
-        }
+bool ClientChannel::tell_answer(const std::vector<engine::RedisCommand>& commands,
+                                const engine::RedisCall::Answer& answer) {
+    std::string bytes;
+    for (std::size_t i = 0; i < commands.size() && !shut_; ++i) {
+        Event event = event_of(commands[i], When::answered, node_, server_);
+        event.outcome = outcome_of(answer);
+        bytes.clear();
+        if (answer.applied()) append_resp(bytes, answer.value()[i]);
+        event.payload = bytes;
+        if (!world_.trace().emit(event)) shut_down();
     }
-    request.sender.send(std::move(answer));
-    return true;
+    return !shut_;
 }
 
 void ClientChannel::shut_down() {
     if (std::exchange(shut_, true)) return;
-    ++attempt_;
-    if (deadline_timer_) world_.cancel(*deadline_timer_);
-    if (connection_) std::exchange(connection_, nullptr)->close_from_client();
-    waiting_.clear();
-    in_flight_.clear();
-    link_.reset();
+    connection_.close("the client is gone");
+    if (timer_) world_.cancel(*timer_);
 }
 
 void ClientChannel::connect() {
-    state_ = State::connecting;
     const std::uint64_t attempt = ++attempt_;
     link_ = std::make_shared<Link>(weak_from_this(), attempt);
-    const auto timed_out = [weak = weak_from_this(), attempt] {
-        const auto self = weak.lock();
-        if (self && !self->shut_ && self->attempt_ == attempt && self->state_ == State::connecting)
-            self->attempt_failed();
-    };
-    world_.after(node_, options_.connect_timeout, timed_out);
     world_.connect(node_, server_.node(), RedisServer::kService, *link_,
-                   [weak = weak_from_this(), attempt, link = link_](std::shared_ptr<Connection> connection) {
+                   [weak = weak_from_this(), attempt, link = link_](std::shared_ptr<Connection> wire) {
                        const auto self = weak.lock();
-                       if (self && !self->shut_ && self->attempt_ == attempt) {
-                           self->on_connected(attempt, std::move(connection));
-                       } else if (connection) {
-                           connection->close_from_client();  // too late: nobody wants it any more
+                       if (self && self->attempt_ == attempt) {
+                           self->on_attempt(attempt, std::move(wire));
+                       } else if (wire) {
+                           wire->close_from_client();  // too late: nobody wants it any more
                        }
                    });
 }
 
-void ClientChannel::on_connected(std::uint64_t attempt, std::shared_ptr<Connection> connection) {
-    if (!connection) {
-        attempt_failed();
+void ClientChannel::on_attempt(std::uint64_t attempt, std::shared_ptr<Connection> wire) {
+    if (!wire) {
+        on_broken(attempt);
         return;
     }
-    state_ = State::connected;
-    reconnect_delay_ = options_.reconnect_delay;
-    connection_ = std::move(connection);
-    stalled_ = false;
-    cut_ = false;
-    while (!waiting_.empty() && attempt_ == attempt) {
-        Request next = std::move(waiting_.front());
-        waiting_.pop_front();
-        send(std::move(next));
-    }
+    wire_ = std::move(wire);
+    stalled_ = cut_ = false;
+    connection_.listener().on_connected();
 }
 
-void ClientChannel::attempt_failed() {
-    const std::uint64_t attempt = ++attempt_;
-    state_ = State::backing_off;
+void ClientChannel::close() {
+    ++attempt_;
+    if (wire_) std::exchange(wire_, nullptr)->close_from_client();
     link_.reset();
-    world_.after(node_, reconnect_delay_, [weak = weak_from_this(), attempt] {
-        const auto self = weak.lock();
-        if (!self || self->shut_ || self->attempt_ != attempt) return;
-        self->state_ = State::idle;
-        if (!self->waiting_.empty()) self->connect();
-    });
-    reconnect_delay_ = std::min(2 * reconnect_delay_, options_.reconnect_delay_max);
+    written_.clear();
 }
 
-void ClientChannel::send(Request request) {
-    if (request.fault == CallFault::lost && !cut_) cut_connection();
+bool ClientChannel::write(const engine::RedisCommands& commands) {
+    const auto planned = std::ranges::find(planned_, static_cast<const void*>(commands.get()),
+                                           &std::pair<const void*, CallFault>::first);
+    const CallFault fault = planned == planned_.end() ? CallFault::none : planned->second;
+    if (fault == CallFault::lost && !cut_) cut();
     // The arrival runs on the server's node, where this channel may be gone: it takes along what it needs.
     if (!cut_)
-        connection_->send_to_server([server = &server_, connection = std::weak_ptr<Connection>(connection_),
-                                     link = attempt_, commands = request.commands, sink = weak_from_this()]() mutable {
-            const auto alive = connection.lock();
+        wire_->send_to_server([server = &server_, wire = std::weak_ptr<Connection>(wire_), link = attempt_, commands,
+                               sink = weak_from_this()]() mutable {
+            const auto alive = wire.lock();
             if (alive) server->receive(*alive, link, std::move(sink), std::move(commands));
         });
-    in_flight_.push_back(std::move(request));
+    written_.push_back({commands->size(), fault});
+    return true;
 }
 
-void ClientChannel::cut_connection() {
+void ClientChannel::cut() {
     cut_ = true;
     if (!world_.rng("redis").chance(0.5)) return;
     world_.after(node_, engine::Duration{}, [weak = weak_from_this(), attempt = attempt_] {
         const auto self = weak.lock();
-        if (self && !self->shut_ && self->attempt_ == attempt) self->drop_connection();
+        if (self && self->attempt_ == attempt) self->die();
     });
+}
+
+void ClientChannel::die() {
+    close();
+    connection_.listener().on_closed("connection lost");
 }
 
 void ClientChannel::on_replies(std::uint64_t link, std::vector<ServerReply> replies) {
     const std::shared_ptr<ClientChannel> self = shared_from_this();
-    if (shut_ || link != attempt_ || stalled_ || in_flight_.empty()) return;
-    Request& request = in_flight_.front();
-    if (request.fault == CallFault::unknown) {
-        // Either the connection dies under the answer, or it goes silent until the deadline.
+    if (link != attempt_ || stalled_ || written_.empty()) return;
+    Written& first = written_.front();
+    if (first.fault == CallFault::unknown) {
+        // Either the connection dies under the answer, or it goes silent.
         if (world_.rng("redis").chance(0.5)) {
-            drop_connection();
+            die();
         } else {
             stalled_ = true;
         }
         return;
     }
-    std::move(replies.begin(), replies.end(), std::back_inserter(request.replies));
-    if (request.replies.size() < request.commands->size()) return;
-    Request done = std::move(request);
-    in_flight_.pop_front();
-    std::vector<engine::RedisValue> values;
-    values.reserve(done.replies.size());
-    for (ServerReply& reply : done.replies) values.push_back(std::move(reply.value));
-    finish(done, EventOutcome::applied, std::move(values));
+    first.replies -= replies.size();  // the server answers one request at a time
+    if (first.replies == 0) written_.pop_front();
+    for (ServerReply& reply : replies) {
+        if (link != attempt_) return;  // given up meanwhile
+        connection_.listener().on_reply(std::move(reply.value));
+    }
 }
 
 void ClientChannel::on_broken(std::uint64_t link) {
     const std::shared_ptr<ClientChannel> self = shared_from_this();
-    if (shut_ || link != attempt_) return;
-    drop_connection();
+    if (link != attempt_) return;
+    const bool refused = wire_ == nullptr;
+    close();
+    connection_.listener().on_closed(refused ? "connection refused" : "connection lost");
 }
 
-void ClientChannel::drop_connection() {
-    if (connection_) std::exchange(connection_, nullptr)->close_from_client();
-    link_.reset();
-    ++attempt_;
-    state_ = State::idle;
-    fail_in_flight(world_.monotonic(node_));
-    if (!shut_ && state_ == State::idle && !waiting_.empty()) connect();
-}
-
-void ClientChannel::fail_in_flight(engine::MonoTime now) {
-    std::deque<Request> lost;
-    lost.swap(in_flight_);
-    for (Request& request : lost) {
-        const bool late = request.deadline <= now;
-        Unknown failure{
-            {late ? FailureCause::timeout : FailureCause::disconnected, late ? "no answer in time" : "connection lost"},
-            0};
-        request.replies.clear();
-        if (!finish(request, EventOutcome::unknown, std::move(failure))) return;
-    }
-}
-
-void ClientChannel::watch_deadline(engine::MonoTime deadline) {
-    if (deadline_timer_) {
-        if (deadline_timer_for_ <= deadline) return;  // it looks at all of them when it fires
-        world_.cancel(*deadline_timer_);
-    }
-    deadline_timer_for_ = deadline;
-    const engine::Duration delay = std::max(deadline - world_.monotonic(node_), engine::Duration{});
-    deadline_timer_ = world_.after(node_, delay, [weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->on_deadline();
+void ClientChannel::wake_at(engine::MonoTime when) {
+    if (timer_) world_.cancel(*timer_);
+    const engine::Duration delay = std::max(when - now(), engine::Duration{});
+    timer_ = world_.after(node_, delay, [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self || self->shut_) return;
+        self->timer_.reset();
+        self->connection_.listener().on_wake();
     });
-}
-
-void ClientChannel::on_deadline() {
-    deadline_timer_.reset();
-    if (shut_) return;
-    const engine::MonoTime now = world_.monotonic(node_);
-    const auto late = [now](const Request& request) { return request.deadline <= now; };
-    std::deque<Request> expired;
-    for (auto request = waiting_.begin(); request != waiting_.end();) {
-        if (!late(*request)) {
-            ++request;
-            continue;
-        }
-        expired.push_back(std::move(*request));
-        request = waiting_.erase(request);
-    }
-    for (Request& request : expired) {
-        NotApplied failure{{FailureCause::timeout, "no connection in time"}};
-        if (!finish(request, EventOutcome::not_applied, std::move(failure))) return;
-    }
-    if (std::any_of(in_flight_.begin(), in_flight_.end(), late)) drop_connection();
-    if (shut_) return;
-    std::optional<engine::MonoTime> next;
-    for (const auto* queue : {&in_flight_, &waiting_}) {
-        for (const Request& request : *queue) next = next ? std::min(*next, request.deadline) : request.deadline;
-    }
-    if (next) watch_deadline(*next);
 }
 
 }  // namespace lockstep::fakes::redis

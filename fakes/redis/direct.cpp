@@ -28,17 +28,17 @@ engine::RedisValue DirectRedis::run(const engine::RedisCommand& command) {
     return shared_->database.execute(session_, args, shared_->now);
 }
 
-engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> DirectRedis::exchange(
-    std::vector<engine::RedisCommand> commands, engine::MonoTime) {
+engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> DirectRedis::exchange(engine::RedisCommands commands,
+                                                                                     engine::MonoTime) {
     ++exchanges_;
-    commands_ += commands.size();
-    const CallFault what = fault ? fault(commands.front()) : CallFault::none;
+    commands_ += commands->size();
+    const CallFault what = fault ? fault(commands->front()) : CallFault::none;
     if (what == CallFault::not_applied) {
         co_return engine::NotApplied{{engine::FailureCause::disconnected, "no connection"}};
     }
     if (what == CallFault::lost) co_return engine::Unknown{{engine::FailureCause::timeout, "no answer"}, 0};
     std::vector<engine::RedisValue> replies;
-    for (const engine::RedisCommand& command : commands) replies.push_back(run(command));
+    for (const engine::RedisCommand& command : *commands) replies.push_back(run(command));
     if (what == CallFault::unknown) co_return engine::Unknown{{engine::FailureCause::timeout, "no answer"}, 0};
     co_return replies;
 }

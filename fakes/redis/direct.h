@@ -44,7 +44,7 @@ private:
         std::function<void(const engine::RedisCommand&)> executed;
     };
 
-    engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> exchange(std::vector<engine::RedisCommand> commands,
+    engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> exchange(engine::RedisCommands commands,
                                                                             engine::MonoTime deadline) override;
 
     std::shared_ptr<Shared> shared_;

@@ -42,12 +42,12 @@ TEST(DirectRedis, AnswersCommands) {
     EXPECT_EQ(get.value().text(), "v");
 }
 
-TEST(DirectRedis, SendsTheTextOfAScriptThatTheServerDoesNotKnow) {
+TEST(DirectRedis, IsTaughtAScriptThatItDoesNotKnow) {
     DirectRedis redis;
     const RedisScript script("sum", "-- name: sum\nreturn tonumber(ARGV[1]) + redis.call('incr', KEYS[1])");
     const auto first = now(redis.script(script, {"counter"}, {"10"}, {}));
     EXPECT_EQ(first.value().integer_or(0), 11);
-    EXPECT_EQ(redis.exchanges(), 2U);  // EVALSHA, then EVAL
+    EXPECT_EQ(redis.exchanges(), 2U);  // EVALSHA, then SCRIPT LOAD with EVALSHA
     const auto second = now(redis.script(script, {"counter"}, {"10"}, {}));
     EXPECT_EQ(second.value().integer_or(0), 12);
     EXPECT_EQ(redis.exchanges(), 3U);

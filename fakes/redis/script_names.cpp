@@ -29,7 +29,7 @@ std::string_view ScriptNames::of(const engine::RedisCommand& command) {
     const std::string& text = command[loads ? 2 : 1];
     const std::string_view name = declared_name(text);
     if (!name.empty() && seen_.insert(text).second) by_sha_.emplace(ScriptEngine::sha1_hex(text), name);
-    return name;
+    return loads ? std::string_view() : name;  // to load a script is not to call it
 }
 
 }  // namespace lockstep::fakes::redis

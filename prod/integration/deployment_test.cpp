@@ -7,6 +7,8 @@
 
 #include <thread>
 
+#include "engine/wire/messages.h"
+
 namespace lockstep::prod::testing {
 namespace {
 
@@ -122,6 +124,29 @@ TEST_F(DeploymentTest, ARestartOfRedisLosesNothing) {
     world->redis().start();
     submit(50, "later");
     expect_sound(250, 90s);
+}
+
+// As scenarios/both-worlds/jobs-outlast-redis.json has it in simulation, with the same bound.
+TEST_F(DeploymentTest, AJobThatArrivesWhileRedisIsAwayIsHandedBackAHandfulOfTimes) {
+    world->add_scheduler();
+    world->add_worker("w1");
+    world->redis().kill();
+    cordum::agent::v1::BusPacket packet;
+    packet.set_trace_id("t");
+    packet.set_sender_id("test");
+    packet.mutable_job_request()->set_job_id("patient");
+    packet.mutable_job_request()->set_topic("job.default");
+    world->publish_raw("sys.job.submit", packet.SerializeAsString());
+    std::this_thread::sleep_for(14s);
+    world->redis().start();
+    ASSERT_TRUE(world->all_end(1, 60s));
+    EXPECT_EQ(world->states()["SUCCEEDED"], 1);
+    const std::string logs = world->logs();
+    int handed_back = 0;
+    for (auto at = logs.find("state read failed"); at != std::string::npos; at = logs.find("state read failed", at + 1))
+        ++handed_back;
+    EXPECT_GE(handed_back, 1);
+    EXPECT_LE(handed_back, 7);
 }
 
 TEST_F(DeploymentTest, AFrozenRedisDelaysAndLosesNothing) {

@@ -104,6 +104,7 @@ int Daemon::run() {
 
     const SignalWatch signals(loop_, {SIGTERM, SIGINT}, [this](int number) { on_signal(number); });
     scope_.spawn(main());
+    scope_.spawn(tell_left_out_lines(log_, clock_));
     loop_.run();
     return exit_code_.value_or(kExitUnreachable);
 }

@@ -38,6 +38,11 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", LOCKSTEP_VERSION);
     app.add_flag("--check", check_only, "read the configuration, report every mistake, and end");
     app.footer(
+        "The log goes to standard error. Of the lines of one kind (level and message) at most 50 are written per "
+        "second; a\n"
+        "line with left_out=N tells how many more there were.\n"
+        "While Redis is away, calls to it wait for a new connection up to their deadlines "
+        "(LOCKSTEP_STORE_OP_TIMEOUT).\n\n"
         "Exit codes: 0 stopped or checked, 1 a server cannot be reached at start or NATS refuses the credentials for "
         "good,\n"
         "2 the configuration is not usable, 128+N ended at once by a second signal N.");

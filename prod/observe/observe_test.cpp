@@ -19,7 +19,9 @@ using engine::Metric;
 class LogTest : public testing::Test {
 protected:
     SpdlogLog log(bool json, std::string level = "info") {
-        return {"SCHEDULER", {.level = std::move(level), .json = json}, [this](const std::string& line) { lines.push_back(line); }};
+        return {"SCHEDULER", {.level = std::move(level), .json = json}, [this](const std::string& line) {
+                    lines.push_back(line);
+                }};
     }
     std::vector<std::string> lines;
 };
@@ -50,7 +52,8 @@ TEST_F(LogTest, WritesJsonThatParses) {
 TEST_F(LogTest, RedactsSecretsInBothForms) {
     for (const bool json : {false, true}) {
         auto out = log(json);
-        out.event(LogLevel::info, "x", {{"nats_password", "hunter2"}, {"API_KEY", "hunter2"}, {"Authorization", "hunter2"}});
+        out.event(LogLevel::info, "x",
+                  {{"nats_password", "hunter2"}, {"API_KEY", "hunter2"}, {"Authorization", "hunter2"}});
         EXPECT_EQ(lines.back().find("hunter2"), std::string::npos);
         EXPECT_NE(lines.back().find("[REDACTED]"), std::string::npos);
     }
@@ -62,6 +65,81 @@ TEST_F(LogTest, KeepsQuietBelowItsLevel) {
     EXPECT_TRUE(lines.empty());
     EXPECT_FALSE(out.enabled(LogLevel::info));
     EXPECT_TRUE(out.enabled(LogLevel::error));
+}
+
+class LogFloodTest : public testing::Test {
+protected:
+    SpdlogLog log() {
+        return {"SCHEDULER",
+                {.level = "debug", .json = false},
+                [this](const std::string& line) { lines.push_back(line); },
+                [this] { return now; }};
+    }
+    static void flood(engine::Log& log, LogLevel level, const char* message, int count) {
+        for (int i = 0; i < count; ++i) log.event(level, message, {{"n", i}});
+    }
+    static constexpr int kLimit = static_cast<int>(LineLimit::kLinesPerSecond);
+
+    engine::MonoTime now{std::chrono::hours(1)};
+    std::vector<std::string> lines;
+};
+
+TEST_F(LogFloodTest, LeavesOutLinesOfAKindBeyondTheLimitAndTellsHowMany) {
+    for (const LogLevel level : {LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error}) {
+        auto out = log();
+        lines.clear();
+        flood(out, level, "no connection", kLimit + 4711);
+        EXPECT_EQ(lines.size(), static_cast<std::size_t>(kLimit));
+        now += std::chrono::seconds(1);
+        flood(out, level, "no connection", 1);
+        ASSERT_EQ(lines.size(), static_cast<std::size_t>(kLimit) + 2);
+        EXPECT_TRUE(lines[lines.size() - 2].ends_with("no connection left_out=4711 left_out_of=1s"))
+            << lines[lines.size() - 2];
+        EXPECT_TRUE(lines.back().ends_with("no connection n=0"));
+    }
+}
+
+TEST_F(LogFloodTest, NeverLeavesOutTheFirstOfAKind) {
+    auto out = log();
+    flood(out, LogLevel::warn, "no connection", kLimit + 1);
+    lines.clear();
+    flood(out, LogLevel::error, "no connection", 1);
+    flood(out, LogLevel::warn, "another", 1);
+    EXPECT_EQ(lines, (std::vector<std::string>{"[SCHEDULER] ERROR no connection n=0", "[SCHEDULER] WARN another n=0"}));
+}
+
+TEST_F(LogFloodTest, TellsOfAFloodThatHasEndedOnceItsSecondIsOver) {
+    auto out = log();
+    flood(out, LogLevel::warn, "no connection", kLimit + 3);
+    lines.clear();
+    now += std::chrono::milliseconds(999);
+    out.tell_left_out();
+    EXPECT_TRUE(lines.empty());
+    now += std::chrono::milliseconds(1);
+    out.tell_left_out();
+    out.tell_left_out();
+    EXPECT_EQ(lines, std::vector<std::string>{"[SCHEDULER] WARN no connection left_out=3 left_out_of=1s"});
+    flood(out, LogLevel::warn, "no connection", 1);
+    EXPECT_EQ(lines.back(), "[SCHEDULER] WARN no connection n=0");
+}
+
+TEST_F(LogFloodTest, TellsAtTheEndWhatIsStillUntold) {
+    {
+        auto out = log();
+        flood(out, LogLevel::info, "dispatched", kLimit + 2);
+        lines.clear();
+    }
+    EXPECT_EQ(lines, std::vector<std::string>{"[SCHEDULER] INFO dispatched left_out=2 left_out_of=1s"});
+}
+
+TEST_F(LogFloodTest, WritesEverythingBelowTheLimit) {
+    auto out = log();
+    for (int second = 0; second < 5; ++second) {
+        flood(out, LogLevel::info, "dispatched", kLimit);
+        now += std::chrono::seconds(1);
+        out.tell_left_out();
+    }
+    EXPECT_EQ(lines.size(), static_cast<std::size_t>(5 * kLimit));
 }
 
 bool has_line(const std::string& text, const std::string& line) { return text.find(line + "\n") != std::string::npos; }
@@ -78,7 +156,8 @@ TEST(PrometheusMetrics, ExposesCountersGaugesAndHistogramsWithThePod) {
     EXPECT_TRUE(has_line(text, R"(cordum_scheduler_jobs_received_total{pod="host-1",topic="job.etl"} 3)")) << text;
     EXPECT_TRUE(has_line(text, R"(cordum_scheduler_scheduler_stale_jobs{pod="host-1",state="RUNNING"} 4)"));
     EXPECT_TRUE(has_line(text, R"(cordum_scheduler_scheduler_job_lock_wait_seconds_count{pod="host-1"} 1)"));
-    EXPECT_TRUE(has_line(text, R"(cordum_scheduler_scheduler_job_lock_wait_seconds_bucket{pod="host-1",le="0.005"} 1)"));
+    EXPECT_TRUE(
+        has_line(text, R"(cordum_scheduler_scheduler_job_lock_wait_seconds_bucket{pod="host-1",le="0.005"} 1)"));
 }
 
 TEST(PrometheusMetrics, ShowsMetricsWithoutLabelsFromTheStart) {
@@ -106,14 +185,16 @@ TEST(PrometheusMetrics, BoundsTheLengthOfALabel) {
 // METR-03, METR-04, METR-05
 TEST(AdminHttp, ServesMetricsAndHealth) {
     Health health;
-    auto admin = AdminHttp::start("127.0.0.1:0", {.metrics = [] { return std::string("a 1\n"); }, .health = [&] { return health; }});
+    auto admin = AdminHttp::start("127.0.0.1:0",
+                                  {.metrics = [] { return std::string("a 1\n"); }, .health = [&] { return health; }});
     ASSERT_TRUE(admin) << admin.error();
     httplib::Client client("127.0.0.1", (*admin)->port());
     EXPECT_EQ(client.Get("/metrics")->body, "a 1\n");
     auto sick = client.Get("/health");
     EXPECT_EQ(sick->status, 503);
-    EXPECT_EQ(sick->body, R"({"nats":{"error":"disconnected","status":"error"},"redis":{"error":"not initialized",)"
-                          R"("status":"error"},"safety":{"error":"not configured","status":"warn"},"status":"degraded"})");
+    EXPECT_EQ(sick->body,
+              R"({"nats":{"error":"disconnected","status":"error"},"redis":{"error":"not initialized",)"
+              R"("status":"error"},"safety":{"error":"not configured","status":"warn"},"status":"degraded"})");
     health = {.redis_error = "", .nats_error = "", .safety_warning = ""};
     auto well = client.Get("/health");
     EXPECT_EQ(well->status, 200);
@@ -124,7 +205,8 @@ TEST(AdminHttp, ServesMetricsAndHealth) {
 
 // What a client does to one connection stays between it and that connection.
 TEST(AdminHttp, SilentConnectionsAndEndlessHeadersKeepNobodyWaiting) {
-    auto admin = AdminHttp::start("localhost:0", {.metrics = [] { return std::string("a 1\n"); }, .health = [] { return Health{}; }});
+    auto admin = AdminHttp::start("localhost:0",
+                                  {.metrics = [] { return std::string("a 1\n"); }, .health = [] { return Health{}; }});
     ASSERT_TRUE(admin) << admin.error();
     const int port = (*admin)->port();
     std::vector<int> silent;

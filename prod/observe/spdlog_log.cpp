@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/text.h"
-#include "prod/loop/system_clock.h"
 
 namespace lockstep::prod {
 
@@ -71,8 +70,9 @@ std::string timestamp() {
 }  // namespace
 
 bool is_secret(std::string_view name) {
-    static constexpr std::array<std::string_view, 11> kWords{"password", "passwd", "secret",     "token", "api_key",      "apikey",
-                                                             "credential", "auth", "private_key", "nkey",  "access_key"};
+    static constexpr std::array<std::string_view, 11> kWords{"password",    "passwd", "secret",     "token",
+                                                             "api_key",     "apikey", "credential", "auth",
+                                                             "private_key", "nkey",   "access_key"};
     const std::string lowered = engine::wire::ascii_lower(name);
     return std::ranges::any_of(kWords, [&](std::string_view word) { return lowered.find(word) != std::string::npos; });
 }
@@ -81,24 +81,51 @@ SpdlogLog::SpdlogLog(std::string component, const LogSettings& settings)
     : component_(std::move(component)),
       level_(level_named(settings.level)),
       json_(settings.json),
+      limit_(monotonic_now),
       logger_(std::make_shared<spdlog::logger>("lockstep", std::make_shared<spdlog::sinks::stderr_sink_mt>())) {
     logger_->set_pattern("%v");
     logger_->set_level(spdlog::level::trace);  // who listens is decided before anything is formatted
     logger_->flush_on(spdlog::level::trace);
 }
 
-SpdlogLog::SpdlogLog(std::string component, const LogSettings& settings, std::function<void(const std::string&)> sink)
+SpdlogLog::SpdlogLog(std::string component, const LogSettings& settings, std::function<void(const std::string&)> sink,
+                     std::function<engine::MonoTime()> now)
     : component_(std::move(component)),
       level_(level_named(settings.level)),
       json_(settings.json),
+      limit_(std::move(now)),
       logger_(std::make_shared<spdlog::logger>("lockstep", std::make_shared<FunctionSink>(std::move(sink)))) {}
 
-SpdlogLog::~SpdlogLog() = default;
+SpdlogLog::~SpdlogLog() { tell_left_out(limit_.take_all()); }
 
 void SpdlogLog::write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+    const LineLimit::Verdict verdict = limit_.admit(level, message);
+    if (verdict.left_out > 0) tell_left_out(level, message, verdict.left_out);
+    if (verdict.write) write_line(level, message, fields);
+}
+
+void SpdlogLog::tell_left_out() { tell_left_out(limit_.take_ended()); }
+
+void SpdlogLog::tell_left_out(const std::vector<LineLimit::LeftOut>& left_out) {
+    for (const auto& kind : left_out) tell_left_out(kind.level, kind.message, kind.lines);
+}
+
+void SpdlogLog::tell_left_out(LogLevel level, std::string_view message, std::uint64_t lines) {
+    write_line(level, message, {{"left_out", lines}, {"left_out_of", "1s"}});
+}
+
+engine::Task<void> tell_left_out_lines(SpdlogLog& log, const engine::Clock& clock) {
+    while (true) {
+        co_await clock.sleep(std::chrono::seconds(1));
+        log.tell_left_out();
+    }
+}
+
+void SpdlogLog::write_line(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
     std::string line;
     if (json_) {
-        ordered_json object{{"ts", timestamp()}, {"level", lower_name(level)}, {"component", component_}, {"msg", message}};
+        ordered_json object{
+            {"ts", timestamp()}, {"level", lower_name(level)}, {"component", component_}, {"msg", message}};
         for (const LogField& field : fields) {
             const std::string key(field.key);
             if (is_secret(field.key))

@@ -5,7 +5,9 @@
 //
 // 1. Values of fields whose name speaks of a secret (password, token, …) are replaced by [REDACTED].
 // 2. A line is a line: what could break it is escaped. It is written at once, so that a crash leaves the last words.
-// 3. May be used from any thread.
+// 3. Of the lines of one kind (level and message) at most LineLimit::kLinesPerSecond are written per second. A line of the
+//    same kind tells how many more there were: [SCHEDULER] WARN dispatched left_out=4711 left_out_of=1s
+// 4. May be used from any thread.
 #pragma once
 
 #include <functional>
@@ -14,8 +16,12 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/ports/clock.h"
 #include "engine/ports/log.h"
+#include "engine/runtime/task.h"
 #include "prod/config/settings.h"
+#include "prod/loop/system_clock.h"
+#include "prod/observe/line_limit.h"
 
 namespace spdlog {
 class logger;
@@ -28,21 +34,36 @@ public:
     /// `component` stands in front of each line, in capitals.
     SpdlogLog(std::string component, const LogSettings& settings);
     /// Writes to `sink` instead of standard error: a line without its line break.
-    SpdlogLog(std::string component, const LogSettings& settings, std::function<void(const std::string&)> sink);
+    SpdlogLog(std::string component, const LogSettings& settings, std::function<void(const std::string&)> sink,
+              std::function<engine::MonoTime()> now = monotonic_now);
+    /// Tells what was left out.
     ~SpdlogLog() override;
+
+    /// Tells what was left out in seconds that are over. For the owner to call every second: a flood that has ended has no
+    /// further line to tell it.
+    void tell_left_out();
 
     [[nodiscard]] bool enabled(engine::LogLevel level) const override { return level >= level_; }
     /// Marks of rare branches are for the simulator.
     void reached(std::string_view) override {}
 
 private:
-    void write(engine::LogLevel level, std::string_view message, std::initializer_list<engine::LogField> fields) override;
+    void write(engine::LogLevel level, std::string_view message,
+               std::initializer_list<engine::LogField> fields) override;
+
+    void write_line(engine::LogLevel level, std::string_view message, std::initializer_list<engine::LogField> fields);
+    void tell_left_out(const std::vector<LineLimit::LeftOut>& left_out);
+    void tell_left_out(engine::LogLevel level, std::string_view message, std::uint64_t lines);
 
     std::string component_;
     engine::LogLevel level_;
     bool json_;
+    LineLimit limit_;
     std::shared_ptr<spdlog::logger> logger_;
 };
+
+/// Tells every second what was left out; never ends. Log and clock outlive it.
+[[nodiscard]] engine::Task<void> tell_left_out_lines(SpdlogLog& log, const engine::Clock& clock);
 
 /// Whether a field of this name may not be shown.
 [[nodiscard]] bool is_secret(std::string_view name);

@@ -1,9 +1,15 @@
-// The contract of the Redis port, held by the binding against a real redis-server.
+// What the binding does for the contract of the Redis port (fakes/testing/redis_contract_test.cpp): bytes, names, addresses,
+// log-in, and a loop of its own, against a real redis-server.
 #include "prod/redis/hiredis_client.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <stdexcept>
+#include <thread>
 
 #include "fakes/testing/server_lines.h"
 #include "fakes/testing/server_process.h"
@@ -107,40 +113,6 @@ TEST_F(HiredisClientTest, CallsThatOverlapGetTheirOwnReplies) {
     for (std::size_t i = 0; i < slots.size(); ++i) EXPECT_EQ(slots[i]->value().text(), std::to_string(i));
 }
 
-TEST_F(HiredisClientTest, RunsAScriptByItsHashAndTeachesItToAServerThatForgot) {
-    HiredisClient client(loop, address());
-    const engine::RedisScript script("adds", "return redis.call('INCRBY', KEYS[1], ARGV[1])");
-    EXPECT_EQ(*wait(client.script(script, {"k"}, {"2"}, in(5s))).value().integer(), 2);
-    ask(client, {"SCRIPT", "FLUSH"});
-    EXPECT_EQ(*wait(client.script(script, {"k"}, {"3"}, in(5s))).value().integer(), 5);
-}
-
-TEST_F(HiredisClientTest, AScriptThatFailsMidwayIsUnknown) {
-    HiredisClient client(loop, address());
-    const engine::RedisScript script("breaks", "redis.call('SET', KEYS[1], 'half') return redis.call('INCR', KEYS[1])");
-    EXPECT_EQ(wait(client.script(script, {"k"}, {}, in(5s))).kind(), OutcomeKind::unknown);
-    EXPECT_EQ(ask(client, {"GET", "k"}).text(), "half");
-}
-
-// Its address may name another server by now.
-TEST_F(HiredisClientTest, ADemotedPrimaryIsLeft) {
-    HiredisClient client(loop, address());
-    HiredisClient admin(loop, address());
-    ask(client, {"SET", "k", "v"});
-    ask(admin, {"REPLICAOF", "127.0.0.1", "1"});
-    int losses = 0;
-    client.on_state([&](bool connected, const std::string& why) {
-        if (connected) return;
-        ++losses;
-        EXPECT_NE(why.find("replica"), std::string::npos) << why;
-    });
-    EXPECT_FALSE(wait(client.command({"SET", "k", "w"}, in(5s))).applied());
-    EXPECT_EQ(losses, 1);
-    ask(admin, {"REPLICAOF", "NO", "ONE"});
-    ASSERT_TRUE(connect(client));
-    ask(client, {"SET", "k", "w"});
-}
-
 TEST_F(HiredisClientTest, LogsInAndSelectsTheDatabase) {
     ServerProcess guarded(redis_server("sesame"));
     HiredisClient client(loop, {.host = "127.0.0.1", .port = guarded.port(), .password = "sesame", .database = 2});
@@ -153,18 +125,10 @@ TEST_F(HiredisClientTest, AWrongPasswordIsNotAppliedAndNamed) {
     ServerProcess guarded(redis_server("sesame"));
     for (const std::string password : {"", "wrong"}) {
         HiredisClient client(loop, {.host = "127.0.0.1", .port = guarded.port(), .password = password});
-        const auto outcome = wait(client.command({"GET", "x"}, in(5s)));
+        const auto outcome = wait(client.command({"GET", "x"}, in(300ms)));
         EXPECT_EQ(outcome.kind(), OutcomeKind::not_applied);
         EXPECT_NE(outcome.failure().detail.find("refused the log-in"), std::string::npos) << outcome.failure().detail;
     }
-}
-
-TEST_F(HiredisClientTest, ADeadPortIsNotApplied) {
-    const fakes::testing::ReservedPort nobody;
-    HiredisClient client(loop, {.host = "127.0.0.1", .port = nobody.number()});
-    auto outcome = wait(client.command({"SET", "x", "1"}, in(5s)));
-    EXPECT_EQ(outcome.kind(), OutcomeKind::not_applied);
-    EXPECT_EQ(outcome.failure().cause, engine::FailureCause::disconnected);
 }
 
 TEST_F(HiredisClientTest, TriesEveryAddressOfAName) {
@@ -173,57 +137,73 @@ TEST_F(HiredisClientTest, TriesEveryAddressOfAName) {
     EXPECT_TRUE(connect(client)) << client.last_error();
 }
 
-TEST_F(HiredisClientTest, AnOverdueReplyMakesEverythingInFlightUnknownAndTheConnectionAnew) {
-    HiredisClient client(loop, address());
-    ASSERT_TRUE(connect(client));
-    loop.run_until([] { return false; }, 1100ms);  // an established connection, not a short-lived one
-    freeze();
-    std::optional<engine::Outcome<RedisValue>> early;
-    std::optional<engine::Outcome<RedisValue>> late;
-    engine::Scope scope(loop);
-    scope.spawn(keep(client.command({"SET", "late", "1"}, in(60s)), late));
-    scope.spawn(keep(client.command({"SET", "early", "1"}, in(200ms)), early));
-    ASSERT_TRUE(loop.run_until([&] { return scope.empty(); }, 5s));
-    EXPECT_EQ(early->kind(), OutcomeKind::unknown);
-    EXPECT_EQ(early->failure().cause, engine::FailureCause::timeout);
-    EXPECT_EQ(late->kind(), OutcomeKind::unknown);
-
-    // A frozen server accepts connections and answers nothing: nothing is sent to it.
-    EXPECT_EQ(wait(client.command({"SET", "frozen", "1"}, in(300ms))).kind(), OutcomeKind::not_applied);
-    server->thaw();
-    EXPECT_TRUE(connect(client));
-    EXPECT_EQ(client.connections(), 2U);
-    EXPECT_TRUE(ask(client, {"GET", "frozen"}).is_nil());
+TEST_F(HiredisClientTest, NamesADeadPortInWhatItAnswers) {
+    const fakes::testing::ReservedPort nobody;
+    HiredisClient client(loop, {.host = "127.0.0.1", .port = nobody.number()});
+    const auto outcome = wait(client.command({"SET", "x", "1"}, in(200ms)));
+    ASSERT_EQ(outcome.kind(), OutcomeKind::not_applied);
+    EXPECT_EQ(outcome.failure().detail,
+              fmt::format("not sent before the deadline: redis://127.0.0.1:{}: connection refused", nobody.number()));
 }
 
-TEST_F(HiredisClientTest, AKilledServerMakesWhatWasSentUnknown) {
-    HiredisClient client(loop, address());
-    ASSERT_TRUE(connect(client));
-    freeze();
-    std::vector<std::optional<engine::Outcome<RedisValue>>> slots(100);
-    engine::Scope scope(loop);
-    for (auto& slot : slots) scope.spawn(keep(client.command({"INCR", "n"}, in(60s)), slot));
-    loop.run_until([] { return false; }, 50ms);
-    server->kill();
-    ASSERT_TRUE(loop.run_until([&] { return scope.empty(); }, 5s));
-    for (const auto& slot : slots) EXPECT_EQ(slot->kind(), OutcomeKind::unknown);
-    EXPECT_TRUE(loop.run_until([&] { return !client.connected(); }, 5s));
-    EXPECT_EQ(wait(client.command({"INCR", "n"}, in(5s))).kind(), OutcomeKind::not_applied);
-    server->start();
-    EXPECT_TRUE(connect(client));
-    EXPECT_EQ(*ask(client, {"INCR", "n"}).integer(), 1);
+TEST_F(HiredisClientTest, ANameThatDoesNotResolveIsNamed) {
+    HiredisClient client(loop, {.host = "no-such-host.invalid", .port = 1});
+    ASSERT_TRUE(loop.run_until(
+        [&] { return client.last_error().find("cannot resolve no-such-host.invalid") != std::string::npos; }, 10s))
+        << client.last_error();
 }
 
-TEST_F(HiredisClientTest, ACancelledCallLeavesTheConnectionInOrder) {
-    HiredisClient client(loop, address());
-    ASSERT_TRUE(connect(client));
-    for (int i = 0; i < 20; ++i) {
-        std::optional<engine::Outcome<RedisValue>> slot;
-        engine::Scope scope(loop);
-        scope.spawn(keep(client.command({"ECHO", "gone"}, in(5s)), slot));
-        loop.run_until([] { return true; }, 1ms);
-        scope.cancel();
-        EXPECT_EQ(ask(client, {"ECHO", std::to_string(i)}).text(), std::to_string(i));
+/// Says `words` to the first who connects, and keeps the connection until that one hangs up.
+class Babbler {
+public:
+    explicit Babbler(std::string words) : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+        sockaddr_in name{};
+        name.sin_family = AF_INET;
+        name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof(name);
+        if (::bind(listener_, reinterpret_cast<const sockaddr*>(&name), size) != 0 || ::listen(listener_, 8) != 0 ||
+            ::getsockname(listener_, reinterpret_cast<sockaddr*>(&name), &size) != 0)
+            throw std::runtime_error("cannot listen");
+        port_ = ntohs(name.sin_port);
+        thread_ = std::thread([this, words = std::move(words)] {
+            const int guest = ::accept(listener_, nullptr, nullptr);
+            (void)::send(guest, words.data(), words.size(), MSG_NOSIGNAL);
+            char heard[1024];
+            while (::recv(guest, heard, sizeof heard, 0) > 0) {
+            }
+            ::close(guest);
+        });
+    }
+    Babbler(const Babbler&) = delete;
+    Babbler& operator=(const Babbler&) = delete;
+    ~Babbler() {
+        ::shutdown(listener_, SHUT_RDWR);
+        thread_.join();
+        ::close(listener_);
+    }
+    [[nodiscard]] int port() const { return port_; }
+
+private:
+    int listener_;
+    int port_ = 0;
+    std::thread thread_;
+};
+
+TEST_F(HiredisClientTest, WhatIsNoReplyAndAReplyThatNobodyWaitsForEndTheConnection) {
+    const std::pair<std::string, std::string> cases[] = {
+        {"+PONG\r\nHTTP/1.1 400 Bad Request\r\n", "what it sends is no reply"},
+        {"+PONG\r\n:1\r\n", "nobody waits for"},
+    };
+    for (const auto& [words, why] : cases) {
+        const Babbler babbler(words);
+        HiredisClient client(loop, {.host = "127.0.0.1", .port = babbler.port()});
+        std::string lost;
+        client.on_state([&](bool connected, const std::string& reason) {
+            if (!connected && lost.empty()) lost = reason;
+        });
+        EXPECT_TRUE(loop.run_until([&] { return !lost.empty(); }, 5s));
+        EXPECT_NE(lost.find(why), std::string::npos) << lost;
+        EXPECT_EQ(client.connections(), 1U);
     }
 }
 

@@ -1,6 +1,6 @@
 // lockstep-worker: the reference worker.
-#include <google/protobuf/stubs/logging.h>
 #include <fmt/core.h>
+#include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
@@ -69,6 +69,7 @@ int run(const Settings& settings, WorkerOptions options) {
     Worker worker({loop, clock, redis, **bus, log}, std::move(options));
     engine::Scope scope(loop);
     scope.spawn(serve(loop, worker, stop, log, exit_code));
+    scope.spawn(tell_left_out_lines(log, clock));
     loop.run();
     scope.cancel();
     (*bus)->close();
@@ -86,7 +87,8 @@ std::string complete(Arguments& arguments) {
     };
     for (const std::string& label : arguments.labels) {
         const auto equals = label.find('=');
-        if (equals == std::string::npos || equals == 0) return fmt::format("--label: expected key=value, got \"{}\"", label);
+        if (equals == std::string::npos || equals == 0)
+            return fmt::format("--label: expected key=value, got \"{}\"", label);
         worker.labels[label.substr(0, equals)] = label.substr(equals + 1);
     }
     if (!worker.command.empty())
@@ -94,7 +96,8 @@ std::string complete(Arguments& arguments) {
     else if (!arguments.service_time.empty() && !arguments.echo)
         worker.mode = WorkerOptions::Mode::sleep;
     if (!arguments.service_time.empty())
-        if (auto wrong = duration("--service-time", arguments.service_time, worker.service_time); !wrong.empty()) return wrong;
+        if (auto wrong = duration("--service-time", arguments.service_time, worker.service_time); !wrong.empty())
+            return wrong;
     if (auto wrong = duration("--heartbeat", arguments.heartbeat, worker.heartbeat); !wrong.empty()) return wrong;
     if (worker.heartbeat <= engine::Duration::zero()) return "--heartbeat: must be longer than nothing";
     return duration("--grace", arguments.grace, worker.grace);
@@ -114,11 +117,14 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", LOCKSTEP_VERSION);
     app.add_option("--id", worker.id, "worker id; jobs come on worker.<id>.jobs")->required();
     app.add_option("--pool", worker.pool, "pool that it belongs to")->capture_default_str();
-    app.add_option("--max-parallel", worker.max_parallel, "jobs at once")->check(CLI::Range(1, 100'000))->capture_default_str();
+    app.add_option("--max-parallel", worker.max_parallel, "jobs at once")
+        ->check(CLI::Range(1, 100'000))
+        ->capture_default_str();
     app.add_option("--service-time", arguments.service_time, "time that each job takes, such as 50ms");
-    auto* exec = app.add_option("--exec", worker.command,
-                                "shell command per job: input on stdin, output on stdout, CORDUM_JOB_ID and CORDUM_JOB_TOPIC set; "
-                                "exit status 75 fails the job for now, 65 for good, any other but 0 fails it");
+    auto* exec = app.add_option(
+        "--exec", worker.command,
+        "shell command per job: input on stdin, output on stdout, CORDUM_JOB_ID and CORDUM_JOB_TOPIC set; "
+        "exit status 75 fails the job for now, 65 for good, any other but 0 fails it");
     app.add_flag("--echo", arguments.echo, "the output is the input (the default)")->excludes(exec);
     app.add_option("--capability", worker.capabilities, "capability to advertise (repeatable)");
     app.add_option("--label", arguments.labels, "placement label key=value (repeatable)");

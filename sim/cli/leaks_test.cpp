@@ -82,10 +82,11 @@ public:
     LeakingRedis(engine::Redis& inner, Leak leak) : inner_(inner), leak_(leak) {}
 
 private:
-    engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> exchange(std::vector<engine::RedisCommand> commands,
+    engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> exchange(engine::RedisCommands commands,
                                                                             engine::MonoTime deadline) override {
-        for (engine::RedisCommand& command : commands) command.at(1) += ":" + leak_();
-        auto replies = co_await inner_.pipeline(std::move(commands), deadline);
+        std::vector<engine::RedisCommand> leaking = *commands;
+        for (engine::RedisCommand& command : leaking) command.at(1) += ":" + leak_();
+        auto replies = co_await inner_.pipeline(std::move(leaking), deadline);
         co_return replies;
     }
 

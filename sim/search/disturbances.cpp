@@ -76,7 +76,10 @@ Document trouble(Dice& dice) {
             return {{"do", "nats.publish_errors"},
                     {"outcome", dice.word({"unknown", "not_applied", "lost"})},
                     {"for", length}};
-        case 3: return {{"do", "redis.latency"}, {"latency", dice.word({"100ms", "1s", "3s"})}, {"for", length}};
+        case 3:  // longer than a call waits, and not so long that the connection is given up; of one command, or of many
+            return {{"do", "redis.latency"},
+                    {"latency", dice.word({"100ms", "1s", "2500ms", "2500ms", "6s"})},
+                    {"for", dice.chance(0.5) ? "1ms" : length}};
         default:
             return {{"do", "kernel.decision"}, {"decision", dice.word({"deny", "throttle", "allow"})}, {"for", length}};
     }

@@ -1,0 +1,73 @@
+// Carries Redis commands and replies over TCP: libuv moves the bytes, hiredis reads the replies. It resolves the name anew
+// for every attempt, asynchronously, and tries its addresses in turn; everything else is decided by its owner.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/redis/transport.h"
+#include "prod/loop/uv_loop.h"
+
+namespace lockstep::prod {
+
+class TcpTransport final : public engine::RedisTransport {
+public:
+    /// The loop outlives the transport.
+    TcpTransport(UvLoop& loop, std::string host, int port);
+    ~TcpTransport() override;
+    TcpTransport(const TcpTransport&) = delete;
+    TcpTransport& operator=(const TcpTransport&) = delete;
+
+    /// Who is told what happens. REQUIRES: before the first attempt.
+    void tell(engine::RedisTransportListener& listener) { listener_ = &listener; }
+
+    void connect() override;
+    [[nodiscard]] bool write(const engine::RedisCommands& commands) override;
+    void close() override;
+    [[nodiscard]] engine::MonoTime now() const override { return loop_.monotonic(); }
+    void wake_at(engine::MonoTime when) override;
+
+private:
+    struct Lookup;
+    class Socket;
+
+    /// Work that calls one function.
+    class Call final : public engine::Work {
+    public:
+        Call(TcpTransport& owner, void (TcpTransport::*what)()) : owner_(owner), what_(what) {}
+
+    private:
+        void run() override { (owner_.*what_)(); }
+        TcpTransport& owner_;
+        void (TcpTransport::*what_)();
+    };
+
+    void on_resolved(std::vector<sockaddr_storage> addresses, const std::string& error);
+    void connect_next();
+    void on_connect(int status);
+    void on_bytes(std::string_view bytes);
+    /// Ends the attempt or the connection, and says so.
+    void fail(std::string why);
+    void tell_failure();
+    void wake() { listener_->on_wake(); }
+    void flush();
+
+    UvLoop& loop_;
+    const std::string host_;
+    const int port_;
+    engine::RedisTransportListener* listener_ = nullptr;
+
+    Lookup* lookup_ = nullptr;                 // frees itself when libuv is done with it
+    std::vector<sockaddr_storage> addresses_;  // of this attempt, still to try, the next one last
+    Socket* socket_ = nullptr;                 // frees itself when libuv is done with it
+    std::string unsent_;                       // written since the last flush
+    std::string failure_;
+    Call alarm_{*this, &TcpTransport::wake};
+    Call flush_{*this, &TcpTransport::flush};
+    Call failed_{*this, &TcpTransport::tell_failure};
+};
+
+}  // namespace lockstep::prod
