@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 2> kDegradeNak{"degrade", "nak"};
 const std::array kTable{
     TUNABLE(store_op_timeout, "deadline of one Redis operation"),
     TUNABLE(job_lock_ttl, "life of a job lock; renewed at a third of it"),
-    TUNABLE(lock_poll, "pause between two tries for a busy job lock"),
+    TUNABLE(lock_poll, "first pause between two looks at a busy job lock; it grows to eight times as much"),
     TUNABLE(lock_wait, "how long a handler tries for a busy job lock"),
     TUNABLE(max_renewal_failures, "consecutive failed renewals before a lock is given up"),
     TUNABLE_CHOICE(lock_on_abandon, kContinue,
@@ -39,7 +39,8 @@ const std::array kTable{
     TUNABLE(retry_delay_busy, "redelivery after a busy job lock"),
     TUNABLE(retry_delay_store, "redelivery after a failed store operation"),
     TUNABLE(retry_delay_publish, "redelivery after a failed dead-letter publish"),
-    TUNABLE(retry_delay_no_workers, "redelivery at the tenant limit"),
+    TUNABLE(retry_delay_no_workers,
+            "next try at the tenant limit of a job that holds a slot already, or where nobody is woken"),
     TUNABLE(backoff_base, "first delay of the exponential backoff"),
     TUNABLE(backoff_max, "longest delay of the exponential backoff"),
     TUNABLE(backoff_jitter, "random addition to a backoff delay, exclusive upper bound"),

@@ -140,7 +140,7 @@ ContentScanner::Judgement ContentScanner::without_answer(const cap::JobResult& r
 
 Task<bool> ContentScanner::settle(std::string job, std::string topic, Judgement judgement) {
     JobLease lease(context_.lease_ports(), job, context_.ports.entropy.uuid());
-    const auto taken = co_await wait_for_lock(context_, [&] { return context_.store.take_lock(lease); });
+    const auto taken = co_await wait_for_lock(context_, lease, [&] { return context_.store.take_lock(lease); });
     if (!taken.applied() || !taken.value()) {
         co_await lease.release();
         co_return false;

@@ -38,6 +38,7 @@ inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "job_lock_lost",
     "job_without_request",
     "left_scan_taken_up",
+    "lock_released_late",
     "message_parked",
     "not_due_yet",
     "nothing_to_redact",
@@ -47,6 +48,7 @@ inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "output_passed_unseen",
     "output_withheld_unseen",
     "output_without_request",
+    "policy_answer_still_good",
     "policy_check_outlived_lock",
     "processed_before",
     "publish_found_in_stream",
@@ -91,6 +93,7 @@ inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "unheard_results_unknown",
     "waits_for_approval_without_policy",
     "warm_start",
+    "woken_for_a_slot",
 });
 
 }  // namespace lockstep::engine

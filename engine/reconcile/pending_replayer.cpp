@@ -34,7 +34,11 @@ PendingReplayer::PendingReplayer(Context& context, DeadLetters& dead_letters, Re
       ticker_(context, keys::kReplayerLock, context.tunables.replayer_interval),
       slots_(kSlots),
       replays_(context.ports.executor),
-      waits_(context.ports.executor) {}
+      waits_(context.ports.executor) {
+    context_.store.set_listener(this);
+}
+
+PendingReplayer::~PendingReplayer() { context_.store.set_listener(nullptr); }
 
 Task<void> PendingReplayer::run() {
     if (!context_.mechanisms.on(Mechanism::pending_replayer)) co_return;
@@ -47,7 +51,7 @@ Task<void> PendingReplayer::run() {
 Task<void> PendingReplayer::tick() {
     const bool mine = co_await ticker_.hold();
     if (!mine) co_return;
-    bool complete = true;
+    bool complete = co_await tend_lines();
     for (const JobState state : {JobState::pending, JobState::approval_required, JobState::scheduled}) {
         if (complete) complete = co_await sweep(state);
     }
@@ -75,6 +79,17 @@ Task<bool> PendingReplayer::sweep(JobState state) {
     co_return true;
 }
 
+Task<bool> PendingReplayer::tend_lines() {
+    std::string after;
+    while (true) {
+        const bool still_mine = co_await ticker_.keep();
+        if (!still_mine) co_return false;
+        auto round = co_await context_.store.tend_tenant(ticker_.lock(), after, 0, ticker_.interval());
+        if (!round.applied() || round.value().over) co_return true;
+        after = std::move(round.value().tended);
+    }
+}
+
 Task<void> PendingReplayer::replay(WaitingJob waiting, JobState state, Semaphore::Permit slot) {
     if (waiting.request_json.empty()) {
         if (state != JobState::approval_required) co_await give_up(std::move(waiting.job), "its request is not stored");
@@ -94,6 +109,13 @@ Task<void> PendingReplayer::replay(WaitingJob waiting, JobState state, Semaphore
 void PendingReplayer::park(std::string job, Duration delay) {
     if (parked_.size() >= kParkedMax || !parked_.insert(job).second) return;
     waits_.spawn(wait_out(std::move(job), delay));
+}
+
+void PendingReplayer::wake(std::string job) {
+    // A stopping replica leaves it to others: they wake it again when it has not been taken up in time.
+    if (context_.stopping) return;
+    context_.ports.log.reached("woken_for_a_slot");
+    replays_.spawn(try_parked(std::move(job)));
 }
 
 Task<void> PendingReplayer::wait_out(std::string job, Duration delay) {

@@ -5,8 +5,12 @@
 //    have been PENDING, approved, or SCHEDULED for `pending_age`, in pages that begin where the last one ended, so that
 //    jobs which cannot be placed hide nobody. Jobs whose next try is not due are left alone.
 // 2. Between ticks every replica tries the jobs again whose messages it has acknowledged before they could be placed.
-// 3. Both hand the stored request to the request handler directly; the job's lock keeps it apart from deliveries.
-// 4. A job whose request is missing, and still is after another `pending_age`, can never be handled: it ends FAILED with a
+//    Jobs that the store has woken, because there is room for them in their tenant's limit now, are tried at once by the
+//    replica whose call has woken them.
+// 3. A tick goes through the tenants in whose lines jobs stand, too: a job whose wake nobody has heard is woken again, and
+//    one whose limit policy may have raised meanwhile asks.
+// 4. All hand the stored request to the request handler directly; the job's lock keeps it apart from deliveries.
+// 5. A job whose request is missing, and still is after another `pending_age`, can never be handled: it ends FAILED with a
 //    dead letter. The wait is for submissions that are in the stream and have not been delivered yet.
 #pragma once
 
@@ -22,9 +26,12 @@
 
 namespace lockstep::engine {
 
-class PendingReplayer final : public ParkedJobs {
+class PendingReplayer final : public ParkedJobs, public WokenJobs {
 public:
     PendingReplayer(Context& context, DeadLetters& dead_letters, RequestHandler& requests);
+    PendingReplayer(const PendingReplayer&) = delete;
+    PendingReplayer& operator=(const PendingReplayer&) = delete;
+    ~PendingReplayer() override;
 
     /// Ticks for ever.
     [[nodiscard]] Task<void> run();
@@ -32,6 +39,7 @@ public:
     [[nodiscard]] Task<void> tick();
 
     void park(std::string job, Duration delay) override;
+    void wake(std::string job) override;
 
     /// Waits until `deadline` for what is at work; what then still is, is destroyed where it stands. Parked jobs are left to
     /// other replicas. REQUIRES: the scheduler is stopping.
@@ -43,6 +51,8 @@ public:
 private:
     /// Goes through the jobs in `state`. False when the lock is gone.
     [[nodiscard]] Task<bool> sweep(JobState state);
+    /// Goes through the tenants with a line. False when the lock is gone.
+    [[nodiscard]] Task<bool> tend_lines();
     [[nodiscard]] Task<void> replay(WaitingJob waiting, JobState state, Semaphore::Permit slot);
     /// Waits out the delay of a parked job, and has it tried then.
     [[nodiscard]] Task<void> wait_out(std::string job, Duration delay);

@@ -76,6 +76,7 @@ Task<void> Reconciler::tick() {
     co_await sweep_state(JobState::dispatched, dispatched_limits(context_));
     co_await sweep_state(JobState::running, running_limits(context_));
     co_await sweep_deadlines();
+    co_await sweep_slots();
     co_await dead_letters_.sweep();
     co_await ticker_.tick_over();
 }
@@ -152,6 +153,18 @@ TimeoutReason Reconciler::reason_of(Overdue verdict, std::string why) const {
     return {fmt::format("{}, and a result that may stand in the stream has not been heard for another {}", why,
                         format_duration(backlog_.patience())),
             std::string(kCodeUnheard)};
+}
+
+Task<void> Reconciler::sweep_slots() {
+    std::string after;
+    for (std::int64_t page = 0; page < context_.tunables.reconciler_max_iterations; ++page) {
+        const bool still_mine = co_await keep();
+        if (!still_mine) co_return;
+        auto round =
+            co_await context_.store.tend_tenant(ticker_.lock(), after, context_.tunables.reconciler_batch, Duration{0});
+        if (!round.applied() || round.value().over) co_return;
+        if (!round.value().more) after = std::move(round.value().tended);
+    }
 }
 
 Task<bool> Reconciler::end_job(StaleJob stale, std::string index, std::optional<JobState> expected,

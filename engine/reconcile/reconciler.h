@@ -8,6 +8,9 @@
 //
 // A result that the stream had before a job's limit wins over the timeout (spec: conflicts, D-04). Nobody at work is ended
 // while such a result may be unheard, but for a time that is promised; who cannot ask the stream does not tick.
+//
+// It also strikes off those that hold a slot of their tenant in the books and have been ended by somebody who knows nothing of
+// these, for tenants whose jobs wait.
 #pragma once
 
 #include <map>
@@ -42,6 +45,7 @@ private:
     [[nodiscard]] Task<Dealt> deal_with(OverdueJob overdue, std::string index, std::optional<JobState> expected,
                                         std::string why);
     [[nodiscard]] TimeoutReason reason_of(Overdue verdict, std::string why) const;
+    [[nodiscard]] Task<void> sweep_slots();
     /// True when the index entry is dealt with.
     [[nodiscard]] Task<bool> end_job(StaleJob stale, std::string index, std::optional<JobState> expected,
                                      TimeoutReason reason);

@@ -19,6 +19,7 @@
 #include "engine/routing/pools.h"
 #include "engine/routing/registry.h"
 #include "engine/runtime/executor.h"
+#include "engine/runtime/scope.h"
 #include "engine/saga/saga_store.h"
 #include "engine/scheduler/jobs_stream.h"
 #include "engine/store/job_store.h"
@@ -56,8 +57,8 @@ struct Context {
     Context& operator=(const Context&) = delete;
 
     [[nodiscard]] LeasePorts lease_ports() {
-        return {ports.clock, ports.redis, ports.metrics, ports.log, ports.executor,
-                tunables,    scripts,     leases,        mechanisms};
+        return {ports.clock, ports.redis, ports.metrics, ports.log,  ports.executor,
+                tunables,    scripts,     leases,        mechanisms, releases};
     }
 
     Ports ports;
@@ -75,6 +76,7 @@ struct Context {
     std::shared_ptr<const RoutingTable> routing;
     bool stopping = false;
     int active_handlers = 0;  // messages in hand, of all pumps
+    Scope releases{ports.executor};  // last: its tasks use everything above
 };
 
 }  // namespace lockstep::engine

@@ -29,8 +29,6 @@ void append(std::vector<std::pair<std::string, std::string>>& fields, std::strin
 
 constexpr std::size_t kCauseMax = 200;  // bytes: a detail may quote what a submitter wrote
 
-constexpr std::int64_t kTenantFull = -1;
-
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
@@ -86,11 +84,11 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
         commit.deadline_ms = run_time_limit_ms(order.decision);
         note_cause(commit, reason, detail);
         // The tenant's limit comes first: what waits for it uses up no attempts.
-        commit.tenant_limit = co_await limit_to_commit(lease, order);
-        if (commit.tenant_limit < 0) co_return tenant_full();
+        const bool bound = co_await bind_to_tenant(lease, order, commit);
+        if (!bound) co_return tenant_full(false);
         const auto counted = co_await context_.store.commit(lease, std::move(commit));
         if (!counted.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
-        if (counted.value().tenant_full) co_return tenant_full();
+        if (counted.value().tenant_full) co_return tenant_full(counted.value().in_line);
         if (counted.value().verdict != Committed::Verdict::ok)
             co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
         co_return Verdict::postponed(delay);
@@ -123,16 +121,24 @@ Duration Dispatcher::backoff(const DispatchOrder& order) {
     return backoff_delay(order.facts.attempts, without, context_.ports.entropy);
 }
 
-Verdict Dispatcher::tenant_full() {
+Verdict Dispatcher::tenant_full(bool in_line) {
     context_.ports.log.reached("tenant_limit");
+    if (in_line) return Verdict::stands_in_line();
     return Verdict::postponed(context_.tunables.retry_delay_no_workers);
 }
 
-Task<std::int64_t> Dispatcher::limit_to_commit(JobLease& lease, const DispatchOrder& order) {
+Task<bool> Dispatcher::bind_to_tenant(JobLease& lease, const DispatchOrder& order, Commit& commit) {
     const std::int64_t limit = tenant_limit(order.decision);
-    if (limit == 0 || context_.mechanisms.on(Mechanism::tenant_limit_atomicity)) co_return limit;
-    const auto full = co_await context_.store.tenant_is_full(lease.job(), limit);
-    co_return full.applied() && !full.value() ? 0 : kTenantFull;
+    if (!context_.mechanisms.on(Mechanism::tenant_limit_atomicity)) {
+        if (limit == 0) co_return true;
+        const auto full = co_await context_.store.tenant_is_full(lease.job(), limit);
+        co_return full.applied() && !full.value();
+    }
+    commit.tenant_limit = limit;
+    // A job of the line tells the others of it what limit there is now, even if it is none.
+    const bool concerned = limit > 0 || order.facts.place != PlaceInLine::none;
+    commit.stand_in_line = concerned && context_.mechanisms.on(Mechanism::tenant_queue);
+    co_return true;
 }
 
 Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Chosen& chosen, Verdict& verdict) {
@@ -149,9 +155,9 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
     append(commit.fields, kFieldStreamFloor, fmt::format("{}", chosen.floor.sequence));
     append(commit.fields, kFieldStreamServer, chosen.floor.server);
 
-    commit.tenant_limit = co_await limit_to_commit(lease, order);
-    if (commit.tenant_limit < 0) {
-        verdict = tenant_full();
+    const bool bound = co_await bind_to_tenant(lease, order, commit);
+    if (!bound) {
+        verdict = tenant_full(false);
         co_return false;
     }
 
@@ -182,7 +188,7 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
         case Committed::Verdict::lost: verdict = Verdict::hand_back(context_.tunables.retry_delay_busy); break;
         case Committed::Verdict::refused:
             if (committed.value().tenant_full) {
-                verdict = tenant_full();
+                verdict = tenant_full(committed.value().in_line);
                 break;
             }
             // Cancelled, or moved by somebody without the lock: the next look at it decides.

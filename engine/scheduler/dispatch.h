@@ -74,9 +74,9 @@ private:
     /// Of this try, for the dead letter that may come of it.
     static void note_cause(Commit& commit, DispatchReason reason, const std::string& detail);
     [[nodiscard]] Duration backoff(const DispatchOrder& order);
-    [[nodiscard]] Verdict tenant_full();
-    /// The limit that the commit is to enforce; 0 = none. Negative: it has been asked for beforehand, and is reached.
-    [[nodiscard]] Task<std::int64_t> limit_to_commit(JobLease& lease, const DispatchOrder& order);
+    [[nodiscard]] Verdict tenant_full(bool in_line);
+    /// Sets the limit that the commit is to enforce. False: it has been asked for beforehand, and is reached.
+    [[nodiscard]] Task<bool> bind_to_tenant(JobLease& lease, const DispatchOrder& order, Commit& commit);
     /// Commits the dispatch to what was chosen, and completes that. False with `verdict` set.
     [[nodiscard]] Task<bool> commit_dispatch(JobLease& lease, DispatchOrder& order, Chosen& chosen, Verdict& verdict);
     [[nodiscard]] Task<Sending> transmit(const Message& message);

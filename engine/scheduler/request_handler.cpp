@@ -58,7 +58,7 @@ Task<Verdict> RequestHandler::handle_stored(cap::JobRequest request, std::string
     const ReadAlong along(context_, request);
     const Duration longest_life = longest_life_of(context_.timeouts, request);
     auto taken = co_await wait_for_lock(
-        context_, [&] { return context_.store.take_up(lease, request, trace_id, along.keys(), longest_life); });
+        context_, lease, [&] { return context_.store.take_up(lease, request, trace_id, along.keys(), longest_life); });
     if (!taken.applied() && context_.mechanisms.on(Mechanism::fail_closed_reads)) {
         // The state could not be read: whether the job has been dispatched is anybody's guess, so nothing happens now.
         note_state_read(request.topic(), false);
@@ -85,6 +85,8 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
         if (is_terminal(*job.facts.state) || job.facts.state == JobState::running) co_return Verdict::done();
         if (job.facts.state == JobState::dispatched) co_return co_await dispatcher_.recover(lease, job.facts);
     }
+    // Whoever frees a slot wakes it; until then nothing that is done about it would change anything.
+    if (job.facts.place == PlaceInLine::waiting) co_return Verdict::stands_in_line();
     // Somebody else has tried meanwhile, or this try's answer got lost: the delay that it was given still holds.
     if (job.facts.due_in > kDueSoon) {
         context_.ports.log.reached("not_due_yet");
@@ -137,7 +139,7 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     co_return co_await end_job(lease, JobState::denied, std::move(letter), &*decision);
 }
 
-Task<std::optional<SafetyDecision>> RequestHandler::decide(const Taken& job, Verdict& verdict) {
+Task<std::optional<SafetyDecision>> RequestHandler::decide(Taken& job, Verdict& verdict) {
     if (carries_grant(job.request)) {
         auto grant = co_await read_grant(context_, job.request);
         if (!grant.applied()) {
@@ -151,8 +153,20 @@ Task<std::optional<SafetyDecision>> RequestHandler::decide(const Taken& job, Ver
             co_return std::nullopt;
         }
     }
+    if (auto kept = kept_answer(job)) co_return kept;
+    job.asked = context_.ports.clock.monotonic();
     SafetyDecision decision = co_await context_.policy.check(job.request, job.along.circuit(job.facts));
     co_return std::optional<SafetyDecision>(std::move(decision));
+}
+
+std::optional<SafetyDecision> RequestHandler::kept_answer(Taken& job) {
+    if (job.facts.place != PlaceInLine::woken) return std::nullopt;
+    const MonoTime not_before = context_.ports.clock.monotonic() - context_.tunables.policy_answer_max_age;
+    auto kept = answers_.take(job.request.job_id(), job.facts.placed_by, wire::serialise(job.request), not_before);
+    if (!kept) return std::nullopt;
+    context_.ports.log.reached("policy_answer_still_good");
+    job.asked = kept->asked;
+    return std::move(kept->decision);
 }
 
 Task<Verdict> RequestHandler::repeat_dead_letter(JobLease& lease, const Taken& job) {
@@ -249,10 +263,16 @@ Task<Verdict> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecisio
                           "max_retries_exceeded"};
         co_return co_await end_job(lease, JobState::failed, std::move(letter), &decision);
     }
+    const bool may_wait = tenant_limit(decision) > 0 && !decision.granted;
+    std::string asked_about = may_wait ? wire::serialise(job.request) : std::string{};
     if (decision.answer && decision.answer->has_constraints())
         apply_constraints(decision.answer->constraints(), job.request);
     DispatchOrder order{job.request, job.facts, decision, job.trace_id, job.since};
-    co_return co_await dispatcher_.dispatch(lease, order);
+    const Verdict verdict = co_await dispatcher_.dispatch(lease, order);
+    if (verdict.in_line && may_wait)
+        answers_.keep(lease.job(), {lease.token(), std::move(asked_about), job.asked, std::move(decision)},
+                      context_.ports.clock.monotonic() - context_.tunables.policy_answer_max_age);
+    co_return verdict;
 }
 
 Task<Verdict> RequestHandler::pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision) {

@@ -1,6 +1,7 @@
 // A job request, from its validation to the decision what becomes of it (spec: wire, sections 6.2 and 8).
 #pragma once
 
+#include "engine/policy/waiting_answers.h"
 #include "engine/scheduler/context.h"
 #include "engine/scheduler/dead_letters.h"
 #include "engine/scheduler/dispatch.h"
@@ -26,13 +27,16 @@ private:
         const ReadAlong& along;
         std::string trace_id;
         MonoTime since;
+        MonoTime asked{};  // when policy was asked for the decision that counts
     };
 
     [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, Taken job);
     /// Nothing with `verdict` set, when it could not be learnt whether a human has approved: that is a failure of the store,
     /// and no fail mode of policy may let the job through for it. Or when a human has been asked just this and has not
     /// answered: a label of the submitter's own is no reason to ask policy again and again (H-06).
-    [[nodiscard]] Task<std::optional<SafetyDecision>> decide(const Taken& job, Verdict& verdict);
+    [[nodiscard]] Task<std::optional<SafetyDecision>> decide(Taken& job, Verdict& verdict);
+    /// What policy has said a moment ago, when the job had to wait for a slot that it has now.
+    [[nodiscard]] std::optional<SafetyDecision> kept_answer(Taken& job);
     /// A submission of a job that has ended badly comes again: its dead letter is written if somebody has left it out, and
     /// never changed (C-36).
     [[nodiscard]] Task<Verdict> repeat_dead_letter(JobLease& lease, const Taken& job);
@@ -51,6 +55,7 @@ private:
     DeadLetters& dead_letters_;
     Dispatcher& dispatcher_;
     EffectiveConfig effective_config_;
+    WaitingAnswers answers_;
     std::map<std::string, std::int64_t, std::less<>> unreadable_streak_;  // by topic
 };
 

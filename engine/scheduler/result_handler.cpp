@@ -50,7 +50,7 @@ Task<Verdict> ResultHandler::handle(cap::JobResult result, std::uint64_t sequenc
     const Duration turn =
         context_.mechanisms.on(Mechanism::result_order) ? context_.tunables.bus_ack_wait : Duration{0};
     const auto taken =
-        co_await wait_for_lock(context_, [&] { return context_.store.take_turn(lease, sequence, turn, along); });
+        co_await wait_for_lock(context_, lease, [&] { return context_.store.take_turn(lease, sequence, turn, along); });
     if (!taken.applied()) {
         co_await lease.release();
         co_return Verdict::hand_back(context_.tunables.retry_delay_store);

@@ -228,10 +228,12 @@ Task<void> Scheduler::Parts::drain() {
     listeners_.clear();
     settings_.stop();
     background_.cancel();
-    // All at once: with the store away, one after the other would take four seconds each.
+    // Taken over from those who were at it, together with what stopped handlers have left. All at once: with the store away,
+    // one after the other would take four seconds each.
+    context_.releases.cancel();
     Scope releases(context_.ports.executor);
     for (const auto& [token, job] : context_.leases.held())
-        releases.spawn(release_lock(context_.lease_ports(), job, token));
+        releases.spawn(release_lock(context_.lease_ports(), job, token, deadline));
     releases.spawn(snapshots_.release());
     co_await releases.join();
 }

@@ -16,17 +16,15 @@ struct Verdict {
     };
     Kind kind = Kind::done;
     Duration delay{};
-    bool idle = false;  // done, because there was nothing to do
+    bool idle = false;     // done, because there was nothing to do
+    bool in_line = false;  // done: the job stands in its tenant's line, and is woken when there is room
 
     [[nodiscard]] static Verdict done() { return {}; }
     [[nodiscard]] static Verdict nothing_to_do() { return {Kind::done, Duration{0}, true}; }
+    [[nodiscard]] static Verdict stands_in_line() { return {Kind::done, Duration{0}, true, true}; }
     /// A negative delay is none.
-    [[nodiscard]] static Verdict postponed(Duration delay) {
-        return {Kind::postponed, std::max(delay, Duration{0}), false};
-    }
-    [[nodiscard]] static Verdict hand_back(Duration delay) {
-        return {Kind::hand_back, std::max(delay, Duration{0}), false};
-    }
+    [[nodiscard]] static Verdict postponed(Duration delay) { return {Kind::postponed, std::max(delay, Duration{0})}; }
+    [[nodiscard]] static Verdict hand_back(Duration delay) { return {Kind::hand_back, std::max(delay, Duration{0})}; }
 };
 
 }  // namespace lockstep::engine

@@ -1,16 +1,46 @@
 #include "engine/store/job_lease.h"
 
+#include <algorithm>
+
 #include "engine/store/keys.h"
 
 namespace lockstep::engine {
 
 namespace {
 
+/// Pauses between two tries to release: short at first, because most disturbances are.
+constexpr Duration kReleasePauseMin = std::chrono::milliseconds{20};
+constexpr Duration kReleasePauseMax = std::chrono::seconds{1};
+/// Locks that are being released in the background. While Redis hangs, every delivery adds one; those beyond are left to expire,
+/// so that what comes first when it is back is work.
+constexpr std::size_t kReleasesMax = 2'048;
+
 /// With the job lock off every handler has a lock of its own: none waits for another.
 std::string lock_key_of(const Mechanisms& mechanisms, const std::string& job, const std::string& token) {
     std::string key = keys::job_lock(job);
     if (!mechanisms.on(Mechanism::job_lock)) key += ":" + token;
     return key;
+}
+
+/// True when the server has said what became of it.
+Task<bool> ask_to_release(LeasePorts ports, std::string job, std::string token, std::uint64_t settled_result) {
+    std::vector<std::string> names{lock_key_of(ports.mechanisms, job, token)};
+    std::vector<std::string> arguments{token};
+    if (settled_result != 0) {
+        names.push_back(keys::job_meta(job));
+        arguments.push_back(std::to_string(settled_result));
+    }
+    const auto released =
+        co_await ports.redis.script(ports.scripts.release_lock, std::move(names), std::move(arguments),
+                                    ports.clock.in(ports.tunables.store_op_timeout));
+    co_return released.applied();
+}
+
+Task<void> release_later(LeasePorts ports, std::string job, std::string token, MonoTime until,
+                         std::uint64_t settled_result) {
+    co_await ports.clock.sleep(kReleasePauseMin);
+    co_await release_lock(ports, std::move(job), std::move(token), until, settled_result);
+    ports.log.reached("lock_released_late");
 }
 
 }  // namespace
@@ -56,22 +86,32 @@ Task<void> JobLease::release() {
     if (phase_ == Phase::none) co_return;
     phase_ = Phase::none;
     renewal_.cancel();
-    co_await release_lock(ports_, job_, token_, settled_);
-    ports_.book.strike(token_);
+    // Its last renewal is over: no lock of this token lives longer.
+    const MonoTime until = ports_.clock.in(ports_.tunables.job_lock_ttl);
+    const bool released = co_await ask_to_release(ports_, job_, token_, settled_);
+    if (released) {
+        ports_.book.strike(token_);
+    } else if (ports_.mechanisms.on(Mechanism::release_retry)) {
+        if (ports_.releases.size() < kReleasesMax)
+            ports_.releases.spawn(release_later(ports_, job_, token_, until, settled_));
+        else
+            ports_.book.strike(token_);
+    } else {  // switched off: one more try at the same instant
+        co_await ask_to_release(ports_, job_, token_, settled_);
+        ports_.book.strike(token_);
+    }
 }
 
-Task<void> release_lock(LeasePorts ports, std::string job, std::string token, std::uint64_t settled_result) {
-    std::vector<std::string> names{lock_key_of(ports.mechanisms, job, token)};
-    std::vector<std::string> arguments{token};
-    if (settled_result != 0) {
-        names.push_back(keys::job_meta(job));
-        arguments.push_back(std::to_string(settled_result));
+Task<void> release_lock(LeasePorts ports, std::string job, std::string token, MonoTime until,
+                        std::uint64_t settled_result) {
+    Duration pause = kReleasePauseMin;
+    for (int tries = 1;; ++tries) {
+        const bool released = co_await ask_to_release(ports, job, token, settled_result);
+        if (released || (tries >= 2 && ports.clock.monotonic() >= until)) break;
+        co_await ports.clock.sleep(pause);
+        pause = std::min(2 * pause, kReleasePauseMax);
     }
-    for (int tries = 0; tries < 2; ++tries) {
-        const auto released = co_await ports.redis.script(ports.scripts.release_lock, names, arguments,
-                                                          ports.clock.in(ports.tunables.store_op_timeout));
-        if (released.applied()) co_return;
-    }
+    ports.book.strike(token);
 }
 
 Task<void> JobLease::keep_renewing() {

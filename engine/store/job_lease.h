@@ -44,11 +44,13 @@ struct LeasePorts {
     const StoreScripts& scripts;
     LeaseBook& book;
     const Mechanisms& mechanisms;
+    Scope& releases;  // of locks whose holders are gone; owned beside the book
 };
 
-/// Releases one lock by its token, with one retry; what fails is left to expire. "Not ours" is fine. `settled_result`: as in
+/// Releases one lock by its token: twice at least, and with growing pauses until the server has said something definite
+/// ("not ours" is fine) or `until` has passed; what is left then expires. `settled_result`: as in
 /// JobLease::settle_on_release.
-[[nodiscard]] Task<void> release_lock(LeasePorts ports, std::string job, std::string token,
+[[nodiscard]] Task<void> release_lock(LeasePorts ports, std::string job, std::string token, MonoTime until,
                                       std::uint64_t settled_result = 0);
 
 class JobLease {
@@ -81,8 +83,9 @@ public:
     void end();
     /// A release also strikes the note that this result is in hand (see JobStore::take_turn): it needs no lock any more.
     void settle_on_release(std::uint64_t sequence) { settled_ = sequence; }
-    /// Releases explicitly, with one retry; if that fails too, the lock expires by itself. Also after a request whose answer
-    /// got lost. Nothing when it was refused or has ended.
+    /// Releases explicitly. What the server does not confirm at once is tried again in the background, for as long as the lock
+    /// can live: a lock that nobody holds must not keep its job waiting. Also after a request whose answer got lost. Nothing
+    /// when it was refused or has ended.
     [[nodiscard]] Task<void> release();
 
 private:

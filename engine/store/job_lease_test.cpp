@@ -48,12 +48,14 @@ protected:
     engine::testing::LogRecorder log;
     StoreScripts scripts;
     LeaseBook book;
+    Scope background{loop};
     Mechanisms mechanisms;
     std::function<ScriptedRedis::Replies()> renewal_answer = [] { return ScriptedRedis::reply(std::int64_t{1}); };
     std::function<ScriptedRedis::Replies()> release_answer = [] { return ScriptedRedis::reply(std::int64_t{1}); };
     std::vector<MonoTime> renewals;
     int releases = 0;
-    JobLease lease{LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms}, "j1", "token"};
+    JobLease lease{LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms, background}, "j1",
+                   "token"};
 };
 
 TEST_F(JobLeaseTest, IsNotUsableBeforeItBegins) {
@@ -175,12 +177,70 @@ TEST_F(JobLeaseTest, ASlowRenewalCountsFromWhenItWasSent) {
     EXPECT_FALSE(lease.usable());
 }
 
-TEST_F(JobLeaseTest, AReleaseIsTriedTwiceAndThenLeftToExpire) {
+TEST_F(JobLeaseTest, AReleaseIsTriedAgainUntilItIsAnswered) {
+    tunables.job_lock_ttl = 60s;
+    begin();
+    release_answer = [] { return ScriptedRedis::not_applied(); };
+    loop.wait(lease.release());
+    EXPECT_EQ(releases, 1) << "the handler is not kept waiting";
+    EXPECT_TRUE(on_the_books()) << "a stopping replica has to know of it";
+    loop.run_for(19ms);
+    EXPECT_EQ(releases, 1) << "a disturbance of no length is none";
+    release_answer = [] { return ScriptedRedis::reply(std::int64_t{1}); };
+    loop.run_for(1ms);
+    EXPECT_EQ(releases, 2);
+    EXPECT_FALSE(on_the_books());
+    EXPECT_TRUE(background.empty());
+}
+
+TEST_F(JobLeaseTest, AReleaseThatIsNeverAnsweredEndsWithTheLife) {
+    tunables.job_lock_ttl = 60s;
     begin();
     release_answer = [] { return ScriptedRedis::unknown(); };
     loop.wait(lease.release());
+    loop.run_for(59s);
+    EXPECT_TRUE(on_the_books());
+    const int within_its_life = releases;
+    EXPECT_GT(within_its_life, 60);
+    EXPECT_LT(within_its_life, 75) << "pauses grow to a second";
+    loop.run_for(2s);
+    EXPECT_FALSE(on_the_books());
+    EXPECT_TRUE(background.empty());
+    EXPECT_TRUE(loop.idle());
+}
+
+TEST_F(JobLeaseTest, AReleaseOutlivesItsHandler) {
+    tunables.job_lock_ttl = 60s;
+    release_answer = [] { return ScriptedRedis::not_applied(); };
+    {
+        JobLease finished(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms, background},
+                          "j2", "other");
+        finished.asking();
+        loop.wait(finished.release());
+    }
+    release_answer = [] { return ScriptedRedis::reply(std::int64_t{1}); };
+    loop.run_for(50ms);
+    EXPECT_EQ(releases, 2);
+    EXPECT_TRUE(book.held().empty());
+}
+
+TEST_F(JobLeaseTest, AStoppingReplicaTriesUntilItsTimeIsOverAndTwiceAtLeast) {
+    LeasePorts ports{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms, background};
+    release_answer = [] { return ScriptedRedis::not_applied(); };
+    loop.wait(release_lock(ports, "j1", "token", loop.monotonic()));
+    EXPECT_EQ(releases, 2);
+    loop.wait(release_lock(ports, "j1", "token", loop.monotonic() + 10s));
+    EXPECT_GT(releases, 12);
+}
+
+TEST_F(JobLeaseTest, WithoutReleasingAgainTwoTriesGoOutTogether) {
+    mechanisms.switch_off(Mechanism::release_retry);
+    begin();
+    release_answer = [] { return ScriptedRedis::not_applied(); };
+    loop.wait(lease.release());
     EXPECT_EQ(releases, 2);
     EXPECT_FALSE(on_the_books());
+    EXPECT_TRUE(loop.idle());
 }
 
 // H-16: whether the lock was taken is not known, so it is given back by its token.
@@ -193,8 +253,8 @@ TEST_F(JobLeaseTest, ARequestForTheLockWithoutAnAnswerIsReleasedToo) {
 
 TEST_F(JobLeaseTest, AHandlerDestroyedInMidAwaitLeavesItsLockOnTheBooks) {
     {
-        JobLease doomed(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms}, "j2",
-                        "other");
+        JobLease doomed(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms, background},
+                        "j2", "other");
         doomed.asking();
         doomed.begin(loop.monotonic());
         redis.latency = 1s;
@@ -229,7 +289,8 @@ TEST_F(JobLeaseTest, WithoutAbandoningItBelievesInItsLockForEver) {
 }
 
 TEST_F(JobLeaseTest, WithoutTheJobLockEachHandlerHasAKeyOfItsOwn) {
-    JobLease other(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms}, "j1", "other");
+    JobLease other(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms, background}, "j1",
+                   "other");
     EXPECT_EQ(lease.lock_key(), other.lock_key());
     mechanisms.switch_off(Mechanism::job_lock);
     EXPECT_NE(lease.lock_key(), other.lock_key());

@@ -69,6 +69,11 @@ std::vector<std::string> texts(const RedisValue& reply) {
     return list;
 }
 
+PlaceInLine place_from(std::string_view name) {
+    if (name == "waiting") return PlaceInLine::waiting;
+    return name == "woken" ? PlaceInLine::woken : PlaceInLine::none;
+}
+
 JobFacts parse_taken_up(const RedisValue& reply) {
     JobFacts facts;
     facts.state = parse_job_state(reply.at(1).text());
@@ -83,8 +88,10 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.due_in = std::chrono::milliseconds(reply.at(10).integer_or(0));
     facts.read_along = texts(reply.at(11));
     facts.last_cause = reply.at(12).text();
-    facts.entered_at = wall_time(reply.at(13));
-    facts.stream_server = reply.at(14).text();
+    facts.place = place_from(reply.at(13).text());
+    facts.placed_by = reply.at(14).text();
+    facts.entered_at = wall_time(reply.at(16));
+    facts.stream_server = reply.at(17).text();
     return facts;
 }
 
@@ -112,7 +119,8 @@ Committed parse_committed(const RedisValue& reply) {
     committed.attempts = reply.at(2).integer_or(0);
     committed.dispatch = number(reply.at(3));
     committed.tenant_full = reply.at(4).text() == "tenant_limit";
-    committed.at = wall_time(reply.at(5));
+    committed.in_line = reply.at(5).text() == "in_line";
+    committed.at = wall_time(reply.at(7));
     return committed;
 }
 
@@ -142,13 +150,27 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
     const MonoTime asked = clock_.monotonic();
     lease.asking();
     auto reply = co_await redis_.script(scripts_.take_up, std::move(names), std::move(arguments), deadline());
+    if (reply.kind() == OutcomeKind::not_applied) lease.refused();  // nothing to give back
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
     if (reply.value().at(0).text() != "held") {
         lease.refused();
         co_return std::optional<JobFacts>{};
     }
     lease.begin(asked);
+    tell_of_woken(reply.value().at(15));
     co_return std::optional<JobFacts>{parse_taken_up(reply.value())};
+}
+
+Task<Outcome<bool>> JobStore::lock_is_held(const JobLease& lease) {
+    RedisCommand exists{"EXISTS", lease.lock_key()};
+    auto reply = co_await redis_.command(std::move(exists), deadline());
+    if (!reply.applied()) co_return reply.failure_as<bool>();
+    co_return reply.value().integer_or(0) == 1;
+}
+
+void JobStore::tell_of_woken(const RedisValue& jobs) {
+    if (listener_ == nullptr) return;
+    for (std::string& job : texts(jobs)) listener_->wake(std::move(job));
 }
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_lock(JobLease& lease, std::vector<std::string> read_along) {
@@ -171,6 +193,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::ask_for_lock(JobLease& lease, s
     auto reply = co_await redis_.script(
         scripts_.take_lock, std::move(names),
         {job, lease.token(), millis(tunables_.job_lock_ttl), std::move(sequence), std::move(wait)}, deadline());
+    if (reply.kind() == OutcomeKind::not_applied) lease.refused();  // nothing to give back
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
     if (const std::string_view said = reply.value().at(0).text(); said != "held") {
         lease.refused(said == "later");
@@ -203,10 +226,11 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
         std::move(commit.decision_json)};
     if (commit.next_attempt) commit.fields.emplace_back("@next_attempt", millis(*commit.next_attempt));
     if (commit.deadline_ms > 0) commit.fields.emplace_back("@deadline", fmt::format("{}", commit.deadline_ms));
-    if (commit.tenant_limit > 0) {
+    if (commit.tenant_limit > 0 || commit.stand_in_line) {
         commit.fields.emplace_back("@tenant_limit", fmt::format("{}", commit.tenant_limit));
         commit.fields.emplace_back("@limit_delay", millis(tunables_.retry_delay_no_workers));
     }
+    if (commit.stand_in_line) commit.fields.emplace_back("@tenant_queue", "1");
     if (commit.saga) add_options(std::move(*commit.saga), commit.fields);
     if (!commit.output_record.empty()) commit.fields.emplace_back("@output_record", std::move(commit.output_record));
     if (commit.begin_scan) {
@@ -224,6 +248,7 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
                                         deadline());
     if (!reply.applied()) co_return reply.failure_as<Committed>();
     const Committed committed = parse_committed(reply.value());
+    tell_of_woken(reply.value().at(6));
     if (committed.verdict == Committed::Verdict::lost) {
         lease.mark_lost();
     } else if (commit.release_lock) {
@@ -236,6 +261,7 @@ Task<Outcome<Cancelled>> JobStore::cancel(std::string job) {
     auto reply = co_await redis_.script(scripts_.cancel, {keys::job_meta(job)}, {job, millis(tunables_.job_meta_ttl)},
                                         deadline());
     if (!reply.applied()) co_return reply.failure_as<Cancelled>();
+    tell_of_woken(reply.value().at(2));
     co_return Cancelled{parse_job_state(reply.value().at(0).text()), parse_job_state(reply.value().at(1).text())};
 }
 
@@ -314,9 +340,23 @@ Task<Outcome<std::string>> JobStore::stored_request(std::string job) {
     co_return std::string(reply.value().text());
 }
 
+Task<Outcome<TenantRound>> JobStore::tend_tenant(TickLock lock, std::string after, std::int64_t slots,
+                                                 Duration ask_after) {
+    auto reply = co_await redis_.script(scripts_.tend_tenant, {std::move(lock.key), std::string(keys::kTenantsWaiting)},
+                                        {std::move(lock.token), after.empty() ? "-inf" : "(" + after,
+                                         fmt::format("{}", slots), millis(ask_after), millis(tunables_.job_meta_ttl)},
+                                        deadline());
+    if (!reply.applied()) co_return reply.failure_as<TenantRound>();
+    const RedisValue& tended = reply.value();
+    if (tended.at(0).text() != "tended") co_return TenantRound{true, {}, false};
+    tell_of_woken(tended.at(3));
+    co_return TenantRound{false, std::string(tended.at(1).text()), !tended.at(2).text().empty()};
+}
+
 Task<Outcome<bool>> JobStore::tenant_is_full(std::string job, std::int64_t limit) {
     auto reply =
-        co_await redis_.script(scripts_.tenant_is_full, {}, {std::move(job), fmt::format("{}", limit)}, deadline());
+        co_await redis_.script(scripts_.tenant_is_full, {},
+                               {std::move(job), fmt::format("{}", limit), millis(tunables_.job_meta_ttl)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<bool>();
     co_return reply.value().integer_or(0) == 1;
 }
@@ -334,6 +374,7 @@ Task<Outcome<TimedOut>> JobStore::time_out(StaleJob stale, std::string index, st
         deadline());
     if (!reply.applied()) co_return reply.failure_as<TimedOut>();
     const RedisValue& facts = reply.value();
+    tell_of_woken(facts.at(6));
     co_return TimedOut{facts.at(0).text() == "ok", parse_job_state(facts.at(1).text()), std::string(facts.at(3).text()),
                        std::string(facts.at(4).text()), std::string(facts.at(5).text())};
 }

@@ -24,6 +24,9 @@
 
 namespace lockstep::engine {
 
+/// Whether a job waits for one of its tenant's slots. Woken: there is one in reserve for it.
+enum class PlaceInLine : std::uint8_t { none, waiting, woken };
+
 /// What Redis knew about a job at one instant.
 struct JobFacts {
     std::optional<JobState> state;  // before the call; nothing = the job was not known
@@ -35,12 +38,14 @@ struct JobFacts {
     std::uint64_t dispatch = 0;
     bool published = false;
     std::string worker;
-    std::uint64_t stream_floor = 0;  // no message of that dispatch is at or below this stream sequence,
-    std::string stream_server;       // as this server process numbers them; empty = nobody knows which
-    std::uint64_t dispatches = 0;    // take_up: how many there have been
-    Duration due_in{};               // take_up: until its next try; 0 = now
-    std::string last_cause;          // take_up: why its last try came to nothing
-    WallTime entered_at{};           // take_up: when it came into its state, by Redis' clock
+    std::uint64_t stream_floor = 0;         // no message of that dispatch is at or below this stream sequence,
+    std::string stream_server;              // as this server process numbers them; empty = nobody knows which
+    std::uint64_t dispatches = 0;           // take_up: how many there have been
+    Duration due_in{};                      // take_up: until its next try; 0 = now
+    std::string last_cause;                 // take_up: why its last try came to nothing
+    WallTime entered_at{};                  // take_up: when it came into its state, by Redis' clock
+    PlaceInLine place = PlaceInLine::none;  // take_up
+    std::string placed_by;                  // take_up: the token of the handling that had it stand in line last
     // take_up: the request that was stored earlier, where it differs from the offered one; take_lock: what is stored
     std::string stored_request;
     std::vector<std::string> read_along;  // the strings asked for; take_up: none for a job that is at work or over
@@ -73,6 +78,7 @@ struct Commit {
     std::optional<Duration>
         next_attempt;               // from now; what looks for jobs that nobody handles leaves it alone until then
     std::int64_t tenant_limit = 0;  // refused while so many other jobs of the tenant are on their way; 0 = none
+    bool stand_in_line = false;     // who is refused for that waits until it is woken, unless it holds a slot already
     std::vector<std::pair<std::string, std::string>> fields;  // of the job hash; an empty value deletes
 };
 
@@ -82,7 +88,8 @@ struct Committed {
         /// The lease is not ours any more: nothing was written.
         lost,
         /// The job is not in a state that allows it, or its tenant is full: none of the commit's writes was made. The lock is
-        /// released all the same where it was to be, and a full tenant puts off when the job is due again.
+        /// released all the same where it was to be, and a full tenant puts off when the job is due again, or has it stand in
+        /// line.
         refused,
     };
     Verdict verdict = Verdict::lost;
@@ -90,7 +97,23 @@ struct Committed {
     std::int64_t attempts = 0;
     std::uint64_t dispatch = 0;
     bool tenant_full = false;  // that is why it was refused
+    bool in_line = false;      // and it stands in line now
     WallTime at{};             // when, by Redis' clock; of an ok
+};
+
+/// Who takes up jobs for which the store has found room: told at once, by whichever call has made it.
+class WokenJobs {
+public:
+    virtual ~WokenJobs() = default;
+    /// The job has a slot of its tenant in reserve for some seconds. What is not taken up by then is woken again later.
+    virtual void wake(std::string job) = 0;
+};
+
+/// Where a round through the tenants in whose lines somebody stands has come to.
+struct TenantRound {
+    bool over = false;
+    std::string tended;  // the place of the tenant that was tended last; empty = none
+    bool more = false;   // it has more slots to be looked at: the same place once more
 };
 
 /// A lock that is held by ticking and never released. What a tick reads, it reads as the holder.
@@ -161,6 +184,12 @@ public:
     /// All arguments outlive the store.
     JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const StoreScripts& scripts);
 
+    /// `listener` outlives the store's use; without one, woken jobs wait for a round through the tenants.
+    void set_listener(WokenJobs* listener) { listener_ = listener; }
+
+    /// Whether somebody holds the lock that `lease` is about. A look, much smaller than an attempt to take it.
+    [[nodiscard]] Task<Outcome<bool>> lock_is_held(const JobLease& lease);
+
     /// Takes the lock with the lease's token and records the request of a job that nobody works on yet. Nothing = busy.
     /// `read_along` names strings to be read at that same instant. Begins the lease when it succeeds. REQUIRES: `request`
     /// has been validated and trimmed. `longest_life` (zero = none) bounds the deadline of a job that is new here.
@@ -199,6 +228,11 @@ public:
                                                         std::int64_t limit);
     /// Empty when there is none.
     [[nodiscard]] Task<Outcome<std::string>> stored_request(std::string job);
+    /// Tends the tenant after the one at `after` (empty = from the beginning): looks at `slots` of those that hold its slots and
+    /// strikes off whose job has ended, wakes whom there is room for, and has the first in line ask policy again where it has
+    /// said nothing about the line for `ask_after` (zero = never). Over for somebody who does not hold the lock.
+    [[nodiscard]] Task<Outcome<TenantRound>> tend_tenant(TickLock lock, std::string after, std::int64_t slots,
+                                                         Duration ask_after);
     /// Whether `limit` other jobs of the job's tenant are on their way. A commit with a limit asks by itself.
     [[nodiscard]] Task<Outcome<bool>> tenant_is_full(std::string job, std::int64_t limit);
     /// Ends a stale job as TIMEOUT if it still is in `expected` with that score; for a passed deadline (`expected` empty)
@@ -230,11 +264,13 @@ private:
                                                                       std::vector<std::string> read_along,
                                                                       std::string sequence, std::string wait);
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
+    void tell_of_woken(const RedisValue& jobs);
 
     Redis& redis_;
     Clock& clock_;
     const Tunables& tunables_;
     const StoreScripts& scripts_;
+    WokenJobs* listener_ = nullptr;
 };
 
 }  // namespace lockstep::engine

@@ -15,6 +15,8 @@ inline constexpr std::string_view kReplayerLock = "cordum:replayer:pending";
 inline constexpr std::string_view kSagasPending = "lockstep:saga:pending";
 inline constexpr std::string_view kSnapshotWriterLock = "cordum:scheduler:snapshot:writer";
 inline constexpr std::string_view kWorkerSnapshot = "sys:workers:snapshot";
+/// Tenants in whose line a job stands for a slot, by since when somebody does. What is kept of each: store/scripts/common.lua.
+inline constexpr std::string_view kTenantsWaiting = "lockstep:tenants:waiting";
 inline constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
 /// Jobs whose output is still to be scanned, by when somebody else may look at them.
 inline constexpr std::string_view kScansPending = "lockstep:output:scan_pending";

@@ -24,6 +24,7 @@
 #include "engine/store/scripts/take_snapshot_lock.lua.h"
 #include "engine/store/scripts/take_up.lua.h"
 #include "engine/store/scripts/tenant_is_full.lua.h"
+#include "engine/store/scripts/tend_tenant.lua.h"
 #include "engine/store/scripts/tick_lock.lua.h"
 #include "engine/store/scripts/time_out.lua.h"
 #include "engine/store/scripts/write_snapshot.lua.h"
@@ -51,6 +52,7 @@ StoreScripts::StoreScripts()
       overdue_page(with_common("overdue_page", scripts::kOverduePage)),
       replay_page(with_common("replay_page", scripts::kReplayPage)),
       tenant_is_full(with_common("tenant_is_full", scripts::kTenantIsFull)),
+      tend_tenant(with_common("tend_tenant", scripts::kTendTenant)),
       bus_guard_enter("bus_guard_enter", scripts::kBusGuardEnter),
       time_out(with_common("time_out", scripts::kTimeOut)),
       saga_next(with_common("saga_next", scripts::kSagaNext)),

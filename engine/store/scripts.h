@@ -19,6 +19,7 @@ struct StoreScripts {
     RedisScript overdue_page;
     RedisScript replay_page;
     RedisScript tenant_is_full;
+    RedisScript tend_tenant;
     RedisScript bus_guard_enter;
     RedisScript time_out;
     RedisScript saga_next;

@@ -105,6 +105,34 @@ TEST_F(Requests, ABusyLockIsWaitedForTwoSecondsAndNoLonger) {
     EXPECT_TRUE(bus.published.empty());
 }
 
+// A request may be large: while it waits, the lock is looked at, less and less often.
+TEST_F(Requests, WaitingForALockCostsLittle) {
+    auto large = request_for("j1");
+    (*large.mutable_env())["what"] = std::string(900'000, 'x');
+    run({"SET", "cordum:scheduler:job:j1", "somebody else"});
+    std::size_t commands = 0;
+    std::size_t bytes = 0;
+    redis.on_executed([&](const RedisCommand& command) {
+        ++commands;
+        for (const std::string& part : command) bytes += part.size();
+    });
+    const Fate fate = submit(large);
+    loop.run_until([&] { return fate->verdict != DeliveryFate::Verdict::none; });
+    EXPECT_TRUE(fate->handed_back(500ms));
+    EXPECT_LE(commands, 16u);
+    EXPECT_LT(bytes, 1'000'000u) << "the request goes out once";
+}
+
+TEST_F(Requests, ALockThatIsGivenBackMeanwhileIsTakenSoon) {
+    run({"SET", "cordum:scheduler:job:j1", "somebody else"});
+    const Fate fate = submit("j1");
+    loop.run_for(1s);
+    run({"DEL", "cordum:scheduler:job:j1"});
+    loop.run_for(200ms);
+    EXPECT_TRUE(fate->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
 // LOCK-02
 TEST_F(Requests, TwoHandlersOfOneJobRunOneAfterTheOther) {
     kernel.latency = 1s;

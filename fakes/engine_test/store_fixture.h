@@ -36,9 +36,9 @@ protected:
     }
 
     [[nodiscard]] Lease lease_for(const std::string& job, const std::string& token = "token") {
-        return std::make_unique<JobLease>(
-            engine::LeasePorts{clock, server->port(), metrics, log, loop, tunables, scripts, book, mechanisms}, job,
-            token);
+        return std::make_unique<JobLease>(engine::LeasePorts{clock, server->port(), metrics, log, loop, tunables,
+                                                             scripts, book, mechanisms, releases},
+                                          job, token);
     }
     [[nodiscard]] static cap::JobRequest request_for(const std::string& job, const std::string& tenant = "acme");
 
@@ -81,6 +81,7 @@ protected:
     engine::StoreScripts scripts;
     engine::Mechanisms mechanisms;
     engine::LeaseBook book;
+    engine::Scope releases{loop};
     std::unique_ptr<engine::JobStore> store =
         server ? std::make_unique<engine::JobStore>(server->port(), clock, tunables, scripts) : nullptr;
 };

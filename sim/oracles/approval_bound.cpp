@@ -26,8 +26,8 @@ void ApprovalBound::hash_set(fakes::NodeId client, std::string_view key, std::st
 
 void ApprovalBound::restored(const fakes::redis::Keyspace&) { word_.restored(); }
 
-void ApprovalBound::on_event(const fakes::Event& event, Time) {
-    word_.on_event(event, present());
+void ApprovalBound::on_event(const fakes::Event& event, Time now) {
+    word_.on_event(event, present(), now);
     approvals_.on_event(event);
     switch (event.kind) {
         case EventKind::kernel_check:

@@ -2,52 +2,37 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 namespace lockstep::sim {
 
 namespace {
 
-using fakes::EventKind;
-
-/// Faults that are over at once, and those whose end is told by the node that they hit.
-constexpr std::array<std::string_view, 12> kWithoutEnd{"crash",
-                                                       "stop",
-                                                       "pause",
-                                                       "clock_jump",
-                                                       "redis.restart",
-                                                       "redis.failover",
-                                                       "redis.script_flush",
-                                                       "redis.evict",
-                                                       "redis.corrupt",
-                                                       "nats.restart",
-                                                       "nats.power_cut",
-                                                       "config.update"};
+/// Whether a fault of this kind goes on until its end is told; the others are over when they have begun.
+bool lasts(std::string_view fault) {
+    constexpr std::array<std::string_view, 8> kAtOnce{"redis.restart",  "redis.failover", "redis.script_flush",
+                                                      "redis.evict",    "redis.corrupt",  "nats.restart",
+                                                      "nats.power_cut", "config.update"};
+    return std::ranges::find(kAtOnce, fault) == kAtOnce.end();
+}
 
 }  // namespace
 
 void Calm::on_event(const fakes::Event& event, Time now) {
     switch (event.kind) {
-        case EventKind::redis:
-            if (event.script == "tick_lock") tickers_.insert(event.node);
-            return;
-        case EventKind::fault:
-            if (std::ranges::find(kWithoutEnd, event.name) == kWithoutEnd.end())
-                lasting_ += event.from == "begin" ? 1 : -1;
+        case fakes::EventKind::fault:
+            if (lasts(event.name)) disturbances_ = std::max(0, disturbances_ + (event.from == "begin" ? 1 : -1));
+            trouble(now);
             break;
-        case EventKind::node_down:
-        case EventKind::paused: away_.insert(event.node); break;
-        case EventKind::node_up:
-        case EventKind::resumed: away_.erase(event.node); break;
-        case EventKind::connection_broken: break;
-        default: return;
+        case fakes::EventKind::node_up: since_ = now; break;
+        case fakes::EventKind::node_down: trouble(now); break;
+        default: break;
     }
-    since_ = now;
 }
 
-std::optional<engine::Duration> Calm::lasts_for(Time now) const {
-    const bool anybody = std::ranges::any_of(tickers_, [this](fakes::NodeId node) { return !away_.contains(node); });
-    if (lasting_ > 0 || !anybody) return std::nullopt;
-    return now - since_;
+void Calm::trouble(Time now) {
+    since_ = now;
+    last_trouble_ = now;
 }
 
 }  // namespace lockstep::sim

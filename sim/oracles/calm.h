@@ -1,27 +1,32 @@
-// For how long nothing has disturbed the cluster: what a promise about recovery counts from.
-//
-// Conservative: of a fault that nobody has ended, and of what a healing leaves broken, it is taken that it goes on.
+// Whether anything is broken: faults that are in force, and when something last was amiss. For oracles that judge how soon
+// something happens while nothing is.
 #pragma once
 
 #include <optional>
-#include <set>
 
 #include "fakes/event.h"
-#include "sim/world/virtual_time.h"
+#include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
 
 class Calm {
 public:
     void on_event(const fakes::Event& event, Time now);
-    /// Nothing while something is wrong, and while no replica that has ticked is up.
-    [[nodiscard]] std::optional<engine::Duration> lasts_for(Time now) const;
+    /// Data was lost.
+    void restored(Time now) { trouble(now); }
+
+    [[nodiscard]] bool disturbed() const { return disturbances_ > 0; }
+    /// Since when nothing has begun, ended, started or gone down.
+    [[nodiscard]] Time since() const { return since_; }
+    /// When a fault last began or ended, or a node went down; nothing: never. Nodes that start are no trouble.
+    [[nodiscard]] std::optional<Time> last_trouble() const { return last_trouble_; }
 
 private:
+    void trouble(Time now);
+
+    int disturbances_ = 0;
     Time since_{};
-    int lasting_ = 0;                  // faults that have begun and not ended
-    std::set<fakes::NodeId> away_;     // down or frozen
-    std::set<fakes::NodeId> tickers_;  // that have asked for a tick lock
+    std::optional<Time> last_trouble_;
 };
 
 }  // namespace lockstep::sim

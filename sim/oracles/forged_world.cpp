@@ -255,6 +255,10 @@ void ForgedWorld::commit_dispatch(const std::string& job, NodeId replica) {
     });
 }
 
+void ForgedWorld::find_tenant_full(const std::string& job, NodeId replica) {
+    script(replica, "commit", meta_key(job), job, "*5\r\n$7\r\nrefused\r\n$12\r\ntenant_limit\r\n", [] {});
+}
+
 void ForgedWorld::send(const std::string& job, NodeId replica) {
     const cap::BusPacket packet = request_packet(job);
     const std::string subject = wire::worker_subject(kWorkerId);

@@ -50,6 +50,8 @@ public:
     void let_go(const std::string& job, NodeId replica = kReplica);
     /// `limit`: how many jobs of its tenant policy allows at a time; 0 = any number.
     void ask_policy(const std::string& job, std::string_view decision, int limit = 0, NodeId replica = kReplica);
+    /// The job is not let through, because as many others of its tenant are on their way as policy allows.
+    void find_tenant_full(const std::string& job, NodeId replica = kReplica);
     /// Nobody answers.
     void ask_policy_in_vain(const std::string& job);
     void move(const std::string& job, std::string_view state, NodeId replica = kReplica);

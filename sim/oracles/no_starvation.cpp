@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "sim/oracles/job_keys.h"
@@ -24,13 +23,8 @@ Duration longest_wait(const engine::Tunables& tunables) {
     return std::max(by_delay, by_replayer) + kAllowance;
 }
 
-/// Whether a fault of this kind goes on until its end is told; the others are over when they have begun.
-bool lasts(std::string_view fault) {
-    constexpr std::array<std::string_view, 8> kAtOnce{"redis.restart",  "redis.failover", "redis.script_flush",
-                                                      "redis.evict",    "redis.corrupt",  "nats.restart",
-                                                      "nats.power_cut", "config.update"};
-    return std::ranges::find(kAtOnce, fault) == kAtOnce.end();
-}
+/// The lines in which jobs wait for a slot of their tenant (spec: redis-schema).
+constexpr std::string_view kLinePrefix = "lockstep:tenant:waiting:";
 
 bool waiting_state(std::string_view state) { return state == "PENDING" || state == "SCHEDULED"; }
 
@@ -40,13 +34,9 @@ NoStarvation::NoStarvation(Judge& judge, const engine::Tunables& tunables)
     : Oracle(judge), bound_(longest_wait(tunables)) {}
 
 void NoStarvation::on_event(const fakes::Event& event, Time now) {
+    now_ = now;
+    calm_.on_event(event, now);
     switch (event.kind) {
-        case fakes::EventKind::fault:
-            if (lasts(event.name)) disturbances_ = std::max(0, disturbances_ + (event.from == "begin" ? 1 : -1));
-            calm_since_ = now;
-            break;
-        case fakes::EventKind::node_up:
-        case fakes::EventKind::node_down: calm_since_ = now; break;
         case fakes::EventKind::state: on_state(event, now); break;
         case fakes::EventKind::redis:
             if (event.script == "take_up" && event.when == fakes::When::before && !event.job.empty())
@@ -66,6 +56,28 @@ void NoStarvation::hash_set(fakes::NodeId, std::string_view key, std::string_vie
     set_waiting(record, false, since);
     record.tenant = after;
     set_waiting(record, waits, since);
+}
+
+void NoStarvation::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
+    if (key.starts_with(kLinePrefix)) jobs_[std::string(member)].in_line = true;
+}
+
+void NoStarvation::zset_removed(fakes::NodeId, std::string_view key, std::string_view member, double) {
+    if (key.starts_with(kLinePrefix)) leave_line(jobs_[std::string(member)]);
+}
+
+void NoStarvation::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                               std::int64_t) {
+    if (!key.starts_with(kLinePrefix)) return;
+    for (auto& [name, job] : jobs_) leave_line(job);
+}
+
+void NoStarvation::restored(const fakes::redis::Keyspace&) {
+    for (auto& [name, job] : jobs_) leave_line(job);
+}
+
+void NoStarvation::leave_line(Waiting& job) const {
+    if (std::exchange(job.in_line, false)) job.since = now_;
 }
 
 void NoStarvation::set_waiting(Waiting& job, bool waits, Time now) {
@@ -92,10 +104,10 @@ void NoStarvation::on_try(const fakes::Event& event, Time now) {
     if (found == jobs_.end()) return;
     Waiting& job = found->second;
     const Time since = std::exchange(job.since, now);
-    if (!job.waits || !std::exchange(job.tried, true)) return;
+    if (!job.waits || job.in_line || !std::exchange(job.tried, true)) return;
     const Tenant& tenant = tenants_[job.tenant];
     const bool few = tenant.waiting <= kFewJobs && tenant.crowded_until < since;
-    if (!few || disturbances_ > 0 || calm_since_ > since) return;
+    if (!few || calm_.disturbed() || calm_.since() > since) return;
     exercise();
     if (now - since > bound_)
         violated(event.node, event.job,

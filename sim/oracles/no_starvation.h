@@ -3,12 +3,14 @@
 // which the replayer looks for jobs that nobody tries, whichever is longer.
 //
 // A try is a take_up of the job (spec: redis-schema); whether it succeeds is a matter of limits and free workers. A tenant
-// with a backlog of its own may have to wait for itself, and is not judged.
+// with a backlog of its own may have to wait for itself, and is not judged. Nor is a job while it stands in its tenant's line
+// for a slot: whether it waits too long there is the business of slot_used.
 #pragma once
 
 #include <map>
 #include <string>
 
+#include "sim/oracles/calm.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -20,13 +22,20 @@ public:
     void on_event(const fakes::Event& event, Time now) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                  double after) override;
+    void zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
 
 private:
     struct Waiting {
         std::string tenant;
         bool waits = false;
         bool tried = false;  // since it waits: the first try is that of its submission
-        Time since{};        // the last try
+        bool in_line = false;
+        Time since{};  // the last try, or when it left the line
     };
     struct Tenant {
         int waiting = 0;
@@ -36,12 +45,13 @@ private:
     void on_state(const fakes::Event& event, Time now);
     void on_try(const fakes::Event& event, Time now);
     void set_waiting(Waiting& job, bool waits, Time now);
+    void leave_line(Waiting& job) const;
 
     const Duration bound_;
     std::map<std::string, Waiting, std::less<>> jobs_;
     std::map<std::string, Tenant, std::less<>> tenants_;
-    Time calm_since_{};
-    int disturbances_ = 0;  // in force
+    Calm calm_;
+    Time now_{};
 };
 
 }  // namespace lockstep::sim

@@ -90,5 +90,21 @@ TEST_F(NoStarvationTest, AJobThatRunsDoesNotWait) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+// Whether it waits too long there is for slot_used to say.
+TEST_F(NoStarvationTest, AJobInItsTenantsLineWaitsForItsTurn) {
+    submit("a", "small");
+    attempt("a");
+    oracle.zset_set({}, "lockstep:tenant:waiting:small", "a", nullptr, 1);
+    now += 1h;
+    attempt("a");
+    oracle.zset_removed({}, "lockstep:tenant:waiting:small", "a", 1);
+    now += 1s;
+    attempt("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    now += 10min;
+    attempt("a");
+    EXPECT_EQ(judge.found.size(), 1U) << "it has left the line";
+}
+
 }  // namespace
 }  // namespace lockstep::sim

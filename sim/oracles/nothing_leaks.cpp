@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace lockstep::sim {
 
 namespace {
@@ -10,12 +12,17 @@ constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
 constexpr std::string_view kInFlightPrefix = "cordum:bus:inflight:";
 constexpr std::string_view kSagaPrefix = "saga:";
 constexpr std::string_view kLockSuffix = ":lock";
+/// From when its holder has asked for the release, or from the end of what was broken then: pauses between tries grow to a
+/// second, and one try may wait for its answer.
+constexpr Duration kReleaseMax = std::chrono::seconds{10};
 
 }  // namespace
 
 void NothingLeaks::on_event(const fakes::Event& event, Time now) {
     now_ = now;
+    calm_.on_event(event, now);
     if (event.kind == fakes::EventKind::fault && event.name == "clock_jump") clocks_jumped_ = true;
+    watch_release(event);
     const bool taken = event.kind == fakes::EventKind::lock_acquired;
     if (!taken && event.kind != fakes::EventKind::lock_renewed) return;
     Grant& grant = granted_[std::string(event.key)];
@@ -23,6 +30,43 @@ void NothingLeaks::on_event(const fakes::Event& event, Time now) {
     if (event.number == fakes::redis::kNever)
         violated(event.node, event.job, fmt::format("{} is granted for ever", event.key), grant.event);
     if (taken) grant.taken = now;
+    grant.token = event.name;
+}
+
+void NothingLeaks::watch_release(const fakes::Event& event) {
+    switch (event.kind) {
+        case fakes::EventKind::redis:
+            if (event.script == "release_lock" && event.when == fakes::When::before) {
+                const auto held = granted_.find(event.key);
+                const bool its_own = held != granted_.end() && !held->second.token.empty() &&
+                                     event.payload.find(held->second.token) != std::string_view::npos;
+                if (its_own) given_back_.try_emplace(std::string(event.key), GivenBack{event.node, now_, present()});
+            }
+            break;
+        // Nobody is left who could try again.
+        case fakes::EventKind::node_down:
+            std::erase_if(given_back_, [&event](const auto& entry) { return entry.second.by == event.node; });
+            break;
+        case fakes::EventKind::lock_acquired:
+            if (const auto found = given_back_.find(event.key); found != given_back_.end()) given_back_.erase(found);
+            break;
+        case fakes::EventKind::lock_released:
+        case fakes::EventKind::lock_expired: judge_release(event); break;
+        default: break;
+    }
+}
+
+void NothingLeaks::judge_release(const fakes::Event& gone) {
+    const auto found = given_back_.find(gone.key);
+    if (found == given_back_.end()) return;
+    const GivenBack given_back = found->second;
+    given_back_.erase(found);
+    const Time could_be = std::max(given_back.at, calm_.since());
+    if (calm_.disturbed() || now_ - could_be <= kReleaseMax) return;
+    violated(given_back.by, gone.job,
+             fmt::format("its holder gave {} back, and it was held from {} ms on until {} ms all the same", gone.key,
+                         engine::to_millis(could_be.time_since_epoch()), engine::to_millis(now_.time_since_epoch())),
+             given_back.event);
 }
 
 void NothingLeaks::at_rest(const RestView& view) {

@@ -4,6 +4,9 @@
 //
 // That goes for every kind of lock: one is never granted without an end, since who holds it may die at any time, and the lock
 // of a rollback is gone once the longest rollback and its time to live are over.
+//
+// And a job's lock whose holder has given it back is gone soon, whatever became of the first try: some seconds after the last
+// disturbance, as long as the replica lives. Its job waits for nothing else.
 #pragma once
 
 #include <map>
@@ -11,6 +14,7 @@
 #include <string_view>
 
 #include "engine/config/tunables.h"
+#include "sim/oracles/calm.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -26,12 +30,22 @@ private:
     struct Grant {
         Time taken{};
         EventNumber event = 0;  // when it was last taken or renewed
+        std::string token;
+    };
+    struct GivenBack {
+        fakes::NodeId by;
+        Time at{};
+        EventNumber event = 0;
     };
 
+    void watch_release(const fakes::Event& event);
+    void judge_release(const fakes::Event& gone);
     void judge_held(std::string_view key, const Grant& grant);
 
     const engine::Tunables& tunables_;
-    std::map<std::string, Grant, std::less<>> granted_;  // by lock, of whatever kind
+    std::map<std::string, Grant, std::less<>> granted_;         // by lock, of whatever kind
+    std::map<std::string, GivenBack, std::less<>> given_back_;  // by lock: since when its holder wants to be rid of it
+    Calm calm_;
     Time now_{};
     bool clocks_jumped_ = false;  // one that goes back prolongs what it counts down
 };

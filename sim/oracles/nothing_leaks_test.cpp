@@ -28,12 +28,36 @@ protected:
         oracle.on_event(event, now);
         keys.set_string(key, "token", expires_at);
     }
+    /// A job's lock, and its way: taken, asked to be released, and gone.
+    void job_lock(EventKind kind, const char* token = "token") {
+        fakes::Event event = testing::event_of(kind, "a");
+        event.key = "cordum:scheduler:job:a";
+        event.name = token;
+        event.node = kReplica;
+        oracle.on_event(event, now);
+    }
+    void give_back(const char* token = "token") {
+        const std::string command = std::string("$5\r\n") + token + "\r\n";
+        fakes::Event event = testing::event_of(EventKind::redis, "a", fakes::When::before);
+        event.script = "release_lock";
+        event.key = "cordum:scheduler:job:a";
+        event.node = kReplica;
+        event.payload = command;
+        oracle.on_event(event, now);
+    }
+    void fault(std::string_view phase) {
+        fakes::Event event = testing::event_of(EventKind::fault, {});
+        event.name = "redis.errors";
+        event.from = phase;
+        oracle.on_event(event, now);
+    }
     void rest_after(engine::Duration wait) {
         now += wait;
         oracle.on_event(testing::event_of(EventKind::timer, {}), now);
         oracle.at_rest({.redis = keys, .quiet = true});
     }
 
+    static constexpr fakes::NodeId kReplica{5};
     Time now{10s};
     testing::KeepingJudge judge;
     engine::Tunables tunables;
@@ -70,6 +94,50 @@ TEST_F(NothingLeaksTest, ARollbacksLockIsGoneAfterItsLongestTime) {
 TEST_F(NothingLeaksTest, WhoTicksKeepsItsLock) {
     grant(EventKind::lock_acquired, kTickLock, kSomeTime);
     rest_after(1h);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(NothingLeaksTest, ALockThatWasGivenBackIsGoneSoon) {
+    job_lock(EventKind::lock_acquired);
+    give_back();
+    now += 9s;
+    job_lock(EventKind::lock_released);
+    EXPECT_THAT(judge.found, IsEmpty());
+    job_lock(EventKind::lock_acquired);
+    give_back();
+    now += 60s;
+    job_lock(EventKind::lock_expired);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its holder gave cordum:scheduler:job:a back, and it was held")));
+}
+
+TEST_F(NothingLeaksTest, WhileRedisRefusesItNobodyCanGiveItBack) {
+    job_lock(EventKind::lock_acquired);
+    fault("begin");
+    give_back();
+    now += 50s;
+    fault("end");
+    now += 9s;
+    job_lock(EventKind::lock_expired);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(NothingLeaksTest, AReplicaThatDiesMeanwhileLeavesItToExpire) {
+    job_lock(EventKind::lock_acquired);
+    give_back();
+    fakes::Event down = testing::event_of(EventKind::node_down, {});
+    down.node = kReplica;
+    oracle.on_event(down, now);
+    now += 60s;
+    job_lock(EventKind::lock_expired);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+// Whose answer to a request for the lock got lost gives back what it may not have; another holds it.
+TEST_F(NothingLeaksTest, OnlyTheHolderCanGiveItBack) {
+    job_lock(EventKind::lock_acquired, "other");
+    give_back("token");
+    now += 60s;
+    job_lock(EventKind::lock_expired, "other");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 

@@ -20,6 +20,7 @@
 #include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/single_ticker.h"
+#include "sim/oracles/slot_used.h"
 #include "sim/oracles/snapshot_whole.h"
 #include "sim/oracles/stored_result_wins.h"
 #include "sim/oracles/tenant_limit.h"
@@ -54,6 +55,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<NoColdStart>(judge, tunables));
     oracles.push_back(std::make_unique<ResultHeard>(judge));
     oracles.push_back(std::make_unique<StoredResultWins>(judge, tunables, timeouts));
+    oracles.push_back(std::make_unique<SlotUsed>(judge, tunables));
     return oracles;
 }
 

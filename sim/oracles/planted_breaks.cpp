@@ -230,6 +230,18 @@ void result_not_waited_for(World& world, bool broken) {
     world.bury("a", "timeout");
 }
 
+void slot_left_free(World& world, bool broken) {
+    world.run("a");
+    world.submit("b");
+    world.take_up("b");
+    world.ask_policy("b", "ALLOW_WITH_CONSTRAINTS", 1);
+    world.find_tenant_full("b");
+    world.let_go("b");
+    world.finish("a");
+    world.wait(broken ? 10s : 10ms);
+    from_taking_up_to_success(world, "b");
+}
+
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -258,6 +270,7 @@ constexpr std::array kBreaks{
                  silenced_by_another},
     PlantedBreak{"stored_result_wins", "a job times out whose result has stood in the stream all the time",
                  result_not_waited_for},
+    PlantedBreak{"slot_used", "a job waits for a slot of its tenant for ten seconds while one is free", slot_left_free},
 };
 
 }  // namespace

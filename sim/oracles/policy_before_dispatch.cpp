@@ -7,8 +7,8 @@
 
 namespace lockstep::sim {
 
-void PolicyBeforeDispatch::on_event(const fakes::Event& event, Time) {
-    word_.on_event(event, present());
+void PolicyBeforeDispatch::on_event(const fakes::Event& event, Time now) {
+    word_.on_event(event, present(), now);
     approvals_.on_event(event);
     if (event.kind == fakes::EventKind::fault && event.name == "corrupt") garbled_ = true;
     if (!is_worker_subject(event.subject) || event.packet == nullptr) return;

@@ -29,6 +29,13 @@ protected:
         world.ask_policy("a", decision, 0, replica);
         world.let_go("a", replica);
     }
+    /// The same, and as many others of its tenant are on their way as may be.
+    void wait_for_tenant(std::string_view decision) {
+        take_up();
+        world.ask_policy("a", decision);
+        world.find_tenant_full("a");
+        world.let_go("a");
+    }
     [[nodiscard]] bool alarmed(const char* oracle = kOracle) const { return world.violated().contains(oracle); }
 
     World world;
@@ -59,6 +66,41 @@ TEST_F(PolicyBeforeDispatchTest, AnAllowAfterARefusalCounts) {
     world.ask_policy("a", "ALLOW");
     dispatch();
     EXPECT_THAT(world.violated(), IsEmpty());
+}
+
+TEST_F(PolicyBeforeDispatchTest, AnAllowIsGoodForAWhileWhereTheTenantWasFull) {
+    world.submit("a");
+    wait_for_tenant("ALLOW");
+    world.wait(4s);
+    take_up();
+    dispatch();
+    EXPECT_THAT(world.violated(), IsEmpty());
+}
+
+TEST_F(PolicyBeforeDispatchTest, AfterThatPolicyIsAskedAgain) {
+    world.submit("a");
+    wait_for_tenant("ALLOW");
+    world.wait(6s);
+    take_up();
+    dispatch();
+    EXPECT_TRUE(alarmed());
+}
+
+TEST_F(PolicyBeforeDispatchTest, ARefusalThatAnyReplicaHasHeardSinceRevokesIt) {
+    world.submit("a");
+    wait_for_tenant("ALLOW");
+    was_asked("DENY", World::kOtherReplica);
+    take_up();
+    dispatch();
+    EXPECT_TRUE(alarmed());
+}
+
+TEST_F(PolicyBeforeDispatchTest, OfAJobThatDidNotWaitForItsTenantNothingIsKept) {
+    world.submit("a");
+    was_asked("ALLOW");
+    take_up();
+    dispatch();
+    EXPECT_TRUE(alarmed());
 }
 
 TEST_F(PolicyBeforeDispatchTest, WhatAnotherReplicaIsToldMeanwhileChangesNothing) {

@@ -15,6 +15,9 @@ namespace wire = engine::wire;
 using fakes::EventKind;
 using fakes::When;
 
+/// The answer of a commit that refuses a job for its tenant's limit.
+constexpr std::string_view kTenantLimit = "\r\ntenant_limit\r\n";
+
 constexpr std::string_view kSettings = "cfg:system:default";
 
 /// The labels that a scheduler adds to a request, or takes off, on its way to a worker.
@@ -53,9 +56,12 @@ bool allows(const fakes::Event& answer) {
 
 }  // namespace
 
-PolicyWord::PolicyWord(const engine::Tunables& tunables) : may_fail_open_(tunables.policy_check_fail_mode == "open") {}
+/// A replica measures the age by its own clock, which may go a tenth slower than it should.
+PolicyWord::PolicyWord(const engine::Tunables& tunables)
+    : may_fail_open_(tunables.policy_check_fail_mode == "open"),
+      answer_max_age_(tunables.policy_answer_max_age + tunables.policy_answer_max_age / 8) {}
 
-void PolicyWord::on_event(const fakes::Event& event, EventNumber present) {
+void PolicyWord::on_event(const fakes::Event& event, EventNumber present, Time now) {
     if (event.kind == EventKind::node_down) {
         const auto of_node = [&event](const auto& entry) { return entry.first.first == event.node; };
         std::erase_if(handlings_, of_node);
@@ -64,10 +70,15 @@ void PolicyWord::on_event(const fakes::Event& event, EventNumber present) {
     }
     if (event.job.empty()) return;
     switch (event.kind) {
-        case EventKind::kernel_check: on_check(event, present); break;
-        case EventKind::lock_acquired: begin({event.node, std::string(event.job)}); break;
+        case EventKind::kernel_check: on_check(event, present, now); break;
+        case EventKind::lock_acquired: begin({event.node, std::string(event.job)}, now); break;
         case EventKind::lock_released:
             if (event.node == event.peer) at(event).over = true;
+            break;
+        case EventKind::redis:
+            if (event.script == "commit" && event.when == When::applied &&
+                event.payload.find(kTenantLimit) != std::string_view::npos)
+                at(event).tenant_full = true;
             break;
         case EventKind::state:
             if (event.to == "DISPATCHED")
@@ -83,21 +94,31 @@ PolicyWord::Handling& PolicyWord::at(const fakes::Event& event) {
     return entry->second;
 }
 
-void PolicyWord::begin(Place place) {
+bool PolicyWord::still_good(const Handling& earlier, Time now) const {
+    return earlier.over && earlier.tenant_full && earlier.answered && now - earlier.heard_at <= answer_max_age_;
+}
+
+void PolicyWord::begin(Place place, Time now) {
     Handling next;
     const auto before = handlings_.find(place);
     if (before != handlings_.end() && !before->second.over) {
         if (before->second.may_go_on) next = before->second;
         next.shared = true;
+    } else if (before != handlings_.end() && still_good(before->second, now)) {
+        next = before->second;
+        next.carried = true;
+        next.over = next.tenant_full = next.may_go_on = false;
     }
     handlings_.insert_or_assign(std::move(place), std::move(next));
 }
 
-void PolicyWord::on_check(const fakes::Event& event, EventNumber present) {
+void PolicyWord::on_check(const fakes::Event& event, EventNumber present, Time now) {
     if (event.when == When::before) {
         cap::PolicyCheckRequest question;
         if (!question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
+        askers_.insert(event.node);
         Handling& handling = at(event);
+        if (handling.carried) handling = Handling{.shared = handling.shared};  // it asks anew
         // A rollback asks about the job that it is going to submit, beside whoever handles that job already.
         handling.shared = handling.shared || question.labels().contains("saga_compensation");
         handling.asked.insert(canonical(std::move(question)));
@@ -105,8 +126,13 @@ void PolicyWord::on_check(const fakes::Event& event, EventNumber present) {
     }
     if (event.when != When::answered || event.outcome != fakes::EventOutcome::applied) return;
     Handling& handling = at(event);
+    for (const fakes::NodeId node : askers_) {
+        const auto other = handlings_.find(Place{node, event.job});
+        if (node != event.node && other != handlings_.end()) other->second.tenant_full = false;
+    }
     handling.answered = true;
     handling.heard = present;
+    handling.heard_at = now;
     handling.last_allows = allows(event);
     handling.any_allows = handling.any_allows || handling.last_allows;
 }

@@ -3,7 +3,9 @@
 //
 // 1. A word counts for one handling: it is heard by the replica that commits the dispatch, after it took the job's lock. What
 //    was heard in an earlier handling, or by another replica, is nothing that this one knows. So a later refusal revokes an
-//    earlier leave, and an answer that is overtaken by another handler's falls with its handler's lock.
+//    earlier leave, and an answer that is overtaken by another handler's falls with its handler's lock. With one exception:
+//    where an earlier handling of the same replica ended because the job's tenant was full, its word is good for
+//    policy_answer_max_age, unless any replica has heard another word since.
 // 2. It counts for what was asked about: the fields of a policy check, without what a scheduler adds on the way to a worker.
 // 3. A fail-open needs a mode that is, or was at some time in the run, open, and a question that nobody answered: a label that
 //    a submitter wrote is none.
@@ -31,7 +33,7 @@ public:
     explicit PolicyWord(const engine::Tunables& tunables);
 
     /// `present`: the number of this event.
-    void on_event(const fakes::Event& event, EventNumber present);
+    void on_event(const fakes::Event& event, EventNumber present, Time now);
     /// Of the keyspace: settings may open the fail mode.
     void string_set(std::string_view key, std::string_view after);
     /// Redis has lost data: a lock may have gone back to who had it before.
@@ -57,15 +59,21 @@ private:
         bool over = false;
         bool may_go_on = false;  // data was lost: its lock may come back
         EventNumber heard = 0;
+        Time heard_at{};
+        bool tenant_full = false;  // that is how it ended
+        bool carried = false;      // what it knows is an earlier handling's
     };
 
-    void on_check(const fakes::Event& event, EventNumber present);
-    void begin(Place place);
+    void on_check(const fakes::Event& event, EventNumber present, Time now);
+    void begin(Place place, Time now);
+    [[nodiscard]] bool still_good(const Handling& earlier, Time now) const;
     [[nodiscard]] Handling& at(const fakes::Event& event);
 
     std::map<Place, Handling> handlings_;  // the latest of each
     std::map<Place, Handling> committed_;  // as it was when it committed a dispatch
+    std::set<fakes::NodeId> askers_;       // who has ever asked about anything
     bool may_fail_open_;
+    Duration answer_max_age_;
 };
 
 }  // namespace lockstep::sim

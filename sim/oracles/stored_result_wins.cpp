@@ -25,7 +25,7 @@ constexpr Duration kTolerance = std::chrono::seconds{1};
 
 void StoredResultWins::on_event(const fakes::Event& event, Time now) {
     now_ = now;
-    calm_.on_event(event, now);
+    undisturbed_.on_event(event, now);
     switch (event.kind) {
         case EventKind::fault:
             if (event.name == "nats.power_cut") unheard_.clear();
@@ -88,7 +88,7 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
         return;
     }
     const Duration bound = patience() + 3 * tunables_.reconciler_interval;
-    const auto calm = calm_.lasts_for(now_);
+    const auto calm = undisturbed_.lasts_for(now_);
     if (left.surely_late > bound + tunables_.reconciler_interval && calm &&
         *calm > bound + tunables_.reconciler_interval)
         violated(client, job,

@@ -18,7 +18,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/oracles/calm.h"
+#include "sim/oracles/undisturbed.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/unasked_ends.h"
 
@@ -59,7 +59,7 @@ private:
 
     const engine::Tunables& tunables_;
     UnaskedEnds ends_;
-    Calm calm_;
+    Undisturbed undisturbed_;
     Time now_{};
     std::map<std::uint64_t, Result> unheard_;                     // by sequence in the one stream that carries results
     std::set<std::pair<fakes::NodeId, std::string>> timing_out_;  // a replica, and the job that it is about to end

@@ -181,7 +181,7 @@ DrawnFault fault_of_kind(int kind) {
 Focus focus_of(const std::string& invariant) {
     if (invariant == "dead_letter_complete") return {.denied = 2};
     if (invariant == "approval_bound") return {.asked = 1};
-    if (invariant == "tenant_limit" || invariant == "no_starvation") return {.limited = 6};
+    if (invariant == "tenant_limit" || invariant == "slot_used" || invariant == "no_starvation") return {.limited = 6};
     if (invariant == "saga_exact") return {.steps = 3};
     if (invariant == "quarantine_final") return {.secrets = 2};
     if (invariant == "circuit_rules") return {.kernel_fault = true};

@@ -51,6 +51,7 @@ constexpr std::array kInvariants{
     NamedItem{"stored_result_wins",
               "no job times out while a result that the stream had before may be unheard, or waits for one too long",
               kAvailable},
+    NamedItem{"slot_used", "no slot of a tenant stays free while one of its jobs waits for a slot", kAvailable},
 };
 
 /// What is forgotten cannot be kept: nobody knows any more that it came, or that it was sent.
@@ -99,8 +100,8 @@ constexpr std::array kMechanisms{
     NamedItem{"floor_same_server", "use a place in the stream only with the server process that it was learnt from"},
     NamedItem{"unheard_results", "time nobody out whose result may stand in the stream", kAvailable},
     NamedItem{"result_order", "settle the results of one job in the order of the stream", kAvailable},
-    NamedItem{"release_retry", "release a lock again until it is gone"},
-    NamedItem{"tenant_queue", "wake the next waiting job of a tenant when a slot is freed"},
+    NamedItem{"release_retry", "release a lock again until it is gone", kAvailable},
+    NamedItem{"tenant_queue", "wake the next waiting job of a tenant when a slot is freed", kAvailable},
 };
 
 constexpr std::array kChaosLevels{
@@ -221,6 +222,7 @@ std::span<const std::string> redis_scripts() {
                                                    "take_snapshot_lock",
                                                    "take_up",
                                                    "tenant_is_full",
+                                                   "tend_tenant",
                                                    "tick_lock",
                                                    "time_out",
                                                    "write_snapshot"};

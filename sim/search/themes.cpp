@@ -161,6 +161,34 @@ void rollbacks(Dice& dice, Document& scenario) {
     if (dice.chance(0.5)) add_change_of_mind(dice, scenario);
 }
 
+/// Redis refuses everything for a moment, in the middle of a step of a job: long enough to fail it, and over before anybody
+/// tries again.
+void hiccups(Dice& dice, Document& scenario) {
+    for (int i = dice.between(1, 4); i > 0; --i)
+        add_fault(scenario, {{"on",
+                              {{"event", "redis"},
+                               {"script", dice.word({"commit", "commit", "release_lock", "take_up", "take_lock"})},
+                               {"when", "before"},
+                               {"nth", dice.on_every_scale(40)}}},
+                             {"do", "redis.errors"},
+                             {"outcome", dice.word({"not_applied", "not_applied", "unknown", "lost"})},
+                             {"for", dice.word({"5ms", "20ms", "50ms"})}});
+}
+
+/// Jobs of a tenant end otherwise than by their results: an operator cancels those that wait and those that run. And whoever
+/// ends one, and with that wakes another, does not live to take it up.
+void add_other_ends(Dice& dice, Document& scenario) {
+    for (int i = dice.between(1, 4); i > 0; --i) {
+        const std::string id = fmt::format("acme-{}", i);
+        add_load(scenario, {{"at", dice.seconds(3, 20)}, {"job", {{"job_id", id}, {"tenant_id", "acme"}}}});
+        if (dice.chance(0.7)) add_load(scenario, {{"at", dice.seconds(5, 60)}, {"cancel", id}});
+    }
+    if (!dice.chance(0.4)) return;
+    const Document on = dice.chance(0.5) ? Document{{"event", "reached"}, {"name", "woken_for_a_slot"}}
+                                         : Document{{"event", "state"}, {"to", dice.word({"SUCCEEDED", "FAILED"})}};
+    add_preemption_at(dice, on, 16, scenario["faults"]);
+}
+
 /// Tenants with a limit that hand in more than that at once.
 void tenants(Dice& dice, Document& scenario) {
     at_least_two_replicas(dice, scenario);
@@ -176,7 +204,9 @@ void tenants(Dice& dice, Document& scenario) {
             add_load(scenario,
                      {{"at", dice.seconds(3, 20)}, {"count", dice.between(2, 10)}, {"job", {{"tenant_id", tenant}}}});
     }
-    if (dice.chance(0.6))
+    if (dice.chance(0.5)) add_other_ends(dice, scenario);
+    if (dice.chance(0.3)) hiccups(dice, scenario);
+    if (dice.chance(0.5))
         add_fault(scenario, {{"at", dice.seconds(1, 5)},
                              {"do", "slow_link"},
                              {"a", dice.word({"schedulers", "scheduler-0"})},
@@ -332,6 +362,7 @@ constexpr std::array kThemes{
     Theme{"garbled-packets", false, garbled_packets},
     Theme{"starved", false, starved},
     Theme{"rollbacks", false, rollbacks},
+    Theme{"hiccups", false, hiccups},
     Theme{"tenants", false, tenants},
     Theme{"approvals", false, approvals},
     Theme{"flapping-workers", false, flapping_workers},

@@ -23,14 +23,17 @@
 --         @scan_end  the scan is over. Without a change of state it is refused when another one has been over before, unless
 --                    the success still points to @replaces_ptr, which the result pointer is to replace
 --         @unfenced      the token is not compared
---         @tenant_limit  refused while as many other jobs of the tenant hold a slot; @limit_delay is then its next try
+--         @tenant_limit  refused while as many other jobs of the tenant hold a slot (0 = no limit); @limit_delay is then its
+--                        next try
+--         @tenant_queue  with a limit: who is refused stands in line, unless it holds a slot already, until it is woken
 -- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused,
---        time of an 'ok' in microseconds}
+--        'in_line' where it is to wait until it is woken, {jobs woken}, time of an 'ok' in microseconds}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[3]
 local lock, meta = KEYS[1], KEYS[2]
 local from = read_state(job)
-local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch')
+local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'tenant', 'ls_waits_since', 'ls_waits_limit')
+local tenant, in_line = facts[3], present(facts[4])
 local attempts, dispatch = counter(facts[1]), counter(facts[2])
 local options = {}
 for i = 16, #ARGV, 2 do
@@ -56,10 +59,26 @@ if late_scan and not still_needed then
   if ARGV[9] == '1' then redis.call('DEL', lock) end
   return {'refused', from, attempts, dispatch}
 end
-if options['@tenant_limit'] and tenant_is_full(job, tonumber(options['@tenant_limit'])) then
-  redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, options['@limit_delay']))
-  if ARGV[9] == '1' then redis.call('DEL', lock) end
-  return {'refused', from, attempts, dispatch, 'tenant_limit'}
+local limit = options['@tenant_limit']
+local queue = options['@tenant_queue']
+-- What has been told a limit and has another one now changes how others of the line wait.
+local news = queue and in_line and note_limit(tenant, facts[5] or '0', limit, at, ttl)
+if limit and limit ~= '0' then
+  local reserved = 0
+  if queue and not holds_slot[from] and not redis.call('ZSCORE', tenant_key('woken', tenant), job) then
+    reserved = redis.call('ZCARD', tenant_key('woken', tenant))
+  end
+  if tenant_is_full(job, tenant, tonumber(limit), reserved, ttl) then
+    local waits = queue and not holds_slot[from]
+    if waits then
+      stand_in_line(job, tenant, limit, token, at, ttl)
+      wake_next(tenant, at)
+    else
+      redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, options['@limit_delay']))
+    end
+    if ARGV[9] == '1' then redis.call('DEL', lock) end
+    return {'refused', from, attempts, dispatch, 'tenant_limit', waits and 'in_line' or '', woken_jobs}
+  end
 end
 if options['@next_attempt'] then
   redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, options['@next_attempt']))
@@ -129,11 +148,14 @@ if options['@saga'] then
 end
 if #states > 0 then
   enter(job, from, states, at, attempts, ttl)
-elseif ARGV[6] ~= '0' then
-  redis.call('HSET', meta, 'attempts', attempts)
+else
+  if ARGV[6] ~= '0' then redis.call('HSET', meta, 'attempts', attempts) end
+  -- Its turn has come to nothing: somebody else may have the slot. It keeps its place for when it waits again.
+  if in_line and leave_line(job, tenant) then news = true end
 end
+if news or has_struck_off then wake_next(tenant, at) end
 if ARGV[10] ~= '' then
   write_dead_letter(job, ARGV[10], from, attempts, at, ARGV[11], ARGV[12])
 end
 if ARGV[9] == '1' then redis.call('DEL', lock) end
-return {'ok', states[#states] or from, attempts, dispatch, '', at}
+return {'ok', states[#states] or from, attempts, dispatch, '', '', woken_jobs, at}

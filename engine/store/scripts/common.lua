@@ -53,26 +53,136 @@ end
 -- A job in one of these states takes one of its tenant's slots; the set of those that do is kept by `enter`.
 local holds_slot = {SCHEDULED = true, DISPATCHED = true, RUNNING = true}
 
+-- What is kept about a tenant, all of it with a time to live that every use renews:
+--   slots    jobs that hold a slot, by when they last moved
+--   waiting  jobs that stand in line for a slot, by since when
+--   woken    jobs that were called out of the line and have a slot in reserve, by when
+--   turns    `look`: where the last look at the slots ended; `asked_at`: when policy was last asked about a job of the line;
+--            and for a limit that jobs in line were told, the one that such a job is told by now
 -- A job without a tenant belongs to the default one, whoever asks.
-local function slots_key(tenant)
-  return 'lockstep:tenant:active_dispatches:' .. (present(tenant) and tenant or 'default')
+local function tenant_key(kind, tenant)
+  return 'lockstep:tenant:' .. kind .. ':' .. (present(tenant) and tenant or 'default')
 end
 
--- Whether `limit` other jobs of the job's tenant hold a slot. A gateway's cancellation leaves its job in the set, so at
--- the limit each member is asked for its state, and those that hold none any more are struck off.
-local function tenant_is_full(job, limit)
-  local key = slots_key(redis.call('HGET', meta_key(job), 'tenant'))
-  local others = redis.call('SCARD', key) - redis.call('SISMEMBER', key, job)
-  if others < limit then
-    return false
-  end
-  for _, member in ipairs(redis.call('SMEMBERS', key)) do
-    if member ~= job and not holds_slot[read_state(member)] then
-      redis.call('SREM', key, member)
-      others = others - 1
+local tenants_waiting = 'lockstep:tenants:waiting'
+
+local look_max = 16
+local has_struck_off = false  -- a look of this call has freed a slot
+-- What is called and is not at work after this long goes to the end of the line. Longer than a job waits for its lock and for
+-- policy at the default times; where it is too short, somebody else is called in its stead, and nothing worse.
+local wake_hold_ms = 10000
+
+-- Looks at `most` of those that hold a slot, from where the last look ended, and strikes off those that somebody else has
+-- ended: a gateway's cancellation leaves its job in the set. True when the look has come to the end of the set.
+local function look_at_slots(tenant, most, ttl)
+  local slots, turns = tenant_key('slots', tenant), tenant_key('turns', tenant)
+  local from = redis.call('HGET', turns, 'look')
+  local page = redis.call('ZRANGEBYSCORE', slots, from or '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, most)
+  for i = 1, #page, 2 do
+    if not holds_slot[read_state(page[i])] then
+      redis.call('ZREM', slots, page[i])
+      has_struck_off = true
     end
   end
-  return others >= limit
+  if #page < 2 * most then
+    if from then redis.call('HDEL', turns, 'look') end
+    return true
+  end
+  redis.call('HSET', turns, 'look', '(' .. page[#page])
+  redis.call('PEXPIRE', turns, ttl)
+  return false
+end
+
+-- Whether `limit` other jobs of the tenant hold a slot, or have one in reserve. It takes no longer for a thousand members than
+-- for ten: only at the limit some of them are asked whether they still hold theirs.
+local function tenant_is_full(job, tenant, limit, reserved, ttl)
+  local slots = tenant_key('slots', tenant)
+  local own = redis.call('ZSCORE', slots, job) and 1 or 0
+  if redis.call('ZCARD', slots) - own + reserved < limit then
+    return false
+  end
+  look_at_slots(tenant, look_max, ttl)
+  own = redis.call('ZSCORE', slots, job) and 1 or 0
+  return redis.call('ZCARD', slots) - own + reserved >= limit
+end
+
+-- The jobs that this call has woken: it tells of them at the end of its reply, and who hears that takes them up.
+local woken_jobs = {}
+
+-- Whether a job that is listed in line may be there: what others have ended, or sent, is not.
+local function stands(job)
+  local state = read_state(job)
+  return state ~= '' and not terminal[state] and not holds_slot[state] and
+         redis.call('HEXISTS', meta_key(job), 'ls_waits_since') == 1
+end
+
+-- Calls those out of the tenant's line for whom there is room, first come, first served. A job goes by the limit that it was
+-- told, or by what a job with the same limit has been told since.
+local function wake_next(tenant, at)
+  local waiting, woken = tenant_key('waiting', tenant), tenant_key('woken', tenant)
+  if redis.call('EXISTS', waiting, woken) == 0 then
+    return
+  end
+  -- Not to its old place: one that cannot be taken up hides nobody. What is to come was written before the clock was set back.
+  for _, span in ipairs({{'-inf', plus_millis(at, -wake_hold_ms)}, {'(' .. at, '+inf'}}) do
+    for _, job in ipairs(redis.call('ZRANGEBYSCORE', woken, span[1], span[2], 'LIMIT', 0, look_max)) do
+      redis.call('ZREM', woken, job)
+      if stands(job) then redis.call('ZADD', waiting, at, job) end
+    end
+  end
+  local taken = redis.call('ZCARD', tenant_key('slots', tenant)) + redis.call('ZCARD', woken)
+  for _, job in ipairs(redis.call('ZRANGE', waiting, 0, look_max - 1)) do
+    if not stands(job) then
+      redis.call('ZREM', waiting, job)
+    else
+      local told = redis.call('HGET', meta_key(job), 'ls_waits_limit') or '0'
+      local limit = tonumber(redis.call('HGET', tenant_key('turns', tenant), told) or told)
+      if limit == 0 or taken < limit then
+        redis.call('ZREM', waiting, job)
+        redis.call('ZADD', woken, at, job)
+        taken = taken + 1
+        woken_jobs[#woken_jobs + 1] = job
+      end
+    end
+  end
+end
+
+-- Takes the job out of its tenant's line. True when it had a slot in reserve.
+local function leave_line(job, tenant)
+  redis.call('ZREM', tenant_key('waiting', tenant), job)
+  return redis.call('ZREM', tenant_key('woken', tenant), job) == 1
+end
+
+-- The line of a tenant lives on while somebody stands in it, or looks at it.
+local function keep_line(tenant, ttl)
+  redis.call('PEXPIRE', tenant_key('waiting', tenant), ttl)
+  redis.call('PEXPIRE', tenant_key('woken', tenant), ttl)
+  redis.call('PEXPIRE', tenant_key('turns', tenant), ttl)
+  redis.call('PEXPIRE', tenants_waiting, ttl)
+end
+
+-- Puts the job in its tenant's line: at the end, or where it stood before. `token` names the handling that came to this.
+local function stand_in_line(job, tenant, limit, token, at, ttl)
+  local since = redis.call('HGET', meta_key(job), 'ls_waits_since')
+  if not present(since) then since = at end
+  redis.call('HSET', meta_key(job), 'ls_waits_since', since, 'ls_waits_limit', limit, 'ls_waits_token', token)
+  redis.call('HDEL', meta_key(job), 'ls_next_attempt_at')
+  redis.call('ZREM', tenant_key('woken', tenant), job)
+  redis.call('ZADD', tenant_key('waiting', tenant), since, job)
+  redis.call('ZADD', tenants_waiting, 'NX', at, present(tenant) and tenant or 'default')
+  redis.call('HSET', tenant_key('turns', tenant), 'asked_at', at)
+  keep_line(tenant, ttl)
+end
+
+-- Policy has told a job of the line its limit: `told` once, and `limit` now. True when that is news, for others of the line too.
+local function note_limit(tenant, told, limit, at, ttl)
+  local turns = tenant_key('turns', tenant)
+  local news = (redis.call('HGET', turns, told) or told) ~= limit
+  if told ~= limit then redis.call('HSET', turns, told, limit) end
+  redis.call('HDEL', turns, limit)
+  redis.call('HSET', turns, 'asked_at', at)
+  redis.call('PEXPIRE', turns, ttl)
+  return news
 end
 
 -- How long until the job's next try is due, in ms; 0 = now. A time further away than any delay can be was written by a
@@ -97,11 +207,22 @@ local function enter(job, from, states, at, attempts, ttl)
     redis.call('ZREM', 'job:index:' .. string.lower(from), job)
   end
   redis.call('ZADD', 'job:index:' .. string.lower(last), at, job)
-  local tenant = redis.call('HGET', meta, 'tenant')
+  local facts = redis.call('HMGET', meta, 'tenant', 'ls_waits_since')
+  local tenant, in_line, freed = facts[1], present(facts[2]), false
   if present(tenant) then
     redis.call(terminal[last] and 'SREM' or 'SADD', 'job:tenant:active:' .. tenant, job)
   end
-  redis.call(holds_slot[last] and 'SADD' or 'SREM', slots_key(tenant), job)
+  if holds_slot[last] then
+    redis.call('ZADD', tenant_key('slots', tenant), at, job)
+    redis.call('PEXPIRE', tenant_key('slots', tenant), ttl)
+  else
+    freed = redis.call('ZREM', tenant_key('slots', tenant), job) == 1
+  end
+  if in_line then
+    local reserve = leave_line(job, tenant)
+    freed = freed or reserve and not holds_slot[last]
+    redis.call('HDEL', meta, 'ls_waits_since', 'ls_waits_limit', 'ls_waits_token')
+  end
   redis.call('ZADD', 'job:recent', at, job)
   redis.call('ZREMRANGEBYRANK', 'job:recent', 0, -1001)
   redis.call('PEXPIRE', meta, ttl)
@@ -111,6 +232,22 @@ local function enter(job, from, states, at, attempts, ttl)
     redis.call('ZREM', 'job:deadline', job)
     redis.call('HDEL', meta, 'deadline_unix', 'ls_result_first')
   end
+  if freed then wake_next(tenant, at) end
+end
+
+-- Somebody else has ended the job, or sent it: its slot, and its place in line, are others' now.
+local function give_way(job, at)
+  local meta = meta_key(job)
+  local facts = redis.call('HMGET', meta, 'tenant', 'ls_waits_since')
+  local freed = false
+  if not holds_slot[read_state(job)] then
+    freed = redis.call('ZREM', tenant_key('slots', facts[1]), job) == 1
+  end
+  if present(facts[2]) then
+    freed = leave_line(job, facts[1]) or freed
+    redis.call('HDEL', meta, 'ls_waits_since', 'ls_waits_limit', 'ls_waits_token')
+  end
+  if freed then wake_next(facts[1], at) end
 end
 
 -- Of two deadlines the earlier one holds.
@@ -122,9 +259,10 @@ local function bring_deadline_forward(job, last)
   end
 end
 
--- A job that goes on waiting lives on, with what it is made of.
+-- A job that goes on waiting lives on, with what it is made of and the slot that it may hold.
 local function keep(job, ttl)
   redis.call('PEXPIRE', meta_key(job), ttl)
+  redis.call('PEXPIRE', tenant_key('slots', redis.call('HGET', meta_key(job), 'tenant')), ttl)
   redis.call('PEXPIRE', 'job:state:' .. job, ttl)
   redis.call('PEXPIRE', request_key(job), ttl)
 end

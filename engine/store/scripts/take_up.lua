@@ -8,8 +8,9 @@
 --       11 longest life from now, ms (0 = no limit but the deadline)  12.. metadata fields and values
 -- Reply {'busy'} or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
 --        worker of the dispatch, trace id, stream sequence before the dispatch, dispatches so far, ms until the next
---        try is due, {strings read along}, why the last try came to nothing, when it came into its state, the server
---        process that the stream sequence was learnt from}
+--        try is due, {strings read along}, why the last try came to nothing, place in its tenant's line ('' = none |
+--        'waiting' | 'woken': it has a slot in reserve), token of the handling that put it there, {jobs woken}, when it
+--        came into its state, the server process that the stream sequence was learnt from}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[4]
 if not take(KEYS[1], token, ARGV[3]) then
@@ -54,11 +55,19 @@ if not at_work then
   else
     keep(job, ttl)
   end
+else
+  give_way(job, now_micros())
 end
 
 local along = not at_work and #KEYS > 2 and redis.call('MGET', unpack(KEYS, 3)) or {}
 local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
-                         'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'updated_at', 'ls_stream_server')
+                         'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'ls_waits_token', 'ls_waits_since', 'tenant',
+                         'updated_at', 'ls_stream_server')
+local place = ''
+if present(facts[11]) then
+  place = redis.call('ZSCORE', tenant_key('waiting', facts[12]), job) and 'waiting' or
+          redis.call('ZSCORE', tenant_key('woken', facts[12]), job) and 'woken' or ''
+end
 return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or '0',
         counter(facts[7]), wait_until_due(facts[8], now_micros(), ARGV[10]), along, facts[9] or '',
-        facts[10] or '0', facts[11] or ''}
+        place, facts[10] or '', woken_jobs, facts[13] or '0', facts[14] or ''}

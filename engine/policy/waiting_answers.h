@@ -1,0 +1,46 @@
+// What policy has answered about jobs that then had to wait for one of their tenant's slots. A slot that comes soon is used
+// without asking again; one that comes later is not, because policy may have changed its mind.
+//
+// 1. An answer is for exactly the request that was asked about, as this replica itself has heard it.
+// 2. It is good once, for a few seconds from before it was asked for (tunable policy_answer_max_age), and only as long as no
+//    other handling of the job has come to anything: whoever had the job stand in line last has left its token there.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/policy/safety_decision.h"
+#include "engine/runtime/time.h"
+
+namespace lockstep::engine {
+
+class WaitingAnswers {
+public:
+    struct Answer {
+        std::string token;        // of the handling that heard it
+        std::string asked_about;  // the request, as bytes
+        MonoTime asked{};
+        SafetyDecision decision;
+    };
+
+    /// Keeps the answer for `job` instead of an earlier one. What was asked before `not_before` is dropped, for every job.
+    void keep(const std::string& job, Answer answer, MonoTime not_before);
+    /// Takes out what is kept for `job`; nothing unless it is good.
+    [[nodiscard]] std::optional<Answer> take(const std::string& job, std::string_view token,
+                                             std::string_view asked_about, MonoTime not_before);
+
+    [[nodiscard]] std::size_t size() const { return answers_.size(); }
+
+private:
+    void drop(std::map<std::string, Answer>::iterator answer);
+
+    std::map<std::string, Answer> answers_;  // by job
+    std::set<std::pair<MonoTime, std::string>> by_age_;
+};
+
+}  // namespace lockstep::engine

@@ -1,0 +1,112 @@
+// The limit of a tenant in the store: what a script has to do for it does not grow with the tenant.
+#include <algorithm>
+
+#include "fakes/engine_test/store_fixture.h"
+
+namespace lockstep::fakes::engine_test {
+namespace {
+
+class StoreTenants : public StoreTest {
+protected:
+    void SetUp() override {
+        StoreTest::SetUp();
+        if (IsSkipped()) return;
+        for (engine::RedisScript* script : {&scripts.take_up, &scripts.commit, &scripts.cancel})
+            *script = engine::RedisScript(script->name(), counting(script->text()));
+    }
+
+    /// The script, counting what it calls at the server in `test:calls`.
+    static std::string counting(const std::string& text) {
+        return "local server = redis\n"
+               "local redis = {call = function(...) server.call('INCR', 'test:calls') return server.call(...) end}\n" +
+               text;
+    }
+    /// How many calls of commands `step` makes inside scripts.
+    template <class Step>
+    std::int64_t calls_of(Step step) {
+        run({"DEL", "test:calls"});
+        step();
+        return run({"GET", "test:calls"}).integer_or(0);
+    }
+    /// `count` jobs of the tenant, of which each has a slot, or stands in line.
+    void fill(const std::string& kind, int count, const std::string& state) {
+        for (int i = 0; i < count; ++i) {
+            const std::string job = kind + "-" + std::to_string(i);
+            run({"ZADD", "lockstep:tenant:" + kind + ":acme", std::to_string(i + 1), job});
+            run({"HSET", "job:meta:" + job, "state", state, "tenant", "acme", "ls_waits_since", std::to_string(i + 1),
+                 "ls_waits_limit", "1"});
+        }
+    }
+    [[nodiscard]] static Commit dispatch(int limit) {
+        Commit commit;
+        commit.walk = {JobState::scheduled, JobState::dispatched};
+        commit.begin_dispatch = true;
+        commit.tenant_limit = limit;
+        commit.stand_in_line = true;
+        return commit;
+    }
+    std::int64_t calls_at_a_limit_of(int members) {
+        run({"FLUSHALL"});
+        fill("slots", members, "RUNNING");
+        const Lease lease = taken_up("late");
+        return calls_of([&] {
+            const Committed refused = commit(*lease, dispatch(members));
+            EXPECT_TRUE(refused.tenant_full);
+            EXPECT_TRUE(refused.in_line);
+        });
+    }
+    std::int64_t calls_to_hand_on_with(int waiting) {
+        run({"FLUSHALL"});
+        const Lease lease = taken_up("done");
+        walk(*lease, {JobState::scheduled, JobState::dispatched, JobState::running});
+        fill("waiting", waiting, "PENDING");
+        const std::int64_t calls = calls_of([&] { walk(*lease, {JobState::succeeded}); });
+        EXPECT_EQ(texts({"ZRANGE", "lockstep:tenant:woken:acme", "0", "-1"}), (Texts{"waiting-0"}));
+        return calls;
+    }
+};
+
+TEST_F(StoreTenants, ATryAtTheLimitCostsTheSameForTenMembersAndForTenThousand) {
+    const std::int64_t few = calls_at_a_limit_of(10);
+    const std::int64_t many = calls_at_a_limit_of(10'000);
+    EXPECT_EQ(calls_at_a_limit_of(100), many);
+    EXPECT_LE(few, many);
+    EXPECT_LE(many - few, 10) << "sixteen are looked at where there are so many";
+    EXPECT_LT(many, 80);
+}
+
+TEST_F(StoreTenants, HandingASlotOnCostsTheSameForTenWhoWaitAndForTenThousand) {
+    const std::int64_t few = calls_to_hand_on_with(10);
+    const std::int64_t many = calls_to_hand_on_with(10'000);
+    EXPECT_EQ(calls_to_hand_on_with(100), many);
+    EXPECT_LE(few, many);
+    EXPECT_LT(many, 120);
+}
+
+TEST_F(StoreTenants, ALookGoesOnWhereTheLastOneEnded) {
+    fill("slots", 100, "RUNNING");
+    for (int i = 32; i < 48; ++i) run({"HSET", "job:meta:slots-" + std::to_string(i), "state", "CANCELLED"});
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        const std::string job = "late-" + std::to_string(attempt);
+        const Lease lease = taken_up(job, "token-" + job);
+        EXPECT_EQ(commit(*lease, dispatch(100)).tenant_full, attempt < 2) << attempt;
+    }
+    EXPECT_EQ(*run({"ZCARD", "lockstep:tenant:slots:acme"}).integer(), 100 - 16 + 1);
+    EXPECT_EQ(texts({"ZRANGE", "lockstep:tenant:woken:acme", "0", "-1"}), (Texts{"late-0", "late-1"}))
+        << "there is room for those who have waited, too";
+}
+
+// A clock that is set back must not keep a slot in reserve for as long as it was set back.
+TEST_F(StoreTenants, AWakeOfALaterTimeIsNoWake) {
+    const Lease lease = taken_up("done");
+    walk(*lease, {JobState::scheduled, JobState::dispatched, JobState::running});
+    fill("waiting", 1, "PENDING");
+    run({"ZADD", "lockstep:tenant:woken:acme", std::to_string(server_micros() + 3'600'000'000), "later"});
+    run({"HSET", "job:meta:later", "state", "PENDING", "tenant", "acme", "ls_waits_since", "1", "ls_waits_limit", "1"});
+    walk(*lease, {JobState::succeeded});
+    EXPECT_EQ(texts({"ZRANGE", "lockstep:tenant:woken:acme", "0", "-1"}), (Texts{"waiting-0"}));
+    EXPECT_EQ(texts({"ZRANGE", "lockstep:tenant:waiting:acme", "0", "-1"}), (Texts{"later"}));
+}
+
+}  // namespace
+}  // namespace lockstep::fakes::engine_test

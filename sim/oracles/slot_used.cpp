@@ -1,0 +1,172 @@
+#include "sim/oracles/slot_used.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/wire/messages.h"
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+/// For the way of a wake: an answer of Redis, a task, and the request that takes the job up. Half of the shortest pause after
+/// which a replica that nobody wakes would try again.
+constexpr Duration kPromptly = std::chrono::seconds{1};
+/// What is called and does not come is called again after ten seconds, and by a tick.
+constexpr Duration kWakeHold = std::chrono::seconds{10};
+constexpr Duration kAllowance = std::chrono::seconds{30};
+
+/// The answer of a commit that refuses a job for its tenant's limit.
+constexpr std::string_view kTenantLimit = "\r\ntenant_limit\r\n";
+constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
+
+constexpr bool on_its_way(std::string_view state) {
+    return state == "SCHEDULED" || state == "DISPATCHED" || state == "RUNNING";
+}
+
+/// A tick lock lives for two intervals; then comes the tick of whoever has taken it over.
+Duration longest_after_trouble(const engine::Tunables& tunables) {
+    return kWakeHold + tunables.job_lock_ttl + tunables.pending_age + 3 * tunables.replayer_interval +
+           3 * tunables.reconciler_interval + kAllowance;
+}
+
+}  // namespace
+
+SlotUsed::SlotUsed(Judge& judge, const engine::Tunables& tunables)
+    : Oracle(judge), after_trouble_(longest_after_trouble(tunables)) {}
+
+template <class Change>
+void SlotUsed::change(std::string_view name, Change apply) {
+    const auto entry = jobs_.try_emplace(std::string(name)).first;
+    Job& job = entry->second;
+    Tenant& left = tenants_[job.tenant];
+    count(entry->first, job, -1);
+    apply(job);
+    count(entry->first, job, 1);
+    Tenant& joined = tenants_[job.tenant];
+    look_at(left, actor_);
+    if (&joined != &left) look_at(joined, actor_);
+}
+
+void SlotUsed::count(const std::string& name, const Job& job, int by) {
+    Tenant& tenant = tenants_[job.tenant];
+    if (job.on_its_way) tenant.on_their_way += by;
+    if (job.handled && !job.on_its_way) tenant.handled += by;
+    if (!job.waits || job.limit == 0) return;
+    if (by > 0) {
+        tenant.limits.insert(job.limit);
+        tenant.waiting = name;
+    } else {
+        tenant.limits.erase(tenant.limits.find(job.limit));
+    }
+}
+
+void SlotUsed::look_at(Tenant& tenant, fakes::NodeId node) {
+    const bool free = !tenant.limits.empty() && tenant.handled == 0 && tenant.on_their_way < *tenant.limits.rbegin();
+    if (free == tenant.free_since.has_value()) return;
+    if (free) {
+        tenant.free_since = now_;
+        return;
+    }
+    judge_gap(tenant, node);
+    tenant.free_since.reset();
+}
+
+void SlotUsed::judge_gap(const Tenant& tenant, fakes::NodeId node) {
+    exercise();
+    if (calm_.disturbed()) return;
+    const auto trouble = calm_.last_trouble();
+    const Time began = trouble ? std::max(*tenant.free_since, *trouble) : *tenant.free_since;
+    const bool recently = trouble && began - *trouble < after_trouble_;
+    const Duration bound = recently ? after_trouble_ : kPromptly;
+    if (now_ - began > bound)
+        violated(node, tenant.waiting,
+                 fmt::format("it waited for a slot of its tenant, and one was free from {} ms on until {} ms",
+                             engine::to_millis(began.time_since_epoch()), engine::to_millis(now_.time_since_epoch())));
+}
+
+void SlotUsed::on_event(const fakes::Event& event, Time now) {
+    now_ = now;
+    actor_ = event.node;
+    calm_.on_event(event, now);
+    if (event.job.empty()) return;
+    switch (event.kind) {
+        case fakes::EventKind::kernel_check: {
+            cap::PolicyCheckResponse answer;
+            if (event.when != fakes::When::applied ||
+                !answer.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
+                break;
+            const std::int64_t limit = answer.constraints().budgets().max_concurrent_jobs();
+            change(event.job, [limit](Job& job) { job.limit = std::max<std::int64_t>(limit, 0); });
+            break;
+        }
+        case fakes::EventKind::lock_acquired:
+            if (event.key.starts_with(kJobLockPrefix)) change(event.job, [](Job& job) { job.handled = true; });
+            break;
+        case fakes::EventKind::lock_released:
+        case fakes::EventKind::lock_expired:
+            if (event.key.starts_with(kJobLockPrefix)) change(event.job, [](Job& job) { job.handled = false; });
+            break;
+        case fakes::EventKind::redis:
+            if (event.when != fakes::When::applied) break;
+            if (event.script == "commit" && event.payload.find(kTenantLimit) != std::string_view::npos)
+                change(event.job, [](Job& job) { job.waits = !job.on_its_way; });
+            break;
+        default: break;
+    }
+}
+
+void SlotUsed::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
+                        std::string_view after) {
+    recorded_.hash_set(key, field, after);
+    const auto name = job_of_hash(key);
+    if (!name) return;
+    if (field == "tenant") change(*name, [after](Job& job) { job.tenant = after.empty() ? "default" : after; });
+    if (field == "state")
+        change(*name, [after](Job& job) {
+            job.on_its_way = on_its_way(after);
+            job.waits = false;
+        });
+    // It has been handled, and came to something else.
+    if (field == "ls_next_attempt_at" || field == "attempts") change(*name, [](Job& job) { job.waits = false; });
+}
+
+void SlotUsed::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after, std::int64_t,
+                          std::int64_t) {
+    recorded_.string_set(key, after);
+}
+
+void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                           std::int64_t) {
+    recorded_.key_removed(key);
+    const auto name = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
+    if (!name || !jobs_.contains(*name)) return;
+    const std::string state = recorded_.of(*name);
+    change(*name, [&state](Job& job) {
+        job.on_its_way = on_its_way(state);
+        job.waits = false;
+    });
+}
+
+void SlotUsed::restored(const fakes::redis::Keyspace& now) {
+    recorded_.restored(now);
+    calm_.restored(now_);
+    for (auto& [name, job] : jobs_) {
+        const std::string state = recorded_.of(name);
+        change(name, [&state](Job& changed) {
+            changed.on_its_way = on_its_way(state);
+            changed.waits = false;
+            changed.handled = false;
+        });
+    }
+}
+
+void SlotUsed::at_rest(const RestView&) {
+    for (const auto& [name, tenant] : tenants_) {
+        if (tenant.free_since) judge_gap(tenant, {});
+    }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,70 @@
+// slot_used: a slot of a tenant does not stay free while a job of that tenant waits for one. While nothing is broken it is
+// taken within a second. After trouble it may take until whoever was called and did not come is called again: a wake may be
+// lost with its replica, the lock of a job may have to expire, and a job that somebody else has ended is struck off by the
+// reconciler.
+//
+// A job waits when a commit has refused it for its tenant's limit (spec: redis-schema, `commit` answers "tenant_limit"), until
+// it is handled again. A slot is free for it while fewer jobs of its tenant are SCHEDULED, DISPATCHED or RUNNING than policy
+// has told it last. While any waiting job of the tenant is being handled, nobody can know who gets the slot: that time does
+// not count. Jobs that somebody else has ended are seen as everybody sees them, by their state.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "engine/config/tunables.h"
+#include "sim/oracles/calm.h"
+#include "sim/oracles/oracle.h"
+#include "sim/oracles/recorded_states.h"
+
+namespace lockstep::sim {
+
+class SlotUsed final : public Oracle {
+public:
+    SlotUsed(Judge& judge, const engine::Tunables& tunables);
+    [[nodiscard]] std::string_view invariant() const override { return "slot_used"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+    void at_rest(const RestView& view) override;
+
+private:
+    struct Job {
+        std::string tenant = "default";
+        std::int64_t limit = 0;  // as policy told it last; 0 = none
+        bool on_its_way = false;
+        bool handled = false;  // somebody has its lock
+        bool waits = false;
+    };
+    struct Tenant {
+        std::int64_t on_their_way = 0;
+        std::multiset<std::int64_t> limits;  // of those that wait
+        std::int64_t handled = 0;            // jobs that have no slot, and are being handled
+        std::optional<Time> free_since;
+        std::string waiting;  // one of those that wait
+    };
+
+    /// Changes one job; what that means for its tenant is worked out from the difference.
+    template <class Change>
+    void change(std::string_view job, Change apply);
+    void count(const std::string& name, const Job& job, int by);
+    void look_at(Tenant& tenant, fakes::NodeId node);
+    void judge_gap(const Tenant& tenant, fakes::NodeId node);
+
+    const Duration after_trouble_;
+    Calm calm_;
+    RecordedStates recorded_;
+    std::map<std::string, Job, std::less<>> jobs_;
+    std::map<std::string, Tenant, std::less<>> tenants_;
+    fakes::NodeId actor_;
+    Time now_{};
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,53 @@
+#include "sim/oracles/undisturbed.h"
+
+#include <algorithm>
+#include <array>
+
+namespace lockstep::sim {
+
+namespace {
+
+using fakes::EventKind;
+
+/// Faults that are over at once, and those whose end is told by the node that they hit.
+constexpr std::array<std::string_view, 12> kWithoutEnd{"crash",
+                                                       "stop",
+                                                       "pause",
+                                                       "clock_jump",
+                                                       "redis.restart",
+                                                       "redis.failover",
+                                                       "redis.script_flush",
+                                                       "redis.evict",
+                                                       "redis.corrupt",
+                                                       "nats.restart",
+                                                       "nats.power_cut",
+                                                       "config.update"};
+
+}  // namespace
+
+void Undisturbed::on_event(const fakes::Event& event, Time now) {
+    switch (event.kind) {
+        case EventKind::redis:
+            if (event.script == "tick_lock") tickers_.insert(event.node);
+            return;
+        case EventKind::fault:
+            if (std::ranges::find(kWithoutEnd, event.name) == kWithoutEnd.end())
+                lasting_ += event.from == "begin" ? 1 : -1;
+            break;
+        case EventKind::node_down:
+        case EventKind::paused: away_.insert(event.node); break;
+        case EventKind::node_up:
+        case EventKind::resumed: away_.erase(event.node); break;
+        case EventKind::connection_broken: break;
+        default: return;
+    }
+    since_ = now;
+}
+
+std::optional<engine::Duration> Undisturbed::lasts_for(Time now) const {
+    const bool anybody = std::ranges::any_of(tickers_, [this](fakes::NodeId node) { return !away_.contains(node); });
+    if (lasting_ > 0 || !anybody) return std::nullopt;
+    return now - since_;
+}
+
+}  // namespace lockstep::sim
