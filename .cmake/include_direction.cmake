@@ -3,8 +3,9 @@
 # Every arrow ends at engine/. prod/ may also use the policy evaluator in fakes/policy/, because the reference safety
 # kernel and the simulated one decide by the same rules. bench/ may include anything and is included by nobody.
 #
-# Tests (foo_test.cpp, test_foo.h, test_foo.cpp, and the folder prod/integration/) may also use the helpers that start
-# real servers, fakes/testing/, and speak to those servers by their own client libraries. Tests of prod/ compare its kernel
+# Tests (foo_test.cpp, test_foo.h, test_foo.cpp, and the folder prod/integration/) and prod/ordeal/, which hurts real
+# servers, may also use the helpers that start them, fakes/testing/, draw from a seed by fakes/rng.h, and speak to those
+# servers by their own client libraries. Tests of prod/ compare its kernel
 # with the simulated one, fakes/kernel/.
 #
 # prod/rehearsal/ runs scenarios on real servers: it may use the scenario format, the oracles and the command line of sim/,
@@ -26,7 +27,7 @@ foreach(folder engine fakes sim reports prod)
     file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
     file(RELATIVE_PATH path ${ROOT} ${file})
     set(is_test FALSE)
-    if(path MATCHES "_test\\.cpp$|/test_[^/]*$|^prod/integration/")
+    if(path MATCHES "_test\\.cpp$|/test_[^/]*$|^prod/(integration|ordeal)/")
       set(is_test TRUE)
     endif()
     set(may_include ${may_include_${folder}})
@@ -35,7 +36,7 @@ foreach(folder engine fakes sim reports prod)
     endif()
     foreach(line IN LISTS lines)
       string(REGEX REPLACE "^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]*)[>\"].*" "\\1" target "${line}")
-      if(is_test AND target MATCHES "^fakes/testing/|^fakes/kernel/|^hiredis/|^nats/")
+      if(is_test AND target MATCHES "^fakes/testing/|^fakes/rng\\.h|^fakes/kernel/|^hiredis/|^nats/")
         continue()
       endif()
       if(target MATCHES "^(engine|fakes|sim|reports|prod|bench|scenarios)/"

@@ -38,6 +38,9 @@ TEST(Yaml, RefusesDoubledKeysBrokenTextAndSecondDocuments) {
     EXPECT_EQ(parse_yaml("a: 1\nb: 2\na: 3\n", "f.yaml").error(), "f.yaml:3: \"a\" stands here for the second time");
     EXPECT_TRUE(parse_yaml("a: [1\nb: 2\n", "f.yaml").error().starts_with("f.yaml:"));
     EXPECT_TRUE(parse_yaml("a: 1\n---\nb: 2\n", "f.yaml").error().starts_with("f.yaml:3: a second document"));
+    EXPECT_TRUE(parse_yaml("---\na: 1\n...\n", "f.yaml")) << "one document, with its marks";
+    EXPECT_TRUE(parse_yaml("a: 1\n---\n", "f.yaml")) << "and nothing in a second one";
+    EXPECT_NE(parse_yaml("a: 1\n--- \n,..\n", "f.yaml").error().find("a second document"), std::string::npos);
 }
 
 TEST(Yaml, RefusesAliasesThatBlowUp) {

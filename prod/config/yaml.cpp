@@ -1,6 +1,7 @@
 #include "prod/config/yaml.h"
 
 #include <fmt/core.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cerrno>
@@ -81,6 +82,49 @@ private:
     std::size_t values_ = 0;
 };
 
+/// Sees to it that nothing stands in a second document. The library's own loader of all documents is not used: it never
+/// comes back from some texts with a stray comma behind `---`.
+class OneDocument final : public YAML::EventHandler {
+public:
+    struct Second {
+        int line;
+    };
+
+    /// Throws Second.
+    void watch(std::string_view text) {
+        std::istringstream stream{std::string(text)};
+        YAML::Parser parser(stream);
+        // A second one that is empty may be the mark at the end of the file; a third never is.
+        for (int i = 0; i < 3 && parser.HandleNextDocument(*this); ++i) {
+        }
+    }
+
+    void OnDocumentStart(const YAML::Mark& mark) override {
+        if (++documents_ > 2) throw Second{mark.line + 1};
+    }
+    void OnDocumentEnd() override {}
+    void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+    void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { see(mark); }
+    void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override {
+        see(mark);
+    }
+    void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                         YAML::EmitterStyle::value) override {
+        see(mark);
+    }
+    void OnSequenceEnd() override {}
+    void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+        see(mark);
+    }
+    void OnMapEnd() override {}
+
+private:
+    void see(const YAML::Mark& mark) const {
+        if (documents_ > 1) throw Second{mark.line + 1};
+    }
+    int documents_ = 0;
+};
+
 }  // namespace
 
 std::string YamlDocument::place(std::string_view pointer) const {
@@ -100,10 +144,11 @@ tl::expected<YamlDocument, std::string> parse_yaml(std::string_view text, std::s
         return tl::make_unexpected(fmt::format("{}:{}: {}", document.file, line, what));
     };
     try {
-        const auto parts = YAML::LoadAll(std::string(text));
-        if (parts.size() > 1) return refuse(parts[1].Mark().line + 1, "a second document; one is expected");
-        const YAML::Node root = parts.empty() ? YAML::Node() : parts[0];
+        OneDocument().watch(text);
+        const YAML::Node root = YAML::Load(std::string(text));
         document.json = Converter(document).convert(root, "", 0).dump(-1, ' ', false, json::error_handler_t::replace);
+    } catch (const OneDocument::Second& second) {
+        return refuse(second.line, "a second document; one is expected");
     } catch (const Converter::Error& error) {
         return refuse(error.line, error.what());
     } catch (const YAML::Exception& error) {

@@ -1,0 +1,19 @@
+#include "engine/fuzz/targets.h"
+
+#include <array>
+
+#include "engine/testing/fuzz_target.h"
+
+namespace lockstep::fuzz {
+
+std::span<const Target> targets() {
+    static constexpr std::array<Target, 4> kTargets{{
+        {"packet", packet},
+        {"json", json},
+        {"settings", settings},
+        {"snapshot", snapshot},
+    }};
+    return kTargets;
+}
+
+}  // namespace lockstep::fuzz

@@ -1,0 +1,346 @@
+#include "prod/ordeal/judge.h"
+
+#include <fmt/core.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace lockstep::prod::ordeal {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kChecksMost = 64;
+constexpr int kJobsLeast = 100;
+constexpr int kHurtLeast = 8;
+/// Connections come and go by a few; a leak of an ordeal's length does not.
+constexpr long kDescriptorsMore = 8;
+/// What may be in flight (64 MB) and 256 MB (spec: conflicts, 5.1).
+constexpr long kResidentMoreKb = 320L * 1024;
+/// A blow explains what happened so long after its end, and so long before its beginning: a publish, the wait for its
+/// answer and the searches of the stream that follow.
+constexpr Span kAftermath = seconds(3);
+constexpr Span kLead = seconds(8);
+
+constexpr std::array<std::string_view, 6> kEndStates{"SUCCEEDED", "FAILED", "CANCELLED",
+                                                     "TIMEOUT",   "DENIED", "OUTPUT_QUARANTINED"};
+
+bool has_ended(std::string_view state) { return std::ranges::find(kEndStates, state) != kEndStates.end(); }
+
+long millis(Span span) { return static_cast<long>(std::chrono::duration_cast<milliseconds>(span).count()); }
+
+/// The reason that the engine gives when it has waited for a stored result as long as it may (spec: conflicts, 5.2).
+bool tells_of_patience(std::string_view reason) {
+    return reason.find("patience") != std::string_view::npos || reason.find("unheard") != std::string_view::npos;
+}
+
+using Kinds = std::set<DisturbanceKind>;
+
+const Kinds& that_lose_dispatches() {
+    using enum DisturbanceKind;
+    static const Kinds kinds{replica_kill, replica_stop, replica_freeze, nats_kill, nats_freeze, redis_kill,
+                             redis_freeze, cut,          stall};
+    return kinds;
+}
+
+const Kinds& that_keep_from_starting() {
+    using enum DisturbanceKind;
+    static const Kinds kinds{worker_kill, worker_freeze, nats_kill, nats_freeze};
+    return kinds;
+}
+
+/// A worker stores its output in Redis before it reports.
+const Kinds& that_lose_work() {
+    using enum DisturbanceKind;
+    static const Kinds kinds{worker_kill, worker_freeze, nats_kill, nats_freeze, redis_kill, redis_freeze};
+    return kinds;
+}
+
+class Judge {
+public:
+    explicit Judge(const Ledger& ledger) : ledger_(ledger) {
+        verdict_.checks.reserve(kChecksMost);  // references to them are held
+        for (const StoredResult& result : ledger_.results) results_[result.job].push_back(&result);
+        for (const Execution& execution : ledger_.executions) executions_[execution.job].push_back(&execution);
+    }
+
+    Verdict verdict() {
+        count();
+        jobs();
+        surroundings();
+        return std::move(verdict_);
+    }
+
+private:
+    /// The check of this name, made when it is first asked for.
+    Check& check(std::string name, std::string promise, bool must_be_none = true) {
+        for (Check& known : verdict_.checks) {
+            if (known.name == name) return known;
+        }
+        return verdict_.checks.emplace_back(Check{std::move(name), std::move(promise), must_be_none, {}});
+    }
+
+    // In the order of the report.
+    Check& executed_twice() { return check("executed_twice", "jobs that workers started more than once"); }
+    Check& lost() { return check("lost", "acknowledged, and neither ended nor waiting for somebody"); }
+    Check& stored_result_timed_out() {
+        return check("stored_result_timed_out", "ended TIMEOUT although the stream held the result before the limit");
+    }
+    Check& unsent_unexplained() {
+        return check("unexplained_timeout", "ended TIMEOUT, and nothing was done to anybody that explains it");
+    }
+    Check& conflicting() {
+        return check("later_result_won", "took a later, conflicting result, and nothing explains it");
+    }
+    Check& sent_twice() { return check("sent_twice", "more than one message for workers about one job"); }
+    Check& ended_twice() { return check("ended_twice", "jobs that ended more than once"); }
+    Check& ran_forbidden() {
+        return check("ran_without_permission", "ran although policy denied it or nobody approved");
+    }
+    Check& unearned() { return check("success_without_execution", "SUCCEEDED, and no worker has started it"); }
+    Check& cancelled_unasked() { return check("cancelled_unasked", "CANCELLED, and nobody asked for it"); }
+    Check& content() { return check("content_changed", "stored or dispatched with another content than submitted"); }
+    Check& letterless() {
+        return check("dead_letter_missing",
+                     "ended badly without a dead letter, and not left to the submitter by the worker");
+    }
+    Check& excused() {
+        return check("stored_result_patience", "the same with the patience's own reason, once it had passed", false);
+    }
+    Check& conflicting_explained() {
+        return check("later_result_won_explained", "took a later, conflicting result while somebody was hurt", false);
+    }
+    Check& unsent() {
+        return check("timeout_unsent", "ended TIMEOUT and were never sent, each with what explains it", false);
+    }
+    Check& sent_not_run() {
+        return check("timeout_not_run", "ended TIMEOUT, were sent and never started, each with what explains it",
+                     false);
+    }
+    Check& run_not_told() {
+        return check("timeout_result_lost", "ended TIMEOUT, ran, and their result reached no stream", false);
+    }
+    Check& late() {
+        return check("timeout_result_late", "ended TIMEOUT, and their result came after the limit", false);
+    }
+
+    void count() {
+        for (const auto make :
+             {&Judge::executed_twice, &Judge::lost, &Judge::stored_result_timed_out, &Judge::unsent_unexplained,
+              &Judge::conflicting, &Judge::sent_twice, &Judge::ended_twice, &Judge::ran_forbidden, &Judge::unearned,
+              &Judge::cancelled_unasked, &Judge::content, &Judge::letterless, &Judge::excused,
+              &Judge::conflicting_explained, &Judge::unsent, &Judge::sent_not_run, &Judge::run_not_told, &Judge::late})
+            (void)(this->*make)();
+        verdict_.submitted = static_cast<int>(ledger_.submissions.size());
+        for (const auto& [job, submission] : ledger_.submissions) {
+            if (submission.acknowledged) ++verdict_.acknowledged;
+            if (executions_.contains(job)) ++verdict_.executed;
+            if (const auto results = results_.find(job); results != results_.end())
+                verdict_.results += static_cast<int>(results->second.size());
+        }
+        for (const Disturbance& one : ledger_.disturbances) {
+            ++verdict_.disturbances[std::string(name_of(one.kind))];
+            if (hurts(one.kind)) ++verdict_.hurt;
+        }
+    }
+
+    void jobs() {
+        static const JobEnd kUnknown;
+        for (const auto& [job, submission] : ledger_.submissions) {
+            const auto found = ledger_.ends.find(job);
+            const JobEnd& end = found == ledger_.ends.end() ? kUnknown : found->second;
+            if (!end.state.empty() || submission.acknowledged)
+                ++verdict_.ends[end.state.empty() ? "(unknown)" : end.state];
+            judge_job(job, submission, end);
+        }
+        for (const auto& [job, times] : ledger_.dispatched) {
+            if (times > 1) sent_twice().cases.push_back(fmt::format("{}: {} messages", job, times));
+        }
+        for (const std::string& job : ledger_.dispatched_unsound) content().cases.push_back("dispatched " + job);
+    }
+
+    void judge_job(const std::string& job, const Submission& submission, const JobEnd& end) {
+        if (const auto runs = executions_.find(job); runs != executions_.end()) {
+            if (runs->second.size() > 1) {
+                std::string where;
+                for (const Execution* run : runs->second)
+                    where +=
+                        fmt::format(" {} +{} ms", run->worker, millis(run->started - runs->second.front()->started));
+                executed_twice().cases.push_back(fmt::format("{}:{}", job, where));
+            }
+            if (submission.kind != JobKind::ordinary) ran_forbidden().cases.push_back(job);
+        } else if (end.state == "SUCCEEDED") {
+            unearned().cases.push_back(job);
+        }
+        if (submission.acknowledged && !at_rest(end.state))
+            lost().cases.push_back(fmt::format("{}: {}, sequence {}", job, end.state.empty() ? "unknown" : end.state,
+                                               submission.sequence));
+        if (std::ranges::count_if(end.history, [](const StateChange& c) { return has_ended(c.state); }) > 1)
+            ended_twice().cases.push_back(job);
+        if (end.state == "CANCELLED" && !submission.cancel_asked) cancelled_unasked().cases.push_back(job);
+        if (!end.content_fault.empty())
+            content().cases.push_back(fmt::format("{} as stored: {}", job, end.content_fault));
+        const bool badly = end.state == "FAILED" || end.state == "TIMEOUT" || end.state == "DENIED";
+        if (badly && !end.dead_letter && !left_to_submitter(job, end))
+            letterless().cases.push_back(fmt::format("{}: {}", job, end.state));
+        if (end.state == "TIMEOUT") judge_timeout(job, end);
+        judge_results(job, end);
+    }
+
+    /// The worker said that the submitter may try it again.
+    bool left_to_submitter(const std::string& job, const JobEnd& end) const {
+        const auto results = results_.find(job);
+        return end.state == "FAILED" && results != results_.end() &&
+               std::ranges::any_of(results->second, [](const StoredResult* r) { return r->may_be_tried_again; });
+    }
+
+    /// The first result in the stream that counts: from the worker that had the job.
+    const StoredResult* first_result(const std::string& job, const JobEnd& end) const {
+        const auto results = results_.find(job);
+        if (results == results_.end()) return nullptr;
+        for (const StoredResult* result : results->second) {
+            if (end.worker.empty() || result->worker == end.worker) return result;
+        }
+        return nullptr;
+    }
+
+    void judge_timeout(const std::string& job, const JobEnd& end) {
+        const auto ended = std::ranges::find_if(end.history, [](const StateChange& c) { return c.state == "TIMEOUT"; });
+        if (ended == end.history.end() || ended == end.history.begin()) {
+            unsent_unexplained().cases.push_back(fmt::format("{}: without a history ({})", job, end.reason));
+            return;
+        }
+        const StateChange& before = *std::prev(ended);
+        const Moment limit =
+            before.at + (before.state == "DISPATCHED" ? ledger_.rules.dispatch_timeout : ledger_.rules.running_timeout);
+        if (const StoredResult* result = first_result(job, end)) {
+            const auto when = fmt::format("{}: stored {} ms before the limit, ended {} ms after it ({})", job,
+                                          millis(limit - result->stored), millis(ended->at - limit), end.reason);
+            if (result->stored > limit)
+                late().cases.push_back(when);
+            else if (tells_of_patience(end.reason) && ended->at >= limit + ledger_.rules.patience)
+                excused().cases.push_back(when);
+            else
+                stored_result_timed_out().cases.push_back(when);
+            return;
+        }
+        const auto runs = executions_.find(job);
+        if (runs != executions_.end())
+            explain_timeout(run_not_told(), job, runs->second.front()->started, that_lose_work());
+        else if (ledger_.dispatched.contains(job))
+            explain_timeout(sent_not_run(), job, dispatched_at(end).value_or(before.at), that_keep_from_starting());
+        else
+            explain_timeout(unsent(), job, dispatched_at(end).value_or(before.at), that_lose_dispatches());
+    }
+
+    static std::optional<Moment> dispatched_at(const JobEnd& end) {
+        const auto found =
+            std::ranges::find_if(end.history, [](const StateChange& c) { return c.state == "DISPATCHED"; });
+        return found == end.history.end() ? std::nullopt : std::optional(found->at);
+    }
+
+    void explain_timeout(Check& kind, const std::string& job, Moment moment, const Kinds& kinds) {
+        const Disturbance* cause = nearest(kinds, moment - kAftermath, moment + kLead, moment);
+        if (cause == nullptr) {
+            unsent_unexplained().cases.push_back(fmt::format("{}: {}", job, kind.name));
+            return;
+        }
+        kind.cases.push_back(
+            fmt::format("{}: {} ({}), {}", job, name_of(cause->kind), cause->target, before(*cause, moment)));
+    }
+
+    static std::string before(const Disturbance& cause, Moment moment) {
+        const long ago = millis(moment - cause.from);
+        return ago >= 0 ? fmt::format("{} ms before", ago) : fmt::format("{} ms after", -ago);
+    }
+
+    /// Of these kinds the one that began nearest to the moment, of those that were in force at any time of the window.
+    const Disturbance* nearest(const Kinds& kinds, Moment from, Moment until, Moment moment) const {
+        const Disturbance* best = nullptr;
+        for (const Disturbance& one : ledger_.disturbances) {
+            if (!kinds.contains(one.kind) || one.from > until || one.until < from) continue;
+            if (best == nullptr || abs(moment - one.from) < abs(moment - best->from)) best = &one;
+        }
+        return best;
+    }
+
+    void judge_results(const std::string& job, const JobEnd& end) {
+        if (end.state != "SUCCEEDED" && end.state != "FAILED") return;
+        const StoredResult* first = first_result(job, end);
+        if (first == nullptr || first->status == end.state || first->status.empty()) return;
+        const auto later =
+            std::ranges::find_if(results_.at(job), [&](const StoredResult* r) { return r->status == end.state; });
+        if (later == results_.at(job).end()) return;
+        const Moment ended = end.history.empty() ? (*later)->stored : end.history.back().at;
+        const auto story = fmt::format("{}: {} in the stream, {} {} ms later, which won", job, first->status, end.state,
+                                       millis((*later)->stored - first->stored));
+        const Disturbance* cause = nearest(that_lose_dispatches(), first->stored, ended, first->stored);
+        if (cause == nullptr)
+            conflicting().cases.push_back(story);
+        else
+            conflicting_explained().cases.push_back(fmt::format("{}; {} ({}), {}", story, name_of(cause->kind),
+                                                                cause->target, before(*cause, first->stored)));
+    }
+
+    void surroundings() {
+        Check& crashed = check("crashed", "programs that a signal ended which nobody had sent");
+        Check& restarted = check("gave_up", "programs that ended by themselves, and were started again", false);
+        for (const Crash& crash : ledger_.crashes) {
+            // SIGTERM before the program could learn to listen to it is ours.
+            const bool by_signal = crash.exit_code > 128 && crash.exit_code != 128 + SIGTERM;
+            (by_signal ? crashed : restarted)
+                .cases.push_back(fmt::format("{}: exit code {}", crash.program, crash.exit_code));
+        }
+        check("did_not_stop", "replicas that did not end after SIGTERM").cases = ledger_.unstoppable;
+        check("locks_left", "locks of jobs").cases = ledger_.locks;
+        check("in_flight_left", "marks of messages in hand").cases = ledger_.in_flight;
+        Check& messages = check("messages_left", "messages that consumers have not dealt with");
+        for (const Consumer& consumer : ledger_.consumers) {
+            if (consumer.pending + consumer.unacknowledged > 0)
+                messages.cases.push_back(fmt::format("{}: {} not delivered, {} not acknowledged", consumer.name,
+                                                     consumer.pending, consumer.unacknowledged));
+        }
+        Check& descriptors = check("descriptors_grown", "replicas with more open descriptors than after their start");
+        Check& memory = check("memory_grown", "replicas that hold on to more memory than their bound");
+        for (const Footprint& one : ledger_.footprints) {
+            if (one.descriptors_after > one.descriptors_before + kDescriptorsMore)
+                descriptors.cases.push_back(
+                    fmt::format("{}: {} and then {}", one.replica, one.descriptors_before, one.descriptors_after));
+            if (one.resident_kb_after > one.resident_kb_before + kResidentMoreKb)
+                memory.cases.push_back(fmt::format("{}: {} kB and then {} kB", one.replica, one.resident_kb_before,
+                                                   one.resident_kb_after));
+        }
+        Check& settled = check("not_settled", "quiet did not return within the time for it");
+        if (!ledger_.settled) settled.cases.push_back(fmt::format("after {} ms", millis(ledger_.settling)));
+    }
+
+    const Ledger& ledger_;
+    std::map<std::string, std::vector<const StoredResult*>> results_;
+    std::map<std::string, std::vector<const Execution*>> executions_;
+    Verdict verdict_;
+};
+
+}  // namespace
+
+bool at_rest(std::string_view state) { return has_ended(state) || state == "APPROVAL_REQUIRED"; }
+
+bool Verdict::violated() const { return std::ranges::any_of(checks, &Check::violated); }
+
+bool Verdict::proved_nothing() const {
+    int ended = 0;
+    for (const auto& [state, jobs] : ends) ended += has_ended(state) ? jobs : 0;
+    return ended < kJobsLeast || hurt < kHurtLeast || executed == 0 || results == 0;
+}
+
+const Check* Verdict::find(std::string_view name) const {
+    const auto found = std::ranges::find(checks, name, &Check::name);
+    return found == checks.end() ? nullptr : &*found;
+}
+
+Verdict judge(const Ledger& ledger) { return Judge(ledger).verdict(); }
+
+}  // namespace lockstep::prod::ordeal

@@ -1,0 +1,249 @@
+#include "prod/ordeal/judge.h"
+
+#include <gtest/gtest.h>
+
+#include "prod/ordeal/report.h"
+
+namespace lockstep::prod::ordeal {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Moment at(Span span) { return Moment(seconds(1'700'000'000)) + span; }
+
+/// A ledger of a run in which all went well, to be spoilt by each test.
+struct JudgeTest : ::testing::Test {
+    JudgeTest() {
+        ledger.rules = {seconds(20), seconds(20), seconds(8)};
+        ledger.settled = true;
+        for (int i = 0; i < 150; ++i) succeed("fine-" + std::to_string(i));
+        // Long before what the tests tell of.
+        for (int i = 0; i < 10; ++i) hurt(DisturbanceKind::replica_kill, seconds(-1000 + i), seconds(-999 + i));
+    }
+
+    void submit(const std::string& job, JobKind kind = JobKind::ordinary) {
+        ledger.submissions[job] = {kind, 40, at(seconds(0)), 1, 1, false};
+    }
+    void run(const std::string& job, Span when = seconds(1)) { ledger.executions.push_back({job, "w", at(when)}); }
+    void tell(const std::string& job, const std::string& status, Span when) {
+        ledger.results.push_back({job, status, "w", ledger.results.size() + 1, at(when)});
+    }
+    void end(const std::string& job, const std::string& state, Span when) {
+        JobEnd end{state, "", "w", {}, state != "SUCCEEDED", {}};
+        end.history = {{"PENDING", at(milliseconds(10))},
+                       {"DISPATCHED", at(seconds(1))},
+                       {"RUNNING", at(seconds(1))},
+                       {state, at(when)}};
+        ledger.ends[job] = end;
+    }
+    void succeed(const std::string& job) {
+        submit(job);
+        ledger.dispatched[job] = 1;
+        run(job);
+        tell(job, "SUCCEEDED", seconds(2));
+        end(job, "SUCCEEDED", milliseconds(2100));
+    }
+    void hurt(DisturbanceKind kind, Span from, Span until) {
+        ledger.disturbances.push_back({kind, "somebody", at(from), at(until)});
+    }
+    /// The names of what is violated.
+    [[nodiscard]] std::vector<std::string> violations() const {
+        std::vector<std::string> names;
+        for (const Check& check : judge(ledger).checks) {
+            if (check.violated()) names.push_back(check.name);
+        }
+        return names;
+    }
+    [[nodiscard]] std::size_t cases(const std::string& name) const {
+        const Verdict verdict = judge(ledger);
+        const Check* check = verdict.find(name);
+        return check == nullptr ? 999 : check->cases.size();
+    }
+
+    using Names = std::vector<std::string>;
+    Ledger ledger;
+};
+
+TEST_F(JudgeTest, ARunInWhichAllWentWellHoldsAndProvesSomething) {
+    EXPECT_EQ(violations(), Names{});
+    EXPECT_FALSE(judge(ledger).proved_nothing());
+    EXPECT_EQ(judge(ledger).acknowledged, 150);
+}
+
+TEST_F(JudgeTest, AQuietRunProvesNothing) {
+    ledger.disturbances.clear();
+    EXPECT_TRUE(judge(ledger).proved_nothing());
+}
+
+TEST_F(JudgeTest, ARunWithFewJobsProvesNothing) {
+    ledger.ends.clear();
+    EXPECT_TRUE(judge(ledger).proved_nothing());
+}
+
+TEST_F(JudgeTest, AJobThatIsStartedTwiceIsNoticed) {
+    run("fine-3", seconds(5));
+    EXPECT_EQ(violations(), Names{"executed_twice"});
+}
+
+TEST_F(JudgeTest, AJobThatIsSentTwiceIsNoticed) {
+    ledger.dispatched["fine-3"] = 2;
+    EXPECT_EQ(violations(), Names{"sent_twice"});
+}
+
+TEST_F(JudgeTest, AnAcknowledgedJobThatNobodyKnowsIsLost) {
+    submit("gone");
+    EXPECT_EQ(violations(), Names{"lost"});
+    ledger.submissions["gone"].acknowledged.reset();
+    EXPECT_EQ(violations(), Names{}) << "nobody promised anything about it";
+}
+
+TEST_F(JudgeTest, AJobThatWaitsForAPersonIsNotLost) {
+    submit("gated", JobKind::needs_approval);
+    ledger.ends["gated"].state = "APPROVAL_REQUIRED";
+    EXPECT_EQ(violations(), Names{});
+    ledger.ends["gated"].state = "RUNNING";
+    EXPECT_EQ(violations(), Names{"lost"});
+}
+
+TEST_F(JudgeTest, ATimeoutOverAResultThatTheStreamHeldIsNoticed) {
+    submit("slow");
+    run("slow");
+    tell("slow", "SUCCEEDED", seconds(20));
+    end("slow", "TIMEOUT", seconds(22));
+    EXPECT_EQ(violations(), Names{"stored_result_timed_out"});
+    ledger.ends["slow"].reason = "timeout: a result may be unheard, patience has passed";
+    EXPECT_EQ(violations(), Names{"stored_result_timed_out"}) << "patience has not passed";
+    ledger.ends["slow"].history.back().at = at(seconds(30));
+    EXPECT_EQ(violations(), Names{});
+    EXPECT_EQ(cases("stored_result_patience"), 1U);
+}
+
+TEST_F(JudgeTest, AResultThatComesAfterTheLimitIsTooLate) {
+    submit("slow");
+    run("slow");
+    tell("slow", "SUCCEEDED", seconds(25));
+    end("slow", "TIMEOUT", seconds(22));
+    EXPECT_EQ(violations(), Names{});
+    EXPECT_EQ(cases("timeout_result_late"), 1U);
+}
+
+TEST_F(JudgeTest, AnUnsentTimeoutNeedsABlowNearItsDispatch) {
+    submit("unsent");
+    end("unsent", "TIMEOUT", seconds(22));
+    EXPECT_EQ(violations(), Names{"unexplained_timeout"});
+    hurt(DisturbanceKind::worker_kill, milliseconds(500), seconds(2));
+    EXPECT_EQ(violations(), Names{"unexplained_timeout"}) << "no worker keeps a replica from publishing";
+    hurt(DisturbanceKind::cut, milliseconds(500), seconds(2));
+    EXPECT_EQ(violations(), Names{});
+    ASSERT_EQ(cases("timeout_unsent"), 1U);
+    EXPECT_NE(judge(ledger).find("timeout_unsent")->cases[0].find("500 ms before"), std::string::npos);
+}
+
+TEST_F(JudgeTest, ATimeoutOfASentJobIsExplainedByItsWorkersEnd) {
+    submit("sent");
+    ledger.dispatched["sent"] = 1;
+    end("sent", "TIMEOUT", seconds(22));
+    EXPECT_EQ(violations(), Names{"unexplained_timeout"});
+    hurt(DisturbanceKind::redis_kill, milliseconds(500), seconds(2));
+    EXPECT_EQ(violations(), Names{"unexplained_timeout"}) << "Redis keeps nobody from starting";
+    hurt(DisturbanceKind::worker_kill, milliseconds(500), seconds(2));
+    EXPECT_EQ(violations(), Names{});
+    EXPECT_EQ(cases("timeout_not_run"), 1U);
+}
+
+TEST_F(JudgeTest, ALaterResultThatWinsIsNoticedAndExcusedOnlyByABlow) {
+    succeed("two");
+    tell("two", "FAILED", milliseconds(2050));
+    EXPECT_EQ(violations(), Names{}) << "the first one won";
+    ledger.ends["two"].state = "FAILED";
+    ledger.ends["two"].history.back().state = "FAILED";
+    ledger.ends["two"].dead_letter = true;
+    EXPECT_EQ(violations(), Names{"later_result_won"});
+    hurt(DisturbanceKind::replica_kill, milliseconds(1900), milliseconds(2200));
+    EXPECT_EQ(violations(), Names{});
+    EXPECT_EQ(cases("later_result_won_explained"), 1U);
+}
+
+TEST_F(JudgeTest, AResultOfAnotherWorkerDoesNotCount) {
+    succeed("forged");
+    ledger.results.insert(ledger.results.begin(), {"forged", "FAILED", "stranger", 0, at(seconds(1))});
+    EXPECT_EQ(violations(), Names{});
+}
+
+TEST_F(JudgeTest, AJobEndsOnce) {
+    ledger.ends["fine-3"].history.push_back({"FAILED", at(seconds(9))});
+    EXPECT_EQ(violations(), Names{"ended_twice"});
+}
+
+TEST_F(JudgeTest, WhatPolicyDeniesDoesNotRun) {
+    ledger.submissions["fine-3"].kind = JobKind::denied;
+    EXPECT_EQ(violations(), Names{"ran_without_permission"});
+}
+
+TEST_F(JudgeTest, ASuccessNeedsAnExecution) {
+    submit("dreamt");
+    end("dreamt", "SUCCEEDED", seconds(2));
+    EXPECT_EQ(violations(), Names{"success_without_execution"});
+}
+
+TEST_F(JudgeTest, OnlyWhoWasAskedForIsCancelled) {
+    submit("dropped");
+    end("dropped", "CANCELLED", seconds(2));
+    EXPECT_EQ(violations(), Names{"cancelled_unasked"});
+    ledger.submissions["dropped"].cancel_asked = true;
+    EXPECT_EQ(violations(), Names{});
+}
+
+TEST_F(JudgeTest, ContentStaysAsItWasSubmitted) {
+    ledger.ends["fine-3"].content_fault = "PONG";
+    EXPECT_EQ(violations(), Names{"content_changed"});
+    ledger.ends["fine-3"].content_fault.clear();
+    ledger.dispatched_unsound = {"fine-4"};
+    EXPECT_EQ(violations(), Names{"content_changed"});
+}
+
+TEST_F(JudgeTest, ABadEndHasADeadLetter) {
+    succeed("bad");
+    ledger.results.back().status = "FAILED";
+    end("bad", "FAILED", seconds(2));
+    EXPECT_EQ(violations(), Names{});
+    ledger.ends["bad"].dead_letter = false;
+    EXPECT_EQ(violations(), Names{"dead_letter_missing"});
+    ledger.results.back().may_be_tried_again = true;
+    EXPECT_EQ(violations(), Names{}) << "the worker has left it to the submitter";
+}
+
+TEST_F(JudgeTest, ACrashIsASignalThatNobodySent) {
+    ledger.crashes = {{"replica-0", 1, ""}, {"replica-1", 143, ""}};
+    EXPECT_EQ(violations(), Names{});
+    ledger.crashes.push_back({"replica-2", 134, ""});
+    EXPECT_EQ(violations(), Names{"crashed"});
+}
+
+TEST_F(JudgeTest, WhatIsLeftBehindIsNoticed) {
+    ledger.locks = {"cordum:scheduler:job:x"};
+    ledger.in_flight = {"cordum:bus:inflight:x"};
+    ledger.consumers = {{"c", 0, 1}};
+    ledger.unstoppable = {"replica-0"};
+    ledger.settled = false;
+    EXPECT_EQ(violations(), (Names{"did_not_stop", "locks_left", "in_flight_left", "messages_left", "not_settled"}));
+}
+
+TEST_F(JudgeTest, AReplicaMayGrowByItsBoundAndNotBeyond) {
+    ledger.footprints = {{"replica-0", 20, 28, 30'000, 30'000 + 320 * 1024, 0}};
+    EXPECT_EQ(violations(), Names{});
+    ledger.footprints = {{"replica-0", 20, 29, 30'000, 30'001 + 320 * 1024, 0}};
+    EXPECT_EQ(violations(), (Names{"descriptors_grown", "memory_grown"}));
+}
+
+TEST_F(JudgeTest, TheReportNamesWhatIsViolatedAndItsCases) {
+    submit("gone");
+    const std::string text = as_text(ledger, judge(ledger));
+    EXPECT_NE(text.find("VIOLATED     1  lost"), std::string::npos) << text;
+    EXPECT_NE(text.find("gone: unknown"), std::string::npos) << text;
+    EXPECT_NE(as_json(ledger, judge(ledger)).find("\"violated\": true"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::prod::ordeal

@@ -1,0 +1,178 @@
+// lockstep-ordeal: hurts a real deployment, keeps a ledger of its own, and says what held.
+#include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/config/tunables.h"
+#include "prod/ordeal/cluster.h"
+#include "prod/ordeal/judge.h"
+#include "prod/ordeal/ordeal.h"
+#include "prod/ordeal/report.h"
+
+namespace {
+
+using namespace lockstep::prod::ordeal;
+
+// As those of `lockstep`.
+constexpr int kHeld = 0;
+constexpr int kViolated = 1;
+constexpr int kWrongUse = 2;
+constexpr int kFailed = 3;
+constexpr int kNothingProved = 4;
+constexpr int kInterrupted = 130;
+
+constexpr auto kSpanLeast = std::chrono::seconds(5);
+constexpr auto kSpanMost = std::chrono::hours(24);
+
+std::atomic<bool> stop_asked = false;
+
+void ask_to_stop(int) { stop_asked = true; }
+
+struct Arguments {
+    Options options;
+    std::string span = "15m";
+    std::string quiet_limit = "3m";
+    std::string json;
+    std::vector<std::string> environment;
+    bool silent = false;
+};
+
+int wrong(const std::string& why) {
+    fmt::print(stderr, "lockstep-ordeal: {}\n", why);
+    return kWrongUse;
+}
+
+/// The last mistake, or nothing.
+std::string complete(Arguments& arguments) {
+    const auto span = [](const char* option, const std::string& text,
+                         std::chrono::milliseconds& target) -> std::string {
+        const auto parsed = lockstep::engine::parse_duration(text);
+        if (!parsed) return fmt::format("{}: {}", option, parsed.error());
+        target = std::chrono::duration_cast<std::chrono::milliseconds>(*parsed);
+        if (target >= kSpanLeast && target <= kSpanMost) return {};
+        return fmt::format("{}: expected from 5s to 24h, got {}", option, text);
+    };
+    for (const std::string& entry : arguments.environment) {
+        const auto equals = entry.find('=');
+        if (equals == std::string::npos || equals == 0)
+            return fmt::format("--env: expected NAME=VALUE, got \"{}\"", entry);
+        arguments.options.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
+    }
+    if (auto mistake = span("--for", arguments.span, arguments.options.span); !mistake.empty()) return mistake;
+    return span("--quiet-limit", arguments.quiet_limit, arguments.options.quiet_limit);
+}
+
+/// False when it cannot be written.
+bool write(const std::string& file, const std::string& text) {
+    const std::string unfinished = file + ".unfinished";
+    std::ofstream out(unfinished, std::ios::binary);
+    out << text;
+    out.close();
+    std::error_code error;
+    if (out) std::filesystem::rename(unfinished, file, error);
+    return out && !error;
+}
+
+int conclude(const Arguments& arguments, const Ledger& ledger) {
+    const Verdict verdict = judge(ledger);
+    fmt::print("{}", as_text(ledger, verdict));
+    const std::string again = fmt::format("./dev ordeal --for {} --seed {}", arguments.span, ledger.seed);
+    if (!arguments.json.empty() && !write(arguments.json, as_json(ledger, verdict))) {
+        fmt::print(stderr, "lockstep-ordeal: cannot write {}\n", arguments.json);
+        return kFailed;
+    }
+    if (verdict.violated()) {
+        fmt::print("VIOLATED, seed {}; the same blows again: {}\n", ledger.seed, again);
+        return kViolated;
+    }
+    if (verdict.proved_nothing()) {
+        fmt::print("nothing was proved: too few jobs ended, or too little was done to anybody; try a longer --for\n");
+        return kNothingProved;
+    }
+    fmt::print("all held, seed {}; the same blows again: {}\n", ledger.seed, again);
+    return kHeld;
+}
+
+int run(Arguments& arguments) {
+    Options& options = arguments.options;
+    if (const auto missing = Cluster::missing_servers(); !missing.empty())
+        return wrong(fmt::format("{} is not installed; ./dev deps installs it", fmt::join(missing, " and ")));
+    for (const char* program : {"lockstepd", "lockstep-kernel", "lockstep-worker"}) {
+        if (!std::filesystem::exists(options.programs / program))
+            return wrong(
+                fmt::format("there is no {} in {}; --programs names the folder", program, options.programs.string()));
+    }
+    fmt::print("ordeal: seed {}, {} of blows, {} replicas, {} workers, {} jobs a second\n", options.seed,
+               arguments.span, options.shape.replicas, options.shape.workers, options.jobs_per_second);
+    std::fflush(stdout);
+    if (!arguments.silent) options.tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+    const Ledger ledger = undergo(options, stop_asked);
+    if (ledger.interrupted) {
+        fmt::print("interrupted after {} jobs and {} disruptions; nothing was judged\n", ledger.submissions.size(),
+                   ledger.disturbances.size());
+        return kInterrupted;
+    }
+    return conclude(arguments, ledger);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    // Undecodable messages are sent on purpose; protobuf would print a line about each.
+    google::protobuf::SetLogHandler(nullptr);
+    Arguments arguments;
+    Options& options = arguments.options;
+    options.programs = std::filesystem::canonical("/proc/self/exe").parent_path();
+    CLI::App app(
+        "Starts redis-server, nats-server, a kernel, replicas of lockstepd and workers on loopback ports of its own, "
+        "submits\n"
+        "jobs, and kills, stops, freezes and cuts off whatever the seed says. In the end it heals all, waits for "
+        "quiet, and\n"
+        "judges by what JetStream acknowledged, what its streams hold, what workers recorded and what Redis says.");
+    app.name("lockstep-ordeal");
+    app.set_version_flag("--version", LOCKSTEP_VERSION);
+    app.add_option("--for", arguments.span, "how long it hurts")->capture_default_str();
+    app.add_option("--seed", options.seed, "draws what is done to whom, and when")->capture_default_str();
+    app.add_option("--quiet-limit", arguments.quiet_limit, "how long quiet may take to return")->capture_default_str();
+    app.add_option("--replicas", options.shape.replicas)->check(CLI::Range(1, 9))->capture_default_str();
+    app.add_option("--workers", options.shape.workers, "of three kinds: jobs of 50 ms, 400 ms and 2.5 s")
+        ->check(CLI::Range(3, 30))
+        ->capture_default_str();
+    app.add_option("--rate", options.jobs_per_second, "jobs a second, floods aside")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--jobs", options.jobs_most, "at most so many jobs")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    app.add_option("--env", arguments.environment, "NAME=VALUE for the replicas (repeatable)");
+    app.add_option("--json", arguments.json, "write the report to this file as well");
+    app.add_option("--logs", options.logs, "copy all logs into this folder in the end");
+    app.add_option("--programs", options.programs, "folder of lockstepd and the others")->capture_default_str();
+    app.add_flag("--silent", arguments.silent, "no lines of progress");
+    app.footer(
+        "Exit codes: 0 all held, 1 something was violated, 2 wrong use, 3 the ordeal itself failed, 4 nothing was "
+        "proved,\n"
+        "130 interrupted.");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? kHeld : kWrongUse;
+    }
+    if (const std::string mistake = complete(arguments); !mistake.empty()) return wrong(mistake);
+    struct sigaction action{};
+    action.sa_handler = ask_to_stop;
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    try {
+        return run(arguments);
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "lockstep-ordeal: {}\n", error.what());
+        return kFailed;
+    }
+}

@@ -1,0 +1,229 @@
+#include "prod/ordeal/ordeal.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <list>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "prod/ordeal/bus_client.h"
+#include "prod/ordeal/cluster.h"
+#include "prod/ordeal/judge.h"
+#include "prod/ordeal/load.h"
+#include "prod/ordeal/messages.h"
+#include "prod/ordeal/store_reader.h"
+
+namespace lockstep::prod::ordeal {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kBeat{10};
+constexpr milliseconds kLook{500};
+/// Quiet is believed when it has lasted: a message that was handed back is nowhere for a moment.
+constexpr seconds kQuietFor{3};
+constexpr seconds kProgressEvery{15};
+constexpr seconds kStorePatience{20};
+constexpr std::size_t kNamesMost = 50;
+
+constexpr const char* kSysStream = "CORDUM_SYS";
+constexpr const char* kJobsStream = "CORDUM_JOBS";
+constexpr const char* kConsumers[] = {"dur_cordum-scheduler__sys_job_submit", "dur_cordum-scheduler__sys_job_result"};
+
+struct InForce {
+    Planned planned;
+    Clock::time_point over;
+    Disturbance noted;
+};
+
+class Ordeal {
+public:
+    Ordeal(const Options& options, const std::atomic<bool>& stop)
+        : options_(options),
+          stop_(stop),
+          cluster_(options.shape, options.programs, options.environment),
+          bus_(cluster_.nats_url()),
+          store_(cluster_.redis_port(), kStorePatience) {
+        ledger_.seed = options.seed;
+        ledger_.rules = Cluster::rules();
+    }
+
+    ~Ordeal() {
+        if (!options_.logs.empty()) cluster_.copy_logs(options_.logs);
+    }
+    Ordeal(const Ordeal&) = delete;
+    Ordeal& operator=(const Ordeal&) = delete;
+
+    Ledger run() {
+        const auto plan = draw_plan(options_.seed, options_.span, options_.shape);
+        Load load(cluster_.nats_url(), cluster_.redis_port(),
+                  {options_.seed, options_.jobs_per_second, options_.jobs_most, Cluster::topics(),
+                   Cluster::topic_of_approvals()});
+        disturb(plan, load);
+        heal();
+        load.finish(ledger_);
+        if (interrupted()) return std::move(ledger_);
+        tell(fmt::format("healed after {} disturbances; waiting for quiet", ledger_.disturbances.size()));
+        settle();
+        if (interrupted()) return std::move(ledger_);
+        read_streams();
+        read_store();
+        ledger_.executions = cluster_.executions();
+        ledger_.footprints = cluster_.footprints();
+        ledger_.crashes = cluster_.crashes();
+        ledger_.unstoppable = cluster_.unstoppable();
+        return std::move(ledger_);
+    }
+
+private:
+    bool interrupted() { return ledger_.interrupted = stop_; }
+
+    void tell(const std::string& line) const {
+        if (options_.tell) options_.tell(line);
+    }
+
+    void disturb(const std::vector<Planned>& plan, Load& load) {
+        const auto began = Clock::now();
+        auto told = began;
+        auto next = plan.begin();
+        while (Clock::now() - began < options_.span && !stop_) {
+            for (; next != plan.end() && Clock::now() - began >= next->at; ++next) begin(*next, load);
+            end_due(Clock::now());
+            cluster_.supervise();
+            cluster_.measure_once();
+            if (Clock::now() - told > kProgressEvery) {
+                told = Clock::now();
+                tell(fmt::format("{} s: {} disturbances, {} jobs at rest",
+                                 std::chrono::duration_cast<seconds>(told - began).count(), ledger_.disturbances.size(),
+                                 resting()));
+            }
+            std::this_thread::sleep_for(kBeat);
+        }
+    }
+
+    std::string resting() {
+        StoreReader look(cluster_.redis_port(), milliseconds(100));
+        const auto jobs = look.resting_jobs();
+        return jobs ? std::to_string(*jobs) : "(Redis is away)";
+    }
+
+    void begin(const Planned& planned, Load& load) {
+        if (!hurts(planned.kind)) {
+            load.request(planned.kind, planned.amount);
+            ledger_.disturbances.push_back({planned.kind, "load", now(), now()});
+            return;
+        }
+        InForce one{planned, Clock::now() + planned.lasts, {planned.kind, {}, now(), {}}};
+        if (cluster_.begin(planned, one.noted.target)) in_force_.push_back(std::move(one));
+    }
+
+    void end_due(Clock::time_point at) {
+        for (auto one = in_force_.begin(); one != in_force_.end();) {
+            if (one->over > at || !cluster_.can_end(one->planned)) {
+                ++one;
+                continue;
+            }
+            if (cluster_.end(one->planned)) {
+                one->noted.until = now();
+                ledger_.disturbances.push_back(std::move(one->noted));
+            }
+            one = in_force_.erase(one);
+        }
+    }
+
+    void heal() {
+        while (!in_force_.empty()) {
+            end_due(Clock::time_point::max());
+            std::this_thread::sleep_for(kBeat);
+        }
+        cluster_.supervise();
+    }
+
+    /// Waits until no job is under way, no message is pending and no lock is held, and stays so for a while.
+    void settle() {
+        const auto began = Clock::now();
+        std::set<std::string> waiting;
+        for (const auto& [job, submission] : ledger_.submissions) {
+            if (submission.acknowledged) waiting.insert(job);
+        }
+        std::optional<Clock::time_point> quiet_since;
+        while (Clock::now() - began < options_.quiet_limit && !stop_) {
+            cluster_.supervise();
+            cluster_.measure_once();
+            if (!quiet(waiting))
+                quiet_since.reset();
+            else if (!quiet_since)
+                quiet_since = Clock::now();
+            if (quiet_since && Clock::now() - *quiet_since >= kQuietFor) {
+                ledger_.settled = true;
+                break;
+            }
+            std::this_thread::sleep_for(kLook);
+        }
+        ledger_.settling = std::chrono::duration_cast<Span>(Clock::now() - began);
+    }
+
+    bool quiet(std::set<std::string>& waiting) {
+        std::erase_if(waiting, [this](const std::string& job) { return at_rest(store_.state_of(job)); });
+        if (!waiting.empty()) return false;
+        for (const char* name : kConsumers) {
+            const auto consumer = bus_.consumer(kSysStream, name);
+            if (!consumer || consumer->pending + consumer->unacknowledged > 0) return false;
+        }
+        return locks().empty();
+    }
+
+    std::vector<std::string> locks() { return store_.keys("cordum:scheduler:job:*", kNamesMost); }
+
+    void read_streams() {
+        bus_.read(kSysStream, "sys.job.result", [this](const BusClient::Stored& message) {
+            auto result = parse_result(message.payload);
+            if (!result || !ledger_.submissions.contains(result->job)) return;
+            ledger_.results.push_back({std::move(result->job), std::move(result->status), std::move(result->worker),
+                                       message.sequence, message.stored, result->may_be_tried_again});
+        });
+        bus_.read(kJobsStream, "worker.*.jobs", [this](const BusClient::Stored& message) {
+            const auto request = parse_request(message.payload);
+            const auto known = request ? ledger_.submissions.find(request->job) : ledger_.submissions.end();
+            if (known == ledger_.submissions.end()) {
+                ledger_.dispatched_unsound.push_back(fmt::format("message {} for {}: about no job that was submitted",
+                                                                 message.sequence, message.subject));
+                return;
+            }
+            ++ledger_.dispatched[request->job];
+            const std::string fault = fault_of_content(request->content, request->job, known->second.content_size);
+            if (!fault.empty()) ledger_.dispatched_unsound.push_back(fmt::format("{}: {}", request->job, fault));
+        });
+        for (const char* name : kConsumers) {
+            if (const auto consumer = bus_.consumer(kSysStream, name)) ledger_.consumers.push_back(*consumer);
+        }
+    }
+
+    void read_store() {
+        for (const auto& [job, submission] : ledger_.submissions)
+            ledger_.ends.emplace(job, store_.end_of(job, submission.content_size));
+        ledger_.locks = locks();
+        ledger_.in_flight = store_.keys("cordum:bus:inflight:*", kNamesMost);
+        ledger_.garbage_letters = store_.count("dlq:entry:poison:*");
+    }
+
+    const Options& options_;
+    const std::atomic<bool>& stop_;
+    Cluster cluster_;
+    BusClient bus_;
+    StoreReader store_;
+    Ledger ledger_;
+    std::list<InForce> in_force_;
+};
+
+}  // namespace
+
+Ledger undergo(const Options& options, const std::atomic<bool>& stop) { return Ordeal(options, stop).run(); }
+
+}  // namespace lockstep::prod::ordeal

@@ -1,0 +1,54 @@
+// What Redis holds, read by hiredis and nothing of the engine's.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "prod/ordeal/ledger.h"
+
+struct redisContext;
+struct redisReply;
+
+namespace lockstep::prod::ordeal {
+
+class StoreReader {
+public:
+    /// Connects when it is first asked, and again after a failure.
+    StoreReader(int port, std::chrono::milliseconds patience);
+    StoreReader(const StoreReader&) = delete;
+    StoreReader& operator=(const StoreReader&) = delete;
+    ~StoreReader();
+
+    /// Jobs that have ended or wait for an approval, as the indexes list them. Nothing when Redis does not answer in time.
+    std::optional<long> resting_jobs();
+    /// Keys that match, at most so many of them.
+    std::vector<std::string> keys(const std::string& glob, std::size_t most);
+    /// How many keys match.
+    int count(const std::string& glob);
+
+    // These throw std::runtime_error when Redis does not answer.
+    /// What it knows of a job, whose content was submitted with this size.
+    JobEnd end_of(const std::string& job, std::size_t content_size);
+    /// The job's state; empty when there is none.
+    std::string state_of(const std::string& job);
+
+private:
+    struct FreeReply {
+        void operator()(redisReply* reply) const;
+    };
+    using Reply = std::unique_ptr<redisReply, FreeReply>;
+
+    bool connected();
+    /// Null when there is no answer.
+    Reply ask(const std::vector<std::string>& words);
+    Reply must(const std::vector<std::string>& words);
+
+    const int port_;
+    const std::chrono::milliseconds patience_;
+    redisContext* context_ = nullptr;
+};
+
+}  // namespace lockstep::prod::ordeal
