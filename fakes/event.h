@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -38,25 +39,29 @@ enum class EventKind : std::uint8_t {
     lock_renewed,
     lock_released,
     lock_expired,
-    state,          // job, from, to
-    heartbeat,      // a worker sent one
-    job_started,    // a worker took up a job: job, message_id = dispatch id, number = execution count on that worker
-    job_finished,   // a worker ended it: job, to = status; flag = the result was sent
-    result,         // a worker published a result: job, to = status
-    submit,         // the gateway submitted: job; flag = acknowledged
-    cancel,         // operator or gateway: job
+    state,         // job, from, to
+    heartbeat,     // a worker sent one
+    job_started,   // a worker took up a job: job, message_id = dispatch id, number = execution count on that worker
+    job_finished,  // a worker ended it: job, to = status; flag = the result was sent
+    result,        // a worker published a result: job, to = status
+    submit,        // the gateway submitted: job; flag = acknowledged
+    cancel,        // operator or gateway: job
     approve,
-    reached,        // name
-    timer,          // name
+    reached,  // name
+    timer,    // name
     node_up,
     node_down,
     paused,
     resumed,
     connection_broken,
-    fault,          // name, from = "begin" | "end"
-    metric,         // not in the digest
-    log,            // not in the digest: name = message, number = level
+    fault,   // name, from = "begin" | "end"
+    metric,  // not in the digest
+    log,     // not in the digest: name = message, number = level
+    // Facts once more; the numbers above are in digests.
+    max_deliveries,  // a consumer gives a message up: stream, sequence, name = durable, number = deliveries, subject
+    slow_consumer,   // a server hangs up on a client that reads too little: name = limit, number = bytes it had waiting
 };
+inline constexpr std::size_t kEventKinds = static_cast<std::size_t>(EventKind::slow_consumer) + 1;
 
 /// Where in a call an event stands. A fact has `applied`.
 enum class When : std::uint8_t {

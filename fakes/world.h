@@ -103,6 +103,8 @@ public:
     virtual bool drop_core(std::string_view subject) = 0;
     /// Flips or cuts bytes of a packet in place; false when it left it alone.
     virtual bool corrupt(std::string_view subject, std::string& payload) = 0;
+    /// A stored message reaches its consumer as something that is no packet. Counted where it does.
+    virtual bool garble_delivery(std::string_view subject) = 0;
 
     struct RpcFault {
         int status = 0;  // a gRPC status code; 0 = answered normally

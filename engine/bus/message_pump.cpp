@@ -13,11 +13,14 @@ namespace lockstep::engine {
 
 namespace {
 
-constexpr std::uint64_t kUndecodableTries = 3;
+/// What reached us garbled, or could not be compared with what the stream holds.
 constexpr Duration kUndecodableDelay = std::chrono::seconds{5};
 constexpr Duration kBurialDelay = std::chrono::seconds{5};
-/// The last deliveries of a message, as a share of all: it is not handed back any more but tried again where it is. The
-/// server stops delivering at its limit, whatever the reason was; a store that is away for long must not use it up.
+/// Burial begins this many deliveries before the server stops: whoever holds a message that it cannot bury yet may be
+/// stopped or killed that often (spec: conflicts, D-16). At small limits it is less than half of the deliveries.
+constexpr std::uint64_t kBurialMargin = 5;
+/// The last deliveries of a message before burial, as a share of all: it is not handed back any more but tried again where it
+/// is. The server stops delivering at its limit, whatever the reason was; a store that is away for long must not use it up.
 constexpr std::uint64_t kHeldShare = 10;
 constexpr Duration kHeldPauseMin = std::chrono::seconds{1};
 /// A message that has used up this share of its deliveries stops coming back, if its job is in the store: the rest is kept
@@ -31,17 +34,18 @@ constexpr Duration kGuardDelay = std::chrono::seconds{2};
 }  // namespace
 
 MessagePump::MessagePump(Context& context, DeadLetters& dead_letters, PacketHandler& handler, std::string durable,
-                         ParkedJobs* parked)
+                         ParkedJobs* parked, ByteWindow* window)
     : context_(context),
       dead_letters_(dead_letters),
       handler_(handler),
       guard_(context, std::move(durable)),
       parked_(parked),
+      window_(window),
       slots_(static_cast<std::size_t>(context.tunables.max_in_flight)),
       handlers_(context.ports.executor) {}
 
 void MessagePump::on_delivery(std::unique_ptr<Delivery> delivery) {
-    if (context_.stopping) {
+    if (context_.stopping && !is_last_chance(*delivery)) {
         delivery->nak(Duration{0});
         return;
     }
@@ -53,13 +57,16 @@ Task<void> MessagePump::process(std::unique_ptr<Delivery> delivery) {
     struct InHand {
         MessagePump& pump;
         std::uint64_t number;
-        InHand(MessagePump& p, Delivery& d) : pump(p), number(++p.last_number_) {
+        std::size_t bytes;
+        InHand(MessagePump& p, Delivery& d) : pump(p), number(++p.last_number_), bytes(d.payload().size()) {
             pump.in_hand_.emplace(number, &d);
             count(+1);
+            if (pump.window_ != nullptr) pump.window_->take(bytes);
         }
         ~InHand() {
             pump.in_hand_.erase(number);
             count(-1);
+            if (pump.window_ != nullptr) pump.window_->give_back(bytes);
         }
         InHand(const InHand&) = delete;
         InHand& operator=(const InHand&) = delete;
@@ -70,41 +77,27 @@ Task<void> MessagePump::process(std::unique_ptr<Delivery> delivery) {
         }
     } const in_hand(*this, *delivery);
 
-    const std::uint64_t limit = delivery_limit();
-    const bool held = delivery->delivery_count() >= limit - limit / kHeldShare;
+    const bool held = delivery->delivery_count() >= hold_start();
     while (true) {
         const auto verdict = co_await attempt(*delivery);
         if (!verdict) co_return;
-        if (!held || context_.stopping) {
+        if (!held || (context_.stopping && !is_last_chance(*delivery))) {
             note_waiting(verdict->delay);
             delivery->nak(verdict->delay);
             co_return;
         }
         context_.ports.log.reached("held_near_delivery_limit");
-        co_await context_.ports.clock.sleep(std::max(verdict->delay, kHeldPauseMin));
+        const Duration pause = context_.stopping ? kHeldPauseMin : std::max(verdict->delay, kHeldPauseMin);
+        co_await waits_.wait_until(context_.ports.clock.in(pause));
     }
 }
 
 Task<std::optional<Verdict>> MessagePump::attempt(Delivery& delivery) {
     const auto slot = co_await slots_.acquire();
-    if (context_.stopping) co_return Verdict::hand_back(Duration{0});
-    const std::uint64_t tries = delivery.delivery_count();
-    if (tries >= delivery_limit()) {
-        co_await bury(delivery, fmt::format("delivered {} times without success", tries));
-        co_return std::nullopt;
-    }
+    if (context_.stopping && !is_last_chance(delivery)) co_return Verdict::hand_back(Duration{0});
     auto packet = wire::decode(delivery.payload());
-    if (!packet) {
-        context_.ports.log.event(
-            LogLevel::error, "message not decodable",
-            {{"subject", delivery.subject()}, {"sequence", delivery.sequence()}, {"tries", tries}});
-        if (tries <= kUndecodableTries) {
-            delivery.nak(kUndecodableDelay);
-        } else {
-            co_await bury(delivery, fmt::format("not decodable: {}", packet.error().detail));
-        }
-        co_return std::nullopt;
-    }
+    if (!packet) co_return co_await settle_undecodable(delivery, std::move(packet.error().detail));
+    if (delivery.delivery_count() >= burial_start()) co_return co_await bury_spent(delivery);
     const auto found = co_await guard_.enter(delivery);
     switch (found) {
         case ProcessedGuard::Finding::fresh: break;
@@ -149,31 +142,90 @@ bool MessagePump::should_park(const Delivery& delivery) {
     return static_cast<std::int64_t>(waiting_until_.size()) >= context_.tunables.bus_max_ack_pending / kWaitingShare;
 }
 
-Task<void> MessagePump::bury(Delivery& delivery, std::string reason) {
-    DeadLetter letter{fmt::format("poison:{}:{}", delivery.stream(), delivery.sequence()),
-                      std::string(delivery.subject()), cap::JOB_STATUS_FAILED, std::move(reason), "poison_message"};
+Task<std::optional<Verdict>> MessagePump::settle_undecodable(Delivery& delivery, std::string why) {
+    auto compared = AsStored::same;
+    if (context_.mechanisms.on(Mechanism::undecodable_read_back)) compared = co_await compare_with_stored(delivery);
+    if (compared == AsStored::same) {
+        context_.ports.log.event(LogLevel::error, "message not decodable",
+                                 {{"subject", delivery.subject()}, {"sequence", delivery.sequence()}, {"error", why}});
+        co_return co_await bury(delivery, Poison::undecodable, fmt::format("not decodable: {}", why));
+    }
+    if (compared == AsStored::different) {
+        context_.ports.log.reached("delivery_garbled");
+        context_.ports.metrics.add(Metric::garbled_deliveries, {delivery.subject()});
+        context_.ports.log.event(LogLevel::error, "delivery differs from what the stream holds",
+                                 {{"subject", delivery.subject()}, {"sequence", delivery.sequence()}});
+    }
+    const bool spent = delivery.delivery_count() >= burial_start();
+    if (is_last_chance(delivery) || (spent && compared == AsStored::different)) co_return co_await bury_spent(delivery);
+    if (compared == AsStored::unknown) co_return Verdict::hand_back(kUndecodableDelay);
+    // Kept here it would stay as it is: only another delivery helps.
+    delivery.nak(kUndecodableDelay);
+    co_return std::nullopt;
+}
+
+Task<MessagePump::AsStored> MessagePump::compare_with_stored(const Delivery& delivery) {
+    const auto stored =
+        co_await context_.ports.bus.read_message(std::string(delivery.stream()), delivery.sequence(),
+                                                 context_.ports.clock.in(context_.tunables.publish_timeout));
+    if (!stored.applied()) co_return AsStored::unknown;
+    if (!stored.value()) co_return AsStored::gone;  // it will not be delivered again either
+    co_return stored.value()->payload == delivery.payload() ? AsStored::same : AsStored::different;
+}
+
+Task<std::optional<Verdict>> MessagePump::bury_spent(Delivery& delivery) {
+    std::string reason = fmt::format("delivered {} times without success", delivery.delivery_count());
+    co_return co_await bury(delivery, Poison::spent, std::move(reason));
+}
+
+Task<std::optional<Verdict>> MessagePump::bury(Delivery& delivery, Poison poison, std::string reason) {
+    const DeadLetter letter{fmt::format("poison:{}:{}", delivery.stream(), delivery.sequence()),
+                            std::string(delivery.subject()), cap::JOB_STATUS_FAILED, std::move(reason),
+                            std::string(kPoisonMessage)};
     const bool letter_first = context_.mechanisms.on(Mechanism::dead_letter_before_term);
     if (!letter_first) delivery.term();
-    while (true) {
-        const auto written = co_await context_.store.put_dead_letter(letter);
-        if (written.applied()) break;
+    const bool written = co_await write(delivery, poison, letter);
+    if (!written) {
         // The letter comes first: a message terminated without one would be gone without a trace. So would one that is
         // handed back at its last delivery.
         context_.ports.log.reached("burial_postponed");
-        if (!letter_first) co_return;
-        if (delivery.delivery_count() < delivery_limit()) {
-            delivery.nak(kBurialDelay);
-            co_return;
-        }
-        co_await context_.ports.clock.sleep(kBurialDelay);
+        if (!letter_first) co_return std::nullopt;
+        if (!is_last_chance(delivery)) co_return Verdict::hand_back(kBurialDelay);
+        const bool told = co_await dead_letters_.tell(letter);
+        if (!told) co_return Verdict::hand_back(kBurialDelay);
+        context_.ports.log.reached("buried_on_the_bus");
     }
     delivery.term();
-    co_await dead_letters_.announce(std::move(letter));
+    if (poison == Poison::undecodable) context_.ports.metrics.add(Metric::undecodable_messages, {delivery.subject()});
+    if (poison == Poison::spent && written) co_await dead_letters_.announce(letter);
+    co_return std::nullopt;
+}
+
+Task<bool> MessagePump::write(const Delivery& delivery, Poison poison, DeadLetter letter) {
+    if (poison == Poison::spent) {
+        const auto written = co_await context_.store.put_dead_letter(std::move(letter));
+        co_return written.applied();
+    }
+    const auto written = co_await context_.store.bury_undecodable(std::move(letter), std::string(delivery.stream()),
+                                                                  delivery.sequence());
+    co_return written.applied();
+}
+
+bool MessagePump::is_last_chance(const Delivery& delivery) const {
+    return context_.stopping && delivery.delivery_count() >= delivery_limit();
 }
 
 std::uint64_t MessagePump::delivery_limit() const {
     return static_cast<std::uint64_t>(context_.tunables.bus_max_deliver);
 }
+
+std::uint64_t MessagePump::burial_start() const {
+    const std::uint64_t limit = delivery_limit();
+    if (!context_.mechanisms.on(Mechanism::burial_margin)) return limit;
+    return limit - std::min(kBurialMargin, (limit - 1) / 2);
+}
+
+std::uint64_t MessagePump::hold_start() const { return burial_start() - delivery_limit() / kHeldShare; }
 
 Task<void> MessagePump::keep_alive() {
     while (true) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "engine/bus/byte_window.h"
 #include "engine/bus/processed_guard.h"
 #include "engine/ports/bus.h"
 #include "engine/runtime/scope.h"
@@ -42,14 +43,16 @@ public:
 class MessagePump final : public DeliverySink {
 public:
     /// `durable` names the consumer whose messages these are; without a name they are not guarded. Without `parked` every
-    /// message that cannot be dealt with yet is handed back.
+    /// message that cannot be dealt with yet is handed back. `window` is told of every byte in hand.
     MessagePump(Context& context, DeadLetters& dead_letters, PacketHandler& handler, std::string durable = {},
-                ParkedJobs* parked = nullptr);
+                ParkedJobs* parked = nullptr, ByteWindow* window = nullptr);
 
     void on_delivery(std::unique_ptr<Delivery> delivery) override;
 
     /// Tells the server, well within the ack wait, that everything here is still being worked on. Runs until cancelled.
     [[nodiscard]] Task<void> keep_alive();
+    /// The scheduler stops: what waits here for its next try has it now.
+    void wake() { waits_.wake_all(); }
     /// Waits for what is being handled until `deadline`; what has not been started is handed back. What then still runs is
     /// destroyed where it stands and handed back too.
     [[nodiscard]] Task<void> drain(MonoTime deadline);
@@ -65,15 +68,34 @@ private:
     /// Whether a message whose job the store will remember should stop coming back (see the constants).
     [[nodiscard]] bool should_park(const Delivery& delivery);
     void note_waiting(Duration delay);
-    [[nodiscard]] Task<void> bury(Delivery& delivery, std::string reason);
+    /// What becomes of a message whose bytes are no packet; nothing when it has had its answer.
+    [[nodiscard]] Task<std::optional<Verdict>> settle_undecodable(Delivery& delivery, std::string why);
+    /// What the stream holds under its number, compared with what has come.
+    enum class AsStored : std::uint8_t { same, different, gone, unknown };
+    [[nodiscard]] Task<AsStored> compare_with_stored(const Delivery& delivery);
+    /// Why a message is given up: its bytes are no packet, or its deliveries are spent.
+    enum class Poison : std::uint8_t { undecodable, spent };
+    /// Writes the letter and terminates the message. A verdict: that was not possible, try again then.
+    [[nodiscard]] Task<std::optional<Verdict>> bury(Delivery& delivery, Poison poison, std::string reason);
+    [[nodiscard]] Task<std::optional<Verdict>> bury_spent(Delivery& delivery);
+    [[nodiscard]] Task<bool> write(const Delivery& delivery, Poison poison, DeadLetter letter);
+    /// The server will not deliver it again, and this replica ends.
+    [[nodiscard]] bool is_last_chance(const Delivery& delivery) const;
+    /// How often the server delivers a message.
     [[nodiscard]] std::uint64_t delivery_limit() const;
+    /// From this delivery on a message is not tried any more but buried.
+    [[nodiscard]] std::uint64_t burial_start() const;
+    /// From this delivery on it is not handed back any more.
+    [[nodiscard]] std::uint64_t hold_start() const;
 
     Context& context_;
     DeadLetters& dead_letters_;
     PacketHandler& handler_;
     ProcessedGuard guard_;
     ParkedJobs* const parked_;
+    ByteWindow* const window_;
     Semaphore slots_;
+    WaitQueue waits_;                             // of what is tried again where it is
     std::multiset<MonoTime> waiting_until_;       // of messages handed back: when each comes again
     std::map<std::uint64_t, Delivery*> in_hand_;  // every delivery without a verdict, by order of arrival
     std::uint64_t last_number_ = 0;

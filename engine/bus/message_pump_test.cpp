@@ -19,10 +19,16 @@ using engine::testing::DeliveryFate;
 using engine::testing::Fate;
 using engine::testing::ScriptedRedis;
 
+constexpr std::string_view kGarbage = "\xff\xff no packet";
+using Found = Outcome<std::optional<StoredMessage>>;
+
 class MessagePumpTest : public ::testing::Test, public PacketHandler {
 protected:
     explicit MessagePumpTest(Tunables tunables = {}) : context(ports(), std::move(tunables), {}) {
         redis.answer = [](const auto&) { return ScriptedRedis::reply(std::int64_t{1}); };
+        bus.on_read_message = [this](std::uint64_t number) {
+            return Found(std::optional(StoredMessage{.sequence = number, .message_id = {}, .payload = stored}));
+        };
     }
 
     Task<Verdict> handle(cap::BusPacket packet, Origin) override {
@@ -47,14 +53,20 @@ protected:
         request.set_job_id("j" + std::to_string(sequence + 1));
         return deliver(wire::serialise(wire::make_packet(std::move(request), "", "test", clock.now())), count);
     }
-    Fate deliver_garbage(std::uint64_t count) { return deliver("\xff\xff no packet", count); }
+    Fate deliver_garbage(std::uint64_t count) { return deliver(std::string(kGarbage), count); }
 
-    [[nodiscard]] std::size_t letters_written() const {
-        std::size_t letters = 0;
-        for (const RedisCommand& call : redis.calls())
-            letters += call.at(1) == context.scripts.put_dead_letter.sha1() ? 1 : 0;
-        return letters;
+    /// A stop begins, and everything that can be done at once has been done.
+    void stop() {
+        context.stopping = true;
+        pump.wake();
+        loop.settle();
     }
+
+    [[nodiscard]] std::size_t calls_of(const RedisScript& script) const {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            redis.calls(), [&](const RedisCommand& call) { return call.at(1) == script.sha1(); }));
+    }
+    [[nodiscard]] std::size_t letters_written() const { return calls_of(context.scripts.put_dead_letter); }
     Ports ports() { return {loop, clock, entropy, redis, bus, kernel, metrics, log}; }
 
     engine::testing::VirtualLoop loop;
@@ -70,6 +82,7 @@ protected:
 
     std::function<Verdict()> verdict = [] { return Verdict::done(); };
     Duration work{};
+    std::string stored{kGarbage};  // what the stream holds under any number
     std::vector<std::string> handled;
     int running = 0;
     int running_max = 0;
@@ -104,26 +117,60 @@ TEST_F(MessagePumpTest, TheDelayOfATryAgainIsKeptExactlyAndANegativeOneIsNone) {
     EXPECT_EQ(Verdict::done().delay, Duration{0});
 }
 
-// BUS-01
-TEST_F(MessagePumpTest, APayloadThatCannotBeDecodedComesAgainAfterFiveSecondsThreeTimes) {
-    for (const std::uint64_t count : {1, 2, 3}) EXPECT_TRUE(deliver_garbage(count)->handed_back(5s)) << count;
-    EXPECT_TRUE(handled.empty());
-    EXPECT_EQ(letters_written(), 0u);
-}
-
-TEST_F(MessagePumpTest, AtTheFourthItIsBuriedWithTheLetterWrittenFirst) {
-    Fate fate;
+// D-01: bytes do not change, so there is nothing to wait for once they are what the stream holds.
+TEST_F(MessagePumpTest, BytesThatTheStreamHoldsTooAreBuriedAtOnceWithTheLetterWrittenFirst) {
+    Fate fate = std::make_shared<DeliveryFate>();
     redis.answer = [&](const std::vector<RedisCommand>& commands) {
-        if (commands.front().at(1) == context.scripts.put_dead_letter.sha1()) {
+        if (commands.front().at(1) == context.scripts.bury_undecodable.sha1()) {
             EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
-            EXPECT_EQ(commands.front().at(3), "poison:CORDUM_SYS:1");
+            EXPECT_EQ(commands.front().at(5), "poison:CORDUM_SYS:1");
         }
         return ScriptedRedis::reply(std::int64_t{1});
     };
     redis.latency = 1ms;
-    fate = deliver_garbage(4);
+    fate = deliver_garbage(1);
     loop.run_for(1s);
     EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
+    EXPECT_EQ(calls_of(context.scripts.bury_undecodable), 1u);
+    EXPECT_EQ(letters_written(), 0u) << "such letters have an index of their own";
+    EXPECT_TRUE(bus.published.empty()) << "they are told of together";
+    EXPECT_EQ(metrics.value(Metric::undecodable_messages, {"sys.job.submit"}), 1);
+}
+
+TEST_F(MessagePumpTest, BytesThatTheStreamDoesNotHoldComeAgainAndAreNeverBuried) {
+    stored = "something sound";
+    EXPECT_TRUE(deliver_garbage(1)->handed_back(5s));
+    EXPECT_TRUE(deliver_garbage(94)->handed_back(5s)) << "held, it would stay as it is";
+    EXPECT_EQ(calls_of(context.scripts.bury_undecodable), 0u);
+    EXPECT_EQ(metrics.value(Metric::garbled_deliveries, {"sys.job.submit"}), 2);
+    EXPECT_EQ(log.times_reached("delivery_garbled"), 2);
+}
+
+TEST_F(MessagePumpTest, WhatCannotBeReadBackComesAgain) {
+    const auto nothing = [](std::uint64_t) { return Found(std::optional<StoredMessage>()); };
+    const auto unknown = [](std::uint64_t) { return Found(Unknown{{FailureCause::timeout, "no answer"}, 1}); };
+    const auto refused = [](std::uint64_t) { return Found(NotApplied{{FailureCause::refused, "no"}}); };
+    for (const std::function<Found(std::uint64_t)>& answer :
+         {std::function<Found(std::uint64_t)>(nothing), std::function<Found(std::uint64_t)>(unknown),
+          std::function<Found(std::uint64_t)>(refused)}) {
+        bus.on_read_message = answer;
+        EXPECT_TRUE(deliver_garbage(1)->handed_back(5s));
+    }
+    EXPECT_EQ(redis.calls().size(), 0u);
+    EXPECT_EQ(log.times_reached("delivery_garbled"), 0) << "nobody can say whose error it is";
+}
+
+TEST_F(MessagePumpTest, ABurialThatCannotBeRecordedIsPostponed) {
+    redis.answer = [](const auto&) { return ScriptedRedis::unknown(); };
+    EXPECT_TRUE(deliver_garbage(1)->handed_back(5s));
+    EXPECT_TRUE(bus.published.empty());
+    EXPECT_EQ(log.times_reached("burial_postponed"), 1);
+}
+
+TEST_F(MessagePumpTest, AMessageNearItsLastDeliveryIsBuriedUnhandledAndToldOf) {
+    const Fate fate = deliver_sound(95);
+    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
+    EXPECT_TRUE(handled.empty());
     EXPECT_EQ(letters_written(), 1u);
     ASSERT_EQ(bus.published_on("sys.job.dlq").size(), 1u);
     const auto packet = wire::decode(bus.published_on("sys.job.dlq").front().payload);
@@ -131,24 +178,17 @@ TEST_F(MessagePumpTest, AtTheFourthItIsBuriedWithTheLetterWrittenFirst) {
     EXPECT_EQ(packet->job_result().error_code(), "poison_message");
 }
 
-TEST_F(MessagePumpTest, ABurialThatCannotBeRecordedIsPostponed) {
-    redis.answer = [](const auto&) { return ScriptedRedis::unknown(); };
-    EXPECT_TRUE(deliver_garbage(4)->handed_back(5s));
-    EXPECT_TRUE(bus.published.empty());
-    EXPECT_EQ(log.times_reached("burial_postponed"), 1);
-}
-
-TEST_F(MessagePumpTest, AMessageAtItsLastDeliveryIsBuriedUnhandled) {
-    const Fate fate = deliver_sound(100);
+TEST_F(MessagePumpTest, OneThatIsGarbledToTheLastIsBuriedAsAnyOther) {
+    stored = "something sound";
+    const Fate fate = deliver_garbage(95);
     EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
-    EXPECT_TRUE(handled.empty());
     EXPECT_EQ(letters_written(), 1u);
 }
 
-// The server delivers no more often than that: handed back, the message would be gone without a trace.
-TEST_F(MessagePumpTest, AtItsLastDeliveryTheBurialWaitsForTheStore) {
+// The server delivers no more often than that: handed back, the message would be nearer to its end for nothing.
+TEST_F(MessagePumpTest, TheBurialOfASpentMessageWaitsForTheStore) {
     redis.answer = [](const auto&) { return ScriptedRedis::not_applied(); };
-    const Fate fate = deliver_sound(100);
+    const Fate fate = deliver_sound(95);
     loop.run_for(1min);
     EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
     EXPECT_FALSE(fate->dropped);
@@ -157,10 +197,58 @@ TEST_F(MessagePumpTest, AtItsLastDeliveryTheBurialWaitsForTheStore) {
     EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
 }
 
+// The answer to the letter is lost: written once more, which the store takes for the same one, and only then terminated.
+TEST_F(MessagePumpTest, ALetterWhoseAnswerIsLostIsWrittenAgain) {
+    redis.answer = [this](const auto&) {
+        return letters_written() < 2 ? ScriptedRedis::unknown() : ScriptedRedis::reply(std::int64_t{1});
+    };
+    const Fate fate = deliver_sound(95);
+    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    loop.run_for(5s);
+    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
+    EXPECT_EQ(letters_written(), 2u);
+    EXPECT_EQ(bus.published_on("sys.job.dlq").size(), 1u);
+}
+
+// D-16: somebody else has another try.
+TEST_F(MessagePumpTest, StoppedWithTheStoreAwayItHandsASpentMessageBackAtOnce) {
+    redis.answer = [](const auto&) { return ScriptedRedis::not_applied(); };
+    const Fate fate = deliver_sound(99);
+    stop();
+    EXPECT_TRUE(fate->handed_back(Duration{0}));
+    EXPECT_TRUE(bus.published.empty());
+}
+
+// Nobody has another try.
+TEST_F(MessagePumpTest, StoppedAtTheLastDeliveryWithTheStoreAwayItTellsTheBusBeforeItTerminates) {
+    redis.answer = [](const auto&) { return ScriptedRedis::not_applied(); };
+    const Fate fate = deliver_sound(100);
+    bus.on_publish = [&](const auto& message) {
+        EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+        return bus.store(message);
+    };
+    stop();
+    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
+    EXPECT_EQ(bus.published_on("sys.job.dlq").size(), 1u);
+    EXPECT_EQ(log.times_reached("buried_on_the_bus"), 1);
+}
+
+TEST_F(MessagePumpTest, ABusThatDoesNotAcknowledgeTheLetterKeepsTheMessageUntilTheEndOfTheGrace) {
+    redis.answer = [](const auto&) { return ScriptedRedis::not_applied(); };
+    bus.on_publish = [](const auto&) { return Unknown{{FailureCause::timeout, "no answer"}, 1}; };
+    const Fate fate = deliver_sound(100);
+    stop();
+    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_FALSE(fate->dropped);
+    redis.answer = [](const auto&) { return ScriptedRedis::reply(std::int64_t{1}); };
+    loop.run_for(2s);
+    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term) << "the store may come back in time";
+}
+
 // C-57: a store that is away for long must not use up a message's deliveries.
 TEST_F(MessagePumpTest, NearTheLimitAMessageIsTriedAgainInPlace) {
     verdict = [this] { return handled.size() < 4 ? Verdict::hand_back(3s) : Verdict::done(); };
-    const Fate fate = deliver_sound(90);
+    const Fate fate = deliver_sound(85);
     EXPECT_EQ(handled.size(), 1u);
     EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
     loop.run_for(3s);
@@ -169,7 +257,7 @@ TEST_F(MessagePumpTest, NearTheLimitAMessageIsTriedAgainInPlace) {
     EXPECT_EQ(handled.size(), 4u);
     EXPECT_TRUE(fate->acked());
     verdict = [] { return Verdict::hand_back(3s); };
-    EXPECT_TRUE(deliver_sound(89)->handed_back(3s));
+    EXPECT_TRUE(deliver_sound(84)->handed_back(3s));
 }
 
 TEST_F(MessagePumpTest, WhatIsInHandIsKeptAliveWithinTheAckWait) {
@@ -181,6 +269,30 @@ TEST_F(MessagePumpTest, WhatIsInHandIsKeptAliveWithinTheAckWait) {
     EXPECT_EQ(fate->in_progress, 7);  // every third of ten minutes
     loop.run_for(2min);
     EXPECT_TRUE(fate->acked());
+}
+
+// D-16: the margin is less than half of the deliveries, so that a message is always tried before it is given up.
+TEST(BurialMargin, IsSensibleAtSmallLimits) {
+    struct Limit {
+        std::int64_t deliveries;
+        std::uint64_t tried, buried;  // the last delivery that is handled, the first that is not
+    };
+    for (const Limit& limit : {Limit{2, 1, 2}, Limit{3, 1, 2}, Limit{4, 2, 3}, Limit{10, 5, 6}, Limit{12, 6, 7},
+                               Limit{20, 14, 15}, Limit{100, 94, 95}}) {
+        class Fixture final : public MessagePumpTest {
+        public:
+            explicit Fixture(std::int64_t deliveries)
+                : MessagePumpTest([deliveries] {
+                      Tunables tunables;
+                      tunables.bus_max_deliver = deliveries;
+                      return tunables;
+                  }()) {}
+            void TestBody() override {}
+            Fate at(std::uint64_t count) { return deliver_sound(count); }
+        } fixture(limit.deliveries);
+        EXPECT_TRUE(fixture.at(limit.tried)->acked()) << limit.deliveries;
+        EXPECT_EQ(fixture.at(limit.buried)->verdict, DeliveryFate::Verdict::term) << limit.deliveries;
+    }
 }
 
 // STATE-16
@@ -251,7 +363,7 @@ TEST_F(BoundedPumpTest, NoMoreThanItsSlotsAreHandledAtOnceAndAllAreHandled) {
 
 TEST_F(BoundedPumpTest, AHeldMessageKeepsNoSlotWhileItWaits) {
     verdict = [] { return Verdict::hand_back(1h); };
-    for (int i = 0; i < 2; ++i) deliver_sound(95);
+    for (int i = 0; i < 2; ++i) deliver_sound(90);
     verdict = [] { return Verdict::done(); };
     EXPECT_TRUE(deliver_sound()->acked());
 }

@@ -13,6 +13,7 @@ constexpr std::array<std::string_view, 2> kTopicStatus{"topic", "status"};
 constexpr std::array<std::string_view, 2> kTopicPhase{"topic", "phase"};
 constexpr std::array<std::string_view, 2> kTopicWorker{"topic", "worker"};
 constexpr std::array<std::string_view, 1> kState{"state"};
+constexpr std::array<std::string_view, 1> kSubject{"subject"};
 
 constexpr std::array kDefaultBuckets{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0};
 constexpr std::array kLockWaitBuckets{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0};
@@ -71,6 +72,9 @@ constexpr std::array<MetricInfo, kMetricCount> kMetrics{
     counter("cordum_scheduler_publish_unknown_total", kTopic, "Dispatches whose publish had no trustworthy answer"),
     counter("cordum_scheduler_timeouts_unheard_total", kTopic, "Timeouts although a result may stand in the stream"),
     counter("cordum_scheduler_results_out_of_turn_total", {}, "Results handed back for an earlier one of their job"),
+    counter("cordum_scheduler_undecodable_messages_total", kSubject, "Buried messages whose bytes are no packet"),
+    counter("cordum_scheduler_garbled_deliveries_total", kSubject,
+            "Deliveries that differ from what the stream holds: an error of the NATS client"),
 };
 
 }  // namespace

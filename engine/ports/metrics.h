@@ -49,8 +49,10 @@ enum class Metric : std::uint8_t {
     publish_unknown,
     timeouts_unheard,
     results_out_of_turn,
+    undecodable_messages,
+    garbled_deliveries,
 };
-inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::results_out_of_turn) + 1;
+inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::garbled_deliveries) + 1;
 
 enum class MetricType : std::uint8_t { counter, gauge, histogram };
 

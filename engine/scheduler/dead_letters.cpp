@@ -1,5 +1,7 @@
 #include "engine/scheduler/dead_letters.h"
 
+#include <vector>
+
 #include "engine/output/output_audit.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
@@ -14,16 +16,18 @@ constexpr Duration kSecondTry = std::chrono::milliseconds{500};
 /// Younger entries belong to a handler that is still announcing them.
 constexpr Duration kSweepAge = std::chrono::seconds{30};
 constexpr std::int64_t kSweepPage = 200;
+/// How long messages without a packet are counted before their sum is told (spec: conflicts, D-01).
+constexpr Duration kSumAge = std::chrono::minutes{1};
 /// Announcements under way that nobody waits for.
 constexpr std::size_t kAsideMax = 16;
 
 }  // namespace
 
 Task<void> DeadLetters::announce(DeadLetter letter) {
-    bool sent = co_await publish(letter);
+    bool sent = co_await tell(letter);
     if (!sent) {
         co_await context_.ports.clock.sleep(kSecondTry);
-        sent = co_await publish(letter);
+        sent = co_await tell(letter);
     }
     co_await note(std::move(letter), sent);
 }
@@ -45,7 +49,7 @@ Task<void> DeadLetters::note(DeadLetter letter, bool sent) {
     if (!struck.applied()) context_.ports.log.reached("dead_letter_announced_but_not_struck");
 }
 
-Task<bool> DeadLetters::publish(DeadLetter letter) {
+Task<bool> DeadLetters::tell(DeadLetter letter) {
     const cap::BusPacket packet = dead_letter_packet(letter, context_.ports.clock.now());
     const auto published = co_await context_.ports.bus.publish(
         std::string(wire::kSubjectDlq), wire::serialise(packet), wire::message_id(packet, wire::kSubjectDlq),
@@ -57,15 +61,33 @@ Task<bool> DeadLetters::publish(DeadLetter letter) {
 }
 
 Task<void> DeadLetters::sweep() {
+    const MonoTime until = context_.ports.clock.in(context_.tunables.publish_timeout);
+    co_await sweep_undecodable(until);
     auto letters = co_await context_.store.unsent_dead_letters(kSweepAge, kSweepPage);
     if (!letters.applied()) co_return;
-    const MonoTime until = context_.ports.clock.in(context_.tunables.publish_timeout);
     for (const DeadLetter& letter : letters.value()) {
         if (context_.ports.clock.monotonic() >= until) co_return;
         context_.ports.log.reached("dead_letter_swept");
-        const bool sent = co_await publish(letter);
+        const bool sent = co_await tell(letter);
         co_await note(letter, sent);
     }
+}
+
+Task<void> DeadLetters::sweep_undecodable(MonoTime until) {
+    auto sums = co_await context_.store.undecodable_sums(kSumAge, {});
+    if (!sums.applied() || sums.value().empty()) co_return;
+    std::vector<UndecodableSum> told;
+    for (const UndecodableSum& sum : sums.value()) {
+        if (context_.ports.clock.monotonic() >= until) break;
+        context_.ports.log.reached("undecodable_summed_up");
+        // Without a message id: a stream would take the next sum for a repetition of this one.
+        const cap::BusPacket packet = dead_letter_packet(letter_of(sum), context_.ports.clock.now());
+        const auto published =
+            co_await context_.ports.bus.publish(std::string(wire::kSubjectDlq), wire::serialise(packet), {}, until);
+        if (published.applied()) told.push_back(sum);
+    }
+    const auto struck = co_await context_.store.undecodable_sums(kSumAge, std::move(told));
+    if (!struck.applied()) context_.ports.log.reached("dead_letter_announced_but_not_struck");
 }
 
 }  // namespace lockstep::engine

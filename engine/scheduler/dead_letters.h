@@ -14,14 +14,16 @@ public:
     /// Publishes the packet, and the audit event that goes with some, with one more try after half a second, and strikes it
     /// off the outbox. A failure is counted and logged; the sweep tries again.
     [[nodiscard]] Task<void> announce(DeadLetter letter);
-    /// The same without waiting for it. Where too many are under way, or the scheduler stops, the sweep does it.
+    /// Publishes it once, and nothing else. Whether the stream has acknowledged it.
+    [[nodiscard]] Task<bool> tell(DeadLetter letter);
+    /// The same as `announce` without waiting for it. Where too many are under way, or the scheduler stops, the sweep does it.
     void announce_aside(DeadLetter letter);
-    /// Announces what has waited in the outbox for a while, as much as the bus takes in the time of one publish: who
+    /// Tells of the messages that no packet could be read from, all of them together. Announces what has waited in the outbox for a while, as much as the bus takes in the time of one publish: who
     /// ticks has other things to do. REQUIRES: called by one replica at a time.
     [[nodiscard]] Task<void> sweep();
 
 private:
-    [[nodiscard]] Task<bool> publish(DeadLetter letter);
+    [[nodiscard]] Task<void> sweep_undecodable(MonoTime until);
     /// Strikes off what was sent, and counts what was not.
     [[nodiscard]] Task<void> note(DeadLetter letter, bool sent);
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "engine/bus/byte_window.h"
 #include "engine/bus/message_pump.h"
 #include "engine/output/content_scanner.h"
 #include "engine/reconcile/pending_replayer.h"
@@ -56,9 +57,12 @@ public:
           reconciler_(context_, dead_letters_),
           replayer_(context_, dead_letters_, requests_),
           snapshots_(context_, std::move(config.instance_id)),
-          submits_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectSubmit), &replayer_),
-          results_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectResult)),
+          window_(context_),
+          submits_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectSubmit), &replayer_, &window_),
+          results_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectResult), nullptr, &window_),
           background_(ports.executor) {}
+    /// Nobody asks for more because what was in hand goes.
+    ~Parts() override { window_.close(); }
 
     Task<tl::expected<void, std::string>> start();
     Task<void> drain();
@@ -75,7 +79,8 @@ private:
     /// Core messages.
     void on_message(std::string_view subject, std::string_view payload) override;
 
-    Task<tl::expected<void, std::string>> consume(std::string_view subject, MessagePump& pump);
+    using Bound = tl::expected<std::unique_ptr<Consumption>, std::string>;
+    Task<Bound> consume(std::string_view subject, MessagePump& pump);
     Task<void> announce_self();
     Task<void> sweep_registry();
     Task<void> report_workers();
@@ -92,10 +97,11 @@ private:
     Reconciler reconciler_;
     PendingReplayer replayer_;
     SnapshotWriter snapshots_;
+    ByteWindow window_;  // holds the binding of submissions
     MessagePump submits_pump_;
     MessagePump results_pump_;
     Scope background_;
-    std::vector<std::unique_ptr<Consumption>> consumers_;
+    std::unique_ptr<Consumption> results_binding_;
     std::vector<std::unique_ptr<Subscription>> listeners_;
 };
 
@@ -107,7 +113,8 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     if (!settings) co_return settings;
 
     listeners_.clear();  // of a start that failed half-way
-    consumers_.clear();
+    window_.close();
+    results_binding_.reset();
     // Workers first, so that the first job already finds some.
     if (context_.mechanisms.on(Mechanism::warm_start)) co_await warm_start(context_);
     Bus& bus = context_.ports.bus;
@@ -116,9 +123,11 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     listeners_.push_back(bus.subscribe(std::string(wire::kSubjectHandshake), "", *this));
     listeners_.push_back(bus.subscribe(std::string(wire::kSubjectCancel), group, *this));
     auto submits = co_await consume(wire::kSubjectSubmit, submits_pump_);
-    if (!submits) co_return submits;
+    if (!submits) co_return tl::make_unexpected(std::move(submits.error()));
+    window_.regulate(std::move(*submits));
     auto results = co_await consume(wire::kSubjectResult, results_pump_);
-    if (!results) co_return results;
+    if (!results) co_return tl::make_unexpected(std::move(results.error()));
+    results_binding_ = std::move(*results);
 
     background_.spawn(reconciler_.run());
     background_.spawn(replayer_.run());
@@ -134,7 +143,7 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     co_return tl::expected<void, std::string>{};
 }
 
-Task<tl::expected<void, std::string>> Scheduler::Parts::consume(std::string_view subject, MessagePump& pump) {
+Task<Scheduler::Parts::Bound> Scheduler::Parts::consume(std::string_view subject, MessagePump& pump) {
     ConsumerSpec spec;
     spec.stream = wire::kStreamSys;
     spec.subject = subject;
@@ -147,8 +156,7 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::consume(std::string_view
     auto bound = co_await context_.ports.bus.consume(std::move(spec), pump, context_.ports.clock.in(kSetupTimeout));
     if (!bound.applied())
         co_return tl::make_unexpected(fmt::format("consumer of {}: {}", subject, bound.failure().detail));
-    consumers_.push_back(std::move(bound.value()));
-    co_return tl::expected<void, std::string>{};
+    co_return std::move(bound.value());
 }
 
 Task<void> Scheduler::Parts::announce_self() {
@@ -218,7 +226,10 @@ void Scheduler::Parts::on_message(std::string_view subject, std::string_view pay
 
 Task<void> Scheduler::Parts::drain() {
     context_.stopping = true;
-    consumers_.clear();
+    window_.close();
+    results_binding_.reset();
+    submits_pump_.wake();
+    results_pump_.wake();
     const MonoTime deadline = context_.ports.clock.in(context_.tunables.shutdown_grace);
     co_await submits_pump_.drain(deadline);
     co_await results_pump_.drain(deadline);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "engine/saga/compensation.h"
 #include "engine/wire/error_codes.h"
@@ -61,6 +62,23 @@ std::optional<DeadLetter> parse_dead_letter(std::string_view entry_json) {
     cap::JobStatus_Parse(text_of(entry, "status"), &letter.status);
     if (letter.id.empty()) return std::nullopt;
     return letter;
+}
+
+std::optional<UndecodableSum> parse_undecodable_sum(std::string_view name, std::string_view value) {
+    std::istringstream named(std::string(name.substr(name.starts_with('>') ? 1 : 0)));
+    std::istringstream counted{std::string(value)};
+    UndecodableSum sum{.name = std::string(name), .value = std::string(value)};
+    named >> sum.stream >> sum.subject;
+    counted >> sum.count >> sum.first >> sum.last;
+    if (!named || !counted || sum.count == 0) return std::nullopt;
+    return sum;
+}
+
+DeadLetter letter_of(const UndecodableSum& sum) {
+    return {fmt::format("undecodable:{}:{}", sum.stream, sum.subject), sum.subject, cap::JOB_STATUS_FAILED,
+            fmt::format("{} messages not decodable, from sequence {} to {} of {}", sum.count, sum.first, sum.last,
+                        sum.stream),
+            std::string(kPoisonMessage)};
 }
 
 std::string rfc3339(WallTime time) {

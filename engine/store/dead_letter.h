@@ -13,6 +13,8 @@ namespace lockstep::engine {
 
 /// The reason code of a recorded compensation that cannot be read: such a letter is about no job.
 inline constexpr std::string_view kSagaUnmarshalFailed = "saga_unmarshal_failed";
+/// Of a message that is no job's: its bytes are no packet, or it has come again until nobody tries it any more.
+inline constexpr std::string_view kPoisonMessage = "poison_message";
 
 struct DeadLetter {
     std::string id;  // the job, or poison:<stream>:<sequence>, or saga-unmarshal-<uuid>
@@ -21,6 +23,18 @@ struct DeadLetter {
     std::string reason;
     std::string reason_code;
 };
+
+/// Messages of one subject whose bytes are no packet, buried since the last sum was told.
+struct UndecodableSum {
+    std::string name, value;  // as the store keeps it
+    std::string stream, subject;
+    std::uint64_t count = 0;
+    std::uint64_t first = 0, last = 0;  // the lowest and the highest sequence among them
+};
+/// Nothing when it is not one.
+[[nodiscard]] std::optional<UndecodableSum> parse_undecodable_sum(std::string_view name, std::string_view value);
+/// As it is told: `undecodable:<stream>:<subject>`, one entry for whoever lists what it hears.
+[[nodiscard]] DeadLetter letter_of(const UndecodableSum& sum);
 
 /// The entry as a JSON object without its closing brace: the script adds the last state and the attempts.
 [[nodiscard]] std::string dead_letter_head(const DeadLetter& letter, WallTime created_at);

@@ -402,6 +402,36 @@ Task<Outcome<Done>> JobStore::put_dead_letter(DeadLetter letter) {
     co_return Done{};
 }
 
+Task<Outcome<Done>> JobStore::bury_undecodable(DeadLetter letter, std::string stream, std::uint64_t sequence) {
+    std::vector<std::string> keys{std::string(keys::kUndecodable), std::string(keys::kUndecodableSums)};
+    std::vector<std::string> arguments{letter.id,
+                                       dead_letter_head(letter, clock_.now()),
+                                       millis(tunables_.dlq_entry_ttl),
+                                       fmt::format("{}", tunables_.dlq_undecodable_max_size),
+                                       fmt::format("{} {}", stream, letter.topic),
+                                       fmt::format("{}", sequence)};
+    auto reply = co_await redis_.script(scripts_.bury_undecodable, std::move(keys), std::move(arguments), deadline());
+    if (!reply.applied()) co_return reply.failure_as<Done>();
+    co_return Done{};
+}
+
+Task<Outcome<std::vector<UndecodableSum>>> JobStore::undecodable_sums(Duration age, std::vector<UndecodableSum> told) {
+    std::vector<std::string> arguments{millis(age)};
+    for (const UndecodableSum& sum : told) {
+        arguments.push_back(sum.name);
+        arguments.push_back(sum.value);
+    }
+    std::vector<std::string> keys{std::string(keys::kUndecodableSums)};
+    auto reply = co_await redis_.script(scripts_.undecodable_sums, std::move(keys), std::move(arguments), deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::vector<UndecodableSum>>();
+    std::vector<UndecodableSum> sums;
+    const std::vector<std::string> page = texts(reply.value());
+    for (std::size_t i = 0; i + 1 < page.size(); i += 2) {
+        if (auto sum = parse_undecodable_sum(page[i], page[i + 1])) sums.push_back(std::move(*sum));
+    }
+    co_return sums;
+}
+
 Task<Outcome<bool>> JobStore::repair_dead_letter(DeadLetter letter, JobState state) {
     const std::string head = dead_letter_head(letter, clock_.now());
     auto reply = co_await redis_.script(scripts_.repair_dead_letter, {keys::job_meta(letter.id)},

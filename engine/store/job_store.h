@@ -247,6 +247,12 @@ public:
     [[nodiscard]] Task<Outcome<bool>> replace_document(std::string key, std::string before, std::string after);
 
     [[nodiscard]] Task<Outcome<Done>> put_dead_letter(DeadLetter letter);
+    /// The letter of a message whose bytes are no packet: listed apart, under a limit of its own, and told of with others.
+    [[nodiscard]] Task<Outcome<Done>> bury_undecodable(DeadLetter letter, std::string stream, std::uint64_t sequence);
+    /// What is to be told of such messages: sums that have been collected for `age`, and those that were to be told before.
+    /// `told` is struck off first.
+    [[nodiscard]] Task<Outcome<std::vector<UndecodableSum>>> undecodable_sums(Duration age,
+                                                                              std::vector<UndecodableSum> told);
     /// Writes the dead letter of a job that has ended in `state` if there is none, and if there should be one. True when it
     /// was written.
     [[nodiscard]] Task<Outcome<bool>> repair_dead_letter(DeadLetter letter, JobState state);

@@ -18,6 +18,9 @@ inline constexpr std::string_view kWorkerSnapshot = "sys:workers:snapshot";
 /// Tenants in whose line a job stands for a slot, by since when somebody does. What is kept of each: store/scripts/common.lua.
 inline constexpr std::string_view kTenantsWaiting = "lockstep:tenants:waiting";
 inline constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
+/// Letters of messages whose bytes are no packet, by when they were written (s), and what is still to be told of them.
+inline constexpr std::string_view kUndecodable = "lockstep:undecodable:index";
+inline constexpr std::string_view kUndecodableSums = "lockstep:undecodable:untold";
 /// Jobs whose output is still to be scanned, by when somebody else may look at them.
 inline constexpr std::string_view kScansPending = "lockstep:output:scan_pending";
 

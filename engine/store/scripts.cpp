@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/store/scripts/bury_undecodable.lua.h"
 #include "engine/store/scripts/bus_guard_enter.lua.h"
 #include "engine/store/scripts/cancel.lua.h"
 #include "engine/store/scripts/circuit_admit.lua.h"
@@ -27,6 +28,7 @@
 #include "engine/store/scripts/tend_tenant.lua.h"
 #include "engine/store/scripts/tick_lock.lua.h"
 #include "engine/store/scripts/time_out.lua.h"
+#include "engine/store/scripts/undecodable_sums.lua.h"
 #include "engine/store/scripts/write_snapshot.lua.h"
 
 namespace lockstep::engine {
@@ -57,6 +59,8 @@ StoreScripts::StoreScripts()
       time_out(with_common("time_out", scripts::kTimeOut)),
       saga_next(with_common("saga_next", scripts::kSagaNext)),
       put_dead_letter(with_common("put_dead_letter", scripts::kPutDeadLetter)),
+      bury_undecodable(with_common("bury_undecodable", scripts::kBuryUndecodable)),
+      undecodable_sums(with_common("undecodable_sums", scripts::kUndecodableSums)),
       outbox_page(with_common("outbox_page", scripts::kOutboxPage)),
       circuit_admit(with_common("circuit_admit", scripts::kCircuitAdmit)),
       circuit_failure(with_common("circuit_failure", scripts::kCircuitFailure)),

@@ -24,6 +24,8 @@ struct StoreScripts {
     RedisScript time_out;
     RedisScript saga_next;
     RedisScript put_dead_letter;
+    RedisScript bury_undecodable;
+    RedisScript undecodable_sums;
     RedisScript outbox_page;
     RedisScript circuit_admit;
     RedisScript circuit_failure;

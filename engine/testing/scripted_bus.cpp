@@ -119,6 +119,7 @@ Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_stream(std::string
 }
 
 Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_message(std::string, std::uint64_t sequence, MonoTime) {
+    if (on_read_message) co_return on_read_message(sequence);
     for (const StoredMessage& stored : stored_) {
         if (stored.sequence == sequence) co_return std::optional<StoredMessage>(stored);
     }

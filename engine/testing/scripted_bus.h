@@ -54,6 +54,8 @@ public:
     std::function<Outcome<PublishAck>(const Published&)> on_publish;
     /// Decides one look into the stream.
     std::function<Outcome<std::optional<StoredMessage>>(const std::string& subject, std::uint64_t from)> on_read;
+    /// Decides one look at a message by its number, and is asked instead of what has been stored.
+    std::function<Outcome<std::optional<StoredMessage>>(std::uint64_t sequence)> on_read_message;
     Duration latency{};
     BusConnection state{true, 1, "server-1", 1'048'576};
     std::string stream_error;    // what `stream_state` is refused with, when not empty

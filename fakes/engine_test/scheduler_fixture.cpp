@@ -16,7 +16,8 @@ SchedulerTest::SchedulerTest() {
          {&scripts.take_up, &scripts.take_lock, &scripts.commit, &scripts.renew_lock, &scripts.release_lock,
           &scripts.tick_lock, &scripts.cancel, &scripts.stale_jobs, &scripts.time_out, &scripts.put_dead_letter,
           &scripts.outbox_page, &scripts.replay_page, &scripts.overdue_page, &scripts.replace_document,
-          &scripts.bus_guard_enter, &scripts.take_snapshot_lock, &scripts.write_snapshot, &scripts.tend_tenant})
+          &scripts.bus_guard_enter, &scripts.bury_undecodable, &scripts.undecodable_sums, &scripts.take_snapshot_lock,
+          &scripts.write_snapshot, &scripts.tend_tenant})
         redis.run({"SCRIPT", "LOAD", script->text()});
     redis.fault = [this](const RedisCommand& first) {
         bring_redis_up_to_date();

@@ -37,12 +37,12 @@ std::unique_ptr<Traffic>& traffic() {
 /// tests call (on both servers too), and tenant_is_full, that is for a scheduler whose tenant limit is not atomic.
 std::vector<const RedisScript*> called_scripts(const StoreScripts& s) {
     std::vector<const RedisScript*> all{
-        &s.take_up,         &s.take_lock,        &s.commit,      &s.renew_lock,         &s.release_lock,
-        &s.tick_lock,       &s.cancel,           &s.stale_jobs,  &s.overdue_page,       &s.replay_page,
-        &s.bus_guard_enter, &s.time_out,         &s.saga_next,   &s.outbox_page,        &s.circuit_admit,
-        &s.circuit_failure, &s.circuit_success,  &s.claim_scans, &s.repair_dead_letter, &s.take_snapshot_lock,
-        &s.write_snapshot,  &s.replace_document, &s.tend_tenant};
-    static_assert(sizeof(StoreScripts) == 25 * sizeof(RedisScript),
+        &s.take_up,         &s.take_lock,        &s.commit,           &s.renew_lock,         &s.release_lock,
+        &s.tick_lock,       &s.cancel,           &s.stale_jobs,       &s.overdue_page,       &s.replay_page,
+        &s.bus_guard_enter, &s.time_out,         &s.saga_next,        &s.outbox_page,        &s.circuit_admit,
+        &s.circuit_failure, &s.circuit_success,  &s.claim_scans,      &s.repair_dead_letter, &s.take_snapshot_lock,
+        &s.write_snapshot,  &s.replace_document, &s.bury_undecodable, &s.undecodable_sums,   &s.tend_tenant};
+    static_assert(sizeof(StoreScripts) == 27 * sizeof(RedisScript),
                   "another script: name it above, or why it is not called");
     return all;
 }

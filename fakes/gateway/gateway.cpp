@@ -52,11 +52,24 @@ Gateway::Gateway(World& world, NodeId node, engine::Executor& executor, engine::
 engine::Task<void> Gateway::drive() {
     for (std::size_t index = 0; index < plan_.actions().size(); ++index) {
         const LoadPlan::Action& action = plan_.actions()[index];  // the plan's list does not change
-        if (action.kind != LoadItem::Kind::submit || plan_.done(index)) continue;
+        const bool garbage = action.kind == LoadItem::Kind::garbage;
+        if ((action.kind != LoadItem::Kind::submit && !garbage) || plan_.done(index)) continue;
         const engine::MonoTime due = config_.load_begins + action.at;
         if (due > executor_.monotonic()) co_await engine::SleepUntil(due);
-        scope_.spawn(submit(index));
+        scope_.spawn(garbage ? publish_garbage(index) : submit(index));
     }
+}
+
+engine::Task<void> Gateway::publish_garbage(std::size_t index) {
+    const std::string bytes(plan_.actions()[index].bytes, '\xff');
+    const engine::MonoTime give_up = executor_.monotonic() + config_.patience;
+    while (executor_.monotonic() < give_up) {
+        const auto sent = co_await bus_.publish(std::string(wire::kSubjectSubmit), bytes, {},
+                                                executor_.monotonic() + config_.publish_timeout);
+        if (sent.applied()) break;
+        co_await engine::SleepUntil(executor_.monotonic() + config_.retry_pause);
+    }
+    plan_.finish(index);
 }
 
 engine::Task<void> Gateway::submit(std::size_t index) {

@@ -49,6 +49,8 @@ private:
 
     engine::Task<void> drive();
     engine::Task<void> submit(std::size_t index);
+    /// What is no packet, until the stream has it.
+    engine::Task<void> publish_garbage(std::size_t index);
     /// One attempt at everything that comes before the publish.
     engine::Task<Records> write_records(cap::JobRequest request, std::string trace_id);
     engine::Task<Records> write_records_until(cap::JobRequest request, std::string trace_id, engine::MonoTime give_up);

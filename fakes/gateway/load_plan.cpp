@@ -25,6 +25,7 @@ tl::expected<cap::JobRequest, LoadError> template_of(const LoadItem& item, std::
         request = std::move(*parsed);
     }
     if (request.topic().empty()) request.set_topic(item.topic);
+    if (item.payload_bytes > 0) (*request.mutable_env())["SIM_FILLING"] = std::string(item.payload_bytes, '.');
     return request;
 }
 
@@ -40,9 +41,14 @@ tl::expected<LoadPlan, LoadError> LoadPlan::make(const std::vector<LoadItem>& it
     int generated = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
         const LoadItem& item = items[i];
+        if (item.kind == LoadItem::Kind::garbage) {
+            for (int n = 0; n < item.count; ++n)
+                plan.actions_.push_back({item.at + offset(n, item.per_second), item.kind, {}, 0, item.payload_bytes});
+            continue;
+        }
         if (item.kind != LoadItem::Kind::submit) {
             if (item.job_ids.size() != 1) return tl::unexpected(LoadError{i, "needs exactly one job id"});
-            plan.actions_.push_back({item.at, item.kind, item.job_ids[0], 0});
+            plan.actions_.push_back({item.at, item.kind, item.job_ids[0], 0, 0});
             continue;
         }
         auto request = template_of(item, i);
@@ -55,7 +61,7 @@ tl::expected<LoadPlan, LoadError> LoadPlan::make(const std::vector<LoadItem>& it
         }
         for (std::size_t n = 0; n < ids.size(); ++n) {
             const engine::Duration at = item.at + offset(static_cast<int>(n), item.per_second);
-            plan.actions_.push_back({at, item.kind, ids[n], plan.templates_.size()});
+            plan.actions_.push_back({at, item.kind, ids[n], plan.templates_.size(), 0});
         }
         plan.templates_.push_back(std::move(*request));
     }

@@ -16,15 +16,16 @@ namespace lockstep::fakes {
 
 /// One line of load.
 struct LoadItem {
-    enum class Kind : std::uint8_t { submit, cancel, approve, reject };
+    enum class Kind : std::uint8_t { submit, cancel, approve, reject, garbage };
     engine::Duration at{};  // since the beginning of the load
     Kind kind = Kind::submit;
     /// cancel, approve, reject: the job. submit: one id for each job, or empty for generated ones.
     std::vector<std::string> job_ids;
-    std::string topic;      // submit: for a template that names none
-    int count = 1;          // submit, with generated ids
-    double per_second = 0;  // submit: rate; 0 = all at once
-    std::string job_json;   // submit: a JobRequest in protobuf's JSON form; may be empty
+    std::string topic;              // submit: for a template that names none
+    int count = 1;                  // submit, with generated ids
+    double per_second = 0;          // submit: rate; 0 = all at once
+    std::size_t payload_bytes = 0;  // submit: filled up by as many; garbage: of each message
+    std::string job_json;           // submit: a JobRequest in protobuf's JSON form; may be empty
 };
 
 struct LoadError {
@@ -39,6 +40,7 @@ public:
         LoadItem::Kind kind{};
         std::string job;
         std::size_t request = 0;  // which template
+        std::size_t bytes = 0;    // garbage
     };
 
     /// Generated job ids are `<prefix>job-<n>`, counted from 0 through all items.

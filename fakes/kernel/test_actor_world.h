@@ -93,6 +93,7 @@ private:
     bool duplicate_delivery(std::string_view subject) override { return base.fault.duplicate_delivery(subject); }
     HoldUp reorder_delivery(std::string_view subject) override { return base.fault.reorder_delivery(subject); }
     bool drop_core(std::string_view subject) override { return base.fault.drop_core(subject); }
+    bool garble_delivery(std::string_view subject) override { return base.fault.garble_delivery(subject); }
     bool corrupt(std::string_view subject, std::string& payload) override {
         return base.fault.corrupt(subject, payload);
     }

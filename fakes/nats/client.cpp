@@ -41,6 +41,12 @@ std::optional<engine::StoredMessage> message_of(const NatsReply& reply) {
                                  reply.message->subject, reply.stored_at};
 }
 
+/// The library refuses it before it writes a byte; the server would hang up.
+bool is_too_large(const BusMessage& message, const engine::BusConnection& connection) {
+    return connection.connected && header_bytes(message) + message.payload.size() > connection.max_payload;
+}
+
+NotApplied too_large() { return NotApplied{{FailureCause::refused, "maximum payload exceeded"}}; }
 NotApplied not_connected() { return NotApplied{{FailureCause::disconnected, "not connected"}}; }
 
 /// The rest of a task whose node has died: it is destroyed with the node and must not do anything before.
@@ -101,12 +107,14 @@ Task<Outcome<engine::PublishAck>> NatsClient::publish(std::string subject, std::
         world_.trace().emit(bus_event(EventKind::publish, When::before, node_, core_->server_node(), *message));
     if (!sends) co_await until_destroyed();
 
-    const bool connected = core_->connection().connected;
+    const bool refused = is_too_large(*message, core_->connection());
+    const bool connected = core_->connection().connected && !refused;
     const CallFault fault = connected ? world_.faults().publish(node_, message->subject) : CallFault::none;
     const bool leaves = connected && fault != CallFault::not_applied && fault != CallFault::lost;
     const MessagePtr sent = leaves ? sealed(std::move(message)) : message;
     const std::uint64_t connection = core_->connection().id;
-    Outcome<NatsReply> answer = co_await publish_and_wait(sent, fault, deadline);
+    Outcome<NatsReply> answer = too_large();
+    if (!refused) answer = co_await publish_and_wait(sent, fault, deadline);
     // A message that the stream refused has reached the core subscribers all the same.
     if (answer.applied() && !answer.value().error.empty()) {
         answer = Unknown{{FailureCause::refused, answer.value().error}, connection};
@@ -134,6 +142,7 @@ Task<Outcome<Done>> NatsClient::publish_core(std::string subject, std::string pa
 
     const engine::BusConnection connection = core_->connection();
     if (!connection.connected) co_return not_connected();
+    if (is_too_large(*message, connection)) co_return too_large();
     const CallFault fault = world_.faults().publish(node_, message->subject);
     if (fault == CallFault::not_applied) co_return NotApplied{{FailureCause::disconnected, "could not be sent"}};
     const bool lost = fault == CallFault::lost;

@@ -49,6 +49,7 @@ std::optional<ConsumerModel::Next> ConsumerModel::next_redelivery(engine::MonoTi
         if (stored != nullptr && (config_.max_deliver <= 0 || count <= config_.max_deliver)) {
             return hand_out(*stored, count, now);
         }
+        if (config_.max_deliver > 0 && count == config_.max_deliver + 1) given_up_.push_back({sequence, count - 1});
         if (const auto spent = pending_.find(sequence); spent != pending_.end()) drop(spent);
     }
     return std::nullopt;

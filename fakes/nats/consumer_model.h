@@ -76,6 +76,20 @@ public:
     /// Takes the next message to deliver; nothing when there is none or too many are pending.
     std::optional<Next> next(engine::MonoTime now);
 
+    /// In bits per second, 0 for none. One that there is stays.
+    void limit_rate(std::int64_t bps) {
+        if (rate_limit_bps_ == 0) rate_limit_bps_ = bps;
+    }
+    [[nodiscard]] std::int64_t rate_limit_bps() const { return rate_limit_bps_; }
+
+    /// A message that is delivered no more, though nobody has settled it.
+    struct GivenUp {
+        std::uint64_t sequence = 0;
+        int deliveries = 0;
+    };
+    /// Those that `next` has found since the last time. The server tells of each once.
+    [[nodiscard]] std::vector<GivenUp> take_given_up() { return std::exchange(given_up_, {}); }
+
     /// Takes the verdict, by its kind; the others below are what it comes to. False when the consumer does not wait for one on this message.
     bool apply(const DeliveryReceipt& receipt, const Verdict& verdict, engine::MonoTime now);
     bool ack(const DeliveryReceipt& receipt, engine::MonoTime now) { return settle(receipt, now); }
@@ -160,6 +174,8 @@ private:
     std::deque<std::pair<std::uint64_t, std::uint64_t>> redelivery_;  // sequence and ticket; stale entries are skipped
     std::map<std::uint64_t, std::uint64_t> ticket_;                   // of each sequence that is queued
     std::uint64_t last_ticket_ = 0;
+    std::vector<GivenUp> given_up_;
+    std::int64_t rate_limit_bps_ = 0;
 };
 
 }  // namespace lockstep::fakes

@@ -74,7 +74,7 @@ NatsServer::Bound* NatsServer::bound(const std::string& stream, const std::strin
     if (found != bound_.end()) return &found->second;
     ConsumerModel* consumer = jetstream_.consumer(stream, durable);
     if (consumer == nullptr) return nullptr;
-    return &bound_.emplace(std::pair{stream, durable}, Bound{consumer, {}}).first->second;
+    return &bound_.emplace(std::pair{stream, durable}, Bound{.stream = stream, .consumer = consumer}).first->second;
 }
 
 void NatsServer::join(const std::string& stream, const std::string& durable, SubscriberId member) {
@@ -105,16 +105,61 @@ void NatsServer::apply(const HandedMessage& handed, Verdict verdict, NodeId clie
 
 void NatsServer::pump(Bound& bound) {
     bound.consumer->expire(now());
-    while (up_ && !bound.members.empty()) {
+    while (up_ && !bound.members.empty() && !bound.slowed) {
         const auto next = bound.consumer->next(now());
         if (!next) break;
-        const std::size_t count = bound.members.size();
-        deliver(bound, bound.members[count > 1 ? rng_.below(count) : 0], *next);
+        if (within_rate(bound, *next)) deliver(bound, *next);
     }
+    tell_given_up(bound);
     arm(*bound.consumer);
 }
 
-void NatsServer::deliver(Bound& bound, SubscriberId member, const ConsumerModel::Next& next) {
+bool NatsServer::within_rate(Bound& bound, const ConsumerModel::Next& next) {
+    if (bound.limiter.bits_per_second() != bound.consumer->rate_limit_bps())
+        bound.limiter = RateLimiter(bound.consumer->rate_limit_bps(), options_.max_payload);
+    const engine::MonoTime time(world_.monotonic(options_.node));
+    const auto delay = bound.limiter.reserve(delivery_bytes(*next.message), time);
+    if (delay && *delay == engine::Duration::zero()) return true;
+    bound.slowed = next;
+    // Without a delay it never leaves, and nothing behind it does: the server waits for tokens that will never be there.
+    if (delay) bound.slowed_until = world_.after(options_.node, *delay, [this, &bound] { let_go_slowed(bound); });
+    return false;
+}
+
+void NatsServer::let_go_slowed(Bound& bound) {
+    const ConsumerModel::Next next = *std::exchange(bound.slowed, std::nullopt);
+    deliver(bound, next);
+    pump(bound);
+}
+
+void NatsServer::tell_given_up(Bound& bound) {
+    for (const ConsumerModel::GivenUp& message : bound.consumer->take_given_up()) {
+        Event event;
+        event.kind = EventKind::max_deliveries;
+        event.node = options_.node;
+        event.subject = bound.consumer->config().filter_subject;
+        event.stream = bound.stream;
+        event.sequence = message.sequence;
+        event.name = bound.consumer->config().name;
+        event.number = message.deliveries;
+        world_.trace().emit(event);
+    }
+}
+
+void NatsServer::deliver(Bound& bound, const ConsumerModel::Next& next) {
+    const std::size_t count = bound.members.size();
+    if (count == 0) return;  // they have left while it waited; it comes again
+    const SubscriberId member = bound.members[count > 1 ? rng_.below(count) : 0];
+    if (!world_.faults().garble_delivery(next.message->subject)) {
+        send(bound, member, next);
+        return;
+    }
+    // What a client makes of bytes that it has lost its place in.
+    auto garbled = make_message(next.message->subject, "PONG\r\n" + next.message->payload, next.message->message_id);
+    send(bound, member, {next.receipt, std::move(garbled)});
+}
+
+void NatsServer::send(Bound& bound, SubscriberId member, const ConsumerModel::Next& next) {
     const auto receiver = session(member.session);
     if (!receiver) return;
     const std::string& subject = next.message->subject;
@@ -151,6 +196,20 @@ void NatsServer::drop(std::uint64_t id) {
     sessions_.erase(found);
     session->end();
     gone_.push_back(session);
+}
+
+void NatsServer::hang_up(std::uint64_t id, std::string_view limit, std::uint64_t bytes) {
+    const auto slow = session(id);
+    if (!slow) return;
+    Event event;
+    event.kind = EventKind::slow_consumer;
+    event.node = slow->client();
+    event.peer = options_.node;
+    event.name = limit;
+    event.number = static_cast<std::int64_t>(bytes);
+    world_.trace().emit(event);
+    drop(id);
+    slow->connection()->close_from_server();
 }
 
 void NatsServer::watch_silence(std::uint64_t id) {
@@ -193,7 +252,12 @@ void NatsServer::stop(bool hang_up) {
         gone_.push_back(std::move(session));
     }
     sessions_.clear();
-    for (auto& [name, bound] : bound_) bound.held_up.clear();
+    for (auto& [name, bound] : bound_) {
+        bound.held_up.clear();
+        bound.slowed.reset();
+        bound.limiter = {};
+        world_.cancel(std::exchange(bound.slowed_until, 0));
+    }
     if (timer_) world_.cancel(timer_->second);
     timer_.reset();
 }

@@ -19,6 +19,7 @@
 
 #include "fakes/nats/held_up.h"
 #include "fakes/nats/jetstream_model.h"
+#include "fakes/nats/rate_limiter.h"
 #include "fakes/nats/session.h"
 #include "fakes/nats/subscription_table.h"
 #include "fakes/world.h"
@@ -34,6 +35,7 @@ struct NatsServerOptions {
     engine::Duration ping_interval = std::chrono::minutes(2);
     int pings_out_max = 2;
     std::uint64_t max_payload = 1'048'576;  // bytes of one message; the server's default
+    OutgoingLimits outgoing{};              // of each client
 };
 
 class NatsServer final : public Server {
@@ -83,18 +85,31 @@ public:
     void apply(const HandedMessage& handed, Verdict verdict, NodeId client);
     /// The session's connection is gone.
     void drop(std::uint64_t session);
+    /// The client has let `bytes` wait, which is more than `limit` allows.
+    void hang_up(std::uint64_t session, std::string_view limit, std::uint64_t bytes);
 
 private:
     /// A consumer that somebody has bound to, and who is bound to it now.
     struct Bound {
+        std::string stream;
         ConsumerModel* consumer = nullptr;
         std::vector<SubscriberId> members;
         HeldUp held_up;
+        RateLimiter limiter;
+        /// Taken from the consumer, and not to leave before the limiter says so. Nothing overtakes it.
+        std::optional<ConsumerModel::Next> slowed;
+        World::TimerId slowed_until = 0;
     };
 
     Bound* bound(const std::string& stream, const std::string& durable);
     void pump(Bound& bound);
-    void deliver(Bound& bound, SubscriberId member, const ConsumerModel::Next& next);
+    /// Whether it may leave now; if not, it leaves later.
+    bool within_rate(Bound& bound, const ConsumerModel::Next& next);
+    void let_go_slowed(Bound& bound);
+    void deliver(Bound& bound, const ConsumerModel::Next& next);
+    void send(Bound& bound, SubscriberId member, const ConsumerModel::Next& next);
+    /// Tells of messages that the consumer delivers no more.
+    void tell_given_up(Bound& bound);
     void route_core(const MessagePtr& message);
     [[nodiscard]] std::shared_ptr<NatsSession> session(std::uint64_t id) const;
     void watch_silence(std::uint64_t session);

@@ -10,6 +10,11 @@ namespace {
 
 constexpr const char* kNoStream = "stream not found";
 
+// Bytes on the link of what has no payload: a PONG, the INFO of a server, an answer of JetStream's API.
+constexpr std::uint64_t kPongBytes = 6;
+constexpr std::uint64_t kInfoBytes = 400;
+constexpr std::uint64_t kReplyBytes = 200;
+
 NatsReply found_message(const StreamModel::Stored& stored) {
     NatsReply answer;
     answer.sequence = stored.sequence;
@@ -20,19 +25,45 @@ NatsReply found_message(const StreamModel::Stored& stored) {
 
 }  // namespace
 
+NatsSession::NatsSession(NatsServer& server, std::uint64_t id, std::shared_ptr<Connection> connection, NodeId client)
+    : server_(server),
+      id_(id),
+      connection_(std::move(connection)),
+      outgoing_(std::make_shared<Outgoing>(
+          server.world(), server.options().node, server.options().outgoing,
+          [&server, id](std::string_view limit, std::uint64_t bytes) { server.hang_up(id, limit, bytes); })),
+      client_(client) {}
+
+template <class Arrival>
+void NatsSession::send(std::uint64_t bytes, Arrival arrival) {
+    if (!outgoing_->write(bytes)) return;
+    auto read = [self = shared_from_this(), bytes, arrival = std::move(arrival)]() mutable {
+        if (const auto client = self->read_by(bytes)) arrival(*client);
+    };
+    if (outgoing_->is_wide()) {
+        connection_->send_to_client(std::move(read));
+        return;
+    }
+    outgoing_->when_there_is_room(bytes, [connection = connection_, read = std::move(read)]() mutable {
+        connection->send_to_client(std::move(read));
+    });
+}
+
+std::shared_ptr<NatsPeer> NatsSession::read_by(std::uint64_t bytes) {
+    outgoing_->read(bytes);
+    return outgoing_->given_up() ? nullptr : peer_.lock();
+}
+
 void NatsSession::hello(std::weak_ptr<NatsPeer> peer) {
     peer_ = std::move(peer);
-    connection_->send_to_client([peer = peer_, self = weak_from_this(), name = server_.process_name(),
-                                 max_payload = server_.options().max_payload] {
-        if (const auto client = peer.lock()) client->on_welcome(self, name, max_payload);
-    });
+    send(kInfoBytes,
+         [self = weak_from_this(), name = server_.process_name(), max_payload = server_.options().max_payload](
+             NatsPeer& client) { client.on_welcome(self, name, max_payload); });
 }
 
 void NatsSession::ping() {
     heard_ = true;
-    connection_->send_to_client([peer = peer_] {
-        if (const auto client = peer.lock()) client->on_pong();
-    });
+    send(kPongBytes, [](NatsPeer& client) { client.on_pong(); });
 }
 
 void NatsSession::publish(const MessagePtr& message, RequestId request, bool lose_answer) {
@@ -117,7 +148,9 @@ void NatsSession::ensure_consumer(RequestId request, const engine::ConsumerSpec&
                                 .ack_wait = spec.ack_wait,
                                 .max_deliver = spec.max_deliver,
                                 .max_ack_pending = spec.max_ack_pending};
-    reply(request, NatsReply{.error = server_.jetstream().ensure_consumer(spec.stream, config).error});
+    const JetStreamModel::Ensured ensured = server_.jetstream().ensure_consumer(spec.stream, config);
+    if (ensured.consumer != nullptr) ensured.consumer->limit_rate(spec.rate_limit_bps);
+    reply(request, NatsReply{.error = ensured.error});
 }
 
 void NatsSession::subscribe(std::uint64_t sid, const std::string& pattern, const std::string& queue) {
@@ -165,21 +198,18 @@ void NatsSession::verdict(std::shared_ptr<const HandedMessage> handed, Verdict v
 }
 
 void NatsSession::reply(RequestId request, NatsReply reply) {
-    connection_->send_to_client([peer = peer_, request, reply = std::move(reply)]() mutable {
-        if (const auto client = peer.lock()) client->on_reply(request, std::move(reply));
-    });
+    const std::uint64_t bytes = kReplyBytes + (reply.message ? reply.message->payload.size() : 0);
+    send(bytes,
+         [request, reply = std::move(reply)](NatsPeer& client) mutable { client.on_reply(request, std::move(reply)); });
 }
 
 void NatsSession::send_core(std::uint64_t sid, const MessagePtr& message) {
-    connection_->send_to_client([peer = peer_, sid, message] {
-        if (const auto client = peer.lock()) client->on_core(sid, message);
-    });
+    send(core_bytes(*message), [sid, message](NatsPeer& client) { client.on_core(sid, message); });
 }
 
 void NatsSession::send_delivery(std::uint64_t sid, const MessagePtr& message, const DeliveryReceipt& receipt) {
-    connection_->send_to_client([peer = peer_, sid, message, receipt] {
-        if (const auto client = peer.lock()) client->on_delivery(sid, message, receipt);
-    });
+    send(delivery_bytes(*message),
+         [sid, message, receipt](NatsPeer& client) { client.on_delivery(sid, message, receipt); });
 }
 
 int NatsSession::count_silence() {
@@ -190,6 +220,7 @@ int NatsSession::count_silence() {
 
 void NatsSession::end() {
     ended_ = true;
+    outgoing_->end();
     while (!subscribed_.empty()) unsubscribe(subscribed_.begin()->first);
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "fakes/nats/outgoing.h"
 #include "fakes/nats/protocol.h"
 #include "fakes/nats/subscription_table.h"
 #include "fakes/world.h"
@@ -16,8 +17,7 @@ class NatsServer;
 
 class NatsSession final : public ConnectionListener, public std::enable_shared_from_this<NatsSession> {
 public:
-    NatsSession(NatsServer& server, std::uint64_t id, std::shared_ptr<Connection> connection, NodeId client)
-        : server_(server), id_(id), connection_(std::move(connection)), client_(client) {}
+    NatsSession(NatsServer& server, std::uint64_t id, std::shared_ptr<Connection> connection, NodeId client);
 
     [[nodiscard]] std::uint64_t id() const { return id_; }
     [[nodiscard]] NodeId client() const { return client_; }
@@ -62,9 +62,16 @@ private:
         bool durable = false;
     };
 
+    /// Sends `arrival(client)`, which takes `bytes` on the link.
+    template <class Arrival>
+    void send(std::uint64_t bytes, Arrival arrival);
+    /// The client reads this: it, unless it is gone or was hung up on.
+    [[nodiscard]] std::shared_ptr<NatsPeer> read_by(std::uint64_t bytes);
+
     NatsServer& server_;
     const std::uint64_t id_;
     const std::shared_ptr<Connection> connection_;
+    const std::shared_ptr<Outgoing> outgoing_;
     const NodeId client_;
     std::weak_ptr<NatsPeer> peer_;
     std::map<std::uint64_t, Subscribed> subscribed_;  // by sid

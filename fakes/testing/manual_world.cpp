@@ -32,6 +32,7 @@ bool ManualFaults::duplicate_delivery(std::string_view subject) { return ask(on_
 Faults::HoldUp ManualFaults::reorder_delivery(std::string_view subject) {
     return {ask(on_reorder_delivery, engine::Duration{}, subject), Effect(reorder_effective)};
 }
+bool ManualFaults::garble_delivery(std::string_view subject) { return ask(on_garble_delivery, false, subject); }
 bool ManualFaults::drop_core(std::string_view subject) { return ask(on_drop_core, false, subject); }
 bool ManualFaults::corrupt(std::string_view subject, std::string& payload) {
     return ask(on_corrupt, false, subject, payload);

@@ -34,6 +34,7 @@ struct ManualFaults final : Faults {
     std::uint64_t reorder_effective = 0;
     std::function<bool(std::string_view)> on_drop_core;
     std::function<bool(std::string_view, std::string&)> on_corrupt;
+    std::function<bool(std::string_view)> on_garble_delivery;
     RpcFault kernel{};
     RpcFault output{};
 
@@ -49,6 +50,7 @@ struct ManualFaults final : Faults {
     HoldUp reorder_delivery(std::string_view subject) override;
     bool drop_core(std::string_view subject) override;
     bool corrupt(std::string_view subject, std::string& payload) override;
+    bool garble_delivery(std::string_view subject) override;
     RpcFault kernel_call() override { return kernel; }
     RpcFault output_call() override { return output; }
     bool worker_silent(NodeId) override { return false; }

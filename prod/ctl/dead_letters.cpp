@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/store/keys.h"
 #include "engine/store/scripts.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
@@ -42,8 +43,10 @@ engine::Task<tl::expected<std::string, CommandError>> load(Session& session, std
 
 }  // namespace
 
-engine::Task<int> list_dead_letters(Session& session, std::int64_t offset, std::int64_t limit, bool as_json) {
-    engine::RedisCommand range{"ZREVRANGE", kIndex, std::to_string(offset), std::to_string(offset + limit - 1)};
+engine::Task<int> list_dead_letters(Session& session, std::int64_t offset, std::int64_t limit, bool undecodable,
+                                    bool as_json) {
+    const std::string index(undecodable ? engine::keys::kUndecodable : kIndex);
+    engine::RedisCommand range{"ZREVRANGE", index, std::to_string(offset), std::to_string(offset + limit - 1)};
     const auto ids = co_await session.redis().command(std::move(range), session.deadline());
     if (!ids.applied()) co_return complain(kFailed, ids.failure().detail);
     json document = json::array();
@@ -53,7 +56,7 @@ engine::Task<int> list_dead_letters(Session& session, std::int64_t offset, std::
         for (const auto& id : *list) gets.push_back({"GET", entry_key(id.text())});
         const auto entries = co_await session.redis().pipeline(std::move(gets), session.deadline());
         if (!entries.applied()) co_return complain(kFailed, entries.failure().detail);
-        engine::RedisCommand stale{"ZREM", kIndex};
+        engine::RedisCommand stale{"ZREM", index};
         for (std::size_t i = 0; i < list->size(); ++i) {
             if (entries.value()[i].is_nil()) {
                 stale.emplace_back((*list)[i].text());
@@ -88,10 +91,11 @@ engine::Task<int> delete_dead_letter(Session& session, std::string job) {
     commands.push_back({"MULTI"});
     commands.push_back({"DEL", entry_key(job)});
     commands.push_back({"ZREM", kIndex, job});
+    commands.push_back({"ZREM", std::string(engine::keys::kUndecodable), job});
     commands.push_back({"EXEC"});
     const auto replies = co_await session.redis().pipeline(std::move(commands), session.deadline());
     if (!replies.applied()) co_return complain(kFailed, replies.failure().detail);
-    if (replies.value()[3].at(0).integer_or(0) == 0)
+    if (replies.value().back().at(0).integer_or(0) == 0)
         co_return complain(kNotFound, fmt::format("there is no dead letter of job {}", job));
     co_return kDone;
 }
@@ -141,8 +145,9 @@ engine::Task<int> retry_dead_letter(Session& session, std::string job, bool as_j
 namespace {
 
 /// The index entries of one batch without a record are removed: how many. The next batch begins behind those that stay.
-engine::Task<tl::expected<std::int64_t, std::string>> clean_batch(Session& session, std::int64_t& from) {
-    engine::RedisCommand range{"ZRANGE", kIndex, std::to_string(from), std::to_string(from + kCleaningBatch - 1)};
+engine::Task<tl::expected<std::int64_t, std::string>> clean_batch(Session& session, std::string index,
+                                                                  std::int64_t& from) {
+    engine::RedisCommand range{"ZRANGE", index, std::to_string(from), std::to_string(from + kCleaningBatch - 1)};
     const auto ids = co_await session.redis().command(std::move(range), session.deadline());
     if (!ids.applied()) co_return tl::make_unexpected(ids.failure().detail);
     const auto* list = ids.value().array();
@@ -154,7 +159,7 @@ engine::Task<tl::expected<std::int64_t, std::string>> clean_batch(Session& sessi
     for (const auto& id : *list) lookups.push_back({"EXISTS", entry_key(id.text())});
     const auto found = co_await session.redis().pipeline(std::move(lookups), session.deadline());
     if (!found.applied()) co_return tl::make_unexpected(found.failure().detail);
-    engine::RedisCommand stale{"ZREM", kIndex};
+    engine::RedisCommand stale{"ZREM", std::move(index)};
     for (std::size_t i = 0; i < list->size(); ++i) {
         if (found.value()[i].integer_or(1) == 0) stale.emplace_back((*list)[i].text());
     }
@@ -178,12 +183,14 @@ engine::Task<int> clean_dead_letters(Session& session, bool as_json) {
 
     std::int64_t removed = 0;
     std::string trouble;
-    for (std::int64_t from = 0; from >= 0 && trouble.empty();) {
-        const auto batch = co_await clean_batch(session, from);
-        if (batch)
-            removed += *batch;
-        else
-            trouble = batch.error();
+    for (const std::string_view index : {std::string_view(kIndex), engine::keys::kUndecodable}) {
+        for (std::int64_t from = 0; from >= 0 && trouble.empty();) {
+            const auto batch = co_await clean_batch(session, std::string(index), from);
+            if (batch)
+                removed += *batch;
+            else
+                trouble = batch.error();
+        }
     }
     const engine::StoreScripts scripts;
     // Only if it is still ours; else, and when nobody answers, it runs out by itself.

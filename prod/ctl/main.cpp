@@ -27,6 +27,7 @@ struct Arguments {
     std::string nats;
     std::string redis;
     bool json = false;
+    bool undecodable = false;
     SubmitOptions submit;
     std::string payload_file;
     std::string budget;
@@ -168,8 +169,10 @@ void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
     auto* list = dlq->add_subcommand("list", "The newest first");
     list->add_option("--limit", a.limit, "at most so many")->check(CLI::PositiveNumber)->capture_default_str();
     list->add_option("--offset", a.offset, "leave out so many of the newest")->check(CLI::NonNegativeNumber)->capture_default_str();
-    list->final_callback(
-        [&a, &chosen] { chosen = {[&a](Session& s) { return list_dead_letters(s, a.offset, a.limit, a.json); }, false}; });
+    list->add_flag("--undecodable", a.undecodable, "messages whose bytes are no packet; they have a list of their own");
+    list->final_callback([&a, &chosen] {
+        chosen = {[&a](Session& s) { return list_dead_letters(s, a.offset, a.limit, a.undecodable, a.json); }, false};
+    });
     auto* show = job_command(*dlq, a, "show", "One entry");
     show->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return show_dead_letter(s, a.job); }, false}; });
     auto* remove = job_command(*dlq, a, "delete", "Remove one entry");

@@ -39,6 +39,26 @@ TEST_F(DeadLettersTest, AreListedNewestFirstAndPageByPage) {
     EXPECT_EQ(listed(), (Jobs{"newest", "oldest"}));
 }
 
+// D-01
+TEST_F(DeadLettersTest, OfMessagesThatCannotBeDecodedHaveAListOfTheirOwn) {
+    store("job", 60, 7200);
+    const std::string id = "poison:CORDUM_SYS:7";
+    const std::string other = "poison:CORDUM_SYS:8";
+    for (const std::string& letter : {id, other})
+        world->redis_type(
+            {fmt::format(R"(SET dlq:entry:{0} '{{"job_id":"{0}","reason_code":"poison_message"}}')", letter),
+             fmt::format("ZADD lockstep:undecodable:index 1760000000 {}", letter)});
+    EXPECT_EQ(listed(), Jobs{"job"});
+    EXPECT_EQ(listed({"--undecodable"}), (Jobs{other, id}));
+    EXPECT_NE(world->ctl({"dlq", "show", id}).text.find("poison_message"), std::string::npos);
+    EXPECT_EQ(world->ctl({"dlq", "delete", id}).exit_code, 0);
+    EXPECT_EQ(listed({"--undecodable"}), Jobs{other});
+    expire(other);
+    EXPECT_EQ(world->ctl_json({"dlq", "clean"}).value("removed", -1), 1);
+    EXPECT_EQ(world->redis_keys("lockstep:undecodable:index"), 0);
+    EXPECT_EQ(listed(), Jobs{"job"});
+}
+
 // BUS-14
 TEST_F(DeadLettersTest, ThatHaveExpiredAreDroppedOnTheWay) {
     for (const char* job : {"a", "b", "c", "d", "e"}) store(job, 10, 7200);

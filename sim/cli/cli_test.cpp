@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -247,6 +248,24 @@ TEST_F(Cli, ExploreRefusesATimeInWhichItCannotBegin) {
         EXPECT_THAT(err.str(), HasSubstr("--for: expected a duration of more than 0"));
     }
     EXPECT_NE(run({"explore", "--for", "1us", "--out", path("out")}), 2) << "rounded up, not down to no limit";
+}
+
+TEST_F(Cli, ExploreLosesTheDataOfTheServersThatItIsTold) {
+    bool judged = false;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        judged = std::ranges::count(of.expect.invariants, "no_duplicate_dispatch") > 0;
+        return good(of, seed, options);
+    };
+    const std::string out_folder = path("out");
+    EXPECT_NE(run({"explore", "--seeds", "1", "--data-loss", "nats", "--out", out_folder}), 2) << err.str();
+    EXPECT_TRUE(judged);
+    EXPECT_NE(run({"explore", "--data-loss", "redis", "--seeds", "1", "--out", out_folder}), 2) << err.str();
+    EXPECT_FALSE(judged);
+    judged = true;
+    EXPECT_NE(run({"explore", "--seeds", "1", "--out", out_folder, "--data-loss", path("a.json")}), 2) << err.str();
+    EXPECT_FALSE(judged) << "both, and the path is a path";
+    EXPECT_EQ(run({"explore", "--seeds", "1", "--data-loss=disk", "--out", out_folder}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("expected nats, redis or both, got \"disk\""));
 }
 
 TEST_F(Cli, ExploreRefusesAnOutputFolderBeforeTheFirstDraw) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/cli/cli.h"
+#include "sim/scenario/data_loss.h"
 
 namespace lockstep::sim::cli {
 
@@ -57,7 +58,7 @@ struct ExploreArgs {
     std::string out = "failures";
     bool keep_going = false;
     bool resume = false;
-    bool data_loss = false;
+    DataLoss data_loss{};
     bool shrink = false;
     unsigned threads = 0;
 };

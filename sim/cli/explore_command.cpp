@@ -111,7 +111,7 @@ private:
         std::string out;
         for (const std::string& path : args_.paths) out += " " + shell_quoted(path);
         for (const std::string& mechanism : args_.without) out += " --without " + mechanism;
-        if (args_.data_loss) out += " --data-loss";
+        if (args_.data_loss.any()) out += fmt::format(" --data-loss {}", name_of(args_.data_loss));
         return out;
     }
 

@@ -37,7 +37,8 @@ Timeline::Family family_of(const HistoryEvent& event) {
         case EventKind::node_down:
         case EventKind::paused:
         case EventKind::resumed:
-        case EventKind::connection_broken: return Family::life;
+        case EventKind::connection_broken:
+        case EventKind::slow_consumer: return Family::life;
         case EventKind::fault: return Family::fault;
         case EventKind::heartbeat:
         case EventKind::reached:

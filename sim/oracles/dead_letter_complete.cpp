@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
+
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/messages.h"
@@ -14,9 +16,20 @@ namespace {
 
 constexpr std::string_view kEntryPrefix = "dlq:entry:";
 constexpr std::string_view kIndex = "dlq:index";
+constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:index";
+/// Of what the bus is told about several messages at once. The number of them comes first in its text.
+constexpr std::string_view kSumPrefix = "undecodable:";
 
 bool of_a_scheduler(std::string_view script) {
-    return script == "commit" || script == "time_out" || script == "put_dead_letter" || script == "repair_dead_letter";
+    return script == "commit" || script == "time_out" || script == "put_dead_letter" ||
+           script == "repair_dead_letter" || script == "bury_undecodable";
+}
+
+std::string letter_of(const fakes::Event& event) { return fmt::format("poison:{}:{}", event.stream, event.sequence); }
+
+const fakes::redis::SortedSet* index_of(const fakes::redis::Keyspace& keys, std::string_view key) {
+    const auto* entry = keys.find(key);
+    return entry == nullptr ? nullptr : std::get_if<fakes::redis::SortedSet>(&entry->value);
 }
 
 bool is_bad(std::string_view state) {
@@ -39,18 +52,51 @@ void DeadLetterComplete::on_event(const fakes::Event& event, Time) {
             if (event.packet != nullptr && event.packet->has_job_result() &&
                 event.packet->job_result().status() == cap::JOB_STATUS_FAILED_RETRYABLE)
                 retryable_.insert(event.packet->job_result().job_id());
+            if (event.number >= tunables_.bus_max_deliver) last_out_.insert(message_of(event));
             break;
-        case fakes::EventKind::term:
-            if (event.when != fakes::When::applied) break;
+        case fakes::EventKind::ack:
+        case fakes::EventKind::term: on_verdict(event); break;
+        case fakes::EventKind::max_deliveries:
             exercise();
-            terminated_.emplace(fmt::format("poison:{}:{}", event.stream, event.sequence), present());
+            last_out_.erase(message_of(event));
+            if (!done_with_.contains(message_of(event))) given_up_.emplace(letter_of(event), present());
             break;
-        case fakes::EventKind::stored:
-            if (event.subject == engine::wire::kSubjectDlq && event.packet != nullptr)
-                told_.insert(event.packet->job_result().job_id());
+        case fakes::EventKind::stored: note_told(event); break;
+        case fakes::EventKind::fault:
+            // What the stream has lost is not delivered again, and the server says nothing about it.
+            if (event.name == "nats.power_cut") last_out_.clear();
             break;
         default: break;
     }
+}
+
+void DeadLetterComplete::on_verdict(const fakes::Event& event) {
+    const bool ack = event.kind == fakes::EventKind::ack;
+    if (event.when == fakes::When::before) {
+        if (ack) done_with_.insert(message_of(event));
+        return;
+    }
+    if (event.when != fakes::When::applied) return;
+    done_with_.erase(message_of(event));
+    last_out_.erase(message_of(event));
+    if (ack) return;
+    exercise();
+    terminated_.emplace(letter_of(event), present());
+}
+
+void DeadLetterComplete::note_told(const fakes::Event& event) {
+    if (event.subject != engine::wire::kSubjectDlq || event.packet == nullptr) return;
+    const auto& result = event.packet->job_result();
+    told_.insert(result.job_id());
+    if (!result.job_id().starts_with(kSumPrefix)) return;
+    std::uint64_t count = 0;
+    const std::string& text = result.error_message();
+    std::from_chars(text.data(), text.data() + text.size(), count);
+    undecodable_told_ += count;
+}
+
+void DeadLetterComplete::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
+    if (key == kUndecodableIndex) undecodable_.emplace(member);
 }
 
 void DeadLetterComplete::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
@@ -82,7 +128,7 @@ void DeadLetterComplete::string_set(fakes::NodeId client, std::string_view key, 
 void DeadLetterComplete::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                                      const fakes::redis::Value&, std::int64_t) {
     if (why == fakes::redis::Removal::deleted) return;
-    if (key == kIndex) index_lost_ = true;
+    if (key == kIndex || key == kUndecodableIndex) index_lost_ = true;
     if (key.starts_with(kEntryPrefix)) ran_out_.emplace(key.substr(kEntryPrefix.size()));
 }
 
@@ -96,30 +142,67 @@ void DeadLetterComplete::restored(const fakes::redis::Keyspace& now) {
     }
     // Whatever the two no longer say of each other is lost.
     index_lost_ = true;
-    const auto* entry = now.find(kIndex);
-    if (const auto* index = entry == nullptr ? nullptr : std::get_if<fakes::redis::SortedSet>(&entry->value)) {
+    for (const std::string_view key : {kIndex, kUndecodableIndex}) {
+        const auto* index = index_of(now, key);
+        if (index == nullptr) continue;
         for (const auto& item : index->ranking()) ran_out_.emplace(item.member);
     }
+    undecodable_.clear();  // how many were still to be told of is lost as well
+    std::erase_if(given_up_, [this](const auto& letter) { return !letters_.contains(letter.first); });
     std::erase_if(ended_, [&now](const auto& end) { return job_state(now, end.first) != end.second; });
     std::erase_if(terminated_, [this](const auto& letter) { return !letters_.contains(letter.first); });
 }
 
 void DeadLetterComplete::judge_index(const fakes::redis::Keyspace& keys) {
-    const auto* entry = keys.find(kIndex);
-    const auto* index = entry == nullptr ? nullptr : std::get_if<fakes::redis::SortedSet>(&entry->value);
+    const auto* index = index_of(keys, kIndex);
+    const auto* undecodable = index_of(keys, kUndecodableIndex);
+    const auto lists = [](const fakes::redis::SortedSet* in, const std::string& id) {
+        return in != nullptr && in->score(id) != nullptr;
+    };
     for (const auto& [id, letter] : letters_) {
         const bool there = keys.find(fmt::format("{}{}", kEntryPrefix, id)) != nullptr;
-        const bool listed = index != nullptr && index->score(id) != nullptr;
+        const bool listed = lists(index, id) || lists(undecodable, id);
         if (letter.by_scheduler && there && !listed && !index_lost_)
             violated({}, id, fmt::format("it has a dead letter ({}), and {} does not list it", letter.code, kIndex),
                      letter.event);
     }
-    if (index == nullptr) return;
-    for (const auto& item : index->ranking()) {
-        const bool there = keys.find(fmt::format("{}{}", kEntryPrefix, item.member)) != nullptr;
-        if (!there && !ran_out_.contains(item.member))
-            violated({}, item.member, fmt::format("{} lists it, and it has no dead letter", kIndex));
+    for (const auto& [key, listing] : {std::pair{kIndex, index}, std::pair{kUndecodableIndex, undecodable}}) {
+        if (listing == nullptr) continue;
+        for (const auto& item : listing->ranking()) {
+            const bool there = keys.find(fmt::format("{}{}", kEntryPrefix, item.member)) != nullptr;
+            if (!there && !ran_out_.contains(item.member))
+                violated({}, item.member, fmt::format("{} lists it, and it has no dead letter", key));
+        }
     }
+    const auto limit = static_cast<std::size_t>(tunables_.dlq_undecodable_max_size);
+    if (undecodable != nullptr && undecodable->ranking().size() > limit)
+        violated({}, {}, fmt::format("{} lists more than {} letters", kUndecodableIndex, limit));
+}
+
+void DeadLetterComplete::judge_messages() {
+    for (const auto& [id, event] : terminated_) {
+        if (!letters_.contains(id) && !told_.contains(id))
+            violated({}, {}, fmt::format("its message was terminated, and {} has no dead letter", id), event);
+    }
+    for (const auto& [id, event] : given_up_) {
+        if (!letters_.contains(id) && !told_.contains(id))
+            violated({}, {}, fmt::format("its message is not delivered any more, and {} has no dead letter", id),
+                     event);
+    }
+}
+
+void DeadLetterComplete::judge_told() {
+    for (const auto& [id, letter] : letters_) {
+        if (letter.by_scheduler && !told_.contains(id) && !undecodable_.contains(id))
+            violated({}, id,
+                     fmt::format("all is quiet, and nobody has told the bus of its dead letter ({})", letter.code),
+                     letter.event);
+    }
+    if (undecodable_told_ < undecodable_.size())
+        violated({}, {},
+                 fmt::format(
+                     "all is quiet, {} messages were buried because nobody can read them, and the bus was told of {}",
+                     undecodable_.size(), undecodable_told_));
 }
 
 bool DeadLetterComplete::needs_letter(std::string_view job, std::string_view state) const {
@@ -141,18 +224,9 @@ void DeadLetterComplete::at_rest(const RestView& view) {
                      letter->second.event);
         }
     }
-    for (const auto& [id, event] : terminated_) {
-        if (!letters_.contains(id))
-            violated({}, {}, fmt::format("its message was terminated, and {} has no dead letter", id), event);
-    }
+    judge_messages();
     judge_index(view.redis);
-    if (!view.quiet) return;
-    for (const auto& [id, letter] : letters_) {
-        if (letter.by_scheduler && !told_.contains(id))
-            violated({}, id,
-                     fmt::format("all is quiet, and nobody has told the bus of its dead letter ({})", letter.code),
-                     letter.event);
-    }
+    if (view.quiet) judge_told();
 }
 
 }  // namespace lockstep::sim

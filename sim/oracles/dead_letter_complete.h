@@ -1,7 +1,11 @@
 // dead_letter_complete: every job that a scheduler ended DENIED, TIMEOUT, OUTPUT_QUARANTINED, or FAILED without leave to retry,
-// has a dead letter with a reason code, and so has every message that was terminated. The first cause stays. When all is
-// quiet, every letter has been told on the bus. The index lists the letters that there are, and of those that there are not
-// only such as ran out: it has no time to live itself.
+// has a dead letter with a reason code, and so has every message that was terminated, or that the server has stopped
+// delivering though nobody had done with it. The first cause stays. When all is quiet, every letter has been told on the bus.
+// The index lists the letters that there are, and of those that there are not only such as ran out: it has no time to live
+// itself.
+//
+// Letters of messages whose bytes are no packet have an index and a limit of their own, and are told of together: as many as
+// were written. What the bus alone has been told, because there was no store, counts as a letter.
 //
 // What a gateway ends is the gateway's business: it writes its own letters.
 #pragma once
@@ -29,9 +33,28 @@ public:
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
     void restored(const fakes::redis::Keyspace& now) override;
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                  double after) override;
     void at_rest(const RestView& view) override;
+    /// A message is out for the last time.
+    [[nodiscard]] bool waits() const override { return !last_out_.empty(); }
 
 private:
+    /// One message of one consumer.
+    struct Message {
+        std::string stream;
+        std::uint64_t sequence = 0;
+        std::string durable;
+        friend auto operator<=>(const Message&, const Message&) = default;
+    };
+    static Message message_of(const fakes::Event& event) {
+        return {std::string(event.stream), event.sequence, std::string(event.name)};
+    }
+    void on_verdict(const fakes::Event& event);
+    void note_told(const fakes::Event& event);
+    void judge_messages();
+    void judge_told();
+
     struct Letter {
         std::string code;
         bool by_scheduler = false;
@@ -51,6 +74,11 @@ private:
     bool index_lost_ = false;
     std::set<std::string, std::less<>> told_;                     // ids that the stream has taken
     std::map<std::string, EventNumber, std::less<>> terminated_;  // ids that letters of terminated messages must have
+    std::map<std::string, EventNumber, std::less<>> given_up_;    // likewise, of those that the server delivers no more
+    std::set<Message> last_out_;                                  // delivered for the last time, and nothing said since
+    std::set<Message> done_with_;                                 // acknowledged, which the server has not heard yet
+    std::set<std::string, std::less<>> undecodable_;              // ids of letters that are told of together
+    std::uint64_t undecodable_told_ = 0;
 };
 
 }  // namespace lockstep::sim

@@ -70,5 +70,94 @@ TEST_F(DeadLetterCompleteTest, OneThatIsTakenOutGoesFromTheIndexToo) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it has no dead letter")));
 }
 
+class SpentMessageTest : public DeadLetterCompleteTest {
+protected:
+    SpentMessageTest() { tunables.bus_max_deliver = 8; }
+
+    void tell(EventKind kind, When when, std::int64_t number = 0) {
+        fakes::Event event = testing::event_of(kind, {}, when);
+        event.node = kScheduler;
+        event.stream = "CORDUM_SYS";
+        event.name = "dur";
+        event.sequence = 7;
+        event.number = number;
+        oracle.on_event(event, {});
+    }
+    void give_up() { tell(EventKind::max_deliveries, When::applied, 8); }
+    void tell_the_bus(const std::string& id, const std::string& text = {}) {
+        cap::BusPacket packet;
+        packet.mutable_job_result()->set_job_id(id);
+        packet.mutable_job_result()->set_error_message(text);
+        fakes::Event event = testing::event_of(EventKind::stored, {});
+        event.subject = "sys.job.dlq";
+        event.packet = &packet;
+        oracle.on_event(event, {});
+    }
+    void write_undecodable(const std::string& id) {
+        keys.set_string("dlq:entry:" + id, R"({"reason_code":"poison_message"})", fakes::redis::kNever);
+        auto* index = keys.find("lockstep:undecodable:index");
+        keys.zset_set(index != nullptr ? *index : keys.create<fakes::redis::SortedSet>("lockstep:undecodable:index"),
+                      id, 1);
+    }
+    void quiet_rest() { oracle.at_rest({.redis = keys, .quiet = true}); }
+};
+
+TEST_F(SpentMessageTest, AMessageThatTheServerDeliversNoMoreNeedsALetter) {
+    tell(EventKind::deliver, When::applied, 8);
+    EXPECT_TRUE(oracle.waits()) << "it may still get one";
+    give_up();
+    EXPECT_FALSE(oracle.waits());
+    rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("poison:CORDUM_SYS:7 has no dead letter")));
+}
+
+TEST_F(SpentMessageTest, WhatTheBusAloneWasToldOfIsALetter) {
+    tell(EventKind::deliver, When::applied, 8);
+    tell_the_bus("poison:CORDUM_SYS:7");
+    tell(EventKind::term, When::applied);
+    EXPECT_FALSE(oracle.waits());
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SpentMessageTest, WhoseAcknowledgementWasLostItIsDoneWith) {
+    tell(EventKind::deliver, When::applied, 3);
+    EXPECT_FALSE(oracle.waits());
+    tell(EventKind::ack, When::before);
+    give_up();
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SpentMessageTest, OneThatWasOnlyHandedBackIsNot) {
+    tell(EventKind::deliver, When::applied, 8);
+    tell(EventKind::nak, When::before);
+    give_up();
+    rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("not delivered any more")));
+}
+
+TEST_F(SpentMessageTest, LettersOfBytesThatNobodyCanReadAreToldOfTogether) {
+    write_undecodable("poison:CORDUM_SYS:7");
+    write_undecodable("poison:CORDUM_SYS:8");
+    tell_the_bus("undecodable:CORDUM_SYS:sys.job.submit", "1 messages not decodable");
+    quiet_rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("2 messages were buried")));
+    judge.found.clear();
+    tell_the_bus("undecodable:CORDUM_SYS:sys.job.submit", "1 messages not decodable");
+    quiet_rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SpentMessageTest, AndKeepToALimitOfTheirOwn) {
+    tunables.dlq_undecodable_max_size = 1;
+    write_undecodable("poison:CORDUM_SYS:7");
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+    write_undecodable("poison:CORDUM_SYS:8");
+    rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("lists more than 1 letters")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

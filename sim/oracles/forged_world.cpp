@@ -40,6 +40,18 @@ cap::BusPacket result_packet(const std::string& job, cap::JobStatus status) {
     return wire::make_packet(std::move(result), "trace", "worker", {});
 }
 
+fakes::Event message_event(EventKind kind, std::uint64_t sequence) {
+    fakes::Event event;
+    event.kind = kind;
+    event.outcome = fakes::EventOutcome::applied;
+    event.node = ForgedWorld::kReplica;
+    event.subject = wire::kSubjectSubmit;
+    event.stream = wire::kStreamSys;
+    event.name = "dur_cordum-scheduler__sys_job_submit";
+    event.sequence = sequence;
+    return event;
+}
+
 }  // namespace
 
 ForgedWorld::ForgedWorld()
@@ -361,6 +373,23 @@ void ForgedWorld::bury(const std::string& job, std::string_view code) {
     });
     const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_FAILED);
     tell(EventKind::stored, When::applied, kReplica, job, wire::kSubjectDlq, &packet);
+}
+
+void ForgedWorld::deliver_message(std::uint64_t sequence, bool readable, std::string_view payload) {
+    const cap::BusPacket packet = request_packet({});
+    fakes::Event event = message_event(EventKind::deliver, sequence);
+    event.number = 1;
+    event.payload = payload;
+    if (readable) event.packet = &packet;
+    emit(event);
+}
+
+void ForgedWorld::answer_message(std::uint64_t sequence, EventKind verdict) {
+    for (const When when : {When::before, When::applied}) {
+        fakes::Event event = message_event(verdict, sequence);
+        event.when = when;
+        emit(event);
+    }
 }
 
 // What else there is ---------------------------------------------------------------------------------------------------

@@ -79,6 +79,11 @@ public:
     /// A dead letter, and the word of it on the bus.
     void bury(const std::string& job, std::string_view code);
 
+    // A message that is no job's, by its number in the stream. It is stored as a packet, and arrives as one or as something
+    // else.
+    void deliver_message(std::uint64_t sequence, bool readable, std::string_view payload = "a packet");
+    void answer_message(std::uint64_t sequence, fakes::EventKind verdict);
+
     // What else there is to tell.
     void heartbeat();
     void start(NodeId replica);

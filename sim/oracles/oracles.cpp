@@ -1,4 +1,5 @@
 #include "sim/oracles/approval_bound.h"
+#include "sim/oracles/bounded_memory.h"
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/dead_letter_complete.h"
 #include "sim/oracles/fail_closed.h"
@@ -22,6 +23,7 @@
 #include "sim/oracles/single_ticker.h"
 #include "sim/oracles/slot_used.h"
 #include "sim/oracles/snapshot_whole.h"
+#include "sim/oracles/sound_message_kept.h"
 #include "sim/oracles/stored_result_wins.h"
 #include "sim/oracles/tenant_limit.h"
 
@@ -56,6 +58,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<ResultHeard>(judge));
     oracles.push_back(std::make_unique<StoredResultWins>(judge, tunables, timeouts));
     oracles.push_back(std::make_unique<SlotUsed>(judge, tunables));
+    oracles.push_back(std::make_unique<SoundMessageKept>(judge, tunables));
+    oracles.push_back(std::make_unique<BoundedMemory>(judge, tunables));
     return oracles;
 }
 

@@ -242,6 +242,19 @@ void slot_left_free(World& world, bool broken) {
     from_taking_up_to_success(world, "b");
 }
 
+void garbled_and_terminated(World& world, bool broken) {
+    world.deliver_message(1001, false);
+    world.answer_message(1001, broken ? fakes::EventKind::term : fakes::EventKind::nak);
+}
+
+void holds_everything(World& world, bool broken) {
+    const std::string megabyte(1'000'000, '.');
+    for (std::uint64_t sequence = 1; sequence <= 400; ++sequence) {
+        world.deliver_message(sequence, true, megabyte);
+        if (!broken) world.answer_message(sequence, fakes::EventKind::ack);
+    }
+}
+
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -271,6 +284,8 @@ constexpr std::array kBreaks{
     PlantedBreak{"stored_result_wins", "a job times out whose result has stood in the stream all the time",
                  result_not_waited_for},
     PlantedBreak{"slot_used", "a job waits for a slot of its tenant for ten seconds while one is free", slot_left_free},
+    PlantedBreak{"sound_message_kept", "a message that arrived garbled is terminated", garbled_and_terminated},
+    PlantedBreak{"bounded_memory", "a replica answers nothing of 400 MB that it was delivered", holds_everything},
 };
 
 }  // namespace

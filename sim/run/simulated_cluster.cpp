@@ -31,6 +31,9 @@ fakes::NatsServerOptions nats_options(const Cluster& cluster) {
     fakes::NatsServerOptions options;
     options.node = Topology::kNats;
     options.storage.sync_interval = cluster.nats_sync_interval;
+    options.max_payload = cluster.nats_max_payload;
+    options.outgoing.max_pending = cluster.nats_max_pending;
+    options.outgoing.bandwidth = cluster.nats_bandwidth;
     return options;
 }
 
@@ -147,7 +150,8 @@ std::size_t SimulatedCluster::handlers_in_flight() const {
 
 bool SimulatedCluster::has_backlog() {
     const fakes::redis::Keyspace& keys = redis_.keyspace();
-    return keys.find(engine::keys::kOutbox) != nullptr || keys.find(engine::keys::kScansPending) != nullptr;
+    return keys.find(engine::keys::kOutbox) != nullptr || keys.find(engine::keys::kUndecodableSums) != nullptr ||
+           keys.find(engine::keys::kScansPending) != nullptr;
 }
 
 std::uint64_t SimulatedCluster::redis_script_flush() {

@@ -20,8 +20,8 @@ constexpr std::array kInvariants{
     NamedItem{"legal_transitions", "every state change in Redis is in the allowed table", kAvailable},
     NamedItem{"one_terminal_result", "late, doubled and conflicting results change nothing after the first final state",
               kAvailable},
-    NamedItem{"dead_letter_complete", "every job that ended badly and every terminated message has its dead letter",
-              kAvailable},
+    NamedItem{"dead_letter_complete",
+              "every job that ended badly and every message that was given up has its dead letter", kAvailable},
     NamedItem{"lock_exclusion", "two holders never both commit under one lock", kAvailable},
     NamedItem{"single_ticker", "never two replicas tick in one lock window", kAvailable},
     NamedItem{"tenant_limit", "a job is scheduled only while fewer other jobs of its tenant are active than its limit",
@@ -52,17 +52,23 @@ constexpr std::array kInvariants{
               "no job times out while a result that the stream had before may be unheard, or waits for one too long",
               kAvailable},
     NamedItem{"slot_used", "no slot of a tenant stays free while one of its jobs waits for a slot", kAvailable},
+    NamedItem{"sound_message_kept", "no message that can be read is given up because it once arrived as something else",
+              kAvailable},
+    NamedItem{"bounded_memory", "what a replica has been delivered and not answered stays within its bound of bytes",
+              kAvailable},
 };
 
-/// What is forgotten cannot be kept: nobody knows any more that it came, or that it was sent.
-constexpr std::array<std::string_view, 4> kBrokenByDataLoss{
+/// What Redis forgets cannot be kept: nobody knows any more that it came, or that it was sent.
+constexpr std::array<std::string_view, 4> kBrokenByRedis{
     "no_duplicate_dispatch", "no_lost_job",
     // A result is dealt with and taken off the stream, and then Redis loses what it brought about.
     "job_history",
     // Of a job that runs twice, the run that is heard may be the one that gave no pointer.
     "result_kept"};
 /// A job whose hash is gone is still listed, and whose it was is not known.
-constexpr std::array<std::string_view, 2> kBrokenByLossInPart{"indexes_agree", "tenant_limit"};
+constexpr std::array<std::string_view, 2> kBrokenByRedisInPart{"indexes_agree", "tenant_limit"};
+/// Nobody but the stream knew that it came.
+constexpr std::array<std::string_view, 1> kBrokenByNatsWithTheOnlyCopy{"no_lost_job"};
 
 constexpr std::array kMechanisms{
     NamedItem{"fail_closed_reads", "hand a request back when its state cannot be read", kAvailable},
@@ -93,11 +99,14 @@ constexpr std::array kMechanisms{
     NamedItem{"tenant_limit_atomicity", "count and commit a tenant's job in one step", kAvailable},
     NamedItem{"backoff_jitter", "spread retries by a random addition", kAvailable},
     NamedItem{"max_scheduling_retries", "give a job up after its last attempt", kAvailable},
-    NamedItem{"byte_window", "ask for no more messages than fit into memory"},
-    NamedItem{"undecodable_read_back", "read a message that cannot be decoded from the stream before it is buried"},
-    NamedItem{"burial_margin", "bury a message while the server would still deliver it again"},
-    NamedItem{"resend_same_server", "send a dispatch again only through the server process that says it has none"},
-    NamedItem{"floor_same_server", "use a place in the stream only with the server process that it was learnt from"},
+    NamedItem{"byte_window", "ask for no more messages than fit into memory", kAvailable},
+    NamedItem{"undecodable_read_back", "read a message that cannot be decoded from the stream before it is buried",
+              kAvailable},
+    NamedItem{"burial_margin", "bury a message while the server would still deliver it again", kAvailable},
+    NamedItem{"resend_same_server",
+              "send a dispatch again only when the server process that carried it denies having it", kAvailable},
+    NamedItem{"floor_same_server", "use a place in the stream only with the server process that it was learnt from",
+              kAvailable},
     NamedItem{"unheard_results", "time nobody out whose result may stand in the stream", kAvailable},
     NamedItem{"result_order", "settle the results of one job in the order of the stream", kAvailable},
     NamedItem{"release_retry", "release a lock again until it is gone", kAvailable},
@@ -158,21 +167,40 @@ const std::array kEvents{
     EventInfo{paused, "paused", "a node froze", false, {}},
     EventInfo{resumed, "resumed", "a node went on", false, {}},
     EventInfo{connection_broken, "connection_broken", "a connection broke", false, {}},
+    EventInfo{max_deliveries,
+              "max_deliveries",
+              "a consumer stopped delivering a message that nobody settled",
+              false,
+              {"name"}},
+    EventInfo{slow_consumer, "slow_consumer", "NATS hung up on a client that reads too slowly", false, {"name"}},
     EventInfo{fault, "fault", "a fault began or ended", false, {"name"}},
 };
 
 }  // namespace
 
 std::span<const NamedItem> invariant_table() { return kInvariants; }
-std::vector<std::string> invariants_despite_data_loss(bool in_part) {
+std::vector<std::string> broken_by(DataLoss loss, LossDetails details) {
     std::vector<std::string> names = names_of(kInvariants, kAvailable);
-    std::erase_if(names, [in_part](const std::string& name) {
-        return std::ranges::count(kBrokenByDataLoss, name) > 0 ||
-               (in_part && std::ranges::count(kBrokenByLossInPart, name) > 0);
+    std::erase_if(names, [&](const std::string& name) {
+        const auto in = [&name](const auto& table) { return std::ranges::count(table, name) > 0; };
+        const bool by_redis = loss.redis && (in(kBrokenByRedis) || (details.in_part && in(kBrokenByRedisInPart)));
+        const bool by_nats = loss.nats && details.only_copy && in(kBrokenByNatsWithTheOnlyCopy);
+        return !by_redis && !by_nats;
     });
     return names;
 }
+std::vector<std::string> invariants_despite(DataLoss loss, LossDetails details) {
+    std::vector<std::string> names = names_of(kInvariants, kAvailable);
+    const std::vector<std::string> broken = broken_by(loss, details);
+    std::erase_if(names, [&broken](const std::string& name) { return std::ranges::count(broken, name) > 0; });
+    return names;
+}
 std::span<const NamedItem> mechanism_table() { return kMechanisms; }
+DataLoss loss_that_tells(std::string_view mechanism) {
+    // A server that keeps its streams over a restart says of them what its predecessor would have said.
+    const bool server_matters = mechanism == "resend_same_server" || mechanism == "floor_same_server";
+    return server_matters ? DataLoss{.redis = false, .nats = true} : DataLoss{};
+}
 std::span<const NamedItem> chaos_level_table() { return kChaosLevels; }
 std::span<const NamedItem> chaos_kind_table() { return kChaosKinds; }
 std::span<const NamedItem> chaos_heal_table() { return kChaosHeals; }
@@ -198,7 +226,8 @@ std::span<const std::string> worker_outcomes() {
 }
 
 std::span<const std::string> redis_scripts() {
-    static const std::vector<std::string> kScripts{"bus_guard_enter",
+    static const std::vector<std::string> kScripts{"bury_undecodable",
+                                                   "bus_guard_enter",
                                                    "cancel",
                                                    "circuit_admit",
                                                    "circuit_failure",
@@ -225,6 +254,7 @@ std::span<const std::string> redis_scripts() {
                                                    "tend_tenant",
                                                    "tick_lock",
                                                    "time_out",
+                                                   "undecodable_sums",
                                                    "write_snapshot"};
     return kScripts;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fakes/event.h"
+#include "sim/scenario/data_loss.h"
 
 namespace lockstep::sim {
 
@@ -22,10 +23,19 @@ struct NamedItem {
 };
 
 [[nodiscard]] std::span<const NamedItem> invariant_table();
-/// Those that hold even where a server loses data that it had acknowledged (engine/delivery-semantics.md, "What holds even
-/// then"). `in_part`: Redis loses some of a job's records and keeps others.
-[[nodiscard]] std::vector<std::string> invariants_despite_data_loss(bool in_part);
+/// What a loss of data is like.
+struct LossDetails {
+    bool in_part = false;    // Redis loses some of a job's records and keeps others
+    bool only_copy = false;  // NATS loses submissions that no gateway has recorded in Redis
+};
+/// Those that hold even where these servers lose data that they had acknowledged (engine/delivery-semantics.md, "What holds
+/// even then").
+[[nodiscard]] std::vector<std::string> invariants_despite(DataLoss loss, LossDetails details);
+/// Those that cannot hold then.
+[[nodiscard]] std::vector<std::string> broken_by(DataLoss loss, LossDetails details);
 [[nodiscard]] std::span<const NamedItem> mechanism_table();
+/// What has to get lost before it can be told that a mechanism is off: mostly nothing.
+[[nodiscard]] DataLoss loss_that_tells(std::string_view mechanism);
 
 /// What an argument of a fault holds.
 enum class FaultArgKind : std::uint8_t {
@@ -60,7 +70,7 @@ struct FaultInfo {
     std::string_view name;
     std::string_view help;
     std::vector<FaultArg> args;  // "do", "at" and "on" belong to every fault
-    bool data_loss = false;      // destroys data that a server had acknowledged
+    DataLoss loses{};            // data that a server had acknowledged
 };
 
 [[nodiscard]] std::span<const FaultInfo> fault_table();

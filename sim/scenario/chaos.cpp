@@ -146,12 +146,12 @@ private:
                                                                 "redis.script_flush", "redis.oom",    "redis.restart"};
         static constexpr std::array<std::string_view, 2> kLossy{"redis.failover", "redis.evict"};
         const auto lossy = one_of(kLossy);
-        const bool lose = rng_.chance(0.2) && chaos_.data_loss;
+        const bool lose = rng_.chance(0.2) && chaos_.data_loss.redis;
         auto kind = one_of(kKinds);
         if (lose) kind = lossy;
         // What a restart forgets depends on how Redis persists.
         const bool forgetful = scenario_.cluster.redis_persistence != RedisPersistence::always;
-        if (kind == "redis.restart" && forgetful && !chaos_.data_loss) kind = "redis.errors";
+        if (kind == "redis.restart" && forgetful && !chaos_.data_loss.redis) kind = "redis.errors";
         Fault& fault = add(kind);
         if (kind == "redis.errors") errors(fault);
         if (kind == "redis.latency") latency(fault);
@@ -170,7 +170,7 @@ private:
             "nats.publish_errors", "nats.lost_acks", "nats.late_acks",     "nats.duplicate",
             "nats.reorder",        "nats.restart",   "nats.publish_errors"};
         auto kind = one_of(kKinds);
-        if (rng_.chance(0.2) && chaos_.data_loss) kind = "nats.power_cut";
+        if (rng_.chance(0.2) && chaos_.data_loss.nats) kind = "nats.power_cut";
         Fault& fault = add(kind);
         if (kind == "nats.publish_errors")
             errors(fault);

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 Scenario with_chaos(const std::string& chaos) {
     const auto scenario = parse_scenario(R"({"name": "t", "duration": "15m", "cluster": {"schedulers": 3,
-        "workers": [{"id": "w", "count": 4}]}, "chaos": )" +
+        "workers": [{"id": "w", "count": 4}]}, "expect": {"invariants": ["legal_transitions"]}, "chaos": )" +
                                              chaos + "}",
                                          "test.json");
     EXPECT_TRUE(scenario);
@@ -77,6 +77,18 @@ TEST(Chaos, AcknowledgedDataIsDestroyedOnlyOnRequest) {
         EXPECT_TRUE(with.contains(kind)) << kind;
     }
     EXPECT_TRUE(without.contains("redis.restart")) << "nothing is lost when every write is synced";
+}
+
+TEST(Chaos, LosesOnlyWhatTheNamedServerHad) {
+    for (const char* server : {"nats", "redis"}) {
+        std::set<std::string> kinds;
+        const Scenario lossy = with_chaos(std::string(R"({"level": "heavy", "data_loss": ")") + server + "\"}");
+        for (std::uint64_t seed = 0; seed < 30; ++seed)
+            for (const Fault& fault : drawn(lossy, seed)) kinds.insert(fault.kind);
+        EXPECT_EQ(kinds.contains("nats.power_cut"), server == std::string("nats"));
+        EXPECT_EQ(kinds.contains("redis.failover"), server == std::string("redis"));
+        EXPECT_EQ(kinds.contains("redis.evict"), server == std::string("redis"));
+    }
 }
 
 TEST(Chaos, EvictsKeysThatTheEngineWrites) {

@@ -10,7 +10,8 @@ using enum FaultArgKind;
 using Args = std::vector<FaultArg>;
 
 constexpr bool kRequired = true;
-constexpr bool kDataLoss = true;
+constexpr DataLoss kRedis{.redis = true, .nats = false};
+constexpr DataLoss kNats{.redis = false, .nats = true};
 
 constexpr FaultArg kFor{"for", duration};
 constexpr FaultArg kRate{"rate", probability};
@@ -41,12 +42,12 @@ const std::vector<FaultInfo>& table() {
         {"redis.errors", "Redis calls fail, with or without effect",
          Args{kRate, {"outcome", call_outcome}, {"commands", words}, kFor}},
         {"redis.latency", "Redis answers late", Args{kLatency, {"commands", words}, kFor}},
-        {"redis.restart", "Redis restarts and keeps what its persistence kept", Args{kFor}, kDataLoss},
+        {"redis.restart", "Redis restarts and keeps what its persistence kept", Args{kFor}, kRedis},
         {"redis.failover", "nobody answers for `for`, then a replica that had lagged behind is the primary", Args{kFor},
-         kDataLoss},
+         kRedis},
         {"redis.script_flush", "Redis forgets its scripts", Args{}},
-        {"redis.evict", "keys vanish", Args{{"keys", glob}}, kDataLoss},
-        {"redis.corrupt", "texts under keys are cut in half", Args{{"keys", glob, kRequired}}, kDataLoss},
+        {"redis.evict", "keys vanish", Args{{"keys", glob}}, kRedis},
+        {"redis.corrupt", "texts under keys are cut in half", Args{{"keys", glob, kRequired}}, kRedis},
         {"redis.oom", "Redis refuses writes for want of memory", Args{kFor}},
         {"nats.publish_errors", "JetStream publishes fail, with or without effect",
          Args{kRate, {"outcome", call_outcome}, kSubject, kFor}},
@@ -56,7 +57,9 @@ const std::vector<FaultInfo>& table() {
         {"nats.duplicate", "messages are delivered twice", Args{kRate, kSubject, kFor}},
         {"nats.reorder", "messages overtake each other", Args{kRate, {"latency", distribution}, kSubject, kFor}},
         {"nats.restart", "NATS restarts and keeps its streams", Args{kFor}},
-        {"nats.power_cut", "NATS restarts and loses what it had not synced", Args{kFor}, kDataLoss},
+        {"nats.power_cut", "NATS restarts and loses what it had not synced", Args{kFor}, kNats},
+        {"nats.garbled_delivery", "stored messages reach their consumers as bytes that are no packet",
+         Args{kRate, kSubject, kFor}},
         {"nats.drop_core", "core messages get lost for single subscribers", Args{kRate, kSubject, kFor}},
         {"kernel.errors", "policy checks answer a gRPC status", Args{kRate, {"status", status}, kFor}},
         {"kernel.latency", "policy checks answer late", Args{kRate, kLatency, kFor}},

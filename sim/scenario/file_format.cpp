@@ -17,6 +17,10 @@ using namespace shape;
 constexpr double kReplicasMax = 100;
 constexpr double kWorkersMax = 100'000;
 constexpr double kJobsMax = 1'000'000;
+/// A server that takes less than this cannot even be asked what it holds.
+constexpr double kPayloadMin = 4096;
+constexpr double kBytesMax = 1e12;
+constexpr double kFillingMax = 8'000'000;
 /// A worker that never pauses would never let the time pass.
 constexpr engine::Duration kHeartbeatMin = std::chrono::milliseconds{1};
 constexpr double kSeedMax = 18446744073709551615.0;
@@ -84,7 +88,11 @@ Shape cluster() {
          object({{"persistence", "what a restart keeps; default always", word({"none", "everysec", "always"})},
                  {"replica_lag", "how far the replica is behind; default 0", duration()}})},
         {"nats", "",
-         object({{"sync_interval", "how often streams reach the disk; 0s: with every write; default 1s", duration()}})},
+         object({{"sync_interval", "how often streams reach the disk; 0s: with every write; default 1s", duration()},
+                 {"max_payload", "bytes of one message; default 1048576", integer(kPayloadMin, kBytesMax)},
+                 {"max_pending", "bytes that a client may let wait before it is hung up on; default 67108864",
+                  integer(kPayloadMin, kBytesMax)},
+                 {"bandwidth", "bytes a second from NATS to each client; default: no limit", integer(1, kBytesMax)}})},
         {"service_rates", "steps a second that a node can take, by node or group; without one a step takes no time",
          map(rate(), {}, "node or group")},
         {"network", "", object({{"latency", "one way, between two nodes", distribution()}})},
@@ -116,6 +124,9 @@ Shape load() {
         {"count", "jobs to submit; default 1", integer(1, kJobsMax)},
         {"rate", "default: all at once", rate()},
         {"job", "a CAP JobRequest in protobuf's JSON form", document("a CAP JobRequest in protobuf's JSON form")},
+        {"payload_bytes", "bytes that each request is filled up by; default 0", integer(0, kFillingMax)},
+        {"garbage", "bytes of messages on the submit subject that are no packets, `count` of them",
+         integer(1, kFillingMax)},
         {"cancel", "id of a job that the operator cancels", text()},
         {"approve", "id of a job that the operator approves", text()},
         {"workflow", "a workflow definition and its runs", document("a workflow definition and its runs")},
@@ -128,7 +139,8 @@ Shape chaos() {
         {"faults", "default: all kinds", list(named(chaos_kind_table(), "kind of chaos"), 1)},
         {"heal_at", "when every fault ends; default: two thirds of the duration", duration()},
         {"heal", "default all", named(chaos_heal_table(), "way to heal")},
-        {"data_loss", "also faults that destroy acknowledged data; default false", flag()},
+        {"data_loss", "also faults that destroy data which these servers had acknowledged; true: both; default false",
+         either({flag(), word({kDataLosses.begin(), kDataLosses.end()}, "server that loses data")})},
     });
 }
 

@@ -124,8 +124,15 @@ Cluster read_cluster(const json& object) {
         cluster.redis_persistence = persistence_named(text_of(*redis, "persistence", "always"));
         cluster.redis_replica_lag = duration_of(*redis, "replica_lag");
     }
-    if (const json* nats = member(object, "nats"))
+    if (const json* nats = member(object, "nats")) {
         cluster.nats_sync_interval = duration_of(*nats, "sync_interval", cluster.nats_sync_interval);
+        const auto bytes = [nats](const char* name, std::uint64_t& value) {
+            if (const json* given = member(*nats, name)) value = given->get<std::uint64_t>();
+        };
+        bytes("max_payload", cluster.nats_max_payload);
+        bytes("max_pending", cluster.nats_max_pending);
+        bytes("bandwidth", cluster.nats_bandwidth);
+    }
     if (const json* rates = member(object, "service_rates"))
         for (const auto& [name, rate] : rates->items())
             cluster.service_rates.emplace(name, *parse_rate(rate.get<std::string>()));

@@ -86,7 +86,10 @@ Chaos read_chaos(const json& object, Duration scenario_duration) {
     // Two thirds of disturbance leave one third to drain in.
     chaos.heal_at = duration_of(object, "heal_at", scenario_duration * 2 / 3);
     chaos.heal = text_of(object, "heal", chaos.heal);
-    chaos.data_loss = flag_of(object, "data_loss", false);
+    if (const json* loss = member(object, "data_loss")) {
+        const std::string word = loss->is_boolean() ? (loss->get<bool>() ? "both" : "") : loss->get<std::string>();
+        chaos.data_loss = data_loss_named(word).value_or(DataLoss{});
+    }
     return chaos;
 }
 

@@ -93,6 +93,8 @@ Load read_load(const json& object, const std::string& pointer, std::vector<Findi
     } else if (member(object, "approve") != nullptr) {
         load.kind = Load::Kind::approve;
         load.job_id = text_of(object, "approve");
+    } else if (member(object, "garbage") != nullptr) {
+        load.kind = Load::Kind::garbage;
     } else if (const json* workflow = member(object, "workflow")) {
         load.kind = Load::Kind::workflow;
         load.workflow_json = workflow->dump();
@@ -100,6 +102,7 @@ Load read_load(const json& object, const std::string& pointer, std::vector<Findi
         read_job(object, pointer, load, findings);
     }
     load.count = int_of(object, "count", 1);
+    load.payload_bytes = int_of(object, load.kind == Load::Kind::garbage ? "garbage" : "payload_bytes", 0);
     load.per_second = parse_rate(text_of(object, "rate")).value_or(0);
     return load;
 }

@@ -13,6 +13,7 @@
 #include "engine/config/tunables.h"
 #include "fakes/event.h"
 #include "fakes/rng.h"
+#include "sim/scenario/data_loss.h"
 
 namespace lockstep::sim {
 
@@ -67,7 +68,10 @@ struct Cluster {
     std::vector<WorkerGroup> workers;
     RedisPersistence redis_persistence = RedisPersistence::always;
     Duration redis_replica_lag{};
-    Duration nats_sync_interval = std::chrono::seconds{1};  // zero: every write is on disk when it is acknowledged
+    Duration nats_sync_interval = std::chrono::seconds{1};     // zero: every write is on disk when it is acknowledged
+    std::uint64_t nats_max_payload = 1'048'576;                // bytes of one message
+    std::uint64_t nats_max_pending = std::uint64_t{64} << 20;  // bytes that a client may let wait
+    std::uint64_t nats_bandwidth = 0;  // of the link from NATS to each client, bytes per second; 0: no limit
     Distribution network_latency{Distribution::Kind::uniform, std::chrono::microseconds{200},
                                  std::chrono::milliseconds{2}, 0};
     SchedulePolicy schedule;
@@ -77,15 +81,16 @@ struct Cluster {
     double clock_drift_ppm = 0;  // each node draws its drift uniformly from -drift_ppm .. +drift_ppm
 };
 
-/// One line of load: submits at a rate, one cancel or approval by an operator, or workflow runs.
+/// One line of load: submits, or messages that are no packet, at a rate, one cancel or approval by an operator, or workflow runs.
 struct Load {
-    enum class Kind : std::uint8_t { submit, cancel, approve, workflow };
+    enum class Kind : std::uint8_t { submit, cancel, approve, garbage, workflow };
     Duration at{};
     Kind kind = Kind::submit;
     std::string job_id;         // cancel, approve: which; submit: the given id, or empty for generated ones
     std::string topic;          // submit
-    int count = 1;              // submit
-    double per_second = 0;      // submit: rate; 0 = all at once
+    int count = 1;              // submit, garbage
+    double per_second = 0;      // submit, garbage: rate; 0 = all at once
+    int payload_bytes = 0;      // submit: the request is filled up by as many; garbage: of each message
     std::string job_json;       // submit: a JobRequest in protobuf JSON form, without job id and topic
     std::string workflow_json;  // workflow: definition and runs
 };
@@ -132,7 +137,7 @@ struct Chaos {
     std::vector<std::string> faults;
     std::optional<Duration> heal_at;
     std::string heal = "all";
-    bool data_loss = false;
+    DataLoss data_loss{};
 };
 
 /// A comparison such as ">= 180" or 0 (meaning == 0).

@@ -130,6 +130,49 @@ void add_loss(Dice& dice, Document& faults) {
     faults.push_back(placed(on, std::move(fault)));
 }
 
+void add_power_cut(Dice& dice, Document& faults) {
+    const int nth = dice.on_every_scale(2 * kPerJobMax);
+    const Document cut = {{"do", "nats.power_cut"}, {"for", dice.word({"100ms", "1s", "5s"})}};
+    const auto answers = [](const char* outcome, double rate, std::string length) {
+        return Document{{"do", "nats.publish_errors"},
+                        {"outcome", outcome},
+                        {"rate", rate},
+                        {"subject", "worker.*.jobs"},
+                        {"for", std::move(length)}};
+    };
+    const Document publish = {{"event", "publish"}, {"subject", "worker.*.jobs"}, {"when", "before"}, {"nth", nth}};
+    switch (dice.between(0, 3)) {
+        case 0: {  // the worker has it, and the sender does not know
+            const Document arrival = {{"event", "core_deliver"}, {"subject", "worker.*.jobs"}, {"nth", nth}};
+            faults.push_back(placed(publish, answers("unknown", 1, dice.word({"20ms", "1s", "5s"}))));
+            faults.push_back(placed(arrival, cut));
+            break;
+        }
+        case 1: {  // between what was learnt of the stream and the publish, and then the server is there all the time
+            const Document commit = {{"event", "redis"}, {"script", "commit"}, {"when", "before"}, {"nth", 3 * nth}};
+            faults.push_back(placed(commit, cut));
+            faults.push_back(
+                placed(commit, {{"do", "redis.latency"}, {"latency", dice.word({"1s", "3s"})}, {"for", "500ms"}}));
+            faults.push_back(placed(commit, answers("unknown", dice.share({0.3, 1.0}), dice.word({"5s", "20s"}))));
+            faults.push_back(placed(commit, answers("lost", dice.share({0.1, 0.3}), "40s")));
+            break;
+        }
+        case 2: {
+            Document on = publish;
+            on["when"] = dice.word({"before", "applied", "answered"});
+            faults.push_back(placed(on, cut));
+            break;
+        }
+        default: {
+            Document fault = {{"at", dice.seconds(1, 60)}};
+            fault.update(cut);
+            faults.push_back(std::move(fault));
+            if (dice.chance(0.5)) faults.push_back(placed(publish, answers("unknown", 1, "5s")));
+            break;
+        }
+    }
+}
+
 Document mishap(Dice& dice) {
     const std::string kind = dice.word({"worker.silence", "worker.zombie", "worker.overload", "stop", "nats.drop_core",
                                         "output_policy.errors", "output_policy.latency", "output_policy.decision"});

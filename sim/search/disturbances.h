@@ -19,6 +19,10 @@ void add_preemption_at(Dice& dice, Document on, int nth_max, Document& faults);
 /// that lags behind, or Redis restarts. What is lost by the latter two, the cluster says.
 void add_loss(Dice& dice, Document& faults);
 
+/// The power of NATS fails around the publish of a job: while its dispatch is committed, when its worker has it, or anywhere.
+/// Mostly answers to publishes get lost as well, and connections of which the server knows nothing bad.
+void add_power_cut(Dice& dice, Document& faults);
+
 /// What chaos does not draw: a worker that lies or says that it is overloaded, a replica that is stopped in good order, core
 /// messages that get lost, an output policy that is away. REQUIRES: a worker w-0.
 [[nodiscard]] Document mishap(Dice& dice);

@@ -61,18 +61,18 @@ public:
         out["faults"] = Document::array();
         const bool by_themselves = options_.bases.empty() && apply_themes(out);
         if (!by_themselves) disturb(out);
-        if (options_.data_loss) {
-            lose(out);
-        } else {
+        if (options_.data_loss.redis)
+            lose_in_redis(out);
+        else
             spare_forgetful_redis(out);
-        }
+        if (options_.data_loss.nats) lose_in_nats(out);
         if (!by_themselves && dice_.chance(0.3)) out["cluster"]["schedule"] = schedule();
         if (out["faults"].empty()) out.erase("faults");
         if (!options_.without.empty()) out["without"] = options_.without;
-        out["expect"] = {{"invariants", "all"}};
+        out["expect"] = {{"invariants", options_.data_loss.any() ? what_can_hold(out) : Document("all")}};
         const auto scenario = parse_document(out, "draw");
         if (scenario) out = with_chaos_drawn(std::move(out), *scenario, number_);
-        if (options_.data_loss) out["expect"]["invariants"] = invariants_despite_data_loss(loses_in_part(out));
+        if (options_.data_loss.any()) out["expect"]["invariants"] = what_can_hold(out);
         return out;
     }
 
@@ -83,7 +83,7 @@ private:
         const Theme& first = dice_.one_of(themes());
         const Theme& second = dice_.one_of(themes());
         const bool both = dice_.chance(0.4) && !first.alone && !second.alone && first.name != second.name;
-        if (first.alone && options_.data_loss) return false;  // its settings bear no loss beside it either
+        if (first.alone && options_.data_loss.any()) return false;  // its settings bear no loss beside it either
         out["tags"] = Document::array({first.name});
         first.apply(dice_, out);
         if (both) {
@@ -232,7 +232,7 @@ private:
         if (kinds.empty()) kinds.push_back("pause");
         Document out = {
             {"level", dice_.one_of(kLevels)}, {"faults", std::move(kinds)}, {"heal_at", dice_.one_of(kHealAt)}};
-        if (options_.data_loss) out["data_loss"] = true;
+        if (options_.data_loss.any()) out["data_loss"] = std::string(name_of(options_.data_loss));
         return out;
     }
 
@@ -246,7 +246,7 @@ private:
     }
 
     /// A Redis that has something to lose, unless a file says what it keeps; and often its loss at a chosen moment.
-    void lose(Document& out) {
+    void lose_in_redis(Document& out) {
         Document& cluster = out["cluster"];
         if (!cluster.contains("redis"))
             cluster["redis"] = {{"persistence", dice_.word({"everysec", "everysec", "none", "always"})},
@@ -254,11 +254,21 @@ private:
         if (dice_.chance(0.6)) add_loss(dice_, out["faults"]);
     }
 
-    static bool loses_in_part(const Document& drawn) {
-        if (!drawn.contains("faults")) return false;
-        return std::ranges::any_of(drawn["faults"], [](const Document& fault) {
-            return fault.value("keys", "").starts_with(engine::keys::job_meta(""));
-        });
+    /// A NATS that takes its time to sync, unless a file says otherwise; and often a power cut around the publishes of jobs.
+    void lose_in_nats(Document& out) {
+        Document& cluster = out["cluster"];
+        if (!cluster.contains("nats")) cluster["nats"] = {{"sync_interval", dice_.word({"200ms", "1s", "10s", "2m"})}};
+        if (dice_.chance(0.7)) add_power_cut(dice_, out["faults"]);
+    }
+
+    [[nodiscard]] Document what_can_hold(const Document& drawn) const {
+        LossDetails details;
+        details.only_copy = drawn["cluster"].value("gateway", "") == "publish-only";
+        if (drawn.contains("faults"))
+            details.in_part = std::ranges::any_of(drawn["faults"], [](const Document& fault) {
+                return fault.value("keys", "").starts_with(engine::keys::job_meta(""));
+            });
+        return invariants_despite(options_.data_loss, details);
     }
 
     /// A server that forgets when it restarts is restarted only by those who ask for that.

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "sim/scenario/data_loss.h"
 #include "sim/search/document.h"
 
 namespace lockstep::sim {
 
 struct DrawOptions {
     std::vector<std::string> without;  // mechanisms switched off in every draw
-    bool data_loss = false;            // also faults that destroy acknowledged data
+    DataLoss data_loss{};              // also faults that destroy data which these servers had acknowledged
     /// Scenario files whose cluster and load are used, in turn, in place of drawn ones; their faults, chaos and expectations
     /// (other than invariants) are left behind. Empty = everything is drawn.
     std::vector<Document> bases;

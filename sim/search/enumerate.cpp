@@ -22,6 +22,9 @@ constexpr const char* kThisCall = "1us";
 /// A call that is judged at the server's side, after its way there.
 constexpr const char* kUntilItArrives = "20ms";
 constexpr const char* kDownFor = "20s";
+constexpr const char* kRestartsWithin = "1s";
+/// Longer than a run has between two calls: what a power cut is to take away has not been synced.
+constexpr const char* kSyncedAfter = "2m";
 constexpr Duration kIdleTime = std::chrono::seconds{150};
 
 struct Planned {
@@ -97,7 +100,20 @@ Document without_faults(Document document) {
                                ? document["expect"]["invariants"]
                                : Document("all");
     document["expect"] = {{"invariants", named}};
+    if (!document["cluster"].contains("nats")) document["cluster"]["nats"] = {{"sync_interval", kSyncedAfter}};
     return document;
+}
+
+/// Leaves those out that cannot hold when NATS loses what it alone knew.
+void expect_what_survives_a_power_cut(Document& document) {
+    const bool only_copy = document["cluster"].value("gateway", "") == "publish-only";
+    const auto broken = broken_by({.redis = false, .nats = true}, {.in_part = false, .only_copy = only_copy});
+    Document& named = document["expect"]["invariants"];
+    if (!named.is_array()) named = names_of(invariant_table(), true);
+    Document kept = Document::array();
+    for (const Document& name : named)
+        if (std::ranges::count(broken, name.get<std::string>()) == 0) kept.push_back(name);
+    named = std::move(kept);
 }
 
 class Enumeration {
@@ -161,8 +177,11 @@ private:
             const Plan& plan = plans_[index];
             Document document = base_;
             document["faults"] = Document::array();
-            for (const Planned& one : plan)
-                document["faults"].push_back(fault_of(out_.sites[one.site], one.fate, one.nth, late_by_));
+            for (const Planned& one : plan) {
+                for (Document& fault : faults_of(out_.sites[one.site], one.fate, one.nth, late_by_))
+                    document["faults"].push_back(std::move(fault));
+                if (one.fate == CallFate::power_cut) expect_what_survives_a_power_cut(document);
+            }
             const auto scenario = parse_document(document, "enumerated");
             RunResult result;
             RunOptions options;
@@ -231,6 +250,8 @@ std::string_view to_string(CallFate fate) {
         case CallFate::crash_before: return "crash before";
         case CallFate::crash_after: return "crash after";
         case CallFate::late: return "late";
+        case CallFate::restarted: return "restarted";
+        case CallFate::power_cut: return "power cut";
     }
     return "?";
 }
@@ -244,10 +265,14 @@ std::string name_of(const CallSite& site) {
 }
 
 bool possible(const CallSite& site, CallFate fate) {
+    // Of the servers only NATS may be another one afterwards; a call that nobody waits for does not learn of it.
+    if (fate == CallFate::restarted || fate == CallFate::power_cut) return site.event == publish;
     const bool unanswered = fate == CallFate::unknown || fate == CallFate::lost;
     if (is_check(site) && unanswered) return false;  // asking has no effect
     return !(is_verdict(site) && unanswered);        // nobody waits for an answer
 }
+
+namespace {
 
 Document fault_of(const CallSite& site, CallFate fate, int nth, Duration late_by) {
     const bool before = fate != CallFate::crash_after && fate != CallFate::late;
@@ -265,7 +290,9 @@ Document fault_of(const CallSite& site, CallFate fate, int nth, Duration late_by
             return finish({{"do", "pause"}, {"target", "actor"}, {"for", engine::format_duration(late_by)}});
         case CallFate::not_applied:
         case CallFate::unknown:
-        case CallFate::lost: break;
+        case CallFate::lost:
+        case CallFate::restarted:
+        case CallFate::power_cut: break;
     }
     const char* outcome = fate == CallFate::not_applied ? "not_applied" : fate == CallFate::lost ? "lost" : "unknown";
     if (on_bus(site))
@@ -277,6 +304,17 @@ Document fault_of(const CallSite& site, CallFate fate, int nth, Duration late_by
     if (is_verdict(site))
         return finish({{"do", "nats.lost_acks"}, {"subject", site.subject}, {"for", kUntilItArrives}});
     return finish({{"do", "redis.errors"}, {"outcome", outcome}, {"for", kThisCall}});
+}
+
+}  // namespace
+
+std::vector<Document> faults_of(const CallSite& site, CallFate fate, int nth, Duration late_by) {
+    std::vector<Document> faults{fault_of(site, fate, nth, late_by)};
+    if (fate == CallFate::restarted || fate == CallFate::power_cut)
+        faults.push_back({{"on", place_of(site, "applied", nth)},
+                          {"do", fate == CallFate::restarted ? "nats.restart" : "nats.power_cut"},
+                          {"for", kRestartsWithin}});
+    return faults;
 }
 
 EnumerateOutcome enumerate(const Document& scenario, const Runner& runner, const EnumerateOptions& options) {

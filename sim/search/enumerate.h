@@ -23,9 +23,12 @@ enum class CallFate : std::uint8_t {
     crash_before,  // the caller dies before the call leaves it
     crash_after,   // ... after it took effect
     late,          // the answer arrives after more than a lock lives
+    restarted,     // it takes effect, and its server is restarted before the answer
+    power_cut,     // ... and its server loses its power, and what it had not synced, before the answer
 };
 inline constexpr std::array kCallFates{CallFate::not_applied,  CallFate::unknown,     CallFate::lost,
-                                       CallFate::crash_before, CallFate::crash_after, CallFate::late};
+                                       CallFate::crash_before, CallFate::crash_after, CallFate::late,
+                                       CallFate::restarted,    CallFate::power_cut};
 [[nodiscard]] std::string_view to_string(CallFate fate);
 
 /// "redis commit", "publish worker.*.jobs".
@@ -33,8 +36,8 @@ inline constexpr std::array kCallFates{CallFate::not_applied,  CallFate::unknown
 
 /// Whether such a call can come to such an end at all: a policy check has no effect that could be lost.
 [[nodiscard]] bool possible(const CallSite& site, CallFate fate);
-/// The fault that brings it about at the nth call. REQUIRES: possible.
-[[nodiscard]] Document fault_of(const CallSite& site, CallFate fate, int nth, Duration late_by);
+/// The faults that bring it about at the nth call. REQUIRES: possible.
+[[nodiscard]] std::vector<Document> faults_of(const CallSite& site, CallFate fate, int nth, Duration late_by);
 
 struct Coverage {
     std::uint64_t runs = 0;

@@ -33,6 +33,8 @@ Runner runner(std::function<bool(std::uint64_t)> fails, std::vector<std::uint64_
     };
 }
 
+constexpr DataLoss kBothLose{.redis = true, .nats = true};
+
 TEST(DrawScenario, IsAlwaysAFileThatCanBeLoaded) {
     int disturbed = 0;
     for (std::uint64_t number = 1; number <= 300; ++number) {
@@ -64,19 +66,22 @@ TEST(DrawScenario, DrawsDataLossOnlyWhenAsked) {
     };
     EXPECT_EQ(lossy({}), 0U);
     DrawOptions options;
-    options.data_loss = true;
+    options.data_loss = kBothLose;
     EXPECT_GT(lossy(options), 0U);
 }
 
 TEST(DrawScenario, ExpectsOfALossWhatCanHold) {
     DrawOptions options;
-    options.data_loss = true;
+    options.data_loss = kBothLose;
     int whole = 0;
     int in_part = 0;
     for (std::uint64_t number = 1; number <= 60; ++number) {
         const Document drawn = draw_scenario(number, options);
         const bool records_vanish = drawn.dump().find("job:meta:*") != std::string::npos;
-        EXPECT_EQ(drawn["expect"]["invariants"], Document(invariants_despite_data_loss(records_vanish))) << number;
+        const bool unrecorded = drawn["cluster"].value("gateway", "") == "publish-only";
+        EXPECT_EQ(drawn["expect"]["invariants"],
+                  Document(invariants_despite(kBothLose, {.in_part = records_vanish, .only_copy = unrecorded})))
+            << number;
         (records_vanish ? in_part : whole) += 1;
         EXPECT_EQ(draw_scenario(number, {})["expect"]["invariants"], "all");
     }
@@ -84,9 +89,30 @@ TEST(DrawScenario, ExpectsOfALossWhatCanHold) {
     EXPECT_GT(in_part, 0);
 }
 
+TEST(DrawScenario, LosesOfOneServerOnlyWhatThatOneHas) {
+    DrawOptions options;
+    options.data_loss = {.redis = false, .nats = true};
+    int judged = 0;
+    int cut = 0;
+    for (std::uint64_t number = 1; number <= 60; ++number) {
+        const Document drawn = draw_scenario(number, options);
+        const auto scenario = parse_document(drawn, "draw");
+        ASSERT_TRUE(scenario) << number << ": " << to_string(scenario.error().front());
+        for (const Fault& fault : scenario->faults) {
+            cut += fault.kind == "nats.power_cut" ? 1 : 0;
+            EXPECT_NE(fault.kind, "redis.failover") << number;
+            EXPECT_NE(fault.kind, "redis.evict") << number;
+        }
+        const Document& expected = drawn["expect"]["invariants"];
+        judged += std::ranges::count(expected, "no_duplicate_dispatch") > 0 ? 1 : 0;
+    }
+    EXPECT_EQ(judged, 60);
+    EXPECT_GT(cut, 30);
+}
+
 TEST(DrawScenario, TakesAwayWhatRedisHasWhenAsked) {
     DrawOptions options;
-    options.data_loss = true;
+    options.data_loss = kBothLose;
     std::map<std::string, std::uint64_t> effective;
     int forgetful = 0;
     int behind = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "sim/scenario/catalogue.h"
 #include "sim/search/explore.h"
 
 namespace lockstep::sim {
@@ -50,6 +51,7 @@ private:
     PowerSearch search(const std::string& mechanism, std::uint64_t first, std::optional<Failure>& smallest) {
         ExploreOptions explore_options;
         explore_options.draw.without = {mechanism};
+        explore_options.draw.data_loss = loss_that_tells(mechanism);
         explore_options.first = first;
         explore_options.seeds = options_.seeds;
         explore_options.threads = options_.threads;
@@ -73,6 +75,7 @@ private:
         tell(fmt::format("{}: {} draws, whatever fails", power.mechanism, options_.breadth));
         ExploreOptions explore_options;
         explore_options.draw.without = {power.mechanism};
+        explore_options.draw.data_loss = loss_that_tells(power.mechanism);
         explore_options.first = options_.first;
         explore_options.seeds = options_.breadth;
         explore_options.keep_going = true;

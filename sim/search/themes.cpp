@@ -84,6 +84,66 @@ void garbled_packets(Dice& dice, Document& scenario) {
                              {"for", dice.word({"5s", "20s", "40s"})}});
 }
 
+/// What the stream holds as packets reaches replicas as something else. Without a gateway that writes to Redis nobody but the
+/// message knows of a job.
+void garbled_deliveries(Dice& dice, Document& scenario) {
+    if (dice.chance(0.7)) scenario["cluster"]["gateway"] = "publish-only";
+    for (int i = dice.between(1, 2); i > 0; --i)
+        add_fault(scenario, {{"at", dice.seconds(1, 20)},
+                             {"do", "nats.garbled_delivery"},
+                             {"subject", dice.word({"sys.job.submit", "sys.job.submit", "sys.job.result"})},
+                             {"rate", dice.share({0.05, 0.3, 1.0})},
+                             {"for", dice.seconds(1, 15)}});
+    if (dice.chance(0.3))
+        add_load(scenario, {{"at", dice.seconds(1, 30)}, {"garbage", 13}, {"count", dice.on_every_scale(200)}});
+    if (dice.chance(0.3))
+        add_fault(scenario, {{"at", dice.seconds(1, 30)},
+                             {"do", "crash"},
+                             {"target", "nats"},
+                             {"for", dice.word({"500ms", "5s"})}});
+}
+
+/// Messages that nobody can bury while Redis refuses scripts, until few deliveries are left; and replicas that are killed or
+/// stopped with them in hand, no more often than the margin allows for. Alone: other faults would use up deliveries as well.
+void spent_deliveries(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    const int limit = dice.one_of(std::array{8, 10, 12});
+    cluster["schedulers"] = dice.between(1, 2);
+    cluster["config"] = {{"bus_max_deliver", limit}, {"bus_ack_wait", dice.word({"10s", "20s"})}};
+    cluster.erase("output_policy");
+    scenario["load"] = {{{"at", "7s"}, {"garbage", 13}, {"count", dice.between(1, 6)}},
+                        {{"at", "3m"}, {"job", {{"job_id", "last"}}}}};
+    scenario["faults"] = Document::array();
+    // Handed back every five seconds until it is held.
+    const int held_at = 7 + (5 * limit);
+    const int back_at = held_at + dice.between(5, 60);
+    add_fault(scenario, {{"at", "5s"},
+                         {"do", "redis.errors"},
+                         {"commands", {"EVALSHA", "EVAL"}},
+                         {"outcome", dice.word({"not_applied", "unknown"})},
+                         {"for", fmt::format("{}s", back_at - 5)}});
+    for (int i = dice.between(1, 2); i > 0; --i)
+        add_fault(scenario, {{"at", fmt::format("{}s", dice.between(30, back_at))},
+                             {"do", dice.word({"crash", "crash", "stop"})},
+                             {"target", "schedulers"},
+                             {"for", dice.word({"1s", "5s", "15s"})}});
+}
+
+/// Large submissions, all at once, where every call of a replica takes long; one hundredth of the real sizes.
+void large_jobs(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    cluster["nats"] = {{"max_payload", 10'486}, {"max_pending", 671'089}};
+    cluster["workers"] =
+        Document::array({{{"id", "w"}, {"count", 4}, {"max_parallel_jobs", 50}, {"service_time", "50ms"}}});
+    config(scenario)["bus_bytes_in_flight"] = 160'000;
+    config(scenario)["bus_rate_limit"] = 2'560'000;
+    add_load(scenario, {{"at", dice.seconds(2, 20)}, {"count", dice.between(200, 300)}, {"payload_bytes", 9000}});
+    add_fault(scenario, {{"at", dice.seconds(1, 5)},
+                         {"do", "redis.latency"},
+                         {"latency", dice.word({"300ms", "1s", "1500ms"})},
+                         {"for", dice.word({"20s", "60s"})}});
+}
+
 /// Jobs come, and for a while there is nobody to run them.
 void starved(Dice& dice, Document& scenario) {
     config(scenario)["worker_ttl"] = dice.word({"5s", "10s"});
@@ -355,11 +415,30 @@ void stranded(Dice& dice, Document& scenario) {
     }
 }
 
+/// Answers to publishes get lost, and connections with the messages that they carry, while the servers live on: what a replica
+/// learns of its own message then, it learns over another connection.
+void lost_answers(Dice& dice, Document& scenario) {
+    const std::string length = dice.word({"10s", "40s", "2m"});
+    const std::string at = dice.seconds(1, 10);
+    for (const char* outcome : {"unknown", "lost"})
+        add_fault(scenario, {{"at", at},
+                             {"do", "nats.publish_errors"},
+                             {"outcome", outcome},
+                             {"rate", dice.share({0.1, 0.3, 0.5})},
+                             {"subject", "worker.*.jobs"},
+                             {"for", length}});
+    add_load(scenario,
+             {{"at", dice.seconds(3, 20)}, {"count", dice.between(4, 20)}, {"rate", dice.word({"1/s", "5/s"})}});
+}
+
 constexpr bool kAlone = true;
 constexpr std::array kThemes{
     Theme{"slow-servers", false, slow_servers},
     Theme{"short-records", kAlone, short_records},
     Theme{"garbled-packets", false, garbled_packets},
+    Theme{"garbled-deliveries", false, garbled_deliveries},
+    Theme{"spent-deliveries", kAlone, spent_deliveries},
+    Theme{"large-jobs", kAlone, large_jobs},
     Theme{"starved", false, starved},
     Theme{"rollbacks", false, rollbacks},
     Theme{"hiccups", false, hiccups},
@@ -367,6 +446,7 @@ constexpr std::array kThemes{
     Theme{"approvals", false, approvals},
     Theme{"flapping-workers", false, flapping_workers},
     Theme{"stranded", false, stranded},
+    Theme{"lost-answers", false, lost_answers},
     Theme{"comings-and-goings", false, comings_and_goings},
     Theme{"redelivery", false, redelivery},
     Theme{"settings-change", kAlone, settings_change},

@@ -1,5 +1,7 @@
 #include "sim/cli/options/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 namespace lockstep::sim::cli {
@@ -34,7 +36,17 @@ CLI::App* add_explore(CLI::App& app, ExploreArgs& args) {
     sub->add_flag("--keep-going", args.keep_going, "do not end at the first failure");
     sub->add_flag("--resume", args.resume, "go on where the exploration in the output folder ended");
     sub->add_flag("--shrink", args.shrink, "shrink what was found");
-    sub->add_flag("--data-loss", args.data_loss, "also draw faults that destroy acknowledged data");
+    sub->add_option_function<std::string>(
+           "--data-loss",
+           [&args](const std::string& word) {
+               const auto loss = data_loss_named(word);
+               if (!loss)
+                   throw CLI::ValidationError("--data-loss",
+                                              fmt::format("expected nats, redis or both, got \"{}\"", word));
+               args.data_loss = *loss;
+           },
+           "also draw faults that destroy data acknowledged by nats, redis or both; both without a value")
+        ->type_name("[SERVER]");
     add_threads(*sub, args.threads);
     return sub;
 }

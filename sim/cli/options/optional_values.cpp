@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "sim/explain/world_dump.h"
+#include "sim/scenario/data_loss.h"
 
 namespace lockstep::sim::cli {
 
@@ -40,12 +41,16 @@ std::vector<std::string> with_optional_values_settled(const std::vector<std::str
     std::vector<std::string> out;
     const bool run = !args.empty() && args[0] == "run";
     const bool replay = !args.empty() && args[0] == "replay";
+    const bool explore = !args.empty() && args[0] == "explore";
     for (std::size_t i = 0; i < args.size(); ++i) {
         if (args[i] == "--") {
             out.insert(out.end(), args.begin() + static_cast<std::ptrdiff_t>(i), args.end());
             return out;
         }
-        if (replay && args[i] == "--dump") {
+        if (explore && args[i] == "--data-loss") {
+            const bool named = i + 1 < args.size() && data_loss_named(args[i + 1]);
+            out.push_back("--data-loss=" + (named ? args[++i] : std::string("both")));
+        } else if (replay && args[i] == "--dump") {
             const bool target = i + 1 < args.size() && is_dump_target(args[i + 1]);
             out.push_back("--dump=" + (target ? args[++i] : std::string("-")));
         } else if (!run || args[i] != "--json") {

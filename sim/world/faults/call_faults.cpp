@@ -123,6 +123,10 @@ bool CallFaults::drop_core(std::string_view subject) {
     return hit_on_subject(FaultKind::nats_drop_core, subject) != nullptr;
 }
 
+bool CallFaults::garble_delivery(std::string_view subject) {
+    return hit_on_subject(FaultKind::nats_garbled_delivery, subject) != nullptr;
+}
+
 CallFaults::Active* CallFaults::hit_on_subject(FaultKind kind, std::string_view subject) {
     for (Active& active : of(kind)) {
         if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;

@@ -36,6 +36,7 @@ public:
     HoldUp reorder_delivery(std::string_view subject) override;
     bool drop_core(std::string_view subject) override;
     bool corrupt(std::string_view subject, std::string& payload) override;
+    bool garble_delivery(std::string_view subject) override;
 
     RpcFault kernel_call() override;
     RpcFault output_call() override;

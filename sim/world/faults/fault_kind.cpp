@@ -32,6 +32,7 @@ constexpr std::array<std::string_view, kFaultKinds> kNames{
     "nats.restart",
     "nats.power_cut",
     "nats.drop_core",
+    "nats.garbled_delivery",
     "kernel.errors",
     "kernel.latency",
     "kernel.outage",

@@ -33,6 +33,7 @@ enum class FaultKind : std::uint8_t {
     nats_restart,
     nats_power_cut,
     nats_drop_core,
+    nats_garbled_delivery,
     kernel_errors,
     kernel_latency,
     kernel_outage,

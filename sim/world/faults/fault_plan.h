@@ -117,7 +117,7 @@ private:
     Duration replica_lag_{};
 
     std::deque<Plan> plans_;  // never shrinks: the rest points into it
-    std::array<std::vector<Plan*>, static_cast<std::size_t>(fakes::EventKind::log) + 1> by_event_;
+    std::array<std::vector<Plan*>, fakes::kEventKinds> by_event_;
     std::map<Id, InForce> in_force_;
     Id last_id_ = 0;
     std::map<NodeId, Drifts> drifts_;

@@ -350,7 +350,7 @@ TEST_F(FaultPlanTest, AnswersEveryKindOfCall) {
     decision.decision = "quarantine";
     add(decision);
     for (const char* kind : {"redis.oom", "nats.duplicate", "nats.reorder", "nats.late_acks", "nats.drop_core",
-                             "corrupt", "nats.publish_errors"}) {
+                             "nats.garbled_delivery", "corrupt", "nats.publish_errors"}) {
         add(fault(kind, 0s));
     }
     add(fault("kernel.outage", 2s));
@@ -365,6 +365,7 @@ TEST_F(FaultPlanTest, AnswersEveryKindOfCall) {
     late.effect.count();
     EXPECT_GT(faults().delay_ack("a"), 0ns);
     EXPECT_TRUE(faults().drop_core("a"));
+    EXPECT_TRUE(faults().garble_delivery("a"));
     EXPECT_NE(faults().publish(scheduler, "a"), CallFault::none);
     std::string payload = "payload";
     EXPECT_TRUE(faults().corrupt("a", payload));

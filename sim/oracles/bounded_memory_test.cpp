@@ -1,0 +1,81 @@
+#include "sim/oracles/bounded_memory.h"
+
+#include <gmock/gmock.h>
+
+#include "sim/oracles/test_oracle.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fakes::EventKind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class BoundedMemoryTest : public ::testing::Test {
+protected:
+    BoundedMemoryTest() { tunables.bus_bytes_in_flight = 10'000; }
+
+    void tell(EventKind kind, std::uint64_t sequence, int node = 5) {
+        fakes::Event event =
+            testing::event_of(kind, {}, kind == EventKind::deliver ? fakes::When::applied : fakes::When::before);
+        event.node = fakes::NodeId{node};
+        event.stream = "CORDUM_SYS";
+        event.name = "dur";
+        event.sequence = sequence;
+        if (kind == EventKind::deliver) event.payload = payload;
+        oracle.on_event(event, {});
+    }
+    void deliver(std::uint64_t first, std::uint64_t last, int node = 5) {
+        for (std::uint64_t sequence = first; sequence <= last; ++sequence) tell(EventKind::deliver, sequence, node);
+    }
+
+    const std::string payload = std::string(1000, '.');
+    testing::KeepingJudge judge;
+    engine::Tunables tunables;
+    BoundedMemory oracle{judge, tunables};
+};
+
+TEST_F(BoundedMemoryTest, FiveTimesTheBoundIsTheMostThatAReplicaHolds) {
+    deliver(1, 50);
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_EQ(oracle.exercised(), 1U);
+    deliver(51, 51);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("51000 bytes")));
+}
+
+TEST_F(BoundedMemoryTest, WhatIsAnsweredAndWhatEndedWithItsReplicaDoesNotCount) {
+    deliver(1, 50);
+    tell(EventKind::ack, 1);
+    tell(EventKind::nak, 2);
+    tell(EventKind::term, 3);
+    tell(EventKind::ack, 1);  // a second word on the same delivery
+    deliver(51, 53);
+    EXPECT_THAT(judge.found, IsEmpty());
+    tell(EventKind::node_down, 0);
+    deliver(54, 103);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(BoundedMemoryTest, EveryReplicaCountsForItself) {
+    deliver(1, 50, 5);
+    deliver(51, 100, 6);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(BoundedMemoryTest, ADeliveryThatCameTwiceIsInMemoryTwice) {
+    deliver(1, 30);
+    deliver(1, 21);
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(BoundedMemoryTest, TwoMessagesOfTheLargestSizeAlwaysFit) {
+    tunables.bus_bytes_in_flight = 100;
+    deliver(1, 10);
+    EXPECT_THAT(judge.found, IsEmpty());
+    deliver(11, 11);
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+}  // namespace
+}  // namespace lockstep::sim
