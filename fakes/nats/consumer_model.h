@@ -67,6 +67,7 @@ public:
     ConsumerModel& operator=(const ConsumerModel&) = delete;
 
     [[nodiscard]] const ConsumerConfig& config() const { return config_; }
+    [[nodiscard]] const StreamModel& stream() const { return stream_; }
     [[nodiscard]] bool wants(std::string_view subject) const { return filter_.matches(subject); }
 
     struct Next {

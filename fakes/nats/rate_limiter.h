@@ -14,7 +14,7 @@ class RateLimiter {
 public:
     RateLimiter() = default;
     /// In bits per second, 0 = no limit; the bucket holds `burst` bytes and starts full. The server gives it room for one
-    /// payload of the largest size.
+    /// message of the stream's largest size.
     RateLimiter(std::int64_t bits_per_second, std::uint64_t burst)
         : bits_per_second_(bits_per_second), burst_(burst), bytes_per_second_(bits_per_second / 8) {}
 

@@ -114,9 +114,14 @@ void NatsServer::pump(Bound& bound) {
     arm(*bound.consumer);
 }
 
+std::uint64_t NatsServer::largest_message(const StreamModel& stream) const {
+    const std::uint64_t own = stream.config().max_message_size;
+    return own != 0 ? own : options_.max_payload;
+}
+
 bool NatsServer::within_rate(Bound& bound, const ConsumerModel::Next& next) {
     if (bound.limiter.bits_per_second() != bound.consumer->rate_limit_bps())
-        bound.limiter = RateLimiter(bound.consumer->rate_limit_bps(), options_.max_payload);
+        bound.limiter = RateLimiter(bound.consumer->rate_limit_bps(), largest_message(bound.consumer->stream()));
     const engine::MonoTime time(world_.monotonic(options_.node));
     const auto delay = bound.limiter.reserve(delivery_bytes(*next.message), time);
     if (delay && *delay == engine::Duration::zero()) return true;

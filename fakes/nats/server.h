@@ -103,6 +103,8 @@ private:
 
     Bound* bound(const std::string& stream, const std::string& durable);
     void pump(Bound& bound);
+    /// In bytes: of the messages that a rate has room for.
+    [[nodiscard]] std::uint64_t largest_message(const StreamModel& stream) const;
     /// Whether it may leave now; if not, it leaves later.
     bool within_rate(Bound& bound, const ConsumerModel::Next& next);
     void let_go_slowed(Bound& bound);

@@ -8,6 +8,8 @@ namespace lockstep::fakes {
 
 namespace {
 
+constexpr std::uint64_t kEnvelopeMax = 64 * 1024;  // bytes, as the production binding counts
+
 constexpr const char* kNoStream = "stream not found";
 
 // Bytes on the link of what has no payload: a PONG, the INFO of a server, an answer of JetStream's API.
@@ -149,7 +151,13 @@ void NatsSession::ensure_consumer(RequestId request, const engine::ConsumerSpec&
                                 .max_deliver = spec.max_deliver,
                                 .max_ack_pending = spec.max_ack_pending};
     const JetStreamModel::Ensured ensured = server_.jetstream().ensure_consumer(spec.stream, config);
-    if (ensured.consumer != nullptr) ensured.consumer->limit_rate(spec.rate_limit_bps);
+    if (ensured.consumer != nullptr && spec.rate_limit_bps > 0) {
+        // Before a durable gets a rate, the binding gives its stream's messages room in it.
+        StreamModel& stream = *server_.jetstream().stream(spec.stream);
+        if (stream.config().max_message_size == 0)
+            stream.limit_message_size(2 * server_.options().max_payload + kEnvelopeMax);
+        ensured.consumer->limit_rate(spec.rate_limit_bps);
+    }
     reply(request, NatsReply{.error = ensured.error});
 }
 

@@ -27,6 +27,7 @@ struct StreamConfig {
     engine::Duration max_age = std::chrono::hours(168);  // zero: for ever
     engine::Duration duplicate_window = std::chrono::minutes(2);
     std::uint64_t max_messages = 0;  // 0: no limit. When full the stream refuses (discard new)
+    std::uint64_t max_message_size = 0;  // bytes; 0: what the server takes
 };
 
 /// The two streams of the protocol: CORDUM_SYS and CORDUM_JOBS.
@@ -69,6 +70,8 @@ public:
 
     [[nodiscard]] const StreamConfig& config() const { return config_; }
     [[nodiscard]] bool binds(std::string_view subject) const;
+    /// Changes that setting in place, as an update of the stream does.
+    void limit_message_size(std::uint64_t bytes) { config_.max_message_size = bytes; }
 
     /// REQUIRES: binds(message->subject).
     Ack publish(MessagePtr message, engine::MonoTime now);
@@ -98,7 +101,7 @@ private:
     void remember_id(const Stored& stored);
     void forget_old_ids(engine::MonoTime now);
 
-    const StreamConfig config_;
+    StreamConfig config_;
     std::uint64_t next_sequence_ = 1;
     std::deque<Stored> messages_;
     std::map<std::string, SubjectLog, std::less<>> logs_;

@@ -129,6 +129,25 @@ Answer<void> parse_status(std::string_view text) {
     return {};
 }
 
+Answer<std::uint64_t> parse_message_limit(std::string_view info) {
+    auto document = parse(info);
+    if (!document) return tl::make_unexpected(document.error());
+    const auto config = document->find("config");
+    if (config == document->end() || !config->is_object())
+        return tl::make_unexpected(ApiError{0, 0, "a stream description without its settings"});
+    const auto limit = member_or(*config, "max_msg_size", std::int64_t{-1});
+    return limit > 0 ? static_cast<std::uint64_t>(limit) : 0;
+}
+
+Answer<std::string> stream_update(std::string_view info, std::uint64_t message_limit) {
+    auto document = parse(info);
+    if (!document) return tl::make_unexpected(document.error());
+    json config = object_or_empty(*document, "config");
+    if (config.empty()) return tl::make_unexpected(ApiError{0, 0, "a stream description without its settings"});
+    config["max_msg_size"] = message_limit;
+    return config.dump();
+}
+
 Answer<engine::StreamState> parse_stream_state(std::string_view text) {
     auto document = parse(text);
     if (!document) return tl::make_unexpected(document.error());

@@ -36,6 +36,10 @@ struct StreamSpec {
 [[nodiscard]] std::string stream_create(const StreamSpec& spec);
 /// Also says whether an answer without content, such as that of $JS.API.INFO, is an error.
 [[nodiscard]] Answer<void> parse_status(std::string_view text);
+/// The bytes of the largest message that the stream takes, as STREAM.INFO says; 0 = no limit of its own.
+[[nodiscard]] Answer<std::uint64_t> parse_message_limit(std::string_view info);
+/// What STREAM.UPDATE is asked for: the stream of `info` with another limit, and nothing else changed.
+[[nodiscard]] Answer<std::string> stream_update(std::string_view info, std::uint64_t message_limit);
 [[nodiscard]] Answer<engine::StreamState> parse_stream_state(std::string_view text);
 /// Nothing when there is no such consumer.
 [[nodiscard]] Answer<std::optional<engine::ConsumerState>> parse_consumer_state(std::string_view text);

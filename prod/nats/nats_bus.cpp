@@ -17,6 +17,9 @@ using engine::Unknown;
 
 namespace {
 
+/// nats-server gives a durable's rate room for one message of the stream's `max_msg_size`, or of `max_payload` where there is
+/// none, and counts subject and reply subject as well: what is larger is never delivered, and nothing behind it (2.9.10).
+constexpr std::uint64_t kEnvelopeMax = 64 * 1024;  // bytes; a protocol line may have 4 KiB
 constexpr engine::Duration kBindingTimeout = std::chrono::seconds(5);
 /// A server that may not answer, because this user may not ask, is not waited for longer.
 constexpr engine::Duration kLimitTimeout = std::chrono::seconds(1);
@@ -208,9 +211,39 @@ engine::Task<Outcome<std::optional<engine::ConsumerState>>> NatsBus::consumer_st
     co_return *state;
 }
 
+engine::Task<bool> NatsBus::make_room_for_rate(std::string stream, engine::MonoTime deadline) {
+    const std::uint64_t largest = connection_->state().max_payload;
+    const std::uint64_t needed = largest + kEnvelopeMax;
+    const auto info = co_await connection_->request("$JS.API.STREAM.INFO." + stream, "", "", deadline);
+    if (!info.applied()) co_return false;
+    const auto limit = jetstream::parse_message_limit(info.value().payload);
+    if (!limit) co_return false;
+    if (*limit >= needed) co_return true;
+    std::string why = fmt::format("its own max_msg_size is {} bytes", *limit);
+    if (*limit == 0) {
+        const auto body = jetstream::stream_update(info.value().payload, 2 * largest + kEnvelopeMax);
+        if (!body) co_return false;
+        const auto answer = co_await connection_->request("$JS.API.STREAM.UPDATE." + stream, *body, "", deadline);
+        if (!answer.applied()) co_return false;
+        const auto status = jetstream::parse_status(answer.value().payload);
+        if (status) co_return true;
+        why = text_of(status.error());
+    }
+    if (problem_ && cramped_.insert(stream).second)
+        problem_(fmt::format(
+            "no durable of stream {} is given a rate limit: a message of the largest size ({} bytes) would stop it for "
+            "ever unless the stream's max_msg_size is {} or more, and {}. Set it as a user who may, or set the rate to 0",
+            stream, largest, needed, why));
+    co_return false;
+}
+
 engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create(engine::ConsumerSpec spec,
                                                                           engine::MonoTime deadline) {
     const std::string place = fmt::format("{}.{}", spec.stream, spec.durable);
+    if (spec.rate_limit_bps > 0) {
+        const bool room = co_await make_room_for_rate(spec.stream, deadline);
+        if (!room) spec.rate_limit_bps = 0;
+    }
     const auto found = co_await connection_->request("$JS.API.CONSUMER.INFO." + place, "", "", deadline);
     if (!found.applied()) co_return found.failure_as<jetstream::ConsumerBinding>();
     std::string info = found.value().payload;

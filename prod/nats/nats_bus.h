@@ -76,6 +76,8 @@ private:
 
     [[nodiscard]] engine::Task<tl::expected<void, std::string>> prepare_stream(jetstream::StreamSpec spec,
                                                                                engine::MonoTime deadline);
+    /// Sees to it that a rate stops no message of `stream`. False: a durable of it must not get a rate.
+    [[nodiscard]] engine::Task<bool> make_room_for_rate(std::string stream, engine::MonoTime deadline);
     /// The durable as it is, created if missing.
     [[nodiscard]] engine::Task<engine::Outcome<jetstream::ConsumerBinding>> find_or_create(engine::ConsumerSpec spec,
                                                                                            engine::MonoTime deadline);
@@ -92,6 +94,7 @@ private:
     std::shared_ptr<NatsConnection> connection_;
     std::function<void(const std::string&)> problem_;
     std::set<std::string> unlimited_;  // durables whose rate limit the server did not take
+    std::set<std::string> cramped_;    // streams in which a rate could stop a message
     engine::WaitQueue reconnected_;
     engine::Scope scope_;  // last: its tasks use everything above
 };

@@ -84,6 +84,29 @@ TEST_F(NatsDurableTest, OneWithoutALimitGetsItInPlaceAndKeepsEverythingElse) {
     EXPECT_TRUE(until([&] { return sink.deliveries.size() == 4; }));
 }
 
+TEST_F(NatsDurableTest, AMessageOfTheLargestSizePassesUnderARate) {
+    Collector sink;
+    const auto consumption = consume(*bus, sink, limited());
+    publish(*bus, "sys.job.submit", std::string(bus->connection().max_payload, '.'));
+    publish(*bus, "sys.job.submit", "behind it");
+    EXPECT_TRUE(until([&] { return sink.deliveries.size() == 2; }, 20s));
+}
+
+TEST_F(NatsDurableTest, AStreamWhoseOwnLimitLeavesNoRoomGetsNoRate) {
+    std::vector<std::string> problems;
+    bus->on_problem([&](const std::string& what) { problems.push_back(what); });
+    json config = ask("$JS.API.STREAM.INFO.CORDUM_SYS")["config"];
+    config["max_msg_size"] = bus->connection().max_payload;
+    ASSERT_FALSE(ask("$JS.API.STREAM.UPDATE.CORDUM_SYS", config.dump()).contains("error"));
+    Collector sink;
+    consume(*bus, sink, limited()).reset();
+    consume(*bus, sink, limited()).reset();
+    EXPECT_FALSE(info()["config"].contains("rate_limit_bps"));
+    EXPECT_EQ(ask("$JS.API.STREAM.INFO.CORDUM_SYS")["config"]["max_msg_size"], bus->connection().max_payload);
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_NE(problems[0].find("max_msg_size"), std::string::npos) << problems[0];
+}
+
 TEST_F(NatsDurableTest, OneWithAnotherLimitAndAnyWhenNoneIsWantedAreLeftAlone) {
     Collector sink;
     consume(*bus, sink, limited(1'000'000)).reset();
