@@ -11,8 +11,8 @@ namespace lockstep::engine {
 
 inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "approval_label_ignored",
-    "buried_on_the_bus",
     "burial_postponed",
+    "buried_on_the_bus",
     "bus_guard_without_redis",
     "circuit_asked_locally",
     "circuit_closed_by_probes",

@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "engine/saga/compensation.h"
 #include "engine/wire/error_codes.h"
@@ -25,6 +25,18 @@ std::string dump(const nlohmann::json& json) {
 std::string text_of(const nlohmann::json& object, const char* key) {
     const auto found = object.find(key);
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+/// Takes the next of the words that single spaces part; empty at the end.
+std::string_view next_word(std::string_view& text) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    return word;
+}
+
+bool read_number(std::string_view word, std::uint64_t& number) {
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    return error == std::errc{} && end == word.data() + word.size();
 }
 
 }  // namespace
@@ -65,12 +77,13 @@ std::optional<DeadLetter> parse_dead_letter(std::string_view entry_json) {
 }
 
 std::optional<UndecodableSum> parse_undecodable_sum(std::string_view name, std::string_view value) {
-    std::istringstream named(std::string(name.substr(name.starts_with('>') ? 1 : 0)));
-    std::istringstream counted{std::string(value)};
     UndecodableSum sum{.name = std::string(name), .value = std::string(value)};
-    named >> sum.stream >> sum.subject;
-    counted >> sum.count >> sum.first >> sum.last;
-    if (!named || !counted || sum.count == 0) return std::nullopt;
+    if (name.starts_with('>')) name.remove_prefix(1);
+    sum.stream = next_word(name);
+    sum.subject = next_word(name);
+    const bool counted = read_number(next_word(value), sum.count) && read_number(next_word(value), sum.first) &&
+                         read_number(next_word(value), sum.last);
+    if (!counted || sum.subject.empty() || sum.count == 0) return std::nullopt;
     return sum;
 }
 

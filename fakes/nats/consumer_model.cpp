@@ -101,10 +101,15 @@ bool ConsumerModel::settle(const DeliveryReceipt& receipt, engine::MonoTime now)
 void ConsumerModel::move_floor(std::uint64_t sequence, std::uint64_t delivery_sequence) {
     if (pending_.empty()) {
         floor_delivery_ = next_delivery_sequence_ - 1;
+        floor_stream_ = next_sequence_ - 1;
     } else if (delivery_sequence == floor_delivery_ + 1) {
         floor_delivery_ = delivery_sequence;
+        floor_stream_ = sequence;
         const auto next = pending_.upper_bound(sequence);
-        if (next != pending_.end()) floor_delivery_ = next->second.delivery_sequence - 1;
+        if (next != pending_.end()) {
+            floor_delivery_ = next->second.delivery_sequence - 1;
+            floor_stream_ = next->first - 1;
+        }
     }
 }
 
@@ -172,6 +177,7 @@ void ConsumerModel::restart(engine::MonoTime now, engine::MonoTime first_check) 
     next_sequence_ = read.last_stream + 1;
     next_delivery_sequence_ = read.last_delivery + 1;
     floor_delivery_ = read.floor_delivery;
+    floor_stream_ = read.floor_stream;
     redelivered_ = std::move(read.redelivered);
     redelivery_.clear();
     ticket_.clear();

@@ -113,10 +113,9 @@ public:
     [[nodiscard]] std::size_t pending() const { return pending_.size(); }
     /// Messages that have never been delivered.
     [[nodiscard]] std::uint64_t waiting(engine::MonoTime now);
-    /// The highest sequence up to which nothing is pending, among those delivered so far.
-    [[nodiscard]] std::uint64_t ack_floor() const {
-        return pending_.empty() ? next_sequence_ - 1 : pending_.begin()->first - 1;
-    }
+    /// No message of the stream up to here is pending. It moves with acks and terms only, so it may lag behind. Where nothing
+    /// is pending, the server's may lie further on, behind messages of other subjects: that depends on when it looked last.
+    [[nodiscard]] std::uint64_t ack_floor() const { return floor_stream_; }
 
     struct PendingMessage {
         std::uint64_t sequence = 0;
@@ -133,10 +132,13 @@ public:
         std::uint64_t redelivered = 0;     // messages that have been, and are not settled
         std::uint64_t delivered = 0;       // deliveries so far
         std::uint64_t floor_delivery = 0;  // every delivery up to here is settled
+        std::uint64_t floor_stream = 0;    // ack_floor()
+        std::uint64_t waiting = 0;         // waiting()
         friend bool operator==(const Counters&, const Counters&) = default;
     };
-    [[nodiscard]] Counters counters() const {
-        return {pending_.size(), redelivered_.size(), next_delivery_sequence_ - 1, floor_delivery_};
+    [[nodiscard]] Counters counters(engine::MonoTime now) {
+        return {pending_.size(), redelivered_.size(), next_delivery_sequence_ - 1,
+                floor_delivery_, floor_stream_,       waiting(now)};
     }
 
 private:
@@ -167,6 +169,7 @@ private:
     std::uint64_t next_sequence_ = 1;  // the first that has never been delivered
     std::uint64_t next_delivery_sequence_ = 1;
     std::uint64_t floor_delivery_ = 0;  // naks of deliveries up to here are ignored
+    std::uint64_t floor_stream_ = 0;
     PendingMap pending_;
     std::map<std::uint64_t, int> redelivered_;  // how often more than once, until settled
     std::set<std::pair<engine::MonoTime, std::uint64_t>> due_;

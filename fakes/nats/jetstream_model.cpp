@@ -25,8 +25,16 @@ std::string difference(const ConsumerConfig& is, const ConsumerConfig& wanted) {
 
 }  // namespace
 
-StreamModel& JetStreamModel::add_stream(StreamConfig config) {
-    return *entries_.emplace_back(Entry{std::make_unique<StreamModel>(std::move(config)), {}}).stream;
+StreamModel& JetStreamModel::add_stream(StreamConfig config, engine::MonoTime created) {
+    return *entries_.emplace_back(Entry{std::make_unique<StreamModel>(std::move(config), created), {}}).stream;
+}
+
+void JetStreamModel::make_anew(std::string_view stream, engine::MonoTime now) {
+    Entry& old = *entry(stream);
+    old.consumers.clear();
+    // The real server counts nanoseconds, in which no two streams are made, even where its clock has been set back.
+    const engine::MonoTime created = now == old.stream->created() ? now + engine::Duration(1) : now;
+    old.stream = std::make_unique<StreamModel>(old.stream->config(), created);
 }
 
 JetStreamModel::Entry* JetStreamModel::entry(std::string_view stream) {

@@ -15,8 +15,11 @@ class JetStreamModel {
 public:
     explicit JetStreamModel(StoragePolicy storage = {}) : storage_(storage) {}
 
-    /// Stays where it is as long as the model.
-    StreamModel& add_stream(StreamConfig config);
+    /// Stays where it is as long as the model, unless it is made anew.
+    StreamModel& add_stream(StreamConfig config, engine::MonoTime created = {});
+    /// Deletes the stream with its messages and its consumers, and makes an empty one of the same configuration.
+    /// REQUIRES: there is one of that name.
+    void make_anew(std::string_view stream, engine::MonoTime now);
     /// Null when there is none.
     [[nodiscard]] StreamModel* stream(std::string_view name);
     [[nodiscard]] StreamModel* stream_of(std::string_view subject);

@@ -116,24 +116,35 @@ TEST_F(SlowClientTest, AnotherProcessIsAnotherServer) {
 }
 
 TEST_F(SlowClientTest, ADurableGetsTheRateAndKeepsIt) {
-    spec.rate_limit_bps = 800'000;  // 100 kB a second, after a first megabyte
+    spec.rate_limit_bps = 800'000;  // 100 kB a second, after the room of two payloads and 64 KiB
     KeptDeliveries kept;
     const auto bound = consume(*a, kept);
-    for (int i = 0; i < 15; ++i) store(*b, "sys.job.submit", std::string(99'800, 'x'));
+    for (int i = 0; i < 30; ++i) store(*b, "sys.job.submit", std::string(99'800, 'x'));
     settle();
-    EXPECT_EQ(kept.size(), 10U);
+    EXPECT_EQ(kept.size(), 21U);
     world.run_for(3100ms);
-    EXPECT_EQ(kept.size(), 13U);
+    EXPECT_EQ(kept.size(), 24U);
     spec.rate_limit_bps = 8;
     KeptDeliveries more;
     const auto again = consume(*b, more);
     world.run_for(2500ms);
-    EXPECT_EQ(kept.size() + more.size(), 15U) << "the limit that it had stays";
+    EXPECT_EQ(kept.size() + more.size(), 27U) << "the limit that it had stays";
 }
 
-// The bucket holds one payload of the largest size, and a delivery is larger than its payload.
-TEST_F(SlowClientTest, AMessageAsLargeAsTheServerTakesStopsADurableWithARate) {
+TEST_F(SlowClientTest, AMessageAsLargeAsTheServerTakesPassesUnderARate) {
     spec.rate_limit_bps = 256'000'000;
+    KeptDeliveries kept;
+    const auto bound = consume(*a, kept);
+    store(*b, "sys.job.submit", std::string(1'048'576, 'x'));
+    store(*b, "sys.job.submit", "small");
+    world.run_for(10s);
+    EXPECT_EQ(kept.size(), 2U);
+}
+
+// The bucket holds one message of the stream's largest size, and a delivery is larger than its payload.
+TEST_F(SlowClientTest, AMessageAsLargeAsItsStreamTakesStopsADurableWithARate) {
+    spec.rate_limit_bps = 256'000'000;
+    server.jetstream().stream("CORDUM_SYS")->limit_message_size(1'048'576);
     KeptDeliveries kept;
     const auto bound = consume(*a, kept);
     store(*b, "sys.job.submit", std::string(1'048'576, 'x'));

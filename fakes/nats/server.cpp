@@ -8,11 +8,20 @@ namespace lockstep::fakes {
 
 NatsServer::NatsServer(World& world, NatsServerOptions options)
     : world_(world), options_(std::move(options)), rng_(world.rng("nats")), jetstream_(options_.storage) {
-    for (const StreamConfig& stream : options_.streams) jetstream_.add_stream(stream);
+    for (const StreamConfig& stream : options_.streams) jetstream_.add_stream(stream, now());
     world_.listen(options_.node, options_.service, *this);
 }
 
 std::string NatsServer::process_name() const { return fmt::format("{}#{}", options_.service, incarnation_); }
+
+void NatsServer::make_stream_anew(const std::string& stream) {
+    for (auto entry = bound_.begin(); entry != bound_.end();) {
+        const auto next = std::next(entry);
+        if (entry->first.first == stream) unbound_.push_back(bound_.extract(entry));
+        entry = next;
+    }
+    jetstream_.make_anew(stream, now());
+}
 
 ConnectionListener& NatsServer::on_accept(std::shared_ptr<Connection> connection, NodeId client) {
     // A session outlives its connection, and somebody may hold that one for longer than we do.

@@ -49,6 +49,8 @@ public:
     void restart(engine::Duration down_for);
     /// The power fails: what was not synced is lost.
     void power_cut(engine::Duration down_for);
+    /// Somebody deletes a stream, with its messages and its durables, and makes it anew. REQUIRES: there is one of that name.
+    void make_stream_anew(const std::string& stream);
     /// Hooks for a crash of the node: the process is killed, what it has written stays.
     void on_node_down();
     void on_node_up();
@@ -127,7 +129,9 @@ private:
     Rng& rng_;
     JetStreamModel jetstream_;
     SubscriptionTable subscriptions_;
-    std::map<std::pair<std::string, std::string>, Bound> bound_;  // by stream and durable
+    using BoundMap = std::map<std::pair<std::string, std::string>, Bound>;  // by stream and durable
+    BoundMap bound_;
+    std::vector<BoundMap::node_type> unbound_;  // of deleted streams; what they held up may be on its way still
     std::map<std::uint64_t, std::shared_ptr<NatsSession>> sessions_;
     /// Sessions that are no more, kept until the next accept: one may be in the middle of a call.
     std::vector<std::shared_ptr<NatsSession>> gone_;

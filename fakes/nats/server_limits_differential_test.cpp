@@ -117,6 +117,7 @@ TEST_F(ServerLimits, ADurableWithARateNeverGetsPastAMessageThatIsLargerThanItsBu
         store(*b, "sys.job.submit", std::string(bytes, 'x'));
     }
     real->consume(256'000'000, 100, 5min);
+    server.jetstream().stream("CORDUM_SYS")->limit_message_size(kMaxPayload);  // no more room than by default
     spec.rate_limit_bps = 256'000'000;
     spec.ack_wait = 5min;
     KeptDeliveries kept;

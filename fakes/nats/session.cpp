@@ -124,7 +124,8 @@ void NatsSession::stream_state(RequestId request, const std::string& stream) {
     heard_ = true;
     NatsReply answer;
     if (const StreamModel* found = server_.jetstream().stream(stream)) {
-        answer.state = {found->first_sequence(), found->last_sequence(), {}};
+        answer.state = {found->first_sequence(), found->last_sequence(),
+                        engine::WallTime(found->created().time_since_epoch())};
     } else {
         answer.error = kNoStream;
     }

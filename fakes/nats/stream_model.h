@@ -64,7 +64,8 @@ public:
         const SubjectLog* log_ = nullptr;  // of an exact subject
     };
 
-    explicit StreamModel(StreamConfig config) : config_(std::move(config)) {}
+    explicit StreamModel(StreamConfig config, engine::MonoTime created = {})
+        : config_(std::move(config)), created_(created) {}
     StreamModel(const StreamModel&) = delete;
     StreamModel& operator=(const StreamModel&) = delete;
 
@@ -82,6 +83,7 @@ public:
     [[nodiscard]] const Stored* next(const Filter& filter, std::uint64_t from, engine::MonoTime now);
     [[nodiscard]] const Stored* find(std::uint64_t sequence, engine::MonoTime now);
 
+    [[nodiscard]] engine::MonoTime created() const { return created_; }
     /// 0 before the first message.
     [[nodiscard]] std::uint64_t last_sequence() const { return next_sequence_ - 1; }
     /// Of the oldest message still held; last_sequence() + 1 when there is none.
@@ -102,6 +104,7 @@ private:
     void forget_old_ids(engine::MonoTime now);
 
     StreamConfig config_;
+    const engine::MonoTime created_;
     std::uint64_t next_sequence_ = 1;
     std::deque<Stored> messages_;
     std::map<std::string, SubjectLog, std::less<>> logs_;

@@ -126,8 +126,11 @@ ConsumerModel::Counters RealJetStream::counters() {
     jsConsumerInfo* info = nullptr;
     check(js_GetConsumerInfo(&info, jetstream_, stream_.c_str(), consumer_.c_str(), nullptr, nullptr), "consumer info");
     const ConsumerModel::Counters counters{static_cast<std::uint64_t>(info->NumAckPending),
-                                           static_cast<std::uint64_t>(info->NumRedelivered), info->Delivered.Consumer,
-                                           info->AckFloor.Consumer};
+                                           static_cast<std::uint64_t>(info->NumRedelivered),
+                                           info->Delivered.Consumer,
+                                           info->AckFloor.Consumer,
+                                           info->AckFloor.Stream,
+                                           info->NumPending};
     jsConsumerInfo_Destroy(info);
     return counters;
 }

@@ -69,12 +69,17 @@ TEST_F(RedisServerInWorld, TellsTheStatesOfJobsEvenFromInsideAScript) {
     EXPECT_EQ(told(EventKind::state)[1].job, "7");
 }
 
-TEST_F(RedisServerInWorld, AnswersLoadingForAWhileAfterARestartAndForgetsScripts) {
+TEST_F(RedisServerInWorld, TakesNoCallsWhileItIsLoadingAndHasForgottenItsScriptsThen) {
     apply(*one, {"EVAL", "return 1", "0"});
     server.restart(milliseconds(300));
     world.run_for(milliseconds(10));
-    EXPECT_EQ(run(*one, {"GET", "k"}).value().front().error()->text, "LOADING Redis is loading the dataset in memory");
-    world.run_for(milliseconds(300));
+    PendingCall call;
+    start(*one, {{"GET", "k"}}, call);
+    world.run_for(milliseconds(200));
+    EXPECT_FALSE(call.done()) << "the log-in is refused, and the call waits";
+    world.run_for(milliseconds(1'200));
+    ASSERT_TRUE(call.done());
+    EXPECT_EQ(call.kind(), OutcomeKind::applied);
     const auto reply = run(*one, {"EVALSHA", ScriptEngine::sha1_hex("return 1"), "0"}).value().front();
     EXPECT_TRUE(reply.error()->text.starts_with("NOSCRIPT"));
 }

@@ -95,5 +95,29 @@ TEST(TimeoutsFile, ReportsEveryMistakeWithItsPlace) {
     EXPECT_NE(timeouts.error().find("t.yaml:5:"), std::string::npos);
 }
 
+TEST(LateResultWarning, SpeaksUnlessAResultComesAgainBeforeAnyTimeout) {
+    engine::Tunables tunables;
+    EXPECT_NE(late_result_warning(tunables, nullptr)
+                  .find("NATS_JS_ACK_WAIT 10m + 2 × the reconciler's interval 30s is not "
+                        "below the dispatch timeout, 5m"),
+              std::string::npos)
+        << late_result_warning(tunables, nullptr);
+    tunables.bus_ack_wait = 4min;
+    EXPECT_NE(late_result_warning(tunables, nullptr), "") << "not below: equal";
+    tunables.bus_ack_wait = 4min - 1s;
+    EXPECT_EQ(late_result_warning(tunables, nullptr), "");
+    tunables.running_timeout = 1min;
+    EXPECT_NE(late_result_warning(tunables, nullptr).find("the running timeout, 1m"), std::string::npos);
+    tunables.running_timeout = 15min;
+    engine::Timeouts timeouts;
+    timeouts.topics["job.slow"] = {.dispatch = 10min, .running = 0s};
+    EXPECT_EQ(late_result_warning(tunables, &timeouts), "");
+    timeouts.topics["job.quick"] = {.dispatch = 2min};
+    timeouts.workflows["w"] = {.child = 90s};
+    EXPECT_NE(late_result_warning(tunables, &timeouts).find("the running timeout of workflow w, 90s"),
+              std::string::npos)
+        << late_result_warning(tunables, &timeouts);
+}
+
 }  // namespace
 }  // namespace lockstep::prod

@@ -12,4 +12,8 @@ namespace lockstep::prod {
 [[nodiscard]] tl::expected<engine::Timeouts, std::string> parse_timeouts_file(const std::string& text,
                                                                               const std::string& file);
 
+/// What to warn of, empty for nothing: a result in the hands of a replica that died comes again after the ack wait, and the
+/// job must not have been timed out by then (spec: conflicts, D-03).
+[[nodiscard]] std::string late_result_warning(const engine::Tunables& tunables, const engine::Timeouts* timeouts);
+
 }  // namespace lockstep::prod

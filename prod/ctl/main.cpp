@@ -12,6 +12,7 @@
 #include "prod/config/settings.h"
 #include "prod/config/yaml.h"
 #include "prod/ctl/approval.h"
+#include "prod/ctl/consumers.h"
 #include "prod/ctl/dead_letters.h"
 #include "prod/ctl/jobs.h"
 #include "prod/ctl/submit.h"
@@ -41,6 +42,8 @@ struct Arguments {
     std::string state;
     std::int64_t limit = 100;
     std::int64_t offset = 0;
+    ConsumersOptions consumers;
+    std::string ack_wait;
 };
 
 using Command = std::function<engine::Task<int>(Session&)>;
@@ -48,6 +51,7 @@ using Command = std::function<engine::Task<int>(Session&)>;
 struct Chosen {
     Command command;
     bool with_bus = false;
+    bool with_redis = true;
 };
 
 [[noreturn]] void refuse(const std::string& why) { throw CLI::ValidationError(why); }
@@ -183,6 +187,36 @@ void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
     retry->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return retry_dead_letter(s, a.job, a.json); }, true}; });
 }
 
+void add_consumers(CLI::App& app, Arguments& a, Chosen& chosen) {
+    auto* consumers = app.add_subcommand("consumers", "The scheduler's durable consumers on NATS");
+    consumers->require_subcommand(1);
+    auto* set = consumers->add_subcommand("set", "Change their settings in place; messages and positions stay");
+    jetstream::ConsumerChange& change = a.consumers.change;
+    set->add_option("--ack-wait", a.ack_wait, "silence after which a message is delivered again, such as 30s");
+    set->add_option("--max-deliver", change.max_deliver, "deliveries of one message")->check(CLI::Range(1, 1'000'000));
+    set->add_option("--max-ack-pending", change.max_ack_pending, "messages out without a verdict")
+        ->check(CLI::Range(1, 1'000'000));
+    set->add_option("--rate-limit", change.rate_limit_bps, "bits a second that are delivered; 0 for no limit")
+        ->check(CLI::NonNegativeNumber);
+    set->add_flag("--dry-run", a.consumers.dry_run, "only say what would change");
+    set->footer(
+        "A replica whose settings differ from the durable's does not start: set NATS_JS_ACK_WAIT and the like to the same\n"
+        "everywhere. A replica of the reference compares ack wait, max deliver and max ack pending with its own; its client\n"
+        "refuses a durable that differs. The rate limit is compared by nobody.");
+    set->final_callback([&a, &chosen] {
+        jetstream::ConsumerChange& wanted = a.consumers.change;
+        if (!a.ack_wait.empty()) {
+            wanted.ack_wait = span("--ack-wait", a.ack_wait, {});
+            if (*wanted.ack_wait <= engine::Duration::zero()) refuse("--ack-wait: must be positive");
+        }
+        if (!wanted.ack_wait && !wanted.max_deliver && !wanted.max_ack_pending && !wanted.rate_limit_bps)
+            refuse("consumers set: nothing to set; name at least one of --ack-wait, --max-deliver, --max-ack-pending, "
+                   "--rate-limit");
+        a.consumers.json = a.json;
+        chosen = {[&a](Session& s) { return set_consumers(s, a.consumers); }, true, false};
+    });
+}
+
 int run(const Arguments& a, const Chosen& chosen) {
     Environment::Values values = Environment::of_process().all();
     if (!a.nats.empty()) values["NATS_URL"] = a.nats;
@@ -191,7 +225,7 @@ int run(const Arguments& a, const Chosen& chosen) {
     if (!settings) return complain(kWrongUse, settings.error());
     settings->nats.name = "lockstepctl";
     Session session(std::move(*settings));
-    if (auto connected = session.connect(chosen.with_bus); !connected)
+    if (auto connected = session.connect(chosen.with_redis, chosen.with_bus); !connected)
         return complain(connected.error().exit_code, connected.error().message);
     return session.run(chosen.command(session));
 }
@@ -218,6 +252,7 @@ int main(int argc, char** argv) {
     add_approval(app, arguments, chosen, true);
     add_approval(app, arguments, chosen, false);
     add_dead_letters(app, arguments, chosen);
+    add_consumers(app, arguments, chosen);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -21,9 +21,9 @@ int complain(int exit_code, const std::string& what) {
     return exit_code;
 }
 
-tl::expected<void, CommandError> Session::connect(bool with_bus) {
-    redis_ = std::make_unique<HiredisClient>(loop_, settings_.redis);
-    if (!loop_.run_until([&] { return redis_->connected(); }, kConnectPatience))
+tl::expected<void, CommandError> Session::connect(bool with_redis, bool with_bus) {
+    if (with_redis) redis_ = std::make_unique<HiredisClient>(loop_, settings_.redis);
+    if (with_redis && !loop_.run_until([&] { return redis_->connected(); }, kConnectPatience))
         return tl::make_unexpected(CommandError{
             kFailed, fmt::format("Redis cannot be reached: {}\n(set its address with --redis or REDIS_URL)", redis_->last_error())});
     if (!with_bus) return {};

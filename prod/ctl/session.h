@@ -1,4 +1,4 @@
-// What every operator command needs: a loop, a connection to Redis, and, for those that publish, one to NATS.
+// What operator commands need: a loop, and the connections to Redis and NATS that they ask for.
 #pragma once
 
 #include <memory>
@@ -30,8 +30,8 @@ class Session {
 public:
     explicit Session(Settings settings) : settings_(std::move(settings)) {}
 
-    /// Connects to Redis and, if asked, to NATS. The error names the server and the option that sets its address.
-    [[nodiscard]] tl::expected<void, CommandError> connect(bool with_bus);
+    /// Connects to the servers asked for. The error names the server and the option that sets its address.
+    [[nodiscard]] tl::expected<void, CommandError> connect(bool with_redis, bool with_bus);
     /// Runs one command to its end.
     int run(engine::Task<int> command);
 
@@ -40,6 +40,7 @@ public:
     [[nodiscard]] engine::Entropy& entropy() { return entropy_; }
     [[nodiscard]] engine::Redis& redis() { return *redis_; }
     [[nodiscard]] engine::Bus& bus() { return *bus_; }
+    [[nodiscard]] NatsBus& nats() { return *bus_; }
     [[nodiscard]] const Settings& settings() const { return settings_; }
     /// For one command to a server.
     [[nodiscard]] engine::MonoTime deadline() const { return clock_.in(std::chrono::seconds(5)); }

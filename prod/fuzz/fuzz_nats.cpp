@@ -43,7 +43,7 @@ void nats(std::string_view input) {
         UvLoop loop;
         auto bus = NatsBus::connect(loop, {.url = "nats://127.0.0.1:" + std::to_string(server.port()),
                                            .connect_timeout = 300ms,
-                                           .reconnect_wait = 20ms,
+                                           .policy = {.reconnect_wait = 20ms},
                                            .binding_check = 1h});
         if (bus) {
             Listener listener;

@@ -19,24 +19,11 @@ engine::Task<void> ask(engine::Redis& redis, engine::RedisCommand command, engin
     ++answered;
 }
 
-/// hiredis sets memory aside for as many elements as a list announces, 16 GB for the longest: nothing is learnt from that.
-bool announces_too_much(std::string_view input) {
-    constexpr std::size_t kDigitsMost = 5;
-    for (auto at = input.find_first_of("*%~>"); at != std::string_view::npos;
-         at = input.find_first_of("*%~>", at + 1)) {
-        const auto end = input.find_first_not_of("+-0123456789", at + 1);
-        if (std::min(end, input.size()) - at - 1 > kDigitsMost) return true;
-    }
-    return false;
-}
-
 }  // namespace
 
 void redis(std::string_view input) {
-    if (announces_too_much(input)) return;
     static LyingServer server;
-    // hiredis ends the program when it is given more answers than it has asked for, and none is shorter than three bytes.
-    const int questions = static_cast<int>(input.size() / 3) + 2;
+    constexpr int questions = 4;  // sometimes fewer than the answers
     server.play({{"PING\r\n", "+PONG\r\n"}, {"the last one", std::string(input)}});
     {
         UvLoop loop;

@@ -58,6 +58,10 @@ tl::expected<Files, std::string> read_files(Settings& settings) {
         files.warnings.push_back(timeouts.error() + "; built-in timeouts are used");
     }
 
+    const engine::Timeouts* limits = files.timeouts ? &*files.timeouts : nullptr;
+    if (auto late = late_result_warning(settings.tunables, limits); !late.empty())
+        files.warnings.push_back(std::move(late));
+
     // What the library does not take now, keys and certificates above all, it will not take later either.
     if (const auto usable = library_options(settings.nats); !usable)
         return tl::make_unexpected(fmt::format("the NATS settings: {}", usable.error()));

@@ -108,9 +108,9 @@ private:
     }
 
     std::string resting() {
-        StoreReader look(cluster_.redis_port(), milliseconds(100));
+        StoreReader look(cluster_.redis_port(), milliseconds(300));
         const auto jobs = look.resting_jobs();
-        return jobs ? std::to_string(*jobs) : "(Redis is away)";
+        return jobs ? std::to_string(*jobs) : "(Redis does not answer)";
     }
 
     void begin(const Planned& planned, Load& load) {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 
 #include "prod/ordeal/messages.h"
 
@@ -16,6 +17,8 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kResting{
     "succeeded", "failed", "cancelled", "timeout", "denied", "output_quarantined", "approval_required"};
+
+constexpr std::chrono::seconds kLoadPatience{60};
 
 timeval as_timeval(std::chrono::milliseconds span) {
     return {static_cast<time_t>(span.count() / 1000), static_cast<suseconds_t>(span.count() % 1000 * 1000)};
@@ -73,11 +76,16 @@ StoreReader::Reply StoreReader::ask(const std::vector<std::string>& words) {
 }
 
 StoreReader::Reply StoreReader::must(const std::vector<std::string>& words) {
-    Reply reply = ask(words);
-    if (reply == nullptr || reply->type == REDIS_REPLY_ERROR)
-        throw std::runtime_error(fmt::format("Redis does not answer {} {}: {}", words[0], words[1],
-                                             reply != nullptr ? std::string(reply->str, reply->len) : "no reply"));
-    return reply;
+    const auto give_up = std::chrono::steady_clock::now() + kLoadPatience;
+    while (true) {
+        Reply reply = ask(words);
+        if (reply != nullptr && reply->type != REDIS_REPLY_ERROR) return reply;
+        const std::string why = reply != nullptr ? std::string(reply->str, reply->len) : "no reply";
+        // One that has just been started again reads its file first, and says so or hangs up.
+        if (std::chrono::steady_clock::now() > give_up)
+            throw std::runtime_error(fmt::format("Redis does not answer {} {}: {}", words[0], words[1], why));
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
 }
 
 std::optional<long> StoreReader::resting_jobs() {

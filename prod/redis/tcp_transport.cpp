@@ -33,6 +33,26 @@ RedisValue value_of(const redisReply& reply) {
     }
 }
 
+/// Elements of one list. hiredis sets memory aside for as many as a list announces; no answer to this project's commands comes
+/// near, and a server that announces more lies.
+constexpr int kElementsMax = 1'000'000;
+
+/// A reader that takes a list of more elements for a breach of the protocol.
+redisReader* bounded_reader() {
+    redisReader* reader = redisReaderCreate();
+    if (reader == nullptr) return nullptr;
+    static const redisReplyObjectFunctions kDefaults = *reader->fn;
+    static redisReplyObjectFunctions bounded = [] {
+        redisReplyObjectFunctions functions = kDefaults;
+        functions.createArray = [](const redisReadTask* task, int elements) -> void* {
+            return elements <= kElementsMax ? kDefaults.createArray(task, elements) : nullptr;
+        };
+        return functions;
+    }();
+    reader->fn = &bounded;
+    return reader;
+}
+
 void append(std::string& out, char mark, std::size_t number) {
     fmt::format_to(std::back_inserter(out), "{}{}\r\n", mark, number);
 }
@@ -138,7 +158,7 @@ private:
         void operator()(redisReader* reader) const { redisReaderFree(reader); }
     };
 
-    explicit Socket(TcpTransport& owner) : owner_(&owner), reader_(redisReaderCreate()) {
+    explicit Socket(TcpTransport& owner) : owner_(&owner), reader_(bounded_reader()) {
         tcp_.data = connecting_.data = writing_.data = this;
     }
 

@@ -36,7 +36,8 @@ void NothingLeaks::on_event(const fakes::Event& event, Time now) {
 void NothingLeaks::watch_release(const fakes::Event& event) {
     switch (event.kind) {
         case fakes::EventKind::redis:
-            if (event.script == "release_lock" && event.when == fakes::When::before) {
+            if (event.script == "release_lock" && event.when == fakes::When::before &&
+                event.key.starts_with(kJobLockPrefix)) {
                 const auto held = granted_.find(event.key);
                 const bool its_own = held != granted_.end() && !held->second.token.empty() &&
                                      event.payload.find(held->second.token) != std::string_view::npos;

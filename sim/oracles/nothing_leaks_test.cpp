@@ -24,6 +24,7 @@ protected:
     void grant(EventKind kind, const char* key, std::int64_t expires_at) {
         fakes::Event event = testing::event_of(kind, {});
         event.key = key;
+        event.name = "token";
         event.number = expires_at;
         oracle.on_event(event, now);
         keys.set_string(key, "token", expires_at);
@@ -129,6 +130,19 @@ TEST_F(NothingLeaksTest, AReplicaThatDiesMeanwhileLeavesItToExpire) {
     oracle.on_event(down, now);
     now += 60s;
     job_lock(EventKind::lock_expired);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+// A rollback's lock has an end of its own.
+TEST_F(NothingLeaksTest, AnotherKindOfLockIsLeftToExpire) {
+    grant(EventKind::lock_acquired, kSagaLock, kSomeTime);
+    fakes::Event event = testing::event_of(EventKind::redis, {}, fakes::When::before);
+    event.script = "release_lock";
+    event.key = kSagaLock;
+    event.payload = "$5\r\ntoken\r\n";
+    oracle.on_event(event, now);
+    now += 60s;
+    grant(EventKind::lock_expired, kSagaLock, kSomeTime);
     EXPECT_THAT(judge.found, IsEmpty());
 }
 

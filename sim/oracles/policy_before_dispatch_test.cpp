@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+
 #include "sim/oracles/forged_world.h"
 
 namespace lockstep::sim {
@@ -12,6 +14,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::IsEmpty;
 using World = ForgedWorld;
+using namespace std::chrono_literals;
 
 constexpr const char* kOracle = "policy_before_dispatch";
 
@@ -72,6 +75,16 @@ TEST_F(PolicyBeforeDispatchTest, AnAllowIsGoodForAWhileWhereTheTenantWasFull) {
     world.submit("a");
     wait_for_tenant("ALLOW");
     world.wait(4s);
+    take_up();
+    dispatch();
+    EXPECT_THAT(world.violated(), IsEmpty());
+}
+
+TEST_F(PolicyBeforeDispatchTest, WhoFindsTheJobWaitingMeanwhileChangesNothing) {
+    world.submit("a");
+    wait_for_tenant("ALLOW");
+    take_up();
+    world.let_go("a");
     take_up();
     dispatch();
     EXPECT_THAT(world.violated(), IsEmpty());

@@ -81,8 +81,10 @@ void PolicyWord::on_event(const fakes::Event& event, EventNumber present, Time n
                 at(event).tenant_full = true;
             break;
         case EventKind::state:
-            if (event.to == "DISPATCHED")
+            if (event.to == "DISPATCHED") {
                 committed_.insert_or_assign(Place{event.node, event.job}, Handling(at(event)));
+                at(event).tenant_full = false;
+            }
             break;
         default: break;
     }
@@ -107,7 +109,7 @@ void PolicyWord::begin(Place place, Time now) {
     } else if (before != handlings_.end() && still_good(before->second, now)) {
         next = before->second;
         next.carried = true;
-        next.over = next.tenant_full = next.may_go_on = false;
+        next.over = next.may_go_on = false;  // still good, if it asks nothing and sends nothing
     }
     handlings_.insert_or_assign(std::move(place), std::move(next));
 }

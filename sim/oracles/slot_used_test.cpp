@@ -20,6 +20,7 @@ protected:
         move(job, "PENDING");
     }
     void move(const std::string& job, const std::string& state) {
+        tell(testing::event_of(fakes::EventKind::redis, job, fakes::When::before));  // the command that does it
         oracle.hash_set({}, "job:meta:" + job, "state", nullptr, state);
         tell(testing::state_event(job, "", state));
     }

@@ -35,7 +35,7 @@ void TenantLimit::hash_set(fakes::NodeId client, std::string_view key, std::stri
         return;
     }
     if (field == "tenant") {
-        job.tenant = after;
+        job.tenant = after.empty() ? "default" : after;
         return;
     }
     const bool joins = after == "SCHEDULED" && !on_its_way(job.state);

@@ -26,7 +26,7 @@ public:
 
 private:
     struct Job {
-        std::string tenant;
+        std::string tenant = "default";  // a job without one is its
         std::string state;
         std::int64_t limit = 0;
         EventNumber changed = 0;  // when it came on its way

@@ -40,7 +40,7 @@ std::string worker_of(const DrawnCase& drawn, int target) { return fmt::format("
 /// Faults in time, then faults on events. The first are the mildest.
 using MakeFault = Document (*)(const DrawnCase& drawn, const DrawnFault& fault);
 
-constexpr std::array<MakeFault, 13> kFaults{
+constexpr std::array<MakeFault, 14> kFaults{
     [](const DrawnCase&, const DrawnFault&) -> Document { return {{"do", "kernel.outage"}}; },
     [](const DrawnCase&, const DrawnFault&) -> Document {
         return {{"do", "kernel.errors"}, {"status", "UNAVAILABLE"}};
@@ -70,6 +70,7 @@ constexpr std::array<MakeFault, 13> kFaults{
     [](const DrawnCase& drawn, const DrawnFault& fault) -> Document {
         return {{"do", "crash"}, {"target", worker_of(drawn, fault.target)}};
     },
+    [](const DrawnCase&, const DrawnFault&) -> Document { return {{"do", "nats.garbled_delivery"}, {"rate", 0.3}}; },
     // On an event: the very node that acts freezes or dies there.
     [](const DrawnCase&, const DrawnFault&) -> Document { return {{"do", "pause"}, {"target", "actor"}}; },
     [](const DrawnCase&, const DrawnFault&) -> Document { return {{"do", "crash"}, {"target", "actor"}}; },
@@ -79,6 +80,7 @@ constexpr int kKernelFault = 0;
 constexpr int kStoreFault = 2;
 constexpr int kWorkerFault = 3;
 constexpr int kSchedulerCrash = 9;
+constexpr int kGarbledDelivery = 11;
 
 Document event_of(const DrawnFault& fault) {
     static constexpr std::array<const char*, 3> kWhen{"before", "applied", "answered"};
@@ -132,6 +134,7 @@ Document load_of(const DrawnCase& drawn) {
                         {"topic", "job.default"},
                         {"count", drawn.plain},
                         {"rate", fmt::format("{}/s", drawn.per_second)}});
+    if (drawn.large) load.back()["payload_bytes"] = 9000;
     add_jobs(load, "2s", drawn.denied, drawn.per_second, {{"labels", {{"needs", "nothing"}}}});
     add_jobs(load, "2s", drawn.limited, drawn.per_second, {{"labels", {{"needs", "few"}}}, {"tenant_id", "t"}});
     for (int i = 0; i < drawn.asked; ++i) {
@@ -190,6 +193,9 @@ Focus focus_of(const std::string& invariant) {
     if (invariant == "live_worker_only") return {.late = 3, .worker_fault = true};
     if (invariant == "single_ticker" || invariant == "lock_exclusion") return {.schedulers = 2};
     if (invariant == "result_heard") return {.readers = 1};
+    if (invariant == "sound_message_kept") return {.garbled = true};
+    if (invariant == "bounded_memory") return {.large = true};
+    if (invariant == "stored_result_wins") return {.unheard = true};
     return {};
 }
 
@@ -218,6 +224,12 @@ rc::Gen<DrawnCase> any_case(Focus focus, std::vector<std::string> without) {
         if (focus.worker_fault) drawn.faults.push_back(fault_of_kind(kWorkerFault));
         // Just before the late jobs come.
         if (focus.restart) drawn.faults.push_back({.kind = kSchedulerCrash, .at_s = 69, .for_s = 2});
+        if (focus.garbled) drawn.faults.push_back(fault_of_kind(kGarbledDelivery));
+        drawn.large = focus.large;
+        drawn.short_of_time = focus.unheard;
+        if (focus.unheard)
+            for (int i = 0; i < drawn.schedulers; ++i)
+                drawn.faults.push_back({.kind = kSchedulerCrash, .target = i, .at_s = 2, .for_s = 40});
         drawn.without = without;
         return drawn;
     });
@@ -234,6 +246,14 @@ Document document_of(const DrawnCase& drawn) {
     for (const auto& [which, value] : drawn.settings) {
         const Setting& setting = kSettings.at(static_cast<std::size_t>(which));
         cluster["config"][setting.name] = setting.values.at(static_cast<std::size_t>(value));
+    }
+    if (drawn.short_of_time) cluster["config"]["running_timeout"] = "20s";
+    if (drawn.large) {
+        // What is counted in bytes is a hundredth of the defaults, the window less.
+        cluster["config"]["bus_bytes_in_flight"] = 40'000;
+        cluster["config"]["bus_rate_limit"] = 2'560'000;
+        cluster["nats"] = {{"max_payload", 10'486}, {"max_pending", 671'089}};
+        cluster["kernel"]["latency"] = "200ms";
     }
     if (drawn.asked + drawn.denied + drawn.limited > 0) cluster["kernel"]["policy"] = policy_of(drawn);
     if (drawn.secrets > 0)

@@ -38,6 +38,8 @@ struct DrawnCase {
     int steps = 0;
     int secrets = 0;
     int late = 0;
+    bool large = false;          // ordinary jobs are so large that a replica asks for no more now and then
+    bool short_of_time = false;  // running jobs have twenty seconds
     std::vector<std::pair<int, int>> settings;  // which tunable, which of its values
     std::vector<DrawnFault> faults;
     std::vector<std::string> without;
@@ -55,6 +57,9 @@ struct Focus {
     bool store_fault = false;
     bool worker_fault = false;
     bool restart = false;
+    bool garbled = false;
+    bool large = false;
+    bool unheard = false;  // results lie in the stream while the limits of their jobs pass
     int schedulers = 1;
     int readers = 0;
 };
