@@ -26,7 +26,11 @@ constexpr std::array<std::string_view, kMechanismCount> kNames{"fail_closed_read
                                                                "burial_margin",        "resend_same_server",
                                                                "floor_same_server",    "unheard_results",
                                                                "result_order",         "release_retry",
-                                                               "tenant_queue"};
+                                                               "tenant_queue",         "result_origin",
+                                                               "tenant_rule",          "rollback_tenant",
+                                                               "policy_marks",         "tightening_layers",
+                                                               "heartbeat_bounds",     "approval_evidence",
+                                                               "input_seen",           "withheld_retry"};
 
 }  // namespace
 

@@ -49,8 +49,17 @@ enum class Mechanism : std::uint8_t {
     result_order,
     release_retry,
     tenant_queue,
+    result_origin,
+    tenant_rule,
+    rollback_tenant,
+    policy_marks,
+    tightening_layers,
+    heartbeat_bounds,
+    approval_evidence,
+    input_seen,
+    withheld_retry,
 };
-inline constexpr std::size_t kMechanismCount = static_cast<std::size_t>(Mechanism::tenant_queue) + 1;
+inline constexpr std::size_t kMechanismCount = static_cast<std::size_t>(Mechanism::withheld_retry) + 1;
 
 [[nodiscard]] std::string_view to_string(Mechanism mechanism);
 [[nodiscard]] std::optional<Mechanism> find_mechanism(std::string_view name);

@@ -42,6 +42,7 @@ struct Tunables {
     Duration publish_resend_limit = 100s;
     bool routing_inflight_correction = true;
     bool topic_fallback = false;
+    bool results_from_any_worker = false;
     double overload_utilization = 0.9;
     double overload_cpu = 90;
     double overload_gpu = 90;
@@ -85,6 +86,7 @@ struct Tunables {
     // Saga and workflow runs
     Duration saga_lock_ttl = 2min;
     Duration saga_rollback_timeout = 30s;
+    Duration saga_entry_max_age = 168h;
     Duration run_lock_ttl = 30s;
     Duration delay_poller_interval = 5s;
     Duration delay_persist_min = 10s;
