@@ -108,7 +108,7 @@ Task<std::optional<Verdict>> MessagePump::attempt(Delivery& delivery) {
             co_return std::nullopt;
     }
     std::string job(wire::trim(packet->job_request().job_id()));
-    const Verdict verdict = co_await handler_.handle(std::move(*packet), Origin{delivery.sequence()});
+    const Verdict verdict = co_await handler_.handle(std::move(*packet), Origin{delivery.sequence(), std::string(delivery.subject())});
     co_return co_await settle(delivery, verdict, std::move(job));
 }
 

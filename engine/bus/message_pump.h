@@ -20,12 +20,13 @@
 
 namespace lockstep::engine {
 
-/// Where a packet stands in its stream.
+/// Where a packet stands in its stream, and what it was published on.
 struct Origin {
     std::uint64_t sequence = 0;  // 0 when the server gave none
+    std::string subject;
 };
 
-/// What to do with a packet, whatever subject it came on.
+/// What to do with a packet.
 class PacketHandler {
 public:
     virtual ~PacketHandler() = default;

@@ -20,6 +20,7 @@
 #include "engine/snapshot/warm_start.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/packet_kinds.h"
 #include "engine/wire/subjects.h"
 
 namespace lockstep::engine {
@@ -74,10 +75,13 @@ public:
     [[nodiscard]] const Registry& workers() const { return context_.registry; }
 
 private:
-    /// Stream messages. The payload decides, not the subject (spec: wire, section 2.1).
+    /// Stream messages.
     Task<Verdict> handle(cap::BusPacket packet, Origin origin) override;
     /// Core messages.
     void on_message(std::string_view subject, std::string_view payload) override;
+
+    /// Whether the packet is acted on; one that claims to be what its subject is not for is told of.
+    [[nodiscard]] bool counts(const cap::BusPacket& packet, std::string_view subject);
 
     using Bound = tl::expected<std::unique_ptr<Consumption>, std::string>;
     Task<Bound> consume(std::string_view subject, MessagePump& pump);
@@ -194,17 +198,10 @@ Task<void> Scheduler::Parts::report_workers() {
 }
 
 Task<Verdict> Scheduler::Parts::handle(cap::BusPacket packet, Origin origin) {
-    switch (packet.payload_case()) {
-        case cap::BusPacket::kJobRequest:
-            co_return co_await requests_.handle(std::move(*packet.mutable_job_request()), packet.trace_id());
-        case cap::BusPacket::kJobResult:
-            co_return co_await results_.handle(std::move(*packet.mutable_job_result()), origin.sequence);
-        case cap::BusPacket::kJobCancel: {
-            co_await handle_cancel(context_, packet.job_cancel().job_id());
-            co_return Verdict::done();
-        }
-        default: co_return Verdict::done();  // nothing for a scheduler, or of a later protocol version
-    }
+    if (!counts(packet, origin.subject)) co_return Verdict::done();
+    if (packet.has_job_request())
+        co_return co_await requests_.handle(std::move(*packet.mutable_job_request()), packet.trace_id());
+    co_return co_await results_.handle(std::move(*packet.mutable_job_result()), origin.sequence);
 }
 
 void Scheduler::Parts::on_message(std::string_view subject, std::string_view payload) {
@@ -213,6 +210,7 @@ void Scheduler::Parts::on_message(std::string_view subject, std::string_view pay
         context_.ports.log.event(LogLevel::error, "message not decodable", {{"subject", subject}});
         return;
     }
+    if (!counts(*packet, subject)) return;
     const MonoTime now = context_.ports.clock.monotonic();
     switch (packet->payload_case()) {
         case cap::BusPacket::kHeartbeat: context_.registry.on_heartbeat(packet->heartbeat(), now); break;
@@ -222,6 +220,16 @@ void Scheduler::Parts::on_message(std::string_view subject, std::string_view pay
             break;
         default: break;
     }
+}
+
+bool Scheduler::Parts::counts(const cap::BusPacket& packet, std::string_view subject) {
+    if (wire::counts_on(packet.payload_case(), subject)) return true;
+    // Without a payload, or with one of a later protocol version, it is nobody's mistake.
+    if (packet.payload_case() == cap::BusPacket::PAYLOAD_NOT_SET) return false;
+    context_.ports.metrics.add(Metric::validation_rejections);
+    context_.ports.log.event(LogLevel::warn, "packet ignored: its kind does not belong on its subject",
+                             {{"subject", subject}, {"sender_id", packet.sender_id()}});
+    return false;
 }
 
 Task<void> Scheduler::Parts::drain() {

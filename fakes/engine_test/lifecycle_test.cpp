@@ -128,6 +128,35 @@ TEST_F(Cancels, ACancelMessageEndsARunningJob) {
     EXPECT_EQ(cancellations(), 0u) << "workers had the same message";
 }
 
+// Permissions are given by subject: whoever may say that it lives may not cancel, submit or report by saying so.
+TEST_F(Cancels, APacketOnASubjectThatIsNotForItsKindChangesNothing) {
+    run_job("j1");
+    cap::JobCancel unwanted;
+    unwanted.set_job_id("j1");
+    const auto cancellation = engine::wire::make_packet(std::move(unwanted), "", "w1", clock.now());
+    const auto submission = engine::wire::make_packet(request_for("j2"), "", "w1", clock.now());
+    const auto report =
+        engine::wire::make_packet(result_of("j1", cap::JOB_STATUS_SUCCEEDED), "", "api-gateway", clock.now());
+
+    for (const char* subject : {"sys.heartbeat", "sys.handshake"}) bus.tell(subject, cancellation);
+    std::vector<Fate> fates;
+    std::uint64_t sequence = 100;
+    const auto deliver = [&](const char* subject, const cap::BusPacket& packet) {
+        fates.push_back(
+            bus.deliver({.subject = subject, .payload = engine::wire::serialise(packet), .sequence = ++sequence}));
+    };
+    deliver("sys.job.submit", cancellation);
+    deliver("sys.job.result", cancellation);
+    deliver("sys.job.result", submission);
+    deliver("sys.job.submit", report);
+    loop.settle();
+
+    for (const Fate& fate : fates) EXPECT_TRUE(fate->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(state("j2"), "");
+    EXPECT_EQ(metrics.value(Metric::validation_rejections), 6);
+}
+
 // CANC-03
 TEST_F(Cancels, ACancelThatCannotBeStoredIsCounted) {
     run_job("j1");

@@ -11,9 +11,10 @@ namespace lockstep::sim {
 
 namespace {
 
-/// For the way of a wake: an answer of Redis, a task, and the request that takes the job up. Half of the shortest pause after
-/// which a replica that nobody wakes would try again.
+/// For the way of a wake, beside its calls: half of the shortest pause after which a replica that nobody wakes would try again.
 constexpr Duration kPromptly = std::chrono::seconds{1};
+/// The answer to whoever freed the slot, the look at the stored request, and the script that takes the job up.
+constexpr int kCallsOfAWake = 3;
 /// What is called and does not come is called again after ten seconds, and by a tick.
 constexpr Duration kWakeHold = std::chrono::seconds{10};
 constexpr Duration kAllowance = std::chrono::seconds{30};
@@ -80,17 +81,31 @@ void SlotUsed::judge_gap(const Tenant& tenant, fakes::NodeId node) {
     const auto trouble = calm_.last_trouble();
     const Time began = trouble ? std::max(*tenant.free_since, *trouble) : *tenant.free_since;
     const bool recently = trouble && began - *trouble < after_trouble_;
-    const Duration bound = recently ? after_trouble_ : kPromptly;
+    const Duration bound = (recently ? after_trouble_ : kPromptly) + kCallsOfAWake * longest_call_;
     if (now_ - began > bound)
         violated(node, tenant.waiting,
                  fmt::format("it waited for a slot of its tenant, and one was free from {} ms on until {} ms",
                              engine::to_millis(began.time_since_epoch()), engine::to_millis(now_.time_since_epoch())));
 }
 
+void SlotUsed::time_call(const fakes::Event& event) {
+    if (event.script.empty()) return;
+    const std::pair call{event.node, fmt::format("{} {}", event.script, event.job)};
+    if (event.when == fakes::When::before) {
+        calls_[call] = now_;
+        return;
+    }
+    if (event.when != fakes::When::answered) return;
+    const auto begun = calls_.extract(call);
+    if (!begun || calm_.disturbed() || (calm_.last_trouble() && *calm_.last_trouble() > begun.mapped())) return;
+    longest_call_ = std::max(longest_call_, now_ - begun.mapped());
+}
+
 void SlotUsed::on_event(const fakes::Event& event, Time now) {
     now_ = now;
     actor_ = event.node;
     calm_.on_event(event, now);
+    if (event.kind == fakes::EventKind::redis) time_call(event);
     if (event.job.empty()) return;
     switch (event.kind) {
         case fakes::EventKind::kernel_check: {

@@ -1,5 +1,5 @@
 // slot_used: a slot of a tenant does not stay free while a job of that tenant waits for one. While nothing is broken it is
-// taken within a second. After trouble it may take until whoever was called and did not come is called again: a wake may be
+// taken within a second and the time of three calls of Redis, which a far server makes long. After trouble it may take until whoever was called and did not come is called again: a wake may be
 // lost with its replica, the lock of a job may have to expire, and a job that somebody else has ended is struck off by the
 // reconciler.
 //
@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "engine/config/tunables.h"
 #include "sim/oracles/calm.h"
@@ -57,12 +58,15 @@ private:
     void count(const std::string& name, const Job& job, int by);
     void look_at(Tenant& tenant, fakes::NodeId node);
     void judge_gap(const Tenant& tenant, fakes::NodeId node);
+    void time_call(const fakes::Event& event);
 
     const Duration after_trouble_;
     Calm calm_;
     RecordedStates recorded_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Tenant, std::less<>> tenants_;
+    std::map<std::pair<fakes::NodeId, std::string>, Time> calls_;  // of scripts that nobody has answered yet
+    Duration longest_call_{};                                      // of those while nothing was broken
     fakes::NodeId actor_;
     Time now_{};
 };

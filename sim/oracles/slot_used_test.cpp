@@ -90,6 +90,42 @@ TEST_F(SlotUsedTest, ASlotThatStaysFreeIsFound) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("b: it waited for a slot of its tenant, and one was free from")));
 }
 
+TEST_F(SlotUsedTest, WhereRedisIsFarAwayItTakesAsLongAsItsCallsDo) {
+    run("a");
+    submit("b");
+    find_full("b");
+    fakes::Event call = testing::event_of(fakes::EventKind::redis, "b", fakes::When::before);
+    call.script = "take_up";
+    tell(call);
+    now += 500ms;
+    call.when = fakes::When::answered;
+    tell(call);
+    move("a", "SUCCEEDED");
+    now += 2400ms;
+    take("b");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SlotUsedTest, ACallThatAFaultHasMadeLongExcusesNothingLater) {
+    run("a");
+    submit("b");
+    find_full("b");
+    fault("begin");
+    fakes::Event call = testing::event_of(fakes::EventKind::redis, "b", fakes::When::before);
+    call.script = "take_up";
+    tell(call);
+    now += 10s;
+    call.when = fakes::When::answered;
+    tell(call);
+    fault("end");
+    now += 20min;
+    tell(testing::event_of(fakes::EventKind::heartbeat, ""));
+    move("a", "SUCCEEDED");
+    now += 1100ms;
+    take("b");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("one was free from")));
+}
+
 TEST_F(SlotUsedTest, ASlotThatNobodyEverTakesIsFoundAtTheEnd) {
     run("a");
     submit("b");
