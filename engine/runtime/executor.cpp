@@ -1,6 +1,6 @@
 #include "engine/runtime/executor.h"
 
-#include <cassert>
+#include "engine/runtime/invariant.h"
 
 namespace lockstep::engine {
 
@@ -34,19 +34,19 @@ void WorkList::remove(Work& work) noexcept {
 }
 
 void Executor::post(Work& work) {
-    assert(!work.queued());
+    PRECONDITION(!work.queued(), "work is queued already");
     work.ticket_ = enqueue(work);
     work.executor_ = this;
 }
 
 void Executor::post_at(Work& work, MonoTime when) {
-    assert(!work.queued());
+    PRECONDITION(!work.queued(), "work is queued already");
     work.ticket_ = enqueue_at(work, when);
     work.executor_ = this;
 }
 
 void Executor::post_continuation(Work& work) {
-    assert(!work.queued());
+    PRECONDITION(!work.queued(), "work is queued already");
     continuations_.push_back(work);
     work.ticket_ = kContinuation;
     work.executor_ = this;

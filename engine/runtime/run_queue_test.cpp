@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/test_executor.h"
 
 namespace lockstep::engine {
@@ -29,6 +30,15 @@ protected:
     Note two{notes, 2};
     Note three{notes, 3};
 };
+
+// In every build: work that stood in two places would take others out of the queue with it.
+TEST_F(RunQueueTest, RefusesWorkThatIsQueuedAlready) {
+    queue.post(one);
+    EXPECT_THROW(queue.post(one), InvariantViolation);
+    EXPECT_THROW(queue.post_at(one, queue.now), InvariantViolation);
+    EXPECT_EQ(queue.run_ready(queue.now), 1U);
+    EXPECT_EQ(notes, std::vector<int>{1});
+}
 
 TEST_F(RunQueueTest, RunsReadyWorkFirstInFirstOut) {
     queue.post(two);

@@ -7,7 +7,6 @@
 // 4. Exceptions pass through to the awaiter. They are for defects (INVARIANT), not for bad weather.
 #pragma once
 
-#include <cassert>
 #include <coroutine>
 #include <exception>
 #include <optional>
@@ -15,6 +14,7 @@
 #include <variant>
 
 #include "engine/runtime/executor.h"
+#include "engine/runtime/invariant.h"
 
 namespace lockstep::engine {
 
@@ -129,8 +129,8 @@ public:
     };
 
     /// REQUIRES: the Task outlives the await (the compiler keeps a temporary alive for the full expression).
-    Awaiter operator co_await() && noexcept {
-        assert(handle_ && !handle_.done());
+    Awaiter operator co_await() && {
+        PRECONDITION(handle_ && !handle_.done(), "a task is awaited once, by its owner");
         return Awaiter(handle_);
     }
 

@@ -49,6 +49,20 @@ TEST_F(TaskTest, DoesNothingUntilItIsAwaited) {
     EXPECT_EQ(alive, 0);
 }
 
+Task<void> await_what_is_gone() {
+    Task<void> task = nothing();
+    const Task<void> owner = std::move(task);
+    co_await std::move(task);  // NOLINT(bugprone-use-after-move): what is refused
+}
+
+// In every build: there is no frame to go on with.
+TEST_F(TaskTest, RefusesToAwaitATaskThatSomebodyElseOwns) {
+    scope.spawn(await_what_is_gone());
+    executor.run();
+    ASSERT_TRUE(executor.failure);
+    EXPECT_THROW(std::rethrow_exception(executor.failure), InvariantViolation);
+}
+
 TEST_F(TaskTest, HandsOverTheValuesOfReadyAndOfWaitingChildren) {
     int sum = 0;
     scope.spawn(add_both(sum));
