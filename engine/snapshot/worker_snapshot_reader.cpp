@@ -96,8 +96,13 @@ Worker Reader::worker(const Json& object) {
 }
 
 WallTime Reader::time(const std::string& text) {
+    // What a WallTime can hold; the texts of this form reach to the year 9999.
+    constexpr std::int64_t kSecondsMax = std::numeric_limits<std::int64_t>::max() / 1'000'000'000 - 1;
     google::protobuf::Timestamp time;
-    if (!TimeUtil::FromString(text, &time)) note("captured_at is no time");
+    if (!TimeUtil::FromString(text, &time) || std::abs(time.seconds()) > kSecondsMax) {
+        note("captured_at is no time");
+        return {};
+    }
     return WallTime(std::chrono::seconds(time.seconds()) + std::chrono::nanoseconds(time.nanos()));
 }
 

@@ -157,6 +157,8 @@ TEST_F(WorkerSnapshotTest, WhatCannotBeReadIsNotBelievedInPart) {
              std::string(R"({"workers":{}})"),
              R"({"workers":[)" + good + "]}",
              R"({"captured_at":"yesterday","workers":[)" + good + "]}",
+             R"({"captured_at":"2300-01-01T00:00:05Z","workers":[)" + good + "]}",
+             R"({"captured_at":"0001-01-01T00:00:05Z","workers":[)" + good + "]}",
              with("7"),
              with(R"({"worker_id":7})"),
              with(R"({"worker_id":"w","active_jobs":"two"})"),
