@@ -1,9 +1,13 @@
 #include "engine/config/start_document.h"
 
+#include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/config/bounded_json.h"
 #include "engine/store/dead_letter.h"
+#include "engine/wire/sha256.h"
 
 namespace lockstep::engine {
 
@@ -22,6 +26,24 @@ json fresh_document() {
             {"data", {{"safety", {{"enabled", true}, {"mode", "enforce"}}}, {"rate_limits", {{"enabled", true}}}}},
             {"revision", 0},
             {"meta", {{"source", "auto-bootstrap"}}}};
+}
+
+/// What the reference counts the reconciler's limits as where its file says nothing of them.
+json reference_limits() {
+    return {{"dispatch_timeout_seconds", 300}, {"running_timeout_seconds", 9000}, {"scan_interval_seconds", 30}};
+}
+
+/// The fingerprint of a file as the reference takes it, so that a file is the same for both: its JSON writer escapes some
+/// characters that need no escape. They stand in texts only.
+std::string file_fingerprint(const json& file) {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kEscaped{
+        {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}, {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}}};
+    std::string text = canonical(file);
+    for (const auto& [plain, escaped] : kEscaped) {
+        for (auto at = text.find(plain); at != std::string::npos; at = text.find(plain, at + escaped.size()))
+            text.replace(at, plain.size(), escaped);
+    }
+    return wire::sha256_hex(text);
 }
 
 bool has(const json& data, const char* key) { return data.contains(key) && !data[key].is_null(); }
@@ -53,7 +75,7 @@ void add_missing(json& stored, const json& file) {
 bool write_pools(json& data, const std::string& file_text) {
     if (file_text.empty()) return false;
     const json file = parse_bounded(file_text);
-    const std::string hash = fingerprint_of(file);
+    const std::string hash = file_fingerprint(file);
     const std::string recorded = text_of(data, kPoolsHash);
     if (!has(data, "pools")) {
         data["pools"] = file;
@@ -69,11 +91,21 @@ bool write_pools(json& data, const std::string& file_text) {
 bool write_timeouts(json& data, const std::string& file_text) {
     if (file_text.empty()) return false;
     const json file = parse_bounded(file_text);
-    const std::string hash = fingerprint_of(file);
+    json counted = file;
+    if (counted.is_object() && !counted.contains("reconciler")) counted["reconciler"] = reference_limits();
+    const std::string hash = file_fingerprint(counted);
     if (has(data, "timeouts") && text_of(data, kTimeoutsHash) == hash) return false;
     data["timeouts"] = file;
     data[kTimeoutsHash] = hash;
     return true;
+}
+
+/// A member that says nothing is left out, and so is one that was never set.
+void drop_empty(json& pool) {
+    for (auto member = pool.begin(); member != pool.end();) {
+        const bool empty = member->is_null() || *member == "" || *member == 0 || *member == json::array();
+        member = empty ? pool.erase(member) : std::next(member);
+    }
 }
 
 }  // namespace
@@ -86,7 +118,8 @@ std::string stored_pools(std::string_view pools_json) {
         if (section.is_null()) continue;
         for (auto& [entry, value] : section.items()) {
             if (value.is_string()) value = json::array({value});
-            if (value.is_null()) value = json{{"requires", json::array()}};
+            if (value.is_null()) value = json::object();
+            if (value.is_object()) drop_empty(value);
             stored[name][entry] = value;
         }
     }
@@ -110,6 +143,26 @@ tl::expected<std::string, std::string> start_document(std::string_view stored, c
     document["revision"] = revision.get<std::int64_t>() + 1;
     document["updated_at"] = rfc3339(now);
     return canonical(document);
+}
+
+std::vector<std::string> overruled(std::string_view stored, const FileDocuments& files) {
+    json document = parse_bounded(stored);
+    const json file = parse_bounded(files.pools);
+    if (!document.is_object() || !document["data"].is_object() || !document["data"]["pools"].is_object()) return {};
+    json& pools = document["data"]["pools"];
+    std::vector<std::string> names;
+    for (const auto& [section, entries] : file.items()) {
+        const json& there = section_of(pools, section);
+        if (!there.is_object()) continue;
+        for (const auto& [name, value] : entries.items()) {
+            const auto found = there.find(name);
+            if (found == there.end()) continue;
+            json theirs = found->is_string() ? json::array({*found}) : *found;
+            if (theirs.is_object()) drop_empty(theirs);
+            if (theirs != value) names.push_back(section + "/" + name);
+        }
+    }
+    return names;
 }
 
 }  // namespace lockstep::engine

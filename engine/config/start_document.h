@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "engine/runtime/time.h"
 
@@ -21,12 +22,16 @@ struct FileDocuments {
     std::string timeouts;
 };
 
-/// A pools document in the shape that is stored: topics map to lists, pools to objects. REQUIRES: `parse_pools` reads it.
+/// A pools document in the shape that the reference stores (spec: conflicts, D-12): topics map to lists, pools to objects, and
+/// what a pool leaves empty is left out. REQUIRES: `parse_pools` reads it.
 [[nodiscard]] std::string stored_pools(std::string_view pools_json);
 
 /// The document to write in place of `stored` (empty: there is none), with the next revision; empty when there is nothing to
 /// write. The error says why the stored one must be left alone.
 [[nodiscard]] tl::expected<std::string, std::string> start_document(std::string_view stored, const FileDocuments& files,
                                                                     WallTime now);
+
+/// Topics and pools of the file whose stored entries say something else, as `topics/job.a`: those of the service are in force.
+[[nodiscard]] std::vector<std::string> overruled(std::string_view stored, const FileDocuments& files);
 
 }  // namespace lockstep::engine

@@ -120,8 +120,37 @@ TEST(StartDocument, StrangeValuesInPlaceOfPoolsDoNoHarm) {
 TEST(StoredPools, AreInTheShapeThatEveryReaderKnows) {
     EXPECT_EQ(stored_pools(
                   R"({"Topics": {"job.a": "p", "job.b": ["p", "q"]}, "pools": {"p": null, "q": {"requires": ["x"]}}})"),
-              R"({"pools":{"p":{"requires":[]},"q":{"requires":["x"]}},"topics":{"job.a":["p"],"job.b":["p","q"]}})");
+              R"({"pools":{"p":{},"q":{"requires":["x"]}},"topics":{"job.a":["p"],"job.b":["p","q"]}})");
     EXPECT_EQ(stored_pools(R"({"topics": {"job.a": "p"}, "pools": null})"), R"({"topics":{"job.a":["p"]}})");
+}
+
+// Spec: conflicts, D-12
+TEST(StoredPools, LeaveOutWhatAPoolLeavesEmpty) {
+    EXPECT_EQ(stored_pools(R"({"topics": {"job.a": "p"}, "pools": {"p": {"requires": [], "status": "",
+                               "description": "", "drain_timeout_seconds": 0}, "q": {"status": "active"}}})"),
+              R"({"pools":{"p":{},"q":{"status":"active"}},"topics":{"job.a":["p"]}})");
+}
+
+/// The SHA-256 of a text, taken with sha256sum: what the reference records for the same files.
+TEST(FileFingerprints, AreThoseOfTheReference) {
+    const FileDocuments files{stored_pools(R"({"topics": {"job.default": "default"},
+                                               "pools": {"default": {"requires": [], "description": "R&D <all>"}}})"),
+                              R"({"topics":{},"workflows":{}})"};
+    const json data = written("", files)["data"];
+    EXPECT_EQ(data["_poolsFileHash"], "ed86a24c5602b6b08e01045f88b6a11d9a40e25dd9786a7afc13b481fb2f8fd7");
+    EXPECT_EQ(data["_timeoutsFileHash"], "f0ee12ad072d2b0ec1ddc5d6fd0c29ba46e69632f055567cdbe4eec3e345af99")
+        << "a reconciler block that is missing counts as the reference's own limits";
+    EXPECT_FALSE(data["timeouts"].contains("reconciler"));
+}
+
+TEST(Overruled, NamesEntriesOfTheFileThatTheServiceHasOtherwise) {
+    const std::string stored =
+        edited({{"pools", json::parse(R"({"Topics": {"job.a": "p", "job.b": ["q"], "job.c": ["r"]},
+                                          "pools": {"p": {"requires": []}, "q": {"status": "draining"}}})")}});
+    const FileDocuments files{
+        stored_pools(R"({"topics": {"job.a": "p", "job.b": "p", "job.new": "p"}, "pools": {"p": {}, "q": {}}})"), ""};
+    EXPECT_EQ(overruled(stored, files), (std::vector<std::string>{"pools/q", "topics/job.b"}));
+    EXPECT_TRUE(overruled("[]", files).empty());
 }
 
 }  // namespace

@@ -113,15 +113,11 @@ Duration or_else(Duration value, Duration otherwise) { return value > Duration{0
 
 std::int64_t whole_seconds(Duration value) { return std::chrono::ceil<std::chrono::seconds>(value).count(); }
 
-void put(json& target, const char* name, std::int64_t value) {
-    if (value > 0) target[name] = value;
-}
-
 }  // namespace
 
 ReconcilerTimeouts with_fallbacks(const ReconcilerTimeouts& written) {
-    if (!written.given) return {false, 300s, 900s, 30s};
-    return {true, or_else(written.dispatch, 120s), or_else(written.running, 300s), or_else(written.scan_interval, 30s)};
+    return {written.given, or_else(written.dispatch, 300s), or_else(written.running, 900s),
+            or_else(written.scan_interval, 30s)};
 }
 
 void apply_limits(const Timeouts& timeouts, Tunables& tunables) {
@@ -163,22 +159,17 @@ tl::expected<Timeouts, std::vector<DocumentError>> parse_timeouts(std::string_vi
 }
 
 std::string stored_form(const Timeouts& timeouts) {
-    json document = json::object();
-    for (const auto& [name, topic] : timeouts.topics) {
-        json block = json::object();
-        put(block, "timeout_seconds", whole_seconds(topic.running));
-        put(block, "max_retries", topic.max_retries);
-        if (!block.empty()) document["topics"][name] = std::move(block);
-    }
-    for (const auto& [name, workflow] : timeouts.workflows) {
-        json block = json::object();
-        put(block, "child_timeout_seconds", whole_seconds(workflow.child));
-        put(block, "total_timeout_seconds", whole_seconds(workflow.total));
-        put(block, "max_retries", workflow.max_retries);
-        if (!block.empty()) document["workflows"][name] = std::move(block);
-    }
-    if (timeouts.reconciler.given) {
-        const ReconcilerTimeouts limits = with_fallbacks(timeouts.reconciler);
+    json document{{"topics", json::object()}, {"workflows", json::object()}};
+    for (const auto& [name, topic] : timeouts.topics)
+        document["topics"][name] = {{"timeout_seconds", whole_seconds(topic.running)},
+                                    {"max_retries", topic.max_retries}};
+    for (const auto& [name, workflow] : timeouts.workflows)
+        document["workflows"][name] = {{"child_timeout_seconds", whole_seconds(workflow.child)},
+                                       {"total_timeout_seconds", whole_seconds(workflow.total)},
+                                       {"max_retries", workflow.max_retries}};
+    const ReconcilerTimeouts& limits = timeouts.reconciler;
+    const bool says_something = limits.dispatch + limits.running + limits.scan_interval > Duration{0};
+    if (says_something) {
         document["reconciler"] = {{"dispatch_timeout_seconds", whole_seconds(limits.dispatch)},
                                   {"running_timeout_seconds", whole_seconds(limits.running)},
                                   {"scan_interval_seconds", whole_seconds(limits.scan_interval)}};

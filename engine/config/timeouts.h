@@ -51,7 +51,7 @@ struct Timeouts {
     friend bool operator==(const Timeouts&, const Timeouts&) = default;
 };
 
-/// The limits that a block means: 300, 900 and 30 s when there is none; otherwise a zero stands for 120, 300 and 30 s.
+/// The limits that a block means: 300, 900 and 30 s wherever it says nothing or zero (spec: conflicts, D-10).
 [[nodiscard]] ReconcilerTimeouts with_fallbacks(const ReconcilerTimeouts& written);
 /// Sets the tunables that a start-up file's reconciler block speaks of; without one nothing changes.
 void apply_limits(const Timeouts& timeouts, Tunables& tunables);
@@ -60,9 +60,10 @@ void apply_limits(const Timeouts& timeouts, Tunables& tunables);
 /// (`Topics`, `TimeoutSeconds` ...) are read too. Unknown keys and wrong types are errors; all of them are reported.
 [[nodiscard]] tl::expected<Timeouts, std::vector<DocumentError>> parse_timeouts(std::string_view json_text);
 
-/// The document under the names that every reader of the configuration service knows, as canonical JSON. Other
-/// implementations reject further names, so a topic's DISPATCHED limit has no place in it; times are rounded up to whole
-/// seconds.
+/// The document as every reader of the configuration service knows it, in canonical JSON, with the members that the
+/// reference writes: `topics` and `workflows` even when empty, and every field of an entry, zeros included (spec: conflicts,
+/// D-12). Other implementations reject further names, so a topic's DISPATCHED limit has no place in it; times are rounded up to
+/// whole seconds. A reconciler block that says nothing is left out.
 [[nodiscard]] std::string stored_form(const Timeouts& timeouts);
 
 }  // namespace lockstep::engine

@@ -16,8 +16,8 @@ Timeouts parsed(std::string_view text) {
     return timeouts ? std::move(*timeouts) : Timeouts{};
 }
 
-// RECON-05
-TEST(Timeouts, TheReconcilersLimitsHaveTheirDefaultsAndTheirFallbacks) {
+// RECON-05; spec: conflicts, D-10
+TEST(Timeouts, WhereTheReconcilersLimitsSayNothingOrZeroTheBuiltInOnesHold) {
     const auto limits = [](std::string_view text) {
         const ReconcilerTimeouts all = with_fallbacks(parsed(text).reconciler);
         return std::array<Duration, 3>{all.dispatch, all.running, all.scan_interval};
@@ -29,8 +29,8 @@ TEST(Timeouts, TheReconcilersLimitsHaveTheirDefaultsAndTheirFallbacks) {
     EXPECT_EQ(
         limits(
             R"({"reconciler": {"dispatch_timeout_seconds": 0, "running_timeout_seconds": 0, "scan_interval_seconds": 0}})"),
-        (Limits{2min, 5min, 30s}));
-    EXPECT_EQ(limits(R"({"reconciler": {"running_timeout_seconds": 60}})"), (Limits{2min, 1min, 30s}));
+        (Limits{5min, 15min, 30s}));
+    EXPECT_EQ(limits(R"({"reconciler": {"running_timeout_seconds": 60}})"), (Limits{5min, 1min, 30s}));
     EXPECT_EQ(
         limits(
             R"({"reconciler": {"dispatch_timeout_seconds": 10, "running_timeout_seconds": 20, "scan_interval_seconds": 5}})"),
@@ -43,7 +43,7 @@ TEST(Timeouts, ABlockThatIsNotThereLeavesTheTunablesAlone) {
     apply_limits(parsed(R"({"topics": {"job.a": {"timeout_seconds": 1}}})"), tunables);
     EXPECT_EQ(tunables.dispatch_timeout, 7s);
     apply_limits(parsed(R"({"reconciler": {"running_timeout_seconds": 60}})"), tunables);
-    EXPECT_EQ(tunables.dispatch_timeout, 120s);
+    EXPECT_EQ(tunables.dispatch_timeout, 300s);
     EXPECT_EQ(tunables.running_timeout, 60s);
     apply_limits(parsed(R"({"reconciler": {"scan_interval_seconds": 11}})"), tunables);
     EXPECT_EQ(tunables.reconciler_interval, 11s);
@@ -103,10 +103,16 @@ TEST(Timeouts, TheStoredFormHasOnlyTheNamesThatAllReadersKnow) {
         "reconciler": {"running_timeout_seconds": 60}})");
     EXPECT_EQ(
         stored_form(timeouts),
-        R"({"reconciler":{"dispatch_timeout_seconds":120,"running_timeout_seconds":60,"scan_interval_seconds":30},)"
-        R"("topics":{"job.a":{"max_retries":2,"timeout_seconds":2}},)"
-        R"("workflows":{"w":{"child_timeout_seconds":10,"total_timeout_seconds":3600}}})");
-    EXPECT_EQ(stored_form(Timeouts{}), "{}");
+        R"({"reconciler":{"dispatch_timeout_seconds":0,"running_timeout_seconds":60,"scan_interval_seconds":0},)"
+        R"("topics":{"job.a":{"max_retries":2,"timeout_seconds":2},"job.b":{"max_retries":0,"timeout_seconds":0}},)"
+        R"("workflows":{"w":{"child_timeout_seconds":10,"max_retries":0,"total_timeout_seconds":3600}}})");
+}
+
+// Spec: conflicts, D-12
+TEST(Timeouts, TheStoredFormNamesTopicsAndWorkflowsEvenWithoutAny) {
+    EXPECT_EQ(stored_form(Timeouts{}), R"({"topics":{},"workflows":{}})");
+    EXPECT_EQ(stored_form(parsed(R"({"reconciler": {"running_timeout_seconds": 0}})")),
+              R"({"topics":{},"workflows":{}})");
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ template <class Number>
 Parsed assign_number(Number& target, std::string_view value, Number least, std::string_view expected) {
     Number parsed{};
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
-    if (error != std::errc{} || end != value.data() + value.size() || parsed < least)
+    if (error != std::errc{} || end != value.data() + value.size() || !(parsed >= least))
         return tl::make_unexpected(fmt::format("expected {}, got \"{}\"", expected, value));
     target = parsed;
     return {};

@@ -25,16 +25,68 @@ bool replace(T& place, T value) {
 
 }  // namespace
 
-ConfigWatcher::ConfigWatcher(Context& context, FileDocuments files, PinnedSettings pinned)
+FileDocuments documents_of(const std::string& pools_document, const std::optional<Timeouts>& timeouts) {
+    FileDocuments documents;
+    if (!pools_document.empty()) documents.pools = stored_pools(pools_document);
+    if (timeouts) documents.timeouts = stored_form(*timeouts);
+    return documents;
+}
+
+ConfigWatcher::ConfigWatcher(Context& context, FileDocuments files, PinnedSettings pinned, PoolsListener on_pools)
     : context_(context),
       files_(std::move(files)),
       pinned_(pinned),
+      on_pools_(std::move(on_pools)),
       at_start_(context.tunables),
       file_timeouts_(context.timeouts) {}
 
 Task<tl::expected<void, std::string>> ConfigWatcher::start() {
     // Before the first read: what is announced meanwhile must not be missed.
     announcements_ = context_.ports.bus.subscribe(std::string(wire::kSubjectConfigChanged), "", *this);
+    auto ready = co_await set_up_patiently();
+    co_return ready;
+}
+
+Task<tl::expected<void, std::string>> ConfigWatcher::adopt(FileSettings files) {
+    const FileDocuments documents = std::exchange(files_, documents_of(files.pools_document, files.timeouts));
+    const Timeouts timeouts = std::exchange(file_timeouts_, files.timeouts.value_or(Timeouts{}));
+    const Duration dispatch = std::exchange(at_start_.dispatch_timeout, files.dispatch_timeout);
+    const Duration running = std::exchange(at_start_.running_timeout, files.running_timeout);
+    // The service may hold the very text that it held before, and yet the files mean something else by it.
+    last_document_.clear();
+    timeouts_in_force_.clear();
+    auto adopted = co_await set_up_patiently();
+    if (adopted) {
+        // A start goes on with what is stored when its write is refused; here nothing would have come of the files.
+        const auto still_to_write = start_document(last_document_, files_, context_.ports.clock.now());
+        if (!still_to_write)
+            adopted = tl::make_unexpected(still_to_write.error());
+        else if (!still_to_write->empty())
+            adopted = tl::make_unexpected(std::string("the configuration service did not take them"));
+    }
+    if (adopted) {
+        tell_of_overruled();
+    } else {
+        files_ = documents;
+        file_timeouts_ = timeouts;
+        at_start_.dispatch_timeout = dispatch;
+        at_start_.running_timeout = running;
+        last_document_.clear();  // a reload may have come in between
+        timeouts_in_force_.clear();
+    }
+    co_return adopted;
+}
+
+void ConfigWatcher::tell_of_overruled() {
+    std::string names;
+    for (const std::string& name : overruled(last_document_, files_)) names += (names.empty() ? "" : ", ") + name;
+    if (names.empty()) return;
+    context_.ports.log.event(LogLevel::warn,
+                             "the configuration service says otherwise than the pools file, and stays in force",
+                             {{"entries", names}, {"key", kSystemDocument}});
+}
+
+Task<tl::expected<void, std::string>> ConfigWatcher::set_up_patiently() {
     const MonoTime give_up = context_.ports.clock.in(kPatience);
     while (true) {
         auto ready = co_await set_up();
@@ -133,6 +185,7 @@ bool ConfigWatcher::apply_pools(const Overlay& overlay) {
     if (!overlay.pools || !replace(pools_in_force_, overlay.pools_fingerprint)) return false;
     // One assignment: a pick in progress has its own hold on the old table.
     context_.routing = std::make_shared<const RoutingTable>(routable(*overlay.pools));
+    if (on_pools_) on_pools_(*overlay.pools);
     return true;
 }
 
@@ -152,10 +205,11 @@ bool ConfigWatcher::apply_timeouts(const Overlay& overlay) {
         if (limits.dispatch > Duration{0} && context_.timeouts.topics[topic].dispatch == Duration{0})
             context_.timeouts.topics[topic].dispatch = limits.dispatch;
     }
-    // Only what is more than zero (RECON-06).
-    const ReconcilerTimeouts& written = overlay.timeouts->reconciler;
-    if (written.dispatch > Duration{0}) tunables.dispatch_timeout = written.dispatch;
-    if (written.running > Duration{0}) tunables.running_timeout = written.running;
+    // Never what was in force before: a replica that starts now does not know it.
+    const bool limited = overlay.timeouts->reconciler.given;
+    const ReconcilerTimeouts limits = with_fallbacks(overlay.timeouts->reconciler);
+    tunables.dispatch_timeout = limited ? limits.dispatch : at_start_.dispatch_timeout;
+    tunables.running_timeout = limited ? limits.running : at_start_.running_timeout;
     return true;
 }
 

@@ -6,13 +6,16 @@
 // 2. What cannot be read changes nothing: each part keeps its last good value, and the log says why. So does a store that is
 //    away.
 // 3. Pools that drain or are inactive are never routed to, whoever wrote them (C-53, H-31).
-// 4. A fail mode that the operator has pinned at start stays; another one is the service's, or else the default (C-19).
+// 4. Limits that the service leaves at zero are the built-in ones, at once and on every replica (spec: conflicts, D-10).
+// 5. A fail mode that the operator has pinned at start stays; another one is the service's, or else the default (C-19).
 //
 // What it changes is in Context: `routing`, `timeouts`, and in `tunables` dispatch_timeout, running_timeout,
 // policy_check_fail_mode, output_policy_fail_mode and output_policy_enabled. They are to be read where they are used.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 
@@ -25,14 +28,31 @@
 
 namespace lockstep::engine {
 
+/// Told of a table whose pools may include such as drain.
+using PoolsListener = std::function<void(const RoutingTable&)>;
+
+/// What the files say that may change while the scheduler runs.
+struct FileSettings {
+    std::string pools_document;        // as JSON
+    std::optional<Timeouts> timeouts;  // nothing: there is no such file
+    Duration dispatch_timeout{};       // what holds where the service says nothing
+    Duration running_timeout{};
+};
+
+[[nodiscard]] FileDocuments documents_of(const std::string& pools_document, const std::optional<Timeouts>& timeouts);
+
 class ConfigWatcher final : public MessageSink {
 public:
     /// `files` are what the service is told of. The context outlives the watcher.
-    ConfigWatcher(Context& context, FileDocuments files, PinnedSettings pinned);
+    /// `on_pools`, if any, is told of every table that is put in force, the start's included, as it was written.
+    ConfigWatcher(Context& context, FileDocuments files, PinnedSettings pinned, PoolsListener on_pools = {});
 
     /// Listens for announcements, writes what the service lacks and puts its settings in force. Needs Redis, and waits for it
     /// for no longer than `kPatience`; the error is why it gave up. Starting again is allowed.
     [[nodiscard]] Task<tl::expected<void, std::string>> start();
+    /// The files have been read again: the service is told of them, and what it says then is put in force, as at a start. Waits
+    /// for Redis as `start` does; with an error everything stays as it was. REQUIRES: started.
+    [[nodiscard]] Task<tl::expected<void, std::string>> adopt(FileSettings files);
     /// Reloads for ever. REQUIRES: started.
     [[nodiscard]] Task<void> run();
     /// Listens no longer.
@@ -56,11 +76,16 @@ private:
     [[nodiscard]] bool apply_modes(const Overlay& overlay);
     void refuse(std::string_view why);
 
+    /// Until it succeeds or `kPatience` is over.
+    [[nodiscard]] Task<tl::expected<void, std::string>> set_up_patiently();
+    void tell_of_overruled();
+
     Context& context_;
-    const FileDocuments files_;
+    FileDocuments files_;
     const PinnedSettings pinned_;
-    const Tunables at_start_;
-    const Timeouts file_timeouts_;
+    const PoolsListener on_pools_;
+    Tunables at_start_;  // the reconciler's limits are those of the files
+    Timeouts file_timeouts_;
     std::string pools_in_force_;     // fingerprint; empty: those of the file, never confirmed
     std::string timeouts_in_force_;  // fingerprint
     std::string last_document_;      // as read

@@ -303,6 +303,8 @@ void RequestHandler::adopt_stored_request(Taken& job) {
 
 void RequestHandler::note_state_read(std::string_view topic, bool readable) {
     if (readable && unreadable_streak_.empty()) return;
+    // A submitter may make up as many topics as it likes: only those that are routed are told apart.
+    if (!context_.routing->topics.contains(topic)) topic = "other";
     const auto entry = unreadable_streak_.try_emplace(std::string(topic), 0).first;
     entry->second = readable ? 0 : entry->second + 1;
     if (!readable) context_.ports.metrics.add(Metric::state_read_fail_closed, {topic});

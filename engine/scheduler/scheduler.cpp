@@ -31,13 +31,6 @@ constexpr Duration kSetupTimeout = std::chrono::seconds{10};
 /// Spec: config, section 5.1, "registry stats log".
 constexpr Duration kWorkersReportInterval = std::chrono::seconds{60};
 
-FileDocuments documents_of(const SchedulerConfig& config) {
-    FileDocuments documents;
-    if (!config.pools_document.empty()) documents.pools = stored_pools(config.pools_document);
-    if (config.timeouts) documents.timeouts = stored_form(*config.timeouts);
-    return documents;
-}
-
 std::string durable_of(std::string_view subject) { return wire::durable_name(wire::kQueueScheduler, subject); }
 
 }  // namespace
@@ -47,7 +40,7 @@ class Scheduler::Parts final : public PacketHandler, public MessageSink {
 public:
     Parts(const Ports& ports, SchedulerConfig config)
         : context_(ports, config.tunables, config.pools, config.mechanisms, config.timeouts.value_or(Timeouts{})),
-          settings_(context_, documents_of(config), config.pinned),
+          settings_(context_, documents_of(config.pools_document, config.timeouts), config.pinned, config.on_pools),
           version_(std::move(config.version)),
           dead_letters_(context_),
           dispatcher_(context_, dead_letters_),
@@ -61,11 +54,14 @@ public:
           window_(context_),
           submits_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectSubmit), &replayer_, &window_),
           results_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectResult), nullptr, &window_),
-          background_(ports.executor) {}
+          background_(ports.executor) {
+        if (config.on_pools) config.on_pools(config.pools);
+    }
     /// Nobody asks for more because what was in hand goes.
     ~Parts() override { window_.close(); }
 
     Task<tl::expected<void, std::string>> start();
+    Task<tl::expected<void, std::string>> adopt(FileSettings files) { return settings_.adopt(std::move(files)); }
     Task<void> drain();
 
     [[nodiscard]] std::size_t in_flight() const {
@@ -262,6 +258,7 @@ Scheduler::Scheduler(const Ports& ports, SchedulerConfig config)
 Scheduler::~Scheduler() = default;
 
 Task<tl::expected<void, std::string>> Scheduler::start() { return parts_->start(); }
+Task<tl::expected<void, std::string>> Scheduler::adopt(FileSettings files) { return parts_->adopt(std::move(files)); }
 Task<void> Scheduler::drain() { return parts_->drain(); }
 std::size_t Scheduler::in_flight() const { return parts_->in_flight(); }
 const Registry& Scheduler::workers() const { return parts_->workers(); }

@@ -31,6 +31,8 @@ struct SchedulerConfig {
     std::string pools_document;
     std::optional<Timeouts> timeouts;  // of the file; nothing: there is none
     PinnedSettings pinned;
+    /// Told of every table of pools that is put in force, the file's first, with the pools that drain.
+    PoolsListener on_pools;
     Mechanisms mechanisms;
     std::string instance_id = "scheduler";
     std::string version = "0.1.0";  // told in the handshake
@@ -47,6 +49,8 @@ public:
     /// Puts the settings of the configuration service in force, subscribes and starts the background loops. Needs Redis and
     /// waits some seconds for it. The error says what could not be set up; starting again is allowed.
     [[nodiscard]] Task<tl::expected<void, std::string>> start();
+    /// The files have been read again (see ConfigWatcher::adopt). REQUIRES: started.
+    [[nodiscard]] Task<tl::expected<void, std::string>> adopt(FileSettings files);
     /// Takes no further message, hands back what waits, and gives handlers `shutdown_grace` to finish; those that do not are
     /// stopped where they stand, and their locks released.
     [[nodiscard]] Task<void> drain();

@@ -93,16 +93,20 @@ TEST_F(ReconcilerTest, AWorkflowsTotalTimeShortensADeadlineAndNeverLengthensOne)
     EXPECT_EQ(state("later"), "TIMEOUT");
 }
 
-// RECON-06
-TEST_F(ReconcilerTest, LimitsThatAreChangedToZeroStayAndOthersTakeEffect) {
+// RECON-06; spec: conflicts, D-10
+TEST_F(ReconcilerTest, LimitsThatAreChangedToZeroAreTheBuiltInOnesAtOnceAndAfterARestart) {
     start_with_timeouts(
         R"({"reconciler": {"dispatch_timeout_seconds": 10, "running_timeout_seconds": 20, "scan_interval_seconds": 1}})");
     write_timeouts(R"({"reconciler": {"dispatch_timeout_seconds": 0, "running_timeout_seconds": 0}})");
     run_on("first", "job.default");
-    loop.run_for(18s);
+    loop.run_for(450s);
     EXPECT_EQ(state("first"), "RUNNING");
-    loop.run_for(4s);
-    EXPECT_EQ(field("first", "failure_reason"), "timeout: RUNNING >20s");
+    crash();
+    start();
+    loop.run_for(440s);
+    EXPECT_EQ(state("first"), "RUNNING");
+    loop.run_for(15s);
+    EXPECT_EQ(field("first", "failure_reason"), "timeout: RUNNING >15m");
     run_on("second", "job.default");
     write_timeouts(R"({"reconciler": {"dispatch_timeout_seconds": 5, "running_timeout_seconds": 15}})");
     loop.run_for(11s);

@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kKey = "cfg:system:default";
-constexpr const char* kPools = R"({"topics": {"job.default": ["default"]}, "pools": {"default": {"requires": []}}})";
+constexpr const char* kPools = R"({"topics": {"job.default": ["default"]}, "pools": {"default": {}}})";
 
 class SettingsTest : public SchedulerTest {
 protected:
@@ -181,6 +181,82 @@ TEST_F(SettingsTest, AWriteThatIsLostToAnotherReplicaIsMadeUpWithWhatThatOneWrot
     EXPECT_EQ(data()["mine"], 1);
     EXPECT_TRUE(data().contains("pools"));
     EXPECT_EQ(document()["revision"], 6);
+}
+
+engine::FileSettings read_again(std::string pools, const char* timeouts = nullptr) {
+    engine::FileSettings files{std::move(pools), {}, 5min, 15min};
+    if (timeouts == nullptr) return files;
+    files.timeouts = *engine::parse_timeouts(timeouts);
+    const auto limits = engine::with_fallbacks(files.timeouts->reconciler);
+    files.dispatch_timeout = limits.dispatch;
+    files.running_timeout = limits.running;
+    return files;
+}
+
+TEST_F(SettingsTest, FilesThatAreReadAgainAreToldToTheStoreAndFollowed) {
+    more_config.timeouts = *engine::parse_timeouts(R"({"reconciler": {"running_timeout_seconds": 60}})");
+    start();
+    const auto adopted = loop.wait(scheduler->adopt(
+        read_again(R"({"topics": {"job.default": "elsewhere", "job.more": "default"}, "pools": {"default": {}}})",
+                   R"({"reconciler": {"running_timeout_seconds": 7}})")));
+    ASSERT_TRUE(adopted) << adopted.error();
+    EXPECT_EQ(document()["revision"], 2);
+    EXPECT_EQ(data()["pools"]["topics"]["job.more"], json::array({"default"}));
+    EXPECT_EQ(data()["timeouts"]["reconciler"]["running_timeout_seconds"], 7);
+    EXPECT_TRUE(routes()) << "what the store says of job.default stands above the file";
+    auto more = request_for("on-the-new-topic");
+    more.set_topic("job.more");
+    submit(more);
+    EXPECT_EQ(state("on-the-new-topic"), "RUNNING");
+}
+
+// The store has no name for a topic's dispatch timeout: the document that it holds does not change.
+TEST_F(SettingsTest, FilesThatSayMoreThanTheStoreCanHoldAreFollowedAsWell) {
+    more_config.timeouts = *engine::parse_timeouts(R"({"topics": {"job.default": {"dispatch_timeout": "1h"}}})");
+    start();
+    const auto before = log.times_reached("settings_applied");
+    EXPECT_TRUE(
+        loop.wait(scheduler->adopt(read_again(kPools, R"({"topics": {"job.default": {"dispatch_timeout": "2h"}}})"))));
+    EXPECT_EQ(document()["revision"], 1);
+    EXPECT_EQ(log.times_reached("settings_applied"), before + 1);
+}
+
+TEST_F(SettingsTest, FilesThatTheStoreDoesNotTakeChangeNothingAndSayWhy) {
+    start();
+    on_script(scripts.replace_document, [] { return CallFault::not_applied; });
+    const auto refused = loop.wait(scheduler->adopt(read_again(R"({"topics": {"job.more": "default"}})")));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().find("did not take them"), std::string::npos) << refused.error();
+    on_script(scripts.replace_document, nullptr);
+    EXPECT_TRUE(loop.wait(scheduler->adopt(read_again(R"({"topics": {"job.more": "default"}})"))));
+    EXPECT_TRUE(data()["pools"]["topics"].contains("job.more"));
+}
+
+TEST_F(SettingsTest, WhoWantsToKnowIsToldOfEveryTableWithThePoolsThatDrain) {
+    std::vector<std::vector<std::string>> told;
+    more_config.on_pools = [&](const engine::RoutingTable& table) {
+        auto& topics = told.emplace_back();
+        for (const auto& topic : table.topics) topics.push_back(topic.first);
+    };
+    start();
+    ASSERT_FALSE(told.empty());
+    EXPECT_EQ(told.front(), std::vector<std::string>{"job.default"}) << "of the file";
+    write_and_announce(pools(R"({"topics": {"job.new": ["p"]}, "pools": {"p": {"status": "draining"}}})"));
+    EXPECT_EQ(told.back(), (std::vector<std::string>{"job.default", "job.new"}));
+}
+
+// A submitter makes up as many topics as it likes.
+TEST_F(SettingsTest, TopicsThatNobodyRoutesAreCountedTogetherWhileStatesAreUnreadable) {
+    start();
+    redis.fault = [](const RedisCommand&) { return CallFault::not_applied; };
+    for (int i = 0; i < 3; ++i) {
+        auto request = request_for("made-up-" + std::to_string(i));
+        request.set_topic("job.made-up." + std::to_string(i));
+        submit(request);
+    }
+    loop.run_for(5s);
+    EXPECT_EQ(metrics.value(Metric::state_read_fail_closed, {"other"}), 3);
+    EXPECT_EQ(metrics.value(Metric::state_read_fail_closed, {"job.made-up.0"}), 0);
 }
 
 // The protocol's other implementations write under WATCH (spec: config, section 3).
