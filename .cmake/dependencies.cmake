@@ -67,11 +67,7 @@ if(LOCKSTEP_PROD)
   lockstep_pkgconfig(uv libuv)
   lockstep_pkgconfig(nats libnats)
 
-  # The admin listener. Debian's package has neither a CMake nor a pkg-config file.
-  find_library(LOCKSTEP_CIVETWEB civetweb REQUIRED)
-  lockstep_dependency(civetweb ${LOCKSTEP_CIVETWEB})
-
-  # The client of its test. Its compile definitions change the layout of its classes: without them a program links and then crashes.
+  # The client of the admin listener's test. Its compile definitions change the layout of its classes: without them a program links and then crashes.
   lockstep_pkgconfig(httplib cpp-httplib)
 
   # The target's definitions (compiled library, external fmt) matter: without them a unit takes three times as long.

@@ -1,24 +1,21 @@
 #include "prod/observe/admin_http.h"
 
-#include <civetweb.h>
 #include <fmt/core.h>
-#include <netdb.h>
-#include <sys/socket.h>
 
-#include <array>
 #include <charconv>
+#include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "prod/observe/http_listener.h"
 
 namespace lockstep::prod {
 
 namespace {
-
-constexpr const char* kTimeoutMs = "5000";
-/// Of a request with its headers; a longer one is refused before it is stored.
-constexpr const char* kRequestMax = "65536";
-/// Scrapers and probes, no users; but a few connections that say nothing must not keep a probe waiting.
-constexpr const char* kThreads = "16";
 
 nlohmann::json part(const std::string& error, const char* word) {
     if (error.empty()) return {{"status", "ok"}};
@@ -43,112 +40,146 @@ std::optional<Endpoint> parse_endpoint(const std::string& address) {
     return endpoint;
 }
 
-/// The address as the server takes it: numeric, an IPv6 one in brackets. Nothing when there is none of that name.
-std::optional<std::string> numeric_form(const Endpoint& endpoint) {
-    if (endpoint.host.empty()) return fmt::format("0.0.0.0:{}", endpoint.port);
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_PASSIVE;
-    addrinfo* found = nullptr;
-    if (getaddrinfo(endpoint.host.c_str(), nullptr, &hints, &found) != 0) return std::nullopt;
-    std::array<char, NI_MAXHOST> text{};
-    const int named =
-        getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
-    const bool ipv6 = found->ai_family == AF_INET6;
-    freeaddrinfo(found);
-    if (named != 0) return std::nullopt;
-    return ipv6 ? fmt::format("[{}]:{}", text.data(), endpoint.port) : fmt::format("{}:{}", text.data(), endpoint.port);
-}
+/// Answers what has piled up all at once, on a thread of its own: who asks often waits no shorter and costs no more.
+class Desk {
+public:
+    struct Question {
+        std::string path;
+        HttpListener::Ticket ticket;
+    };
 
-int send(mg_connection* connection, int status, const char* type, const std::string& body) {
-    mg_response_header_start(connection, status);
-    mg_response_header_add(connection, "Content-Type", type, -1);
-    const std::string size = std::to_string(body.size());
-    mg_response_header_add(connection, "Content-Length", size.c_str(), static_cast<int>(size.size()));
-    mg_response_header_send(connection);
-    mg_write(connection, body.data(), body.size());
-    return status;
+    explicit Desk(std::function<void(const std::vector<Question>&)> answer)
+        : answer_(std::move(answer)), thread_([this] { run(); }) {}
+    ~Desk() {
+        {
+            const std::lock_guard lock(mutex_);
+            closed_ = true;
+        }
+        changed_.notify_one();
+        thread_.join();
+    }
+    Desk(const Desk&) = delete;
+    Desk& operator=(const Desk&) = delete;
+
+    void put(Question question) {
+        {
+            const std::lock_guard lock(mutex_);
+            questions_.push_back(std::move(question));
+        }
+        changed_.notify_one();
+    }
+
+private:
+    void run() {
+        std::unique_lock lock(mutex_);
+        while (true) {
+            changed_.wait(lock, [this] { return closed_ || !questions_.empty(); });
+            if (closed_) return;
+            const std::vector<Question> questions = std::exchange(questions_, {});
+            lock.unlock();
+            answer_(questions);
+            lock.lock();
+        }
+    }
+
+    const std::function<void(const std::vector<Question>&)> answer_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool closed_ = false;
+    std::vector<Question> questions_;
+    std::thread thread_;  // last: it uses everything above
+};
+
+std::shared_ptr<const std::string> shared(std::string text) {
+    return std::make_shared<const std::string>(std::move(text));
 }
 
 }  // namespace
+
+std::string Health::reason_not_ready() const {
+    if (!not_ready.empty()) return not_ready;
+    if (!redis_error.empty()) return "redis: " + redis_error;
+    return nats_error.empty() ? "" : "nats: " + nats_error;
+}
+
+std::string Health::ready_json() const {
+    const std::string reason = reason_not_ready();
+    nlohmann::json body{{"ready", reason.empty()}};
+    if (!reason.empty()) body["reason"] = reason;
+    return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 std::string Health::json() const {
     return nlohmann::json{{"redis", part(redis_error, "error")},
                           {"nats", part(nats_error, "error")},
                           {"safety", part(safety_warning, "warn")},
+                          {"ready", reason_not_ready().empty()},
                           {"status", ok() ? "ok" : "degraded"}}
         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 class AdminHttp::Server {
 public:
-    explicit Server(Sources from) : sources(std::move(from)) { mg_init_library(0); }
-    ~Server() {
-        if (context != nullptr) mg_stop(context);
-        mg_exit_library();
+    Server(std::unique_ptr<HttpListener> listener, Sources from)
+        : listener_(std::move(listener)),
+          sources_(std::move(from)),
+          metrics_([this](const auto& questions) { answer_metrics(questions); }),
+          health_([this](const auto& questions) { answer_health(questions); }) {
+        listener_->start([this](std::string_view path, HttpListener::Ticket ticket) { sort(path, ticket); });
     }
+    /// No further questions; the desks end what they are at.
+    ~Server() { listener_->stop(); }
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    bool listen(const std::string& address) {
-        // One request for each connection: an idle one would keep a thread, and the end of the process, waiting.
-        const std::array<const char*, 13> options{"listening_ports",
-                                                  address.c_str(),
-                                                  "num_threads",
-                                                  kThreads,
-                                                  "request_timeout_ms",
-                                                  kTimeoutMs,
-                                                  "max_request_size",
-                                                  kRequestMax,
-                                                  "enable_keep_alive",
-                                                  "no",
-                                                  "linger_timeout_ms",
-                                                  "0",
-                                                  nullptr};
-        mg_callbacks callbacks{};
-        callbacks.log_message = [](const mg_connection*, const char*) { return 1; };  // it would write to stderr
-        context = mg_start(&callbacks, this, const_cast<const char**>(options.data()));
-        if (context == nullptr) return false;
-        mg_set_request_handler(context, "/metrics$", &on_metrics, this);
-        mg_set_request_handler(context, "/health$", &on_health, this);
-        mg_set_request_handler(context, "/", &on_other, this);
-        mg_server_port bound{};
-        if (mg_get_server_ports(context, 1, &bound) > 0) port = bound.port;
-        return true;
-    }
-
-    Sources sources;
-    mg_context* context = nullptr;
-    int port = 0;
+    [[nodiscard]] int port() const { return listener_->port(); }
 
 private:
-    static int on_metrics(mg_connection* connection, void* self) {
-        return send(connection, 200, "text/plain; version=0.0.4; charset=utf-8",
-                    static_cast<Server*>(self)->sources.metrics());
+    void sort(std::string_view path, HttpListener::Ticket ticket) {
+        if (path == "/metrics")
+            metrics_.put({std::string(path), ticket});
+        else if (path == "/health" || path == "/readyz")
+            health_.put({std::string(path), ticket});
+        else
+            listener_->answer(ticket, {404, "text/plain", shared("here are /metrics, /health and /readyz\n")});
     }
-    static int on_health(mg_connection* connection, void* self) {
-        const Health health = static_cast<Server*>(self)->sources.health();
-        return send(connection, health.ok() ? 200 : 503, "application/json", health.json());
+    void answer_metrics(const std::vector<Desk::Question>& questions) {
+        const auto text = shared(sources_.metrics());
+        for (const auto& question : questions)
+            listener_->answer(question.ticket, {200, "text/plain; version=0.0.4; charset=utf-8", text});
     }
-    static int on_other(mg_connection* connection, void*) {
-        return send(connection, 404, "text/plain", "here are /metrics and /health\n");
+    void answer_health(const std::vector<Desk::Question>& questions) {
+        const Health health = sources_.health();
+        const auto condition = shared(health.json());
+        const auto readiness = shared(health.ready_json());
+        const bool ready = health.reason_not_ready().empty();
+        for (const auto& question : questions) {
+            const bool asks_for_ready = question.path == "/readyz";
+            const bool good = asks_for_ready ? ready : health.ok();
+            listener_->answer(question.ticket,
+                              {good ? 200 : 503, "application/json", asks_for_ready ? readiness : condition});
+        }
     }
+
+    std::unique_ptr<HttpListener> listener_;
+    const Sources sources_;
+    Desk metrics_;
+    Desk health_;
 };
 
 AdminHttp::AdminHttp(std::unique_ptr<Server> server) : server_(std::move(server)) {}
 AdminHttp::~AdminHttp() = default;
-int AdminHttp::port() const { return server_->port; }
+int AdminHttp::port() const { return server_->port(); }
 
 bool AdminHttp::is_address(const std::string& address) { return parse_endpoint(address).has_value(); }
 
 tl::expected<std::unique_ptr<AdminHttp>, std::string> AdminHttp::start(const std::string& address, Sources sources) {
     const auto endpoint = parse_endpoint(address);
     if (!endpoint) return tl::make_unexpected(fmt::format("\"{}\" is no host:port", address));
-    const auto numeric = numeric_form(*endpoint);
-    auto server = std::make_unique<Server>(std::move(sources));
-    if (!numeric || !server->listen(*numeric))
-        return tl::make_unexpected(fmt::format("cannot listen on {}: in use, or no address of this machine", address));
-    return std::unique_ptr<AdminHttp>(new AdminHttp(std::move(server)));
+    auto listener = HttpListener::bind(endpoint->host, endpoint->port, {});
+    if (!listener) return tl::make_unexpected(fmt::format("cannot listen on {}: {}", address, listener.error()));
+    return std::unique_ptr<AdminHttp>(
+        new AdminHttp(std::make_unique<Server>(std::move(*listener), std::move(sources))));
 }
 
 }  // namespace lockstep::prod

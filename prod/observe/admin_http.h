@@ -1,9 +1,12 @@
-// The admin listener: GET /metrics and GET /health, on threads of its own.
+// The admin listener: GET /metrics, /health and /readyz, on threads of its own.
 //
 //   1. It starts before Redis and NATS are connected and answers "degraded" until they are.
-//   2. A failure to listen is the caller's to log; it does not stop the daemon.
-//   3. Whoever connects can keep neither memory nor the end of the process to itself: a request is bounded in size and time,
-//      and each connection carries one.
+//   2. /health says how the servers are that the daemon depends on (spec: config, section 7), and in its body whether it takes
+//      jobs. /readyz says the latter by its status: 503, with the reason in the body, before the streams and durables exist,
+//      while it drains, and while it has no connection.
+//   3. An address that is taken is the caller's to refuse: whoever runs without metrics runs blind.
+//   4. Whoever connects is bounded (see http_listener.h), and nobody's question delays another's: all who ask for health at the
+//      same time get one answer, and those who ask for metrics another.
 #pragma once
 
 #include <functional>
@@ -19,15 +22,21 @@ struct Health {
     std::string redis_error = "not initialized";
     std::string nats_error = "disconnected";
     std::string safety_warning = "not configured";
+    /// Why no jobs are taken, whatever the connections; empty when they are.
+    std::string not_ready = "starting";
 
     [[nodiscard]] bool ok() const { return redis_error.empty() && nats_error.empty(); }
+    /// Why jobs are not taken now; empty when they are.
+    [[nodiscard]] std::string reason_not_ready() const;
     /// The body of /health.
     [[nodiscard]] std::string json() const;
+    /// The body of /readyz.
+    [[nodiscard]] std::string ready_json() const;
 };
 
 class AdminHttp {
 public:
-    /// Both are called on the listener's threads. `health` may take up to a few seconds.
+    /// Each is called on a thread of its own. `health` may take up to a few seconds.
     struct Sources {
         std::function<std::string()> metrics;
         std::function<Health()> health;
@@ -37,7 +46,7 @@ public:
     static tl::expected<std::unique_ptr<AdminHttp>, std::string> start(const std::string& address, Sources sources);
     /// Whether it reads like one that `start` could take.
     [[nodiscard]] static bool is_address(const std::string& address);
-    /// Stops listening and waits for running answers.
+    /// Hangs up on everybody and waits for the sources that are being asked.
     ~AdminHttp();
     AdminHttp(const AdminHttp&) = delete;
     AdminHttp& operator=(const AdminHttp&) = delete;

@@ -3,8 +3,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <regex>
 
+#include "engine/config/tunables.h"
 #include "fakes/testing/server_process.h"
 #include "prod/observe/admin_http.h"
 #include "prod/observe/prometheus_metrics.h"
@@ -26,16 +30,33 @@ protected:
     std::vector<std::string> lines;
 };
 
+/// A text line without its time.
+std::string told(const std::string& line) { return line.substr(std::min(line.size(), line.find(' ') + 1)); }
+std::vector<std::string> told(const std::vector<std::string>& lines) {
+    std::vector<std::string> out;
+    for (const auto& line : lines) out.push_back(told(line));
+    return out;
+}
+
+TEST_F(LogTest, BeginsATextLineWithItsTimeInUtcToTheMillisecond) {
+    auto out = log(false);
+    out.event(LogLevel::info, "dispatched");
+    EXPECT_TRUE(std::regex_match(lines.at(0),
+                                 std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \[SCHEDULER\] INFO dispatched)")))
+        << lines[0];
+}
+
 TEST_F(LogTest, WritesTextAsWords) {
     auto out = log(false);
     out.event(LogLevel::info, "dispatched", {{"job", "J1"}, {"attempt", 3}, {"share", 0.5}, {"late", true}});
-    EXPECT_EQ(lines, std::vector<std::string>{"[SCHEDULER] INFO dispatched job=J1 attempt=3 share=0.5 late=true"});
+    EXPECT_EQ(told(lines),
+              std::vector<std::string>{"[SCHEDULER] INFO dispatched job=J1 attempt=3 share=0.5 late=true"});
 }
 
 TEST_F(LogTest, QuotesWhatWouldNotReadAsOneWord) {
     auto out = log(false);
     out.event(LogLevel::warn, "odd", {{"a", "two words"}, {"b", ""}, {"c", "line\nbreak"}, {"d", "x=\"y\""}});
-    EXPECT_EQ(lines[0], R"([SCHEDULER] WARN odd a="two words" b="" c="line\nbreak" d="x=\"y\"")");
+    EXPECT_EQ(told(lines[0]), R"([SCHEDULER] WARN odd a="two words" b="" c="line\nbreak" d="x=\"y\"")");
 }
 
 TEST_F(LogTest, WritesJsonThatParses) {
@@ -78,7 +99,8 @@ protected:
     static void flood(engine::Log& log, LogLevel level, const char* message, int count) {
         for (int i = 0; i < count; ++i) log.event(level, message, {{"n", i}});
     }
-    static constexpr int kLimit = static_cast<int>(LineLimit::kLinesPerSecond);
+    static int limit_of(LogLevel level) { return static_cast<int>(LineLimit::allowance(level).lines); }
+    static engine::Duration window_of(LogLevel level) { return LineLimit::allowance(level).window; }
 
     engine::MonoTime now{std::chrono::hours(1)};
     std::vector<std::string> lines;
@@ -88,12 +110,14 @@ TEST_F(LogFloodTest, LeavesOutLinesOfAKindBeyondTheLimitAndTellsHowMany) {
     for (const LogLevel level : {LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error}) {
         auto out = log();
         lines.clear();
-        flood(out, level, "no connection", kLimit + 4711);
-        EXPECT_EQ(lines.size(), static_cast<std::size_t>(kLimit));
-        now += std::chrono::seconds(1);
+        const int limit = limit_of(level);
+        flood(out, level, "no connection", limit + 4711);
+        EXPECT_EQ(lines.size(), static_cast<std::size_t>(limit));
+        now += window_of(level);
         flood(out, level, "no connection", 1);
-        ASSERT_EQ(lines.size(), static_cast<std::size_t>(kLimit) + 2);
-        EXPECT_TRUE(lines[lines.size() - 2].ends_with("no connection left_out=4711 left_out_of=1s"))
+        ASSERT_EQ(lines.size(), static_cast<std::size_t>(limit) + 2);
+        EXPECT_TRUE(lines[lines.size() - 2].ends_with("no connection left_out=4711 left_out_of=" +
+                                                      engine::format_duration(window_of(level))))
             << lines[lines.size() - 2];
         EXPECT_TRUE(lines.back().ends_with("no connection n=0"));
     }
@@ -101,51 +125,75 @@ TEST_F(LogFloodTest, LeavesOutLinesOfAKindBeyondTheLimitAndTellsHowMany) {
 
 TEST_F(LogFloodTest, NeverLeavesOutTheFirstOfAKind) {
     auto out = log();
-    flood(out, LogLevel::warn, "no connection", kLimit + 1);
+    flood(out, LogLevel::warn, "no connection", limit_of(LogLevel::warn) + 1);
     lines.clear();
     flood(out, LogLevel::error, "no connection", 1);
     flood(out, LogLevel::warn, "another", 1);
-    EXPECT_EQ(lines, (std::vector<std::string>{"[SCHEDULER] ERROR no connection n=0", "[SCHEDULER] WARN another n=0"}));
+    EXPECT_EQ(told(lines),
+              (std::vector<std::string>{"[SCHEDULER] ERROR no connection n=0", "[SCHEDULER] WARN another n=0"}));
 }
 
-TEST_F(LogFloodTest, TellsOfAFloodThatHasEndedOnceItsSecondIsOver) {
+// What each of many jobs says of it comes in a few kinds.
+TEST_F(LogFloodTest, AShortOutageIsAFewLines) {
     auto out = log();
-    flood(out, LogLevel::warn, "no connection", kLimit + 3);
+    for (int i = 0; i < 40; ++i) {
+        flood(out, LogLevel::error, "state read failed, failing closed", 3);
+        flood(out, LogLevel::warn, "no connection to Redis", 1);
+        now += std::chrono::milliseconds(100);
+        out.tell_left_out();
+    }
+    now += std::chrono::seconds(10);
+    out.tell_left_out();
+    EXPECT_EQ(lines.size(), 12U) << "the first five of both kinds and their sums";
+    EXPECT_TRUE(lines.back().ends_with("state read failed, failing closed left_out=115 left_out_of=10s"))
+        << lines.back();
+}
+
+TEST_F(LogFloodTest, WhatIsSaidOnceIsNeverLeftOut) {
+    auto out = log();
+    for (int i = 0; i < 20; ++i) out.always(LogLevel::warn, "configuration", {{"n", i}});
+    EXPECT_EQ(lines.size(), 20U);
+}
+
+TEST_F(LogFloodTest, TellsOfAFloodThatHasEndedOnceItsWindowIsOver) {
+    auto out = log();
+    flood(out, LogLevel::warn, "no connection", limit_of(LogLevel::warn) + 3);
     lines.clear();
-    now += std::chrono::milliseconds(999);
+    now += window_of(LogLevel::warn) - std::chrono::milliseconds(1);
     out.tell_left_out();
     EXPECT_TRUE(lines.empty());
     now += std::chrono::milliseconds(1);
     out.tell_left_out();
     out.tell_left_out();
-    EXPECT_EQ(lines, std::vector<std::string>{"[SCHEDULER] WARN no connection left_out=3 left_out_of=1s"});
+    EXPECT_EQ(told(lines), std::vector<std::string>{"[SCHEDULER] WARN no connection left_out=3 left_out_of=10s"});
     flood(out, LogLevel::warn, "no connection", 1);
-    EXPECT_EQ(lines.back(), "[SCHEDULER] WARN no connection n=0");
+    EXPECT_EQ(told(lines.back()), "[SCHEDULER] WARN no connection n=0");
 }
 
 TEST_F(LogFloodTest, TellsAtTheEndWhatIsStillUntold) {
     {
         auto out = log();
-        flood(out, LogLevel::info, "dispatched", kLimit + 2);
+        flood(out, LogLevel::info, "dispatched", limit_of(LogLevel::info) + 2);
         lines.clear();
     }
-    EXPECT_EQ(lines, std::vector<std::string>{"[SCHEDULER] INFO dispatched left_out=2 left_out_of=1s"});
+    EXPECT_EQ(told(lines), std::vector<std::string>{"[SCHEDULER] INFO dispatched left_out=2 left_out_of=1s"});
 }
 
 TEST_F(LogFloodTest, WritesEverythingBelowTheLimit) {
     auto out = log();
     for (int second = 0; second < 5; ++second) {
-        flood(out, LogLevel::info, "dispatched", kLimit);
+        flood(out, LogLevel::info, "dispatched", limit_of(LogLevel::info));
         now += std::chrono::seconds(1);
         out.tell_left_out();
     }
-    EXPECT_EQ(lines.size(), static_cast<std::size_t>(5 * kLimit));
+    EXPECT_EQ(lines.size(), static_cast<std::size_t>(5 * limit_of(LogLevel::info)));
 }
 
 bool has_line(const std::string& text, const std::string& line) { return text.find(line + "\n") != std::string::npos; }
 
 TEST(PrometheusMetrics, ExposesCountersGaugesAndHistogramsWithThePod) {
     PrometheusMetrics prometheus("host-1");
+    prometheus.know_topic("job.etl");
     engine::Metrics& metrics = prometheus;
     metrics.add(Metric::jobs_received, {"job.etl"});
     metrics.add(Metric::jobs_received, {"job.etl"}, 2);
@@ -169,17 +217,37 @@ TEST(PrometheusMetrics, BoundsTheNumberOfSeries) {
     PrometheusMetrics prometheus("p");
     engine::Metrics& metrics = prometheus;
     for (std::size_t i = 0; i < PrometheusMetrics::kSeriesMax + 50; ++i)
-        metrics.add(Metric::jobs_received, {"job." + std::to_string(i)});
-    EXPECT_TRUE(has_line(prometheus.text(), R"(cordum_scheduler_jobs_received_total{pod="p",topic="other"} 50)"));
+        metrics.add(Metric::stale_worker_retry, {"job.etl", "worker-" + std::to_string(i)});
+    EXPECT_TRUE(has_line(prometheus.text(),
+                         R"(cordum_scheduler_stale_worker_retry_total{pod="p",topic="other",worker="other"} 50)"));
+}
+
+TEST(PrometheusMetrics, TellsOnlyTopicsApartThatThePoolsHaveNamed) {
+    PrometheusMetrics prometheus("p");
+    prometheus.know_topic("job.etl");
+    engine::Metrics& metrics = prometheus;
+    for (int i = 0; i < 100; ++i) {
+        metrics.add(Metric::jobs_received, {"job.made-up." + std::to_string(i)});
+        metrics.observe(Metric::dispatch_latency, 1, {"job.made-up." + std::to_string(i)});
+    }
+    metrics.add(Metric::jobs_received, {"job.etl"});
+    metrics.add(Metric::jobs_received, {"job.cordum.approval-gate"});
+    const std::string text = prometheus.text();
+    EXPECT_TRUE(has_line(text, R"(cordum_scheduler_jobs_received_total{pod="p",topic="other"} 100)")) << text;
+    EXPECT_TRUE(has_line(text, R"(cordum_scheduler_jobs_received_total{pod="p",topic="job.etl"} 1)"));
+    EXPECT_TRUE(has_line(text, R"(cordum_scheduler_jobs_received_total{pod="p",topic="job.cordum.approval-gate"} 1)"));
+    EXPECT_EQ(text.find("made-up"), std::string::npos);
 }
 
 TEST(PrometheusMetrics, BoundsTheLengthOfALabel) {
     PrometheusMetrics prometheus("p");
     engine::Metrics& metrics = prometheus;
-    for (int i = 0; i < 10; ++i) metrics.add(Metric::jobs_received, {std::string(100'000, 'x') + std::to_string(i)});
+    for (int i = 0; i < 10; ++i)
+        metrics.add(Metric::stale_worker_retry, {"job.etl", std::string(100'000, 'x') + std::to_string(i)});
     EXPECT_LT(prometheus.text().size(), 50'000U);
-    EXPECT_TRUE(has_line(prometheus.text(), R"(cordum_scheduler_jobs_received_total{pod="p",topic=")" +
-                                                std::string(200, 'x') + R"("} 10)"));
+    EXPECT_TRUE(
+        has_line(prometheus.text(), R"(cordum_scheduler_stale_worker_retry_total{pod="p",topic="other",worker=")" +
+                                        std::string(200, 'x') + R"("} 10)"));
 }
 
 // METR-03, METR-04, METR-05
@@ -193,14 +261,89 @@ TEST(AdminHttp, ServesMetricsAndHealth) {
     auto sick = client.Get("/health");
     EXPECT_EQ(sick->status, 503);
     EXPECT_EQ(sick->body,
-              R"({"nats":{"error":"disconnected","status":"error"},"redis":{"error":"not initialized",)"
+              R"({"nats":{"error":"disconnected","status":"error"},"ready":false,"redis":{"error":"not initialized",)"
               R"("status":"error"},"safety":{"error":"not configured","status":"warn"},"status":"degraded"})");
-    health = {.redis_error = "", .nats_error = "", .safety_warning = ""};
+    health = {.redis_error = "", .nats_error = "", .safety_warning = "", .not_ready = ""};
     auto well = client.Get("/health");
     EXPECT_EQ(well->status, 200);
     EXPECT_EQ(well->get_header_value("Content-Type"), "application/json");
-    EXPECT_EQ(well->body, R"({"nats":{"status":"ok"},"redis":{"status":"ok"},"safety":{"status":"ok"},"status":"ok"})");
+    EXPECT_EQ(
+        well->body,
+        R"({"nats":{"status":"ok"},"ready":true,"redis":{"status":"ok"},"safety":{"status":"ok"},"status":"ok"})");
+    EXPECT_EQ(client.Get("/health?verbose=1")->status, 200);
     EXPECT_EQ(client.Get("/other")->status, 404);
+    EXPECT_EQ(client.Post("/health")->status, 405);
+    const auto head = client.Head("/metrics");
+    ASSERT_TRUE(head);
+    EXPECT_EQ(head->get_header_value("Content-Length"), "4");
+}
+
+TEST(AdminHttp, SaysByAStatusOfItsOwnWhetherJobsAreTaken) {
+    Health health{.redis_error = "", .nats_error = "", .safety_warning = "", .not_ready = "draining"};
+    auto admin =
+        AdminHttp::start("127.0.0.1:0", {.metrics = [] { return std::string(); }, .health = [&] { return health; }});
+    ASSERT_TRUE(admin) << admin.error();
+    httplib::Client client("127.0.0.1", (*admin)->port());
+    const auto draining = client.Get("/readyz");
+    EXPECT_EQ(draining->status, 503);
+    EXPECT_EQ(draining->body, R"({"ready":false,"reason":"draining"})");
+    EXPECT_EQ(client.Get("/health")->status, 200) << "its servers are well";
+    health.not_ready.clear();
+    health.nats_error = "disconnected";
+    EXPECT_EQ(client.Get("/readyz")->body, R"({"ready":false,"reason":"nats: disconnected"})");
+    health.nats_error.clear();
+    const auto ready = client.Get("/readyz");
+    EXPECT_EQ(ready->status, 200);
+    EXPECT_EQ(ready->body, R"({"ready":true})");
+}
+
+// More of them than there are places: those that have asked for nothing make room.
+TEST(AdminHttp, ManySlowClientsKeepAProbeWaitingForNothing) {
+    auto admin = AdminHttp::start("127.0.0.1:0",
+                                  {.metrics = [] { return std::string("a 1\n"); }, .health = [] { return Health{}; }});
+    ASSERT_TRUE(admin) << admin.error();
+    const int port = (*admin)->port();
+    std::vector<int> slow;
+    const std::string begin = "GET /health HTTP/1.1\r\nX: ";
+    for (int i = 0; i < 300; ++i) {
+        slow.push_back(fakes::testing::connect_to_loopback(port));
+        if (i % 2 == 0) (void)::send(slow.back(), begin.data(), begin.size(), MSG_NOSIGNAL);
+    }
+    httplib::Client client("127.0.0.1", port);
+    client.set_read_timeout(std::chrono::seconds(3));  // less than a slow client may take
+    for (const char* path : {"/health", "/readyz", "/metrics"}) EXPECT_TRUE(client.Get(path)) << path;
+    for (const int socket : slow) ::close(socket);
+}
+
+// A source that is stuck is one's own affair: the others answer, and what waits for it costs no more than one question.
+TEST(AdminHttp, AskersOfTheSameWaitTogetherAndNobodyElseDoes) {
+    std::promise<void> let_go;
+    const std::shared_future<void> stuck = let_go.get_future().share();
+    std::atomic<int> asked = 0;
+    auto admin = AdminHttp::start("127.0.0.1:0", {.metrics = [] { return std::string("a 1\n"); },
+                                                  .health =
+                                                      [&] {
+                                                          if (++asked == 1) stuck.wait();
+                                                          return Health{};
+                                                      }});
+    ASSERT_TRUE(admin) << admin.error();
+    const int port = (*admin)->port();
+    std::vector<int> waiting;
+    const std::string request = "GET /health HTTP/1.1\r\n\r\n";
+    for (int i = 0; i < 20; ++i) {
+        waiting.push_back(fakes::testing::connect_to_loopback(port));
+        ASSERT_GT(::send(waiting.back(), request.data(), request.size(), MSG_NOSIGNAL), 0);
+    }
+    httplib::Client client("127.0.0.1", port);
+    EXPECT_TRUE(client.Get("/metrics"));
+    let_go.set_value();
+    for (const int socket : waiting) {
+        std::string answer(12, '\0');
+        EXPECT_EQ(::recv(socket, answer.data(), answer.size(), MSG_WAITALL), 12);
+        EXPECT_EQ(answer, "HTTP/1.1 503");
+        ::close(socket);
+    }
+    EXPECT_LT(asked, 20);
 }
 
 // What a client does to one connection stays between it and that connection.
@@ -232,7 +375,7 @@ TEST(AdminHttp, SaysWhyItCannotListen) {
     ASSERT_TRUE(first);
     const auto second = AdminHttp::start("127.0.0.1:" + std::to_string((*first)->port()), {});
     ASSERT_FALSE(second);
-    EXPECT_NE(second.error().find("cannot listen"), std::string::npos);
+    EXPECT_NE(second.error().find("Address already in use"), std::string::npos) << second.error();
     EXPECT_FALSE(AdminHttp::start("nonsense", {}));
 }
 

@@ -7,8 +7,12 @@
 #include <prometheus/text_serializer.h>
 
 #include <array>
+#include <set>
 #include <unordered_map>
 #include <variant>
+#include <vector>
+
+#include "engine/wire/subjects.h"
 
 namespace lockstep::prod {
 
@@ -19,41 +23,45 @@ using engine::Metric;
 using engine::MetricInfo;
 using engine::MetricType;
 
-constexpr const char* kOther = "other";
+constexpr std::string_view kOther = "other";
 /// Of a label, in bytes: a topic may be as long as its sender likes.
 constexpr std::size_t kLabelMax = 200;
 
-/// The label values as one text, to look a series up by. 0x1f cannot be mistaken for a part of a subject.
-void key_of(LabelValues labels, std::string& key) {
-    key.clear();
-    for (const auto value : labels) {
-        key += value.substr(0, kLabelMax);
-        key += '\x1f';
-    }
-}
+using Topics = std::set<std::string, std::less<>>;
 
 /// One family and the series of it that have been used.
 template <class Series>
 class Family {
 public:
-    Family(prometheus::Family<Series>& family, const MetricInfo& info) : family_(&family), info_(&info) {}
+    Family(prometheus::Family<Series>& family, const MetricInfo& info, const Topics& topics)
+        : family_(&family), info_(&info), topics_(&topics) {}
 
     Series& series(LabelValues labels) {
-        key_of(labels, key_);
+        values_.clear();
+        key_.clear();
+        auto given = labels.begin();
+        for (const auto name : info_->labels) {
+            const std::string_view value = given != labels.end() ? *given++ : std::string_view();
+            values_.push_back(shown(name, value));
+            key_ += values_.back();
+            key_ += '\x1f';  // cannot be mistaken for a part of a subject
+        }
         if (const auto found = known_.find(key_); found != known_.end()) return *found->second;
         const bool full = known_.size() >= PrometheusMetrics::kSeriesMax;
         prometheus::Labels named;
-        auto value = labels.begin();
-        for (const auto name : info_->labels) {
-            const std::string_view text = value != labels.end() ? (value++)->substr(0, kLabelMax) : std::string_view();
-            named.emplace(name, full ? std::string(kOther) : std::string(text));
-        }
+        auto value = values_.begin();
+        for (const auto name : info_->labels) named.emplace(name, full ? kOther : *value++);
         Series& made = add(named);
         if (!full) known_.emplace(key_, &made);
         return made;
     }
 
 private:
+    [[nodiscard]] std::string_view shown(std::string_view label, std::string_view value) const {
+        const bool foreign = label == "topic" && !topics_->contains(value) && !engine::wire::is_approval_gate(value);
+        return foreign ? kOther : value.substr(0, kLabelMax);
+    }
+
     Series& add(const prometheus::Labels& labels) {
         if constexpr (std::is_same_v<Series, prometheus::Histogram>)
             return family_->Add(labels, prometheus::Histogram::BucketBoundaries(info_->buckets.begin(), info_->buckets.end()));
@@ -63,8 +71,10 @@ private:
 
     prometheus::Family<Series>* family_;
     const MetricInfo* info_;
+    const Topics* topics_;
     std::unordered_map<std::string, Series*> known_;
-    std::string key_;
+    std::string key_;                       // of the series that is looked for, and
+    std::vector<std::string_view> values_;  // its label values
 };
 
 }  // namespace
@@ -81,6 +91,7 @@ public:
     }
 
     prometheus::Registry registry;
+    Topics topics;  // that pools documents have named
 
 private:
     using Any = std::variant<std::monostate, Family<prometheus::Counter>, Family<prometheus::Gauge>,
@@ -92,10 +103,14 @@ private:
         };
         Any made;
         switch (info.type) {
-            case MetricType::counter: made = Family<prometheus::Counter>(build(prometheus::BuildCounter()), info); break;
-            case MetricType::gauge: made = Family<prometheus::Gauge>(build(prometheus::BuildGauge()), info); break;
+            case MetricType::counter:
+                made = Family<prometheus::Counter>(build(prometheus::BuildCounter()), info, topics);
+                break;
+            case MetricType::gauge:
+                made = Family<prometheus::Gauge>(build(prometheus::BuildGauge()), info, topics);
+                break;
             case MetricType::histogram:
-                made = Family<prometheus::Histogram>(build(prometheus::BuildHistogram()), info);
+                made = Family<prometheus::Histogram>(build(prometheus::BuildHistogram()), info, topics);
                 break;
         }
         // A metric without labels is there from the start, so that its absence means something.
@@ -113,6 +128,8 @@ private:
 
 PrometheusMetrics::PrometheusMetrics(const std::string& pod) : families_(std::make_unique<Families>(pod)) {}
 PrometheusMetrics::~PrometheusMetrics() = default;
+
+void PrometheusMetrics::know_topic(std::string_view topic) { families_->topics.emplace(topic); }
 
 void PrometheusMetrics::add(Metric metric, LabelValues labels, double by) {
     families_->series<prometheus::Counter>(metric, labels).Increment(by);

@@ -1,12 +1,14 @@
 // The metrics port on prometheus-cpp. Families are those of the engine's table, each with the constant label `pod`.
 //
 // 1. Updates come from the loop's thread only; the text may be read from any thread.
-// 2. Label values come from outside (topics, worker ids), so each family keeps at most kSeriesMax of them; later ones are
-//    counted together under `other`. A sender of made-up topics must not exhaust our memory.
+// 2. Label values come from outside. A topic has series of its own only if a pools document has named it; all others are counted
+//    together under `other`: whoever submits jobs must not make series. Of the rest (worker ids) each family keeps at most
+//    kSeriesMax; later ones are `other` as well.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "engine/ports/metrics.h"
 
@@ -17,6 +19,8 @@ public:
     static constexpr std::size_t kSeriesMax = 2000;
 
     explicit PrometheusMetrics(const std::string& pod);
+    /// From now on this topic is told apart. It stays so when the pools name it no more: its jobs may live on.
+    void know_topic(std::string_view topic);
     ~PrometheusMetrics() override;
 
     void add(engine::Metric metric, engine::LabelValues labels, double by) override;

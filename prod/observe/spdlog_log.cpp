@@ -10,6 +10,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "engine/config/tunables.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::prod {
@@ -61,10 +62,11 @@ std::string as_word(std::string_view text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string timestamp() {
+/// RFC 3339 in UTC, with so many digits of a second.
+std::string timestamp(int digits) {
     const auto micros = engine::to_unix_micros(wall_now());
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(static_cast<std::time_t>(micros / 1'000'000)),
-                       micros % 1'000'000);
+    const auto fraction = fmt::format("{:06}", micros % 1'000'000).substr(0, static_cast<std::size_t>(digits));
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{}Z", fmt::gmtime(static_cast<std::time_t>(micros / 1'000'000)), fraction);
 }
 
 }  // namespace
@@ -111,7 +113,8 @@ void SpdlogLog::tell_left_out(const std::vector<LineLimit::LeftOut>& left_out) {
 }
 
 void SpdlogLog::tell_left_out(LogLevel level, std::string_view message, std::uint64_t lines) {
-    write_line(level, message, {{"left_out", lines}, {"left_out_of", "1s"}});
+    const std::string window = engine::format_duration(LineLimit::allowance(level).window);
+    write_line(level, message, {{"left_out", lines}, {"left_out_of", window}});
 }
 
 engine::Task<void> tell_left_out_lines(SpdlogLog& log, const engine::Clock& clock) {
@@ -125,7 +128,7 @@ void SpdlogLog::write_line(LogLevel level, std::string_view message, std::initia
     std::string line;
     if (json_) {
         ordered_json object{
-            {"ts", timestamp()}, {"level", lower_name(level)}, {"component", component_}, {"msg", message}};
+            {"ts", timestamp(6)}, {"level", lower_name(level)}, {"component", component_}, {"msg", message}};
         for (const LogField& field : fields) {
             const std::string key(field.key);
             if (is_secret(field.key))
@@ -135,7 +138,7 @@ void SpdlogLog::write_line(LogLevel level, std::string_view message, std::initia
         }
         line = object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
     } else {
-        line = fmt::format("[{}] {} {}", component_, upper_name(level), message);
+        line = fmt::format("{} [{}] {} {}", timestamp(3), component_, upper_name(level), message);
         for (const LogField& field : fields) {
             line += fmt::format(" {}=", field.key);
             if (is_secret(field.key)) {

@@ -1,12 +1,12 @@
 // The log port on spdlog: one line per event on standard error, as text or as JSON.
 //
-//   [SCHEDULER] INFO dispatched job=J1 worker=w1
+//   2026-01-01T00:00:00.123Z [SCHEDULER] INFO dispatched job=J1 worker=w1
 //   {"component":"SCHEDULER","level":"info","msg":"dispatched","ts":"…","job":"J1","worker":"w1"}
 //
 // 1. Values of fields whose name speaks of a secret (password, token, …) are replaced by [REDACTED].
 // 2. A line is a line: what could break it is escaped. It is written at once, so that a crash leaves the last words.
-// 3. Of the lines of one kind (level and message) at most LineLimit::kLinesPerSecond are written per second. A line of the
-//    same kind tells how many more there were: [SCHEDULER] WARN dispatched left_out=4711 left_out_of=1s
+// 3. Of the lines of one kind (level and message) only so many are written at once (LineLimit::allowance). A line of the same
+//    kind tells how many more there were: 2026-01-01T00:00:10.123Z [SCHEDULER] WARN retried left_out=4711 left_out_of=10s
 // 4. May be used from any thread.
 #pragma once
 
@@ -39,7 +39,12 @@ public:
     /// Tells what was left out.
     ~SpdlogLog() override;
 
-    /// Tells what was left out in seconds that are over. For the owner to call every second: a flood that has ended has no
+    /// Writes a line whatever its kind has had: for what a process says once, such as each warning about its configuration.
+    void always(engine::LogLevel level, std::string_view message, std::initializer_list<engine::LogField> fields) {
+        if (enabled(level)) write_line(level, message, fields);
+    }
+
+    /// Tells what was left out in windows that are over. For the owner to call every second: a flood that has ended has no
     /// further line to tell it.
     void tell_left_out();
 

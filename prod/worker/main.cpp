@@ -50,6 +50,8 @@ int run(const Settings& settings, WorkerOptions options) {
     UvLoop loop;
     SystemClock clock;
     SpdlogLog log("WORKER", settings.log);
+    for (const auto& warning : settings.warnings)
+        log.always(engine::LogLevel::warn, "configuration", {{"warning", warning}});
     engine::Event stop;
     const SignalWatch signals(loop, {SIGTERM, SIGINT}, [&](int) {
         if (stop.is_set()) loop.stop();
