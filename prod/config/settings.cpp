@@ -8,9 +8,12 @@
 #include <charconv>
 #include <functional>
 #include <initializer_list>
-#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "engine/wire/text.h"
+#include "prod/config/known_variables.h"
 #include "prod/observe/admin_http.h"
 
 namespace lockstep::prod {
@@ -21,6 +24,7 @@ using engine::Duration;
 using engine::Tunables;
 
 constexpr std::string_view kTunablePrefix = "LOCKSTEP_";
+constexpr std::int64_t kReplicasMax = 5;         // of a stream, the server's limit
 constexpr std::int64_t kAckPendingMax = 50'000;  // the limit of the protocol's other implementations
 constexpr Duration kSpanMin = std::chrono::seconds(1);
 constexpr Duration kIntervalMin = std::chrono::milliseconds(1);
@@ -28,44 +32,16 @@ constexpr Duration kIntervalMin = std::chrono::milliseconds(1);
 constexpr Duration kSpanMax = std::chrono::hours(24 * 3650);
 constexpr Duration kProcessedTtlMin = std::chrono::minutes(10);
 
-std::string upper(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    return out;
-}
+/// What the wire protocol's implementations keep the key of a submission for. Nothing here can change it.
+constexpr Duration kIdempotencyTtl = std::chrono::hours(2160);
 
-/// Edit distance, for "did you mean".
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i);
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t above = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-            diagonal = above;
-        }
-    }
-    return row[b.size()];
-}
-
-std::string nearest_tunable(std::string_view name) {
-    std::string_view best;
-    std::size_t best_distance = std::numeric_limits<std::size_t>::max();
-    for (const auto& info : engine::tunable_table()) {
-        const std::size_t d = distance(name, info.name);
-        if (d < best_distance) {
-            best_distance = d;
-            best = info.name;
-        }
-    }
-    return upper(best);
-}
-
-/// Kubernetes puts such names into every pod beside a service that is called "lockstep".
-bool is_service_link(std::string_view name) {
-    return name == "LOCKSTEP_PORT" || name.starts_with("LOCKSTEP_PORT_") || name.starts_with("LOCKSTEP_SERVICE_");
+/// Nothing for a word that is neither.
+std::optional<bool> truth_of(std::string_view text) {
+    static constexpr std::array<std::string_view, 5> kFalse{"0", "false", "no", "n", "off"};
+    if (is_true(text)) return true;
+    const std::string word = engine::wire::ascii_lower(engine::wire::trim(text));
+    if (std::ranges::find(kFalse, word) != kFalse.end()) return false;
+    return std::nullopt;
 }
 
 class Reader {
@@ -74,12 +50,16 @@ public:
         : env_(environment), role_(role), settings_(settings) {}
 
     void read() {
+        for (auto& mistaken : unsupported_variables(env_)) mistake(std::move(mistaken));
         read_tunables();
         read_documented_tunables();
+        read_modes();
         read_servers();
         if (role_ == Role::scheduler) read_kernel();
         read_rest();
         apply_production_rules();
+        if (mistakes.empty()) check_sense();
+        for (auto& unread : unread_variables(env_)) settings_.warnings.push_back(std::move(unread));
     }
 
     std::vector<std::string> mistakes;
@@ -116,18 +96,20 @@ private:
     bool given(std::initializer_list<std::string_view> names) {
         return std::ranges::any_of(names, [this](std::string_view name) { return !env_.get_or(name, "").empty(); });
     }
-    bool flag(std::string_view name) { return is_true(env_.get_or(name, "")); }
+    bool flag(std::string_view name) {
+        const auto text = env_.get(name);
+        if (!text) return false;
+        const auto truth = truth_of(*text);
+        if (!truth && refused_flags_.insert(std::string(name)).second)
+            mistake(fmt::format("{}: expected true or false, got \"{}\"", name, *text));
+        return truth.value_or(false);
+    }
 
     void read_tunables() {
         for (const auto& [name, value] : env_.all()) {
             if (!name.starts_with(kTunablePrefix) || value.empty()) continue;
             const std::string tunable = engine::wire::ascii_lower(name.substr(kTunablePrefix.size()));
-            if (engine::find_tunable(tunable) == nullptr) {
-                if (is_service_link(name)) continue;
-                mistake(fmt::format("{}: there is no such tunable; did you mean {}{}?", name, kTunablePrefix,
-                                    nearest_tunable(tunable)));
-                continue;
-            }
+            if (engine::find_tunable(tunable) == nullptr) continue;  // told of as a variable that nobody reads
             if (auto set = engine::set_tunable(settings_.tunables, tunable, value); !set)
                 mistake(fmt::format("{}: {}", name, set.error()));
         }
@@ -135,9 +117,11 @@ private:
 
     /// Of two variables for one span the one that takes a duration wins over the one that counts seconds.
     void span(std::string_view seconds_name, std::string_view duration_name, Duration& target) {
-        if (const auto seconds = whole(seconds_name); seconds && *seconds > 0) {
+        if (const auto seconds = whole(seconds_name)) {
             if (*seconds > std::chrono::duration_cast<std::chrono::seconds>(kSpanMax).count())
                 mistake(fmt::format("{}: at most ten years, got {} seconds", seconds_name, *seconds));
+            else if (*seconds < 1)
+                mistake(fmt::format("{}: expected at least 1 second, got {}", seconds_name, *seconds));
             else
                 target = std::chrono::seconds(*seconds);
         }
@@ -171,26 +155,91 @@ private:
                 "JOB_META_TTL {} is shorter than NATS_JS_ACK_WAIT {} × {} deliveries: a message that comes again after "
                 "its job's records are gone runs the job once more",
                 engine::format_duration(t.job_meta_ttl), engine::format_duration(t.bus_ack_wait), t.bus_max_deliver));
-        if (const auto days = whole("CORDUM_DLQ_ENTRY_TTL_DAYS"); days && *days > 0) {
+        if (const auto days = whole("CORDUM_DLQ_ENTRY_TTL_DAYS")) {
             if (*days > kSpanMax / std::chrono::hours(24))
                 mistake(fmt::format("CORDUM_DLQ_ENTRY_TTL_DAYS: at most ten years, got {} days", *days));
+            else if (*days < 1)
+                mistake(fmt::format("CORDUM_DLQ_ENTRY_TTL_DAYS: expected at least 1 day, got {}", *days));
             else
                 t.dlq_entry_ttl = std::chrono::hours(24) * *days;
         }
-        if (const auto size = whole("SCHEDULER_DLQ_MAX_SIZE"); size && *size > 0) t.dlq_max_size = *size;
+        if (const auto size = whole("SCHEDULER_DLQ_MAX_SIZE")) {
+            if (*size < 1)
+                mistake(fmt::format("SCHEDULER_DLQ_MAX_SIZE: expected at least 1 entry, got {}", *size));
+            else
+                t.dlq_max_size = *size;
+        }
+        Duration idempotency = kIdempotencyTtl;
+        duration("CORDUM_IDEMPOTENCY_TTL", idempotency);
+        if (idempotency != kIdempotencyTtl)
+            mistake(fmt::format("CORDUM_IDEMPOTENCY_TTL: another span than {} is not supported; unset it",
+                                engine::format_duration(kIdempotencyTtl)));
         duration("SCHEDULER_CONFIG_RELOAD_INTERVAL", t.config_reload_interval, kIntervalMin);
         duration("WORKER_SNAPSHOT_INTERVAL", t.snapshot_interval, kIntervalMin);
-        if (env_.get("OUTPUT_POLICY_ENABLED")) {
-            const std::string word = engine::wire::ascii_lower(*env_.get("OUTPUT_POLICY_ENABLED"));
+    }
+
+    void read_modes() {
+        Tunables& t = settings_.tunables;
+        if (const auto enabled = env_.get("OUTPUT_POLICY_ENABLED")) {
+            // The protocol's other implementations take no other word for yes.
+            const std::string word = engine::wire::ascii_lower(*enabled);
             t.output_policy_enabled = word == "1" || word == "true";
+            if (!t.output_policy_enabled && truth_of(word).value_or(true))
+                mistake(fmt::format("OUTPUT_POLICY_ENABLED: expected true or false, got \"{}\"", *enabled));
         }
-        if (const auto mode = env_.get("OUTPUT_POLICY_FAIL_MODE"))
-            t.output_policy_fail_mode = engine::wire::ascii_lower(*mode) == "closed" ? "closed" : "open";
-        // Only the exact word opens: whatever is meant by another, letting unchecked jobs through is not.
-        if (const auto mode = env_.get("POLICY_CHECK_FAIL_MODE"))
-            t.policy_check_fail_mode = *mode == "open" ? "open" : "closed";
+        t.output_policy_fail_mode =
+            mode("OUTPUT_POLICY_FAIL_MODE", "LOCKSTEP_OUTPUT_POLICY_FAIL_MODE", t.output_policy_fail_mode);
+        t.policy_check_fail_mode =
+            mode("POLICY_CHECK_FAIL_MODE", "LOCKSTEP_POLICY_CHECK_FAIL_MODE", t.policy_check_fail_mode);
         settings_.pinned.input_fail_mode = given({"POLICY_CHECK_FAIL_MODE", "LOCKSTEP_POLICY_CHECK_FAIL_MODE"});
         settings_.pinned.output_fail_mode = given({"OUTPUT_POLICY_FAIL_MODE", "LOCKSTEP_OUTPUT_POLICY_FAIL_MODE"});
+    }
+
+    /// `open` or `closed`, of the documented variable, else of the tunable's.
+    std::string mode(std::string_view documented, std::string_view tunable, const std::string& value) {
+        const auto given = env_.get(documented);
+        std::string word = given ? *given : value;
+        // Closing is meant in any letters; opening only in the ones that open everywhere.
+        if (engine::wire::ascii_lower(word) == "closed") word = "closed";
+        if (word != "open" && word != "closed")
+            mistake(fmt::format("{}: expected open or closed, got \"{}\"", given ? documented : tunable, word));
+        return word;
+    }
+
+    /// Values that each make sense and together do not.
+    void check_sense() {
+        const Tunables& t = settings_.tunables;
+        const auto outlives = [this](const char* longer, Duration span, const char* shorter, Duration least,
+                                     const char* why) {
+            if (span >= least) return;
+            mistake(fmt::format("{} {} is shorter than {} {}: {}", longer, engine::format_duration(span), shorter,
+                                engine::format_duration(least), why));
+        };
+        constexpr const char* kLockWhy =
+            "a job's lock has to outlive every step that is taken under it; lengthen the lock or shorten the step";
+        outlives("LOCKSTEP_JOB_LOCK_TTL", t.job_lock_ttl, "LOCKSTEP_SAFETY_TIMEOUT", t.safety_timeout, kLockWhy);
+        outlives("LOCKSTEP_JOB_LOCK_TTL", t.job_lock_ttl, "LOCKSTEP_STORE_OP_TIMEOUT", t.store_op_timeout, kLockWhy);
+        outlives("LOCKSTEP_SAGA_LOCK_TTL", t.saga_lock_ttl, "LOCKSTEP_SAGA_ROLLBACK_TIMEOUT", t.saga_rollback_timeout,
+                 "another replica would begin the same rollback meanwhile");
+        outlives("LOCKSTEP_BACKOFF_MAX", t.backoff_max, "LOCKSTEP_BACKOFF_BASE", t.backoff_base,
+                 "the longest pause cannot be shorter than the first");
+        if (t.circuit_close_after > t.circuit_half_open_max)
+            mistake(
+                fmt::format("LOCKSTEP_CIRCUIT_CLOSE_AFTER {} is more than LOCKSTEP_CIRCUIT_HALF_OPEN_MAX {}: the "
+                            "circuit to policy would never close again",
+                            t.circuit_close_after, t.circuit_half_open_max));
+        for (const auto& [name, value] :
+             {std::pair{"LOCKSTEP_OVERLOAD_UTILIZATION", t.overload_utilization},
+              std::pair{"LOCKSTEP_OVERLOAD_CPU", t.overload_cpu}, std::pair{"LOCKSTEP_OVERLOAD_GPU", t.overload_gpu}}) {
+            if (value <= 0)
+                mistake(fmt::format("{}: expected more than 0, got {}: every worker would be overloaded", name, value));
+        }
+        if (t.snapshot_interval >= t.worker_ttl)
+            settings_.warnings.push_back(
+                fmt::format("WORKER_SNAPSHOT_INTERVAL {} is not below LOCKSTEP_WORKER_TTL {}: a replica that starts "
+                            "finds no worker "
+                            "in the snapshot that still counts",
+                            engine::format_duration(t.snapshot_interval), engine::format_duration(t.worker_ttl)));
     }
 
     void read_servers() {
@@ -207,13 +256,30 @@ private:
         nats.tls_insecure = flag("NATS_TLS_INSECURE");
         if (nats.tls_certificate.empty() != nats.tls_key.empty())
             mistake("NATS_TLS_CERT and NATS_TLS_KEY belong together: set both or none");
+        for (const char* name :
+             {"NATS_TLS_CA", "NATS_TLS_CERT", "NATS_TLS_KEY", "NATS_TLS_SERVER_NAME", "NATS_TLS_INSECURE"}) {
+            if (wants_tls(nats.url) || !env_.get(name) || flag("CORDUM_NATS_ALLOW_PLAINTEXT")) continue;
+            mistake(
+                fmt::format("{} is set, but NATS_URL {} asks for no TLS, and would go on in plain text; write tls:// "
+                            "there, unset the variable, or set CORDUM_NATS_ALLOW_PLAINTEXT=true",
+                            name, display_url(nats.url)));
+        }
         if (env_.get("NATS_USE_JETSTREAM")) nats.jetstream = flag("NATS_USE_JETSTREAM");
         if (!nats.jetstream)
             settings_.warnings.emplace_back(
                 "NATS_USE_JETSTREAM is off: messages are delivered at most once, a crash loses what was in flight");
         duration("NATS_JS_MAX_AGE", nats.max_age, Duration{0});
-        if (const auto replicas = whole("NATS_JS_REPLICAS"))
-            nats.replicas = static_cast<int>(std::max<std::int64_t>(1, *replicas));
+        if (const auto replicas = whole("NATS_JS_REPLICAS")) {
+            if (*replicas < 1 || *replicas > kReplicasMax)
+                mistake(fmt::format("NATS_JS_REPLICAS: expected from 1 to {}, got {}", kReplicasMax, *replicas));
+            else
+                nats.replicas = static_cast<int>(*replicas);
+        }
+        if (const auto version = env_.get("CORDUM_TLS_MIN_VERSION"); version && *version != "1.2")
+            mistake(
+                fmt::format("CORDUM_TLS_MIN_VERSION: this build takes TLS 1.2 and later, and cannot be told otherwise; "
+                            "unset it or set 1.2, got \"{}\"",
+                            *version));
 
         if (const auto cluster = env_.get("REDIS_CLUSTER_ADDRESSES"))
             mistake(fmt::format(
@@ -303,6 +369,7 @@ private:
     const Environment& env_;
     const Role role_;
     Settings& settings_;
+    std::set<std::string> refused_flags_;  // each is told once
 };
 
 }  // namespace
@@ -319,6 +386,8 @@ tl::expected<Settings, std::string> read_settings(const Environment& environment
     if (reader.mistakes.empty()) return settings;
     std::string all;
     for (const auto& one : reader.mistakes) all += (all.empty() ? "" : "\n") + one;
+    // What was misspelt may be just what is missing.
+    for (const auto& one : unread_variables(environment)) all += "\nwarning: " + one;
     return tl::make_unexpected(all);
 }
 

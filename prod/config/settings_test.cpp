@@ -65,16 +65,78 @@ TEST(Settings, PreferTheDurationFormOfATimeToLive) {
 }
 
 TEST(Settings, ReadFailModesAsTheScheduleDocumentsThem) {
-    for (const char* word : {"OPEN", "invalid"})  // FAIL-03
-        EXPECT_EQ(settings({{"POLICY_CHECK_FAIL_MODE", word}})->tunables.policy_check_fail_mode, "closed") << word;
+    EXPECT_EQ(settings({{"POLICY_CHECK_FAIL_MODE", ""}})->tunables.policy_check_fail_mode, "closed");
+    EXPECT_EQ(settings({{"POLICY_CHECK_FAIL_MODE", "Closed"}})->tunables.policy_check_fail_mode, "closed");
     EXPECT_EQ(settings({{"POLICY_CHECK_FAIL_MODE", "open"}})->tunables.policy_check_fail_mode, "open");
     EXPECT_TRUE(settings({{"POLICY_CHECK_FAIL_MODE", "closed"}})->pinned.input_fail_mode);  // C-19
     EXPECT_TRUE(settings({{"LOCKSTEP_OUTPUT_POLICY_FAIL_MODE", "closed"}})->pinned.output_fail_mode);
     EXPECT_FALSE(settings({})->pinned.input_fail_mode);
-    EXPECT_EQ(settings({{"POLICY_CHECK_FAIL_MODE", "whatever"}})->tunables.policy_check_fail_mode, "closed");
     EXPECT_EQ(settings({{"OUTPUT_POLICY_FAIL_MODE", "closed"}})->tunables.output_policy_fail_mode, "closed");
     EXPECT_TRUE(settings({{"OUTPUT_POLICY_ENABLED", "1"}})->tunables.output_policy_enabled);
-    EXPECT_FALSE(settings({{"OUTPUT_POLICY_ENABLED", "yes"}})->tunables.output_policy_enabled);
+    EXPECT_FALSE(settings({{"OUTPUT_POLICY_ENABLED", "false"}})->tunables.output_policy_enabled);
+}
+
+// FAIL-03: whatever is meant by another word, nothing is opened by it. D-18: and nobody has to find out later.
+TEST(Settings, RefuseWordsThatNoSwitchKnows) {
+    for (const char* word : {"OPEN", "invalid", "closd"}) {
+        EXPECT_TRUE(
+            mentions(error_of({{"POLICY_CHECK_FAIL_MODE", word}}), "POLICY_CHECK_FAIL_MODE: expected open or closed"))
+            << word;
+        EXPECT_TRUE(mentions(error_of({{"OUTPUT_POLICY_FAIL_MODE", word}}),
+                             "OUTPUT_POLICY_FAIL_MODE: expected open or closed"));
+        EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_POLICY_CHECK_FAIL_MODE", word}}), "LOCKSTEP_POLICY_CHECK_FAIL_MODE"));
+    }
+    for (const char* name : {"NATS_USE_JETSTREAM", "NATS_TLS_INSECURE", "CORDUM_PRODUCTION", "OUTPUT_POLICY_ENABLED",
+                             "SAFETY_KERNEL_TLS_REQUIRED"})
+        EXPECT_TRUE(mentions(error_of({{name, "flase"}}), std::string(name) + ": expected true or false")) << name;
+    EXPECT_TRUE(mentions(error_of({{"OUTPUT_POLICY_ENABLED", "yes"}}), "OUTPUT_POLICY_ENABLED"))
+        << "which others take for no";
+}
+
+// D-18
+TEST(Settings, RefuseValuesThatMakeNoSenseTogether) {
+    EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_JOB_LOCK_TTL", "1s"}, {"LOCKSTEP_SAFETY_TIMEOUT", "60s"}}),
+                         "LOCKSTEP_JOB_LOCK_TTL 1s is shorter than LOCKSTEP_SAFETY_TIMEOUT 1m"));
+    EXPECT_TRUE(settings({{"LOCKSTEP_JOB_LOCK_TTL", "2s"}}));
+    EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_BACKOFF_BASE", "1m"}}), "LOCKSTEP_BACKOFF_MAX 30s is shorter"));
+    EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_SAGA_ROLLBACK_TIMEOUT", "5m"}}), "LOCKSTEP_SAGA_LOCK_TTL"));
+    EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_CIRCUIT_CLOSE_AFTER", "9"}}), "never close"));
+    EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_OVERLOAD_GPU", "0"}}), "LOCKSTEP_OVERLOAD_GPU: expected more than 0"));
+    EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_OVERLOAD_CPU", "nan"}}), "LOCKSTEP_OVERLOAD_CPU"));
+    const auto rare = settings({{"WORKER_SNAPSHOT_INTERVAL", "1m"}});
+    ASSERT_TRUE(rare);
+    EXPECT_TRUE(mentions(rare->warnings.front(), "WORKER_SNAPSHOT_INTERVAL 1m is not below"));
+}
+
+// D-18
+TEST(Settings, RefuseWhatWouldHaveNoEffect) {
+    EXPECT_TRUE(mentions(error_of({{"NATS_CREDS", "a.creds"}}), "NATS_CREDS is set"));
+    EXPECT_TRUE(mentions(error_of({{"NATS_PASSWORD_FILE", "p"}}), "NATS_PASSWORD_FILE is set"));
+    EXPECT_TRUE(mentions(error_of({{"REDIS_URL", "redis://h"}, {"REDIS_TLS_CA", "ca.pem"}}), "REDIS_TLS_CA is set"));
+    EXPECT_TRUE(mentions(error_of({{"NATS_TLS_CA", "ca.pem"}}), "NATS_URL nats://localhost:4222 asks for no TLS"));
+    EXPECT_TRUE(mentions(error_of({{"CORDUM_TLS_MIN_VERSION", "1.3"}}), "CORDUM_TLS_MIN_VERSION"));
+    EXPECT_TRUE(
+        mentions(error_of({{"CORDUM_IDEMPOTENCY_TTL", "1h"}}), "CORDUM_IDEMPOTENCY_TTL: another span than 2160h"));
+    EXPECT_TRUE(settings({{"CORDUM_IDEMPOTENCY_TTL", "2160h"}, {"CORDUM_TLS_MIN_VERSION", "1.2"}}));
+}
+
+TEST(Settings, RefuseSpansAndCountsBelowOne) {
+    for (const char* name : {"REDIS_DATA_TTL_SECONDS", "JOB_META_TTL_SECONDS", "CORDUM_DLQ_ENTRY_TTL_DAYS",
+                             "SCHEDULER_DLQ_MAX_SIZE", "NATS_JS_REPLICAS"}) {
+        EXPECT_TRUE(mentions(error_of({{name, "-5"}}), name)) << name;
+        EXPECT_TRUE(mentions(error_of({{name, "0"}}), name)) << name;
+    }
+    for (const char* name : {"CORDUM_IDEMPOTENCY_TTL", "NATS_JS_ACK_WAIT", "LOCKSTEP_JOB_LOCK_TTL"})
+        EXPECT_TRUE(mentions(error_of({{name, "-5s"}}), name)) << name;
+}
+
+// D-18
+TEST(Settings, WarnOfVariablesThatNobodyReadsAlsoBesideMistakes) {
+    const auto sound = settings({{"NATS_UROL", "nats://n"}});
+    ASSERT_TRUE(sound) << sound.error();
+    EXPECT_TRUE(mentions(sound->warnings.back(), "did you mean NATS_URL?"));
+    EXPECT_TRUE(
+        mentions(error_of({{"NATS_UROL", "nats://n"}, {"CORDUM_LOG_LEVEL", "loud"}}), "did you mean NATS_URL?"));
 }
 
 TEST(Settings, SwitchJetStreamOffOnlyWhenTold) {

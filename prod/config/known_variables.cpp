@@ -1,0 +1,174 @@
+#include "prod/config/known_variables.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "engine/config/tunables.h"
+
+namespace lockstep::prod {
+
+namespace {
+
+constexpr std::string_view kTunablePrefix = "LOCKSTEP_";
+constexpr std::array<std::string_view, 9> kPrefixes{"NATS_",        "REDIS_",         "CORDUM_",
+                                                    kTunablePrefix, "SCHEDULER_",     "SAFETY_KERNEL_",
+                                                    "JOB_META_",    "OUTPUT_POLICY_", "POLICY_CHECK_"};
+
+constexpr std::array<std::string_view, 46> kRead{
+    "NATS_URL", "NATS_USERNAME", "NATS_PASSWORD", "NATS_TOKEN", "NATS_NKEY", "NATS_TLS_CA", "NATS_TLS_CERT",
+    "NATS_TLS_KEY", "NATS_TLS_SERVER_NAME", "NATS_TLS_INSECURE", "NATS_USE_JETSTREAM", "NATS_JS_ACK_WAIT",
+    "NATS_JS_MAX_AGE", "NATS_JS_REPLICAS", "NATS_MAX_ACK_PENDING", "REDIS_URL", "REDIS_DATA_TTL",
+    "REDIS_DATA_TTL_SECONDS", "REDIS_CLUSTER_ADDRESSES", "JOB_META_TTL", "JOB_META_TTL_SECONDS", "SAFETY_KERNEL_ADDR",
+    "SAFETY_KERNEL_TLS_CA", "SAFETY_KERNEL_TLS_REQUIRED", "SAFETY_KERNEL_INSECURE", "OUTPUT_POLICY_ENABLED",
+    "OUTPUT_POLICY_FAIL_MODE", "POLICY_CHECK_FAIL_MODE", "POOL_CONFIG_PATH", "TIMEOUT_CONFIG_PATH",
+    "SCHEDULER_DLQ_MAX_SIZE", "SCHEDULER_METRICS_ADDR", "SCHEDULER_METRICS_PUBLIC", "SCHEDULER_CONFIG_RELOAD_INTERVAL",
+    "WORKER_SNAPSHOT_INTERVAL", "CORDUM_DLQ_ENTRY_TTL_DAYS", "CORDUM_IDEMPOTENCY_TTL", "CORDUM_INSTANCE_ID",
+    "CORDUM_ENV", "CORDUM_PRODUCTION", "CORDUM_NATS_ALLOW_PLAINTEXT", "CORDUM_TLS_MIN_VERSION", "CORDUM_LOG_LEVEL",
+    "CORDUM_LOG_FORMAT",
+    // What lockstep-worker sets for the commands that it runs.
+    "CORDUM_JOB_ID", "CORDUM_JOB_TOPIC"};
+
+struct Advice {
+    std::string_view name;
+    std::string_view text;
+};
+
+constexpr std::string_view kNoCredentialsFile =
+    "credentials files (JWT) are not supported; use NATS_NKEY with the seed itself, NATS_TOKEN, or NATS_USERNAME and "
+    "NATS_PASSWORD";
+constexpr std::string_view kNoSecretFile =
+    "secrets are not read from files; put the value itself into the environment (under systemd in an EnvironmentFile "
+    "that only root can read)";
+constexpr std::string_view kNoRedisTls =
+    "this build does not speak TLS to Redis, and would go on in plain text; unset it and use redis:// over a private "
+    "network, or a TLS proxy (stunnel, envoy) beside this process";
+
+/// Asked for, and not done.
+constexpr std::array<Advice, 18> kUnsupported{{{"NATS_CREDS", kNoCredentialsFile},
+                                               {"NATS_CREDS_FILE", kNoCredentialsFile},
+                                               {"NATS_CREDENTIALS", kNoCredentialsFile},
+                                               {"NATS_CREDENTIALS_FILE", kNoCredentialsFile},
+                                               {"NATS_JWT", kNoCredentialsFile},
+                                               {"NATS_PASSWORD_FILE", kNoSecretFile},
+                                               {"NATS_USERNAME_FILE", kNoSecretFile},
+                                               {"NATS_TOKEN_FILE", kNoSecretFile},
+                                               {"NATS_NKEY_FILE", kNoSecretFile},
+                                               {"NATS_NKEY_SEED_FILE", kNoSecretFile},
+                                               {"NATS_URL_FILE", kNoSecretFile},
+                                               {"REDIS_PASSWORD_FILE", kNoSecretFile},
+                                               {"REDIS_URL_FILE", kNoSecretFile},
+                                               {"REDIS_TLS_CA", kNoRedisTls},
+                                               {"REDIS_TLS_CERT", kNoRedisTls},
+                                               {"REDIS_TLS_KEY", kNoRedisTls},
+                                               {"REDIS_TLS_SERVER_NAME", kNoRedisTls},
+                                               {"REDIS_TLS_INSECURE", kNoRedisTls}}};
+
+/// Without an effect here, and no misspelling either.
+constexpr std::array<Advice, 8> kWithoutEffect{
+    {{"REDIS_POOL_SIZE", "has no effect: this program keeps one connection to Redis"},
+     {"REDIS_MIN_IDLE_CONNS", "has no effect: this program keeps one connection to Redis"},
+     {"REDIS_PASSWORD", "is not read: put it into REDIS_URL, redis://:password@host:6379"},
+     {"REDIS_USERNAME", "is not read: put it into REDIS_URL, redis://user:password@host:6379"},
+     {"REDIS_HOST", "is not read: REDIS_URL names the server, redis://host:6379"},
+     {"REDIS_ADDR", "is not read: REDIS_URL names the server, redis://host:6379"},
+     {"NATS_HOST", "is not read: NATS_URL names the server, nats://host:4222"},
+     {"NATS_USER", "is not read; did you mean NATS_USERNAME?"}}};
+
+/// Edit distance.
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            diagonal = above;
+        }
+    }
+    return row[b.size()];
+}
+
+std::string tunable_variable(std::string_view tunable) {
+    std::string out(kTunablePrefix);
+    for (const char c : tunable) out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return out;
+}
+
+/// Nothing where no name is near enough to have been meant.
+std::optional<std::string> nearest_name(std::string_view name) {
+    std::string best;
+    std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+    const auto consider = [&](std::string_view candidate) {
+        const std::size_t d = distance(name, candidate);
+        if (d >= best_distance) return;
+        best_distance = d;
+        best = candidate;
+    };
+    for (const auto candidate : kRead) consider(candidate);
+    for (const auto& info : engine::tunable_table()) consider(tunable_variable(info.name));
+    if (best_distance > std::max<std::size_t>(2, name.size() / 3)) return std::nullopt;
+    return best;
+}
+
+bool is_number(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// <SERVICE>_SERVICE_HOST, <SERVICE>_SERVICE_PORT[_<NAME>], <SERVICE>_PORT, <SERVICE>_PORT_<n>_TCP[_ADDR|_PORT|_PROTO], and of
+/// older container links <SERVICE>_NAME and <SERVICE>_ENV_<VARIABLE>.
+bool is_service_link(std::string_view name) {
+    if (name.ends_with("_SERVICE_HOST") || name.ends_with("_SERVICE_PORT") || name.ends_with("_PORT")) return true;
+    if (name.find("_SERVICE_PORT_") != std::string_view::npos) return true;
+    for (auto at = name.find("_PORT_"); at != std::string_view::npos; at = name.find("_PORT_", at + 1)) {
+        const std::string_view rest = name.substr(at + 6);
+        const auto end = rest.find('_');
+        if (end == std::string_view::npos || !is_number(rest.substr(0, end))) continue;
+        const std::string_view protocol = rest.substr(end + 1, rest.find('_', end + 1) - end - 1);
+        if (protocol == "TCP" || protocol == "UDP" || protocol == "SCTP") return true;
+    }
+    return name == "NATS_NAME" || name == "REDIS_NAME" || name.starts_with("NATS_ENV_") ||
+           name.starts_with("REDIS_ENV_");
+}
+
+bool is_read(std::string_view name) {
+    if (std::ranges::find(kRead, name) != kRead.end()) return true;
+    if (!name.starts_with(kTunablePrefix)) return false;
+    return std::ranges::any_of(engine::tunable_table(),
+                               [&](const auto& info) { return tunable_variable(info.name) == name; });
+}
+
+}  // namespace
+
+std::vector<std::string> unread_variables(const Environment& environment) {
+    std::vector<std::string> warnings;
+    for (const auto& [name, value] : environment.all()) {
+        const bool like_ours = std::ranges::any_of(kPrefixes, [&](auto prefix) { return name.starts_with(prefix); });
+        if (!like_ours || value.empty() || is_read(name)) continue;
+        if (std::ranges::find(kUnsupported, name, &Advice::name) != kUnsupported.end()) continue;
+        if (const auto* known = std::ranges::find(kWithoutEffect, name, &Advice::name); known != kWithoutEffect.end()) {
+            warnings.push_back(fmt::format("{} {}", name, known->text));
+            continue;
+        }
+        if (is_service_link(name)) continue;
+        const auto near = nearest_name(name);
+        warnings.push_back(near ? fmt::format("{} is set, but nothing reads it; did you mean {}?", name, *near)
+                                : fmt::format("{} is set, but nothing here reads it", name));
+    }
+    return warnings;
+}
+
+std::vector<std::string> unsupported_variables(const Environment& environment) {
+    std::vector<std::string> mistakes;
+    for (const auto& [name, advice] : kUnsupported)
+        if (environment.get(name)) mistakes.push_back(fmt::format("{} is set: {}", name, advice));
+    return mistakes;
+}
+
+}  // namespace lockstep::prod
