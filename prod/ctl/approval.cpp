@@ -40,8 +40,8 @@ engine::Task<tl::expected<Waiting, CommandError>> load(Session& session, std::st
     commands.push_back({"GET", "job:req:" + job});
     commands.push_back({"HMGET", engine::keys::job_meta(job), "state", "safety_job_hash", "trace_id", "safety_snapshot",
                         "safety_decision", "safety_approval_required"});
-    const auto replies = co_await session.redis().pipeline(std::move(commands), session.deadline());
-    if (!replies.applied()) co_return fail(kFailed, replies.failure().detail);
+    const auto replies = co_await session.read_all(std::move(commands));
+    if (!replies) co_return fail(kFailed, replies.error());
     const auto& meta = replies.value()[1];
     const std::string state(meta.at(0).text());
     if (state.empty()) co_return fail(kNotFound, fmt::format("there is no job {}", job));

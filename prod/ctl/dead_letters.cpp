@@ -54,6 +54,7 @@ engine::Task<int> list_dead_letters(Session& session, std::int64_t offset, std::
     if (list != nullptr && !list->empty()) {
         std::vector<engine::RedisCommand> gets;
         for (const auto& id : *list) gets.push_back({"GET", entry_key(id.text())});
+        // One entry that cannot be read hides no other.
         const auto entries = co_await session.redis().pipeline(std::move(gets), session.deadline());
         if (!entries.applied()) co_return complain(kFailed, entries.failure().detail);
         engine::RedisCommand stale{"ZREM", index};
@@ -93,8 +94,8 @@ engine::Task<int> delete_dead_letter(Session& session, std::string job) {
     commands.push_back({"ZREM", kIndex, job});
     commands.push_back({"ZREM", std::string(engine::keys::kUndecodable), job});
     commands.push_back({"EXEC"});
-    const auto replies = co_await session.redis().pipeline(std::move(commands), session.deadline());
-    if (!replies.applied()) co_return complain(kFailed, replies.failure().detail);
+    const auto replies = co_await session.read_all(std::move(commands));
+    if (!replies) co_return complain(kFailed, replies.error());
     if (replies.value().back().at(0).integer_or(0) == 0)
         co_return complain(kNotFound, fmt::format("there is no dead letter of job {}", job));
     co_return kDone;
@@ -106,8 +107,8 @@ engine::Task<int> retry_dead_letter(Session& session, std::string job, bool as_j
     std::vector<engine::RedisCommand> gets;
     gets.push_back({"GET", "job:req:" + job});
     gets.push_back({"GET", "ctx:" + job});
-    const auto stored = co_await session.redis().pipeline(std::move(gets), session.deadline());
-    if (!stored.applied()) co_return complain(kFailed, stored.failure().detail);
+    const auto stored = co_await session.read_all(std::move(gets));
+    if (!stored) co_return complain(kFailed, stored.error());
     const auto request = engine::wire::from_json<cap::JobRequest>(stored.value()[0].text());
     if (!request)
         co_return complain(kFailed,
@@ -157,8 +158,8 @@ engine::Task<tl::expected<std::int64_t, std::string>> clean_batch(Session& sessi
     }
     std::vector<engine::RedisCommand> lookups;
     for (const auto& id : *list) lookups.push_back({"EXISTS", entry_key(id.text())});
-    const auto found = co_await session.redis().pipeline(std::move(lookups), session.deadline());
-    if (!found.applied()) co_return tl::make_unexpected(found.failure().detail);
+    const auto found = co_await session.read_all(std::move(lookups));
+    if (!found) co_return tl::make_unexpected(found.error());
     engine::RedisCommand stale{"ZREM", std::move(index)};
     for (std::size_t i = 0; i < list->size(); ++i) {
         if (found.value()[i].integer_or(1) == 0) stale.emplace_back((*list)[i].text());

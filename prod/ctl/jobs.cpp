@@ -45,8 +45,8 @@ engine::Task<tl::expected<JobView, std::string>> load(Session& session, std::str
     std::vector<engine::RedisCommand> commands;
     commands.push_back({"HGETALL", engine::keys::job_meta(job)});
     commands.push_back({"LRANGE", "job:events:" + job, "0", "-1"});
-    const auto replies = co_await session.redis().pipeline(std::move(commands), session.deadline());
-    if (!replies.applied()) co_return tl::make_unexpected(replies.failure().detail);
+    const auto replies = co_await session.read_all(std::move(commands));
+    if (!replies) co_return tl::make_unexpected(replies.error());
     JobView view;
     if (const auto* list = replies.value()[0].array())
         for (std::size_t i = 0; i + 1 < list->size(); i += 2)
@@ -156,8 +156,8 @@ engine::Task<int> list_jobs(Session& session, std::string state, std::int64_t li
         std::vector<engine::RedisCommand> commands;
         for (int i = 0; i < engine::kJobStateCount; ++i)
             commands.push_back({"ZCARD", engine::keys::state_index(static_cast<engine::JobState>(i))});
-        const auto counts = co_await session.redis().pipeline(std::move(commands), session.deadline());
-        if (!counts.applied()) co_return complain(kFailed, counts.failure().detail);
+        const auto counts = co_await session.read_all(std::move(commands));
+        if (!counts) co_return complain(kFailed, counts.error());
         json document = json::object();
         for (int i = 0; i < engine::kJobStateCount; ++i) {
             const std::string name(engine::to_string(static_cast<engine::JobState>(i)));

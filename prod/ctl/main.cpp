@@ -225,8 +225,12 @@ int run(const Arguments& a, const Chosen& chosen) {
     if (!settings) return complain(kWrongUse, settings.error());
     settings->nats.name = "lockstepctl";
     Session session(std::move(*settings));
-    if (auto connected = session.connect(chosen.with_redis, chosen.with_bus); !connected)
-        return complain(connected.error().exit_code, connected.error().message);
+    if (auto connected = session.connect(chosen.with_redis, chosen.with_bus); !connected) {
+        // A variable that is misspelt leaves the address of a server at its default.
+        std::string what = connected.error().message;
+        for (const auto& warning : session.settings().warnings) what += "\nwarning: " + warning;
+        return complain(connected.error().exit_code, what);
+    }
     return session.run(chosen.command(session));
 }
 

@@ -35,6 +35,20 @@ tl::expected<void, CommandError> Session::connect(bool with_redis, bool with_bus
     return {};
 }
 
+engine::Task<tl::expected<std::vector<engine::RedisValue>, std::string>> Session::read_all(
+    std::vector<engine::RedisCommand> commands) {
+    std::vector<std::string> asked;
+    for (const auto& command : commands)
+        asked.push_back(command.size() > 1 ? command[0] + " " + command[1] : command.front());
+    auto replies = co_await redis_->pipeline(std::move(commands), deadline());
+    if (!replies.applied()) co_return tl::make_unexpected(replies.failure().detail);
+    for (std::size_t i = 0; i < replies.value().size(); ++i) {
+        if (const auto* error = replies.value()[i].error())
+            co_return tl::make_unexpected(fmt::format("Redis refused {}: {}", asked[i], error->text));
+    }
+    co_return std::move(replies.value());
+}
+
 int Session::run(engine::Task<int> command) {
     std::optional<int> code;
     engine::Scope scope(loop_);

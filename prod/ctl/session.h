@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/runtime/task.h"
 #include "prod/config/settings.h"
@@ -42,6 +43,10 @@ public:
     [[nodiscard]] engine::Bus& bus() { return *bus_; }
     [[nodiscard]] NatsBus& nats() { return *bus_; }
     [[nodiscard]] const Settings& settings() const { return settings_; }
+    /// Several commands at once, every one of which has to be answered: where one is refused, the error says which and why, so that
+    /// a refusal is not taken for "there is none".
+    [[nodiscard]] engine::Task<tl::expected<std::vector<engine::RedisValue>, std::string>> read_all(
+        std::vector<engine::RedisCommand> commands);
     /// For one command to a server.
     [[nodiscard]] engine::MonoTime deadline() const { return clock_.in(std::chrono::seconds(5)); }
 
