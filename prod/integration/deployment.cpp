@@ -196,6 +196,12 @@ std::map<std::string, long> Deployment::redis_calls() {
     return calls;
 }
 
+std::string Deployment::http_get(int port, const std::string& path) {
+    Conversation server(port);
+    server.say("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    return server.hear_until("this never comes, the server hangs up");
+}
+
 std::map<std::string, int> Deployment::states() {
     const auto told = ctl_json({"list"});
     return told.is_object() ? told.get<std::map<std::string, int>>() : std::map<std::string, int>();

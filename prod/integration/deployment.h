@@ -59,6 +59,9 @@ public:
     /// How often Redis has been called so far, by command.
     std::map<std::string, long> redis_calls();
 
+    /// Status line, headers and body that an HTTP server on this machine answers to GET.
+    [[nodiscard]] static std::string http_get(int port, const std::string& path);
+
     /// Jobs by state.
     std::map<std::string, int> states();
     /// Whether `count` jobs have ended in time.

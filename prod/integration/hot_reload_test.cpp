@@ -1,5 +1,6 @@
 // Settings changed under a running deployment, on real servers: written as an operator would, followed without a restart.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -65,6 +66,43 @@ TEST_F(HotReloadTest, AnUnannouncedChangeIsFoundAndABadOneRefused) {
     world->redis_set(kKey, good);
     write({{"timeouts", {{"topics", {{"job.default", {{"timeout_seconds", 2}}}}}}}});
     ASSERT_TRUE(scheduler.says("settings applied revision=2", 20s)) << scheduler.output();
+}
+
+class FilesAgainTest : public HotReloadTest {
+protected:
+    void SetUp() override {
+        HotReloadTest::SetUp();
+        if (IsSkipped()) return;
+        write_pools("topics:\n  job.default: [default]\n");
+        world->environment["POOL_CONFIG_PATH"] = pools_file();
+    }
+    std::string pools_file() const { return world->folder() / "pools.yaml"; }
+    void write_pools(const char* text) const { std::ofstream(pools_file()) << text; }
+};
+
+TEST_F(FilesAgainTest, AHangUpSignalReadsThemAndTheNewTopicIsRouted) {
+    auto& scheduler = world->add_scheduler({{"SCHEDULER_CONFIG_RELOAD_INTERVAL", "1h"}});
+    world->add_worker("w1");
+    write_pools("topics:\n  job.default: [default]\n  job.etl.new: [default]\n");
+    std::ofstream(world->folder() / "timeouts.yaml") << "reconciler: {dispatch_timeout_seconds: 7}\n";
+    scheduler.signal(SIGHUP);
+    ASSERT_TRUE(scheduler.says("SIGHUP: files read again", 20s)) << scheduler.output();
+    EXPECT_EQ(submit("on-the-new-topic", {"--topic", "job.etl.new"}).exit_code, 0);
+    EXPECT_EQ(settings()["data"]["timeouts"]["reconciler"]["dispatch_timeout_seconds"], 7);
+}
+
+TEST_F(FilesAgainTest, ABrokenOneIsRefusedWithItsPlaceAndTheOldOnesStay) {
+    auto& scheduler = world->add_scheduler();
+    world->add_worker("w1");
+    write_pools("topics:\n  job.default: [default]\npools:\n  default: {require: [x]}\n");
+    scheduler.signal(SIGHUP);
+    ASSERT_TRUE(scheduler.says("SIGHUP: files refused, those read before stay in force", 20s)) << scheduler.output();
+    EXPECT_NE(scheduler.output().find("pools.yaml:4: "), std::string::npos) << scheduler.output();
+    EXPECT_NE(scheduler.output().find("lockstepd --check"), std::string::npos);
+    EXPECT_EQ(submit("still-routed").exit_code, 0);
+    write_pools("topics:\n  job.default: [default]\n  job.mended: [default]\n");
+    scheduler.signal(SIGHUP);
+    ASSERT_TRUE(scheduler.says("SIGHUP: files read again", 20s)) << scheduler.output();
 }
 
 // C-24: the timeouts of the file are a minute for RUNNING jobs

@@ -22,7 +22,9 @@ namespace {
 
 /// How long a server may take to appear while we start. Long enough for servers that are started together with us, short
 /// enough that a wrong address is noticed.
-constexpr auto kStartPatience = std::chrono::seconds(10);
+constexpr auto kStartPatience = std::chrono::seconds(30);
+/// A Redis that reads its data back says LOADING for as long as that takes, and is no wrong address.
+constexpr auto kLoadingPatience = std::chrono::minutes(10);
 constexpr auto kRetryPause = std::chrono::milliseconds(500);
 constexpr auto kPrepareTimeout = std::chrono::seconds(10);
 
@@ -33,34 +35,11 @@ std::string host_name() {
 
 }  // namespace
 
-tl::expected<Files, std::string> read_files(Settings& settings) {
+tl::expected<Files, std::string> read_files(const Settings& settings) {
     Files files;
-    const auto pools_text = read_file(settings.pools_file);
-    if (!pools_text)
-        return tl::make_unexpected(fmt::format(
-            "{}. POOL_CONFIG_PATH names the file that says which pools serve which topics", pools_text.error()));
-    auto pools = parse_pools_file(*pools_text, settings.pools_file);
-    if (!pools) return tl::make_unexpected(pools.error());
-    files.pools = std::move(*pools);
-
-    const bool strict = settings.production && settings.timeouts_file_given;
-    const auto timeouts_text = read_file(settings.timeouts_file);
-    auto timeouts = timeouts_text
-                        ? parse_timeouts_file(*timeouts_text, settings.timeouts_file)
-                        : tl::expected<engine::Timeouts, std::string>(tl::make_unexpected(timeouts_text.error()));
-    if (timeouts) {
-        engine::apply_limits(*timeouts, settings.tunables);
-        files.timeouts = std::move(*timeouts);
-    } else if (strict) {
-        return tl::make_unexpected(fmt::format(
-            "{}\nTIMEOUT_CONFIG_PATH is set, so production mode does not start without it", timeouts.error()));
-    } else {
-        files.warnings.push_back(timeouts.error() + "; built-in timeouts are used");
-    }
-
-    const engine::Timeouts* limits = files.timeouts ? &*files.timeouts : nullptr;
-    if (auto late = late_result_warning(settings.tunables, limits); !late.empty())
-        files.warnings.push_back(std::move(late));
+    auto jobs = read_job_files(settings, TimeoutsFile::optional);
+    if (!jobs) return tl::make_unexpected(jobs.error());
+    files.jobs = std::move(*jobs);
 
     // What the library does not take now, keys and certificates above all, it will not take later either.
     if (const auto usable = library_options(settings.nats); !usable)
@@ -103,10 +82,11 @@ int Daemon::run() {
         std::abort();
     });
     log.event(LogLevel::info, "starting", {{"version", version_}, {"production", settings_.production}});
-    for (const auto& warning : settings_.warnings) log.event(LogLevel::warn, "configuration", {{"warning", warning}});
-    for (const auto& warning : files_.warnings) log.event(LogLevel::warn, "configuration", {{"warning", warning}});
+    warn_of_configuration(settings_.warnings);
+    warn_of_configuration(files_.jobs.warnings);
 
     const SignalWatch signals(loop_, {SIGTERM, SIGINT}, [this](int number) { on_signal(number); });
+    const SignalWatch hang_up(loop_, {SIGHUP}, [this](int) { asked_to_read_.set(); });
     scope_.spawn(main());
     scope_.spawn(tell_left_out_lines(log_, clock_));
     loop_.run();
@@ -130,15 +110,59 @@ void Daemon::on_signal(int number) {
     loop_.stop();
 }
 
-void Daemon::start_admin() {
+void Daemon::warn_of_configuration(const std::vector<std::string>& warnings) {
+    for (const auto& warning : warnings) log_.always(LogLevel::warn, "configuration", {{"warning", warning}});
+}
+
+engine::Task<void> Daemon::follow_files(engine::Scheduler& scheduler) {
+    while (true) {
+        co_await asked_to_read_.wait();
+        asked_to_read_.reset();
+        if (!draining_) co_await read_files_again(scheduler);
+    }
+}
+
+engine::Task<void> Daemon::read_files_again(engine::Scheduler& scheduler) {
+    engine::Log& log = log_;
+    auto files = read_job_files(settings_, files_.jobs.timeouts ? TimeoutsFile::required : TimeoutsFile::optional);
+    if (!files) {
+        log_.always(
+            LogLevel::error, "SIGHUP: files refused, those read before stay in force",
+            {{"error", files.error()}, {"way_out", "mend the file, try it with lockstepd --check, send SIGHUP again"}});
+        co_return;
+    }
+    warn_of_configuration(files->warnings);
+    engine::FileSettings settings{files->pools.json, files->timeouts, files->tunables.dispatch_timeout,
+                                  files->tunables.running_timeout};
+    const auto adopted = co_await scheduler.adopt(std::move(settings));
+    if (!adopted) {
+        log_.always(LogLevel::error, "SIGHUP: files not adopted, those read before stay in force",
+                    {{"error", adopted.error()}, {"way_out", "send SIGHUP again once Redis answers"}});
+        co_return;
+    }
+    if (files->tunables.reconciler_interval != files_.jobs.tunables.reconciler_interval)
+        warn_of_configuration(
+            {fmt::format("{}: scan_interval_seconds changes with a restart only", settings_.timeouts_file)});
+    const engine::Duration interval = files_.jobs.tunables.reconciler_interval;
+    files_.jobs = std::move(*files);
+    files_.jobs.tunables.reconciler_interval = interval;
+    log.event(LogLevel::info, "SIGHUP: files read again",
+              {{"pools", settings_.pools_file}, {"timeouts", files_.jobs.timeouts ? settings_.timeouts_file : "none"}});
+}
+
+bool Daemon::start_admin() {
     auto admin = AdminHttp::start(settings_.metrics_address, {.metrics = [this] { return metrics_.text(); },
                                                               .health = [this] { return health_.ask(); }});
     if (!admin) {
-        error("no admin listener", admin.error());
-        return;
+        error(
+            "no metrics without an address of their own; set SCHEDULER_METRICS_ADDR to one that is free, or to port 0 "
+            "for any",
+            admin.error());
+        return false;
     }
     admin_ = std::move(*admin);
     static_cast<engine::Log&>(log_).event(LogLevel::info, "admin listener", {{"port", admin_->port()}});
+    return true;
 }
 
 engine::Task<bool> Daemon::reach_redis() {
@@ -151,8 +175,13 @@ engine::Task<bool> Daemon::reach_redis() {
             log.event(LogLevel::warn, "no connection to Redis", {{"error", why}});
     });
     const engine::MonoTime limit = clock_.in(kStartPatience);
-    while (!redis_->connected() && clock_.monotonic() < limit && !asked_to_stop_.is_set())
+    const engine::MonoTime loaded_by = clock_.in(kLoadingPatience);
+    while (!redis_->connected() && !asked_to_stop_.is_set()) {
+        const bool loading = redis_->last_error().find("LOADING") != std::string::npos;
+        if (loading) health_.not_ready("starting: Redis is still loading its data");
+        if (clock_.monotonic() >= (loading ? loaded_by : limit)) break;
         co_await clock_.sleep(kRetryPause / 10);
+    }
     if (!redis_->connected())
         error("Redis cannot be reached; check REDIS_URL", redis_->last_error());
     else
@@ -195,22 +224,28 @@ engine::Task<bool> Daemon::reach_nats() {
 
 engine::Task<int> Daemon::serve() {
     engine::Log& log = log_;
-    start_admin();
+    if (!start_admin()) co_return kExitConfiguration;
+    health_.not_ready("starting: no connection to Redis yet");
     const bool redis = co_await reach_redis();
     if (!redis) co_return kExitUnreachable;
+    health_.not_ready("starting: no connection to NATS, or its streams are not there yet");
     const bool nats = co_await reach_nats();
     if (!nats) co_return kExitUnreachable;
     kernel_ = std::make_unique<GrpcKernel>(loop_, KernelOptions{settings_.kernel.address, files_.kernel_ca});
     health_.kernel_configured();
+    health_.not_ready("starting: settings and durable consumers are not there yet");
 
     const std::string instance = fmt::format("{}-{}", host_name(), entropy_.uuid().substr(0, 8));
     const engine::Ports ports{loop_, clock_, entropy_, *redis_, *bus_, *kernel_, metrics_, log_};
     engine::SchedulerConfig config;
-    config.tunables = settings_.tunables;
-    config.pools = std::move(files_.pools.table);
-    config.pools_document = std::move(files_.pools.json);
-    config.timeouts = std::move(files_.timeouts);
+    config.tunables = files_.jobs.tunables;
+    config.pools = files_.jobs.pools.table;
+    config.pools_document = files_.jobs.pools.json;
+    config.timeouts = files_.jobs.timeouts;
     config.pinned = settings_.pinned;
+    config.on_pools = [this](const engine::RoutingTable& pools) {
+        for (const auto& topic : pools.topics) metrics_.know_topic(topic.first);
+    };
     config.instance_id = instance;
     config.version = version_;
     engine::Scheduler scheduler(ports, std::move(config));
@@ -222,6 +257,8 @@ engine::Task<int> Daemon::serve() {
     InstanceRecord record(*redis_, clock_, instance, version_);
     engine::Scope background(loop_);
     background.spawn(record.keep());
+    background.spawn(follow_files(scheduler));
+    health_.not_ready({});
     log.event(LogLevel::info, "ready", {{"instance", instance}});
     notify_service_manager("READY=1");
 
@@ -229,6 +266,7 @@ engine::Task<int> Daemon::serve() {
 
     notify_service_manager("STOPPING=1");
     draining_ = true;
+    health_.not_ready("draining");
     log.event(LogLevel::info, "draining", {{"in_flight", scheduler.in_flight()}});
     co_await scheduler.drain();
     background.cancel();

@@ -1,17 +1,19 @@
 // lockstepd from start to end. `serve` reads as what happens:
-//   admin listener → Redis → NATS and its streams → kernel → files → engine → wait for a signal → drain → release
+//   admin listener → Redis → NATS and its streams → kernel → engine → wait for a signal → drain → release
 //
-// A second signal while it drains ends the process at once; what was in flight is then delivered again.
+// SIGTERM and SIGINT drain; a second one while it drains ends the process at once, and what was in flight is delivered again.
+// SIGHUP reads the pools and timeouts files again.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "engine/config/timeouts.h"
 #include "engine/runtime/scope.h"
 #include "engine/runtime/wait.h"
-#include "prod/config/pools_file.h"
+#include "engine/scheduler/scheduler.h"
+#include "prod/config/job_files.h"
 #include "prod/config/settings.h"
 #include "prod/kernel/grpc_kernel.h"
 #include "prod/lockstepd/health_probe.h"
@@ -28,14 +30,12 @@ namespace lockstep::prod {
 
 /// What the daemon reads from files.
 struct Files {
-    PoolsFile pools;
-    std::optional<engine::Timeouts> timeouts;  // nothing: the built-in ones
-    std::string kernel_ca;                     // PEM
-    std::vector<std::string> warnings;         // to be logged
+    JobFiles jobs;
+    std::string kernel_ca;  // PEM
 };
 
-/// Reads pools, timeouts (the reconciler's into `settings.tunables`) and the kernel's authority. The error says what to mend.
-[[nodiscard]] tl::expected<Files, std::string> read_files(Settings& settings);
+/// Reads pools, timeouts and the kernel's authority, and tries what the settings say of NATS. The error says what to mend.
+[[nodiscard]] tl::expected<Files, std::string> read_files(const Settings& settings);
 
 class Daemon {
 public:
@@ -54,8 +54,13 @@ private:
     [[nodiscard]] engine::Task<int> serve();
     [[nodiscard]] engine::Task<bool> reach_redis();
     [[nodiscard]] engine::Task<bool> reach_nats();
-    void start_admin();
+    /// False, with the reason in the log, when its address cannot be had.
+    [[nodiscard]] bool start_admin();
     void on_signal(int number);
+    /// Until cancelled: reads the files again whenever SIGHUP asks for it.
+    [[nodiscard]] engine::Task<void> follow_files(engine::Scheduler& scheduler);
+    [[nodiscard]] engine::Task<void> read_files_again(engine::Scheduler& scheduler);
+    void warn_of_configuration(const std::vector<std::string>& warnings);
     void error(const char* message, const std::string& why) {
         static_cast<engine::Log&>(log_).event(engine::LogLevel::error, message, {{"error", why}});
     }
@@ -74,6 +79,7 @@ private:
     std::unique_ptr<NatsBus> bus_;
     std::unique_ptr<GrpcKernel> kernel_;
     engine::Event asked_to_stop_;
+    engine::Event asked_to_read_;
     bool draining_ = false;
     bool given_up_ = false;  // NATS will not have us any more
     std::optional<int> exit_code_;

@@ -10,6 +10,8 @@ constexpr auto kRedisPatience = std::chrono::seconds(2);
 /// Longer than the question to Redis; beyond it the loop itself is stuck.
 constexpr auto kLoopPatience = std::chrono::milliseconds(2500);
 
+Health unanswered(const char* why) { return {.redis_error = why, .nats_error = why, .not_ready = why}; }
+
 }  // namespace
 
 struct HealthProbe::Question {
@@ -31,17 +33,18 @@ Health HealthProbe::ask() {
     });
     question.reset();
     if (answer.wait_for(kLoopPatience) != std::future_status::ready)
-        return {.redis_error = "the event loop does not answer", .nats_error = "the event loop does not answer"};
+        return unanswered("the event loop does not answer");
     try {
         return answer.get();
     } catch (const std::future_error&) {
-        return {.redis_error = "shutting down", .nats_error = "shutting down"};
+        return unanswered("shutting down");
     }
 }
 
 engine::Task<void> HealthProbe::look(std::shared_ptr<Question> question) {
     Health health;
     if (kernel_configured_) health.safety_warning.clear();
+    health.not_ready = not_ready_;
     if (bus_ != nullptr && bus_->connection().connected) health.nats_error.clear();
     if (redis_ != nullptr) {
         std::vector<std::string> ping{"PING"};

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "engine/ports/bus.h"
 #include "engine/ports/redis.h"
@@ -19,6 +21,8 @@ public:
     void watch(engine::Redis* redis) { redis_ = redis; }
     void watch(const engine::Bus* bus) { bus_ = bus; }
     void kernel_configured() { kernel_configured_ = true; }
+    /// Why no jobs are taken, from now on; empty when they are. The loop's thread only.
+    void not_ready(std::string why) { not_ready_ = std::move(why); }
     /// Ends questions under way. The loop's thread only, before what is watched goes.
     void stop();
 
@@ -34,6 +38,7 @@ private:
     engine::Redis* redis_ = nullptr;
     const engine::Bus* bus_ = nullptr;
     bool kernel_configured_ = false;
+    std::string not_ready_ = "starting";
     bool stopped_ = false;
     engine::Scope scope_;
 };

@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "prod/lockstepd/daemon.h"
 
@@ -20,8 +22,10 @@ void raise_descriptor_limit() {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int fail(const std::string& why) {
+/// A warning may well name the cause: a variable that is misspelt leaves another one unset.
+int fail(const std::string& why, const std::vector<std::string>& warnings) {
     fmt::print(stderr, "lockstepd: the configuration is not usable:\n{}\n", why);
+    for (const auto& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
     return Daemon::kExitConfiguration;
 }
 
@@ -33,19 +37,25 @@ int main(int argc, char** argv) {
     bool check_only = false;
     CLI::App app(
         "One replica of the Lockstep scheduler. It is configured by environment variables (REDIS_URL, NATS_URL,\n"
-        "SAFETY_KERNEL_ADDR, POOL_CONFIG_PATH, ... and LOCKSTEP_<TUNABLE>) and runs until SIGTERM or SIGINT.");
+        "SAFETY_KERNEL_ADDR, POOL_CONFIG_PATH, ... and LOCKSTEP_<TUNABLE>) and runs until SIGTERM or SIGINT.\n"
+        "SIGHUP reads the pools and timeouts files again; with a mistake in them those read before stay in force.");
     app.name("lockstepd");
     app.set_version_flag("--version", LOCKSTEP_VERSION);
     app.add_flag("--check", check_only, "read the configuration, report every mistake, and end");
     app.footer(
-        "The log goes to standard error. Of the lines of one kind (level and message) at most 50 are written per "
-        "second; a\n"
-        "line with left_out=N tells how many more there were.\n"
-        "While Redis is away, calls to it wait for a new connection up to their deadlines "
-        "(LOCKSTEP_STORE_OP_TIMEOUT).\n\n"
+        "The log goes to standard error. Of the warnings and errors of one kind (level and message) the first 5 of 10\n"
+        "seconds are written, of other lines 50 a second; a line with left_out=N tells how many more there were.\n"
+        "Variables that begin like known ones (NATS_, REDIS_, CORDUM_, LOCKSTEP_, ...) and are not read are warned "
+        "of;\n"
+        "values without sense, and settings that this program does not support, are refused.\n"
+        "SCHEDULER_METRICS_ADDR serves /metrics, /health (how Redis and NATS are; the body says whether it is ready) "
+        "and\n"
+        "/readyz (503 with the reason before it takes jobs, while it drains and while it has no connection).\n"
+        "At start it waits 30 s for each server, and 10 m for a Redis that is loading its data. Later, while Redis is\n"
+        "away, calls to it wait for a new connection up to their deadlines (LOCKSTEP_STORE_OP_TIMEOUT).\n\n"
         "Exit codes: 0 stopped or checked, 1 a server cannot be reached at start or NATS refuses the credentials for "
         "good,\n"
-        "2 the configuration is not usable, 128+N ended at once by a second signal N.");
+        "2 the configuration is not usable or the admin address is taken, 128+N ended at once by a second signal N.");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -53,12 +63,12 @@ int main(int argc, char** argv) {
     }
 
     auto settings = lockstep::prod::read_settings(lockstep::prod::Environment::of_process());
-    if (!settings) return fail(settings.error());
+    if (!settings) return fail(settings.error(), {});
     auto files = lockstep::prod::read_files(*settings);
-    if (!files) return fail(files.error());
+    if (!files) return fail(files.error(), settings->warnings);
     if (check_only) {
         for (const auto& warning : settings->warnings) fmt::print("warning: {}\n", warning);
-        for (const auto& warning : files->warnings) fmt::print("warning: {}\n", warning);
+        for (const auto& warning : files->jobs.warnings) fmt::print("warning: {}\n", warning);
         fmt::print("the configuration is sound\n");
         return Daemon::kExitOk;
     }
