@@ -61,8 +61,11 @@ UnaskedEnds::UnaskedEnds(const engine::Tunables& tunables, std::string_view time
 }
 
 void UnaskedEnds::take_over(const engine::Timeouts& timeouts) {
-    if (timeouts.reconciler.dispatch > Duration{0}) dispatched_.push_back(timeouts.reconciler.dispatch);
-    if (timeouts.reconciler.running > Duration{0}) running_.push_back(timeouts.reconciler.running);
+    if (timeouts.reconciler.given) {
+        const engine::ReconcilerTimeouts limits = engine::with_fallbacks(timeouts.reconciler);
+        dispatched_.push_back(limits.dispatch);
+        running_.push_back(limits.running);
+    }
     in_force_.push_back(timeouts);
 }
 

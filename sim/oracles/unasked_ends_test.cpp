@@ -24,8 +24,9 @@ class UnaskedEndsTest : public ::testing::Test {
 protected:
     explicit UnaskedEndsTest(std::string_view timeouts = R"({
         "topics": {"job.quick": {"timeout_seconds": 20}, "job.slow": {"timeout_seconds": 7200}},
-        "workflows": {"travel": {"child_timeout_seconds": 60}}})")
-        : ends(tunables, timeouts) {}
+        "workflows": {"travel": {"child_timeout_seconds": 60}}})",
+                             const engine::Tunables& limits = {})
+        : tunables(limits), ends(tunables, timeouts) {}
 
     /// At a time of Redis' clock, counted from the beginning.
     std::string enter(std::string_view state, engine::Duration at, NodeId by = kScheduler) {
@@ -91,6 +92,25 @@ TEST_F(UnaskedEndsTest, OfTheLimitsThatWereInForceTheSmallestCounts) {
                     R"({"revision":2,"data":{"timeouts":{"reconciler":{"running_timeout_seconds":30}}}})");
     EXPECT_THAT(times_out_after(30s), IsEmpty());
     EXPECT_THAT(times_out_after(29s), HasSubstr("may last 30000 ms"));
+}
+
+class LongRunsTest : public UnaskedEndsTest {
+protected:
+    static engine::Tunables longer() {
+        engine::Tunables tunables;
+        tunables.running_timeout = 2h;
+        return tunables;
+    }
+    LongRunsTest() : UnaskedEndsTest("{}", longer()) {}
+};
+
+// Spec: conflicts, D-10
+TEST_F(LongRunsTest, ALimitOfZeroIsTheBuiltInOne) {
+    EXPECT_THAT(times_out_after(900s), HasSubstr("may last 7200000 ms"));
+    ends.string_set("cfg:system:default",
+                    R"({"revision":2,"data":{"timeouts":{"reconciler":{"running_timeout_seconds":0}}}})");
+    EXPECT_THAT(times_out_after(899s), HasSubstr("may last 900000 ms"));
+    EXPECT_THAT(times_out_after(900s), IsEmpty());
 }
 
 // RECON-03
