@@ -1,6 +1,13 @@
 // What an operator meets in the first hour: whether it is ready, what it says of mistakes, and what is in the way at start.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <stdexcept>
+#include <thread>
 
 #include "engine/wire/messages.h"
 #include "prod/integration/deployment_fixture.h"
@@ -48,6 +55,57 @@ TEST_F(OperatorTest, ReadinessIsSaidBeforeTheStreamsExistAndWhileItDrains) {
     EXPECT_TRUE(contains(Deployment::http_get(port, "/readyz"), R"({"ready":false,"reason":"draining"})"));
     world->redis().thaw();
     EXPECT_EQ(scheduler.wait(), 0);
+}
+
+/// A Redis that is loading its data, for as long as it lives: it says so to whatever it is asked.
+class LoadingRedis {
+public:
+    LoadingRedis() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        if (::bind(socket_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(socket_, 16) != 0 ||
+            ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+            throw std::runtime_error("no port for a server");
+        port_ = ntohs(address.sin_port);
+        thread_ = std::thread([this] { serve(); });
+    }
+    LoadingRedis(const LoadingRedis&) = delete;
+    LoadingRedis& operator=(const LoadingRedis&) = delete;
+    ~LoadingRedis() {
+        ::shutdown(socket_, SHUT_RDWR);
+        thread_.join();
+        ::close(socket_);
+    }
+    [[nodiscard]] std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
+
+private:
+    /// One client at a time: who is refused hangs up and comes again.
+    void serve() const {
+        for (int client = 0; (client = ::accept(socket_, nullptr, nullptr)) >= 0; ::close(client)) {
+            std::array<char, 1024> asked;
+            const std::string_view answer = "-LOADING Redis is loading the dataset in memory\r\n";
+            if (::recv(client, asked.data(), asked.size(), 0) > 0)
+                (void)::send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+        }
+    }
+
+    int socket_;
+    int port_ = 0;
+    std::thread thread_;
+};
+
+TEST_F(OperatorTest, ARedisThatIsLoadingItsDataIsWaitedForAndNamed) {
+    const LoadingRedis loading;
+    Program daemon = world->launch("lockstepd", {}, {{"REDIS_URL", loading.url()}});
+    const int port = admin_port(daemon);
+    ASSERT_GT(port, 0) << daemon.output();
+    const std::string reason = R"({"ready":false,"reason":"starting: Redis is still loading its data"})";
+    EXPECT_TRUE(Deployment::until([&] { return contains(Deployment::http_get(port, "/readyz"), reason); }, 20s))
+        << Deployment::http_get(port, "/readyz");
+    daemon.signal(SIGTERM);
+    EXPECT_EQ(daemon.wait(), 1);
 }
 
 TEST_F(OperatorTest, ATakenAdminAddressIsRefusedAtStart) {
