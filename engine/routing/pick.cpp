@@ -1,6 +1,7 @@
 #include "engine/routing/pick.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -19,16 +20,51 @@ std::string label_of(const Labels& labels, const std::string& key) {
     return found == labels.end() ? std::string{} : found->second;
 }
 
+bool constrains_placement(const std::string& key) {
+    return key.starts_with("placement.") || key.starts_with("constraint.") || key.starts_with("node.");
+}
+
 /// Does the worker carry every label that constrains placement?
 bool placement_matches(const Labels& wanted, const Worker& worker) {
     return std::ranges::all_of(wanted, [&worker](const auto& label) {
-        const std::string& key = label.first;
-        const bool constrains =
-            key.starts_with("placement.") || key.starts_with("constraint.") || key.starts_with("node.");
-        if (!constrains) return true;
-        const auto carried = worker.labels.find(key);
+        if (!constrains_placement(label.first)) return true;
+        const auto carried = worker.labels.find(label.first);
         return carried != worker.labels.end() && carried->second == label.second;
     });
+}
+
+/// The labels that constrain placement, as a person reads them: "placement.zone=eu and node.disk=ssd".
+std::string placement_labels(const Labels& wanted) {
+    std::vector<std::string> named;
+    for (const auto& [key, value] : wanted) {
+        if (constrains_placement(key)) named.push_back(fmt::format("{}={}", key, value));
+    }
+    std::ranges::sort(named);
+    return fmt::format("{}", fmt::join(named, " and "));
+}
+
+/// Workers of the eligible pools, by what keeps the job from them.
+struct Passed {
+    std::size_t live = 0;
+    std::size_t fit = 0;  // of these: they carry the labels that the job wants
+};
+
+/// Says which of the things that can be wrong is wrong.
+NoPick nobody(const Passed& passed, const Labels& wanted) {
+    if (passed.live == 0) return {DispatchReason::no_workers, "no live worker in the eligible pools"};
+    const std::string labels = placement_labels(wanted);
+    if (passed.fit == 0) {
+        std::string detail =
+            passed.live == 1
+                ? fmt::format("the one live worker of the eligible pools does not carry {}", labels)
+                : fmt::format("none of the {} live workers of the eligible pools carries {}", passed.live, labels);
+        return {DispatchReason::no_workers, std::move(detail)};
+    }
+    const std::string whose = labels.empty() ? "" : fmt::format(" that carries {}", labels);
+    std::string detail = passed.fit == 1
+                             ? fmt::format("the one live worker{} is overloaded", whose)
+                             : fmt::format("each of the {} live workers{} is overloaded", passed.fit, whose);
+    return {DispatchReason::pool_overloaded, std::move(detail)};
 }
 
 bool offers(const RoutingTable& table, const std::string& pool_name, const cap::JobMetadata& meta) {
@@ -107,11 +143,12 @@ tl::expected<std::string, NoPick> pick_worker(const cap::JobRequest& request, co
 
     const Worker* best = nullptr;
     float best_score = 0;
-    std::size_t candidates = 0;
+    Passed passed;
     for (const std::string& pool : *pools) {
         registry.for_each_in_pool(pool, now, [&](const Worker& worker) {
+            ++passed.live;
             if (!placement_matches(request.labels(), worker)) return;
-            ++candidates;
+            ++passed.fit;
             if (overloaded(worker, tunables)) return;
             const float score = load_score(worker, tunables);
             if (best != nullptr && (score > best_score || (score == best_score && worker.id > best->id))) return;
@@ -120,10 +157,7 @@ tl::expected<std::string, NoPick> pick_worker(const cap::JobRequest& request, co
         });
     }
     if (best != nullptr) return best->id;
-    if (candidates > 0)
-        return tl::unexpected(
-            NoPick{DispatchReason::pool_overloaded, fmt::format("all {} workers are overloaded", candidates)});
-    return tl::unexpected(NoPick{DispatchReason::no_workers, "no live worker in the eligible pools"});
+    return tl::unexpected(nobody(passed, request.labels()));
 }
 
 }  // namespace lockstep::engine

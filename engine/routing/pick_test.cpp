@@ -91,6 +91,33 @@ TEST_F(PickTest, NoWorkerAndNoPoolAreReasonsWorthAnotherTry) {
     EXPECT_FALSE(worth_another_try(DispatchReason::dispatch_failed));
 }
 
+// What it says is where an operator begins to look.
+TEST_F(PickTest, TheDetailNamesWhatIsMissing) {
+    EXPECT_EQ(pick().error().detail, "no live worker in the eligible pools");
+    label("placement.zone", "eu");
+    label("node.disk", "ssd");
+    label("team", "blue");
+    EXPECT_EQ(pick().error().detail, "no live worker in the eligible pools");
+    hears(WorkerSpec("w1").label("placement.zone", "eu"));
+    EXPECT_EQ(pick().error().detail,
+              "the one live worker of the eligible pools does not carry node.disk=ssd and placement.zone=eu");
+    hears(WorkerSpec("w2"));
+    EXPECT_EQ(pick().error().detail,
+              "none of the 2 live workers of the eligible pools carries node.disk=ssd and placement.zone=eu");
+    EXPECT_EQ(picked(), "no_workers");
+}
+
+TEST_F(PickTest, TheDetailCountsOnlyWorkersThatCouldHaveTakenTheJob) {
+    hears(WorkerSpec("w1").cpu(95));
+    EXPECT_EQ(pick().error().detail, "the one live worker is overloaded");
+    hears(WorkerSpec("w2").cpu(95));
+    EXPECT_EQ(pick().error().detail, "each of the 2 live workers is overloaded");
+    hears(WorkerSpec("w3").cpu(95).label("placement.zone", "eu"));
+    label("placement.zone", "eu");
+    EXPECT_EQ(pick().error().detail, "the one live worker that carries placement.zone=eu is overloaded");
+    EXPECT_EQ(picked(), "pool_overloaded");
+}
+
 // DISP-07
 TEST_F(PickTest, AJobWithoutATopicCanNeverBeDispatched) {
     request.clear_topic();
