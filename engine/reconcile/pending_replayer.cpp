@@ -49,6 +49,7 @@ Task<void> PendingReplayer::run() {
 }
 
 Task<void> PendingReplayer::tick() {
+    forget_unmet();
     const bool mine = co_await ticker_.hold();
     if (!mine) co_return;
     bool complete = co_await tend_lines();
@@ -95,7 +96,7 @@ Task<void> PendingReplayer::replay(WaitingJob waiting, JobState state, Semaphore
         if (state != JobState::approval_required) co_await give_up(std::move(waiting.job), "its request is not stored");
         co_return;
     }
-    if (is_own_name(waiting.job)) requestless_since_.erase(waiting.job);
+    if (is_own_name(waiting.job)) requestless_.erase(waiting.job);
     const auto request = wire::from_json<cap::JobRequest>(waiting.request_json);
     if (state == JobState::approval_required && !(request && carries_grant(*request))) co_return;
     const std::string topic = request ? request->topic() : std::string{};
@@ -150,8 +151,9 @@ Task<Verdict> PendingReplayer::handle(std::string job, std::string request_json)
 
 Task<void> PendingReplayer::give_up(std::string job, std::string reason) {
     const MonoTime now = context_.ports.clock.monotonic();
-    const auto since = requestless_since_.emplace(job, now).first->second;
-    if (now - since < context_.tunables.pending_age) co_return;
+    Requestless& known = requestless_.try_emplace(job, now, now).first->second;
+    known.met = now;
+    if (now - known.since < context_.tunables.pending_age) co_return;
     JobLease lease(context_.lease_ports(), job, context_.ports.entropy.uuid());
     const auto taken = co_await context_.store.take_lock(lease);
     const bool waits = taken.applied() && taken.value() &&
@@ -170,14 +172,21 @@ Task<void> PendingReplayer::give_up(std::string job, std::string reason) {
         commit.fields.emplace_back("failure_reason", letter.reason);
         const auto ended = co_await context_.store.commit(lease, std::move(commit));
         if (ended.applied() && ended.value().verdict == Committed::Verdict::ok) {
-            requestless_since_.erase(job);
+            requestless_.erase(job);
             context_.ports.metrics.add(Metric::jobs_completed, {letter.topic, cap::JobStatus_Name(letter.status)});
             co_await dead_letters_.announce(letter);
         }
-    } else if (readable) {
-        requestless_since_.erase(job);
+    } else if (readable || (taken.applied() && taken.value() && !waits)) {
+        requestless_.erase(job);
     }
     co_await lease.release();
+}
+
+void PendingReplayer::forget_unmet() {
+    // Whoever waits is met at every tick of this replica; another one's turn at ticking costs a job its patience once more.
+    const MonoTime now = context_.ports.clock.monotonic();
+    const Duration unmet = context_.tunables.pending_age + 2 * ticker_.interval();
+    std::erase_if(requestless_, [&](const auto& job) { return now - job.second.met > unmet; });
 }
 
 Task<void> PendingReplayer::drain(MonoTime deadline) {

@@ -47,6 +47,8 @@ public:
 
     /// Jobs that are being tried, or wait for their turn.
     [[nodiscard]] std::size_t in_progress() const { return replays_.size(); }
+    /// Jobs without a request that are to be given up.
+    [[nodiscard]] std::size_t requestless() const { return requestless_.size(); }
 
 private:
     /// Goes through the jobs in `state`. False when the lock is gone.
@@ -60,13 +62,19 @@ private:
     [[nodiscard]] Task<Verdict> handle(std::string job, std::string request_json);
     /// Ends a job that has no request, once it has had none for long enough.
     [[nodiscard]] Task<void> give_up(std::string job, std::string reason);
+    /// Jobs that others have ended, or given a request, are not met again.
+    void forget_unmet();
 
     Context& context_;
     DeadLetters& dead_letters_;
     RequestHandler& requests_;
     Ticker ticker_;
     Semaphore slots_;
-    std::map<std::string, MonoTime> requestless_since_;
+    /// A job without a request: since when, and when it was last met.
+    struct Requestless {
+        MonoTime since, met;
+    };
+    std::map<std::string, Requestless> requestless_;
     std::set<std::string> parked_;  // those in `waits_`
     Scope replays_;                 // these last: their tasks use everything above
     Scope waits_;

@@ -1,4 +1,7 @@
 // The pending replayer: jobs that are in the store and that no message will bring back.
+#include "engine/reconcile/pending_replayer.h"
+#include "engine/scheduler/dispatch.h"
+#include "engine/scheduler/request_handler.h"
 #include "engine/wire/json.h"
 #include "fakes/engine_test/scheduler_fixture.h"
 
@@ -133,6 +136,29 @@ TEST_F(Replayer, ARequestThatArrivesMeanwhileSavesItsJob) {
     run_for(60s);
     submit("j1");
     EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+TEST_F(Replayer, JobsWithoutARequestThatOthersEndAreForgotten) {
+    engine::Context context({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
+                            *engine::parse_pools(R"({"topics": {"job.default": "default"}})"));
+    engine::DeadLetters letters(context);
+    engine::Dispatcher dispatcher(context, letters);
+    engine::RequestHandler requests(context, letters, dispatcher);
+    engine::PendingReplayer replayer(context, letters, requests);
+    const auto tick = [&] {
+        loop.wait(replayer.tick());
+        loop.settle();
+    };
+    for (int i = 0; i < 20; ++i) orphan_without_request("j" + std::to_string(i));
+    tick();
+    EXPECT_EQ(replayer.requestless(), 20u);
+    for (int i = 0; i < 20; ++i) {
+        run({"HSET", "job:meta:j" + std::to_string(i), "state", "CANCELLED"});
+        run({"SET", "job:state:j" + std::to_string(i), "CANCELLED"});
+    }
+    loop.run_for(tunables.pending_age + 2 * tunables.replayer_interval + 1s);
+    tick();
+    EXPECT_EQ(replayer.requestless(), 0u);
 }
 
 TEST_F(Replayer, AnIndexEntryThatItsJobDeniesIsRemoved) {
