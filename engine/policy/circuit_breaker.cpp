@@ -57,19 +57,27 @@ Task<std::optional<CircuitBreaker::Leave>> CircuitBreaker::ask_leave(std::string
     std::optional<Leave> answer;
     switch (shared) {
         case Shared::closed:
-        case Shared::probe: answer = std::move(leave); break;
-        case Shared::open: break;
-        case Shared::unknown: {
-            const auto ticket = local_.admit(clock_.monotonic());
-            if (!ticket) break;
-            leave.local = *ticket;
-            answer = std::move(leave);
+            if (knows_more_) {
+                answer = ask_local(leave);
+                if (!answer) log_.reached("circuit_open_by_own_count");
+            } else {
+                answer = leave;
+            }
             break;
-        }
+        case Shared::probe: answer = leave; break;
+        case Shared::open: break;
+        case Shared::unknown: answer = ask_local(leave); break;
     }
     if (!mechanisms_.on(Mechanism::circuit_breaker) && !answer) answer = std::move(leave);
     if (!answer) log_.reached("circuit_open");
     co_return answer;
+}
+
+std::optional<CircuitBreaker::Leave> CircuitBreaker::ask_local(Leave leave) {
+    const auto ticket = local_.admit(clock_.monotonic());
+    if (!ticket) return std::nullopt;
+    leave.local = *ticket;
+    return leave;
 }
 
 Task<CircuitBreaker::Shared> CircuitBreaker::ask_shared(Leave& leave, std::optional<CircuitGlimpse> glimpse) {
@@ -111,15 +119,18 @@ Task<void> CircuitBreaker::failed(Leave leave) {
     if (!reply.applied()) {
         // This process has counted it.
         log_.reached("circuit_failure_not_shared");
+        knows_more_ = true;
         co_return;
     }
     const std::string_view effect = reply.value().at(0).text();
+    if (effect == "open") knows_more_ = false;
     if (effect == "late") log_.reached("circuit_failure_from_before_the_trip");
     if (effect == "open") log_.event(LogLevel::warn, "circuit open", {{"key", watched_keys_.front()}});
 }
 
 Task<void> CircuitBreaker::succeeded(Leave leave) {
     local_.succeeded(leave.local);
+    if (local_.is_closed()) knows_more_ = false;
     if (!leave.failures_to_forget || !shared()) co_return;
     const bool probe = !leave.trip.empty();
     std::vector<std::string> arguments{std::move(leave.trip), text(tunables_.circuit_fail_budget),

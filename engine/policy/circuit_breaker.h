@@ -11,7 +11,9 @@
 //    open. What it saw is as old as that read: a call may still begin in the instant in which others trip the circuit.
 // 3. A success costs a round trip only where there are failures to be forgotten.
 // 4. Outcomes are recorded with time of their own, never with what is left of the call's: else no timeout would ever count.
-// 5. Every outcome also goes into a circuit of this process, which decides whenever the shared one cannot be reached.
+// 5. Every outcome also goes into a circuit of this process, which decides whenever the shared one cannot be reached. A server
+//    may answer questions and refuse to write down failures (out of memory, a failed save): then no failure is ever counted
+//    there, and this process goes by its own circuit as well, until that is closed again.
 #pragma once
 
 #include <optional>
@@ -66,6 +68,9 @@ public:
 private:
     enum class Shared : std::uint8_t { closed, open, probe, unknown };
 
+    /// Lets the local circuit decide.
+    [[nodiscard]] std::optional<Leave> ask_local(Leave leave);
+
     /// Asks all replicas; fills in what the leave has to remember.
     [[nodiscard]] Task<Shared> ask_shared(Leave& leave, std::optional<CircuitGlimpse> glimpse);
     [[nodiscard]] Task<Outcome<RedisValue>> report(const RedisScript& script, std::vector<std::string> arguments,
@@ -86,6 +91,7 @@ private:
     std::vector<std::string> watched_keys_;
     std::string probes_key_;
     LocalCircuit local_;
+    bool knows_more_ = false;  // the shared circuit lacks failures that the local one has counted
 };
 
 }  // namespace lockstep::engine

@@ -32,6 +32,8 @@ public:
     void succeeded(Ticket ticket);
 
     [[nodiscard]] std::int64_t failures() const { return failures_; }
+    /// Nothing is counted against the next call.
+    [[nodiscard]] bool is_closed() const { return !tripped_ && failures_ == 0; }
     [[nodiscard]] bool is_open(MonoTime now) const { return tripped_ && now < open_until_; }
 
 private:

@@ -184,6 +184,28 @@ TEST_F(Policy, WithoutTheStoreEachReplicaHasItsOwnCircuit) {
     EXPECT_EQ(log.times_reached("circuit_asked_locally"), 1);
 }
 
+// A server that is out of memory answers questions and takes nothing down: what it never counted cannot open the circuit there.
+TEST_F(Policy, FailuresThatTheStoreDoesNotTakeDownOpenTheCircuitHere) {
+    on_script(scripts.circuit_failure, [] { return CallFault::not_applied; });
+    fail(2);
+    EXPECT_TRUE(asked());
+    EXPECT_EQ(text({"GET", kFailures}), "");
+    EXPECT_FALSE(asked());
+    EXPECT_EQ(log.times_reached("circuit_open_by_own_count"), 1);
+    policy_is_back();
+    EXPECT_FALSE(asked()) << "for its full time";
+    loop.run_for(30s + 1ms);
+    heartbeat("w1");
+    EXPECT_TRUE(asked());
+    EXPECT_TRUE(asked());
+    on_script(scripts.circuit_failure, nullptr);
+    fail(2);
+    EXPECT_EQ(text({"GET", kFailures}), "2") << "closed, and shared again";
+    EXPECT_TRUE(asked());
+    EXPECT_FALSE(asked());
+    EXPECT_EQ(log.times_reached("circuit_open_by_own_count"), 2);
+}
+
 // DISP-04, C-51
 TEST_F(Policy, TheSettingsThatHoldForAJobGoWithTheQuestionAndToTheWorker) {
     run({"SET", "cfg:system:default", R"({"data": {"limits": {"cpu": 1, "mem": 2}}, "revision": 4})"});
