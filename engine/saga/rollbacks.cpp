@@ -86,7 +86,9 @@ Task<void> Rollbacks::work_off(SagaLock lock, MonoTime until) {
         }
     }
     context_.ports.log.reached("rollback_left_to_resume");
-    context_.ports.log.event(LogLevel::warn, "rollback interrupted, will be resumed", {{"saga", lock.saga}});
+    const std::string why = step.applied() ? "out of time" : step.failure().detail;
+    context_.ports.log.event(LogLevel::warn, "rollback interrupted, will be resumed",
+                             {{"saga", lock.saga}, {"error", why}});
     co_await context_.sagas.release(std::move(lock));
 }
 

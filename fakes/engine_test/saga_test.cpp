@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/saga/compensation.h"
+#include "engine/store/keys.h"
 #include "engine/wire/packet.h"
 #include "fakes/engine_test/scheduler_fixture.h"
 
@@ -323,6 +324,24 @@ TEST_F(Sagas, ARollbackOfSomebodyElseIsWaitedFor) {
     EXPECT_TRUE(undone().empty());
     loop.run_for(20s);
     EXPECT_EQ(undone(), Texts{"j1"});
+}
+
+// One that cannot even be begun goes to the end of the queue, as every other: sixteen of them would fill all places for ever.
+TEST_F(Sagas, SagasWhoseKeysHoldAnotherTypeHideNobody) {
+    const std::string pending(engine::keys::kSagasPending);
+    for (int i = 0; i < 40; ++i) {
+        const std::string saga = "broken-" + std::to_string(i);
+        run({"LPUSH", engine::keys::saga_lock(saga), "a stranger's"});
+        run({"ZADD", pending, std::to_string(i + 1), saga});
+    }
+    succeed("j1");
+    on_script(scripts.saga_next, [] { return CallFault::not_applied; });
+    fail("j2");
+    on_script(scripts.saga_next, nullptr);
+    EXPECT_TRUE(undone().empty());
+    loop.run_for(60s);
+    EXPECT_EQ(undone(), Texts{"j1"});
+    EXPECT_TRUE(log.told("rollback interrupted, will be resumed", "saga", "broken-0"));
 }
 
 TEST_F(Sagas, ADrainFinishesTheStepItIsAtAndLeavesTheRestWithoutALock) {

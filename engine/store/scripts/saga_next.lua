@@ -15,11 +15,12 @@ if mode == 'take' then
   if not redis.call('ZSCORE', KEYS[3], saga) then
     return {'over'}
   end
+  -- To the end of the queue, so that one which cannot be finished, or not even begun, hides nobody: a lock or a stack that
+  -- holds another type ends this script.
+  redis.call('ZADD', KEYS[3], 'XX', at, saga)
   if token ~= '' and not take(KEYS[1], token, ARGV[4]) then
     return {'busy'}
   end
-  -- To the end of the queue, so that one which cannot be finished hides nobody.
-  redis.call('ZADD', KEYS[3], 'XX', at, saga)
 else
   if token ~= '' and redis.call('GET', KEYS[1]) ~= token then
     return {'lost'}
