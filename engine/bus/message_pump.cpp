@@ -30,6 +30,22 @@ constexpr std::uint64_t kParkedShare = 5;
 /// full window stops every healthy one.
 constexpr std::int64_t kWaitingShare = 4;
 constexpr Duration kGuardDelay = std::chrono::seconds{2};
+/// Messages about one job that are handled at once. One holds the job's lock; the others wait for it. Few of many slots, and
+/// enough for a request, its repetitions and an approval that come together.
+constexpr std::int64_t kOfOneJobMax = 8;
+
+std::size_t most_of_one_job(const Tunables& tunables) {
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(tunables.max_in_flight / 4, 1, kOfOneJobMax));
+}
+
+/// Whose lock it will ask for; empty when nobody's.
+std::string job_of(const cap::BusPacket& packet) {
+    switch (packet.payload_case()) {
+        case cap::BusPacket::kJobRequest: return std::string(wire::trim(packet.job_request().job_id()));
+        case cap::BusPacket::kJobResult: return std::string(wire::trim(packet.job_result().job_id()));
+        default: return {};
+    }
+}
 
 }  // namespace
 
@@ -42,6 +58,7 @@ MessagePump::MessagePump(Context& context, DeadLetters& dead_letters, PacketHand
       parked_(parked),
       window_(window),
       slots_(static_cast<std::size_t>(context.tunables.max_in_flight)),
+      crowd_(most_of_one_job(context.tunables)),
       handlers_(context.ports.executor) {}
 
 void MessagePump::on_delivery(std::unique_ptr<Delivery> delivery) {
@@ -93,11 +110,20 @@ Task<void> MessagePump::process(std::unique_ptr<Delivery> delivery) {
 }
 
 Task<std::optional<Verdict>> MessagePump::attempt(Delivery& delivery) {
-    const auto slot = co_await slots_.acquire();
+    auto slot = co_await slots_.acquire();
     if (context_.stopping && !is_last_chance(delivery)) co_return Verdict::hand_back(Duration{0});
     auto packet = wire::decode(delivery.payload());
     if (!packet) co_return co_await settle_undecodable(delivery, std::move(packet.error().detail));
     if (delivery.delivery_count() >= burial_start()) co_return co_await bury_spent(delivery);
+    const std::string whose = job_of(*packet);
+    JobCrowd::Place place;
+    if (!whose.empty()) place = crowd_.enter(whose);
+    if (!whose.empty() && !place) {
+        packet->Clear();  // decoded again when its turn has come: who stands costs no more than what was delivered
+        place = co_await join_crowd(whose, delivery, slot);
+        if (!place) co_return Verdict::hand_back(context_.stopping ? Duration{0} : context_.tunables.retry_delay_busy);
+        packet = wire::decode(delivery.payload());
+    }
     const auto found = co_await guard_.enter(delivery);
     switch (found) {
         case ProcessedGuard::Finding::fresh: break;
@@ -110,6 +136,20 @@ Task<std::optional<Verdict>> MessagePump::attempt(Delivery& delivery) {
     std::string job(wire::trim(packet->job_request().job_id()));
     const Verdict verdict = co_await handler_.handle(std::move(*packet), Origin{delivery.sequence(), std::string(delivery.subject())});
     co_return co_await settle(delivery, verdict, std::move(job));
+}
+
+Task<JobCrowd::Place> MessagePump::join_crowd(std::string job, const Delivery& delivery, Semaphore::Permit& slot) {
+    slot.release();
+    context_.ports.log.reached("job_crowded");
+    JobCrowd::Place place = co_await crowd_.wait(std::move(job), context_.ports.clock.in(context_.tunables.lock_wait));
+    if (!place) {
+        context_.ports.metrics.add(Metric::crowded_job_handed_back, {delivery.subject()});
+        co_return place;
+    }
+    slot = co_await slots_.acquire();
+    // What is handed back to stop comes again elsewhere.
+    if (context_.stopping && !is_last_chance(delivery)) co_return JobCrowd::Place{};
+    co_return place;
 }
 
 Task<std::optional<Verdict>> MessagePump::settle(Delivery& delivery, Verdict verdict, std::string job) {

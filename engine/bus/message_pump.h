@@ -10,6 +10,7 @@
 #include <string>
 
 #include "engine/bus/byte_window.h"
+#include "engine/bus/job_crowd.h"
 #include "engine/bus/processed_guard.h"
 #include "engine/ports/bus.h"
 #include "engine/runtime/scope.h"
@@ -53,7 +54,10 @@ public:
     /// Tells the server, well within the ack wait, that everything here is still being worked on. Runs until cancelled.
     [[nodiscard]] Task<void> keep_alive();
     /// The scheduler stops: what waits here for its next try has it now.
-    void wake() { waits_.wake_all(); }
+    void wake() {
+        waits_.wake_all();
+        crowd_.send_away();
+    }
     /// Waits for what is being handled until `deadline`; what has not been started is handed back. What then still runs is
     /// destroyed where it stands and handed back too.
     [[nodiscard]] Task<void> drain(MonoTime deadline);
@@ -64,6 +68,9 @@ private:
     [[nodiscard]] Task<void> process(std::unique_ptr<Delivery> delivery);
     /// One try at a delivery, in a slot. Nothing when the delivery has had its answer.
     [[nodiscard]] Task<std::optional<Verdict>> attempt(Delivery& delivery);
+    /// A place among those that are handled of this job. While there is none, the slot is given back and the message stays as
+    /// it came. No place when that lasts for too long, or the scheduler stops.
+    [[nodiscard]] Task<JobCrowd::Place> join_crowd(std::string job, const Delivery& delivery, Semaphore::Permit& slot);
     /// What becomes of a message that the handler has given `verdict` on; nothing when it has had its answer.
     [[nodiscard]] Task<std::optional<Verdict>> settle(Delivery& delivery, Verdict verdict, std::string job);
     /// Whether a message whose job the store will remember should stop coming back (see the constants).
@@ -96,6 +103,7 @@ private:
     ParkedJobs* const parked_;
     ByteWindow* const window_;
     Semaphore slots_;
+    JobCrowd crowd_;
     WaitQueue waits_;                             // of what is tried again where it is
     std::multiset<MonoTime> waiting_until_;       // of messages handed back: when each comes again
     std::map<std::uint64_t, Delivery*> in_hand_;  // every delivery without a verdict, by order of arrival

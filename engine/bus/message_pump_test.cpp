@@ -53,6 +53,11 @@ protected:
         request.set_job_id("j" + std::to_string(sequence + 1));
         return deliver(wire::serialise(wire::make_packet(std::move(request), "", "test", clock.now())), count);
     }
+    Fate deliver_of(const std::string& job, std::uint64_t count = 1) {
+        cap::JobRequest request;
+        request.set_job_id(job);
+        return deliver(wire::serialise(wire::make_packet(std::move(request), "", "test", clock.now())), count);
+    }
     Fate deliver_garbage(std::uint64_t count) { return deliver(std::string(kGarbage), count); }
 
     /// A stop begins, and everything that can be done at once has been done.
@@ -337,6 +342,42 @@ TEST_F(MessagePumpTest, DestroyedWithWorkInHandItAnswersNothing) {
     EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
     EXPECT_TRUE(fate->dropped);
     EXPECT_TRUE(loop.idle());
+}
+
+TEST_F(MessagePumpTest, OneJobTakesFewOfTheSlotsAndNobodyElses) {
+    work = 1s;
+    std::vector<Fate> hot;
+    for (int i = 0; i < 600; ++i) hot.push_back(deliver_of("hot"));
+    EXPECT_EQ(running, 8);
+    const Fate other = deliver_of("other");
+    EXPECT_EQ(running, 9);
+    loop.run_for(1s);
+    EXPECT_TRUE(other->acked());
+}
+
+TEST_F(MessagePumpTest, MessagesOfOneJobTakeTheirTurnsAndAreHandedBackWhereThatLastsForTooLong) {
+    work = 900ms;
+    std::vector<Fate> hot;
+    for (int i = 0; i < 40; ++i) hot.push_back(deliver_of("hot"));
+    loop.run_for(1900ms);
+    for (std::size_t i = 0; i < 16; ++i) EXPECT_TRUE(hot[i]->acked()) << i;
+    EXPECT_EQ(handled.size(), 24u);
+    EXPECT_EQ(hot[24]->verdict, DeliveryFate::Verdict::none);
+    loop.run_for(200ms);
+    for (std::size_t i = 24; i < 40; ++i) EXPECT_TRUE(hot[i]->handed_back(500ms)) << i;
+    EXPECT_EQ(metrics.value(Metric::crowded_job_handed_back, {"sys.job.submit"}), 16);
+    EXPECT_EQ(log.times_reached("job_crowded"), 32);
+}
+
+TEST_F(MessagePumpTest, WhatWaitsForItsTurnIsHandedBackWhenTheSchedulerStops) {
+    work = 1s;
+    std::vector<Fate> hot;
+    for (int i = 0; i < 10; ++i) hot.push_back(deliver_of("hot"));
+    stop();
+    EXPECT_TRUE(hot[8]->handed_back(Duration{0}));
+    EXPECT_TRUE(hot[9]->handed_back(Duration{0}));
+    loop.run_for(1s);
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_TRUE(hot[i]->acked());
 }
 
 class BoundedPumpTest : public MessagePumpTest {
