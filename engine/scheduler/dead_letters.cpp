@@ -1,5 +1,7 @@
 #include "engine/scheduler/dead_letters.h"
 
+#include <fmt/core.h>
+
 #include <vector>
 
 #include "engine/output/output_audit.h"
@@ -18,6 +20,8 @@ constexpr Duration kSweepAge = std::chrono::seconds{30};
 constexpr std::int64_t kSweepPage = 200;
 /// How long messages without a packet are counted before their sum is told (spec: conflicts, D-01).
 constexpr Duration kSumAge = std::chrono::minutes{1};
+/// Letters that are remembered as counted. Beyond it some are counted twice: the bus has been away for long.
+constexpr std::size_t kCountedMax = 10'000;
 /// Announcements under way that nobody waits for.
 constexpr std::size_t kAsideMax = 16;
 
@@ -38,21 +42,36 @@ void DeadLetters::announce_aside(DeadLetter letter) {
 
 Task<void> DeadLetters::note(DeadLetter letter, bool sent) {
     if (!sent) {
+        if (counted_.contains(letter.id)) co_return;
+        if (counted_.size() >= kCountedMax) counted_.clear();
+        counted_.insert(letter.id);
         context_.ports.metrics.add(Metric::dlq_emit_failures, {letter.topic});
         context_.ports.log.event(LogLevel::error, "dead letter not announced, will be tried again",
                                  {{"id", letter.id}, {"reason_code", letter.reason_code}});
         context_.ports.log.reached("dead_letter_left_in_outbox");
         co_return;
     }
+    counted_.erase(letter.id);
     // Left in the outbox after all, it would only be announced a second time.
     const auto struck = co_await context_.store.dead_letter_sent(letter.id);
     if (!struck.applied()) context_.ports.log.reached("dead_letter_announced_but_not_struck");
 }
 
 Task<bool> DeadLetters::tell(DeadLetter letter) {
+    std::string id = wire::message_id(dead_letter_packet(letter, context_.ports.clock.now()), wire::kSubjectDlq);
+    co_return co_await publish(std::move(letter), std::move(id));
+}
+
+Task<bool> DeadLetters::tell_meanwhile(DeadLetter letter) {
+    // Under the id of the job's own letter the stream would take that one, a moment later, for a repetition of this.
+    std::string id = fmt::format("{}:{}:{}", wire::kSubjectDlq, letter.reason_code, letter.id);
+    co_return co_await publish(std::move(letter), std::move(id));
+}
+
+Task<bool> DeadLetters::publish(DeadLetter letter, std::string message_id) {
     const cap::BusPacket packet = dead_letter_packet(letter, context_.ports.clock.now());
     const auto published = co_await context_.ports.bus.publish(
-        std::string(wire::kSubjectDlq), wire::serialise(packet), wire::message_id(packet, wire::kSubjectDlq),
+        std::string(wire::kSubjectDlq), wire::serialise(packet), std::move(message_id),
         context_.ports.clock.in(context_.tunables.publish_timeout));
     bool audited = true;
     if (tells_of_output(letter)) audited = co_await audit_withheld(context_, std::move(letter));

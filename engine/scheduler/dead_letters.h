@@ -2,6 +2,9 @@
 // packet follows, and until it is acknowledged the outbox remembers it, so that no crash can swallow it.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "engine/runtime/scope.h"
 #include "engine/scheduler/context.h"
 
@@ -16,18 +19,22 @@ public:
     [[nodiscard]] Task<void> announce(DeadLetter letter);
     /// Publishes it once, and nothing else. Whether the stream has acknowledged it.
     [[nodiscard]] Task<bool> tell(DeadLetter letter);
+    /// The same for one that is about a job and not the last word on it: a later letter of that job is none of its copies.
+    [[nodiscard]] Task<bool> tell_meanwhile(DeadLetter letter);
     /// The same as `announce` without waiting for it. Where too many are under way, or the scheduler stops, the sweep does it.
     void announce_aside(DeadLetter letter);
-    /// Tells of the messages that no packet could be read from, all of them together. Announces what has waited in the outbox for a while, as much as the bus takes in the time of one publish: who
-    /// ticks has other things to do. REQUIRES: called by one replica at a time.
+    /// Tells of the messages that no packet could be read from, all of them together. Announces what has waited in the outbox
+    /// for a while, as much as the bus takes in the time of one publish: who ticks has other things to do. REQUIRES: called by one replica at a time.
     [[nodiscard]] Task<void> sweep();
 
 private:
+    [[nodiscard]] Task<bool> publish(DeadLetter letter, std::string message_id);
     [[nodiscard]] Task<void> sweep_undecodable(MonoTime until);
-    /// Strikes off what was sent, and counts what was not.
+    /// Strikes off what was sent, and counts what was not, each letter once however often it is tried.
     [[nodiscard]] Task<void> note(DeadLetter letter, bool sent);
 
     Context& context_;
+    std::set<std::string> counted_;  // ids in the outbox that this replica has counted as failed
     Scope aside_;
 };
 
