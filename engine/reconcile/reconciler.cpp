@@ -78,6 +78,7 @@ Task<void> Reconciler::tick() {
     co_await sweep_deadlines();
     co_await sweep_slots();
     co_await dead_letters_.sweep();
+    co_await prune_final_indexes();
     co_await ticker_.tick_over();
 }
 
@@ -165,6 +166,34 @@ Task<void> Reconciler::sweep_slots() {
         if (!round.applied() || round.value().over) co_return;
         if (!round.value().more) after = std::move(round.value().tended);
     }
+}
+
+Task<void> Reconciler::prune_final_indexes() {
+    for (int i = 0; i < kJobStateCount; ++i) {
+        const auto state = static_cast<JobState>(i);
+        if (!is_terminal(state)) continue;
+        const bool go_on = co_await prune_index(state);
+        if (!go_on) co_return;
+    }
+}
+
+Task<bool> Reconciler::prune_index(JobState state) {
+    std::string after = std::exchange(resume_after_[state], {});
+    for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
+        const bool still_mine = co_await keep();
+        if (!still_mine) co_return false;
+        const auto page = co_await context_.store.index_page(state, context_.tunables.job_meta_ttl, after,
+                                                             context_.tunables.reconciler_batch);
+        if (!page.applied()) co_return false;
+        if (page.value().pruned > 0)
+            context_.ports.metrics.add(Metric::index_members_pruned, {to_string(state)},
+                                       static_cast<double>(page.value().pruned));
+        after = page.value().last_score;
+        // Records that somebody keeps for longer: the next tick looks behind them, in its own time.
+        if (after.empty() || page.value().pruned == 0) break;
+    }
+    resume_after_[state] = std::move(after);
+    co_return true;
 }
 
 Task<bool> Reconciler::end_job(StaleJob stale, std::string index, std::optional<JobState> expected,

@@ -9,6 +9,9 @@
 // A result that the stream had before a job's limit wins over the timeout (spec: conflicts, D-04). Nobody at work is ended
 // while such a result may be unheard, but for a time that is promised; who cannot ask the stream does not tick.
 //
+// Records of jobs that have ended expire, and the indexes of final states do not: members older than any record are looked at,
+// some at each tick, and those without a job are removed (spec: conflicts, D-13).
+//
 // It also strikes off those that hold a slot of their tenant in the books and have been ended by somebody who knows nothing of
 // these, for tenants whose jobs wait.
 #pragma once
@@ -46,6 +49,9 @@ private:
                                         std::string why);
     [[nodiscard]] TimeoutReason reason_of(Overdue verdict, std::string why) const;
     [[nodiscard]] Task<void> sweep_slots();
+    [[nodiscard]] Task<void> prune_final_indexes();
+    /// Removes members of an index whose jobs have expired. False when the tick is lost, or the store does not answer.
+    [[nodiscard]] Task<bool> prune_index(JobState state);
     /// True when the index entry is dealt with.
     [[nodiscard]] Task<bool> end_job(StaleJob stale, std::string index, std::optional<JobState> expected,
                                      TimeoutReason reason);

@@ -52,7 +52,9 @@ struct Context {
           output(p.kernel, p.redis, p.clock, p.metrics, p.log, tunables, scripts, mechanisms),
           jobs_stream(p.bus, p.clock, p.log, tunables, mechanisms),
           registry(tunables.worker_ttl),
-          routing(std::make_shared<const RoutingTable>(routable(std::move(table)))) {}
+          routing(std::make_shared<const RoutingTable>(routable(std::move(table)))) {
+        store.report_to(p.log, p.metrics);
+    }
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
 
@@ -75,7 +77,7 @@ struct Context {
     Registry registry;
     std::shared_ptr<const RoutingTable> routing;
     bool stopping = false;
-    int active_handlers = 0;  // messages in hand, of all pumps
+    int active_handlers = 0;         // messages in hand, of all pumps
     Scope releases{ports.executor};  // last: its tasks use everything above
 };
 

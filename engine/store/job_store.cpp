@@ -17,6 +17,11 @@ namespace {
 
 constexpr Duration kIdempotencyTtl = std::chrono::hours{2160};
 
+/// Between two lines about the same key of a wrong type.
+constexpr Duration kSayAgainAfter = std::chrono::minutes{1};
+/// Such keys that are remembered as having been told of; beyond it some are told of again.
+constexpr std::size_t kSaidMax = 1'000;
+
 std::string millis(Duration duration) { return fmt::format("{}", to_millis(duration)); }
 
 std::string joined(const std::vector<JobState>& states) {
@@ -158,6 +163,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
     }
     lease.begin(asked);
     tell_of_woken(reply.value().at(15));
+    tell_of_wrong_typed(reply.value().at(18));
     co_return std::optional<JobFacts>{parse_taken_up(reply.value())};
 }
 
@@ -171,6 +177,23 @@ Task<Outcome<bool>> JobStore::lock_is_held(const JobLease& lease) {
 void JobStore::tell_of_woken(const RedisValue& jobs) {
     if (listener_ == nullptr) return;
     for (std::string& job : texts(jobs)) listener_->wake(std::move(job));
+}
+
+void JobStore::tell_of_wrong_typed(const RedisValue& keys) {
+    for (const std::string& key : texts(keys)) tell_of_wrong_typed(key);
+}
+
+void JobStore::tell_of_wrong_typed(const std::string& key) {
+    if (log_ == nullptr) return;
+    metrics_->add(Metric::wrong_typed_keys);
+    const MonoTime now = clock_.monotonic();
+    const auto said = said_at_.find(key);
+    if (said != said_at_.end() && now - said->second < kSayAgainAfter) return;
+    if (said_at_.size() >= kSaidMax) said_at_.clear();
+    said_at_.insert_or_assign(key, now);
+    log_->reached("wrong_typed_key");
+    log_->event(LogLevel::error, "key of another type: what belongs there is left out, the job goes on",
+                {{"key", key}, {"way_out", "see what it is with TYPE, then RENAME or DEL it: it is begun anew"}});
 }
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_lock(JobLease& lease, std::vector<std::string> read_along) {
@@ -249,6 +272,7 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
     if (!reply.applied()) co_return reply.failure_as<Committed>();
     const Committed committed = parse_committed(reply.value());
     tell_of_woken(reply.value().at(6));
+    tell_of_wrong_typed(reply.value().at(8));
     if (committed.verdict == Committed::Verdict::lost) {
         lease.mark_lost();
     } else if (commit.release_lock) {
@@ -262,6 +286,7 @@ Task<Outcome<Cancelled>> JobStore::cancel(std::string job) {
                                         deadline());
     if (!reply.applied()) co_return reply.failure_as<Cancelled>();
     tell_of_woken(reply.value().at(2));
+    tell_of_wrong_typed(reply.value().at(3));
     co_return Cancelled{parse_job_state(reply.value().at(0).text()), parse_job_state(reply.value().at(1).text())};
 }
 
@@ -312,6 +337,21 @@ Task<Outcome<OverduePage>> JobStore::overdue_page(TickLock lock, JobState state,
                                  state,
                                  std::chrono::milliseconds((*elements)[i + 2].integer_or(0)),
                                  std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
+    }
+    co_return page;
+}
+
+Task<Outcome<IndexPage>> JobStore::index_page(JobState state, Duration age, std::string after, std::int64_t limit) {
+    auto reply = co_await redis_.script(scripts_.index_page, {keys::state_index(state)},
+                                        {millis(age), after.empty() ? "-inf" : "(" + after, fmt::format("{}", limit)},
+                                        deadline());
+    if (!reply.applied()) co_return reply.failure_as<IndexPage>();
+    IndexPage page;
+    page.pruned = reply.value().at(0).integer_or(0);
+    page.last_score = reply.value().at(1).text();
+    if (const auto* elements = reply.value().array()) {
+        for (std::size_t i = 2; i + 1 < elements->size(); i += 2)
+            page.jobs.push_back({std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())});
     }
     co_return page;
 }
@@ -375,6 +415,7 @@ Task<Outcome<TimedOut>> JobStore::time_out(StaleJob stale, std::string index, st
     if (!reply.applied()) co_return reply.failure_as<TimedOut>();
     const RedisValue& facts = reply.value();
     tell_of_woken(facts.at(6));
+    tell_of_wrong_typed(facts.at(7));
     co_return TimedOut{facts.at(0).text() == "ok", parse_job_state(facts.at(1).text()), std::string(facts.at(3).text()),
                        std::string(facts.at(4).text()), std::string(facts.at(5).text())};
 }
@@ -445,7 +486,11 @@ Task<Outcome<bool>> JobStore::repair_dead_letter(DeadLetter letter, JobState sta
 Task<Outcome<std::vector<PendingScan>>> JobStore::claim_scans(Duration hold, std::int64_t limit) {
     auto reply = co_await redis_.script(scripts_.claim_scans, {std::string(keys::kScansPending)},
                                         {fmt::format("{}", limit), millis(hold)}, deadline());
-    if (!reply.applied()) co_return reply.failure_as<std::vector<PendingScan>>();
+    if (!reply.applied()) {
+        // The list itself: without it, only who has begun a scan can finish it.
+        if (reply.failure().detail.find("WRONGTYPE") != std::string::npos) tell_of_wrong_typed(std::string(keys::kScansPending));
+        co_return reply.failure_as<std::vector<PendingScan>>();
+    }
     std::vector<PendingScan> scans;
     const std::vector<std::string> page = texts(reply.value());
     for (std::size_t i = 0; i + 2 < page.size(); i += 3) scans.push_back({page[i], page[i + 1], page[i + 2]});

@@ -14,6 +14,8 @@
 
 #include "engine/config/tunables.h"
 #include "engine/ports/clock.h"
+#include "engine/ports/log.h"
+#include "engine/ports/metrics.h"
 #include "engine/ports/redis.h"
 #include "engine/saga/effect.h"
 #include "engine/store/dead_letter.h"
@@ -160,6 +162,13 @@ struct OverduePage {
     std::string last_score;  // where the next page begins; empty = there is none
 };
 
+/// A page of an index. Members whose jobs are not known any more have been removed from it, and are not listed.
+struct IndexPage {
+    std::vector<StaleJob> jobs;
+    std::int64_t pruned = 0;
+    std::string last_score;  // where the next page begins; empty = there is none
+};
+
 /// Why a job is ended by the scheduler itself: a sentence for people, and the code of its dead letter.
 struct TimeoutReason {
     std::string text;
@@ -186,6 +195,12 @@ public:
 
     /// `listener` outlives the store's use; without one, woken jobs wait for a round through the tenants.
     void set_listener(WokenJobs* listener) { listener_ = listener; }
+
+    /// Both outlive the store's use. Without them, keys of a wrong type are left alone in silence.
+    void report_to(Log& log, Metrics& metrics) {
+        log_ = &log;
+        metrics_ = &metrics;
+    }
 
     /// Whether somebody holds the lock that `lease` is about. A look, much smaller than an attempt to take it.
     [[nodiscard]] Task<Outcome<bool>> lock_is_held(const JobLease& lease);
@@ -222,6 +237,10 @@ public:
     /// the beginning); none for somebody who does not hold the lock.
     [[nodiscard]] Task<Outcome<OverduePage>> overdue_page(TickLock lock, JobState state, StayLimits limits,
                                                           std::string after, std::int64_t limit);
+    /// Jobs listed as being in `state`, for `age` at least, oldest first, from above the score `after` (empty = from the
+    /// beginning). Looks at `limit` members, whether their jobs are still known or not (spec: conflicts, D-13).
+    [[nodiscard]] Task<Outcome<IndexPage>> index_page(JobState state, Duration age, std::string after,
+                                                      std::int64_t limit);
     /// Jobs that have been in `state` for `age` and are due, oldest first, from above the score `after` (empty = from the
     /// beginning); none for somebody who does not hold the lock.
     [[nodiscard]] Task<Outcome<ReplayPage>> replay_page(TickLock lock, JobState state, Duration age, std::string after,
@@ -271,12 +290,18 @@ private:
                                                                       std::string sequence, std::string wait);
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
     void tell_of_woken(const RedisValue& jobs);
+    /// Keys of another type than theirs, whose writes a script has left out. Said once a minute for each key.
+    void tell_of_wrong_typed(const RedisValue& keys);
+    void tell_of_wrong_typed(const std::string& key);
 
     Redis& redis_;
     Clock& clock_;
     const Tunables& tunables_;
     const StoreScripts& scripts_;
     WokenJobs* listener_ = nullptr;
+    Log* log_ = nullptr;
+    Metrics* metrics_ = nullptr;
+    std::map<std::string, MonoTime> said_at_;  // of keys of a wrong type
 };
 
 }  // namespace lockstep::engine

@@ -11,6 +11,7 @@
 #include "engine/store/scripts/claim_scans.lua.h"
 #include "engine/store/scripts/commit.lua.h"
 #include "engine/store/scripts/common.lua.h"
+#include "engine/store/scripts/index_page.lua.h"
 #include "engine/store/scripts/outbox_page.lua.h"
 #include "engine/store/scripts/overdue_page.lua.h"
 #include "engine/store/scripts/put_dead_letter.lua.h"
@@ -52,6 +53,7 @@ StoreScripts::StoreScripts()
       cancel(with_common("cancel", scripts::kCancel)),
       stale_jobs(with_common("stale_jobs", scripts::kStaleJobs)),
       overdue_page(with_common("overdue_page", scripts::kOverduePage)),
+      index_page(with_common("index_page", scripts::kIndexPage)),
       replay_page(with_common("replay_page", scripts::kReplayPage)),
       tenant_is_full(with_common("tenant_is_full", scripts::kTenantIsFull)),
       tend_tenant(with_common("tend_tenant", scripts::kTendTenant)),

@@ -17,6 +17,7 @@ struct StoreScripts {
     RedisScript cancel;
     RedisScript stale_jobs;
     RedisScript overdue_page;
+    RedisScript index_page;
     RedisScript replay_page;
     RedisScript tenant_is_full;
     RedisScript tend_tenant;

@@ -287,6 +287,49 @@ TEST_F(StoreCommit, ListsByWorkerAndOfRecentJobsKeepTheNewestThousand) {
     }
 }
 
+// What somebody has put under a name of ours, with another type, must not hold up the job that comes by.
+TEST_F(StoreCommit, ListsForWhoeverLooksAreLeftOutWhereTheirKeysHoldAnotherType) {
+    store->report_to(log, metrics);
+    const std::vector<std::string> strangers{"trace:t1",   "worker:jobs:w1", "lockstep:output:scan_pending",
+                                             "job:recent", "job:events:j1",  "job:tenant:active:acme"};
+    for (const std::string& key : strangers) run({"SET", key, "a stranger's"});
+    const auto lease = lease_for("j1");
+    take_up(*lease, request_for("j1"), "t1");
+    walk(*lease, {scheduled, dispatched, running});
+    Commit end;
+    end.walk = {succeeded};
+    end.worker_id = "w1";
+    end.result_ptr = "redis://res:j1";
+    end.begin_scan = engine::ScanMark{"{}", 45s};
+    EXPECT_EQ(commit(*lease, end).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(field("j1", "state"), "SUCCEEDED");
+    EXPECT_EQ(listed("j1"), Texts{"SUCCEEDED"});
+    EXPECT_EQ(field("j1", "worker_id"), "w1");
+    EXPECT_EQ(field("j1", "ls_scan_pending"), "{}");
+    for (const std::string& key : strangers) {
+        EXPECT_EQ(text({"GET", key}), "a stranger's") << key;
+        EXPECT_EQ(*run({"PTTL", key}).integer(), -1) << key;
+        EXPECT_TRUE(log.told("key of another type: what belongs there is left out, the job goes on", "key", key))
+            << key;
+    }
+    EXPECT_GE(metrics.value(engine::Metric::wrong_typed_keys), 6);
+}
+
+TEST_F(StoreCommit, AKeyOfAnotherTypeIsToldOfOnceAMinuteAndCountedEachTime) {
+    store->report_to(log, metrics);
+    run({"SET", "worker:jobs:w1", "a stranger's"});
+    const auto lease = taken_up("j1");
+    Commit step;
+    step.worker_id = "w1";
+    for (int i = 0; i < 3; ++i) commit(*lease, step);
+    EXPECT_EQ(log.times_reached("wrong_typed_key"), 1);
+    EXPECT_EQ(metrics.value(engine::Metric::wrong_typed_keys), 3);
+    loop.run_for(1min);
+    const auto another = taken_up("j2");
+    commit(*another, step);
+    EXPECT_EQ(log.times_reached("wrong_typed_key"), 2);
+}
+
 // SAFE-10
 TEST_F(StoreCommit, DecisionsAreKeptInOrderWithTheServersTime) {
     const auto lease = taken_up("j1");

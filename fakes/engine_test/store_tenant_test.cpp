@@ -18,7 +18,10 @@ protected:
     /// The script, counting what it calls at the server in `test:calls`.
     static std::string counting(const std::string& text) {
         return "local server = redis\n"
-               "local redis = {call = function(...) server.call('INCR', 'test:calls') return server.call(...) end}\n" +
+               "local redis = {}\n"
+               "for _, kind in ipairs({'call', 'pcall'}) do\n"
+               "  redis[kind] = function(...) server.call('INCR', 'test:calls') return server[kind](...) end\n"
+               "end\n" +
                text;
     }
     /// How many calls of commands `step` makes inside scripts.

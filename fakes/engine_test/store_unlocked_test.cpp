@@ -285,6 +285,47 @@ TEST_F(StoreTimeOut, OnlyTheHolderOfTheTickLockGetsAPage) {
     EXPECT_EQ(overdue_ids(running, {5min, {}, {}}), Texts{"overdue >5m"});
 }
 
+// D-13
+TEST_F(StoreTimeOut, AMemberOfAnIndexWhoseJobHasExpiredIsRemovedByWhoeverListsIt) {
+    for (const char* job : {"gone", "kept", "gone-too", "mirrored"}) {
+        job_in(job, pending, 10min);
+        force_state(job, "SUCCEEDED");
+        make_older(job, succeeded, 10min);
+    }
+    for (const char* job : {"gone", "gone-too"})
+        run({"DEL", std::string("job:meta:") + job, std::string("job:state:") + job});
+    run({"DEL", "job:meta:mirrored"});
+    const auto young = loop.wait(store->index_page(succeeded, 1h, "", 200)).value();
+    EXPECT_TRUE(young.jobs.empty());
+    EXPECT_EQ(young.pruned, 0);
+    const auto page = loop.wait(store->index_page(succeeded, 5min, "", 200)).value();
+    Texts listed_jobs;
+    for (const auto& job : page.jobs) listed_jobs.push_back(job.job);
+    EXPECT_EQ(listed_jobs, (Texts{"kept", "mirrored"}));
+    EXPECT_EQ(page.pruned, 2);
+    EXPECT_EQ(page.last_score, "");
+    EXPECT_EQ(*run({"ZCARD", "job:index:succeeded"}).integer(), 2);
+}
+
+TEST_F(StoreTimeOut, PagesOfAnIndexGoOnBehindWhatIsKept) {
+    for (int i = 0; i < 7; ++i) run({"ZADD", "job:index:failed", std::to_string(i / 2), "gone-" + std::to_string(i)});
+    run({"SET", "job:state:gone-0", "FAILED"});
+    std::string after;
+    std::int64_t pruned = 0;
+    std::size_t kept = 0;
+    int pages = 0;
+    do {
+        auto page = loop.wait(store->index_page(failed, 0s, after, 3)).value();
+        pruned += page.pruned;
+        kept += page.jobs.size();
+        after = page.last_score;
+        ++pages;
+    } while (!after.empty() && pages < 20);
+    EXPECT_EQ(pruned, 6);
+    EXPECT_EQ(kept, 1u);
+    EXPECT_GT(pages, 1);
+}
+
 // RECON-03
 TEST_F(StoreTimeOut, AStaleJobEndsWithReasonAndDeadLetter) {
     job_in("j1", running, 10min);

@@ -151,8 +151,40 @@ engine::Task<int> show_result(Session& session, std::string job) {
     co_return kDone;
 }
 
+namespace {
+
+/// Members of an index that are looked at in one go.
+constexpr std::int64_t kIndexPage = 200;
+
+/// The first `limit` jobs that the index lists and that are still known; the others are removed from it on the way.
+engine::Task<tl::expected<std::vector<engine::StaleJob>, std::string>> known_jobs(Session& session,
+                                                                                  engine::JobState state,
+                                                                                  std::int64_t limit) {
+    const engine::StoreScripts scripts;
+    engine::JobStore store(session.redis(), session.clock(), session.settings().tunables, scripts);
+    std::vector<engine::StaleJob> known;
+    std::string after;
+    do {
+        auto page = co_await store.index_page(state, engine::Duration{0}, after, kIndexPage);
+        if (!page.applied()) co_return tl::make_unexpected(page.failure().detail);
+        for (engine::StaleJob& job : page.value().jobs) known.push_back(std::move(job));
+        after = std::move(page.value().last_score);
+    } while (!after.empty() && static_cast<std::int64_t>(known.size()) < limit);
+    if (static_cast<std::int64_t>(known.size()) > limit) known.resize(static_cast<std::size_t>(limit));
+    co_return known;
+}
+
+}  // namespace
+
 engine::Task<int> list_jobs(Session& session, std::string state, std::int64_t limit, bool as_json) {
     if (state.empty()) {
+        // What has expired is no job: the oldest of each final state are looked at before they are counted.
+        for (int i = 0; i < engine::kJobStateCount; ++i) {
+            const auto ended = static_cast<engine::JobState>(i);
+            if (!engine::is_terminal(ended)) continue;
+            const auto pruned = co_await known_jobs(session, ended, 1);
+            if (!pruned) co_return complain(kFailed, pruned.error());
+        }
         std::vector<engine::RedisCommand> commands;
         for (int i = 0; i < engine::kJobStateCount; ++i)
             commands.push_back({"ZCARD", engine::keys::state_index(static_cast<engine::JobState>(i))});
@@ -172,15 +204,10 @@ engine::Task<int> list_jobs(Session& session, std::string state, std::int64_t li
     const auto wanted = engine::parse_job_state(state);
     if (!wanted)
         co_return complain(kWrongUse, fmt::format("--state: \"{}\" is no job state (PENDING, RUNNING, ...)", state));
-    engine::RedisCommand range{"ZRANGE", engine::keys::state_index(*wanted), "0", std::to_string(limit - 1),
-                               "WITHSCORES"};
-    const auto jobs = co_await session.redis().command(std::move(range), session.deadline());
-    if (!jobs.applied()) co_return complain(kFailed, jobs.failure().detail);
+    const auto jobs = co_await known_jobs(session, *wanted, limit);
+    if (!jobs) co_return complain(kFailed, jobs.error());
     json document = json::array();
-    const auto* list = jobs.value().array();
-    for (std::size_t i = 0; list != nullptr && i + 1 < list->size(); i += 2) {
-        const std::string job((*list)[i].text());
-        const std::string at((*list)[i + 1].text());
+    for (const auto& [job, at] : *jobs) {
         if (as_json)
             document.push_back({{"job_id", job}, {"updated_at", at}});
         else

@@ -124,7 +124,7 @@ constexpr std::array kMechanisms{
     NamedItem{"heartbeat_bounds", "ignore heartbeats outside sense"},
     NamedItem{"approval_evidence", "release an approved job only while the approved request can be compared"},
     NamedItem{"input_seen", "dispatch no job whose input a rule must see and nobody could read"},
-    NamedItem{"withheld_retry", "store a verdict that withholds an output again until it is stored"},
+    NamedItem{"withheld_retry", "store a verdict that withholds an output again until it is stored", kAvailable},
 };
 
 constexpr std::array kChaosLevels{
@@ -251,6 +251,7 @@ std::span<const std::string> redis_scripts() {
                                                    "gateway_cancel",
                                                    "gateway_set_state",
                                                    "gateway_unlock",
+                                                   "index_page",
                                                    "outbox_page",
                                                    "overdue_page",
                                                    "put_dead_letter",

@@ -1,7 +1,8 @@
 -- name: cancel
 -- Cancels a job in any state that is not terminal. Takes no lock: a handler that holds it learns at its next commit. A gateway
 -- ends the job itself, knows nothing of the slots of a tenant, and then tells everybody: that frees the slot here.
--- KEYS 1 job hash   ARGV 1 job  2 metadata ttl ms   Reply {state before, state now, {jobs woken}}; '' = unknown job
+-- KEYS 1 job hash   ARGV 1 job  2 metadata ttl ms   Reply {state before, state now, {jobs woken},
+--        {keys of another type that were left alone}}; '' = unknown job
 local job = ARGV[1]
 local state = read_state(job)
 if state == '' or terminal[state] then
@@ -10,4 +11,4 @@ if state == '' or terminal[state] then
 end
 local attempts = counter(redis.call('HGET', KEYS[1], 'attempts'))
 enter(job, state, {'CANCELLED'}, now_micros(), attempts, ARGV[2])
-return {state, 'CANCELLED', woken_jobs}
+return {state, 'CANCELLED', woken_jobs, wrong_typed}

@@ -27,7 +27,8 @@
 --                        next try
 --         @tenant_queue  with a limit: who is refused stands in line, unless it holds a slot already, until it is woken
 -- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused,
---        'in_line' where it is to wait until it is woken, {jobs woken}, time of an 'ok' in microseconds}
+--        'in_line' where it is to wait until it is woken, {jobs woken}, time of an 'ok' in microseconds,
+--        {keys of another type that were left alone}}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[3]
 local lock, meta = KEYS[1], KEYS[2]
@@ -102,9 +103,10 @@ end
 if ARGV[14] ~= '' then
   local jobs_key = 'worker:jobs:' .. ARGV[14]
   redis.call('HSET', meta, 'worker_id', ARGV[14])
-  redis.call('ZADD', jobs_key, at, job)
-  redis.call('ZREMRANGEBYRANK', jobs_key, 0, -1001)
-  redis.call('PEXPIRE', jobs_key, ttl)
+  if note_down('ZADD', jobs_key, at, job) then
+    redis.call('ZREMRANGEBYRANK', jobs_key, 0, -1001)
+    redis.call('PEXPIRE', jobs_key, ttl)
+  end
 end
 if ARGV[15] ~= '' then
   local decisions_key = 'job:decisions:' .. job
@@ -119,10 +121,10 @@ if options['@output_record'] then
 end
 if options['@scan_result'] then
   redis.call('HSET', meta, 'ls_scan_pending', options['@scan_result'])
-  redis.call('ZADD', 'lockstep:output:scan_pending', plus_millis(at, options['@scan_hold']), job)
+  note_down('ZADD', 'lockstep:output:scan_pending', plus_millis(at, options['@scan_hold']), job)
 elseif options['@scan_end'] then
   redis.call('HDEL', meta, 'ls_scan_pending')
-  redis.call('ZREM', 'lockstep:output:scan_pending', job)
+  note_down('ZREM', 'lockstep:output:scan_pending', job)
 end
 for i = 16, #ARGV, 2 do
   if ARGV[i + 1] == '' then
@@ -158,4 +160,4 @@ if ARGV[10] ~= '' then
   write_dead_letter(job, ARGV[10], from, attempts, at, ARGV[11], ARGV[12])
 end
 if ARGV[9] == '1' then redis.call('DEL', lock) end
-return {'ok', states[#states] or from, attempts, dispatch, '', '', woken_jobs, at}
+return {'ok', states[#states] or from, attempts, dispatch, '', '', woken_jobs, at, wrong_typed}

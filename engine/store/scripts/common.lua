@@ -20,6 +20,19 @@ local function counter(value)
   return digits and #digits <= 15 and string.format('%.0f', tonumber(digits)) or '0'
 end
 
+-- Keys that hold another type than theirs, and that this call can do without: it tells of them at the end of its reply.
+local wrong_typed = {}
+
+-- A write that no decision depends on: lists and sets for whoever looks. What somebody has put there under the same name must
+-- not hold up the job. False where the key holds another type; any other error ends the script, as ever.
+local function note_down(command, key, ...)
+  local reply = redis.pcall(command, key, ...)
+  if type(reply) ~= 'table' or not reply.err then return true end
+  if not string.find(reply.err, 'WRONGTYPE', 1, true) then redis.call(command, key, ...) end
+  wrong_typed[#wrong_typed + 1] = key
+  return false
+end
+
 local function meta_key(job)
   return 'job:meta:' .. job
 end
@@ -185,6 +198,26 @@ local function note_limit(tenant, told, limit, at, ttl)
   return news
 end
 
+-- One page of a sorted set: {member, score, ...} from `lower` up to `upper`, and the last score ('' = this was the last page).
+-- The next page begins above that: whoever shares it still comes into this one, however many they are.
+local function page_of(index, lower, upper, size)
+  local listed = redis.call('ZRANGEBYSCORE', index, lower, upper, 'WITHSCORES', 'LIMIT', 0, size)
+  if #listed < 2 * tonumber(size) then
+    return listed, ''
+  end
+  local last, tied = '', 0
+  for i = 2, #listed, 2 do
+    tied = listed[i] == last and tied + 1 or 1
+    last = listed[i]
+  end
+  local same = redis.call('ZRANGEBYSCORE', index, last, last)
+  for i = tied + 1, #same do
+    listed[#listed + 1] = same[i]
+    listed[#listed + 1] = last
+  end
+  return listed, last
+end
+
 -- How long until the job's next try is due, in ms; 0 = now. A time further away than any delay can be was written by a
 -- clock that has been set back since, and does not count.
 local function wait_until_due(next_attempt, at, longest_ms)
@@ -200,7 +233,7 @@ local function enter(job, from, states, at, attempts, ttl)
   local last = states[#states]
   for _, state in ipairs(states) do
     redis.call('HSET', meta, 'state', state, 'updated_at', at, 'attempts', attempts)
-    redis.call('RPUSH', 'job:events:' .. job, at .. '|' .. state)
+    note_down('RPUSH', 'job:events:' .. job, at .. '|' .. state)
   end
   redis.call('SET', 'job:state:' .. job, last, 'PX', ttl)
   if from ~= '' and from ~= last then
@@ -210,7 +243,7 @@ local function enter(job, from, states, at, attempts, ttl)
   local facts = redis.call('HMGET', meta, 'tenant', 'ls_waits_since')
   local tenant, in_line, freed = facts[1], present(facts[2]), false
   if present(tenant) then
-    redis.call(terminal[last] and 'SREM' or 'SADD', 'job:tenant:active:' .. tenant, job)
+    note_down(terminal[last] and 'SREM' or 'SADD', 'job:tenant:active:' .. tenant, job)
   end
   if holds_slot[last] then
     redis.call('ZADD', tenant_key('slots', tenant), at, job)
@@ -223,8 +256,9 @@ local function enter(job, from, states, at, attempts, ttl)
     freed = freed or reserve and not holds_slot[last]
     redis.call('HDEL', meta, 'ls_waits_since', 'ls_waits_limit', 'ls_waits_token')
   end
-  redis.call('ZADD', 'job:recent', at, job)
-  redis.call('ZREMRANGEBYRANK', 'job:recent', 0, -1001)
+  if note_down('ZADD', 'job:recent', at, job) then
+    redis.call('ZREMRANGEBYRANK', 'job:recent', 0, -1001)
+  end
   redis.call('PEXPIRE', meta, ttl)
   redis.call('PEXPIRE', request_key(job), ttl)
   redis.call('PEXPIRE', 'job:result_ptr:' .. job, ttl)

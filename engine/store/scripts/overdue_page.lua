@@ -19,23 +19,7 @@ for i = 8, #ARGV, 2 do
   limits[ARGV[i]] = tonumber(ARGV[i + 1])
 end
 local at = now_micros()
-local listed = redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[3], plus_millis(at, -tonumber(ARGV[5])), 'WITHSCORES', 'LIMIT', 0,
-                          ARGV[4])
-local last, tied = '', 0
-for i = 2, #listed, 2 do
-  tied = listed[i] == last and tied + 1 or 1
-  last = listed[i]
-end
-if #listed < 2 * tonumber(ARGV[4]) then
-  last = ''
-else
-  -- The next page begins above this score: whoever shares it must still come into this one.
-  local same = redis.call('ZRANGEBYSCORE', KEYS[2], last, last)
-  for i = tied + 1, #same do
-    listed[#listed + 1] = same[i]
-    listed[#listed + 1] = last
-  end
-end
+local listed, last = page_of(KEYS[2], ARGV[3], plus_millis(at, -tonumber(ARGV[5])), ARGV[4])
 
 local page = {'page', last}
 for i = 1, #listed, 2 do

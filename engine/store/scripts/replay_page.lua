@@ -12,21 +12,7 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return {'lost'}
 end
 local at = now_micros()
-local cutoff = plus_millis(at, -tonumber(ARGV[3]))
-local listed = redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[4], cutoff, 'WITHSCORES', 'LIMIT', 0, ARGV[5])
-local jobs, last, tied = {}, '', 0
-for i = 1, #listed, 2 do
-  jobs[#jobs + 1] = listed[i]
-  tied = listed[i + 1] == last and tied + 1 or 1
-  last = listed[i + 1]
-end
-if #jobs < tonumber(ARGV[5]) then
-  last = ''
-else
-  -- The next page begins above this score: whoever shares it must still come into this one.
-  local same = redis.call('ZRANGEBYSCORE', KEYS[2], last, last)
-  for i = tied + 1, #same do jobs[#jobs + 1] = same[i] end
-end
+local listed, last = page_of(KEYS[2], ARGV[4], plus_millis(at, -tonumber(ARGV[3])), ARGV[5])
 
 -- One without a request is not left there: it can never be handled, and has to be given up.
 local function waits_for_its_turn(job)
@@ -43,7 +29,8 @@ local function waits_for_its_turn(job)
 end
 
 local page = {'page', last}
-for _, job in ipairs(jobs) do
+for i = 1, #listed, 2 do
+  local job = listed[i]
   if read_state(job) ~= ARGV[2] then
     redis.call('ZREM', KEYS[2], job)
   else

@@ -10,7 +10,8 @@
 --        worker of the dispatch, trace id, stream sequence before the dispatch, dispatches so far, ms until the next
 --        try is due, {strings read along}, why the last try came to nothing, place in its tenant's line ('' = none |
 --        'waiting' | 'woken': it has a slot in reserve), token of the handling that put it there, {jobs woken}, when it
---        came into its state, the server process that the stream sequence was learnt from}
+--        came into its state, the server process that the stream sequence was learnt from,
+--        {keys of another type that were left alone}}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[4]
 if not take(KEYS[1], token, ARGV[3]) then
@@ -34,7 +35,7 @@ if not at_work then
     if stored == ARGV[6] then stored = '' end
   end
   if ARGV[5] ~= '' then
-    redis.call('SADD', 'trace:' .. ARGV[5], job)
+    note_down('SADD', 'trace:' .. ARGV[5], job)
     redis.call('HSETNX', meta, 'trace_id', ARGV[5])
   end
   if ARGV[8] ~= '' then
@@ -70,4 +71,4 @@ if present(facts[11]) then
 end
 return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or '0',
         counter(facts[7]), wait_until_due(facts[8], now_micros(), ARGV[10]), along, facts[9] or '',
-        place, facts[10] or '', woken_jobs, facts[13] or '0', facts[14] or ''}
+        place, facts[10] or '', woken_jobs, facts[13] or '0', facts[14] or '', wrong_typed}

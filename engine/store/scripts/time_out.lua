@@ -6,14 +6,15 @@
 -- ARGV  1 job  2 index key it was found in  3 expected state ('' = any that is not terminal: a passed deadline)
 --       4 expected updated_at ('' = any)  5 metadata ttl ms  6 failure reason  7 dead letter head ('' = none)
 --       8 dead letter ttl ms  9 dead letters kept
--- Reply {'ok' | 'moved' | 'stray', state before, attempts, topic, worker of the dispatch, trace id, {jobs woken}}
+-- Reply {'ok' | 'moved' | 'stray', state before, attempts, topic, worker of the dispatch, trace id, {jobs woken},
+--        {keys of another type that were left alone}}
 
 local job, meta = ARGV[1], KEYS[1]
 local state = read_state(job)
 local facts = redis.call('HMGET', meta, 'attempts', 'updated_at', 'topic', 'ls_worker', 'trace_id')
 local attempts = counter(facts[1])
 local function reply(verdict)
-  return {verdict, state, attempts, facts[3] or '', facts[4] or '', facts[5] or '', woken_jobs}
+  return {verdict, state, attempts, facts[3] or '', facts[4] or '', facts[5] or '', woken_jobs, wrong_typed}
 end
 
 if state == '' or terminal[state] or (ARGV[3] ~= '' and state ~= ARGV[3]) then
