@@ -52,6 +52,7 @@ public:
           replayer_(context_, dead_letters_, requests_),
           snapshots_(context_, std::move(config.instance_id)),
           window_(context_),
+          cancels_(context_),
           submits_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectSubmit), &replayer_, &window_),
           results_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectResult), nullptr, &window_),
           background_(ports.executor) {
@@ -98,6 +99,7 @@ private:
     PendingReplayer replayer_;
     SnapshotWriter snapshots_;
     ByteWindow window_;  // holds the binding of submissions
+    CancelIntake cancels_;
     MessagePump submits_pump_;
     MessagePump results_pump_;
     Scope background_;
@@ -212,7 +214,7 @@ void Scheduler::Parts::on_message(std::string_view subject, std::string_view pay
         case cap::BusPacket::kHeartbeat: context_.registry.on_heartbeat(packet->heartbeat(), now); break;
         case cap::BusPacket::kHandshake: context_.registry.on_handshake(packet->handshake(), now); break;
         case cap::BusPacket::kJobCancel:
-            if (!context_.stopping) background_.spawn(handle_cancel(context_, packet->job_cancel().job_id()));
+            if (!context_.stopping) cancels_.take(packet->job_cancel().job_id());
             break;
         default: break;
     }
@@ -242,6 +244,7 @@ Task<void> Scheduler::Parts::drain() {
     co_await scanner_.drain(deadline);
     listeners_.clear();
     settings_.stop();
+    cancels_.stop();
     background_.cancel();
     // Taken over from those who were at it, together with what stopped handlers have left. All at once: with the store away,
     // one after the other would take four seconds each.

@@ -166,6 +166,43 @@ TEST_F(Cancels, ACancelThatCannotBeStoredIsCounted) {
     EXPECT_EQ(metrics.value(Metric::job_cancel_failures), 1);
 }
 
+// Whoever may publish on core NATS may publish as fast as he likes.
+TEST_F(Cancels, AFloodIsWorkedOffAFewAtATimeAndCountedWhereItIsTooMuch) {
+    run_job("j1");
+    slow_redis.latency = 100ms;
+    for (int i = 0; i < 11'000; ++i) {
+        cap::JobCancel request;
+        request.set_job_id("nobody-" + std::to_string(i));
+        bus.tell("sys.job.cancel", engine::wire::make_packet(std::move(request), "", "gateway", clock.now()));
+    }
+    const std::size_t before = redis.commands();
+    loop.run_for(100ms);
+    EXPECT_EQ(redis.commands() - before, 32u);
+    EXPECT_EQ(metrics.value(Metric::cancels_dropped), 11'000 - 10'000);
+    EXPECT_EQ(log.times_reached("cancel_dropped"), 1);
+    loop.run_for(60s);
+    cancel("j1");
+    loop.run_for(1s);
+    EXPECT_EQ(state("j1"), "CANCELLED");
+    EXPECT_EQ(metrics.value(Metric::cancels_dropped), 1'000);
+}
+
+TEST_F(Cancels, RepetitionsThatWaitAreOne) {
+    run_job("j1");
+    slow_redis.latency = 100ms;
+    for (int round = 0; round < 100; ++round) {
+        for (int i = 0; i < 50; ++i) {
+            cap::JobCancel request;
+            request.set_job_id(i == 49 ? "j1" : "nobody-" + std::to_string(i));
+            bus.tell("sys.job.cancel", engine::wire::make_packet(std::move(request), "", "gateway", clock.now()));
+        }
+    }
+    const std::size_t before = redis.commands();
+    loop.run_for(1s);
+    EXPECT_LE(redis.commands() - before, 100u);
+    EXPECT_EQ(state("j1"), "CANCELLED");
+}
+
 class Reconciling : public SchedulerTest {
 protected:
     void SetUp() override {
@@ -191,6 +228,45 @@ TEST_F(Reconciling, AJobThatNobodyMovesEndsWithDeadLetterAndCancellation) {
     EXPECT_EQ(state("done"), "SUCCEEDED");
     EXPECT_EQ(dead_letters().size(), 1u);
     EXPECT_EQ(cancellations(), 1u);
+}
+
+// D-13
+TEST_F(Reconciling, MembersOfFinalIndexesWhoseJobsHaveExpiredAreRemovedSoManyAtATick) {
+    tunables.reconciler_batch = 10;
+    tunables.reconciler_max_iterations = 3;
+    crash();
+    start();
+    for (int i = 0; i < 45; ++i)
+        run({"ZADD", "job:index:succeeded", std::to_string(i + 1), "expired-" + std::to_string(i)});
+    run({"ZADD", "job:index:denied", "1", "expired"});
+    submit("done");
+    result("done", cap::JOB_STATUS_SUCCEEDED);
+    loop.run_for(31s);
+    EXPECT_EQ(*run({"ZCARD", "job:index:succeeded"}).integer(), 45 + 1 - 30);
+    EXPECT_EQ(*run({"EXISTS", "job:index:denied"}).integer(), 0);
+    loop.run_for(30s);
+    EXPECT_EQ(*run({"ZCARD", "job:index:succeeded"}).integer(), 1);
+    EXPECT_FALSE(run({"ZSCORE", "job:index:succeeded", "done"}).is_nil());
+    EXPECT_EQ(metrics.value(Metric::index_members_pruned, {"SUCCEEDED"}), 45);
+}
+
+// One letter that nobody takes is one failure, however often it is tried.
+TEST_F(Reconciling, ALetterInTheOutboxIsCountedOnce) {
+    run_job("j1");
+    bus.on_publish = [this](const auto& message) -> Outcome<PublishAck> {
+        if (message.subject == "sys.job.dlq") return refused();
+        return bus.store(message);
+    };
+    result("j1", cap::JOB_STATUS_FAILED, "broken");
+    loop.run_for(5min);
+    EXPECT_GE(log.times_reached("dead_letter_swept"), 3);
+    EXPECT_EQ(metrics.value(Metric::dlq_emit_failures, {"job.default"}), 1);
+    EXPECT_EQ(std::ranges::count(log.messages(), "dead letter not announced, will be tried again"), 1);
+    bus.published.clear();
+    bus.on_publish = nullptr;
+    loop.run_for(60s);
+    EXPECT_EQ(dead_letters().size(), 1u);
+    EXPECT_EQ(*run({"ZCARD", "lockstep:dead_letter:outbox"}).integer(), 0);
 }
 
 // RECON-04
