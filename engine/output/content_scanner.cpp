@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <utility>
 
 #include "engine/output/output_audit.h"
 #include "engine/output/output_gate.h"
@@ -77,15 +78,20 @@ Task<void> ContentScanner::scan(Result result, Request request) {
     const std::string topic = request ? request->topic() : "unknown";
     const std::optional<Judgement> judgement = co_await judge(result, std::move(request));
     if (!judgement) co_return;
+    // A word against the output must not get lost: another replica, which cannot reach policy, may let it pass meanwhile.
+    const bool weighs = judgement->verdict && judgement->verdict->decision != OutputDecision::allow &&
+                        context_.mechanisms.on(Mechanism::withheld_retry);
+    Alarm alarm;
     for (std::size_t tries = 0;; ++tries) {
         const bool settled = co_await settle(result->job_id(), topic, *judgement);
         if (settled) co_return;
-        // A word against the output must not get lost: another replica, which cannot reach policy, may let it pass meanwhile.
-        const bool weighs = judgement->verdict && judgement->verdict->decision != OutputDecision::allow;
-        if (tries >= kPauses.size() && !weighs) break;
-        const bool go_on = co_await pause(tries < kPauses.size() ? kPauses[tries] : kPauseWhileStoreIsAway);
+        const bool persists = tries >= kPauses.size();
+        if (persists) co_await raise_alarm(alarm, result->job_id(), topic, *judgement);
+        if (persists && !weighs) break;
+        const bool go_on = co_await pause(persists ? kPauseWhileStoreIsAway : kPauses[tries]);
         if (!go_on) break;
     }
+    co_await raise_alarm(alarm, result->job_id(), topic, *judgement);
     context_.ports.log.reached("scan_not_recorded");
     context_.ports.log.event(LogLevel::error, "verdict on an output not recorded, it will be scanned again",
                              {{"job_id", result->job_id()}});
@@ -104,7 +110,7 @@ Task<std::optional<ContentScanner::Judgement>> ContentScanner::judge(Result resu
             if (context_.stopping) co_return std::nullopt;
             auto answer = co_await context_.output.check_content(*result, *request, OutputPhase::async,
                                                                  context_.tunables.output_content_timeout);
-            if (answer) co_return Judgement{std::move(*answer)};
+            if (answer) co_return with_rest(std::move(*answer), result->job_id(), request->topic());
             failure = std::move(answer.error());
         }
         if (failure.cause == OutputFailure::Cause::timeout)
@@ -136,6 +142,38 @@ ContentScanner::Judgement ContentScanner::without_answer(const cap::JobResult& r
     verdict.original_ptr = result.result_ptr();
     verdict.phase = OutputPhase::async;
     return {std::move(verdict)};
+}
+
+ContentScanner::Judgement ContentScanner::with_rest(OutputVerdict verdict, const std::string& job,
+                                                    const std::string& topic) const {
+    const bool closed = context_.tunables.output_policy_fail_mode == "closed";
+    if (!verdict.partial() || verdict.decision != OutputDecision::allow || !closed) return {std::move(verdict)};
+    context_.ports.metrics.add(Metric::output_policy_skipped, {topic});
+    context_.ports.log.reached("output_withheld_unseen");
+    context_.ports.log.event(LogLevel::warn,
+                             "output withheld: its end cannot be scanned, and output policy fails closed",
+                             {{"job_id", job}, {"output_bytes", verdict.output_bytes}});
+    verdict.decision = OutputDecision::quarantine;
+    verdict.reason += "; the rest has no verdict, and output policy fails closed";
+    return {std::move(verdict)};
+}
+
+Task<void> ContentScanner::raise_alarm(Alarm& alarm, std::string job, std::string topic, Judgement judgement) {
+    if (!judgement.verdict || !judgement.verdict->withheld() || alarm.told) co_return;
+    const std::string& reason = judgement.verdict->reason;
+    if (!std::exchange(alarm.counted, true)) {
+        context_.ports.metrics.add(Metric::output_quarantine_failed, {topic});
+        context_.ports.log.reached("quarantine_failed");
+        context_.ports.log.event(LogLevel::error,
+                                 "output to be withheld stays readable: the store does not take the verdict",
+                                 {{"job_id", job}, {"reason", reason}});
+    }
+    DeadLetter letter{std::move(job), std::move(topic), cap::JOB_STATUS_FAILED,
+                      fmt::format("its output is to be withheld and stays readable, since the store does not take the "
+                                  "verdict, which will be tried again: {}",
+                                  reason),
+                      std::string(kCodeQuarantineFailed)};
+    alarm.told = co_await dead_letters_.tell_meanwhile(std::move(letter));
 }
 
 Task<bool> ContentScanner::settle(std::string job, std::string topic, Judgement judgement) {
@@ -177,8 +215,8 @@ Task<bool> ContentScanner::settle(std::string job, std::string topic, Judgement 
         context_.ports.log.event(LogLevel::warn, "output withheld after its success",
                                  {{"job_id", job}, {"reason", verdict->reason}});
         co_await dead_letters_.announce(*letter);
-    } else if (verdict->decision == OutputDecision::redact) {
-        co_await audit_redacted(context_, job, topic, verdict->reason);
+    } else if (verdict->decision == OutputDecision::redact || verdict->partial()) {
+        co_await audit_passed(context_, job, topic, verdict->reason);
     }
     co_return true;
 }

@@ -9,8 +9,11 @@
 // 3. Nobody answers: three tries, then the fail mode decides (C-16). `open` leaves the job as it is, without a verdict;
 //    `closed` withholds its output. An open circuit is no try: it is waited for, for as long as two trips last.
 // 4. Policy has spoken and the store does not take it down: a word against the output is kept and tried again for as long
-//    as this replica lives, any other for a few tries. Then the mark stays, and the scan is done again. There is no dead
-//    letter for that; nothing is lost.
+//    as this replica lives, any other for a few tries. Then the mark stays, and the scan is done again. Nothing is lost;
+//    but an output that is to be withheld stays readable meanwhile, and that is told: a dead letter `quarantine_failed` on
+//    the bus, which needs no store, a line in the log and a counter (spec: conflicts, D-11).
+// 5. Of an output that is too long policy sees the beginning, and may allow that. What comes behind is an output without a
+//    verdict, as in 3: `open` lets it pass, with a record that says `partial`; `closed` withholds it.
 #pragma once
 
 #include <memory>
@@ -49,6 +52,11 @@ private:
     struct Judgement {
         std::optional<OutputVerdict> verdict;
     };
+    /// What has been done about a verdict that the store does not take.
+    struct Alarm {
+        bool counted = false;  // and logged
+        bool told = false;     // to the bus
+    };
 
     [[nodiscard]] Task<void> take_up_left_ones();
     [[nodiscard]] Task<void> scan(Result result, Request request);
@@ -57,6 +65,11 @@ private:
     /// What the fail mode makes of an output that nobody has judged.
     [[nodiscard]] Judgement without_answer(const cap::JobResult& result, const std::string& topic,
                                            std::string reason) const;
+    /// The same of what lies behind the part that policy has seen, and allows.
+    [[nodiscard]] Judgement with_rest(OutputVerdict verdict, const std::string& job, const std::string& topic) const;
+    /// Tells that an output stays readable although policy withholds it, if that is so and has not been told. `alarm` outlives
+    /// the call.
+    [[nodiscard]] Task<void> raise_alarm(Alarm& alarm, std::string job, std::string topic, Judgement judgement);
     /// Ends the scan with what it came to, under the job's lock. False when that is to be tried again.
     [[nodiscard]] Task<bool> settle(std::string job, std::string topic, Judgement judgement);
     /// False when the scheduler stops meanwhile.

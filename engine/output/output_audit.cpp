@@ -39,9 +39,9 @@ Task<bool> audit_withheld(Context& context, DeadLetter letter) {
     co_return co_await publish(context, letter.id, cap::JOB_STATUS_DENIED, message_of(letter.reason, letter.topic));
 }
 
-Task<void> audit_redacted(Context& context, std::string job, std::string topic, std::string reason) {
+Task<void> audit_passed(Context& context, std::string job, std::string topic, std::string reason) {
     const bool sent = co_await publish(context, job, cap::JOB_STATUS_SUCCEEDED, message_of(reason, topic));
-    if (!sent) context.ports.log.event(LogLevel::warn, "audit event of a redaction not published", {{"job_id", job}});
+    if (!sent) context.ports.log.event(LogLevel::warn, "audit event of an output not published", {{"job_id", job}});
 }
 
 }  // namespace lockstep::engine

@@ -75,6 +75,7 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::check_content(const cap::Jo
     if (answer) {
         answer->phase = phase;
         answer->original_ptr = result.result_ptr();
+        if (content->cut_off()) note_cut_off(*answer, *content, result.job_id(), request.topic());
         if (answer->decision == OutputDecision::redact && answer->redacted_ptr.empty())
             co_await replace(*answer, result, *content);
         answer->took = clock_.monotonic() - began;
@@ -103,6 +104,19 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::ask(cap_output::OutputCheck
     metrics_.observe(Metric::output_eval_duration, seconds(clock_.monotonic() - began), {topic});
     co_await circuit_.succeeded(std::move(*leave));
     co_return verdict_from(*answer);
+}
+
+void OutputPolicyClient::note_cut_off(OutputVerdict& verdict, const OutputContent& content, const std::string& job,
+                                      const std::string& topic) {
+    verdict.scanned_bytes = static_cast<std::int64_t>(content.bytes.size());
+    verdict.output_bytes = content.size;
+    // Into the reason as well: records, letters and audit events carry it, and some readers show nothing else.
+    verdict.reason += fmt::format("{}(partial: the first {} of {} bytes were scanned)",
+                                  verdict.reason.empty() ? "" : " ", verdict.scanned_bytes, verdict.output_bytes);
+    metrics_.add(Metric::output_scanned_in_part, {topic});
+    log_.reached("output_scanned_in_part");
+    log_.event(LogLevel::warn, "output scanned in part: it is too long to be sent to policy",
+               {{"job_id", job}, {"scanned_bytes", verdict.scanned_bytes}, {"output_bytes", verdict.output_bytes}});
 }
 
 OutputPolicyClient::Answer OutputPolicyClient::circuit_open() {

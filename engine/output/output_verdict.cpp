@@ -108,6 +108,11 @@ std::string output_record(const OutputVerdict& verdict) {
     put(record, "original_ptr", verdict.original_ptr);
     put(record, "check_duration_ms", to_millis(verdict.took));
     record["phase"] = to_string(verdict.phase);
+    if (verdict.partial()) {
+        record["partial"] = true;
+        record["scanned_bytes"] = verdict.scanned_bytes;
+        record["output_bytes"] = verdict.output_bytes;
+    }
     for (const OutputFinding& finding : verdict.findings) record["findings"].push_back(json_of(finding));
     // Findings quote the output, which is any bytes.
     return record.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -133,6 +138,8 @@ std::optional<OutputVerdict> parse_output_record(std::string_view json) {
     verdict.checked_at = get<std::int64_t>(record, "checked_at");
     verdict.took = std::chrono::milliseconds(get<std::int64_t>(record, "check_duration_ms"));
     verdict.phase = get<std::string>(record, "phase") == "async" ? OutputPhase::async : OutputPhase::sync;
+    verdict.scanned_bytes = get<std::int64_t>(record, "scanned_bytes");
+    verdict.output_bytes = get<std::int64_t>(record, "output_bytes");
     const auto findings = record.find("findings");
     if (findings != record.end() && findings->is_array()) {
         for (const Json& finding : *findings) {

@@ -48,7 +48,11 @@ struct OutputVerdict {
     std::int64_t checked_at = 0;  // microseconds; 0 until the script that stores the record has filled it in
     Duration took{};              // stored in whole milliseconds
     OutputPhase phase = OutputPhase::sync;
+    // Of an output that is too long to be seen to its end: how much of it policy has seen, and how long it is. Else 0.
+    std::int64_t scanned_bytes = 0;
+    std::int64_t output_bytes = 0;
 
+    [[nodiscard]] bool partial() const { return scanned_bytes < output_bytes; }
     [[nodiscard]] bool withheld() const {
         return decision == OutputDecision::quarantine || decision == OutputDecision::deny;
     }

@@ -183,7 +183,7 @@ Task<void> ResultHandler::follow_up(const cap::JobResult& result, const std::str
                                {topic, withheld ? "OUTPUT_QUARANTINED" : cap::JobStatus_Name(result.status())});
     if (output.to_scan) scanner_.begin(std::make_shared<const cap::JobResult>(result), std::move(output.to_scan));
     if (output.verdict && output.verdict->decision == OutputDecision::redact)
-        co_await audit_redacted(context_, result.job_id(), topic, output.verdict->reason);
+        co_await audit_passed(context_, result.job_id(), topic, output.verdict->reason);
     if (letter) co_await dead_letters_.announce(std::move(*letter));
 }
 

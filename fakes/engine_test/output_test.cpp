@@ -425,8 +425,55 @@ TEST_F(Output, AWordAgainstTheOutputIsKeptUntilItIsRecorded) {
     on_script(scripts.commit, nullptr);
     loop.run_for(10s);
     EXPECT_EQ(state("j1"), "OUTPUT_QUARANTINED");
-    EXPECT_EQ(dead_letters().size(), 1u);
+    EXPECT_EQ(dead_letter_code("j1"), "output_quarantined_async");
     EXPECT_EQ(asked(true), 1u);
+}
+
+// D-11: nobody can see in the store what the store does not take.
+TEST_F(Output, AWordAgainstTheOutputThatIsNotRecordedIsToldOnTheBus) {
+    content_answer = says(cap_output::OUTPUT_DECISION_QUARANTINE);
+    run_job("j1");
+    bool committed = false;
+    on_script(scripts.commit,
+              [&committed] { return std::exchange(committed, true) ? CallFault::not_applied : CallFault::none; });
+    bool refusing = true;
+    bus.on_publish = [this, &refusing](const auto& message) -> Outcome<PublishAck> {
+        if (refusing && message.subject == "sys.job.dlq") return refused();
+        return bus.store(message);
+    };
+    succeed("j1");
+    loop.run_for(2s);
+    EXPECT_EQ(log.times_reached("quarantine_failed"), 0) << "a moment is no trouble";
+    loop.run_for(28s);
+    EXPECT_EQ(log.times_reached("quarantine_failed"), 1);
+    bus.published.clear();
+    refusing = false;
+    loop.run_for(60s);
+    ASSERT_EQ(dead_letters().size(), 1u) << "told until the bus takes it, and then no more";
+    const auto letter = engine::wire::decode(dead_letters()[0].payload)->job_result();
+    EXPECT_EQ(letter.job_id(), "j1");
+    EXPECT_EQ(letter.error_code(), "quarantine_failed");
+    EXPECT_EQ(letter.status(), cap::JOB_STATUS_FAILED);
+    EXPECT_TRUE(letter.error_message().ends_with(": because")) << letter.error_message();
+    EXPECT_EQ(metrics.value(Metric::output_quarantine_failed, {"job.default"}), 1);
+    on_script(scripts.commit, nullptr);
+    loop.run_for(10s);
+    ASSERT_EQ(dead_letters().size(), 2u);
+    EXPECT_NE(dead_letters()[0].message_id, dead_letters()[1].message_id) << "no repetition of the first";
+    EXPECT_EQ(state("j1"), "OUTPUT_QUARANTINED");
+}
+
+TEST_F(Output, ASchedulerThatStopsWithAWordAgainstAnOutputInHandTellsOfIt) {
+    content_answer = says(cap_output::OUTPUT_DECISION_QUARANTINE);
+    run_job("j1");
+    bool committed = false;
+    on_script(scripts.commit,
+              [&committed] { return std::exchange(committed, true) ? CallFault::not_applied : CallFault::none; });
+    succeed("j1");
+    loop.wait(scheduler->drain());
+    ASSERT_EQ(dead_letters().size(), 1u);
+    EXPECT_EQ(engine::wire::decode(dead_letters()[0].payload)->job_result().error_code(), "quarantine_failed");
+    EXPECT_TRUE(marked("j1"));
 }
 
 // C-17
@@ -506,6 +553,42 @@ TEST_F(Output, ALongOutputIsSentInPartAndItsSizeInFull) {
     ASSERT_EQ(asked(true), 1u);
     EXPECT_EQ(kernel.output_questions.back().output_size_bytes(), 3'000'000);
     EXPECT_EQ(kernel.output_questions.back().output_content().size(), 2'097'152u);
+}
+
+TEST_F(Output, ALongOutputThatPassesSaysHowMuchOfItWasSeen) {
+    run_job("j1");
+    succeed("j1", std::string(3'000'000, 'x'));
+    EXPECT_EQ(state("j1"), "SUCCEEDED");
+    const auto record = nlohmann::json::parse(field("j1", "output_safety"));
+    EXPECT_EQ(record.value("partial", false), true);
+    ASSERT_TRUE(verdict("j1"));
+    EXPECT_EQ(verdict("j1")->scanned_bytes, 2'097'152);
+    EXPECT_EQ(verdict("j1")->output_bytes, 3'000'000);
+    ASSERT_EQ(audit().size(), 1u);
+    EXPECT_EQ(audit()[0].message(),
+              "because (partial: the first 2097152 of 3000000 bytes were scanned) (topic=job.default)");
+    EXPECT_EQ(metrics.value(Metric::output_scanned_in_part, {"job.default"}), 1);
+    EXPECT_EQ(log.times_reached("output_scanned_in_part"), 1);
+    run_job("j2");
+    succeed("j2", std::string(2'097'152, 'x'));
+    EXPECT_FALSE(nlohmann::json::parse(field("j2", "output_safety")).contains("partial"));
+}
+
+// What lies behind the part that was seen has no verdict.
+TEST_F(Output, ALongOutputDoesNotPassWhereWhatNobodyHasSeenIsWithheld) {
+    tunables.output_policy_fail_mode = "closed";
+    restart();
+    run_job("j1");
+    succeed("j1", std::string(3'000'000, 'x'));
+    EXPECT_EQ(state("j1"), "OUTPUT_QUARANTINED");
+    EXPECT_EQ(field("j1", "failure_reason"),
+              "because (partial: the first 2097152 of 3000000 bytes were scanned); the rest has no verdict, and output "
+              "policy fails closed");
+    EXPECT_EQ(dead_letter_code("j1"), "output_quarantined_async");
+    content_answer = says_redact(0, 3);
+    run_job("j2");
+    succeed("j2", std::string(3'000'000, 'x'));
+    EXPECT_EQ(state("j2"), "SUCCEEDED") << "what stands in for it ends where policy has stopped looking";
 }
 
 TEST_F(Output, AnOutputMayAppearAMomentAfterItsResult) {

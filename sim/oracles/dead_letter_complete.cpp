@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/output/output_audit.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "sim/oracles/job_keys.h"
@@ -87,6 +88,7 @@ void DeadLetterComplete::on_verdict(const fakes::Event& event) {
 void DeadLetterComplete::note_told(const fakes::Event& event) {
     if (event.subject != engine::wire::kSubjectDlq || event.packet == nullptr) return;
     const auto& result = event.packet->job_result();
+    if (result.error_code() == engine::kCodeQuarantineFailed) return;  // of a job whose own letter is still to come
     told_.insert(result.job_id());
     if (!result.job_id().starts_with(kSumPrefix)) return;
     std::uint64_t count = 0;

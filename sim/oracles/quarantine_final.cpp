@@ -29,6 +29,8 @@ void QuarantineFinal::on_event(const fakes::Event& event, Time) {
         case fakes::EventKind::output_check: on_check(event); break;
         case fakes::EventKind::state:
             if (event.to == "SUCCEEDED") succeeded_.emplace(event.job);
+            // Recorded; or it has succeeded once more, and its output is another one.
+            if (const auto kept = kept_.find(event.job); kept != kept_.end()) kept_.erase(kept);
             break;
         case fakes::EventKind::lock_acquired: {
             const auto question = latest_.find(event.job);
@@ -39,6 +41,7 @@ void QuarantineFinal::on_event(const fakes::Event& event, Time) {
             for (auto& [job, question] : latest_) {
                 if (question.asker == event.node) question.answer.clear();
             }
+            std::erase_if(kept_, [&event](const auto& kept) { return kept.second.by == event.node; });
             break;
         default: break;
     }
@@ -46,7 +49,8 @@ void QuarantineFinal::on_event(const fakes::Event& event, Time) {
 
 void QuarantineFinal::on_check(const fakes::Event& event) {
     if (event.when == fakes::When::before) {
-        latest_.insert_or_assign(std::string(event.job), Question{event.node, {}, present()});
+        latest_.insert_or_assign(std::string(event.job),
+                                 Question{event.node, {}, present(), succeeded_.contains(event.job)});
         return;
     }
     if (event.when != fakes::When::answered || event.outcome != fakes::EventOutcome::applied) return;
@@ -54,6 +58,8 @@ void QuarantineFinal::on_check(const fakes::Event& event) {
     if (question == latest_.end() || question->second.asker != event.node) return;
     question->second.answer = event.to;
     question->second.event = present();
+    if (event.to == "QUARANTINE" && question->second.after_success)
+        kept_.insert_or_assign(std::string(event.job), Kept{event.node, present()});
     if (event.to == "QUARANTINE" || event.to == "REDACT") exercise();
 }
 
@@ -67,6 +73,13 @@ void QuarantineFinal::at_rest(const RestView& view) {
         const bool open = !hash_field(view.redis, key, "ls_scan_pending").value_or("").empty();
         if (state == "SUCCEEDED" && question.answer == "QUARANTINE" && !open)
             violated({}, job, "output policy quarantined its output, and it is SUCCEEDED", question.event);
+        const auto kept = kept_.find(job);
+        if (state == "SUCCEEDED" && kept != kept_.end() && question.answer != "QUARANTINE" && !open)
+            violated(
+                {}, job,
+                "output policy quarantined its output, who heard that has lived on, and it is SUCCEEDED with nobody to "
+                "ask again",
+                kept->second.event);
         if (state == "SUCCEEDED" && question.answer == "REDACT" && !open && record.decision != "REDACT")
             violated({}, job,
                      fmt::format("output policy wants its output redacted, and it is SUCCEEDED with the record \"{}\"",

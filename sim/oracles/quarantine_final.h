@@ -15,6 +15,8 @@ class QuarantineFinal final : public Oracle {
 public:
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "quarantine_final"; }
+    /// Somebody has still to record what was said against an output.
+    [[nodiscard]] bool waits() const override { return !kept_.empty(); }
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;
 
@@ -23,10 +25,16 @@ private:
         fakes::NodeId asker;
         std::string answer;     // empty until there is one
         EventNumber event = 0;  // the last of question and answer
+        bool after_success = false;
+    };
+    struct Kept {
+        fakes::NodeId by;
+        EventNumber event = 0;
     };
     void on_check(const fakes::Event& event);
 
     std::map<std::string, Question, std::less<>> latest_;  // by job
+    std::map<std::string, Kept, std::less<>> kept_;        // words against outputs that nobody has recorded, by job
     std::set<std::string, std::less<>> succeeded_;         // jobs that have been SUCCEEDED
 };
 

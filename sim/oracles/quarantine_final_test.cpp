@@ -22,6 +22,16 @@ protected:
         event.to = decision;
         oracle.on_event(event, {});
     }
+    void asks_without_an_answer(std::string_view node) {
+        fakes::Event event = testing::event_of(EventKind::output_check, "J", When::before);
+        event.node = fakes::NodeId(node);
+        oracle.on_event(event, {});
+    }
+    void becomes(std::string_view state) {
+        fakes::Event event = testing::event_of(EventKind::state, "J", When::applied);
+        event.to = state;
+        oracle.on_event(event, {});
+    }
     void set(std::string_view field, std::string_view value) {
         auto* hash = keys.find("job:meta:J");
         keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>("job:meta:J"), field, value);
@@ -76,6 +86,40 @@ TEST_F(QuarantineFinalTest, AScanThatIsStillOwedMayYetRecordIt) {
     set("ls_scan_pending", "{}");
     ends("SUCCEEDED", R"({"decision":"ALLOW"})", "redis://raw");
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(QuarantineFinalTest, AWordAgainstASuccessIsNotForgottenBecauseAnotherHearsNothing) {
+    becomes("SUCCEEDED");
+    policy_says("QUARANTINE");
+    EXPECT_TRUE(oracle.waits());
+    asks_without_an_answer("other");
+    ends("SUCCEEDED", R"({"decision":"ALLOW"})", "redis://raw");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("who heard that has lived on")));
+}
+
+TEST_F(QuarantineFinalTest, ItIsWhereItsOnlyHearerDies) {
+    becomes("SUCCEEDED");
+    policy_says("QUARANTINE");
+    oracle.on_event(testing::event_of(EventKind::node_down, ""), {});
+    EXPECT_FALSE(oracle.waits());
+    asks_without_an_answer("other");
+    ends("SUCCEEDED", R"({"decision":"ALLOW"})", "redis://raw");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(QuarantineFinalTest, OnceItIsRecordedItHasDoneItsWork) {
+    becomes("SUCCEEDED");
+    policy_says("QUARANTINE");
+    becomes("OUTPUT_QUARANTINED");
+    EXPECT_FALSE(oracle.waits());
+    asks_without_an_answer("other");
+    ends("OUTPUT_QUARANTINED", R"({"decision":"QUARANTINE"})", "redis://raw");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(QuarantineFinalTest, TheQuickLookAtAnOutputThatHasNotSucceededIsTakenAnew) {
+    policy_says("QUARANTINE");
+    EXPECT_FALSE(oracle.waits());
 }
 
 }  // namespace

@@ -433,6 +433,33 @@ void lost_answers(Dice& dice, Document& scenario) {
              {{"at", dice.seconds(3, 20)}, {"count", dice.between(4, 20)}, {"rate", dice.word({"1/s", "5/s"})}});
 }
 
+/// Policy withholds outputs of jobs that have succeeded, and from then on the store takes nothing down, and policy answers
+/// nobody: what one replica has heard, no other will hear.
+void withheld_outputs(Dice& dice, Document& scenario) {
+    scenario["cluster"]["output_policy"] = {
+        {"enabled", true},
+        {"fail_mode", "open"},
+        {"rules",
+         Document::array({{{"id", "keys"}, {"decision", "quarantine"}, {"match", {{"scanners", {"secret"}}}}}})}};
+    config(scenario)["output_content_timeout"] = dice.word({"5s", "10s"});
+    add_load(scenario,
+             {{"at", dice.seconds(3, 20)},
+              {"count", dice.between(1, 6)},
+              {"rate", dice.word({"1/s", "5/s"})},
+              {"job", {{"topic", "job.default"}, {"env", {{"SIM_OUTPUT", "the key is AKIAIOSFODNN7EXAMPLE"}}}}}});
+    const Document on = {
+        {"event", "output_check"}, {"to", "QUARANTINE"}, {"when", "applied"}, {"nth", dice.between(1, 4)}};
+    add_fault(scenario, {{"on", on},
+                         {"do", "redis.errors"},
+                         {"outcome", dice.word({"not_applied", "unknown"})},
+                         {"for", dice.word({"8s", "15s", "30s"})}});
+    add_fault(scenario, {{"on", on},
+                         {"do", "output_policy.errors"},
+                         {"status", "UNAVAILABLE"},
+                         {"rate", 1.0},
+                         {"for", dice.word({"90s", "3m"})}});
+}
+
 constexpr bool kAlone = true;
 constexpr std::array kThemes{
     Theme{"slow-servers", false, slow_servers},
@@ -453,6 +480,7 @@ constexpr std::array kThemes{
     Theme{"redelivery", false, redelivery},
     Theme{"settings-change", kAlone, settings_change},
     Theme{"unheard-reports", false, unheard_reports},
+    Theme{"withheld-outputs", false, withheld_outputs},
 };
 
 }  // namespace
