@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/wire/input_pointer.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
@@ -56,34 +57,40 @@ Task<SafetyDecision> PolicyClient::check(const cap::JobRequest& request, std::op
     std::optional<CircuitBreaker::Leave> leave = co_await circuit_.ask_leave(request.job_id(), std::move(glimpse));
     if (!leave) co_return SafetyDecision(Decision::unavailable, "safety kernel circuit open");
     cap::PolicyCheckRequest question = question_about(request);
-    if (!wire::trim(request.context_ptr()).empty()) {
-        std::string input = co_await load_input(request.context_ptr(), clock_.in(kInputTimeout));
-        attach_input(question, request, std::move(input));
+    InputSeen seen = InputSeen::yes;
+    if (const std::string key(wire::input_key(request.context_ptr())); !key.empty()) {
+        Input input = co_await load_input(key, clock_.in(kInputTimeout));
+        seen = input.seen;
+        attach_input(question, request, std::move(input.bytes));
     }
     auto answer = co_await kernel_.check(std::move(question), clock_.in(tunables_.safety_timeout));
     if (!answer) {
         co_await circuit_.failed(std::move(*leave));
         log_.event(LogLevel::warn, "safety kernel unavailable",
                    {{"job_id", request.job_id()}, {"status", answer.error().code}, {"error", answer.error().message}});
-        co_return SafetyDecision(Decision::unavailable, fmt::format("safety kernel error: {}", answer.error().message));
+        SafetyDecision none(Decision::unavailable, fmt::format("safety kernel error: {}", answer.error().message));
+        none.input = seen;
+        co_return none;
     }
     co_await circuit_.succeeded(std::move(*leave));
-    co_return decision_from(std::move(*answer));
+    SafetyDecision decision = decision_from(std::move(*answer));
+    decision.input = seen;
+    co_return decision;
 }
 
-Task<std::string> PolicyClient::load_input(std::string context_ptr, MonoTime deadline) {
-    std::string_view key = wire::trim(context_ptr);
-    constexpr std::string_view kScheme = "redis://";
-    if (key.starts_with(kScheme)) key.remove_prefix(kScheme.size());
-    if (key.empty()) co_return std::string{};
-    RedisCommand get{"GET", std::string(key)};
+Task<PolicyClient::Input> PolicyClient::load_input(std::string key, MonoTime deadline) {
+    RedisCommand get{"GET", key};
     auto reply = co_await redis_.command(std::move(get), deadline);
     if (!reply.applied()) {
-        log_.event(LogLevel::warn, "job input not loaded",
-                   {{"context_ptr", context_ptr}, {"error", reply.failure().detail}});
-        co_return std::string{};
+        const std::string& error = reply.failure().detail;
+        log_.event(LogLevel::warn, "job input not loaded", {{"key", key}, {"error", error}});
+        // What stands there is no text, or is not for a scheduler to read: asking again changes nothing about it.
+        const bool for_good = error.starts_with("WRONGTYPE") || error.starts_with("NOPERM");
+        co_return Input{{}, for_good ? InputSeen::missing : InputSeen::unread};
     }
-    co_return std::string(reply.value().text());
+    std::string bytes(reply.value().text());
+    const InputSeen seen = bytes.empty() ? InputSeen::missing : InputSeen::yes;
+    co_return Input{std::move(bytes), seen};
 }
 
 }  // namespace lockstep::engine

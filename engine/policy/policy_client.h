@@ -21,13 +21,18 @@ public:
                  const StoreScripts& scripts, const Mechanisms& mechanisms);
 
     /// One decision; `unavailable` with the reason when there was no answer in time. The job's input, where its context
-    /// pointer leads to one, goes with the question within the same time budget. Nobody is asked while the circuit is open;
-    /// whoever has read `circuit_keys` a moment ago passes on what they said.
+    /// pointer leads to one, goes with the question within the same time budget; where it cannot be read policy is asked
+    /// without it, and the decision says so. Nobody is asked while the circuit is open; whoever has read `circuit_keys` a moment
+    /// ago passes on what they said.
     [[nodiscard]] Task<SafetyDecision> check(const cap::JobRequest& request, std::optional<CircuitGlimpse> glimpse = {});
     [[nodiscard]] const std::vector<std::string>& circuit_keys() const { return circuit_.watched_keys(); }
 
 private:
-    [[nodiscard]] Task<std::string> load_input(std::string context_ptr, MonoTime deadline);
+    struct Input {
+        std::string bytes;
+        InputSeen seen = InputSeen::yes;
+    };
+    [[nodiscard]] Task<Input> load_input(std::string key, MonoTime deadline);
 
     Kernel& kernel_;
     Redis& redis_;

@@ -78,16 +78,39 @@ TEST_F(PolicyClientTest, ALongInputIsCutButItsSizeIsTold) {
     EXPECT_EQ(kernel.questions.at(0).input_size_bytes(), 3'000'000);
 }
 
-TEST_F(PolicyClientTest, AMissingOrUnreadableInputIsLeftOut) {
+// D-09: policy is asked all the same, for a denial needs no content.
+TEST_F(PolicyClientTest, AMissingOrUnreadableInputIsLeftOutAndSaidToBe) {
     request.set_context_ptr("redis://ctx:j1");
     (*request.mutable_labels())["content_type"] = "text/plain";
-    for (const auto& reply : {ScriptedRedis::reply(RedisValue()), ScriptedRedis::reply(std::string()),
-                              ScriptedRedis::unknown(), ScriptedRedis::reply(RedisValue::Error{"WRONGTYPE"})}) {
+    const std::vector<std::pair<ScriptedRedis::Replies, InputSeen>> cases{
+        {ScriptedRedis::reply(RedisValue()), InputSeen::missing},
+        {ScriptedRedis::reply(std::string()), InputSeen::missing},
+        {ScriptedRedis::reply(RedisValue::Error{"WRONGTYPE Operation against a key"}), InputSeen::missing},
+        {ScriptedRedis::reply(RedisValue::Error{"NOPERM this user has no permissions"}), InputSeen::missing},
+        {ScriptedRedis::reply(RedisValue::Error{"LOADING Redis is loading"}), InputSeen::unread},
+        {ScriptedRedis::not_applied(), InputSeen::unread},
+        {ScriptedRedis::unknown(), InputSeen::unread}};
+    for (const auto& [reply, seen] : cases) {
         redis.answer = [&reply](const auto&) { return reply; };
-        EXPECT_EQ(check().decision, Decision::allow);
+        const SafetyDecision decision = check();
+        EXPECT_EQ(decision.decision, Decision::allow);
+        EXPECT_EQ(decision.input, seen);
         EXPECT_EQ(kernel.questions.back().input_size_bytes(), 0);
         EXPECT_TRUE(kernel.questions.back().input_content_type().empty());
     }
+}
+
+// D-09 (1)
+TEST_F(PolicyClientTest, WhatLiesElsewhereIsNotLookedFor) {
+    for (const char* pointer : {"s3://bucket/input", "https://example.org/x", "rediss://ctx:j1", " redis:// ", "  "}) {
+        request.set_context_ptr(pointer);
+        EXPECT_EQ(check().input, InputSeen::yes) << pointer;
+        EXPECT_TRUE(redis.calls().empty()) << pointer;
+    }
+    request.set_context_ptr("ctx:j1");
+    input = std::string("x");
+    check();
+    EXPECT_EQ(redis.calls().at(0), (RedisCommand{"GET", "ctx:j1"}));
 }
 
 TEST_F(PolicyClientTest, NoAnswerIsUnavailableWithTheReason) {

@@ -23,6 +23,18 @@ enum class Decision : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(Decision decision);
 
+/// Whether policy was shown the input of the job that it was asked about.
+enum class InputSeen : std::uint8_t {
+    yes,      // or there is none that it can be shown
+    unread,   // Redis has given no answer
+    missing,  // nothing that can be read stands where the job points to
+};
+
+/// In the job hash: policy let the job through, or asked for a human, and could not be shown its input.
+inline constexpr const char* kFieldInputUnread = "ls_input_unread";
+/// How often in a row nothing was found where the job's input should be.
+inline constexpr const char* kFieldInputMisses = "ls_input_misses";
+
 struct SafetyDecision {
     SafetyDecision();
     SafetyDecision(Decision decision, std::string reason);
@@ -38,6 +50,7 @@ struct SafetyDecision {
     std::string approval_ref;
     bool approval_required = false;
     bool granted = false;  // by a human, not by policy
+    InputSeen input = InputSeen::yes;
     std::string job_hash;  // what an approval will be bound to
     /// The kernel's whole answer, for constraints and remediations; null when there was none.
     std::unique_ptr<cap::PolicyCheckResponse> answer;

@@ -14,6 +14,7 @@ constexpr std::array<std::string_view, 2> kTopicPhase{"topic", "phase"};
 constexpr std::array<std::string_view, 2> kTopicWorker{"topic", "worker"};
 constexpr std::array<std::string_view, 1> kState{"state"};
 constexpr std::array<std::string_view, 1> kSubject{"subject"};
+constexpr std::array<std::string_view, 1> kReason{"reason"};
 
 constexpr std::array kDefaultBuckets{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0};
 constexpr std::array kLockWaitBuckets{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0};
@@ -84,6 +85,12 @@ constexpr std::array<MetricInfo, kMetricCount> kMetrics{
     counter("cordum_scheduler_undecodable_messages_total", kSubject, "Buried messages whose bytes are no packet"),
     counter("cordum_scheduler_garbled_deliveries_total", kSubject,
             "Deliveries that differ from what the stream holds: an error of the NATS client"),
+    counter("cordum_scheduler_results_refused_total", kReason,
+            "Results that were not believed: of a job that was not sent out, or not from its worker"),
+    counter("cordum_scheduler_heartbeats_refused_total", kReason,
+            "Heartbeats and handshakes outside sense, or of one worker too many"),
+    counter("cordum_scheduler_input_unread_total", kTopic,
+            "Jobs let through although policy could not be shown their input"),
 };
 
 }  // namespace

@@ -57,8 +57,11 @@ enum class Metric : std::uint8_t {
     results_out_of_turn,
     undecodable_messages,
     garbled_deliveries,
+    results_refused,
+    heartbeats_refused,
+    input_unread,
 };
-inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::garbled_deliveries) + 1;
+inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::input_unread) + 1;
 
 enum class MetricType : std::uint8_t { counter, gauge, histogram };
 

@@ -11,6 +11,7 @@ namespace lockstep::engine {
 
 inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "approval_label_ignored",
+    "approval_without_evidence",
     "burial_postponed",
     "buried_on_the_bus",
     "bus_guard_without_redis",
@@ -37,8 +38,11 @@ inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "ended_while_dispatching",
     "fail_open_not_counted",
     "gate_opened",
+    "heartbeat_refused",
     "held_near_delivery_limit",
     "in_flight_mark_left_to_expire",
+    "input_passed_unseen",
+    "input_unseen",
     "job_crowded",
     "job_lock_abandoned",
     "job_lock_lost",
@@ -70,6 +74,7 @@ inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "redelivery_found_dispatched",
     "result_after_end",
     "result_out_of_turn",
+    "result_refused",
     "result_without_transition",
     "results_stream_made_anew",
     "rollback_found_busy",

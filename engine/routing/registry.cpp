@@ -2,21 +2,40 @@
 
 #include <algorithm>
 
+#include "engine/wire/heartbeat_bounds.h"
 #include "engine/wire/messages.h"
 
 namespace lockstep::engine {
 
 namespace {
 
-/// Whether worker.<id>.jobs is one subject of the jobs stream: a job sent to any other would reach nobody.
-bool addressable(std::string_view id) {
-    return !id.empty() && id.find_first_of(" .*>\t\r\n") == std::string_view::npos;
+constexpr std::string_view kTooMany = "too_many_workers";
+
+/// As the same worker would have said it itself.
+wire::ReportedWorker reported(const Worker& worker) {
+    std::size_t bytes = worker.id.size() + worker.pool.size() + worker.region.size() + worker.type.size();
+    for (const std::string& capability : worker.capabilities) bytes += capability.size();
+    for (const auto& [name, value] : worker.labels) bytes += name.size() + value.size();
+    return {.id = worker.id,
+            .active_jobs = worker.active_jobs,
+            .max_parallel_jobs = worker.max_parallel_jobs,
+            .cpu_load = worker.cpu_load,
+            .gpu_utilization = worker.gpu_utilization,
+            .memory_load = worker.memory_load,
+            .bytes = bytes};
 }
 
 }  // namespace
 
-void Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now) {
-    if (!addressable(heartbeat.worker_id())) return;
+std::string_view Registry::unwelcome(const std::string& id, std::string_view unsound) const {
+    if (!wire::addressable(id)) return "worker_id";
+    if (!bounded_) return {};
+    if (!unsound.empty()) return unsound;
+    return workers_.size() >= kWorkersMax && !workers_.contains(id) ? kTooMany : std::string_view{};
+}
+
+std::string_view Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now) {
+    if (const auto reason = unwelcome(heartbeat.worker_id(), wire::unsound(heartbeat)); !reason.empty()) return reason;
     const auto [entry, inserted] = workers_.try_emplace(heartbeat.worker_id());
     Worker& worker = entry->second;
     if (!inserted && worker.pool != heartbeat.pool()) leave_pool(worker);
@@ -37,10 +56,12 @@ void Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now) {
     worker.ended_since_heartbeat = 0;
     worker.has_heartbeat = true;
     pools_[worker.pool].try_emplace(entry->first, &worker);
+    return {};
 }
 
-void Registry::on_handshake(const cap::Handshake& handshake, MonoTime now) {
-    if (handshake.role() != cap::COMPONENT_ROLE_WORKER || handshake.component_id().empty()) return;
+std::string_view Registry::on_handshake(const cap::Handshake& handshake, MonoTime now) {
+    if (handshake.role() != cap::COMPONENT_ROLE_WORKER) return {};
+    if (const auto reason = unwelcome(handshake.component_id(), {}); !reason.empty()) return reason;
     const auto [entry, inserted] = workers_.try_emplace(handshake.component_id());
     Worker& worker = entry->second;
     if (!inserted && !alive(worker, now)) {
@@ -49,12 +70,13 @@ void Registry::on_handshake(const cap::Handshake& handshake, MonoTime now) {
         worker = {};
     }
     worker.id = handshake.component_id();
-    worker.sdk_version = handshake.sdk_version();
+    worker.sdk_version = handshake.sdk_version().substr(0, wire::kWorkerIdMax);
     note_heard(worker, now);
+    return {};
 }
 
 bool Registry::hydrate(Worker worker, MonoTime alive_until, MonoTime now) {
-    if (!addressable(worker.id) || alive_until < now) return false;
+    if (alive_until < now || !unwelcome(worker.id, wire::unsound(reported(worker))).empty()) return false;
     const auto [entry, inserted] = workers_.try_emplace(worker.id);
     Worker& known = entry->second;
     if (!inserted && known.heard && alive(known, now)) return false;

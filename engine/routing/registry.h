@@ -45,15 +45,21 @@ struct RegistryStatistics {
 
 class Registry {
 public:
-    /// A worker is alive for `ttl` after it was last heard, the last instant included.
-    explicit Registry(Duration ttl) : ttl_(ttl) {}
+    /// Workers that are known at a time. Every replica keeps all of them in memory, and the snapshot holds them in one value.
+    static constexpr std::size_t kWorkersMax = 10'000;
 
-    /// Replaces everything known about the worker. One whose id is no single token of a subject is ignored.
-    void on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now);
-    /// Keeps a worker alive, or makes it known without making it routable. Other roles and an empty id are ignored.
-    void on_handshake(const cap::Handshake& handshake, MonoTime now);
+    /// A worker is alive for `ttl` after it was last heard, the last instant included. `bounded`: what a worker says is held to
+    /// the bounds of sense (engine/wire/heartbeat_bounds.h), and no more workers are known than kWorkersMax.
+    explicit Registry(Duration ttl, bool bounded = true) : ttl_(ttl), bounded_(bounded) {}
+
+    /// Replaces everything known about the worker. One that is outside sense changes nothing: the last sound one holds for as
+    /// long as it would have. Returns why it was ignored, in the words of the metric; empty when it was not.
+    std::string_view on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now);
+    /// Keeps a worker alive, or makes it known without making it routable. Other roles are none of its business. Returns as
+    /// above.
+    std::string_view on_handshake(const cap::Handshake& handshake, MonoTime now);
     /// Takes over what a snapshot says of a worker; alive until `alive_until` unless it is heard before. What this replica has
-    /// heard itself is not overwritten while it is alive (H-24). False: not taken over.
+    /// heard itself is not overwritten while it is alive (H-24). False: not taken over, for that or because it is outside sense.
     bool hydrate(Worker worker, MonoTime alive_until, MonoTime now);
     void note_dispatch(std::string_view worker_id);
     /// A dispatch that was taken back before it left.
@@ -88,10 +94,13 @@ public:
 
 private:
     [[nodiscard]] static bool alive(const Worker& worker, MonoTime now) { return now <= worker.alive_until; }
+    /// Why a worker that says this is not taken in; empty: it is.
+    [[nodiscard]] std::string_view unwelcome(const std::string& id, std::string_view unsound) const;
     void note_heard(Worker& worker, MonoTime now) const;
     void leave_pool(const Worker& worker);
 
     Duration ttl_;
+    bool bounded_;
     std::map<std::string, Worker, std::less<>> workers_;
     std::map<std::string, std::map<std::string_view, const Worker*>, std::less<>> pools_;  // views into workers_' keys
 };

@@ -105,11 +105,13 @@ void apply(Registry& registry, const Command& command, MonoTime now) {
             heartbeat.set_worker_id(id);
             heartbeat.set_pool(pool_of(command.pool));
             heartbeat.set_active_jobs(command.number);
-            return registry.on_heartbeat(heartbeat, now);
+            registry.on_heartbeat(heartbeat, now);
+            return;
         case Command::Kind::handshake:
             handshake.set_role(cap::COMPONENT_ROLE_WORKER);
             handshake.set_component_id(id);
-            return registry.on_handshake(handshake, now);
+            registry.on_handshake(handshake, now);
+            return;
         case Command::Kind::hydrate:
             worker.id = id;
             worker.pool = pool_of(command.pool);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "engine/wire/messages.h"
 
 namespace lockstep::engine {
@@ -213,6 +215,67 @@ TEST_F(RegistryTest, AnIdThatIsNoTokenOfASubjectIsIgnored) {
     for (const char* id : {"", "a.b", "*", "a>", "a b", "a\tb", "a\n"}) heartbeat(id, "A");
     EXPECT_EQ(registry.size(), 0u);
     EXPECT_EQ(members("A"), Ids{});
+}
+
+TEST_F(RegistryTest, AHeartbeatOutsideSenseChangesNothing) {
+    heartbeat("w1", "A", 3);
+    now += 20s;
+    cap::Heartbeat odd;
+    odd.set_worker_id("w1");
+    odd.set_pool("B");
+    odd.set_active_jobs(-7);
+    EXPECT_EQ(registry.on_heartbeat(odd, now), "jobs");
+    EXPECT_EQ(members("A"), (Ids{"w1"}));
+    EXPECT_EQ(registry.find_routable("w1", now)->active_jobs, 3);
+    now += 10s + 1ns;
+    EXPECT_FALSE(registry.is_alive("w1", now)) << "the last sound one holds for its time to live, and no longer";
+    odd.set_worker_id("ghost");
+    odd.set_active_jobs(0);
+    odd.set_cpu_load(std::numeric_limits<float>::quiet_NaN());
+    EXPECT_EQ(registry.on_heartbeat(odd, now), "load");
+    EXPECT_EQ(registry.find_routable("ghost", now), nullptr);
+    cap::Handshake handshake;
+    handshake.set_role(cap::COMPONENT_ROLE_WORKER);
+    handshake.set_component_id("a.b");
+    EXPECT_EQ(registry.on_handshake(handshake, now), "worker_id");
+}
+
+TEST_F(RegistryTest, ASnapshotIsHeldToTheSameBounds) {
+    Worker worker;
+    worker.id = "w1";
+    worker.active_jobs = -1;
+    EXPECT_FALSE(registry.hydrate(worker, now + 15s, now));
+    worker.active_jobs = 0;
+    worker.memory_load = 1e9F;
+    EXPECT_FALSE(registry.hydrate(worker, now + 15s, now));
+    worker.memory_load = 10;
+    EXPECT_TRUE(registry.hydrate(worker, now + 15s, now));
+}
+
+TEST_F(RegistryTest, OnlySoManyWorkersAreKnown) {
+    for (std::size_t i = 0; i < Registry::kWorkersMax; ++i) heartbeat("w" + std::to_string(i), "A");
+    EXPECT_EQ(registry.size(), Registry::kWorkersMax);
+    cap::Heartbeat more;
+    more.set_worker_id("one-too-many");
+    EXPECT_EQ(registry.on_heartbeat(more, now), "too_many_workers");
+    EXPECT_FALSE(hydrate("another", "A"));
+    handshake("a-third", cap::COMPONENT_ROLE_WORKER);
+    EXPECT_EQ(registry.size(), Registry::kWorkersMax);
+    now += 20s;
+    heartbeat("w7", "B", 2);
+    EXPECT_EQ(registry.find_routable("w7", now)->active_jobs, 2) << "whoever is known goes on being heard";
+    now += 20s;
+    registry.sweep(now);
+    EXPECT_EQ(registry.on_heartbeat(more, now), "");
+}
+
+TEST_F(RegistryTest, UnboundedItBelievesEverything) {
+    Registry open(30s, false);
+    cap::Heartbeat odd;
+    odd.set_worker_id("w1");
+    odd.set_active_jobs(-7);
+    EXPECT_EQ(open.on_heartbeat(odd, now), "");
+    EXPECT_EQ(open.find_routable("w1", now)->active_jobs, -7);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ bool carries_grant(const cap::JobRequest& request) {
     return label != request.labels().end() && wire::ascii_lower(label->second) == "true";
 }
 
-Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request) {
+Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request, GrantEvidence evidence) {
     RedisCommand read{"HMGET",
                       keys::job_meta(request.job_id()),
                       "safety_job_hash",
@@ -54,9 +54,12 @@ Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request
     const std::string hash = wire::job_hash(request);
     const bool hash_asked = facts.at(0).text() == hash;
     const bool hash_approved = facts.at(1).text() == hash;
-    // A label that was there before the question is no answer to it, unless an operator's own record stands beside it.
+    // A label that was there before the question is no answer to it, nor is one that nobody knows the age of.
     const bool label_is_older = !facts.at(2).text().empty();
-    const bool bound = hash_approved || (hash_asked && !label_is_older);
+    if (!context.mechanisms.on(Mechanism::approval_evidence)) evidence = {};
+    const bool label_counts = !label_is_older && evidence.request_kept;
+    const bool bound = label_counts ? hash_approved || hash_asked : hash_approved && evidence.moved_on;
+    if (!evidence.request_kept && !bound) context.ports.log.reached("approval_without_evidence");
     if (!bound && context.mechanisms.on(Mechanism::approval_hash)) {
         context.ports.log.reached("approval_label_ignored");
         context.ports.log.event(LogLevel::warn, "approval label ignored: it does not match what was to be approved",

@@ -22,13 +22,23 @@ struct Grant {
     bool asked_before = false;               // a human has been asked about exactly this request
 };
 
+/// What there is to hold a request that says it was approved against.
+struct GrantEvidence {
+    bool request_kept = true;  // the store has had the request in hand ever since a human was asked about it
+    bool moved_on = true;      // whoever decided has taken the job out of APPROVAL_REQUIRED
+};
+
 /// Learns whether a human has approved exactly this request. What is not applied is a failure of the store, and no fail mode
 /// of policy may let the job through for it. A grant stays good for every further try of the same content.
-[[nodiscard]] Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request);
+///
+/// A label counts that has come into the stored request since the question was asked: only gateways write there. Where that
+/// cannot be told, an operator's record beside it must say the same, and the job must have been moved on: the record of a
+/// rejection looks no different.
+[[nodiscard]] Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request, GrantEvidence evidence);
 
 /// Ends an approved gate job: its success is published, then recorded. In this order, because whoever waits for the gate
-/// hears the message; and a handler that is stopped in between leaves a job which the next one, or the scheduler's own
-/// reading of the message, ends the same way. REQUIRES: the request outlives the call.
+/// hears the message; and a handler that is stopped in between leaves a job which the next one ends the same way. The message
+/// itself ends nothing: a gate is not sent to anybody who could report. REQUIRES: the request outlives the call.
 [[nodiscard]] Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace_id,
                                           SafetyDecision decision, const cap::JobRequest& request);
 

@@ -51,7 +51,7 @@ struct Context {
           policy(p.kernel, p.redis, p.clock, p.log, tunables, scripts, mechanisms),
           output(p.kernel, p.redis, p.clock, p.metrics, p.log, tunables, scripts, mechanisms),
           jobs_stream(p.bus, p.clock, p.log, tunables, mechanisms),
-          registry(tunables.worker_ttl),
+          registry(tunables.worker_ttl, m.on(Mechanism::heartbeat_bounds)),
           routing(std::make_shared<const RoutingTable>(routable(std::move(table)))) {
         store.report_to(p.log, p.metrics);
     }

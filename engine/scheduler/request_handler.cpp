@@ -5,6 +5,7 @@
 #include "engine/scheduler/approval.h"
 #include "engine/scheduler/constraint_limits.h"
 #include "engine/scheduler/lock_wait.h"
+#include "engine/wire/input_pointer.h"
 #include "engine/wire/job_hash.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
@@ -19,6 +20,11 @@ namespace {
 
 /// A delivery that comes this much before its job is due counts as on time: two servers measured the delay.
 constexpr Duration kDueSoon = std::chrono::milliseconds{20};
+
+/// How often a job whose input is not found is tried again before it is denied: over fifteen seconds in all, in which whoever
+/// stores the input after the job has time to do so (spec: conflicts, 5.4).
+constexpr std::int64_t kInputTries = 3;
+static_assert(kInputTries * kInputRetryDelay >= std::chrono::seconds{15});
 
 /// Equal but for fields that the JSON form cannot carry.
 bool same_request(const cap::JobRequest& stored, cap::JobRequest offered) {
@@ -123,6 +129,7 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
         context_.ports.log.reached("waits_for_approval_without_policy");
         co_return Verdict::hand_back(context_.tunables.safety_unavailable_delay);
     }
+    if (const auto held = co_await hold_for_input(lease, job, *decision)) co_return *held;
     if (wire::is_approval_gate(job.request.topic()) && !no_answer && decision->decision != Decision::deny)
         co_return co_await pass_gate(lease, job, std::move(*decision));
     switch (decision->decision) {
@@ -141,7 +148,9 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
 
 Task<std::optional<SafetyDecision>> RequestHandler::decide(Taken& job, Verdict& verdict) {
     if (carries_grant(job.request)) {
-        auto grant = co_await read_grant(context_, job.request);
+        const GrantEvidence evidence{.request_kept = !job.facts.request_lost && !job.stored_unreadable,
+                                     .moved_on = job.facts.state != JobState::approval_required};
+        auto grant = co_await read_grant(context_, job.request, evidence);
         if (!grant.applied()) {
             verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
             co_return std::nullopt;
@@ -216,6 +225,8 @@ Task<Verdict> RequestHandler::ask_for_approval(JobLease& lease, const Taken& job
     // Those of an earlier decision: an approval carries over what stands here.
     if (!decision.answer || !decision.answer->has_constraints()) commit.fields.emplace_back("safety_constraints", "");
     commit.fields.emplace_back(kFieldLabelBeforeQuestion, carries_grant(job.request) ? "1" : "");
+    // The question is about the request that is stored now.
+    if (!job.stored_unreadable) commit.fields.emplace_back(kFieldRequestLost, "");
     const auto asked = co_await context_.store.commit(lease, std::move(commit));
     if (!asked.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     if (asked.value().verdict == Committed::Verdict::lost)
@@ -223,17 +234,52 @@ Task<Verdict> RequestHandler::ask_for_approval(JobLease& lease, const Taken& job
     co_return Verdict::done();
 }
 
-Task<Verdict> RequestHandler::postpone(JobLease& lease, const SafetyDecision& decision, Duration delay) {
+Task<Verdict> RequestHandler::postpone(JobLease& lease, const SafetyDecision& decision, Duration delay,
+                                       std::int64_t input_misses) {
     Commit commit;
     commit.release_lock = true;
     commit.decision_json = decision_record(decision);
     commit.fields = decision_fields(decision);
+    if (input_misses > 0) commit.fields.emplace_back(kFieldInputMisses, fmt::format("{}", input_misses));
     commit.next_attempt = delay;
     const auto noted = co_await context_.store.commit(lease, std::move(commit));
     if (!noted.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
     if (noted.value().verdict != Committed::Verdict::ok)
         co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
     co_return Verdict::postponed(delay);
+}
+
+Task<std::optional<Verdict>> RequestHandler::hold_for_input(JobLease& lease, const Taken& job,
+                                                            SafetyDecision& decision) {
+    if (!context_.mechanisms.on(Mechanism::input_seen)) decision.input = InputSeen::yes;
+    const bool missing = decision.input == InputSeen::missing;
+    const bool no_answer = decision.decision == Decision::unavailable || decision.decision == Decision::throttle;
+    // A denial stands, whatever more there would have been to see; without an answer nothing was let through.
+    if (decision.input == InputSeen::yes || no_answer || decision.decision == Decision::deny) co_return std::nullopt;
+    if (context_.tunables.policy_check_fail_mode == "open") {
+        context_.ports.log.reached("input_passed_unseen");
+        context_.ports.metrics.add(Metric::input_unread, {job.request.topic()});
+        context_.ports.log.event(LogLevel::warn, "input policy fail-open: the job's input could not be read",
+                                 {{"job_id", lease.job()}, {"context_ptr", job.request.context_ptr()}});
+        co_return std::nullopt;
+    }
+    context_.ports.log.reached("input_unseen");
+    // The question that was raised stands.
+    if (job.facts.state == JobState::approval_required) {
+        if (missing) co_return Verdict::nothing_to_do();
+        co_return Verdict::hand_back(context_.tunables.safety_unavailable_delay);
+    }
+    if (missing && job.facts.input_misses >= kInputTries) {
+        const std::string reason = fmt::format("policy has to see the job's input, and nothing can be read at {}",
+                                               wire::input_key(job.request.context_ptr()));
+        const SafetyDecision denial(Decision::deny, reason);
+        DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_DENIED, reason, "input_unreadable"};
+        co_return co_await end_job(lease, JobState::denied, std::move(letter), &denial);
+    }
+    const SafetyDecision none(Decision::unavailable,
+                              missing ? "the job's input was not found" : "the job's input could not be read");
+    if (missing) co_return co_await postpone(lease, none, kInputRetryDelay, job.facts.input_misses + 1);
+    co_return co_await postpone(lease, none, context_.tunables.safety_unavailable_delay);
 }
 
 Task<Verdict> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDecision decision) {
@@ -289,6 +335,7 @@ void RequestHandler::adopt_stored_request(Taken& job) {
     if (!stored) {
         context_.ports.log.event(LogLevel::warn, "stored request not readable, using the delivered one",
                                  {{"job_id", job.request.job_id()}, {"error", stored.error().detail}});
+        job.stored_unreadable = true;
         return;
     }
     // The stored one is what was approved; the delivered one may be older. Where they agree, the delivered one is kept

@@ -27,7 +27,8 @@ private:
         const ReadAlong& along;
         std::string trace_id;
         MonoTime since;
-        MonoTime asked{};  // when policy was asked for the decision that counts
+        MonoTime asked{};                // when policy was asked for the decision that counts
+        bool stored_unreadable = false;  // there is a stored request, and it is not known what it says
     };
 
     [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, Taken job);
@@ -43,7 +44,13 @@ private:
     [[nodiscard]] Task<Verdict> end_job(JobLease& lease, JobState state, DeadLetter letter,
                                         const SafetyDecision* decision);
     [[nodiscard]] Task<Verdict> ask_for_approval(JobLease& lease, const Taken& job, SafetyDecision decision);
-    [[nodiscard]] Task<Verdict> postpone(JobLease& lease, const SafetyDecision& decision, Duration delay);
+    /// `input_misses`: how often in a row its input was not found; 0: that is not why.
+    [[nodiscard]] Task<Verdict> postpone(JobLease& lease, const SafetyDecision& decision, Duration delay,
+                                         std::int64_t input_misses = 0);
+    /// What becomes of a job that policy would let go on and whose input it was not shown (spec: conflicts, D-09). Nothing: it
+    /// goes on, marked where need be.
+    [[nodiscard]] Task<std::optional<Verdict>> hold_for_input(JobLease& lease, const Taken& job,
+                                                              SafetyDecision& decision);
     [[nodiscard]] Task<Verdict> unavailable(JobLease& lease, Taken job, SafetyDecision decision);
     [[nodiscard]] Task<Verdict> dispatch(JobLease& lease, Taken job, SafetyDecision decision);
     /// A gate is not for workers: it waits for a human, whatever policy says short of a denial, and then succeeds.

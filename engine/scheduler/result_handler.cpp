@@ -22,14 +22,18 @@ std::optional<DeadLetter> letter_for(const cap::JobResult& result, const std::st
     return letter;
 }
 
+/// Why nobody believes that this result is about what was sent out, in the words of the metric; empty: it counts (spec:
+/// conflicts, D-05 and 5.3). The dispatch is committed before anything is published, so nobody can have worked on a job that is
+/// not DISPATCHED. Where it says nothing of a worker, it went to a topic or was sent by a scheduler that does not write it down.
+std::string_view doubt_about(const cap::JobResult& result, const JobFacts& facts, const Tunables& tunables) {
+    if (!facts.state) return "unknown_job";
+    if (facts.state != JobState::dispatched && facts.state != JobState::running) return "not_dispatched";
+    if (facts.worker.empty() || facts.worker == result.worker_id() || tunables.results_from_any_worker) return {};
+    return "other_worker";
+}
+
 /// Marks a failure that has no dead letter on purpose.
 constexpr const char* kFieldRetryable = "ls_retryable";
-
-/// The states to go through to a withheld output. From some there is no direct way, and the work has succeeded.
-std::vector<JobState> walk_to_quarantine(const JobFacts& facts) {
-    if (transition_allowed(facts.state, JobState::output_quarantined)) return {JobState::output_quarantined};
-    return {JobState::succeeded, JobState::output_quarantined};
-}
 
 }  // namespace
 
@@ -132,21 +136,41 @@ Task<bool> ResultHandler::tell_of_unknown_effect(std::string job, std::string to
     co_return true;
 }
 
-bool ResultHandler::may_end(const cap::JobResult& result, const JobFacts& facts) const {
+bool ResultHandler::may_end(const cap::JobResult& result, const JobFacts& facts) {
     const JobState target = *state_of_result(result.status());
     if (!context_.mechanisms.on(Mechanism::terminal_idempotency)) return true;
     if (facts.state && is_terminal(*facts.state)) {
         context_.ports.log.reached("result_after_end");
         return false;
     }
+    if (context_.mechanisms.on(Mechanism::result_origin)) {
+        if (const auto doubt = doubt_about(result, facts, context_.tunables); !doubt.empty()) {
+            refuse(result, facts, doubt);
+            return false;
+        }
+    }
     if (transition_allowed(facts.state, target)) return true;
-    // A job that is not known, or a status that this state cannot take: no redelivery would ever change that.
+    // A status that this state cannot take: no redelivery would ever change that.
     context_.ports.log.reached("result_without_transition");
     context_.ports.log.event(LogLevel::warn, "result ignored: no such transition",
                              {{"job_id", result.job_id()},
                               {"from", facts.state ? to_string(*facts.state) : "unknown job"},
                               {"to", to_string(target)}});
     return false;
+}
+
+void ResultHandler::refuse(const cap::JobResult& result, const JobFacts& facts, std::string_view reason) {
+    context_.ports.metrics.add(Metric::results_refused, {reason});
+    context_.ports.log.reached("result_refused");
+    const auto held_back = refusals_.admit(reason, context_.ports.clock.monotonic());
+    if (!held_back) return;
+    context_.ports.log.event(LogLevel::warn, "result refused: it is not from the worker that the job was sent to",
+                             {{"job_id", result.job_id()},
+                              {"reason", reason},
+                              {"state", facts.state ? to_string(*facts.state) : "unknown job"},
+                              {"worker_id", result.worker_id()},
+                              {"sent_to", facts.worker},
+                              {"more_since_the_last", *held_back}});
 }
 
 Commit ResultHandler::end_of_job(const cap::JobResult& result, const JobFacts& facts,
@@ -166,7 +190,7 @@ Commit ResultHandler::end_of_job(const cap::JobResult& result, const JobFacts& f
         if (output.verdict->decision == OutputDecision::redact) commit.result_ptr = output.verdict->redacted_ptr;
         if (output.verdict->withheld()) {
             const std::string& reason = output.verdict->reason;
-            commit.walk = walk_to_quarantine(facts);
+            commit.walk = {JobState::output_quarantined};
             commit.dead_letter =
                 DeadLetter{result.job_id(), topic, cap::JOB_STATUS_DENIED, reason, std::string(kCodeQuarantined)};
             commit.fields.emplace_back("failure_reason", reason);

@@ -6,6 +6,7 @@
 #include "engine/saga/rollbacks.h"
 #include "engine/scheduler/context.h"
 #include "engine/scheduler/dead_letters.h"
+#include "engine/scheduler/log_limit.h"
 #include "engine/scheduler/verdict.h"
 
 namespace lockstep::engine {
@@ -21,8 +22,9 @@ public:
 
 private:
     [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts);
-    /// Whether the result may end a job that is in this state.
-    [[nodiscard]] bool may_end(const cap::JobResult& result, const JobFacts& facts) const;
+    /// Whether the result may end a job that is in this state. One that is not believed (spec: conflicts, D-05) is counted.
+    [[nodiscard]] bool may_end(const cap::JobResult& result, const JobFacts& facts);
+    void refuse(const cap::JobResult& result, const JobFacts& facts, std::string_view reason);
     /// Everything that the end of the job changes, in one step.
     [[nodiscard]] Commit end_of_job(const cap::JobResult& result, const JobFacts& facts,
                                     const OutputPassage& output) const;
@@ -40,6 +42,7 @@ private:
     Rollbacks& rollbacks_;
     ContentScanner& scanner_;
     OutputGate gate_;
+    LogLimit refusals_;
 };
 
 }  // namespace lockstep::engine

@@ -14,10 +14,12 @@
 #include "engine/scheduler/cancel.h"
 #include "engine/scheduler/dead_letters.h"
 #include "engine/scheduler/dispatch.h"
+#include "engine/scheduler/log_limit.h"
 #include "engine/scheduler/request_handler.h"
 #include "engine/scheduler/result_handler.h"
 #include "engine/snapshot/snapshot_writer.h"
 #include "engine/snapshot/warm_start.h"
+#include "engine/wire/heartbeat_bounds.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/packet_kinds.h"
@@ -80,6 +82,9 @@ private:
     /// Whether the packet is acted on; one that claims to be what its subject is not for is told of.
     [[nodiscard]] bool counts(const cap::BusPacket& packet, std::string_view subject);
 
+    /// Of what a worker says of itself. No reason: there was none.
+    void note_refusal(std::string_view reason, const std::string& worker);
+
     using Bound = tl::expected<std::unique_ptr<Consumption>, std::string>;
     Task<Bound> consume(std::string_view subject, MessagePump& pump);
     Task<void> announce_self();
@@ -98,6 +103,7 @@ private:
     Reconciler reconciler_;
     PendingReplayer replayer_;
     SnapshotWriter snapshots_;
+    LogLimit refusals_;
     ByteWindow window_;  // holds the binding of submissions
     CancelIntake cancels_;
     MessagePump submits_pump_;
@@ -211,13 +217,29 @@ void Scheduler::Parts::on_message(std::string_view subject, std::string_view pay
     if (!counts(*packet, subject)) return;
     const MonoTime now = context_.ports.clock.monotonic();
     switch (packet->payload_case()) {
-        case cap::BusPacket::kHeartbeat: context_.registry.on_heartbeat(packet->heartbeat(), now); break;
-        case cap::BusPacket::kHandshake: context_.registry.on_handshake(packet->handshake(), now); break;
+        case cap::BusPacket::kHeartbeat:
+            note_refusal(context_.registry.on_heartbeat(packet->heartbeat(), now), packet->heartbeat().worker_id());
+            break;
+        case cap::BusPacket::kHandshake:
+            note_refusal(context_.registry.on_handshake(packet->handshake(), now), packet->handshake().component_id());
+            break;
         case cap::BusPacket::kJobCancel:
             if (!context_.stopping) cancels_.take(packet->job_cancel().job_id());
             break;
         default: break;
     }
+}
+
+void Scheduler::Parts::note_refusal(std::string_view reason, const std::string& worker) {
+    if (reason.empty()) return;
+    context_.ports.metrics.add(Metric::heartbeats_refused, {reason});
+    context_.ports.log.reached("heartbeat_refused");
+    const auto held_back = refusals_.admit(reason, context_.ports.clock.monotonic());
+    if (!held_back) return;
+    context_.ports.log.event(LogLevel::warn, "heartbeat ignored: it is outside sense",
+                             {{"worker_id", std::string_view(worker).substr(0, wire::kWorkerIdMax)},
+                              {"reason", reason},
+                              {"more_since_the_last", *held_back}});
 }
 
 bool Scheduler::Parts::counts(const cap::BusPacket& packet, std::string_view subject) {

@@ -30,7 +30,7 @@ protected:
     [[nodiscard]] nlohmann::json json() const { return nlohmann::json::parse(text()); }
 
     MonoTime now{1h};
-    Registry registry{30s};
+    Registry registry{30s, false};  // whatever was let in
     RoutingTable routing =
         *parse_pools(R"({"topics": {"job.a": ["default", "gpu"], "job.b": "gpu", "job.c": "empty"}})");
 };

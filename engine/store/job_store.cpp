@@ -44,7 +44,7 @@ std::string every_state() {
 /// A next try that is further away than this was written by another clock.
 Duration longest_delay(const Tunables& tunables) {
     return std::max({tunables.backoff_max, tunables.safety_throttle_delay, tunables.safety_unavailable_delay,
-                     tunables.retry_delay_no_workers});
+                     tunables.retry_delay_no_workers, kInputRetryDelay});
 }
 
 /// As options of the commit script.
@@ -97,6 +97,8 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.placed_by = reply.at(14).text();
     facts.entered_at = wall_time(reply.at(16));
     facts.stream_server = reply.at(17).text();
+    facts.input_misses = reply.at(19).integer_or(0);
+    facts.request_lost = !reply.at(20).text().empty();
     return facts;
 }
 

@@ -29,6 +29,13 @@ namespace lockstep::engine {
 /// Whether a job waits for one of its tenant's slots. Woken: there is one in reserve for it.
 enum class PlaceInLine : std::uint8_t { none, waiting, woken };
 
+/// Between two tries of a job whose input is not found. Of a fixed length, unlike other delays: what comes of it is promised.
+inline constexpr Duration kInputRetryDelay = std::chrono::seconds{5};
+
+/// Set in the job hash when the request of a job that was known already was not there any more, and the one that somebody
+/// offered took its place: whatever that says about itself, nobody can compare it with what was there before.
+inline constexpr const char* kFieldRequestLost = "ls_request_lost";
+
 /// What Redis knew about a job at one instant.
 struct JobFacts {
     std::optional<JobState> state;  // before the call; nothing = the job was not known
@@ -45,6 +52,8 @@ struct JobFacts {
     std::uint64_t dispatches = 0;           // take_up: how many there have been
     Duration due_in{};                      // take_up: until its next try; 0 = now
     std::string last_cause;                 // take_up: why its last try came to nothing
+    std::int64_t input_misses = 0;          // take_up: how often in a row its input was not found
+    bool request_lost = false;              // take_up: see kFieldRequestLost
     WallTime entered_at{};                  // take_up: when it came into its state, by Redis' clock
     PlaceInLine place = PlaceInLine::none;  // take_up
     std::string placed_by;                  // take_up: the token of the handling that had it stand in line last

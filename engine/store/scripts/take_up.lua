@@ -11,7 +11,9 @@
 --        try is due, {strings read along}, why the last try came to nothing, place in its tenant's line ('' = none |
 --        'waiting' | 'woken': it has a slot in reserve), token of the handling that put it there, {jobs woken}, when it
 --        came into its state, the server process that the stream sequence was learnt from,
---        {keys of another type that were left alone}}
+--        {keys of another type that were left alone},
+--        how often in a row its input was not found, whether its stored request took the place of one that is lost
+--        ('' = no)}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[4]
 if not take(KEYS[1], token, ARGV[3]) then
@@ -29,6 +31,10 @@ if not at_work then
     local fields = {}
     for i = 12, #ARGV do fields[#fields + 1] = ARGV[i] end
     redis.call('HSET', meta, unpack(fields))
+  end
+  if first and state ~= '' then
+    -- Of what this one says nobody can tell any more whether the one that was there said it too.
+    redis.call('HSET', meta, 'ls_request_lost', '1')
   end
   if not first then
     stored = redis.call('GET', request_key(job))
@@ -63,7 +69,7 @@ end
 local along = not at_work and #KEYS > 2 and redis.call('MGET', unpack(KEYS, 3)) or {}
 local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
                          'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'ls_waits_token', 'ls_waits_since', 'tenant',
-                         'updated_at', 'ls_stream_server')
+                         'updated_at', 'ls_stream_server', 'ls_input_misses', 'ls_request_lost')
 local place = ''
 if present(facts[11]) then
   place = redis.call('ZSCORE', tenant_key('waiting', facts[12]), job) and 'waiting' or
@@ -71,4 +77,5 @@ if present(facts[11]) then
 end
 return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or '0',
         counter(facts[7]), wait_until_due(facts[8], now_micros(), ARGV[10]), along, facts[9] or '',
-        place, facts[10] or '', woken_jobs, facts[13] or '0', facts[14] or '', wrong_typed}
+        place, facts[10] or '', woken_jobs, facts[13] or '0', facts[14] or '', wrong_typed,
+        counter(facts[15]), facts[16] or ''}
