@@ -52,12 +52,29 @@ Gateway::Gateway(World& world, NodeId node, engine::Executor& executor, engine::
 engine::Task<void> Gateway::drive() {
     for (std::size_t index = 0; index < plan_.actions().size(); ++index) {
         const LoadPlan::Action& action = plan_.actions()[index];  // the plan's list does not change
-        const bool garbage = action.kind == LoadItem::Kind::garbage;
-        if ((action.kind != LoadItem::Kind::submit && !garbage) || plan_.done(index)) continue;
+        const LoadItem::Kind kind = action.kind;
+        const bool ours =
+            kind == LoadItem::Kind::submit || kind == LoadItem::Kind::garbage || kind == LoadItem::Kind::forge;
+        if (!ours || plan_.done(index)) continue;
         const engine::MonoTime due = config_.load_begins + action.at;
         if (due > executor_.monotonic()) co_await engine::SleepUntil(due);
-        scope_.spawn(garbage ? publish_garbage(index) : submit(index));
+        switch (kind) {
+            case LoadItem::Kind::garbage: scope_.spawn(publish_garbage(index)); break;
+            case LoadItem::Kind::forge: scope_.spawn(publish_forged(index)); break;
+            default: scope_.spawn(submit(index)); break;
+        }
     }
+}
+
+engine::Task<void> Gateway::publish_forged(std::size_t index) {
+    const LoadPlan::Forged& forged = plan_.forged(index);
+    const engine::MonoTime give_up = executor_.monotonic() + config_.patience;
+    while (executor_.monotonic() < give_up) {
+        const auto sent = co_await bus_.publish_core(forged.subject, forged.payload);
+        if (sent.kind() != OutcomeKind::not_applied) break;
+        co_await engine::SleepUntil(executor_.monotonic() + config_.retry_pause);
+    }
+    plan_.finish(index);
 }
 
 engine::Task<void> Gateway::publish_garbage(std::size_t index) {

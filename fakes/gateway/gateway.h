@@ -51,6 +51,9 @@ private:
     engine::Task<void> submit(std::size_t index);
     /// What is no packet, until the stream has it.
     engine::Task<void> publish_garbage(std::size_t index);
+    /// What a stranger publishes, once it has left. That it comes by the connection of this node is nothing that anybody could
+    /// see: a message names no publisher.
+    engine::Task<void> publish_forged(std::size_t index);
     /// One attempt at everything that comes before the publish.
     engine::Task<Records> write_records(cap::JobRequest request, std::string trace_id);
     engine::Task<Records> write_records_until(cap::JobRequest request, std::string trace_id, engine::MonoTime give_up);

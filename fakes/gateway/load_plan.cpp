@@ -7,6 +7,8 @@
 
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
 
 namespace lockstep::fakes {
 namespace {
@@ -31,6 +33,23 @@ tl::expected<cap::JobRequest, LoadError> template_of(const LoadItem& item, std::
 
 }  // namespace
 
+std::string subject_of_forged(std::string_view packet_json) {
+    namespace wire = engine::wire;
+    const auto packet = wire::from_json<cap::BusPacket>(packet_json);
+    if (!packet) return {};
+    switch (packet->payload_case()) {
+        case cap::BusPacket::kJobRequest: return std::string(wire::kSubjectSubmit);
+        case cap::BusPacket::kJobResult: return std::string(wire::kSubjectResult);
+        case cap::BusPacket::kHeartbeat: return std::string(wire::kSubjectHeartbeat);
+        case cap::BusPacket::kHandshake: return std::string(wire::kSubjectHandshake);
+        case cap::BusPacket::kJobCancel: return std::string(wire::kSubjectCancel);
+        case cap::BusPacket::kJobProgress: return std::string(wire::kSubjectProgress);
+        case cap::BusPacket::kAlert: return std::string(wire::kSubjectAlert);
+        case cap::BusPacket::PAYLOAD_NOT_SET: return {};
+    }
+    return {};
+}
+
 LoadPlan::LoadPlan() = default;
 LoadPlan::LoadPlan(LoadPlan&&) noexcept = default;
 LoadPlan& LoadPlan::operator=(LoadPlan&&) noexcept = default;
@@ -44,6 +63,15 @@ tl::expected<LoadPlan, LoadError> LoadPlan::make(const std::vector<LoadItem>& it
         if (item.kind == LoadItem::Kind::garbage) {
             for (int n = 0; n < item.count; ++n)
                 plan.actions_.push_back({item.at + offset(n, item.per_second), item.kind, {}, 0, item.payload_bytes});
+            continue;
+        }
+        if (item.kind == LoadItem::Kind::forge) {
+            auto packet = engine::wire::from_json<cap::BusPacket>(item.packet_json);
+            if (!packet) return tl::unexpected(LoadError{i, std::move(packet.error().detail)});
+            for (int n = 0; n < item.count; ++n)
+                plan.actions_.push_back({item.at + offset(n, item.per_second), item.kind, {}, plan.forged_.size(), 0});
+            plan.forged_.push_back({item.subject.empty() ? subject_of_forged(item.packet_json) : item.subject,
+                                    engine::wire::serialise(*packet)});
             continue;
         }
         if (item.kind != LoadItem::Kind::submit) {

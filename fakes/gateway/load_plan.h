@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace lockstep::fakes {
 
 /// One line of load.
 struct LoadItem {
-    enum class Kind : std::uint8_t { submit, cancel, approve, reject, garbage };
+    enum class Kind : std::uint8_t { submit, cancel, approve, reject, garbage, forge };
     engine::Duration at{};  // since the beginning of the load
     Kind kind = Kind::submit;
     /// cancel, approve, reject: the job. submit: one id for each job, or empty for generated ones.
@@ -26,7 +27,12 @@ struct LoadItem {
     double per_second = 0;          // submit: rate; 0 = all at once
     std::size_t payload_bytes = 0;  // submit: filled up by as many; garbage: of each message
     std::string job_json;           // submit: a JobRequest in protobuf's JSON form; may be empty
+    std::string packet_json;        // forge: a BusPacket in protobuf's JSON form
+    std::string subject;            // forge: where it is published; empty = subject_of_forged
 };
+
+/// Where packets of this kind belong (spec: wire, section 2). Empty for one without a payload, or that is none.
+[[nodiscard]] std::string subject_of_forged(std::string_view packet_json);
 
 struct LoadError {
     std::size_t item = 0;  // its place in the list
@@ -39,8 +45,13 @@ public:
         engine::Duration at{};
         LoadItem::Kind kind{};
         std::string job;
-        std::size_t request = 0;  // which template
+        std::size_t request = 0;  // which template; of a forge, which packet
         std::size_t bytes = 0;    // garbage
+    };
+    /// What a stranger publishes.
+    struct Forged {
+        std::string subject;
+        std::string payload;
     };
 
     /// Generated job ids are `<prefix>job-<n>`, counted from 0 through all items.
@@ -55,6 +66,9 @@ public:
     /// The request of a submit, with job id and topic. REQUIRES: actions()[index] is a submit.
     [[nodiscard]] cap::JobRequest request(std::size_t index) const;
 
+    /// REQUIRES: actions()[index] is a forge.
+    [[nodiscard]] const Forged& forged(std::size_t index) const { return forged_[actions_[index].request]; }
+
     [[nodiscard]] bool done(std::size_t index) const { return done_[index]; }
     void finish(std::size_t index);
     /// How many actions are not done.
@@ -65,6 +79,7 @@ private:
 
     std::vector<Action> actions_;
     std::vector<cap::JobRequest> templates_;
+    std::vector<Forged> forged_;
     std::vector<bool> done_;
     std::size_t open_ = 0;
 };

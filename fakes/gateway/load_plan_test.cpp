@@ -49,6 +49,35 @@ TEST(LoadPlan, TakesGivenIdsAndTemplates) {
     EXPECT_EQ(plan.actions()[4].job, "x-job-1");
 }
 
+TEST(LoadPlan, MakesThePacketsOfAStranger) {
+    const LoadPlan plan = plan_of({{.at = 1s,
+                                    .kind = LoadItem::Kind::forge,
+                                    .count = 2,
+                                    .per_second = 1,
+                                    .packet_json = R"({"heartbeat": {"worker_id": "ghost", "active_jobs": -3}})"},
+                                   {.at = 5s,
+                                    .kind = LoadItem::Kind::forge,
+                                    .packet_json = R"({"job_result": {"job_id": "j"}})",
+                                    .subject = "sys.job.submit"}});
+    ASSERT_EQ(plan.actions().size(), 3u);
+    EXPECT_EQ(plan.actions()[1].at, 2s);
+    EXPECT_EQ(plan.forged(1).subject, "sys.heartbeat");
+    EXPECT_EQ(plan.forged(2).subject, "sys.job.submit");
+    cap::BusPacket packet;
+    ASSERT_TRUE(packet.ParseFromString(plan.forged(0).payload));
+    EXPECT_EQ(packet.heartbeat().active_jobs(), -3);
+}
+
+TEST(LoadPlan, KnowsWherePacketsOfAKindBelong) {
+    EXPECT_EQ(subject_of_forged(R"({"job_result": {}})"), "sys.job.result");
+    EXPECT_EQ(subject_of_forged(R"({"job_request": {}})"), "sys.job.submit");
+    EXPECT_EQ(subject_of_forged(R"({"handshake": {}})"), "sys.handshake");
+    EXPECT_EQ(subject_of_forged(R"({"job_cancel": {}})"), "sys.job.cancel");
+    EXPECT_EQ(subject_of_forged(R"({"trace_id": "x"})"), "");
+    EXPECT_EQ(subject_of_forged("no packet"), "");
+    EXPECT_FALSE(LoadPlan::make({{.kind = LoadItem::Kind::forge, .packet_json = "no packet"}}).has_value());
+}
+
 TEST(LoadPlan, RefusesWhatIsNoRequest) {
     const auto plan = LoadPlan::make({{.count = 1}, {.job_json = R"({"colour": "red"})"}});
     ASSERT_FALSE(plan.has_value());

@@ -37,7 +37,8 @@ Operator::Operator(World& world, NodeId node, engine::Executor& executor, engine
 engine::Task<void> Operator::drive() {
     for (std::size_t index = 0; index < plan_.actions().size(); ++index) {
         const LoadPlan::Action& action = plan_.actions()[index];  // the plan's list does not change
-        const bool gateways = action.kind == LoadItem::Kind::submit || action.kind == LoadItem::Kind::garbage;
+        const bool gateways = action.kind == LoadItem::Kind::submit || action.kind == LoadItem::Kind::garbage ||
+                              action.kind == LoadItem::Kind::forge;
         if (gateways || plan_.done(index)) continue;
         const engine::MonoTime due = config_.load_begins + action.at;
         if (due > executor_.monotonic()) co_await engine::SleepUntil(due);

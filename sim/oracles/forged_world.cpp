@@ -82,6 +82,7 @@ cap::BusPacket ForgedWorld::request_packet(const std::string& job) const {
     cap::JobRequest request;
     request.set_job_id(job);
     request.set_topic("job.default");
+    if (const auto input = inputs_.find(job); input != inputs_.end()) request.set_context_ptr(input->second);
     if (const auto labels = labels_.find(job); labels != labels_.end())
         for (const auto& [name, value] : labels->second) (*request.mutable_labels())[name] = value;
     return wire::make_packet(std::move(request), "trace", "gateway", {});
@@ -210,6 +211,7 @@ void ForgedWorld::ask_policy(const std::string& job, std::string_view decision, 
     question.set_topic(request.topic());
     question.set_tenant(std::string(wire::tenant_of(request)));
     *question.mutable_labels() = request.labels();
+    if (!request.context_ptr().empty() && !hidden_.contains(job)) question.set_input_content("what to do");
     cap::PolicyCheckResponse answer;
     if (limit > 0) answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(limit);
     on_every_call(EventKind::kernel_check, replica, job, decision, question.SerializeAsString(),
@@ -302,6 +304,7 @@ void ForgedWorld::finish(const std::string& job) {
     tell_of_result(EventKind::deliver, When::applied, kReplica, kSchedulersResults, job, packet);
     take_up(job);
     set_field(kReplica, meta_key(job), "result_ptr", packet.job_result().result_ptr());
+    set_field(kReplica, meta_key(job), "worker_id", kWorkerId);
     move(job, "SUCCEEDED");
     let_go(job);
     tell_of_result(EventKind::ack, When::before, kReplica, kSchedulersResults, job, packet);

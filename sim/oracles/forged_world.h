@@ -43,6 +43,11 @@ public:
         labels_[job][name] = value;
     }
 
+    /// The job's request points to its input, from now on.
+    void point_to_input(const std::string& job, std::string pointer) { inputs_[job] = std::move(pointer); }
+    /// Policy is asked without it.
+    void hide_input(const std::string& job) { hidden_.insert(job); }
+
     // The way of a job, step by step. Replicas act under its lock unless it is said otherwise.
     void submit(const std::string& job, const std::string& tenant = "t");
     void take_up(const std::string& job, NodeId replica = kReplica);
@@ -126,6 +131,8 @@ private:
     fakes::redis::KeyspaceEvents keyspace_events_;
     std::vector<std::unique_ptr<Oracle>> oracles_;
     std::map<std::string, std::map<std::string, std::string>> labels_;  // by job
+    std::map<std::string, std::string> inputs_;                         // where each job's is
+    std::set<std::string> hidden_;
     std::set<std::string> violated_;
     Time now_{std::chrono::seconds{10}};
     EventNumber events_ = 0;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "engine/wire/input_pointer.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
+#include "engine/wire/validation.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -48,6 +50,9 @@ JobHistory::Job& JobHistory::job(std::string_view id) {
 void JobHistory::on_event(const fakes::Event& event, Time) {
     // A garbled result is read by nobody and taken off all the same.
     if (event.kind == EventKind::fault && event.name == "corrupt") results_bind_ = false;
+    if (event.kind == EventKind::redis && event.when == When::answered && event.command == "GET") on_answer(event);
+    if (event.kind == EventKind::node_down)
+        std::erase_if(delivered_, [&event](const auto& entry) { return entry.first.first == event.node; });
     if (event.job.empty()) return;
     switch (event.kind) {
         case EventKind::submit: on_submit(event); break;
@@ -121,6 +126,7 @@ void JobHistory::on_request(const fakes::Event& event) {
     if (event.packet == nullptr || !event.packet->has_job_request()) return;
     Job& record = job(event.job);
     record.known = true;
+    record.input = engine::wire::input_key(event.packet->job_request().context_ptr());
     record.gate = record.gate || engine::wire::is_approval_gate(event.packet->job_request().topic());
     if (event.subject != engine::wire::kSubjectSubmit) record.sent = true;
     // It counts without the white space around it (spec: wire, section 6.2).
@@ -129,6 +135,7 @@ void JobHistory::on_request(const fakes::Event& event) {
 
 void JobHistory::on_result(const fakes::Event& event) {
     if (event.packet == nullptr || !event.packet->has_job_result()) return;
+    delivered_.insert_or_assign({event.node, event.sequence}, present());
     Job& record = job(event.job);
     const auto status = event.packet->job_result().status();
     unasked_.on_result(event.job, status);
@@ -139,9 +146,17 @@ void JobHistory::on_result(const fakes::Event& event) {
 
 void JobHistory::on_result_done(const fakes::Event& event) {
     if (event.packet == nullptr) return;
-    const auto status = event.packet->job_result().status();
+    const auto& result = event.packet->job_result();
+    const auto status = result.status();
     const Job& record = job(event.job);
-    if (!results_bind_ || !ends(status) || record.state.empty()) return;
+    const auto delivered = delivered_.find({event.node, event.sequence});
+    const EventNumber in_hand_since = delivered == delivered_.end() ? 0 : delivered->second;
+    if (delivered != delivered_.end()) delivered_.erase(delivered);
+    if (!results_bind_ || !ends(status) || record.state.empty() || engine::wire::rejection(result)) return;
+    if (!is_final(record.state)) {
+        const bool counts = sent_.believes(event.job, result.worker_id()) && sent_.since(event.job) < in_hand_since;
+        if (!counts) return;
+    }
     exercise();
     if (!is_final(record.state))
         blame(event.node, event.job,
@@ -149,7 +164,15 @@ void JobHistory::on_result_done(const fakes::Event& event) {
                           record.state));
 }
 
-std::string_view JobHistory::unexplained(const Job& job, std::string_view from, std::string_view to) {
+void JobHistory::on_answer(const fakes::Event& event) {
+    constexpr std::string_view kNil = "$-1\r\n";
+    constexpr std::string_view kEmpty = "$0\r\n\r\n";
+    constexpr std::string_view kOtherType = "-WRONGTYPE";
+    if (event.payload == kNil || event.payload == kEmpty || event.payload.starts_with(kOtherType))
+        ++looked_for_in_vain_[std::string(event.key)];
+}
+
+std::string_view JobHistory::unexplained(const Job& job, std::string_view from, std::string_view to) const {
     if (from.empty() && !job.known) return "nobody has submitted it";
     const bool released =
         from == "APPROVAL_REQUIRED" && (to == "PENDING" || to == "SCHEDULED" || to == "DISPATCHED" || to == "RUNNING");
@@ -161,7 +184,11 @@ std::string_view JobHistory::unexplained(const Job& job, std::string_view from, 
     if (to == "SUCCEEDED" && !job.success && !(job.gate && job.approve.called))
         return "no worker has reported a success";
     if (to == "CANCELLED" && !job.cancel.called && !job.cancelled_result) return "nobody has cancelled it";
-    if (to == "DENIED" && !job.policy_refused && !job.reject.called) return "neither policy nor a human has refused it";
+    // Looked for once more after the three tries that are promised.
+    const auto looks = job.input.empty() ? looked_for_in_vain_.end() : looked_for_in_vain_.find(job.input);
+    const bool without_input = looks != looked_for_in_vain_.end() && looks->second > 3;
+    if (to == "DENIED" && !job.policy_refused && !job.reject.called && !without_input)
+        return "neither policy nor a human has refused it";
     return {};
 }
 
@@ -179,12 +206,18 @@ void JobHistory::on_state(const fakes::Event& event) {
 
 void JobHistory::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                           std::string_view after) {
+    sent_.hash_set(key, field, after, upcoming());
     const std::string complaint = unasked_.hash_set(client, key, field, after);
     if (!complaint.empty() && results_bind_) blame(client, *job_of_hash(key), "it timed out: " + complaint);
 }
 
+void JobHistory::hash_removed(fakes::NodeId, std::string_view key, std::string_view field, std::string_view) {
+    sent_.hash_removed(key, field, upcoming());
+}
+
 void JobHistory::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
                             std::int64_t, std::int64_t) {
+    sent_.string_set(key, after, upcoming());
     unasked_.string_set(key, after);
 }
 
@@ -195,6 +228,7 @@ void JobHistory::zset_set(fakes::NodeId, std::string_view key, std::string_view 
 void JobHistory::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                              std::int64_t) {
     unasked_.key_removed(key);
+    sent_.key_removed(key, upcoming());
     const auto id = job_of_hash(key);
     const auto found = id ? jobs_.find(*id) : jobs_.end();
     if (found != jobs_.end()) found->second.state.clear();
@@ -202,6 +236,7 @@ void JobHistory::key_removed(fakes::NodeId, std::string_view key, fakes::redis::
 
 void JobHistory::restored(const fakes::redis::Keyspace& now) {
     unasked_.restored(now);
+    sent_.restored(now, present());
     for (auto& [id, record] : jobs_) record.state = job_state(now, id);
 }
 

@@ -4,10 +4,11 @@
 //    call and, mostly, an answer; it takes effect at one instant between the two, or never when it has no answer. The states
 //    in Redis are the reads.
 // 2. A state needs its cause: CANCELLED a cancellation that had been called, SUCCEEDED a worker's success or an approved
-//    gate, DENIED a refusal, APPROVAL_REQUIRED a policy that asked, and its end an approval. What the scheduler does by
+//    gate, DENIED a refusal, or an input that was looked for in vain, APPROVAL_REQUIRED a policy that asked, and its end an approval. What the scheduler does by
 //    itself has its causes in the job (unasked_ends.h).
 // 3. An answer binds: who was told that the job is cancelled finds it cancelled; an approval that was accepted releases the
-//    job; a result that was taken off the stream has ended the job.
+//    job; a result that was taken off the stream has ended the job, if it came from the worker that the job was sent to and
+//    was delivered while the job was out. What else claims to be a result binds nobody.
 // 4. A job is undecided when one of its operations never got an answer, so that the history would bear its having happened
 //    as well as its not having happened. Of each job a few flags are kept, whatever its history's length.
 #pragma once
@@ -15,8 +16,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "sim/oracles/oracle.h"
+#include "sim/oracles/sent_out.h"
 #include "sim/oracles/unasked_ends.h"
 
 namespace lockstep::sim {
@@ -25,13 +28,15 @@ class JobHistory final : public Oracle {
 public:
     /// The tunables outlive the oracle. `timeouts`: as timeouts.yaml, in JSON; may be empty.
     JobHistory(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
-        : Oracle(judge), unasked_(tunables, timeouts) {}
+        : Oracle(judge), unasked_(tunables, timeouts), sent_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "job_history"; }
     void on_event(const fakes::Event& event, Time now) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                     std::int64_t expires_before, std::int64_t expires_at) override;
+    void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
+                      std::string_view before) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                   double after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
@@ -52,6 +57,7 @@ private:
         bool gate = false;
         bool known = false;  // somebody has submitted it
         bool sent = false;   // to a worker
+        std::string input;   // the key that it points to; empty = none
         bool policy_refused = false;
         bool policy_asked = false;  // for a human
         bool success = false;       // results that have reached a scheduler
@@ -69,12 +75,16 @@ private:
     void on_result(const fakes::Event& event);
     void on_result_done(const fakes::Event& event);
     void on_state(const fakes::Event& event);
+    void on_answer(const fakes::Event& event);
     /// What is missing for the job to be in `to`; empty: nothing.
-    [[nodiscard]] static std::string_view unexplained(const Job& job, std::string_view from, std::string_view to);
+    [[nodiscard]] std::string_view unexplained(const Job& job, std::string_view from, std::string_view to) const;
     void blame(fakes::NodeId node, std::string_view job, std::string detail);
     [[nodiscard]] Job& job(std::string_view id);
 
     UnaskedEnds unasked_;
+    SentOut sent_;
+    std::map<std::pair<fakes::NodeId, std::uint64_t>, EventNumber> delivered_;  // results in hand, by sequence
+    std::map<std::string, int, std::less<>> looked_for_in_vain_;                // keys that a GET found nothing at
     std::map<std::string, Job, std::less<>> jobs_;
     bool results_bind_ = true;
     std::uint64_t undecided_ = 0;

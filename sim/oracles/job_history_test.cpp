@@ -34,9 +34,16 @@ protected:
         packet.mutable_job_request()->set_job_id("J");
         tell_packet(EventKind::publish, When::before, "worker.w.jobs", packet);
     }
+    /// As Redis has it from now on.
+    void is_out_to(std::string_view worker) {
+        oracle.hash_set({}, "job:meta:J", "ls_worker", nullptr, worker);
+        oracle.hash_set({}, "job:meta:J", "state", nullptr, "RUNNING");
+        ++judge.number;
+    }
     void result(cap::JobStatus status, EventKind kind, When when, std::string_view durable = kSchedulersResults) {
         cap::BusPacket packet;
         packet.mutable_job_result()->set_job_id("J");
+        packet.mutable_job_result()->set_worker_id("w");
         packet.mutable_job_result()->set_status(status);
         tell_packet(kind, when, "sys.job.result", packet, durable);
     }
@@ -66,6 +73,7 @@ private:
         event.subject = subject;
         event.name = durable;
         event.packet = &packet;
+        ++judge.number;
         oracle.on_event(event, {});
     }
 };
@@ -92,9 +100,51 @@ TEST_F(JobHistoryTest, ASuccessNeedsAWorkerThatReportsIt) {
 TEST_F(JobHistoryTest, AResultThatIsTakenOffTheStreamHasEndedItsJob) {
     submit();
     run();
+    is_out_to("w");
     result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied);
     result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is taken off the stream, and it is still RUNNING")));
+}
+
+// D-05
+TEST_F(JobHistoryTest, AResultOfAnotherWorkerBindsNobody) {
+    submit();
+    run();
+    is_out_to("x");
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied);
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(JobHistoryTest, NorDoesOneThatCameBeforeItsJobWasSentOut) {
+    submit();
+    policy("ALLOW");
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied);
+    is_out_to("w");
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+// D-09
+TEST_F(JobHistoryTest, AnInputThatWasLookedForInVainExplainsADenial) {
+    for (const int looks : {4, 3}) {
+        testing::KeepingJudge looker;
+        JobHistory other(looker, tunables, {});
+        cap::BusPacket packet;
+        packet.mutable_job_request()->set_job_id("J");
+        packet.mutable_job_request()->set_context_ptr("redis://ctx:J");
+        fakes::Event request = testing::event_of(EventKind::deliver, "J");
+        request.subject = "sys.job.submit";
+        request.packet = &packet;
+        other.on_event(request, {});
+        fakes::Event look = testing::event_of(EventKind::redis, "", When::answered);
+        look.command = "GET";
+        look.key = "ctx:J";
+        look.payload = "$-1\r\n";
+        for (int i = 0; i < looks; ++i) other.on_event(look, {});
+        other.on_event(testing::state_event("J", "PENDING", "DENIED"), {});
+        EXPECT_EQ(looker.found.empty(), looks == 4);
+    }
 }
 
 // H-10: what another service hears, and when, is nothing that a scheduler has been told.

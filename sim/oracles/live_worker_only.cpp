@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/wire/heartbeat_bounds.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "sim/oracles/job_keys.h"
@@ -46,9 +47,12 @@ void LiveWorkerOnly::hash_set(fakes::NodeId, std::string_view key, std::string_v
 void LiveWorkerOnly::on_message(const fakes::Event& event, Time now) {
     if (event.packet == nullptr) return;
     const Time alive_until = now + by_the_slowest_clock(tunables_.worker_ttl);
-    if (event.packet->has_heartbeat())
-        note(event.node, event.packet->heartbeat().worker_id(), alive_until);
-    else if (event.packet->has_handshake())
+    if (event.packet->has_heartbeat()) {
+        if (wire::unsound(event.packet->heartbeat()).empty())
+            note(event.node, event.packet->heartbeat().worker_id(), alive_until);
+        else
+            exercise();
+    } else if (event.packet->has_handshake())
         note(event.node, event.packet->handshake().component_id(), alive_until);
 }
 

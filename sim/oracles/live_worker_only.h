@@ -1,4 +1,4 @@
-// live_worker_only: a job is sent to a worker only by a replica that takes it for alive: when it last looked, a heartbeat or
+// live_worker_only: a job is sent to a worker only by a replica that takes it for alive: when it last looked, a sound heartbeat or a
 // handshake of that worker had reached it no longer than `worker_ttl` ago, or the snapshot that it read at its start named it
 // (STALE-01, STALE-03).
 //
@@ -7,7 +7,8 @@
 // 2. Each commit stands for one publish: what is sent again of the same dispatch is another rule's business.
 // 3. Time is true time, the replica measures with a clock of its own: an eighth is forgiven.
 // 4. It is put to the test where a choice could fall on a dead worker: one that this replica has heard of is silent for too
-//    long when a job is sent, or the very one that was chosen has fallen silent when the dispatch is committed.
+//    long when a job is sent, or the very one that was chosen has fallen silent when the dispatch is committed; or a heartbeat
+//    arrives that is outside sense (engine/wire/heartbeat_bounds.h), and is no sign of life.
 #pragma once
 
 #include <map>

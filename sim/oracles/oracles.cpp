@@ -1,6 +1,7 @@
 #include "sim/oracles/approval_bound.h"
 #include "sim/oracles/bounded_memory.h"
 #include "sim/oracles/circuit_rules.h"
+#include "sim/oracles/content_seen.h"
 #include "sim/oracles/dead_letter_complete.h"
 #include "sim/oracles/fail_closed.h"
 #include "sim/oracles/indexes_agree.h"
@@ -16,6 +17,7 @@
 #include "sim/oracles/one_terminal_result.h"
 #include "sim/oracles/policy_before_dispatch.h"
 #include "sim/oracles/quarantine_final.h"
+#include "sim/oracles/result_from_its_worker.h"
 #include "sim/oracles/result_heard.h"
 #include "sim/oracles/result_kept.h"
 #include "sim/oracles/retry_bounds.h"
@@ -60,6 +62,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<SlotUsed>(judge, tunables));
     oracles.push_back(std::make_unique<SoundMessageKept>(judge, tunables));
     oracles.push_back(std::make_unique<BoundedMemory>(judge, tunables));
+    oracles.push_back(std::make_unique<ResultFromItsWorker>(judge, tunables));
+    oracles.push_back(std::make_unique<ContentSeen>(judge));
     return oracles;
 }
 

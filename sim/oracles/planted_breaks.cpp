@@ -255,6 +255,18 @@ void holds_everything(World& world, bool broken) {
     }
 }
 
+void believes_a_stranger(World& world, bool broken) {
+    world.run("a");
+    if (broken) world.set_field(World::kReplica, "job:meta:a", "worker_id", "stranger");
+    world.finish("a");
+}
+
+void sent_unseen(World& world, bool broken) {
+    world.point_to_input("a", "redis://ctx:a");
+    if (broken) world.hide_input("a");
+    world.serve("a");
+}
+
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -286,6 +298,9 @@ constexpr std::array kBreaks{
     PlantedBreak{"slot_used", "a job waits for a slot of its tenant for ten seconds while one is free", slot_left_free},
     PlantedBreak{"sound_message_kept", "a message that arrived garbled is terminated", garbled_and_terminated},
     PlantedBreak{"bounded_memory", "a replica answers nothing of 400 MB that it was delivered", holds_everything},
+    PlantedBreak{"result_from_its_worker", "a result of a worker ends a job that was sent to another",
+                 believes_a_stranger},
+    PlantedBreak{"content_seen", "a job is sent though policy was not shown its input", sent_unseen},
 };
 
 }  // namespace

@@ -23,6 +23,9 @@ constexpr std::string_view kHeld = "\r\nheld\r\n";
 /// A message could not be marked as processed, and is handed back instead of being acknowledged (spec: conflicts, C-11).
 constexpr engine::Duration kUnmarked = std::chrono::seconds{2};
 
+/// A job whose input is not found is tried again after a fixed time (engine/delivery-semantics.md, "Whose word counts").
+constexpr engine::Duration kInputNotFound = std::chrono::seconds{5};
+
 /// The payload decides who handles a message, not the subject.
 bool is_request(const fakes::Event& event) { return event.packet != nullptr && event.packet->has_job_request(); }
 
@@ -134,7 +137,7 @@ Look RetryBounds::look_at(const Job& job) const {
     const engine::Duration most =
         std::max({tunables_.backoff_max, tunables_.safety_throttle_delay, tunables_.safety_unavailable_delay,
                   tunables_.retry_delay_no_workers, tunables_.retry_delay_publish, tunables_.retry_delay_store,
-                  tunables_.retry_delay_busy});
+                  tunables_.retry_delay_busy, kInputNotFound});
     return {.outcome = Look::Outcome::open, .least = {}, .most = most, .tries = 0, .since = 0};
 }
 

@@ -7,6 +7,7 @@
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -106,6 +107,8 @@ void SagaExact::on_event(const fakes::Event& event, Time) {
             if (is_schedulers_results(event.name) && event.packet != nullptr) on_result_delivered(event);
             break;
         case fakes::EventKind::publish:
+            if (const auto worker = engine::wire::worker_of(event.subject))
+                sent_to_.insert_or_assign(std::string(event.job), *worker);
             if (event.when == fakes::When::before && event.subject == "sys.job.submit" && event.packet != nullptr &&
                 event.packet->sender_id() == kSagaSender)
                 on_sent(event);
@@ -128,8 +131,11 @@ void SagaExact::on_event(const fakes::Event& event, Time) {
 
 void SagaExact::on_result_delivered(const fakes::Event& event) {
     const auto& result = event.packet->job_result();
-    auto& jobs = result.status() == cap::JOB_STATUS_FAILED_FATAL ? fatal_ : ambiguous_;
-    jobs.insert(result.job_id());
+    const bool fatal = result.status() == cap::JOB_STATUS_FAILED_FATAL;
+    if (fatal) fatal_.insert(result.job_id());
+    // One that is not from the worker which was sent the job is not believed, and then something else ended it.
+    const auto sent = sent_to_.find(result.job_id());
+    if (!fatal || sent == sent_to_.end() || sent->second != result.worker_id()) ambiguous_.insert(result.job_id());
 }
 
 void SagaExact::on_state(const fakes::Event& event) {

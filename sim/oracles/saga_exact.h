@@ -86,6 +86,7 @@ private:
     std::map<std::string, Step, std::less<>> steps_;
     std::set<std::string, std::less<>> fatal_;                   // jobs with a fatal result
     std::set<std::string, std::less<>> ambiguous_;               // jobs with another result as well
+    std::map<std::string, std::string, std::less<>> sent_to_;    // job -> the worker that it was sent to last
     std::map<std::string, std::string, std::less<>> published_;  // compensation job -> its last state
     std::map<std::string, std::pair<std::string, std::string>, std::less<>> asked_;  // compensation job -> saga, key
     std::map<std::pair<fakes::NodeId, std::string>, std::string> answers_;           // of policy, by node and job

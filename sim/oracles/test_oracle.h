@@ -11,10 +11,11 @@ namespace lockstep::sim::testing {
 
 struct KeepingJudge final : Judge {
     std::vector<std::string> found;  // "job: detail"
+    EventNumber number = 0;          // of the event that was told last
     void violated(std::string_view, fakes::NodeId, std::string_view job, std::string detail, EventNumber) override {
         found.push_back(std::string(job) + ": " + detail);
     }
-    EventNumber present() override { return 0; }
+    EventNumber present() override { return number; }
 };
 
 inline fakes::Event event_of(fakes::EventKind kind, std::string_view job, fakes::When when = fakes::When::applied) {

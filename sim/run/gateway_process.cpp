@@ -16,6 +16,7 @@ fakes::LoadItem item_of(const Load& load) {
         case Load::Kind::cancel: item.kind = fakes::LoadItem::Kind::cancel; break;
         case Load::Kind::approve: item.kind = fakes::LoadItem::Kind::approve; break;
         case Load::Kind::garbage: item.kind = fakes::LoadItem::Kind::garbage; break;
+        case Load::Kind::forge: item.kind = fakes::LoadItem::Kind::forge; break;
         case Load::Kind::workflow: throw std::runtime_error("workflow runs are not available in this version");
     }
     if (!load.job_id.empty()) item.job_ids = {load.job_id};
@@ -23,6 +24,8 @@ fakes::LoadItem item_of(const Load& load) {
     item.count = load.count;
     item.per_second = load.per_second;
     item.job_json = load.job_json;
+    item.packet_json = load.packet_json;
+    item.subject = load.subject;
     item.payload_bytes = static_cast<std::size_t>(load.payload_bytes);
     return item;
 }

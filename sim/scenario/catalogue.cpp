@@ -56,10 +56,12 @@ constexpr std::array kInvariants{
               kAvailable},
     NamedItem{"bounded_memory", "what a replica has been delivered and not answered stays within its bound of bytes",
               kAvailable},
-    NamedItem{"result_from_its_worker", "no result changes a job that was not sent out, or was sent to another worker"},
+    NamedItem{"result_from_its_worker", "no result changes a job that was not sent out, or was sent to another worker",
+              kAvailable},
     NamedItem{"tenant_walls", "no message of one tenant changes jobs, runs, limits or settings of another"},
     NamedItem{"policy_marks_own", "labels and variables that policy sets reach policy and workers from policy only"},
-    NamedItem{"content_seen", "no job is sent whose input a rule must see, unless policy saw it or the job is marked"},
+    NamedItem{"content_seen", "no job is sent whose input a rule must see, unless policy saw it or the job is marked",
+              kAvailable},
 };
 
 /// What Redis forgets cannot be kept: nobody knows any more that it came, or that it was sent.
@@ -116,14 +118,15 @@ constexpr std::array kMechanisms{
     NamedItem{"release_retry", "release a lock again until it is gone", kAvailable},
     NamedItem{"tenant_queue", "wake the next waiting job of a tenant when a slot is freed", kAvailable},
     NamedItem{"result_origin",
-              "believe a result of a dispatched job only, and only from the worker that it was sent to"},
+              "believe a result of a dispatched job only, and only from the worker that it was sent to", kAvailable},
     NamedItem{"tenant_rule", "take no job up whose fields name two tenants"},
     NamedItem{"rollback_tenant", "undo only what jobs of the failed job's tenant did"},
     NamedItem{"policy_marks", "pass on none of the labels and variables that only policy sets"},
     NamedItem{"tightening_layers", "let settings that a submitter chooses only tighten what is allowed"},
-    NamedItem{"heartbeat_bounds", "ignore heartbeats outside sense"},
-    NamedItem{"approval_evidence", "release an approved job only while the approved request can be compared"},
-    NamedItem{"input_seen", "dispatch no job whose input a rule must see and nobody could read"},
+    NamedItem{"heartbeat_bounds", "ignore heartbeats outside sense", kAvailable},
+    NamedItem{"approval_evidence", "release an approved job only while the approved request can be compared",
+              kAvailable},
+    NamedItem{"input_seen", "dispatch no job whose input a rule must see and nobody could read", kAvailable},
     NamedItem{"withheld_retry", "store a verdict that withholds an output again until it is stored", kAvailable},
 };
 

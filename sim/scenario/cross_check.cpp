@@ -16,6 +16,7 @@
 #include "fakes/policy/parse.h"
 #include "fakes/redis/command.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/check_forged.h"
 #include "sim/scenario/nearest.h"
 #include "sim/scenario/read.h"
 #include "sim/world/topology.h"
@@ -239,12 +240,14 @@ private:
         within_duration(line.at, at);
         all_submitted(line, at);
         std::vector<std::string> kinds;
-        for (const char* key : {"job", "cancel", "approve", "garbage", "workflow"})
+        for (const char* key : {"job", "cancel", "approve", "garbage", "forge", "workflow"})
             if (member(object, key) != nullptr) kinds.emplace_back(key);
         if (kinds.size() > 1)
             return add(at, fmt::format("expected one of {} in one line of load", fmt::join(kinds, ", ")));
         if (line.kind == Load::Kind::workflow)
             return add(at + "/workflow", "workflow runs do not exist in this version");
+        if (line.kind == Load::Kind::forge) return check_forged(line, object, at, findings_);
+        if (member(object, "subject") != nullptr) add(at + "/subject", "\"subject\" goes with \"forge\" only");
         if (line.kind != Load::Kind::submit) {
             for (const char* key : {"topic", "payload_bytes", "count", "rate"})
                 if (member(object, key) != nullptr &&

@@ -127,6 +127,11 @@ Shape load() {
         {"payload_bytes", "bytes that each request is filled up by; default 0", integer(0, kFillingMax)},
         {"garbage", "bytes of messages on the submit subject that are no packets, `count` of them",
          integer(1, kFillingMax)},
+        {"forge",
+         "a CAP BusPacket in protobuf's JSON form, such as {\"heartbeat\": {...}} or {\"job_result\": {...}}, that a "
+         "stranger publishes, `count` times",
+         document("a CAP BusPacket in protobuf's JSON form")},
+        {"subject", "where a forged packet is published; default: where packets of its kind belong", text()},
         {"cancel", "id of a job that the operator cancels", text()},
         {"approve", "id of a job that the operator approves", text()},
         {"workflow", "a workflow definition and its runs", document("a workflow definition and its runs")},

@@ -90,6 +90,28 @@ TEST(Loader, ReadsTheExampleOfTheManualCompletely) {
     EXPECT_EQ(s.expect.sometimes, (std::vector<std::string>{"publish_outcome_unknown"}));
 }
 
+TEST(Loader, ReadsThePacketsOfAStranger) {
+    const Scenario s = loaded(R"({"name": "t", "load": [
+        {"at": "3s", "forge": {"job_result": {"job_id": "x", "worker_id": "w"}}, "count": 3, "rate": "1/s"},
+        {"forge": {"heartbeat": {"worker_id": "w", "cpu_load": "NaN"}}, "subject": "sys.job.result"}]})");
+    ASSERT_EQ(s.load.size(), 2U);
+    EXPECT_EQ(s.load[0].kind, Load::Kind::forge);
+    EXPECT_EQ(s.load[0].count, 3);
+    EXPECT_EQ(s.load[1].subject, "sys.job.result");
+}
+
+TEST(Loader, RefusesForgeriesThatNobodyCouldPublish) {
+    const auto why = [](const std::string& line) {
+        const auto errors = refused(R"({"name": "t", "load": [)" + line + "]}");
+        return errors.empty() ? std::string{} : to_string(errors.front());
+    };
+    EXPECT_THAT(why(R"({"forge": {"colour": "red"}})"), HasSubstr("expected a CAP BusPacket"));
+    EXPECT_THAT(why(R"({"forge": {"trace_id": "x"}})"), HasSubstr("expected a packet with a payload"));
+    EXPECT_THAT(why(R"({"forge": {"heartbeat": {}}, "subject": "a.*"})"), HasSubstr("without wildcards"));
+    EXPECT_THAT(why(R"({"forge": {"heartbeat": {}}, "topic": "job.default"})"), HasSubstr("goes with submits only"));
+    EXPECT_THAT(why(R"({"topic": "job.default", "subject": "a"})"), HasSubstr("goes with \"forge\" only"));
+}
+
 TEST(Loader, FillsInEveryDefault) {
     const Scenario s = loaded(R"({"name": "tiny"})");
     EXPECT_EQ(s.seed, 1U);

@@ -95,6 +95,14 @@ Load read_load(const json& object, const std::string& pointer, std::vector<Findi
         load.job_id = text_of(object, "approve");
     } else if (member(object, "garbage") != nullptr) {
         load.kind = Load::Kind::garbage;
+    } else if (const json* packet = member(object, "forge")) {
+        load.kind = Load::Kind::forge;
+        load.packet_json = packet->dump();
+        load.subject = text_of(object, "subject");
+        const auto parsed = engine::wire::from_json<cap::BusPacket>(load.packet_json);
+        if (!parsed)
+            findings.push_back(
+                {child(pointer, "forge"), fmt::format("expected a CAP BusPacket: {}", parsed.error().detail), false});
     } else if (const json* workflow = member(object, "workflow")) {
         load.kind = Load::Kind::workflow;
         load.workflow_json = workflow->dump();

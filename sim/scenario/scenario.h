@@ -81,17 +81,20 @@ struct Cluster {
     double clock_drift_ppm = 0;  // each node draws its drift uniformly from -drift_ppm .. +drift_ppm
 };
 
-/// One line of load: submits, or messages that are no packet, at a rate, one cancel or approval by an operator, or workflow runs.
+/// One line of load: submits, messages that are no packet, or packets of a stranger, at a rate, one cancel or approval by an
+/// operator, or workflow runs.
 struct Load {
-    enum class Kind : std::uint8_t { submit, cancel, approve, garbage, workflow };
+    enum class Kind : std::uint8_t { submit, cancel, approve, garbage, forge, workflow };
     Duration at{};
     Kind kind = Kind::submit;
     std::string job_id;         // cancel, approve: which; submit: the given id, or empty for generated ones
     std::string topic;          // submit
-    int count = 1;              // submit, garbage
-    double per_second = 0;      // submit, garbage: rate; 0 = all at once
+    int count = 1;              // submit, garbage, forge
+    double per_second = 0;      // submit, garbage, forge: rate; 0 = all at once
     int payload_bytes = 0;      // submit: the request is filled up by as many; garbage: of each message
     std::string job_json;       // submit: a JobRequest in protobuf JSON form, without job id and topic
+    std::string packet_json;    // forge: a BusPacket in protobuf JSON form
+    std::string subject;        // forge: where it is published; empty = where packets of its kind belong
     std::string workflow_json;  // workflow: definition and runs
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/search/distrust_themes.h"
 #include "sim/search/disturbances.h"
 
 namespace lockstep::sim {
@@ -342,7 +343,8 @@ void redelivery(Dice& dice, Document& scenario) {
 /// Reports of workers that nobody hears for long: they come just before the limit, contradict each other, and whoever has one
 /// in hand dies, freezes or is cut off, at times alone and with a long ack wait.
 void unheard_reports(Dice& dice, Document& scenario) {
-    if (dice.chance(0.5)) scenario["cluster"]["schedulers"] = dice.between(1, 2);
+    // Not where another theme may have named one of more.
+    if (dice.chance(0.5) && scenario["faults"].empty()) scenario["cluster"]["schedulers"] = dice.between(1, 2);
     Document& settings = config(scenario);
     settings["bus_ack_wait"] = dice.word({"30s", "2m", "10m"});
     settings["running_timeout"] = dice.word({"20s", "30s", "1m"});
@@ -481,6 +483,8 @@ constexpr std::array kThemes{
     Theme{"settings-change", kAlone, settings_change},
     Theme{"unheard-reports", false, unheard_reports},
     Theme{"withheld-outputs", false, withheld_outputs},
+    Theme{"forged-word", false, forged_word},
+    Theme{"unseen-inputs", false, unseen_inputs},
 };
 
 }  // namespace

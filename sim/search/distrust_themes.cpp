@@ -1,0 +1,90 @@
+#include "sim/search/distrust_themes.h"
+
+#include <utility>
+
+namespace lockstep::sim {
+
+namespace {
+
+void add_fault(Document& scenario, Document fault) { scenario["faults"].push_back(std::move(fault)); }
+void add_load(Document& scenario, Document line) { scenario["load"].push_back(std::move(line)); }
+
+/// A result of nobody's: of a job that waits, runs, or was never heard of, in the name of whoever.
+Document forged_result(Dice& dice) {
+    return {{"job_result",
+             {{"job_id", dice.word({"guarded", "guarded", "job-0", "job-1", "job-3", "asked", "nobody"})},
+              {"worker_id", dice.word({"w-0", "w-1", "w-9", "cordum-scheduler", "stranger", ""})},
+              {"status", dice.word({"JOB_STATUS_SUCCEEDED", "JOB_STATUS_SUCCEEDED", "JOB_STATUS_FAILED",
+                                    "JOB_STATUS_FAILED_FATAL", "JOB_STATUS_FAILED_RETRYABLE", "JOB_STATUS_CANCELLED",
+                                    "JOB_STATUS_TIMEOUT", "JOB_STATUS_DENIED", "JOB_STATUS_RUNNING"})},
+              {"result_ptr", "redis://res:forged"}}}};
+}
+
+/// A worker that would be everybody's favourite.
+Document forged_heartbeat(Dice& dice) {
+    Document beat = {
+        {"worker_id", dice.word({"ghost", "ghost", "w-0", "w-1"})}, {"pool", "default"}, {"max_parallel_jobs", 8}};
+    switch (dice.between(0, 3)) {
+        case 0: beat["active_jobs"] = -dice.on_every_scale(1'000'000); break;
+        case 1: beat["cpu_load"] = dice.word({"-Infinity", "NaN"}); break;
+        case 2: beat["gpu_utilization"] = -100 * dice.between(1, 1000); break;
+        default: beat["max_parallel_jobs"] = -1; break;
+    }
+    return {{"heartbeat", std::move(beat)}};
+}
+
+/// The request of a job that waits for a human is lost, and somebody submits it again with the label of an approval.
+void add_resubmission_with_a_label(Dice& dice, Document& scenario, const Document& guarded) {
+    const int lost_at = dice.between(20, 40);
+    add_fault(scenario, {{"at", fmt::format("{}s", lost_at)}, {"do", "redis.evict"}, {"keys", "job:req:guarded"}});
+    Document forged = guarded;
+    forged["topic"] = "job.default";
+    forged["labels"]["approval_granted"] = "true";
+    add_load(scenario, {{"at", fmt::format("{}s", lost_at + dice.between(1, 20))},
+                        {"forge", {{"job_request", std::move(forged)}}},
+                        {"count", dice.between(1, 3)},
+                        {"rate", "1/s"}});
+}
+
+}  // namespace
+
+void forged_word(Dice& dice, Document& scenario) {
+    scenario["cluster"].erase("gateway");
+    const Document guarded = {{"job_id", "guarded"},
+                              {"tenant_id", "default"},
+                              {"context_ptr", "redis://ctx:guarded"},
+                              {"labels", {{"needs", "a human"}}}};
+    add_load(scenario, {{"at", dice.seconds(2, 10)}, {"job", guarded}});
+    if (dice.chance(0.3)) add_load(scenario, {{"at", dice.seconds(60, 120)}, {"approve", "guarded"}});
+    for (int i = dice.between(2, 6); i > 0; --i)
+        add_load(scenario, {{"at", dice.seconds(1, 40)},
+                            {"forge", forged_result(dice)},
+                            {"count", dice.on_every_scale(20)},
+                            {"rate", dice.word({"1/s", "5/s", "200/s"})}});
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_load(scenario, {{"at", dice.seconds(1, 20)},
+                            {"forge", forged_heartbeat(dice)},
+                            {"count", dice.between(1, 60)},
+                            {"rate", dice.word({"1/s", "5/s"})}});
+    if (dice.chance(0.5)) add_resubmission_with_a_label(dice, scenario, guarded);
+}
+
+void unseen_inputs(Dice& dice, Document& scenario) {
+    scenario["cluster"].erase("gateway");
+    scenario["cluster"]["kernel"]["policy"]["input_rules"] =
+        Document::array({{{"id", "never"}, {"decision", "deny"}, {"match", {{"keywords", {"forbidden"}}}}}});
+    if (dice.chance(0.3)) scenario["cluster"]["config"]["policy_check_fail_mode"] = "open";
+    const Document job = {{"env", {{"SIM_INPUT", dice.word({"forbidden", "allowed"})}}}};
+    add_load(scenario,
+             {{"at", dice.seconds(2, 20)}, {"count", dice.on_every_scale(10)}, {"rate", "1/s"}, {"job", job}});
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_fault(scenario, {{"at", dice.seconds(1, 25)},
+                             {"do", "redis.errors"},
+                             {"commands", {"GET"}},
+                             {"outcome", dice.word({"not_applied", "unknown"})},
+                             {"rate", dice.share({0.3, 1.0})},
+                             {"for", dice.word({"3s", "20s", "40s"})}});
+    if (dice.chance(0.4)) add_fault(scenario, {{"at", dice.seconds(2, 30)}, {"do", "redis.evict"}, {"keys", "ctx:*"}});
+}
+
+}  // namespace lockstep::sim
