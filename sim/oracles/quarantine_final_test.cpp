@@ -22,9 +22,9 @@ protected:
         event.to = decision;
         oracle.on_event(event, {});
     }
-    void asks_without_an_answer(std::string_view node) {
+    void another_asks_without_an_answer() {
         fakes::Event event = testing::event_of(EventKind::output_check, "J", When::before);
-        event.node = fakes::NodeId(node);
+        event.node = fakes::NodeId{7};
         oracle.on_event(event, {});
     }
     void becomes(std::string_view state) {
@@ -92,7 +92,7 @@ TEST_F(QuarantineFinalTest, AWordAgainstASuccessIsNotForgottenBecauseAnotherHear
     becomes("SUCCEEDED");
     policy_says("QUARANTINE");
     EXPECT_TRUE(oracle.waits());
-    asks_without_an_answer("other");
+    another_asks_without_an_answer();
     ends("SUCCEEDED", R"({"decision":"ALLOW"})", "redis://raw");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("who heard that has lived on")));
 }
@@ -102,7 +102,7 @@ TEST_F(QuarantineFinalTest, ItIsWhereItsOnlyHearerDies) {
     policy_says("QUARANTINE");
     oracle.on_event(testing::event_of(EventKind::node_down, ""), {});
     EXPECT_FALSE(oracle.waits());
-    asks_without_an_answer("other");
+    another_asks_without_an_answer();
     ends("SUCCEEDED", R"({"decision":"ALLOW"})", "redis://raw");
     EXPECT_THAT(judge.found, IsEmpty());
 }
@@ -112,7 +112,7 @@ TEST_F(QuarantineFinalTest, OnceItIsRecordedItHasDoneItsWork) {
     policy_says("QUARANTINE");
     becomes("OUTPUT_QUARANTINED");
     EXPECT_FALSE(oracle.waits());
-    asks_without_an_answer("other");
+    another_asks_without_an_answer();
     ends("OUTPUT_QUARANTINED", R"({"decision":"QUARANTINE"})", "redis://raw");
     EXPECT_THAT(judge.found, IsEmpty());
 }
