@@ -69,9 +69,11 @@ bool Deployment::possible() {
     return fakes::testing::find_program("redis-server") && fakes::testing::find_program("nats-server");
 }
 
-Deployment::Deployment(Durability durability)
+Deployment::Deployment(Durability durability) : Deployment(durability, fakes::testing::nats_server_line) {}
+
+Deployment::Deployment(Durability durability, ServerProcess::CommandLine nats)
     : redis_(std::make_unique<ServerProcess>(redis_line(durability))),
-      nats_(std::make_unique<ServerProcess>(fakes::testing::nats_server_line)) {
+      nats_(std::make_unique<ServerProcess>(std::move(nats))) {
     const std::filesystem::path files = LOCKSTEP_DEPLOY_FOLDER;
     std::ofstream(folder_.path() / "timeouts.yaml")
         << "reconciler: {dispatch_timeout_seconds: 6, running_timeout_seconds: 60, scan_interval_seconds: 1}\n";
@@ -117,14 +119,14 @@ Program& Deployment::add_scheduler(Program::Environment more) {
     return programs_.back();
 }
 
-Program& Deployment::add_worker(const std::string& id, std::vector<std::string> more) {
+Program& Deployment::add_worker(const std::string& id, std::vector<std::string> more, Program::Environment own) {
     std::vector<std::string> arguments{"--id", id, "--record", (folder_.path() / "executions").string()};
     if (std::ranges::find(more, "--heartbeat") == more.end())
         arguments.insert(arguments.end(), {"--heartbeat", "200ms"});
     if (std::ranges::find(more, "--max-parallel") == more.end())
         arguments.insert(arguments.end(), {"--max-parallel", "64"});
     for (auto& argument : more) arguments.push_back(std::move(argument));
-    programs_.push_back(launch("lockstep-worker", std::move(arguments)));
+    programs_.push_back(launch("lockstep-worker", std::move(arguments), std::move(own)));
     if (!programs_.back().says(" ready"))
         throw std::runtime_error("a worker does not start: " + programs_.back().output());
     return programs_.back();

@@ -23,6 +23,8 @@ enum class Durability : std::uint8_t { every_write, none };
 class Deployment {
 public:
     explicit Deployment(Durability durability = Durability::every_write);
+    /// With a nats-server of another command line.
+    Deployment(Durability durability, fakes::testing::ServerProcess::CommandLine nats);
 
     [[nodiscard]] static bool possible();
 
@@ -36,7 +38,8 @@ public:
     void stop_kernel() { kernel_.reset(); }
     /// Waits until it is ready. A deque keeps references to earlier ones.
     Program& add_scheduler(Program::Environment more = {});
-    Program& add_worker(const std::string& id, std::vector<std::string> more = {"--service-time", "5ms"});
+    Program& add_worker(const std::string& id, std::vector<std::string> more = {"--service-time", "5ms"},
+                        Program::Environment own = {});
     /// Any program of ours, with the deployment's addresses in its environment.
     Program launch(const std::string& program, std::vector<std::string> arguments, Program::Environment more = {});
 
@@ -45,6 +48,7 @@ public:
         std::string text;
     };
     Told ctl(std::vector<std::string> arguments);
+    /// What lockstepctl prints with --json; a discarded value when that is no JSON.
     nlohmann::json ctl_json(std::vector<std::string> arguments);
 
     /// Publishes bytes as they are, as somebody with a NATS client could.

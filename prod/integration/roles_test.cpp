@@ -1,0 +1,280 @@
+// What each role can bring about with the permissions that prod/deploy/nats-server.conf gives it, as its page lists it
+// (prod/deploy/permissions.md): two replicas and honest jobs in every state, while somebody with that role's log-in says
+// everything that can be said.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "fakes/testing/server_lines.h"
+#include "prod/integration/deployment_fixture.h"
+#include "prod/integration/nats_peer.h"
+
+namespace lockstep::prod::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using engine::wire::serialise;
+using nlohmann::json;
+
+constexpr const char* kSubmits = "dur_cordum-scheduler__sys_job_submit";
+
+fakes::testing::ServerProcess::CommandLine guarded_nats() {
+    // As an operator would: every password from the environment of the server.
+    for (const char* role : {"SCHEDULER", "GATEWAY", "WORKFLOW_ENGINE", "W1", "W2", "OBSERVER", "NOBODY"})
+        ::setenv((std::string("NATS_PASSWORD_") + role).c_str(), "a-secret", 1);
+    return [](int port, const std::filesystem::path& folder) {
+        auto line = fakes::testing::nats_server_line(port, folder);
+        line.insert(line.end(), {"-c", LOCKSTEP_DEPLOY_FOLDER "/nats-server.conf"});
+        return line;
+    };
+}
+
+Program::Environment log_in(const std::string& user) {
+    return {{"NATS_USERNAME", user}, {"NATS_PASSWORD", "a-secret"}};
+}
+
+template <class Payload>
+std::string packet(Payload payload) {
+    return serialise(engine::wire::make_packet(std::move(payload), "a-trace", "somebody", {}));
+}
+
+cap::JobResult report(const std::string& job, cap::JobStatus status, const std::string& worker) {
+    cap::JobResult result;
+    result.set_job_id(job);
+    result.set_status(status);
+    result.set_worker_id(worker);
+    result.set_result_ptr("redis://res:forged");
+    return result;
+}
+
+/// Everything that the protocol knows to say about a job, in the name of `worker`.
+std::vector<std::string> forgeries(const std::string& job, const std::string& worker) {
+    cap::JobRequest changed;
+    changed.set_job_id(job);
+    changed.set_topic("job.default");
+    changed.set_tenant_id("intruder");
+    cap::JobRequest approved = changed;
+    (*approved.mutable_labels())["approval_granted"] = "true";
+    cap::JobCancel cancel;
+    cancel.set_job_id(job);
+    cap::JobProgress progress;
+    progress.set_job_id(job);
+    progress.set_status(cap::JOB_STATUS_SUCCEEDED);
+    cap::SystemAlert alert;
+    alert.set_message(job);
+    std::vector<std::string> packets{packet(changed), packet(approved), packet(cancel), packet(progress),
+                                     packet(alert)};
+    for (const auto status : {cap::JOB_STATUS_SUCCEEDED, cap::JOB_STATUS_FAILED, cap::JOB_STATUS_FAILED_FATAL,
+                              cap::JOB_STATUS_TIMEOUT, cap::JOB_STATUS_CANCELLED, cap::JOB_STATUS_DENIED})
+        packets.push_back(packet(report(job, status, worker)));
+    return packets;
+}
+
+/// Requests to JetStream that would take messages, durables or the whole stream away.
+const std::vector<std::string> kAdministration{"$JS.API.STREAM.PURGE.CORDUM_SYS", "$JS.API.STREAM.DELETE.CORDUM_SYS",
+                                               "$JS.API.STREAM.DELETE.CORDUM_JOBS",
+                                               std::string("$JS.API.CONSUMER.DELETE.CORDUM_SYS.") + kSubmits,
+                                               std::string("$JS.ACK.CORDUM_SYS.") + kSubmits + ".1.1.1.1.0"};
+
+const std::vector<std::string> kSubjects{
+    "sys.job.submit", "sys.job.result", "sys.job.cancel",     "sys.job.dlq",
+    "sys.heartbeat",  "sys.handshake",  "sys.job.progress",   "worker.w1.jobs",
+    "worker.w2.jobs", "job.default",    "sys.config.changed", std::string("_INBOX.lockstep.") + kSubmits};
+
+class RolesTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (!Deployment::possible()) GTEST_SKIP() << "redis-server or nats-server is not installed";
+        world = std::make_unique<Deployment>(Durability::none, guarded_nats());
+        world->environment.merge(log_in("gateway"));  // lockstepctl is one
+        const auto pools = world->folder() / "pools.yaml";
+        std::ofstream(pools)
+            << "topics: {job.default: [default], job.deploy: [default], job.quick: [quick], job.none: [none]}\n"
+               "pools: {default: {}, quick: {}, none: {}}\n";
+        world->environment["POOL_CONFIG_PATH"] = pools;
+        for (int i = 0; i < 2; ++i) world->add_scheduler(log_in("scheduler"));
+        world->add_worker("w1", {"--service-time", "10m"}, log_in("w1"));
+        submit("runs", {});
+        submit("waits-for-a-human", {"--topic", "job.deploy"});
+        submit("waits-for-a-worker", {"--topic", "job.none"});
+        submit("denied", {"--risk-tag", "secrets"});
+        submit("cancelled", {"--topic", "job.deploy"});
+        ASSERT_EQ(world->ctl({"cancel", "cancelled"}).exit_code, 0);
+        expect_states();
+        before = records();
+    }
+    void TearDown() override {
+        if (world && HasFailure()) std::fputs((world->logs() + world->nats().log()).c_str(), stderr);
+    }
+
+    void submit(const std::string& job, std::vector<std::string> more) {
+        more.insert(more.begin(), {"submit", "--id", job, "--tenant", "honest"});
+        ASSERT_EQ(world->ctl(std::move(more)).exit_code, 0) << job;
+    }
+    [[nodiscard]] std::string state(const std::string& job) { return status(job).value("state", "unknown"); }
+    json status(const std::string& job) {
+        const json told = world->ctl_json({"status", job});
+        return told.is_array() && !told.empty() ? told[0] : told;
+    }
+    void expect_states() {
+        for (const auto& [job, expected] : expected_states)
+            EXPECT_TRUE(Deployment::until([&] { return state(job) == expected; }, 20s)) << job << ": " << state(job);
+    }
+    /// Everything that is kept about the jobs that nobody is at work on, and the states of the others.
+    std::map<std::string, json> records() {
+        std::map<std::string, json> all;
+        for (const auto& [job, expected] : expected_states) {
+            json record = status(job);
+            if (job == "waits-for-a-worker") record = json{{"state", record["state"]}, {"tenant", record["tenant"]}};
+            all[job] = std::move(record);
+        }
+        return all;
+    }
+    [[nodiscard]] NatsPeer peer(const std::string& user) { return NatsPeer(world->nats().port(), user, "a-secret"); }
+
+    /// Says everything about every job on every subject, in the name of `worker`; and once more what has been heard.
+    static void say_everything(NatsPeer& peer, const std::string& worker, const std::vector<std::string>& heard = {}) {
+        for (const auto& [job, ignored] : expected_states)
+            for (const std::string& subject : kSubjects)
+                for (const std::string& forged : forgeries(job, worker)) peer.publish(subject, forged);
+        for (const std::string& subject : kSubjects) {
+            for (const std::string& again : heard) peer.publish(subject, again);
+            for (const std::string& request : kAdministration) peer.publish(subject, "{}", request);
+        }
+        for (const std::string& request : kAdministration) peer.publish(request, "");
+        for (const char* subject : {"sys.job.cancel", "sys.job.submit", "sys.job.result"})
+            peer.subscribe(subject, "cordum-scheduler");
+        peer.subscribe(std::string("_INBOX.lockstep.") + kSubmits, "cordum-scheduler");
+        peer.subscribe("worker.w1.jobs", "worker.w1.jobs");
+        peer.settle();
+    }
+    /// Whatever was said before this has been dealt with, and jobs are handled as ever.
+    void expect_business_as_usual() {
+        world->add_worker("w2", {"--pool", "quick", "--service-time", "5ms"}, log_in("w2"));
+        for (int i = 0; i < 20; ++i) submit("probe-" + std::to_string(i), {"--topic", "job.quick"});
+        for (int i = 0; i < 20; ++i) {
+            const std::string job = "probe-" + std::to_string(i);
+            EXPECT_EQ(world->ctl({"status", job, "--wait", "--wait-for", "30s"}).exit_code, 0)
+                << job << ": " << state(job);
+        }
+        expect_stream_whole();
+    }
+    /// Nobody has taken anything away from the stream.
+    void expect_stream_whole() {
+        NatsPeer gateway = peer("gateway");
+        gateway.subscribe("_INBOX.asked");
+        gateway.publish("$JS.API.STREAM.INFO.CORDUM_SYS", "", "_INBOX.asked");
+        ASSERT_TRUE(Deployment::until(
+            [&] {
+                gateway.settle();
+                return !gateway.received().empty();
+            },
+            10s));
+        const json info = json::parse(gateway.received().front());
+        EXPECT_EQ(info["state"]["first_seq"], 1) << info.dump();
+    }
+    void expect_nothing_changed() {
+        const auto after = records();
+        for (const auto& [job, record] : before) EXPECT_EQ(after.at(job), record) << job;
+        EXPECT_EQ(world->executions(), (std::map<std::string, int>{{"runs", 1}}));
+    }
+
+    static inline const std::map<std::string, std::string> expected_states{{"runs", "RUNNING"},
+                                                                           {"waits-for-a-human", "APPROVAL_REQUIRED"},
+                                                                           {"waits-for-a-worker", "PENDING"},
+                                                                           {"denied", "DENIED"},
+                                                                           {"cancelled", "CANCELLED"}};
+    std::unique_ptr<Deployment> world;
+    std::map<std::string, json> before;
+};
+
+TEST_F(RolesTest, NobodyChangesNothing) {
+    NatsPeer nobody = peer("nobody");
+    nobody.subscribe(">");
+    say_everything(nobody, "w1");
+    EXPECT_TRUE(nobody.received().empty());
+    expect_nothing_changed();
+    expect_business_as_usual();
+}
+
+TEST_F(RolesTest, WithoutALogInNobodyGetsIn) {
+    EXPECT_THROW(NatsPeer(world->nats().port()), std::runtime_error);
+    EXPECT_THROW(NatsPeer(world->nats().port(), "scheduler", "guessed"), std::runtime_error);
+}
+
+TEST_F(RolesTest, AnObserverHearsEverythingAndChangesNothing) {
+    NatsPeer observer = peer("observer");
+    observer.subscribe("sys.>");
+    observer.settle();
+    submit("overheard", {"--topic", "job.none"});
+    observer.settle();
+    ASSERT_FALSE(observer.received().empty());
+    say_everything(observer, "w1", observer.received());
+    expect_nothing_changed();
+    expect_business_as_usual();
+}
+
+TEST_F(RolesTest, AWorkerCannotTouchWhatWasNotSentToIt) {
+    NatsPeer worker = peer("w2");
+    say_everything(worker, "w2");
+    expect_nothing_changed();
+    EXPECT_TRUE(worker.received().empty()) << "what is meant for others";
+    expect_business_as_usual();
+}
+
+TEST_F(RolesTest, AWorkerReportsInTheNameOfAJobsOwnWorkerAndThatIsAll) {
+    NatsPeer worker = peer("w2");
+    for (const char* job : {"waits-for-a-human", "waits-for-a-worker", "denied", "cancelled", "never-heard-of"})
+        for (const std::string& forged : forgeries(job, "w1")) worker.publish("sys.job.result", forged);
+    worker.settle();
+    expect_business_as_usual();
+    for (const char* job : {"waits-for-a-human", "waits-for-a-worker", "denied", "cancelled"})
+        EXPECT_EQ(state(job), expected_states.at(job)) << job;
+    EXPECT_EQ(state("never-heard-of"), "unknown");
+    EXPECT_EQ(state("runs"), "RUNNING");
+
+    worker.publish("sys.job.result", packet(report("runs", cap::JOB_STATUS_SUCCEEDED, "w1")));
+    worker.settle();
+    EXPECT_TRUE(Deployment::until([&] { return state("runs") == "SUCCEEDED"; }, 10s));
+}
+
+TEST_F(RolesTest, AWorkflowEngineSubmitsAndCancelsAndNeitherReportsNorDispatches) {
+    NatsPeer engine = peer("workflow-engine");
+    for (const auto& [job, ignored] : expected_states)
+        for (const char* subject : {"sys.job.result", "worker.w1.jobs", "job.default", "sys.heartbeat"})
+            for (const std::string& forged : forgeries(job, "w1")) engine.publish(subject, forged);
+    for (const std::string& request : kAdministration) engine.publish(request, "");
+    engine.settle();
+    expect_nothing_changed();
+    cap::JobCancel cancel;
+    cancel.set_job_id("runs");
+    engine.publish("sys.job.cancel", packet(cancel));
+    engine.settle();
+    EXPECT_TRUE(Deployment::until([&] { return state("runs") == "CANCELLED"; }, 10s));
+    expect_business_as_usual();
+}
+
+TEST_F(RolesTest, AGatewayNeitherDispatchesNorSpeaksForWorkersThatDoNotHaveTheJob) {
+    NatsPeer gateway = peer("gateway");
+    for (const auto& [job, ignored] : expected_states) {
+        for (const char* subject :
+             {"worker.w1.jobs", "worker.w2.jobs", "job.default", "sys.heartbeat", "sys.handshake"})
+            for (const std::string& forged : forgeries(job, "w1")) gateway.publish(subject, forged);
+        for (const std::string& forged : forgeries(job, "api-gateway")) gateway.publish("sys.job.result", forged);
+    }
+    for (const std::string& request : kAdministration) gateway.publish(request, "");
+    gateway.settle();
+    expect_nothing_changed();
+    expect_business_as_usual();
+}
+
+TEST_F(RolesTest, ASchedulerNeedsNoMoreThanItHas) {
+    expect_business_as_usual();
+    EXPECT_EQ(world->nats().log().find("Violation - User \"scheduler\""), std::string::npos) << world->nats().log();
+}
+
+}  // namespace
+}  // namespace lockstep::prod::testing
