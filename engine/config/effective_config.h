@@ -1,34 +1,53 @@
 // The settings that hold for one job: the documents of the config service for the system and for the job's tenant, team,
-// workflow and step, merged, the narrower one winning (spec: config, section 3; wire, section 8 step 7).
+// workflow and step, merged, the narrower one winning (spec: config, section 3; wire, section 8 step 7). Team, workflow and step
+// are whatever the submitter has named: they can only tighten what those above them say about safety (see tightening.h).
 //
 // The documents are read afresh for every try, in the same script that takes the job's lock: a change counts from the next
-// job on and costs no round trip. What is remembered is only the merge of texts that have been merged before.
+// job on and costs no round trip. What is remembered is the merge of texts that have been merged before, and the last
+// readable copy of each document: one that cannot be read neither opens what it denied nor stops everybody.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "engine/wire/fwd.h"
 
 namespace lockstep::engine {
 
-/// Where the merged settings go with a request, as JSON. Neither stored nor part of the job's hash.
-inline constexpr const char* kEffectiveConfigEnv = "CORDUM_EFFECTIVE_CONFIG";
-
-/// The keys of the documents that concern a request, the widest first.
+/// The keys of the documents that concern a request, the widest first: those of the system and of the tenant, and then those
+/// that the submitter has chosen.
 [[nodiscard]] std::vector<std::string> config_documents_of(const cap::JobRequest& request);
+
+struct MergedSettings {
+    /// As JSON with sorted keys; empty when there are no settings. Nothing: a document cannot be read, and no copy is known.
+    std::optional<std::string> json = std::string{};
+    std::vector<std::string>
+        unreadable;                   // keys of documents that cannot be read, whether a copy stands in for them or not
+    std::vector<std::string> untold;  // those of them whose present text is met for the first time
+};
 
 class EffectiveConfig {
 public:
-    /// The merged `data` of the documents as JSON with sorted keys; empty when there are no settings. Objects merge, of
-    /// anything else the later one wins; an empty text is a document that does not exist. The error names the one that
-    /// cannot be read.
-    [[nodiscard]] tl::expected<std::string, std::string> merge(const std::vector<std::string>& documents);
+    /// Whether the layers that a submitter chooses are bound by those above. Off: of anything but objects the later one wins.
+    explicit EffectiveConfig(bool tightening = true) : tightening_(tightening) {}
+
+    /// Merges the `data` of the documents under these keys. Objects merge, of anything else the later one wins; an empty text is
+    /// a document that does not exist.
+    [[nodiscard]] MergedSettings merge(const std::vector<std::string>& keys, std::vector<std::string> documents);
+
+    /// Somebody else of this replica has read a document: a copy to fall back on, should it break before a job needs it.
+    void note_readable(const std::string& key, const std::string& document);
 
 private:
+    /// Puts the last readable copy in the place of a document that cannot be read. False: there is none.
+    [[nodiscard]] bool make_readable(const std::string& key, std::string& document, MergedSettings& told);
+    [[nodiscard]] std::string merged(const std::vector<std::string>& documents) const;
+
+    bool tightening_;
     std::map<std::vector<std::string>, std::string> merged_;  // by the texts
+    std::map<std::string, std::string> good_, bad_;  // by key: the last text that could be read, and that could not
 };
 
 }  // namespace lockstep::engine

@@ -43,7 +43,7 @@ void request(cap::JobRequest request) {
         FUZZ_MUST(job.has_value());
         (void)wire::rejection(*job);
     }
-    (void)engine::compensation_job("saga", wire::serialise(request));
+    (void)engine::compensation_job({engine::SagaName::Kind::workflow, "t", "saga"}, wire::serialise(request));
     wire::strip_message_id_label(request);
 }
 

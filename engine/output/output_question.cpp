@@ -1,6 +1,7 @@
 #include "engine/output/output_question.h"
 
 #include "engine/wire/messages.h"
+#include "engine/wire/policy_marks.h"
 #include "engine/wire/sha256.h"
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
@@ -42,6 +43,10 @@ cap_output::OutputCheckRequest question_about_output(const cap::JobResult& resul
     question.set_pack_id(trimmed(meta.pack_id()));
     question.set_content_type(label_or_env(request, "content_type"));
     *question.mutable_original_labels() = request.labels().empty() ? meta.labels() : request.labels();
+    for (const char* label : wire::kPolicyLabels) {
+        question.mutable_labels()->erase(label);
+        question.mutable_original_labels()->erase(label);
+    }
     return question;
 }
 

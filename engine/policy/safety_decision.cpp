@@ -6,6 +6,7 @@
 
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/policy_marks.h"
 
 namespace lockstep::engine {
 
@@ -35,7 +36,9 @@ Json remediations_json(const cap::PolicyCheckResponse& answer) {
 }
 
 bool has_constraints(const SafetyDecision& decision) { return decision.answer && decision.answer->has_constraints(); }
-bool has_remediations(const SafetyDecision& decision) { return decision.answer && decision.answer->remediations_size() > 0; }
+bool has_remediations(const SafetyDecision& decision) {
+    return decision.answer && decision.answer->remediations_size() > 0;
+}
 
 }  // namespace
 
@@ -111,24 +114,28 @@ std::vector<std::pair<std::string, std::string>> decision_fields(const SafetyDec
         fields.emplace_back(kFieldInputUnread, decision.input == InputSeen::yes ? "" : "1");
         fields.emplace_back(kFieldInputMisses, "");
     }
-    if (has_constraints(decision)) fields.emplace_back("safety_constraints", wire::to_json(decision.answer->constraints()));
-    if (has_remediations(decision)) fields.emplace_back("safety_remediations", dump(remediations_json(*decision.answer)));
+    if (has_constraints(decision))
+        fields.emplace_back("safety_constraints", wire::to_json(decision.answer->constraints()));
+    if (has_remediations(decision))
+        fields.emplace_back("safety_remediations", dump(remediations_json(*decision.answer)));
     return fields;
 }
 
 void apply_constraints(const cap::PolicyConstraints& constraints, cap::JobRequest& request) {
     auto& env = *request.mutable_env();
-    env["CORDUM_POLICY_CONSTRAINTS"] = wire::to_json(constraints);
-    if (!constraints.redaction_level().empty()) env["CORDUM_REDACTION_LEVEL"] = constraints.redaction_level();
+    env[wire::kEnvConstraints] = wire::to_json(constraints);
+    if (!constraints.redaction_level().empty()) env[wire::kEnvRedactionLevel] = constraints.redaction_level();
     const auto& budgets = constraints.budgets();
     if (budgets.max_runtime_ms() > 0) {
         auto& budget = *request.mutable_budget();
         const bool tighter = budget.deadline_ms() == 0 || budgets.max_runtime_ms() < budget.deadline_ms();
         if (tighter) budget.set_deadline_ms(budgets.max_runtime_ms());
     }
-    if (budgets.max_artifact_bytes() > 0) env["CORDUM_MAX_ARTIFACT_BYTES"] = fmt::format("{}", budgets.max_artifact_bytes());
-    if (budgets.max_concurrent_jobs() > 0) env["CORDUM_MAX_CONCURRENT_JOBS"] = fmt::format("{}", budgets.max_concurrent_jobs());
-    if (budgets.max_retries() > 0) env["CORDUM_MAX_RETRIES"] = fmt::format("{}", budgets.max_retries());
+    if (budgets.max_artifact_bytes() > 0)
+        env[wire::kEnvMaxArtifactBytes] = fmt::format("{}", budgets.max_artifact_bytes());
+    if (budgets.max_concurrent_jobs() > 0)
+        env[wire::kEnvMaxConcurrentJobs] = fmt::format("{}", budgets.max_concurrent_jobs());
+    if (budgets.max_retries() > 0) env[wire::kEnvMaxRetries] = fmt::format("{}", budgets.max_retries());
 }
 
 }  // namespace lockstep::engine

@@ -91,6 +91,7 @@ constexpr std::array<MetricInfo, kMetricCount> kMetrics{
             "Heartbeats and handshakes outside sense, or of one worker too many"),
     counter("cordum_scheduler_input_unread_total", kTopic,
             "Jobs let through although policy could not be shown their input"),
+    counter("cordum_scheduler_settings_unreadable_total", {}, "Settings documents of a job that could not be read"),
 };
 
 }  // namespace

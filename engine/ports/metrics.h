@@ -60,8 +60,9 @@ enum class Metric : std::uint8_t {
     results_refused,
     heartbeats_refused,
     input_unread,
+    settings_unreadable,
 };
-inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::input_unread) + 1;
+inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::settings_unreadable) + 1;
 
 enum class MetricType : std::uint8_t { counter, gauge, histogram };
 

@@ -8,8 +8,10 @@
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/policy_marks.h"
 #include "engine/wire/sha256.h"
 #include "engine/wire/text.h"
+#include "engine/wire/validation.h"
 
 namespace lockstep::engine {
 
@@ -39,7 +41,6 @@ void replace(const std::string& by, std::string* what) {
 }
 
 void merge_meta(const cap::JobMetadata& from, cap::JobMetadata& into) {
-    replace(from.tenant_id(), into.mutable_tenant_id());
     replace(from.actor_id(), into.mutable_actor_id());
     if (from.actor_type() != cap::ACTOR_TYPE_UNSPECIFIED) into.set_actor_type(from.actor_type());
     replace(from.capability(), into.mutable_capability());
@@ -71,6 +72,14 @@ void drop_bus_and_approval_labels(cap::JobRequest& job) {
     for (const std::string& label : of_approval) job.mutable_labels()->erase(label);
 }
 
+/// Its job's tenant, wherever one is named.
+void set_tenant(cap::JobRequest& job, const std::string& tenant) {
+    job.set_tenant_id(tenant);
+    if (const auto in_env = job.mutable_env()->find("tenant_id"); in_env != job.mutable_env()->end())
+        in_env->second = tenant;
+    if (!job.meta().tenant_id().empty()) job.mutable_meta()->set_tenant_id(tenant);
+}
+
 void mark(Map& map, const std::string& workflow) {
     map[kFlag] = "true";
     map["is_compensation"] = "true";
@@ -84,12 +93,13 @@ std::string workflow_of(const cap::JobRequest& request) {
     return named.empty() ? trimmed(request.labels(), "workflow_id") : std::string(named);
 }
 
-std::optional<Saga> saga_of(const cap::JobRequest& request) {
+std::optional<SagaName> saga_of(const cap::JobRequest& request) {
     std::string workflow = workflow_of(request);
     if (workflow.empty()) return std::nullopt;
     std::string run = trimmed(request.labels(), "run_id");
-    if (run.empty()) return Saga{std::move(workflow), false};
-    return Saga{std::move(run), true};
+    std::string tenant(wire::tenant_of(request));
+    if (run.empty()) return SagaName{SagaName::Kind::workflow, std::move(tenant), std::move(workflow)};
+    return SagaName{SagaName::Kind::run, std::move(tenant), std::move(run)};
 }
 
 bool is_compensation(const cap::JobRequest& request) { return flagged(request.labels()) || flagged(request.env()); }
@@ -110,38 +120,38 @@ tl::expected<cap::JobRequest, std::string> compensation_template(const cap::JobR
     replace(undo.context_ptr(), job.mutable_context_ptr());
     replace(undo.adapter_id(), job.mutable_adapter_id());
     replace(undo.memory_id(), job.mutable_memory_id());
-    replace(undo.tenant_id(), job.mutable_tenant_id());
     replace(undo.principal_id(), job.mutable_principal_id());
     if (undo.has_context_hints()) *job.mutable_context_hints() = undo.context_hints();
     if (undo.has_budget()) *job.mutable_budget() = undo.budget();
     drop_bus_and_approval_labels(job);
     merge(undo.env(), *job.mutable_env());
-    // The step's own tenant in the environment would contradict the one that the template names.
-    if (!undo.tenant_id().empty() && !undo.env().contains("tenant_id")) job.mutable_env()->erase("tenant_id");
     merge(undo.labels(), *job.mutable_labels());
     merge_meta(undo.meta(), *job.mutable_meta());
     job.mutable_meta()->set_idempotency_key(idempotency_key(request, workflow, topic, job.meta().capability()));
+    set_tenant(job, std::string(wire::tenant_of(request)));
+    wire::strip_policy_marks(job);
     return job;
 }
 
-std::optional<cap::JobRequest> compensation_job(std::string_view saga_id, std::string_view entry) {
+std::optional<cap::JobRequest> compensation_job(const SagaName& saga, std::string_view entry) {
     cap::JobRequest job;
     const bool fits = entry.size() <= static_cast<std::size_t>(INT_MAX);
     if (!fits || !job.ParseFromArray(entry.data(), static_cast<int>(entry.size()))) return std::nullopt;
     const std::string topic(wire::trim(job.topic()));
     if (topic.empty()) return std::nullopt;
     job.set_topic(topic.starts_with(kTopicPrefix) ? topic : fmt::format("{}{}", kTopicPrefix, topic));
-    job.set_job_id("comp-" + compensation_uuid(saga_id, entry));
+    job.set_job_id("comp-" + compensation_uuid(saga, entry));
     job.set_priority(cap::JOB_PRIORITY_CRITICAL);
     drop_bus_and_approval_labels(job);
-    const std::string workflow = workflow_of(job).empty() ? std::string(saga_id) : workflow_of(job);
+    wire::strip_policy_marks(job);
+    const std::string workflow = workflow_of(job).empty() ? saga.id : workflow_of(job);
     mark(*job.mutable_labels(), workflow);
     mark(*job.mutable_env(), workflow);
     return job;
 }
 
-std::string compensation_uuid(std::string_view saga_id, std::string_view entry) {
-    std::string hex = wire::sha256_hex(fmt::format("{}\n{}", saga_id, entry)).substr(0, 32);
+std::string compensation_uuid(const SagaName& saga, std::string_view entry) {
+    std::string hex = wire::sha256_hex(fmt::format("{}\n{}", saga.seed(), entry)).substr(0, 32);
     hex[12] = '8';
     constexpr std::string_view kVariant = "89ab";
     hex[16] = kVariant[static_cast<unsigned char>(hex[16]) % kVariant.size()];

@@ -30,6 +30,9 @@ cap::JobRequest step() {
     return request;
 }
 
+SagaName workflow(const char* id) { return {SagaName::Kind::workflow, "acme", id}; }
+SagaName run(const char* id, const char* tenant = "acme") { return {SagaName::Kind::run, tenant, id}; }
+
 std::string entry_of(const cap::JobRequest& request) { return wire::serialise(compensation_template(request).value()); }
 
 // SAGA-01
@@ -56,14 +59,12 @@ TEST(CompensationTemplate, WhatTheUndoSaysWinsAndAbsenceKeeps) {
     request.set_memory_id("m");
     auto& undo = *request.mutable_compensation();
     undo.set_context_ptr("redis://ctx:other");
-    undo.set_tenant_id("other");
     undo.mutable_budget()->set_max_input_tokens(5);
     undo.mutable_meta()->add_requires_("gpu");
     undo.mutable_meta()->set_capability("hotel-cancel");
     const auto made = compensation_template(request);
     ASSERT_TRUE(made);
     EXPECT_EQ(made->context_ptr(), "redis://ctx:other");
-    EXPECT_EQ(made->tenant_id(), "other");
     EXPECT_EQ(made->memory_id(), "m");
     EXPECT_EQ(made->budget().max_input_tokens(), 5);
     EXPECT_EQ(made->budget().deadline_ms(), 0) << "a budget is replaced as a whole";
@@ -111,14 +112,14 @@ TEST(CompensationTemplate, LabelsOfTheBusAndOfAnApprovalStayBehind) {
 TEST(CompensationJob, NamesItsMessageByItselfWhateverWasRecorded) {
     auto recorded = *compensation_template(step());
     (*recorded.mutable_labels())["cordum.bus_msg_id"] = "approval:book-hotel";
-    const auto job = compensation_job("wf-1", wire::serialise(recorded));
+    const auto job = compensation_job(workflow("wf-1"), wire::serialise(recorded));
     ASSERT_TRUE(job);
     EXPECT_FALSE(job->labels().contains("cordum.bus_msg_id"));
 }
 
 // SAGA-03, SAGA-04
 TEST(CompensationJob, IsFlaggedInLabelsAndEnvironment) {
-    const auto job = compensation_job("wf-1", entry_of(step()));
+    const auto job = compensation_job(workflow("wf-1"), entry_of(step()));
     ASSERT_TRUE(job);
     for (const auto* map : {&job->labels(), &job->env()}) {
         EXPECT_EQ(map->at("saga_compensation"), "true");
@@ -132,12 +133,13 @@ TEST(CompensationJob, IsFlaggedInLabelsAndEnvironment) {
 // H-12: what is made of one entry is one job; of two entries, two.
 TEST(CompensationJob, HasAnIdThatIsAFunctionOfSagaAndEntry) {
     const std::string entry = entry_of(step());
-    const std::string id = compensation_job("run-1", entry)->job_id();
-    EXPECT_EQ(id, compensation_job("run-1", entry)->job_id());
-    EXPECT_NE(id, compensation_job("run-2", entry)->job_id());
+    const std::string id = compensation_job(run("run-1"), entry)->job_id();
+    EXPECT_EQ(id, compensation_job(run("run-1"), entry)->job_id());
+    EXPECT_NE(id, compensation_job(run("run-2"), entry)->job_id());
+    EXPECT_NE(id, compensation_job(run("run-1", "initech"), entry)->job_id());
     auto other = step();
     other.set_job_id("book-flight");
-    EXPECT_NE(id, compensation_job("run-1", entry_of(other))->job_id());
+    EXPECT_NE(id, compensation_job(run("run-1"), entry_of(other))->job_id());
     ASSERT_EQ(id.size(), 5u + 36u);
     EXPECT_TRUE(id.starts_with("comp-"));
     EXPECT_EQ(id[5 + 14], '8') << "the version of a UUID made to one's own rule";
@@ -146,7 +148,7 @@ TEST(CompensationJob, HasAnIdThatIsAFunctionOfSagaAndEntry) {
 TEST(CompensationJob, OfARunStillTellsItsWorkflow) {
     auto request = step();
     (*request.mutable_labels())["run_id"] = "run-7";
-    const auto job = compensation_job("run-7", entry_of(request));
+    const auto job = compensation_job(run("run-7"), entry_of(request));
     EXPECT_EQ(job->labels().at("saga_workflow_id"), "wf-1");
     EXPECT_EQ(job->labels().at("run_id"), "run-7");
 }
@@ -154,29 +156,68 @@ TEST(CompensationJob, OfARunStillTellsItsWorkflow) {
 TEST(CompensationJob, GetsATopicThatTheSchedulerRoutes) {
     auto request = step();
     request.mutable_compensation()->set_topic("cancel");
-    EXPECT_EQ(compensation_job("wf-1", entry_of(request))->topic(), "job.cancel");
+    EXPECT_EQ(compensation_job(workflow("wf-1"), entry_of(request))->topic(), "job.cancel");
 }
 
 TEST(CompensationJob, IsNotMadeOfWhatCannotBeReadOrNamesNoTopic) {
-    EXPECT_FALSE(compensation_job("wf-1", "\xff\xff no message"));
-    EXPECT_FALSE(compensation_job("wf-1", ""));
+    EXPECT_FALSE(compensation_job(workflow("wf-1"), "\xff\xff no message"));
+    EXPECT_FALSE(compensation_job(workflow("wf-1"), ""));
     cap::JobRequest nameless;
     nameless.set_parent_job_id("j1");
-    EXPECT_FALSE(compensation_job("wf-1", wire::serialise(nameless)));
+    EXPECT_FALSE(compensation_job(workflow("wf-1"), wire::serialise(nameless)));
 }
 
 // C-60
 TEST(SagaOf, IsTheRunWhereThereIsOneAndTheWorkflowOtherwise) {
     auto request = step();
-    EXPECT_EQ(saga_of(request)->id, "wf-1");
-    EXPECT_FALSE(saga_of(request)->of_run);
+    EXPECT_EQ(saga_of(request), workflow("wf-1"));
     (*request.mutable_labels())["run_id"] = "run-7";
-    EXPECT_EQ(saga_of(request)->id, "run-7");
-    EXPECT_TRUE(saga_of(request)->of_run);
+    EXPECT_EQ(saga_of(request), run("run-7"));
     request.clear_workflow_id();
     EXPECT_FALSE(saga_of(request)) << "no workflow, no saga";
     (*request.mutable_labels())["workflow_id"] = "wf-1";
-    EXPECT_EQ(saga_of(request)->id, "run-7");
+    EXPECT_EQ(saga_of(request), run("run-7"));
+}
+
+// D-07
+TEST(CompensationTemplate, RunsAsTheTenantOfTheJobThatItUndoes) {
+    auto request = step();
+    (*request.mutable_env())["tenant_id"] = " acme";
+    request.mutable_meta()->set_tenant_id("acme ");
+    auto& undo = *request.mutable_compensation();
+    undo.set_tenant_id("victim");
+    (*undo.mutable_env())["tenant_id"] = "victim";
+    undo.mutable_meta()->set_tenant_id("victim");
+    const auto made = compensation_template(request);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->tenant_id(), "acme");
+    EXPECT_EQ(made->env().at("tenant_id"), "acme");
+    EXPECT_EQ(made->meta().tenant_id(), "acme");
+}
+
+TEST(CompensationTemplate, NamesTheTenantAlsoWhereTheStepNamedItOnlyInItsEnvironmentOrNotAtAll) {
+    auto request = step();
+    request.clear_tenant_id();
+    EXPECT_EQ(compensation_template(request)->tenant_id(), "default");
+    (*request.mutable_env())["tenant_id"] = "acme";
+    EXPECT_EQ(compensation_template(request)->tenant_id(), "acme");
+    EXPECT_FALSE(compensation_template(step())->env().contains("tenant_id")) << "not where nobody has named one";
+}
+
+// D-08
+TEST(CompensationTemplate, WhatOnlyPolicyWritesStaysBehind) {
+    auto request = step();
+    (*request.mutable_labels())["safety_bypassed"] = "true";
+    (*request.mutable_env())["CORDUM_EFFECTIVE_CONFIG"] = "{}";
+    (*request.mutable_compensation()->mutable_env())["CORDUM_MAX_RETRIES"] = "99";
+    const auto made = compensation_template(request);
+    ASSERT_TRUE(made);
+    EXPECT_FALSE(made->labels().contains("safety_bypassed"));
+    EXPECT_FALSE(made->env().contains("CORDUM_EFFECTIVE_CONFIG"));
+    EXPECT_FALSE(made->env().contains("CORDUM_MAX_RETRIES"));
+    auto recorded = *made;
+    (*recorded.mutable_env())["CORDUM_MAX_RETRIES"] = "99";
+    EXPECT_FALSE(compensation_job(workflow("wf-1"), wire::serialise(recorded))->env().contains("CORDUM_MAX_RETRIES"));
 }
 
 TEST(IsCompensation, GoesByAFlagInLabelsOrEnvironment) {

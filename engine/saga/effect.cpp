@@ -25,9 +25,9 @@ SagaPlan plan_saga(cap::JobStatus status, const std::string& stored_request) {
 
 SagaPlan plan_saga(cap::JobStatus status, const cap::JobRequest& request) {
     if (!concerns_saga(status) || is_compensation(request)) return {};
-    std::optional<Saga> saga = saga_of(request);
+    std::optional<SagaName> saga = saga_of(request);
     if (!saga) return {};
-    SagaEffect effect{std::move(saga->id), saga->of_run, {}, status == cap::JOB_STATUS_FAILED_FATAL};
+    SagaEffect effect{std::move(*saga), {}, status == cap::JOB_STATUS_FAILED_FATAL};
     if (!effect.rollback) {
         if (!request.has_compensation()) return {};
         const auto undo = compensation_template(request);

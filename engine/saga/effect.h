@@ -5,13 +5,13 @@
 #include <optional>
 #include <string>
 
+#include "engine/saga/saga_name.h"
 #include "engine/wire/fwd.h"
 
 namespace lockstep::engine {
 
 struct SagaEffect {
-    std::string saga;
-    bool of_run = false;
+    SagaName saga;
     std::string compensation;  // the template to be recorded; empty = none
     bool rollback = false;     // what has been recorded is to be undone
 };

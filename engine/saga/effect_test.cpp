@@ -23,9 +23,9 @@ std::string stored(const cap::JobRequest& request) { return wire::to_json(reques
 TEST(PlanSaga, ASuccessRecordsWhatUndoesIt) {
     const SagaPlan plan = plan_saga(cap::JOB_STATUS_SUCCEEDED, stored(step()));
     ASSERT_TRUE(plan.readable && plan.effect);
-    EXPECT_EQ(plan.effect->saga, "wf-1");
+    EXPECT_EQ(plan.effect->saga, (SagaName{SagaName::Kind::workflow, "default", "wf-1"}));
     EXPECT_FALSE(plan.effect->rollback);
-    EXPECT_EQ(compensation_job("wf-1", plan.effect->compensation)->topic(), "job.undo");
+    EXPECT_EQ(compensation_job(plan.effect->saga, plan.effect->compensation)->topic(), "job.undo");
 }
 
 TEST(PlanSaga, AFatalFailureOwesARollbackAndRecordsNothing) {

@@ -27,12 +27,13 @@ constexpr std::int64_t kResumePage = 64;
 Rollbacks::Rollbacks(Context& context, DeadLetters& dead_letters)
     : context_(context), dead_letters_(dead_letters), work_(context.ports.executor) {}
 
-void Rollbacks::start(const std::string& saga) {
-    if (context_.stopping || at_work_.contains(saga)) return;
+void Rollbacks::start(const SagaName& saga) {
+    if (context_.stopping || at_work_.contains(saga.text())) return;
     const bool locked = context_.mechanisms.on(Mechanism::saga_lock);
-    at_work_.emplace(saga, SagaLock{saga, locked ? context_.ports.entropy.uuid() : std::string{}});
+    const SagaLock lock{saga, locked ? context_.ports.entropy.uuid() : std::string{}};
+    at_work_.emplace(saga.text(), lock);
     count_active();
-    work_.spawn(roll_back(saga));
+    work_.spawn(roll_back(lock));
 }
 
 Task<void> Rollbacks::run() {
@@ -40,19 +41,19 @@ Task<void> Rollbacks::run() {
         co_await context_.ports.clock.sleep(kResumeInterval);
         const auto owed = co_await context_.sagas.pending(kResumePage);
         if (!owed.applied()) continue;
-        for (const std::string& saga : owed.value()) {
+        for (const SagaName& saga : owed.value()) {
             if (at_work_.size() >= kResumedMax) break;
             start(saga);
         }
     }
 }
 
-Task<void> Rollbacks::roll_back(std::string saga) {
-    const SagaLock lock = at_work_.at(saga);
+Task<void> Rollbacks::roll_back(SagaLock lock) {
+    const std::string name = lock.saga.text();
     const MonoTime began = context_.ports.clock.monotonic();
     const Duration limit = std::min(context_.tunables.saga_rollback_timeout, context_.tunables.saga_lock_ttl);
-    co_await work_off(lock, began + limit);
-    at_work_.erase(saga);
+    co_await work_off(std::move(lock), began + limit);
+    at_work_.erase(name);
     count_active();
     context_.ports.metrics.observe(Metric::saga_rollback_duration,
                                    std::chrono::duration<double>(context_.ports.clock.monotonic() - began).count());
@@ -64,9 +65,12 @@ Task<void> Rollbacks::work_off(SagaLock lock, MonoTime until) {
         const std::string entry = step.value().entry;
         const auto job = compensation_job(lock.saga, entry);
         DealtWith done{entry, std::nullopt};
+        const bool of_others = step.value().of_others;
         // What intake refuses would be gone without a trace once it is published.
         const auto refusal = job ? wire::rejection(*job) : std::optional<std::string>("it cannot be read");
-        if (!refusal) {
+        if (of_others) {
+            done.letter = letter_of_others(lock.saga, entry);
+        } else if (!refusal) {
             const Undone undone = co_await undo(*job, until);
             if (undone == Undone::stopped) break;
         } else {
@@ -88,7 +92,7 @@ Task<void> Rollbacks::work_off(SagaLock lock, MonoTime until) {
     context_.ports.log.reached("rollback_left_to_resume");
     const std::string why = step.applied() ? "out of time" : step.failure().detail;
     context_.ports.log.event(LogLevel::warn, "rollback interrupted, will be resumed",
-                             {{"saga", lock.saga}, {"error", why}});
+                             {{"saga", lock.saga.text()}, {"error", why}});
     co_await context_.sagas.release(std::move(lock));
 }
 
@@ -125,18 +129,33 @@ Task<bool> Rollbacks::publish(const cap::JobRequest& job) {
     co_return true;
 }
 
-DeadLetter Rollbacks::letter_for(const std::string& saga, const std::string& entry, const std::string& refusal) {
+DeadLetter Rollbacks::letter_for(const SagaName& saga, const std::string& entry, const std::string& refusal) {
     context_.ports.metrics.add(Metric::saga_unmarshal_errors);
     const std::string id = "saga-unmarshal-" + compensation_uuid(saga, entry);
     context_.ports.log.event(LogLevel::error, "recorded compensation not usable",
-                             {{"saga", saga}, {"id", id}, {"reason", refusal}});
+                             {{"saga", saga.text()}, {"id", id}, {"reason", refusal}});
     return {id,
             {},
             cap::JOB_STATUS_FAILED_FATAL,
             fmt::format("a compensation of {} bytes, recorded for saga {}, is not usable: {}; it is kept in "
                         "lockstep:saga:unreadable:{}",
-                        entry.size(), saga, refusal, id),
+                        entry.size(), saga.text(), refusal, id),
             std::string(kSagaUnmarshalFailed)};
+}
+
+DeadLetter Rollbacks::letter_of_others(const SagaName& saga, const std::string& entry) {
+    context_.ports.log.reached("saga_entry_expired");
+    const std::string id = "saga-expired-" + compensation_uuid(saga, entry);
+    context_.ports.log.event(LogLevel::warn, "recorded compensation of another tenant taken off a shared stack",
+                             {{"stack", saga.stack()}, {"id", id}});
+    return {
+        id,
+        {},
+        cap::JOB_STATUS_FAILED_FATAL,
+        fmt::format("a compensation of {} bytes, which no rollback of its own tenant has come for, has stood on {} for "
+                    "longer than saga_entry_max_age; it is kept in lockstep:saga:unreadable:{}",
+                    entry.size(), saga.stack(), id),
+        std::string(kSagaEntryExpired)};
 }
 
 void Rollbacks::count_active() {
@@ -151,7 +170,7 @@ Task<void> Rollbacks::drain(MonoTime deadline) {
     if (finished) co_return;
     work_.cancel();
     Scope releases(context_.ports.executor);
-    for (const auto& [saga, lock] : at_work_) releases.spawn(context_.sagas.release(lock));
+    for (const auto& [name, lock] : at_work_) releases.spawn(context_.sagas.release(lock));
     co_await releases.join();
     at_work_.clear();
 }

@@ -7,7 +7,9 @@
 // 3. A denial uses the entry up. No answer from policy lets it through: the scheduler asks again before it is dispatched.
 // 4. Nothing is begun after `saga_rollback_timeout`: that is well within the lock's life, so that a replica which was paused
 //    in mid-step publishes nothing any more once another may have taken over (H-42b).
-// 5. Last in, first out is the order of publishing. The jobs then run as any others, side by side (H-42c).
+// 5. A rollback undoes what jobs of the failed job's tenant did, and nothing else. What others have recorded on a stack that they
+//    share stays there; what has stood there for too long is told of, kept aside and taken off (spec: conflicts, D-07).
+// 6. Last in, first out is the order of publishing. The jobs then run as any others, side by side (H-42c).
 #pragma once
 
 #include <map>
@@ -25,7 +27,7 @@ public:
     Rollbacks(Context& context, DeadLetters& dead_letters);
 
     /// Rolls back in the background what is owed. Nothing when this replica is at it already, or stopping.
-    void start(const std::string& saga);
+    void start(const SagaName& saga);
     /// Resumes for ever what nobody is at.
     [[nodiscard]] Task<void> run();
     /// Lets each finish the entry that it is at, until `deadline`; then stops the rest where they stand and releases their
@@ -41,17 +43,18 @@ private:
         stopped,     // nothing is known to have come of it; it stays
     };
 
-    [[nodiscard]] Task<void> roll_back(std::string saga);
+    [[nodiscard]] Task<void> roll_back(SagaLock lock);
     /// Works off entries until none is left, the time is over or something fails.
     [[nodiscard]] Task<void> work_off(SagaLock lock, MonoTime until);
     [[nodiscard]] Task<Undone> undo(const cap::JobRequest& job, MonoTime until);
     [[nodiscard]] Task<bool> publish(const cap::JobRequest& job);
-    [[nodiscard]] DeadLetter letter_for(const std::string& saga, const std::string& entry, const std::string& refusal);
+    [[nodiscard]] DeadLetter letter_for(const SagaName& saga, const std::string& entry, const std::string& refusal);
+    [[nodiscard]] DeadLetter letter_of_others(const SagaName& saga, const std::string& entry);
     void count_active();
 
     Context& context_;
     DeadLetters& dead_letters_;
-    std::map<std::string, SagaLock> at_work_;  // by saga
+    std::map<std::string, SagaLock> at_work_;  // by the name of the saga
     Scope work_;                               // last: its tasks use everything above
 };
 

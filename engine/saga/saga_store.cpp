@@ -15,10 +15,11 @@ std::string millis(Duration duration) { return fmt::format("{}", to_millis(durat
 
 SagaStep parse_step(const RedisValue& reply) {
     const std::string_view word = reply.at(0).text();
-    if (word == "entry") return {SagaStep::Kind::entry, std::string(reply.at(1).text())};
-    if (word == "over") return {SagaStep::Kind::over, {}};
-    if (word == "busy") return {SagaStep::Kind::busy, {}};
-    return {SagaStep::Kind::lost, {}};
+    if (word == "entry" || word == "old")
+        return {SagaStep::Kind::entry, std::string(reply.at(1).text()), word == "old"};
+    if (word == "over") return {SagaStep::Kind::over};
+    if (word == "busy") return {SagaStep::Kind::busy};
+    return {SagaStep::Kind::lost};
 }
 
 }  // namespace
@@ -29,11 +30,18 @@ SagaStore::SagaStore(Redis& redis, Clock& clock, const Tunables& tunables, const
       clock_(clock),
       tunables_(tunables),
       scripts_(scripts),
-      atomic_(mechanisms.on(Mechanism::saga_atomicity)) {}
+      atomic_(mechanisms.on(Mechanism::saga_atomicity)),
+      by_tenant_(mechanisms.on(Mechanism::rollback_tenant)) {}
+
+SagaName SagaStore::meant(SagaName saga) const {
+    if (by_tenant_) return saga;
+    return {SagaName::Kind::shared, {}, std::move(saga.id)};
+}
 
 Task<Outcome<Done>> SagaStore::include(SagaEffect effect, Commit& commit) {
+    effect.saga = meant(std::move(effect.saga));
     if (!atomic_ && !effect.compensation.empty()) {
-        RedisCommand push{"LPUSH", keys::saga_stack(effect.saga), std::exchange(effect.compensation, {})};
+        RedisCommand push{"LPUSH", effect.saga.stack(), std::exchange(effect.compensation, {})};
         const auto pushed = co_await redis_.command(std::move(push), deadline());
         if (!pushed.applied()) co_return pushed.failure_as<Done>();
         co_return Done{};
@@ -42,13 +50,19 @@ Task<Outcome<Done>> SagaStore::include(SagaEffect effect, Commit& commit) {
     co_return Done{};
 }
 
-Task<Outcome<std::vector<std::string>>> SagaStore::pending(std::int64_t limit) {
-    RedisCommand range{"ZRANGE", std::string(keys::kSagasPending), "0", fmt::format("{}", limit - 1)};
-    auto reply = co_await redis_.command(std::move(range), deadline());
-    if (!reply.applied()) co_return reply.failure_as<std::vector<std::string>>();
-    std::vector<std::string> sagas;
-    if (const auto* elements = reply.value().array()) {
-        for (const RedisValue& element : *elements) sagas.emplace_back(element.text());
+Task<Outcome<std::vector<SagaName>>> SagaStore::pending(std::int64_t limit) {
+    std::vector<RedisCommand> ranges;
+    for (const std::string_view list : {keys::kSagasOwed, keys::kSagasPending})
+        ranges.push_back({"ZRANGE", std::string(list), "0", fmt::format("{}", limit - 1)});
+    auto reply = co_await redis_.pipeline(std::move(ranges), deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::vector<SagaName>>();
+    std::vector<SagaName> sagas;
+    if (const auto* names = reply.value().at(0).array()) {
+        for (const RedisValue& name : *names)
+            if (auto saga = SagaName::parse(name.text())) sagas.push_back(std::move(*saga));
+    }
+    if (const auto* ids = reply.value().at(1).array()) {
+        for (const RedisValue& id : *ids) sagas.push_back({SagaName::Kind::shared, {}, std::string(id.text())});
     }
     co_return sagas;
 }
@@ -61,14 +75,21 @@ Task<Outcome<SagaStep>> SagaStore::next(SagaLock lock, DealtWith done) {
 }
 
 Task<Outcome<SagaStep>> SagaStore::step(SagaLock lock, std::string mode, DealtWith done) {
-    const std::string stack = keys::saga_stack(lock.saga);
+    const SagaName& saga = lock.saga;
+    const std::string stack = saga.stack();
+    // What an older version has recorded for the run comes next.
+    const SagaName before{SagaName::Kind::old_run, saga.tenant, saga.id};
+    const bool of_run = saga.kind == SagaName::Kind::run;
     std::string head = done.letter ? dead_letter_head(*done.letter, clock_.now()) : std::string{};
     std::string id = done.letter ? done.letter->id : std::string{};
     auto reply = co_await redis_.script(
-        scripts_.saga_next, {keys::saga_lock(lock.saga), stack, std::string(keys::kSagasPending)},
-        {std::move(lock.saga), std::move(lock.token), std::move(mode), millis(tunables_.saga_lock_ttl),
-         std::move(done.entry), std::move(id), std::move(head), millis(tunables_.dlq_entry_ttl),
-         fmt::format("{}", tunables_.dlq_max_size)},
+        scripts_.saga_next, {saga.lock(), stack, std::string(saga.owed_in())},
+        {saga.owed_as(), std::move(lock.token), std::move(mode), millis(tunables_.saga_lock_ttl), std::move(done.entry),
+         std::move(id), std::move(head), millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size),
+         saga.among_others() ? saga.tenant : std::string{},
+         saga.kind == SagaName::Kind::old_run ? saga.id : std::string{},
+         saga.kind == SagaName::Kind::workflow ? millis(tunables_.saga_entry_max_age) : std::string{},
+         of_run ? before.owed_as() : std::string{}, of_run ? before.stack() : std::string{}},
         deadline());
     if (!reply.applied()) co_return reply.failure_as<SagaStep>();
     SagaStep next = parse_step(reply.value());
@@ -82,8 +103,8 @@ Task<Outcome<SagaStep>> SagaStore::step(SagaLock lock, std::string mode, DealtWi
 
 Task<void> SagaStore::release(SagaLock lock) {
     if (lock.token.empty()) co_return;
-    const auto released = co_await redis_.script(scripts_.release_lock, {keys::saga_lock(lock.saga)},
-                                                 {std::move(lock.token)}, deadline());
+    const auto released =
+        co_await redis_.script(scripts_.release_lock, {lock.saga.lock()}, {std::move(lock.token)}, deadline());
     if (!released.applied()) co_return;
 }
 

@@ -1,11 +1,16 @@
 // The saga's keys in Redis (spec: redis-schema, section 10):
 //
-//   saga:<id>:stack        list of recorded templates, the newest at the head; other implementations push and pop here too
-//   saga:<id>:lock         rollback mutex; ours holds a token. Other implementations hold the constant `1` and delete it
+//   saga:<workflow>:stack  list of recorded templates, the newest at the head; other implementations push and pop here too
+//   saga:<workflow>:lock   rollback mutex; ours holds a token. Other implementations hold the constant `1` and delete it
 //                          without looking, so a lock that is gone is lost, and only our own token is ever deleted
-//   lockstep:saga:pending  zset of the sagas whose rollback is owed, by the time of its last try
-//   lockstep:saga:aborted:<id>  a run that has failed: what it still records is undone at once (H-42a). Only runs have it; a
+//   lockstep:saga:<length of tenant>:<tenant>:<run>       the stack of a run
+//   lockstep:saga:lock:<length of tenant>:<tenant>:<run>  its lock
+//   lockstep:saga:owed     zset of the sagas whose rollback is owed, by the time of its last try
+//   lockstep:saga:pending  the same as older versions have left it
+//   lockstep:saga:aborted:<saga>  a run that has failed: what it still records is undone at once (H-42a). Only runs have it; a
 //                          workflow's later runs share its stack and are not to be undone
+//   lockstep:saga:met:<stack>  zset of other tenants' entries that a rollback has come across, by the SHA-1 of their bytes and
+//                          since when: after `saga_entry_max_age` they leave the stack with a dead letter
 //   lockstep:saga:unreadable:<letter>  an entry that could not be read, for the operator whom its dead letter tells
 #pragma once
 
@@ -26,7 +31,7 @@
 namespace lockstep::engine {
 
 struct SagaLock {
-    std::string saga;
+    SagaName saga;
     std::string token;  // empty: without a lock
 };
 
@@ -40,6 +45,7 @@ struct SagaStep {
     };
     Kind kind = Kind::lost;
     std::string entry;
+    bool of_others = false;  // the entry is another tenant's, and has stood on the stack for too long
 };
 
 /// An entry that has been dealt with.
@@ -54,11 +60,13 @@ public:
     SagaStore(Redis& redis, Clock& clock, const Tunables& tunables, const StoreScripts& scripts,
               const Mechanisms& mechanisms);
 
+    /// The saga that is meant: without Mechanism::rollback_tenant, everything on the stack that its run or workflow names.
+    [[nodiscard]] SagaName meant(SagaName saga) const;
     /// Makes the effect part of the commit that ends the job. Anything but applied: the commit must not be made now.
     [[nodiscard]] Task<Outcome<Done>> include(SagaEffect effect, Commit& commit);
 
-    /// Sagas whose rollback is owed, the ones that have waited longest first.
-    [[nodiscard]] Task<Outcome<std::vector<std::string>>> pending(std::int64_t limit);
+    /// Sagas whose rollback is owed, the ones that have waited longest first, of each kind at most `limit`.
+    [[nodiscard]] Task<Outcome<std::vector<SagaName>>> pending(std::int64_t limit);
     /// Takes the lock and looks. *unknown*: the lock may be ours.
     [[nodiscard]] Task<Outcome<SagaStep>> begin(SagaLock lock);
     /// Takes exactly that entry off, if it still is there, and looks again. Asking twice does no harm.
@@ -75,6 +83,7 @@ private:
     const Tunables& tunables_;
     const StoreScripts& scripts_;
     const bool atomic_;  // off: an entry is pushed ahead of the state, and taken off ahead of its publish
+    const bool by_tenant_;
 };
 
 }  // namespace lockstep::engine

@@ -1,7 +1,6 @@
 #include "engine/scheduler/approval.h"
 
 #include "engine/store/keys.h"
-#include "engine/wire/job_hash.h"
 #include "engine/wire/json.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
@@ -38,7 +37,8 @@ bool carries_grant(const cap::JobRequest& request) {
     return label != request.labels().end() && wire::ascii_lower(label->second) == "true";
 }
 
-Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request, GrantEvidence evidence) {
+Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request, std::string hash,
+                                GrantEvidence evidence) {
     RedisCommand read{"HMGET",
                       keys::job_meta(request.job_id()),
                       "safety_job_hash",
@@ -51,7 +51,6 @@ Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request
                                                              context.ports.clock.in(context.tunables.store_op_timeout));
     if (!record.applied()) co_return record.failure_as<Grant>();
     const RedisValue& facts = record.value();
-    const std::string hash = wire::job_hash(request);
     const bool hash_asked = facts.at(0).text() == hash;
     const bool hash_approved = facts.at(1).text() == hash;
     // A label that was there before the question is no answer to it, nor is one that nobody knows the age of.

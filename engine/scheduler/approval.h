@@ -34,7 +34,9 @@ struct GrantEvidence {
 /// A label counts that has come into the stored request since the question was asked: only gateways write there. Where that
 /// cannot be told, an operator's record beside it must say the same, and the job must have been moved on: the record of a
 /// rejection looks no different.
-[[nodiscard]] Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request, GrantEvidence evidence);
+/// `hash`: of the request as it was submitted.
+[[nodiscard]] Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request, std::string hash,
+                                              GrantEvidence evidence);
 
 /// Ends an approved gate job: its success is published, then recorded. In this order, because whoever waits for the gate
 /// hears the message; and a handler that is stopped in between leaves a job which the next one ends the same way. The message

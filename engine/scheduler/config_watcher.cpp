@@ -163,6 +163,7 @@ void ConfigWatcher::apply(const std::string& document) {
     if (document.empty() || !replace(last_document_, document)) return;
     const auto overlay = read_overlay(document);
     if (!overlay) return refuse(overlay.error());
+    if (listener_) listener_(document);
     for (const std::string& mistake : overlay->mistakes) refuse(mistake);
     const bool pools = apply_pools(*overlay);
     const bool timeouts = apply_timeouts(*overlay);

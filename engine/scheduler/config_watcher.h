@@ -55,6 +55,8 @@ public:
     [[nodiscard]] Task<tl::expected<void, std::string>> adopt(FileSettings files);
     /// Reloads for ever. REQUIRES: started.
     [[nodiscard]] Task<void> run();
+    /// Called with every version of the document that can be read. Before `start`.
+    void set_listener(std::function<void(const std::string& document)> listener) { listener_ = std::move(listener); }
     /// Listens no longer.
     void stop() { announcements_.reset(); }
 
@@ -89,6 +91,7 @@ private:
     std::string pools_in_force_;     // fingerprint; empty: those of the file, never confirmed
     std::string timeouts_in_force_;  // fingerprint
     std::string last_document_;      // as read
+    std::function<void(const std::string&)> listener_;
     Event changed_;
     std::unique_ptr<Subscription> announcements_;
 };

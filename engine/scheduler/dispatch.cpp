@@ -78,11 +78,11 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
     commit.decision_json = decision_record(order.decision);
     commit.fields = decision_fields(order.decision);
     if (worth_another_try(reason)) {
-        const Duration delay = backoff(order);
+        const Duration delay = backoff(order.facts);
         commit.add_attempts = 1;
         commit.next_attempt = delay;
         commit.deadline_ms = run_time_limit_ms(order.decision);
-        note_cause(commit, reason, detail);
+        note_cause(commit, to_string(reason), detail);
         // The tenant's limit comes first: what waits for it uses up no attempts.
         const bool bound = co_await bind_to_tenant(lease, order, commit);
         if (!bound) co_return tenant_full(false);
@@ -108,17 +108,31 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
     co_return Verdict::done();
 }
 
-void Dispatcher::note_cause(Commit& commit, DispatchReason reason, const std::string& detail) {
-    append(commit.fields, kFieldLastCause, fmt::format("{}: {}", to_string(reason), detail).substr(0, kCauseMax));
+void Dispatcher::note_cause(Commit& commit, std::string_view reason, const std::string& detail) {
+    append(commit.fields, kFieldLastCause, fmt::format("{}: {}", reason, detail).substr(0, kCauseMax));
 }
 
-Duration Dispatcher::backoff(const DispatchOrder& order) {
+Task<Verdict> Dispatcher::try_later(JobLease& lease, const JobFacts& facts, std::string cause) {
+    Commit commit;
+    commit.release_lock = true;
+    const Duration delay = backoff(facts);
+    commit.add_attempts = 1;
+    commit.next_attempt = delay;
+    append(commit.fields, kFieldLastCause, cause.substr(0, kCauseMax));
+    const auto counted = co_await context_.store.commit(lease, std::move(commit));
+    if (!counted.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    if (counted.value().verdict != Committed::Verdict::ok)
+        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    co_return Verdict::postponed(delay);
+}
+
+Duration Dispatcher::backoff(const JobFacts& facts) {
     const Tunables& tunables = context_.tunables;
     if (context_.mechanisms.on(Mechanism::backoff_jitter))
-        return backoff_delay(order.facts.attempts, tunables, context_.ports.entropy);
+        return backoff_delay(facts.attempts, tunables, context_.ports.entropy);
     Tunables without = tunables;
     without.backoff_jitter = Duration{0};
-    return backoff_delay(order.facts.attempts, without, context_.ports.entropy);
+    return backoff_delay(facts.attempts, without, context_.ports.entropy);
 }
 
 Verdict Dispatcher::tenant_full(bool in_line) {
@@ -286,10 +300,11 @@ Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order,
     commit.walk = {JobState::scheduled};
     commit.expected_dispatch = dispatch;
     commit.release_lock = true;
-    const Duration delay = backoff(order);
+    const Duration delay = backoff(order.facts);
     commit.next_attempt = delay;
     append(commit.fields, kFieldWorker, "");
-    note_cause(commit, DispatchReason::dispatch_failed, fmt::format("worker {} could not be sent to", message.worker));
+    note_cause(commit, to_string(DispatchReason::dispatch_failed),
+               fmt::format("worker {} could not be sent to", message.worker));
     const auto rolled_back = co_await context_.store.commit(lease, std::move(commit));
     // Where this fails the job stays DISPATCHED without a message, and the reconciler ends it: never sent twice.
     if (!rolled_back.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);

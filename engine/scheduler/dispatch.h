@@ -40,6 +40,8 @@ public:
     /// A redelivery found the job DISPATCHED: moves it on to RUNNING when its message is known to be in the stream, and
     /// publishes nothing in any case.
     [[nodiscard]] Task<Verdict> recover(JobLease& lease, const JobFacts& facts);
+    /// Counts the try, notes its cause and hands the job back for a while, longer from try to try. REQUIRES: the lease is held.
+    [[nodiscard]] Task<Verdict> try_later(JobLease& lease, const JobFacts& facts, std::string cause);
 
 private:
     struct Message {
@@ -72,8 +74,8 @@ private:
     [[nodiscard]] Task<Verdict> no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
                                           std::string detail);
     /// Of this try, for the dead letter that may come of it.
-    static void note_cause(Commit& commit, DispatchReason reason, const std::string& detail);
-    [[nodiscard]] Duration backoff(const DispatchOrder& order);
+    static void note_cause(Commit& commit, std::string_view reason, const std::string& detail);
+    [[nodiscard]] Duration backoff(const JobFacts& facts);
     [[nodiscard]] Verdict tenant_full(bool in_line);
     /// Sets the limit that the commit is to enforce. False: it has been asked for beforehand, and is reached.
     [[nodiscard]] Task<bool> bind_to_tenant(JobLease& lease, const DispatchOrder& order, Commit& commit);

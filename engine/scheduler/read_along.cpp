@@ -1,22 +1,33 @@
 #include "engine/scheduler/read_along.h"
 
 #include "engine/wire/messages.h"
+#include "engine/wire/policy_marks.h"
 
 namespace lockstep::engine {
 
 namespace {
 
 /// The stored request may belong to another tenant or step than the delivered one, whose settings were read.
-Task<std::vector<std::string>> read_documents(Context& context, const cap::JobRequest& request) {
+Task<Outcome<std::vector<std::string>>> read_documents(Context& context, const cap::JobRequest& request) {
     RedisCommand read = config_documents_of(request);
     read.insert(read.begin(), "MGET");
     const auto reply = co_await context.ports.redis.command(std::move(read),
                                                             context.ports.clock.in(context.tunables.store_op_timeout));
+    if (!reply.applied()) co_return reply.failure_as<std::vector<std::string>>();
     std::vector<std::string> documents;
-    const auto* values = reply.applied() ? reply.value().array() : nullptr;
-    if (values == nullptr) co_return documents;
-    for (const RedisValue& value : *values) documents.emplace_back(value.text());
+    if (const auto* values = reply.value().array()) {
+        for (const RedisValue& value : *values) documents.emplace_back(value.text());
+    }
     co_return documents;
+}
+
+void tell_of_unreadable(Context& context, const MergedSettings& settings) {
+    if (settings.unreadable.empty()) return;
+    context.ports.log.reached(settings.json ? "settings_of_old_used" : "settings_unreadable");
+    context.ports.metrics.add(Metric::settings_unreadable, {}, static_cast<double>(settings.unreadable.size()));
+    for (const std::string& key : settings.untold)
+        context.ports.log.event(LogLevel::error, "settings not readable: the document is no JSON object",
+                                {{"key", key}, {"last_good_copy_used", settings.json.has_value()}});
 }
 
 }  // namespace
@@ -40,21 +51,21 @@ std::vector<std::string> ReadAlong::documents(const JobFacts& facts) const {
     return {facts.read_along.begin() + static_cast<std::ptrdiff_t>(circuit_keys_.size()), facts.read_along.end()};
 }
 
-Task<void> attach_effective_config(Context& context, EffectiveConfig& merger, const ReadAlong& along,
-                                   const JobFacts& facts, cap::JobRequest& request) {
+Task<SettingsFound> attach_effective_config(Context& context, EffectiveConfig& merger, const ReadAlong& along,
+                                            const JobFacts& facts, cap::JobRequest& request) {
     std::vector<std::string> documents;
     if (along.concerns(request)) {
         documents = along.documents(facts);
     } else {
-        documents = co_await read_documents(context, request);
+        auto read = co_await read_documents(context, request);
+        if (!read.applied()) co_return SettingsFound{SettingsFound::Kind::store_away, {}};
+        documents = std::move(read.value());
     }
-    auto settings = merger.merge(documents);
-    if (!settings) {
-        context.ports.log.event(LogLevel::warn, "settings not attached",
-                                {{"job_id", request.job_id()}, {"error", settings.error()}});
-        co_return;
-    }
-    if (!settings->empty()) (*request.mutable_env())[kEffectiveConfigEnv] = std::move(*settings);
+    MergedSettings settings = merger.merge(config_documents_of(request), std::move(documents));
+    tell_of_unreadable(context, settings);
+    if (!settings.json) co_return SettingsFound{SettingsFound::Kind::unreadable, settings.unreadable.front()};
+    if (!settings.json->empty()) (*request.mutable_env())[wire::kEnvEffectiveConfig] = std::move(*settings.json);
+    co_return SettingsFound{};
 }
 
 }  // namespace lockstep::engine

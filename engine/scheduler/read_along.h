@@ -30,8 +30,21 @@ private:
     std::vector<std::string> documents_;
 };
 
-/// Attaches the settings to a request that is to be judged and sent. Where they cannot be read it goes without.
-[[nodiscard]] Task<void> attach_effective_config(Context& context, EffectiveConfig& merger, const ReadAlong& along,
-                                                 const JobFacts& facts, cap::JobRequest& request);
+/// What came of looking for a job's settings.
+struct SettingsFound {
+    enum class Kind : std::uint8_t {
+        attached,    // where there are any
+        store_away,  // nobody knows what they are
+        unreadable,  // a document is no JSON object, and this replica has no good copy of it
+    };
+    Kind kind = Kind::attached;
+    std::string document;  // the key of the one that cannot be read
+};
+
+/// Attaches the settings to a request that is to be judged and sent. Without them it must go nowhere: they may forbid it (spec:
+/// conflicts, D-14).
+[[nodiscard]] Task<SettingsFound> attach_effective_config(Context& context, EffectiveConfig& merger,
+                                                          const ReadAlong& along, const JobFacts& facts,
+                                                          cap::JobRequest& request);
 
 }  // namespace lockstep::engine

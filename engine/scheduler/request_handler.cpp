@@ -10,6 +10,7 @@
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
@@ -41,12 +42,8 @@ Duration longest_life_of(const Timeouts& timeouts, const cap::JobRequest& reques
 }  // namespace
 
 Task<Verdict> RequestHandler::handle(cap::JobRequest request, std::string trace_id) {
-    if (const auto reason = wire::rejection(request)) {
-        context_.ports.metrics.add(Metric::validation_rejections);
-        context_.ports.log.event(LogLevel::warn, "job request rejected",
-                                 {{"job_id", request.job_id()}, {"reason", *reason}});
-        co_return Verdict::done();
-    }
+    // Whose it is is asked under the lock: what is stored must not stay unsaid.
+    if (const auto reason = wire::malformation(request)) co_return drop(request, *reason);
     wire::trim_identity(request);
     if (request.job_id().empty()) {
         // Nobody could ask for such a job, and all of them would be the same one.
@@ -63,8 +60,9 @@ Task<Verdict> RequestHandler::handle_stored(cap::JobRequest request, std::string
     JobLease lease(context_.lease_ports(), request.job_id(), context_.ports.entropy.uuid());
     const ReadAlong along(context_, request);
     const Duration longest_life = longest_life_of(context_.timeouts, request);
-    auto taken = co_await wait_for_lock(
-        context_, lease, [&] { return context_.store.take_up(lease, request, trace_id, along.keys(), longest_life); });
+    auto taken = co_await wait_for_lock(context_, lease, [&] {
+        return context_.store.take_up(lease, request, trace_id, along.keys(), longest_life, one_tenant());
+    });
     if (!taken.applied() && context_.mechanisms.on(Mechanism::fail_closed_reads)) {
         // The state could not be read: whether the job has been dispatched is anybody's guess, so nothing happens now.
         note_state_read(request.topic(), false);
@@ -77,6 +75,7 @@ Task<Verdict> RequestHandler::handle_stored(cap::JobRequest request, std::string
     if (!taken.applied()) lease.begin(since);  // switched off: as if the job were new
     const JobFacts facts = taken.applied() ? std::move(*taken.value()) : JobFacts{};
     note_state_read(request.topic(), true);
+    if (facts.refused) co_return drop(request, wire::tenant_conflict(request).value_or("the job is another tenant's"));
     Verdict verdict = co_await under_lock(lease, Taken{request, facts, along, std::move(trace_id), since});
     if (lease.lost() && verdict.kind == Verdict::Kind::done)
         verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
@@ -99,7 +98,14 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
         co_return Verdict::postponed(job.facts.due_in);
     }
     context_.ports.metrics.add(Metric::jobs_received, {job.request.topic()});
-    adopt_stored_request(job);
+    if (!adopt_stored_request(job)) co_return drop(job.request, "the job is another tenant's, and cannot be read");
+    if (const auto conflict = wire::tenant_conflict(job.request); conflict && one_tenant()) {
+        DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED, *conflict, "invalid_request"};
+        context_.ports.metrics.add(Metric::validation_rejections);
+        context_.ports.log.reached("two_tenants_in_store");
+        co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
+    }
+    set_marks_aside(job);
     if (job.trace_id.empty()) job.trace_id = job.facts.trace_id;
     // Waiting for a human: asking policy again would change nothing.
     if (job.facts.state == JobState::approval_required && !carries_grant(job.request)) co_return Verdict::done();
@@ -113,7 +119,15 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     }
 
     if (context_.stopping) co_return Verdict::hand_back(Duration{0});
-    co_await attach_effective_config(context_, effective_config_, job.along, job.facts, job.request);
+    const SettingsFound settings =
+        co_await attach_effective_config(context_, effective_config_, job.along, job.facts, job.request);
+    switch (settings.kind) {
+        case SettingsFound::Kind::attached: break;
+        case SettingsFound::Kind::store_away: co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+        case SettingsFound::Kind::unreadable:
+            co_return co_await dispatcher_.try_later(
+                lease, job.facts, fmt::format("settings_unreadable: {} is no JSON object", settings.document));
+    }
     Verdict undecided;
     std::optional<SafetyDecision> decision = co_await decide(job, undecided);
     if (!decision) co_return undecided;
@@ -150,7 +164,7 @@ Task<std::optional<SafetyDecision>> RequestHandler::decide(Taken& job, Verdict& 
     if (carries_grant(job.request)) {
         const GrantEvidence evidence{.request_kept = !job.facts.request_lost && !job.stored_unreadable,
                                      .moved_on = job.facts.state != JobState::approval_required};
-        auto grant = co_await read_grant(context_, job.request, evidence);
+        auto grant = co_await read_grant(context_, job.request, hash_of(job), evidence);
         if (!grant.applied()) {
             verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
             co_return std::nullopt;
@@ -216,7 +230,7 @@ Task<Verdict> RequestHandler::end_job(JobLease& lease, JobState state, DeadLette
 }
 
 Task<Verdict> RequestHandler::ask_for_approval(JobLease& lease, const Taken& job, SafetyDecision decision) {
-    decision.job_hash = wire::job_hash(job.request);
+    decision.job_hash = hash_of(job);
     Commit commit;
     if (job.facts.state != JobState::approval_required) commit.walk = {JobState::approval_required};
     commit.release_lock = true;
@@ -295,8 +309,8 @@ Task<Verdict> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDeci
         std::move(count), context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (!counted.applied()) context_.ports.log.reached("fail_open_not_counted");
     auto& labels = *job.request.mutable_labels();
-    labels["safety_bypassed"] = "true";
-    labels["safety_bypass_reason"] = decision.reason;
+    labels[wire::kLabelBypassed] = "true";
+    labels[wire::kLabelBypassReason] = decision.reason;
     co_return co_await dispatch(lease, job, std::move(decision));
 }
 
@@ -329,14 +343,14 @@ Task<Verdict> RequestHandler::pass_gate(JobLease& lease, const Taken& job, Safet
     co_return co_await ask_for_approval(lease, job, std::move(decision));
 }
 
-void RequestHandler::adopt_stored_request(Taken& job) {
-    if (job.facts.stored_request.empty()) return;
+bool RequestHandler::adopt_stored_request(Taken& job) {
+    if (job.facts.stored_request.empty()) return true;
     auto stored = wire::from_json<cap::JobRequest>(job.facts.stored_request);
     if (!stored) {
         context_.ports.log.event(LogLevel::warn, "stored request not readable, using the delivered one",
                                  {{"job_id", job.request.job_id()}, {"error", stored.error().detail}});
         job.stored_unreadable = true;
-        return;
+        return !job.facts.foreign_request;
     }
     // The stored one is what was approved; the delivered one may be older. Where they agree, the delivered one is kept
     // for the fields of later protocol versions that it may carry.
@@ -346,6 +360,25 @@ void RequestHandler::adopt_stored_request(Taken& job) {
         job.request = std::move(*stored);
         wire::trim_identity(job.request);
     }
+    return true;
+}
+
+Verdict RequestHandler::drop(const cap::JobRequest& request, std::string_view reason) {
+    context_.ports.metrics.add(Metric::validation_rejections);
+    context_.ports.log.event(LogLevel::warn, "job request rejected",
+                             {{"job_id", request.job_id()}, {"reason", reason}});
+    return Verdict::done();
+}
+
+void RequestHandler::set_marks_aside(Taken& job) const {
+    if (!wire::carries_policy_marks(job.request) || !context_.mechanisms.on(Mechanism::policy_marks)) return;
+    context_.ports.log.reached("policy_marks_taken_off");
+    job.submitted_hash = wire::job_hash(job.request);
+    wire::strip_policy_marks(job.request);
+}
+
+std::string RequestHandler::hash_of(const Taken& job) {
+    return job.submitted_hash.empty() ? wire::job_hash(job.request) : job.submitted_hash;
 }
 
 void RequestHandler::note_state_read(std::string_view topic, bool readable) {

@@ -13,12 +13,21 @@ namespace lockstep::engine {
 class RequestHandler {
 public:
     explicit RequestHandler(Context& context, DeadLetters& dead_letters, Dispatcher& dispatcher)
-        : context_(context), dead_letters_(dead_letters), dispatcher_(dispatcher) {}
+        : context_(context),
+          dead_letters_(dead_letters),
+          dispatcher_(dispatcher),
+          effective_config_(context.mechanisms.on(Mechanism::tightening_layers)) {}
 
     /// Handles one delivery of a request. Redelivery at any point is harmless: everything is decided on what the store says.
     [[nodiscard]] Task<Verdict> handle(cap::JobRequest request, std::string trace_id);
-    /// The same for a request that comes from the store and not from the bus: it was validated when it was stored.
+    /// The same for a request that comes from the store and not from the bus. Others than the scheduler have written there:
+    /// whose it is, is looked at again (spec: conflicts, D-06).
     [[nodiscard]] Task<Verdict> handle_stored(cap::JobRequest request, std::string trace_id);
+
+    /// A settings document has been read, see EffectiveConfig::note_readable.
+    void note_settings(const std::string& key, const std::string& document) {
+        effective_config_.note_readable(key, document);
+    }
 
 private:
     struct Taken {
@@ -29,6 +38,7 @@ private:
         MonoTime since;
         MonoTime asked{};                // when policy was asked for the decision that counts
         bool stored_unreadable = false;  // there is a stored request, and it is not known what it says
+        std::string submitted_hash;      // of the request with the marks that were taken off it; empty: none were
     };
 
     [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, Taken job);
@@ -55,7 +65,15 @@ private:
     [[nodiscard]] Task<Verdict> dispatch(JobLease& lease, Taken job, SafetyDecision decision);
     /// A gate is not for workers: it waits for a human, whatever policy says short of a denial, and then succeeds.
     [[nodiscard]] Task<Verdict> pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision);
-    void adopt_stored_request(Taken& job);
+    /// False where nothing is known of the job but a request that is not its.
+    [[nodiscard]] bool adopt_stored_request(Taken& job);
+    /// Whether requests have to name one tenant.
+    [[nodiscard]] bool one_tenant() const { return context_.mechanisms.on(Mechanism::tenant_rule); }
+    /// The request is gone, as if it had never come.
+    [[nodiscard]] Verdict drop(const cap::JobRequest& request, std::string_view reason);
+    /// Takes off what only policy writes. Its hash, by which a human's approval is found again, is that of what was submitted.
+    void set_marks_aside(Taken& job) const;
+    [[nodiscard]] static std::string hash_of(const Taken& job);
     void note_state_read(std::string_view topic, bool readable);
 
     Context& context_;

@@ -217,8 +217,8 @@ void ResultHandler::note_effect(const SagaEffect& effect) {
         return;
     }
     context_.ports.metrics.add(Metric::saga_rollbacks);
-    context_.ports.log.event(LogLevel::warn, "rollback started", {{"saga", effect.saga}});
-    rollbacks_.start(effect.saga);
+    context_.ports.log.event(LogLevel::warn, "rollback started", {{"saga", effect.saga.text()}});
+    rollbacks_.start(context_.sagas.meant(effect.saga));
 }
 
 }  // namespace lockstep::engine

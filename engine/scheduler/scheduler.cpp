@@ -59,6 +59,8 @@ public:
           results_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectResult), nullptr, &window_),
           background_(ports.executor) {
         if (config.on_pools) config.on_pools(config.pools);
+        settings_.set_listener(
+            [this](const std::string& document) { requests_.note_settings(std::string(kSystemDocument), document); });
     }
     /// Nobody asks for more because what was in hand goes.
     ~Parts() override { window_.close(); }

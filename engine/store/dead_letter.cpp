@@ -54,7 +54,7 @@ std::string dead_letter_head(const DeadLetter& letter, WallTime created_at) {
 
 cap::BusPacket dead_letter_packet(const DeadLetter& letter, WallTime created_at) {
     cap::JobResult result;
-    const bool of_saga = letter.reason_code == kSagaUnmarshalFailed;
+    const bool of_saga = letter.reason_code == kSagaUnmarshalFailed || letter.reason_code == kSagaEntryExpired;
     if (!of_saga) result.set_job_id(letter.id);
     result.set_status(letter.status);
     result.set_error_code(letter.reason_code);

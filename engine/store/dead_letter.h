@@ -13,11 +13,13 @@ namespace lockstep::engine {
 
 /// The reason code of a recorded compensation that cannot be read: such a letter is about no job.
 inline constexpr std::string_view kSagaUnmarshalFailed = "saga_unmarshal_failed";
+/// Of one that other tenants' rollbacks have come across for too long.
+inline constexpr std::string_view kSagaEntryExpired = "saga_entry_expired";
 /// Of a message that is no job's: its bytes are no packet, or it has come again until nobody tries it any more.
 inline constexpr std::string_view kPoisonMessage = "poison_message";
 
 struct DeadLetter {
-    std::string id;  // the job, or poison:<stream>:<sequence>, or saga-unmarshal-<uuid>
+    std::string id;  // the job, or poison:<stream>:<sequence>, saga-unmarshal-<uuid> or saga-expired-<uuid>
     std::string topic;
     cap::JobStatus status{};
     std::string reason;

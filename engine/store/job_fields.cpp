@@ -23,13 +23,6 @@ std::string env_of(const cap::JobRequest& request, const std::string& key) {
     return found == request.env().end() ? std::string{} : found->second;
 }
 
-/// Not the tenant rule: this one asks the metadata first and may end empty (spec: redis-schema, section 3.5).
-std::string tenant_field(const cap::JobRequest& request) {
-    if (!request.meta().tenant_id().empty()) return request.meta().tenant_id();
-    if (!request.tenant_id().empty()) return request.tenant_id();
-    return env_of(request, "tenant_id");
-}
-
 Labels merged_labels(const cap::JobRequest& request) {
     Labels labels(request.labels().begin(), request.labels().end());
     for (const auto& [key, value] : request.meta().labels()) labels[key] = value;
@@ -54,8 +47,10 @@ std::string json_list(const Repeated& values) {
 
 std::vector<std::string> job_meta_fields(const cap::JobRequest& request) {
     const cap::JobMetadata& meta = request.meta();
-    std::vector<std::string> fields{"topic",     request.topic(),          "tenant",    tenant_field(request),
-                                    "team",      env_of(request, "team_id"), "principal", request.principal_id(),
+    std::vector<std::string> fields{"topic",     request.topic(),
+                                    "tenant",    std::string(wire::tenant_of(request)),
+                                    "team",      env_of(request, "team_id"),
+                                    "principal", request.principal_id(),
                                     "memory_id", request.memory_id()};
     const auto add = [&fields](const char* name, std::string value) {
         if (value.empty()) return;

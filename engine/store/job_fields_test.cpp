@@ -21,7 +21,7 @@ TEST(JobFields, ABareRequestWritesTheFieldsThatAreAlwaysThere) {
     cap::JobRequest request;
     request.set_topic("job.default");
     const std::map<std::string, std::string> expected{
-        {"topic", "job.default"}, {"tenant", ""}, {"team", ""}, {"principal", ""}, {"memory_id", ""}};
+        {"topic", "job.default"}, {"tenant", "default"}, {"team", ""}, {"principal", ""}, {"memory_id", ""}};
     EXPECT_EQ(fields_of(request), expected);
     EXPECT_EQ(idempotency_key_of(request), "");
 }
@@ -36,7 +36,6 @@ TEST(JobFields, AFullRequestWritesThemAll) {
     (*request.mutable_labels())["b"] = "request";
     (*request.mutable_labels())["a"] = "request";
     auto& meta = *request.mutable_meta();
-    meta.set_tenant_id("t-meta");
     meta.set_actor_type(cap::ACTOR_TYPE_HUMAN);
     meta.set_capability("ocr");
     meta.set_pack_id("p1");
@@ -46,7 +45,7 @@ TEST(JobFields, AFullRequestWritesThemAll) {
     meta.add_requires_("linux");
     (*meta.mutable_labels())["b"] = "meta";
     const auto fields = fields_of(request);
-    EXPECT_EQ(fields.at("tenant"), "t-meta");
+    EXPECT_EQ(fields.at("tenant"), "t-request");
     EXPECT_EQ(fields.at("team"), "team-7");
     EXPECT_EQ(fields.at("actor_id"), "alice");
     EXPECT_EQ(fields.at("actor_type"), "human");
@@ -57,14 +56,15 @@ TEST(JobFields, AFullRequestWritesThemAll) {
     EXPECT_EQ(idempotency_key_of(request), "job:idempotency:t-request:k1");
 }
 
-TEST(JobFields, TheTenantFieldAsksMetadataThenFieldThenEnvironment) {
+// D-06: what counts a job, limits it and is asked about it is the same tenant.
+TEST(JobFields, TheTenantIsThatOfTheTenantRule) {
     cap::JobRequest request;
-    (*request.mutable_env())["tenant_id"] = "env";
-    EXPECT_EQ(fields_of(request).at("tenant"), "env");
-    request.set_tenant_id("field");
-    EXPECT_EQ(fields_of(request).at("tenant"), "field");
     request.mutable_meta()->set_tenant_id("meta");
-    EXPECT_EQ(fields_of(request).at("tenant"), "meta");
+    EXPECT_EQ(fields_of(request).at("tenant"), "default");
+    (*request.mutable_env())["tenant_id"] = " env ";
+    EXPECT_EQ(fields_of(request).at("tenant"), "env");
+    request.set_tenant_id(" field");
+    EXPECT_EQ(fields_of(request).at("tenant"), "field");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "engine/store/keys.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/validation.h"
 
 namespace lockstep::engine {
 
@@ -49,9 +50,13 @@ Duration longest_delay(const Tunables& tunables) {
 
 /// As options of the commit script.
 void add_options(SagaEffect effect, std::vector<std::pair<std::string, std::string>>& fields) {
-    fields.emplace_back("@saga", std::move(effect.saga));
+    fields.emplace_back("@saga", effect.saga.owed_as());
+    fields.emplace_back("@saga_owed", effect.saga.owed_in());
+    fields.emplace_back("@saga_stack", effect.saga.stack());
+    if (std::string aborted = effect.saga.aborted(); !aborted.empty())
+        fields.emplace_back("@saga_aborted", std::move(aborted));
     if (!effect.compensation.empty()) fields.emplace_back("@compensation", std::move(effect.compensation));
-    if (effect.rollback) fields.emplace_back("@rollback", effect.of_run ? "run" : "workflow");
+    if (effect.rollback) fields.emplace_back("@rollback", "1");
 }
 
 std::uint64_t number(const RedisValue& value) {
@@ -99,6 +104,7 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.stream_server = reply.at(17).text();
     facts.input_misses = reply.at(19).integer_or(0);
     facts.request_lost = !reply.at(20).text().empty();
+    facts.foreign_request = !reply.at(21).text().empty();
     return facts;
 }
 
@@ -138,7 +144,7 @@ JobStore::JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const S
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const cap::JobRequest& request,
                                                          std::string trace_id, std::vector<std::string> read_along,
-                                                         Duration longest_life) {
+                                                         Duration longest_life, bool one_tenant) {
     const std::string& job = lease.job();
     std::vector<std::string> arguments{job,
                                        lease.token(),
@@ -150,7 +156,9 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
                                        idempotency_key_of(request),
                                        millis(kIdempotencyTtl),
                                        millis(longest_delay(tunables_)),
-                                       millis(longest_life)};
+                                       millis(longest_life),
+                                       one_tenant ? std::string(wire::tenant_of(request)) : std::string{},
+                                       one_tenant && wire::tenant_conflict(request) ? "1" : ""};
     for (auto& field : job_meta_fields(request)) arguments.push_back(std::move(field));
     std::vector<std::string> names{lease.lock_key(), keys::job_meta(job)};
     for (auto& key : read_along) names.push_back(std::move(key));
@@ -159,9 +167,12 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
     auto reply = co_await redis_.script(scripts_.take_up, std::move(names), std::move(arguments), deadline());
     if (reply.kind() == OutcomeKind::not_applied) lease.refused();  // nothing to give back
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
-    if (reply.value().at(0).text() != "held") {
+    if (const std::string_view said = reply.value().at(0).text(); said != "held") {
         lease.refused();
-        co_return std::optional<JobFacts>{};
+        if (said != "refused") co_return std::optional<JobFacts>{};
+        JobFacts nothing;
+        nothing.refused = true;
+        co_return std::optional<JobFacts>{std::move(nothing)};
     }
     lease.begin(asked);
     tell_of_woken(reply.value().at(15));

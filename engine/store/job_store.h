@@ -60,6 +60,10 @@ struct JobFacts {
     // take_up: the request that was stored earlier, where it differs from the offered one; take_lock: what is stored
     std::string stored_request;
     std::vector<std::string> read_along;  // the strings asked for; take_up: none for a job that is at work or over
+    // take_up with a request of another tenant than the job's, or of two: nothing of it was recorded, and what is stored is all
+    // that there is to the job; or there is no such job, and the lock is not held.
+    bool foreign_request = false;
+    bool refused = false;
 };
 
 /// A success whose output is still to be scanned: found by whoever looks, until a commit ends the scan.
@@ -216,11 +220,13 @@ public:
 
     /// Takes the lock with the lease's token and records the request of a job that nobody works on yet. Nothing = busy.
     /// `read_along` names strings to be read at that same instant. Begins the lease when it succeeds. REQUIRES: `request`
-    /// has been validated and trimmed. `longest_life` (zero = none) bounds the deadline of a job that is new here.
+    /// has been validated and trimmed. `longest_life` (zero = none) bounds the deadline of a job that is new here. Unless
+    /// `one_tenant`, the request counts whatever tenants it names.
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_up(JobLease& lease, const cap::JobRequest& request,
                                                                  std::string trace_id,
                                                                  std::vector<std::string> read_along = {},
-                                                                 Duration longest_life = {});
+                                                                 Duration longest_life = {},
+                                                                 bool one_tenant = true);
     /// Takes the lock and reads; `read_along` names strings to be read at that same instant. Nothing = busy. Begins the lease
     /// when it succeeds.
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_lock(JobLease& lease,

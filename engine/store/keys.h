@@ -12,6 +12,9 @@ namespace lockstep::engine::keys {
 inline constexpr std::string_view kDeadlines = "job:deadline";
 inline constexpr std::string_view kReconcilerLock = "cordum:reconciler:default";
 inline constexpr std::string_view kReplayerLock = "cordum:replayer:pending";
+/// Sagas whose rollback is owed, by the time of its last try: by their names; and, as older versions wrote them, by the id of
+/// their run or workflow.
+inline constexpr std::string_view kSagasOwed = "lockstep:saga:owed";
 inline constexpr std::string_view kSagasPending = "lockstep:saga:pending";
 inline constexpr std::string_view kSnapshotWriterLock = "cordum:scheduler:snapshot:writer";
 inline constexpr std::string_view kWorkerSnapshot = "sys:workers:snapshot";

@@ -36,6 +36,11 @@ std::optional<std::string> size_rejection(std::string_view name, int size) {
 }  // namespace
 
 std::optional<std::string> rejection(const cap::JobRequest& request) {
+    auto reason = malformation(request);
+    return reason ? reason : tenant_conflict(request);
+}
+
+std::optional<std::string> malformation(const cap::JobRequest& request) {
     if (request.job_id().empty()) return "job_id is empty";
     if (request.topic().empty()) return "topic is empty";
     if (!cap::JobPriority_IsValid(request.priority())) {
@@ -45,13 +50,15 @@ std::optional<std::string> rejection(const cap::JobRequest& request) {
     if (auto reason = budget_rejection(request.budget())) return reason;
     if (auto reason = size_rejection("meta.risk_tags", request.meta().risk_tags_size())) return reason;
     if (auto reason = size_rejection("meta.requires", request.meta().requires__size())) return reason;
-    if (auto reason = size_rejection("labels", request.labels_size())) return reason;
+    return size_rejection("labels", request.labels_size());
+}
 
-    const std::string_view field = trim(request.tenant_id());
+std::optional<std::string> tenant_conflict(const cap::JobRequest& request) {
+    const std::string_view tenant = tenant_of(request);
     const std::string_view env = tenant_in_env(request);
-    if (!field.empty() && !env.empty() && field != env) {
-        return fmt::format("tenant_id says {} and the environment says {}", field, env);
-    }
+    if (!env.empty() && env != tenant) return fmt::format("tenant_id says {} and the environment says {}", tenant, env);
+    const std::string_view meta = trim(request.meta().tenant_id());
+    if (!meta.empty() && meta != tenant) return fmt::format("its tenant is {} and its metadata says {}", tenant, meta);
     return std::nullopt;
 }
 

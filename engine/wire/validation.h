@@ -1,6 +1,6 @@
 // What is checked on an incoming packet before any state is touched. A packet that fails is logged, counted,
-// acknowledged and dropped: sending it again would not mend it. Requests that come back from our own store are not
-// checked again.
+// acknowledged and dropped: sending it again would not mend it. Of requests that come back from the store only the tenant is
+// checked again: others have written there, too.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,13 @@ inline constexpr std::string_view kDefaultTenant = "default";
 /// Why the packet must be dropped, for the log; nothing when it is sound.
 [[nodiscard]] std::optional<std::string> rejection(const cap::JobRequest& request);
 [[nodiscard]] std::optional<std::string> rejection(const cap::JobResult& result);
+/// The two parts of a request's rejection: what no job can have, and fields that name another tenant than the tenant rule
+/// does (spec: conflicts, D-06).
+[[nodiscard]] std::optional<std::string> malformation(const cap::JobRequest& request);
+[[nodiscard]] std::optional<std::string> tenant_conflict(const cap::JobRequest& request);
 
-/// The tenant rule: the field, else the environment's `tenant_id`, else the default tenant; blanks count as missing.
+/// The tenant rule: the field, else the environment's `tenant_id`, else the default tenant; blanks around it do not count. It
+/// holds for everything that is kept, asked, counted or read for a job.
 /// The result points into the request or to a constant.
 [[nodiscard]] std::string_view tenant_of(const cap::JobRequest& request);
 

@@ -97,6 +97,23 @@ TEST(Validation, ARequestsTwoTenantsMustAgree) {
     EXPECT_EQ(with_tenants("org-a", "  "), "");
 }
 
+// D-06
+TEST(Validation, TheMetadataNamesNoOtherTenant) {
+    const auto with_tenants = [](const char* field, const char* env, const char* meta) {
+        return request_after([=](auto& job) {
+            job.set_tenant_id(field);
+            (*job.mutable_env())["tenant_id"] = env;
+            job.mutable_meta()->set_tenant_id(meta);
+        });
+    };
+    EXPECT_EQ(with_tenants("org-a", "", "org-b"), "its tenant is org-a and its metadata says org-b");
+    EXPECT_EQ(with_tenants("", "org-a", "org-b"), "its tenant is org-a and its metadata says org-b");
+    EXPECT_EQ(with_tenants("", "", "org-b"), "its tenant is default and its metadata says org-b");
+    EXPECT_EQ(with_tenants("", "", " default "), "");
+    EXPECT_EQ(with_tenants("org-a", "", " org-a"), "");
+    EXPECT_EQ(with_tenants("org-a", "", "  "), "");
+}
+
 // VALID-02
 TEST(Validation, AResultNamesJobWorkerAndStatus) {
     EXPECT_EQ(rejection(sound_result()), std::nullopt);

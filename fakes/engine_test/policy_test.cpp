@@ -226,12 +226,93 @@ TEST_F(Policy, TheSettingsThatHoldForAJobGoWithTheQuestionAndToTheWorker) {
     EXPECT_EQ(sent(1).env().at("CORDUM_EFFECTIVE_CONFIG"), R"({"colour":"blue","limits":{"cpu":3,"mem":2}})");
 }
 
-TEST_F(Policy, SettingsThatCannotBeReadHoldNothingUp) {
-    run({"SET", "cfg:system:default", "{broken"});
-    run({"LPUSH", "cfg:org:acme", "no string"});
+// D-14
+TEST_F(Policy, AJobWhoseSettingsNobodyHasEverReadIsTriedLaterAndSaysWhy) {
+    run({"DEL", "cfg:system:default"});
+    run({"SET", "cfg:org:acme", "{broken"});
+    submit("j1");
+    EXPECT_EQ(state("j1"), "PENDING");
+    EXPECT_EQ(field("j1", "attempts"), "1");
+    EXPECT_EQ(field("j1", "ls_last_cause"), "settings_unreadable: cfg:org:acme is no JSON object");
+    EXPECT_FALSE(locked("j1"));
+    EXPECT_TRUE(kernel.questions.empty());
+    EXPECT_EQ(metrics.value(Metric::settings_unreadable), 1);
+    run({"SET", "cfg:org:acme", R"({"data": {"a": 1}})"});
+    loop.run_for(3s);
     submit("j1");
     EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(sent().env().at("CORDUM_EFFECTIVE_CONFIG"), R"({"a":1})");
+}
+
+TEST_F(Policy, SettingsThatBreakGoOnInTheirLastGoodFormAndAreToldOfOnce) {
+    run({"DEL", "cfg:system:default"});
+    run({"SET", "cfg:org:acme", R"({"data": {"safety": {"denied_topics": ["job.pay"]}}})"});
+    submit("j1");
+    run({"SET", "cfg:org:acme", "[]"});
+    for (const char* job : {"j2", "j3"}) {
+        submit(job);
+        EXPECT_EQ(state(job), "RUNNING");
+    }
+    EXPECT_EQ(sent(2).env().at("CORDUM_EFFECTIVE_CONFIG"), R"({"safety":{"denied_topics":["job.pay"]}})");
+    EXPECT_EQ(metrics.value(Metric::settings_unreadable), 2);
+}
+
+TEST_F(Policy, TheSettingsAreThoseOfTheStoredRequest) {
+    run({"DEL", "cfg:system:default"});
+    run({"SET", "cfg:team:t", R"({"data": {"safety": {"denied_topics": ["job.default"]}}})"});
+    policy_says(cap::DECISION_TYPE_THROTTLE);
+    auto stored = request_for("j2");
+    (*stored.mutable_env())["team_id"] = "t";
+    submit(stored);
+    loop.run_for(10s);
+    const std::size_t asked = kernel.questions.size();
+    submit("j2");
+    ASSERT_EQ(kernel.questions.size(), asked + 1);
+    EXPECT_EQ(kernel.questions.back().effective_config(), R"({"safety":{"denied_topics":["job.default"]}})");
+}
+
+// D-14
+TEST_F(Policy, WhatATenantIsDeniedNoTeamThatASubmitterNamesAllows) {
+    run({"DEL", "cfg:system:default"});
+    run({"SET", "cfg:org:acme", R"({"data": {"safety": {"denied_topics": ["job.pay"]}}})"});
+    run({"SET", "cfg:team:t", R"({"data": {"safety": {"denied_topics": []}, "colour": "red"}})"});
+    auto request = request_for("j1");
+    (*request.mutable_env())["team_id"] = "t";
+    submit(request);
+    EXPECT_EQ(kernel.questions.at(0).effective_config(), R"({"colour":"red","safety":{"denied_topics":["job.pay"]}})");
+}
+
+// D-08
+TEST_F(Policy, WhatOnlyPolicyWritesReachesNobodyFromASubmitter) {
+    run({"DEL", "cfg:system:default"});
+    auto request = request_for("j1");
+    (*request.mutable_labels())["safety_bypassed"] = "true";
+    (*request.mutable_labels())["team"] = "travel";
+    (*request.mutable_env())["CORDUM_MAX_RETRIES"] = "99";
+    (*request.mutable_env())["CORDUM_EFFECTIVE_CONFIG"] = R"({"safety":{}})";
+    submit(request);
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_FALSE(kernel.questions.at(0).labels().contains("safety_bypassed"));
+    EXPECT_EQ(kernel.questions.at(0).labels().at("team"), "travel");
+    EXPECT_EQ(kernel.questions.at(0).effective_config(), "");
+    EXPECT_FALSE(sent().labels().contains("safety_bypassed"));
+    EXPECT_FALSE(sent().env().contains("CORDUM_MAX_RETRIES"));
     EXPECT_FALSE(sent().env().contains("CORDUM_EFFECTIVE_CONFIG"));
+    EXPECT_NE(text({"GET", "job:req:j1"}).find("CORDUM_MAX_RETRIES"), std::string::npos) << "as it was submitted";
+}
+
+// D-08: the hash is that of what is stored, lies included, as a gateway computes it.
+TEST_F(Policy, AnApprovalOfARequestThatLiesReleasesItWithoutTheLies) {
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    auto request = request_for("j1");
+    (*request.mutable_labels())["safety_bypassed"] = "true";
+    (*request.mutable_env())["CORDUM_MAX_RETRIES"] = "99";
+    submit(request);
+    EXPECT_EQ(field("j1", "safety_job_hash"), engine::wire::job_hash(request));
+    submit(approve(request));
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_FALSE(sent().labels().contains("safety_bypassed"));
+    EXPECT_FALSE(sent().env().contains("CORDUM_MAX_RETRIES"));
 }
 
 TEST_F(Policy, AnApprovalIsNotBoundToTheSettings) {
@@ -290,7 +371,7 @@ TEST_F(Policy, AGateThatOpensLeavesItsUndoOnTheStack) {
     request.set_workflow_id("wf-1");
     request.mutable_compensation()->set_topic("job.undo");
     submit(request);
-    run({"SET", "cfg:system:default", R"({"a": 1})"});
+    run({"SET", "cfg:system:default", R"({"data": {"a": 1}})"});
     submit(approve(request));
     EXPECT_EQ(state("gate"), "SUCCEEDED");
     cap::JobRequest undo;

@@ -56,6 +56,88 @@ TEST_F(Requests, ALockTakenWithoutAnAnswerIsGivenBack) {
     EXPECT_EQ(state("j1"), "RUNNING");
 }
 
+// D-06
+TEST_F(Requests, AnUnknownJobOfTwoTenantsIsDroppedAndCounted) {
+    auto request = request_for("j1");
+    request.mutable_meta()->set_tenant_id("initech");
+    EXPECT_TRUE(submit(request)->acked());
+    EXPECT_EQ(state("j1"), "");
+    EXPECT_EQ(*run({"EXISTS", "job:req:j1"}).integer(), 0);
+    EXPECT_FALSE(locked("j1"));
+    EXPECT_EQ(metrics.value(Metric::validation_rejections), 1);
+    EXPECT_TRUE(bus.published.empty());
+}
+
+// D-06: a gateway has stored it, under whatever tenant it made of it.
+TEST_F(Requests, AStoredJobOfTwoTenantsFailsBeforePolicyIsAsked) {
+    auto request = request_for("j1");
+    request.mutable_meta()->set_tenant_id("initech");
+    run({"SET", "job:req:j1", engine::wire::to_json(request)});
+    run({"HSET", "job:meta:j1", "state", "PENDING", "tenant", "initech"});
+    EXPECT_TRUE(submit(request)->acked());
+    EXPECT_EQ(state("j1"), "FAILED");
+    EXPECT_EQ(dead_letter_code("j1"), "invalid_request");
+    EXPECT_TRUE(kernel.questions.empty());
+    EXPECT_TRUE(dispatches().empty());
+    EXPECT_EQ(*run({"EXISTS", "lockstep:tenant:slots:initech"}).integer(), 0);
+    EXPECT_EQ(metrics.value(Metric::validation_rejections), 1);
+    EXPECT_TRUE(submit(request)->acked());
+    EXPECT_EQ(dead_letters().size(), 1u);
+}
+
+// D-06: a message in another tenant's name, or in two, does nothing to a job.
+TEST_F(Requests, ASubmissionOfAnotherTenantChangesNothingOfAJob) {
+    policy_says(cap::DECISION_TYPE_THROTTLE);
+    submit("j1");
+    const std::string stored = text({"GET", "job:req:j1"});
+    loop.run_for(10s);
+    for (const bool in_two_names : {false, true}) {
+        auto forged = request_for("j1");
+        forged.set_topic("job.pay");
+        forged.mutable_budget()->set_deadline_ms(1);
+        if (in_two_names)
+            forged.mutable_meta()->set_tenant_id("initech");
+        else
+            forged.set_tenant_id("initech");
+        const std::size_t asked = kernel.questions.size();
+        submit(forged, 1, "forged trace");
+        ASSERT_EQ(kernel.questions.size(), asked + 1) << "the stored job has its try";
+        EXPECT_EQ(kernel.questions.back().tenant(), "acme");
+        EXPECT_EQ(kernel.questions.back().topic(), "job.default");
+        EXPECT_EQ(text({"GET", "job:req:j1"}), stored);
+        EXPECT_EQ(field("j1", "deadline_unix"), "");
+        EXPECT_EQ(field("j1", "tenant"), "acme");
+        loop.run_for(10s);
+    }
+    EXPECT_EQ(*run({"EXISTS", "trace:forged trace"}).integer(), 0);
+}
+
+TEST_F(Requests, WithoutItsRequestAJobIsNotTakenOverByAnothersSubmission) {
+    policy_says(cap::DECISION_TYPE_THROTTLE);
+    submit("j1");
+    run({"DEL", "job:req:j1"});
+    loop.run_for(10s);
+    const std::size_t asked = kernel.questions.size();
+    auto forged = request_for("j1");
+    forged.set_tenant_id("initech");
+    EXPECT_TRUE(submit(forged)->acked());
+    EXPECT_EQ(kernel.questions.size(), asked);
+    EXPECT_EQ(*run({"EXISTS", "job:req:j1"}).integer(), 0);
+    EXPECT_EQ(state("j1"), "PENDING");
+}
+
+TEST_F(Requests, BlanksAroundATenantAreNoOtherTenant) {
+    auto request = request_for("j1");
+    request.set_tenant_id(" acme ");
+    run({"SET", "job:req:j1", engine::wire::to_json(request, engine::wire::Unpopulated::emit)});
+    run({"HSET", "job:meta:j1", "state", "PENDING", "tenant", " acme "});
+    submit(request);
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(field("j1", "tenant"), "acme");
+    EXPECT_EQ(*run({"SISMEMBER", "job:tenant:active:acme", "j1"}).integer(), 1);
+    EXPECT_EQ(*run({"EXISTS", "job:tenant:active: acme "}).integer(), 0);
+}
+
 // STATE-07, I-11
 TEST_F(Requests, ARunningJobIsNotTouchedByItsSubmission) {
     run_job("j1");

@@ -9,6 +9,9 @@
 namespace lockstep::fakes::engine_test {
 namespace {
 
+constexpr const char* kRunsStack = "lockstep:saga:4:acme:run-1";
+constexpr const char* kWorkflowsStack = "saga:wf-2:stack";
+
 class Sagas : public SchedulerTest {
 protected:
     void SetUp() override {
@@ -58,11 +61,11 @@ protected:
         }
         return parents;
     }
-    [[nodiscard]] std::int64_t recorded(const std::string& saga = "run-1") {
-        return *run({"LLEN", "saga:" + saga + ":stack"}).integer();
+    [[nodiscard]] std::int64_t recorded(const std::string& stack = kRunsStack) {
+        return *run({"LLEN", stack}).integer();
     }
-    [[nodiscard]] bool owed() { return *run({"EXISTS", "lockstep:saga:pending"}).integer() == 1; }
-    [[nodiscard]] bool saga_locked() { return *run({"EXISTS", "saga:run-1:lock"}).integer() == 1; }
+    [[nodiscard]] bool owed() { return *run({"EXISTS", "lockstep:saga:owed"}).integer() == 1; }
+    [[nodiscard]] bool saga_locked() { return *run({"EXISTS", "lockstep:saga:lock:4:acme:run-1"}).integer() == 1; }
     /// Policy's answer about compensations; everything else is allowed.
     void about_compensations(std::function<ScriptedKernel::Answer(const cap::PolicyCheckRequest&)> answer) {
         kernel.answer = [answer](const cap::PolicyCheckRequest& question) {
@@ -77,7 +80,7 @@ TEST_F(Sagas, ASuccessfulStepLeavesItsUndoOnTheStackOfItsRun) {
     auto request = step("j1");
     (*request.mutable_env())["mode"] = "book";
     succeed(request);
-    const std::string entry = text({"LINDEX", "saga:run-1:stack", "0"});
+    const std::string entry = text({"LINDEX", kRunsStack, "0"});
     cap::JobRequest undo;
     ASSERT_TRUE(undo.ParseFromString(entry)) << "interoperable: a serialised JobRequest";
     EXPECT_EQ(undo.topic(), "job.undo");
@@ -85,7 +88,7 @@ TEST_F(Sagas, ASuccessfulStepLeavesItsUndoOnTheStackOfItsRun) {
     EXPECT_EQ(undo.env().at("mode"), "book");
     EXPECT_EQ(metrics.value(Metric::saga_recorded), 1);
     succeed("j2", "");
-    EXPECT_EQ(recorded("wf-2"), 1) << "a job without a run";
+    EXPECT_EQ(recorded(kWorkflowsStack), 1) << "a job without a run";
 }
 
 // SAGA-03, SAGA-04, SAGA-06
@@ -107,7 +110,7 @@ TEST_F(Sagas, AFatalFailureSubmitsTheUndoAtOnce) {
         EXPECT_EQ(flags->at("is_compensation"), "true");
         EXPECT_EQ(flags->at("saga_workflow_id"), "wf-2");
     }
-    EXPECT_EQ(recorded("wf-2"), 0);
+    EXPECT_EQ(recorded(kWorkflowsStack), 0);
     EXPECT_FALSE(owed());
     // METR-01
     EXPECT_EQ(metrics.value(Metric::saga_rollbacks), 1);
@@ -129,7 +132,49 @@ TEST_F(Sagas, OneRunsFailureLeavesTheOthersAlone) {
     succeed("j2", "run-2");
     fail("j3", "run-1");
     EXPECT_EQ(undone(), Texts{"j1"});
-    EXPECT_EQ(recorded("run-2"), 1);
+    EXPECT_EQ(recorded("lockstep:saga:4:acme:run-2"), 1);
+}
+
+// D-07
+TEST_F(Sagas, OneTenantsFailureLeavesTheOthersAloneWhateverTheyCallTheirRunsAndWorkflows) {
+    for (const char* run_id : {"run-1", ""}) {
+        auto of_other = step(std::string("other-") + run_id, run_id);
+        of_other.set_tenant_id("initech");
+        succeed(of_other);
+    }
+    succeed("j1", "run-1");
+    succeed("j2", "");
+    succeed("j3", "wf-2");
+    fail("j4", "run-1");
+    EXPECT_EQ(undone(), Texts{"j1"});
+    fail("j5", "");
+    EXPECT_EQ(undone(), (Texts{"j1", "j2"}));
+    loop.run_for(1min);
+    EXPECT_EQ(undone(), (Texts{"j1", "j2"}));
+    EXPECT_EQ(recorded(kWorkflowsStack), 1);
+    EXPECT_EQ(recorded("lockstep:saga:7:initech:run-1"), 1);
+    EXPECT_EQ(recorded("lockstep:saga:4:acme:wf-2"), 1);
+}
+
+TEST_F(Sagas, WhatAnOlderVersionRecordedIsUndoneWithItsRun) {
+    auto before = engine::compensation_template(step("before"));
+    ASSERT_TRUE(before);
+    run({"LPUSH", "saga:run-1:stack", engine::wire::serialise(*before)});
+    succeed("j1");
+    fail("j2");
+    loop.run_for(15s);
+    EXPECT_EQ(undone(), (Texts{"j1", "before"}));
+    EXPECT_FALSE(owed());
+}
+
+TEST_F(Sagas, ARollbackThatAnOlderVersionOwedIsResumed) {
+    auto before = engine::compensation_template(step("before"));
+    ASSERT_TRUE(before);
+    run({"LPUSH", "saga:run-1:stack", engine::wire::serialise(*before)});
+    run({"ZADD", "lockstep:saga:pending", "5", "run-1"});
+    loop.run_for(15s);
+    EXPECT_EQ(undone(), Texts{"before"});
+    EXPECT_EQ(*run({"EXISTS", "lockstep:saga:pending"}).integer(), 0);
 }
 
 // C-60
@@ -297,7 +342,7 @@ TEST_F(Sagas, AResultWhoseRequestCannotBeReadEndsTheJobAndTellsOfIt) {
 
 TEST_F(Sagas, ARecordThatCannotBeReadBecomesADeadLetterAndHoldsNothingUp) {
     succeed("j1");
-    run({"LPUSH", "saga:run-1:stack", "\xff no message"});
+    run({"LPUSH", kRunsStack, "\xff no message"});
     fail("j2");
     EXPECT_EQ(undone(), Texts{"j1"});
     EXPECT_EQ(metrics.value(Metric::saga_unmarshal_errors), 1);
@@ -317,9 +362,9 @@ TEST_F(Sagas, ARecordThatCannotBeReadBecomesADeadLetterAndHoldsNothingUp) {
 
 // The stack and its lock are shared with implementations that lock with the constant 1.
 TEST_F(Sagas, ARollbackOfSomebodyElseIsWaitedFor) {
-    succeed("j1");
-    run({"SET", "saga:run-1:lock", "1", "PX", "30000"});
-    fail("j2");
+    succeed("j1", "");
+    run({"SET", "saga:wf-2:lock", "1", "PX", "30000"});
+    fail("j2", "");
     loop.run_for(25s);
     EXPECT_TRUE(undone().empty());
     loop.run_for(20s);

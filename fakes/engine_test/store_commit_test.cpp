@@ -378,11 +378,11 @@ TEST_F(StoreCommit, AFinalStateForgetsTheDeadline) {
     EXPECT_FALSE(hash("job:meta:j1").contains("deadline_unix"));
 }
 
-TEST_F(StoreCommit, AJobWithoutATenantIsInNoTenantsSet) {
+TEST_F(StoreCommit, AJobWithoutATenantIsInTheDefaultOnesSet) {
     const auto lease = lease_for("j1");
     take_up(*lease, request_for("j1", ""));
     walk(*lease, {scheduled});
-    EXPECT_EQ(texts({"KEYS", "job:tenant:*"}), Texts{});
+    EXPECT_EQ(texts({"KEYS", "job:tenant:*"}), Texts{"job:tenant:active:default"});
 }
 
 TEST_F(StoreCommit, AnEmptyStepOnlyReads) {

@@ -1,5 +1,7 @@
 // The scripts that record compensations and work off rollbacks.
 #include "engine/saga/saga_store.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
 #include "fakes/engine_test/store_fixture.h"
 
 namespace lockstep::fakes::engine_test {
@@ -9,12 +11,29 @@ using engine::DeadLetter;
 using engine::DealtWith;
 using engine::SagaEffect;
 using engine::SagaLock;
+using engine::SagaName;
 using engine::SagaStep;
 using Kind = engine::SagaStep::Kind;
 
-constexpr const char* kStack = "saga:run-1:stack";
-constexpr const char* kLock = "saga:run-1:lock";
-constexpr const char* kPending = "lockstep:saga:pending";
+constexpr const char* kStack = "lockstep:saga:4:acme:run-1";
+constexpr const char* kLock = "lockstep:saga:lock:4:acme:run-1";
+constexpr const char* kName = "run:4:acme:run-1";
+constexpr const char* kPending = "lockstep:saga:owed";
+
+SagaName run_of(const std::string& id, const std::string& tenant = "acme") { return {SagaName::Kind::run, tenant, id}; }
+SagaName workflow_of(const std::string& tenant) { return {SagaName::Kind::workflow, tenant, "travel"}; }
+
+/// A compensation as it is recorded.
+std::string entry_of(const std::string& job, const std::string& tenant, const std::string& run_id = {}) {
+    cap::JobRequest undo;
+    undo.set_topic("job.undo");
+    undo.set_parent_job_id(job);
+    undo.set_step_index(1000);
+    undo.set_tenant_id(tenant);
+    (*undo.mutable_env())["mode"] = "cancel";
+    if (!run_id.empty()) (*undo.mutable_labels())["run_id"] = run_id;
+    return engine::wire::serialise(undo);
+}
 
 class StoreSaga : public StoreTest {
 protected:
@@ -35,14 +54,15 @@ protected:
         walk(*lease, {JobState::scheduled, JobState::dispatched, JobState::running});
         return lease;
     }
-    SagaStep begin(const std::string& token = "mine") { return step(sagas->begin({"run-1", token})); }
+    SagaStep begin(const std::string& token = "mine") { return step(sagas->begin({saga, token})); }
     SagaStep next(DealtWith done, const std::string& token = "mine") {
-        return step(sagas->next({"run-1", token}, std::move(done)));
+        return step(sagas->next({saga, token}, std::move(done)));
     }
-    void push(const std::string& entry) { run({"LPUSH", kStack, entry}); }
-    void owe() { run({"ZADD", kPending, "5", "run-1"}); }
-    [[nodiscard]] Texts stack() { return texts({"LRANGE", kStack, "0", "-1"}); }
+    void push(const std::string& entry) { run({"LPUSH", saga.stack(), entry}); }
+    void owe() { run({"ZADD", std::string(saga.owed_in()), "5", saga.owed_as()}); }
+    [[nodiscard]] Texts stack() { return texts({"LRANGE", saga.stack(), "0", "-1"}); }
 
+    SagaName saga = run_of("run-1");  // that the rollback is of
     engine::Mechanisms mechanisms;
     std::unique_ptr<engine::SagaStore> sagas;
 
@@ -58,9 +78,9 @@ private:
 TEST_F(StoreSaga, ACompensationIsRecordedWithTheTransitionAndOnlyWithIt) {
     const auto lease = running("j1");
     const std::string bytes("\x00 not text \xff", 12);
-    EXPECT_EQ(end(*lease, JobState::succeeded, {"run-1", true, bytes, false}).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(end(*lease, JobState::succeeded, {run_of("run-1"), bytes, false}).verdict, Committed::Verdict::ok);
     EXPECT_EQ(stack(), Texts{bytes});
-    EXPECT_EQ(end(*lease, JobState::succeeded, {"run-1", true, bytes, false}).verdict, Committed::Verdict::refused);
+    EXPECT_EQ(end(*lease, JobState::succeeded, {run_of("run-1"), bytes, false}).verdict, Committed::Verdict::refused);
     EXPECT_EQ(stack(), Texts{bytes});
     EXPECT_FALSE(exists(kPending)) << "nothing has failed";
 }
@@ -68,33 +88,33 @@ TEST_F(StoreSaga, ACompensationIsRecordedWithTheTransitionAndOnlyWithIt) {
 TEST_F(StoreSaga, WithoutTheJobsLockNothingIsRecorded) {
     const auto lease = running("j1");
     run({"SET", "cordum:scheduler:job:j1", "somebody else"});
-    EXPECT_EQ(end(*lease, JobState::succeeded, {"run-1", true, "undo", false}).verdict, Committed::Verdict::lost);
+    EXPECT_EQ(end(*lease, JobState::succeeded, {run_of("run-1"), "undo", false}).verdict, Committed::Verdict::lost);
     EXPECT_FALSE(exists(kStack));
 }
 
 // H-12: between the failure and its rollback no crash can come.
 TEST_F(StoreSaga, AFatalFailureOwesTheRollbackInTheSameCommit) {
     const auto lease = running("j1");
-    end(*lease, JobState::failed, {"run-1", true, {}, true});
-    EXPECT_EQ(texts({"ZRANGE", kPending, "0", "-1"}), Texts{"run-1"});
-    EXPECT_TRUE(exists("lockstep:saga:aborted:run-1"));
-    EXPECT_GT(ttl("lockstep:saga:aborted:run-1"), 24h) << "as long as the jobs of the run are known";
+    end(*lease, JobState::failed, {run_of("run-1"), {}, true});
+    EXPECT_EQ(texts({"ZRANGE", kPending, "0", "-1"}), Texts{kName});
+    EXPECT_TRUE(exists("lockstep:saga:aborted:run:4:acme:run-1"));
+    EXPECT_GT(ttl("lockstep:saga:aborted:run:4:acme:run-1"), 24h) << "as long as the jobs of the run are known";
 }
 
 // H-42a
 TEST_F(StoreSaga, WhatAnAbortedRunStillRecordsOwesARollback) {
-    end(*running("j1"), JobState::failed, {"run-1", true, {}, true});
+    end(*running("j1"), JobState::failed, {run_of("run-1"), {}, true});
     EXPECT_EQ(begin().kind, Kind::over);
     EXPECT_FALSE(exists(kPending));
-    end(*running("j2"), JobState::succeeded, {"run-1", true, "undo", false});
-    EXPECT_EQ(texts({"ZRANGE", kPending, "0", "-1"}), Texts{"run-1"});
+    end(*running("j2"), JobState::succeeded, {run_of("run-1"), "undo", false});
+    EXPECT_EQ(texts({"ZRANGE", kPending, "0", "-1"}), Texts{kName});
 }
 
 TEST_F(StoreSaga, AWorkflowIsNotAbortedForItsLaterRuns) {
-    end(*running("j1"), JobState::failed, {"wf-1", false, {}, true});
-    EXPECT_FALSE(exists("lockstep:saga:aborted:wf-1"));
+    end(*running("j1"), JobState::failed, {workflow_of("acme"), {}, true});
+    EXPECT_TRUE(texts({"KEYS", "lockstep:saga:aborted:*"}).empty());
     run({"DEL", kPending});
-    end(*running("j2"), JobState::succeeded, {"wf-1", false, "undo", false});
+    end(*running("j2"), JobState::succeeded, {workflow_of("acme"), "undo", false});
     EXPECT_FALSE(exists(kPending));
 }
 
@@ -144,7 +164,7 @@ TEST_F(StoreSaga, WithoutTheLockNothingIsTakenOff) {
             run({"DEL", kLock});
         const auto before = content();
         EXPECT_EQ(next({"first", {}}).kind, Kind::lost);
-        loop.wait(sagas->release({"run-1", "mine"}));
+        loop.wait(sagas->release({saga, "mine"}));
         EXPECT_EQ(content(), before) << "the lock of somebody else included";
     }
 }
@@ -153,17 +173,110 @@ TEST_F(StoreSaga, AReleasedLockIsFree) {
     push("first");
     owe();
     begin();
-    loop.wait(sagas->release({"run-1", "mine"}));
+    loop.wait(sagas->release({saga, "mine"}));
     EXPECT_EQ(begin("another").entry, "first");
 }
 
 TEST_F(StoreSaga, TheOneThatWasTriedGoesToTheEndOfTheQueue) {
     push("first");
     owe();
-    run({"ZADD", kPending, "6", "run-2"});
+    const SagaName other = run_of("run-2", "initech");
+    run({"ZADD", kPending, "6", other.text()});
     begin();
-    EXPECT_EQ(loop.wait(sagas->pending(10)).value(), (Texts{"run-2", "run-1"}));
-    EXPECT_EQ(loop.wait(sagas->pending(1)).value(), Texts{"run-2"});
+    EXPECT_EQ(loop.wait(sagas->pending(10)).value(), (std::vector{other, saga}));
+    EXPECT_EQ(loop.wait(sagas->pending(1)).value(), std::vector{other});
+}
+
+// D-07
+TEST_F(StoreSaga, ARollbackTakesOnlyItsOwnTenantsEntriesOffASharedStack) {
+    saga = workflow_of("acme");
+    push("\xff no message");
+    push(entry_of("j1", "acme"));
+    push(entry_of("j2", "initech"));
+    push(entry_of("j3", " acme "));
+    push(entry_of("j4", ""));
+    owe();
+    EXPECT_EQ(begin().entry, entry_of("j3", " acme "));
+    EXPECT_GT(ttl("saga:travel:lock"), 119s) << "the lock of other implementations";
+    EXPECT_EQ(next({entry_of("j3", " acme "), {}}).entry, entry_of("j1", "acme"));
+    EXPECT_EQ(next({entry_of("j1", "acme"), {}}).entry, "\xff no message") << "nobody can say whose it is";
+    EXPECT_EQ(next({"\xff no message", {}}).kind, Kind::over);
+    EXPECT_EQ(stack(), (Texts{entry_of("j4", ""), entry_of("j2", "initech")}));
+    EXPECT_FALSE(exists(kPending));
+    saga = workflow_of("default");
+    owe();
+    EXPECT_EQ(begin().entry, entry_of("j4", ""));
+}
+
+TEST_F(StoreSaga, TheTenantOfAnEntryMayStandInItsEnvironment) {
+    cap::JobRequest undo;
+    undo.set_topic("job.undo");
+    (*undo.mutable_env())["other"] = "acme";
+    (*undo.mutable_env())["tenant_id"] = "initech";
+    undo.mutable_budget()->set_max_total_tokens(1'000'000'000);
+    saga = workflow_of("acme");
+    push(engine::wire::serialise(undo));
+    owe();
+    EXPECT_EQ(begin().kind, Kind::over);
+    saga = workflow_of("initech");
+    owe();
+    EXPECT_EQ(begin().entry, engine::wire::serialise(undo));
+}
+
+// D-07
+TEST_F(StoreSaga, AnEntryOfOthersIsToldOfOnceItHasStoodThereForTooLong) {
+    tunables.saga_entry_max_age = 60s;
+    saga = workflow_of("acme");
+    const std::string foreign = entry_of("j1", "initech");
+    push(foreign);
+    owe();
+    EXPECT_EQ(begin().kind, Kind::over);
+    run({"ZINCRBY", "lockstep:saga:met:saga:travel:stack", "-59000000",
+         texts({"ZRANGE", "lockstep:saga:met:saga:travel:stack", "0", "-1"}).at(0)});
+    owe();
+    EXPECT_EQ(begin().kind, Kind::over);
+    EXPECT_EQ(stack().size(), 1u);
+    run({"ZINCRBY", "lockstep:saga:met:saga:travel:stack", "-2000000",
+         texts({"ZRANGE", "lockstep:saga:met:saga:travel:stack", "0", "-1"}).at(0)});
+    owe();
+    const SagaStep met = begin();
+    EXPECT_TRUE(met.of_others);
+    EXPECT_EQ(met.entry, foreign);
+    const DeadLetter letter{
+        "saga-expired-1", {}, cap::JOB_STATUS_FAILED_FATAL, "has stood there", std::string(engine::kSagaEntryExpired)};
+    EXPECT_EQ(next({foreign, letter}).kind, Kind::over);
+    EXPECT_EQ(text({"GET", "lockstep:saga:unreadable:saga-expired-1"}), foreign);
+    EXPECT_NE(text({"GET", "dlq:entry:saga-expired-1"}).find("saga_entry_expired"), std::string::npos);
+    EXPECT_FALSE(exists("lockstep:saga:met:saga:travel:stack"));
+}
+
+// D-07: what an older version recorded for a run is undone after what this one has.
+TEST_F(StoreSaga, WhatAnOlderVersionRecordedForTheRunComesNext) {
+    const std::string own = entry_of("j1", "acme", "run-1");
+    run({"RPUSH", "saga:run-1:stack", entry_of("j2", "initech", "run-1"), entry_of("j3", "acme"), own});
+    push(entry_of("j4", "acme", "run-1"));
+    owe();
+    begin();
+    EXPECT_EQ(next({entry_of("j4", "acme", "run-1"), {}}).kind, Kind::over);
+    const auto owed = loop.wait(sagas->pending(10)).value();
+    const SagaName before{SagaName::Kind::old_run, "acme", "run-1"};
+    ASSERT_EQ(owed, std::vector{before});
+    saga = before;
+    EXPECT_EQ(begin().entry, own) << "not another tenant's, and not that of a workflow of the same name";
+    EXPECT_EQ(next({own, {}}).kind, Kind::over);
+    EXPECT_EQ(stack().size(), 2u);
+    EXPECT_FALSE(exists(kPending));
+}
+
+TEST_F(StoreSaga, ARollbackThatAnOlderVersionOwedIsOfEverythingOnItsStack) {
+    saga = {SagaName::Kind::shared, {}, "run-1"};
+    push("of somebody");
+    owe();
+    EXPECT_EQ(texts({"ZRANGE", "lockstep:saga:pending", "0", "-1"}), Texts{"run-1"});
+    EXPECT_EQ(loop.wait(sagas->pending(10)).value(), std::vector{saga});
+    EXPECT_EQ(begin().entry, "of somebody");
+    EXPECT_EQ(next({"of somebody", {}}).kind, Kind::over);
+    EXPECT_FALSE(exists("lockstep:saga:pending"));
 }
 
 TEST_F(StoreSaga, AnUnreadableEntryIsKeptAsideWithADeadLetterWhenItIsTakenOff) {

@@ -1,5 +1,6 @@
 #include "fakes/gateway/settings_editor.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -32,7 +33,29 @@ engine::Task<void> SettingsEditor::change(SettingsChange change) {
     co_await announce();
 }
 
+engine::Task<bool> SettingsEditor::write_layers(std::string layers) {
+    const json documents = json::parse(layers);
+    std::vector<engine::RedisCommand> writes;
+    for (const auto& [name, content] : documents.items()) {
+        const std::size_t colon = std::min(name.find(':'), name.size());
+        const json document{{"scope", name.substr(0, colon)},
+                            {"scope_id", name.substr(std::min(colon + 1, name.size()))},
+                            {"data", content},
+                            {"revision", 1},
+                            {"updated_at", engine::rfc3339(world_.wall(node_))}};
+        writes.push_back({"SET", "cfg:" + name, content.is_string() ? content.get<std::string>() : document.dump()});
+    }
+    const auto written = co_await redis_.pipeline(std::move(writes), deadline());
+    co_return written.applied();
+}
+
 engine::Task<bool> SettingsEditor::write(SettingsChange change) {
+    if (!change.layers.empty()) {
+        const bool written = co_await write_layers(change.layers);
+        const bool all =
+            change.pools.empty() && change.timeouts.empty() && change.scheduler.empty() && change.raw.empty();
+        if (!written || all) co_return written;
+    }
     if (!change.raw.empty()) {
         engine::RedisCommand set{"SET", key(), change.raw};
         const auto done = co_await redis_.command(std::move(set), deadline());

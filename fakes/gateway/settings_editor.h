@@ -20,6 +20,7 @@ struct SettingsChange {
     std::string timeouts;
     std::string scheduler;  // its members replace those of the same name
     std::string raw;        // replaces the whole document as it is, whatever it is: somebody at a Redis console
+    std::string layers;     // by `scope:id` (org:acme, team:ops): the settings of that document, or a text in its place
 };
 
 class SettingsEditor {
@@ -35,6 +36,7 @@ public:
 private:
     /// One attempt.
     [[nodiscard]] engine::Task<bool> write(SettingsChange change);
+    [[nodiscard]] engine::Task<bool> write_layers(std::string layers);
     [[nodiscard]] engine::Task<void> announce();
     [[nodiscard]] std::string changed(const std::string& document, const SettingsChange& change) const;
     [[nodiscard]] engine::MonoTime deadline() const { return executor_.monotonic() + std::chrono::seconds{2}; }

@@ -22,7 +22,8 @@ std::vector<std::string> default_lock_keys() {
             "cordum:workflow-engine:reconciler:",
             "cordum:wf:run:lock:",
             "cordum:wf:delay:poller",
-            "saga:*:lock"};
+            "saga:*:lock",
+            "lockstep:saga:lock:"};
 }
 
 std::string_view job_of_key(std::string_view key) {

@@ -43,7 +43,8 @@ TEST_F(RecoveryTest, AStepThatFailsForGoodUndoesTheOnesBeforeIt) {
         << nlohmann::json(world->states()).dump();
     EXPECT_EQ(compensations().size(), 2U);
     for (const auto& [job, times] : compensations()) EXPECT_EQ(times, 1) << job;
-    EXPECT_EQ(world->redis_keys("saga:*"), 0);
+    for (const char* keys : {"saga:*", "lockstep:saga:[0-9]*", "lockstep:saga:lock:*"})
+        EXPECT_EQ(world->redis_keys(keys), 0) << keys;
 }
 
 TEST_F(RecoveryTest, ARollbackOutlivesTheReplicaThatOwedIt) {
@@ -54,8 +55,8 @@ TEST_F(RecoveryTest, ARollbackOutlivesTheReplicaThatOwedIt) {
     ASSERT_EQ(world->states()["SUCCEEDED"], 5);
     world->ctl({"submit", "--id", "bad-one", "--workflow", "wf", "--label", "run_id=r1"});
     ASSERT_TRUE(Deployment::until([&] { return world->states()["FAILED"] == 1; }, 20s));
-    victim.kill();                            // in the middle of the rollback, or before it has begun
-    world->redis_type({"DEL saga:r1:lock"});  // its two minutes are over
+    victim.kill();  // in the middle of the rollback, or before it has begun
+    world->redis_type({"DEL lockstep:saga:lock:7:default:r1"});  // its two minutes are over
     world->add_scheduler();
     // A compensation whose dispatch the victim had committed and not sent ends visibly, as any such job does.
     const auto ended = [&] { return world->states()["SUCCEEDED"] + world->states()["TIMEOUT"]; };

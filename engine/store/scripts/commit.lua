@@ -14,9 +14,12 @@
 --       Among the fields, under names that no field has:
 --         @next_attempt  ms until the next try, kept as ls_next_attempt_at
 --         @deadline      ms from now until the job's deadline, unless it has an earlier one
---         @saga          whose stack the next two are about
+--         @saga          whose compensations the next ones are about, as it is named in the list @saga_owed
+--         @saga_owed     the sagas whose rollback is owed
+--         @saga_stack    where its compensations are recorded
+--         @saga_aborted  stands while a saga that no later work shares has failed: what it still records is undone at once
 --         @compensation  template of the job that undoes this one, recorded on the stack
---         @rollback      'run' or 'workflow': from here on the rollback of what is recorded is owed; a run stays aborted
+--         @rollback      from here on the rollback of what is recorded is owed
 --         @output_record  verdict on the output, as JSON
 --         @scan_result  the result as it was reported: its output is still to be scanned; nobody but the committer looks at
 --                       it for @scan_hold ms
@@ -134,18 +137,17 @@ for i = 16, #ARGV, 2 do
   end
 end
 if options['@saga'] then
-  local saga = options['@saga']
-  local aborted = 'lockstep:saga:aborted:' .. saga
+  local aborted = options['@saga_aborted']
   local owed = options['@rollback']
-  if owed == 'run' then
+  if owed and aborted then
     redis.call('SET', aborted, '1', 'PX', ttl)
   end
   if options['@compensation'] then
-    redis.call('LPUSH', 'saga:' .. saga .. ':stack', options['@compensation'])
-    owed = owed or redis.call('EXISTS', aborted) == 1
+    redis.call('LPUSH', options['@saga_stack'], options['@compensation'])
+    owed = owed or aborted and redis.call('EXISTS', aborted) == 1
   end
   if owed then
-    redis.call('ZADD', 'lockstep:saga:pending', at, saga)
+    redis.call('ZADD', options['@saga_owed'], at, options['@saga'])
   end
 end
 if #states > 0 then
