@@ -83,6 +83,7 @@ cap::BusPacket ForgedWorld::request_packet(const std::string& job) const {
     request.set_job_id(job);
     request.set_topic("job.default");
     if (const auto input = inputs_.find(job); input != inputs_.end()) request.set_context_ptr(input->second);
+    if (const auto tenant = tenants_.find(job); tenant != tenants_.end()) request.set_tenant_id(tenant->second);
     if (const auto labels = labels_.find(job); labels != labels_.end())
         for (const auto& [name, value] : labels->second) (*request.mutable_labels())[name] = value;
     return wire::make_packet(std::move(request), "trace", "gateway", {});
@@ -166,10 +167,12 @@ fakes::redis::Keyspace::Node& ForgedWorld::at(std::string_view key) {
 // The way of a job -----------------------------------------------------------------------------------------------------
 
 void ForgedWorld::submit(const std::string& job, const std::string& tenant) {
+    tenants_[job] = tenant;
     const cap::BusPacket packet = request_packet(job);
     tell(EventKind::submit, When::before, Topology::kGateway, job, {}, nullptr);
     set_field(Topology::kGateway, meta_key(job), "tenant", tenant);
     enter(job, "PENDING", Topology::kGateway);
+    tell(EventKind::publish, When::before, Topology::kGateway, job, wire::kSubjectSubmit, &packet, "jobreq:" + job);
     tell(EventKind::stored, When::applied, Topology::kGateway, job, wire::kSubjectSubmit, &packet, "jobreq:" + job);
     fakes::Event told;
     told.kind = EventKind::submit;
@@ -439,6 +442,15 @@ void ForgedWorld::reject(const std::string& job) {
     emit(event);
     set_field(Topology::kOperator, meta_key(job), "approval_job_hash",
               wire::job_hash(request_packet(job).job_request()));
+}
+
+void ForgedWorld::store_request(const std::string& job) {
+    set_text(Topology::kGateway, "job:req:" + job, wire::to_json(request_packet(job).job_request()));
+}
+
+void ForgedWorld::hold_slot(const std::string& job, const std::string& tenant) {
+    script(kReplica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n",
+           [&] { keys_.zset_set(at<fakes::redis::SortedSet>("lockstep:tenant:slots:" + tenant), job, 1); });
 }
 
 void ForgedWorld::judge_output(const std::string& job, std::string_view decision) {

@@ -47,6 +47,7 @@ public:
     void point_to_input(const std::string& job, std::string pointer) { inputs_[job] = std::move(pointer); }
     /// Policy is asked without it.
     void hide_input(const std::string& job) { hidden_.insert(job); }
+    void unlabel(const std::string& job, const std::string& name) { labels_[job].erase(name); }
 
     // The way of a job, step by step. Replicas act under its lock unless it is said otherwise.
     void submit(const std::string& job, const std::string& tenant = "t");
@@ -97,6 +98,10 @@ public:
     /// An operator approves, up to the request with its label, or rejects, up to the record of it.
     void approve(const std::string& job);
     void reject(const std::string& job);
+    /// The request of a submitted job is in the store, as a gateway leaves it.
+    void store_request(const std::string& job);
+    /// A slot of the tenant is the job's.
+    void hold_slot(const std::string& job, const std::string& tenant);
     void judge_output(const std::string& job, std::string_view decision);
     void undo(const std::string& job, const std::string& by);
     void write_snapshot(bool whole);
@@ -133,6 +138,7 @@ private:
     std::map<std::string, std::map<std::string, std::string>> labels_;  // by job
     std::map<std::string, std::string> inputs_;                         // where each job's is
     std::set<std::string> hidden_;
+    std::map<std::string, std::string> tenants_;                        // by job
     std::set<std::string> violated_;
     Time now_{std::chrono::seconds{10}};
     EventNumber events_ = 0;

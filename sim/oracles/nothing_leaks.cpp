@@ -12,6 +12,7 @@ constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
 constexpr std::string_view kInFlightPrefix = "cordum:bus:inflight:";
 constexpr std::string_view kSagaPrefix = "saga:";
 constexpr std::string_view kLockSuffix = ":lock";
+constexpr std::string_view kRunLockPrefix = "lockstep:saga:lock:";
 /// From when its holder has asked for the release, or from the end of what was broken then: pauses between tries grow to a
 /// second, and one try may wait for its answer.
 constexpr Duration kReleaseMax = std::chrono::seconds{10};
@@ -95,7 +96,9 @@ void NothingLeaks::judge_held(std::string_view key, const Grant& grant) {
                  grant.event);
     const Duration longest = tunables_.saga_rollback_timeout + tunables_.saga_lock_ttl;
     const Duration drift = longest / 8;  // clocks of a cluster may go a tenth slower than they should
-    if (!clocks_jumped_ && key.starts_with(kSagaPrefix) && key.ends_with(kLockSuffix) && held > longest + drift)
+    const bool of_saga =
+        key.starts_with(kRunLockPrefix) || (key.starts_with(kSagaPrefix) && key.ends_with(kLockSuffix));
+    if (!clocks_jumped_ && of_saga && held > longest + drift)
         violated({}, {}, fmt::format("{} was taken {} ms ago, and is still held", key, engine::to_millis(held)),
                  grant.event);
 }

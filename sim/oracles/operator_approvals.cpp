@@ -3,6 +3,7 @@
 #include "engine/wire/job_hash.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/policy_marks.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/world/topology.h"
 
@@ -19,7 +20,8 @@ constexpr std::string_view kRequestPrefix = "job:req:";
 std::string OperatorApprovals::content_of(cap::JobRequest request) {
     auto& env = *request.mutable_env();
     for (auto it = env.begin(); it != env.end();) it = it->first.starts_with("CORDUM_") ? env.erase(it) : std::next(it);
-    request.clear_budget();  // policy may have lowered it
+    wire::strip_policy_marks(request);  // of its submitter's: they go nowhere
+    request.clear_budget();             // policy may have lowered it
     return wire::job_hash(request);
 }
 

@@ -16,6 +16,7 @@
 #include "sim/oracles/nothing_leaks.h"
 #include "sim/oracles/one_terminal_result.h"
 #include "sim/oracles/policy_before_dispatch.h"
+#include "sim/oracles/policy_marks_own.h"
 #include "sim/oracles/quarantine_final.h"
 #include "sim/oracles/result_from_its_worker.h"
 #include "sim/oracles/result_heard.h"
@@ -28,6 +29,7 @@
 #include "sim/oracles/sound_message_kept.h"
 #include "sim/oracles/stored_result_wins.h"
 #include "sim/oracles/tenant_limit.h"
+#include "sim/oracles/tenant_walls.h"
 
 namespace lockstep::sim {
 
@@ -63,6 +65,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<SoundMessageKept>(judge, tunables));
     oracles.push_back(std::make_unique<BoundedMemory>(judge, tunables));
     oracles.push_back(std::make_unique<ResultFromItsWorker>(judge, tunables));
+    oracles.push_back(std::make_unique<TenantWalls>(judge));
+    oracles.push_back(std::make_unique<PolicyMarksOwn>(judge, tunables));
     oracles.push_back(std::make_unique<ContentSeen>(judge));
     return oracles;
 }

@@ -267,6 +267,23 @@ void sent_unseen(World& world, bool broken) {
     world.serve("a");
 }
 
+void slot_of_another(World& world, bool broken) {
+    world.submit("a", "acme");
+    world.store_request("a");
+    world.submit("b", "initech");
+    world.store_request("b");
+    world.hold_slot("a", broken ? "initech" : "acme");
+    from_taking_up_to_success(world, "a");
+    from_taking_up_to_success(world, "b");
+}
+
+void lie_passed_on(World& world, bool broken) {
+    world.label("a", "safety_bypass_reason", "trust me");
+    world.submit("a");
+    if (!broken) world.unlabel("a", "safety_bypass_reason");
+    from_taking_up_to_success(world, "a");
+}
+
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -301,6 +318,8 @@ constexpr std::array kBreaks{
     PlantedBreak{"result_from_its_worker", "a result of a worker ends a job that was sent to another",
                  believes_a_stranger},
     PlantedBreak{"content_seen", "a job is sent though policy was not shown its input", sent_unseen},
+    PlantedBreak{"tenant_walls", "a job of one tenant holds a slot of another", slot_of_another},
+    PlantedBreak{"policy_marks_own", "a submitter's word on why policy was not asked reaches a worker", lie_passed_on},
 };
 
 }  // namespace

@@ -8,20 +8,25 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "engine/wire/validation.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
 
 namespace {
 
-constexpr std::string_view kStackPrefix = "saga:";
-constexpr std::string_view kStackSuffix = ":stack";
+constexpr std::string_view kSharedPrefix = "saga:";
+constexpr std::string_view kSharedSuffix = ":stack";
+constexpr std::string_view kRunPrefix = "lockstep:saga:";  // and the length of the tenant
+constexpr std::string_view kKeptAside = "lockstep:saga:unreadable:saga-expired-";
 constexpr std::string_view kRequestPrefix = "job:req:";
 constexpr std::string_view kSagaSender = "cordum-scheduler-saga";
 
-std::optional<std::string_view> saga_of_stack(std::string_view key) {
-    if (!key.starts_with(kStackPrefix) || !key.ends_with(kStackSuffix)) return std::nullopt;
-    return key.substr(kStackPrefix.size(), key.size() - kStackPrefix.size() - kStackSuffix.size());
+bool is_stack(std::string_view key) {
+    if (key.starts_with(kSharedPrefix)) return key.ends_with(kSharedSuffix);
+    if (!key.starts_with(kRunPrefix)) return false;
+    key.remove_prefix(kRunPrefix.size());
+    return !key.empty() && key.front() >= '0' && key.front() <= '9';
 }
 
 template <class Map>
@@ -30,13 +35,18 @@ std::string value_of(const Map& map, const char* key) {
     return found == map.end() ? std::string{} : found->second;
 }
 
-/// The saga's id, and whether it is a run's; an empty id for what belongs to no workflow.
+/// What a saga is called here, and whether it is a run's; an empty name for what belongs to no workflow.
 template <class Labels>
-std::pair<std::string, bool> saga_of(const std::string& workflow_id, const Labels& labels) {
+std::pair<std::string, bool> saga_of(std::string_view tenant, const std::string& workflow_id, const Labels& labels) {
     const std::string workflow = workflow_id.empty() ? value_of(labels, "workflow_id") : workflow_id;
     const std::string run = value_of(labels, "run_id");
-    if (workflow.empty() || run.empty()) return {workflow, false};
-    return {run, true};
+    if (workflow.empty()) return {};
+    if (run.empty()) return {fmt::format("of workflow {}/{}", tenant, workflow), false};
+    return {fmt::format("of run {}/{}", tenant, run), true};
+}
+
+std::pair<std::string, bool> saga_of(const cap::JobRequest& job) {
+    return saga_of(engine::wire::tenant_of(job), job.workflow_id(), job.labels());
 }
 
 bool undoes(const cap::JobRequest& request) { return value_of(request.labels(), "saga_compensation") == "true"; }
@@ -49,10 +59,14 @@ bool settled(std::string_view state) { return is_final(state) || state == "APPRO
 
 void SagaExact::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
                            std::int64_t, std::int64_t) {
+    if (key.starts_with(kKeptAside)) {
+        for (auto& [name, saga] : sagas_)
+            for (Entry& entry : saga.entries) entry.expired = entry.expired || entry.bytes == after;
+    }
     if (!key.starts_with(kRequestPrefix) || after.find("orkflow") == std::string_view::npos) return;
     const auto request = engine::wire::from_json<cap::JobRequest>(after);
     if (!request) return;
-    auto [saga, of_run] = saga_of(request->workflow_id(), request->labels());
+    auto [saga, of_run] = saga_of(*request);
     if (saga.empty()) return;
     Step& step = steps_[std::string(key.substr(kRequestPrefix.size()))];
     step.saga = std::move(saga);
@@ -62,40 +76,44 @@ void SagaExact::string_set(fakes::NodeId, std::string_view key, const std::strin
 }
 
 void SagaExact::list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) {
-    const auto name = saga_of_stack(key);
-    if (!name || data_lost_) return;
-    Saga& saga = sagas_[std::string(*name)];
+    if (!is_stack(key) || data_lost_) return;
     cap::JobRequest job;
-    Entry entry;
-    entry.readable = job.ParseFromArray(value.data(), static_cast<int>(value.size())) && !job.topic().empty();
+    const bool readable = job.ParseFromArray(value.data(), static_cast<int>(value.size())) && !job.topic().empty();
+    const auto [name, of_run] = saga_of(job);
+    Saga& saga = sagas_[readable ? name : std::string(key)];
+    saga.of_run = of_run;
+    if (readable && find(saga, job.parent_job_id()) != nullptr)
+        violated(client, job.parent_job_id(),
+                 fmt::format("its compensation was recorded a second time in the saga {}", name));
+    Entry& entry = saga.entries.emplace_back();
+    entry.saga = &saga;
+    entry.bytes = value;
+    entry.readable = readable;
     entry.parent = job.parent_job_id();
     entry.idempotency_key = job.meta().idempotency_key();
     entry.recorded = ++order_;
     entry.recorded_at = upcoming();
-    saga.of_run = saga_of(job.workflow_id(), job.labels()).second;
-    if (entry.readable && find(saga, entry.parent) != nullptr)
-        violated(client, entry.parent, fmt::format("its compensation was recorded a second time in saga {}", *name));
-    saga.entries.push_back(std::move(entry));
-    saga.stack.insert(saga.stack.begin() + static_cast<std::ptrdiff_t>(index), &saga.entries.back());
+    auto& stack = stacks_[std::string(key)];
+    stack.insert(stack.begin() + static_cast<std::ptrdiff_t>(index), &entry);
 }
 
 void SagaExact::list_removed(fakes::NodeId, std::string_view key, std::size_t index, std::string_view) {
-    const auto name = saga_of_stack(key);
-    const auto saga = name ? sagas_.find(*name) : sagas_.end();
-    if (saga == sagas_.end() || data_lost_) return;
-    auto& stack = saga->second.stack;
-    stack.at(index)->taken = true;
-    stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(index));
-    saga->second.last_step = ++order_;
-    if (!stack.empty()) return;
-    saga->second.under_way = false;
-    saga->second.ended = order_;
+    const auto stack = is_stack(key) ? stacks_.find(key) : stacks_.end();
+    if (stack == stacks_.end() || data_lost_) return;
+    Entry& entry = *stack->second.at(index);
+    entry.taken = true;
+    stack->second.erase(stack->second.begin() + static_cast<std::ptrdiff_t>(index));
+    Saga& saga = *entry.saga;
+    saga.last_step = ++order_;
+    if (!std::ranges::all_of(saga.entries, &Entry::taken)) return;
+    saga.under_way = false;
+    saga.ended = order_;
 }
 
 void SagaExact::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
                             std::int64_t) {
     // An eviction destroys what was acknowledged, as a failover does.
-    if (why == fakes::redis::Removal::evicted && saga_of_stack(key)) data_lost_ = true;
+    if (why == fakes::redis::Removal::evicted && is_stack(key)) data_lost_ = true;
 }
 
 void SagaExact::restored(const fakes::redis::Keyspace&) { data_lost_ = true; }
@@ -157,7 +175,7 @@ void SagaExact::on_question(const fakes::Event& event) {
     if (!event.job.starts_with("comp-")) return;
     cap::PolicyCheckRequest question;
     if (!question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
-    auto saga = saga_of(value_of(question.labels(), "saga_workflow_id"), question.labels()).first;
+    auto saga = saga_of(question.tenant(), value_of(question.labels(), "saga_workflow_id"), question.labels()).first;
     asked_.insert_or_assign(std::string(event.job), std::pair(std::move(saga), question.meta().idempotency_key()));
 }
 
@@ -177,7 +195,7 @@ bool SagaExact::garbled(const fakes::Event& event) {
     cap::BusPacket meant;
     meant.ParseFromString(sent->second);
     const cap::JobRequest& job = meant.job_request();
-    const auto saga = sagas_.find(saga_of(job.workflow_id(), job.labels()).first);
+    const auto saga = sagas_.find(saga_of(job).first);
     Entry* entry = saga == sagas_.end() ? nullptr : find(saga->second, job.parent_job_id());
     if (entry == nullptr) return true;
     exercise();
@@ -187,20 +205,20 @@ bool SagaExact::garbled(const fakes::Event& event) {
 
 void SagaExact::on_published(const fakes::Event& event) {
     const auto& job = event.packet->job_request();
-    const std::string name = saga_of(job.workflow_id(), job.labels()).first;
+    const std::string name = saga_of(job).first;
     if (!published_.try_emplace(job.job_id()).second) return;  // the same job once more
     exercise();
     Saga& saga = sagas_[name];
     Entry* entry = find(saga, job.parent_job_id());
     if (!saga.may_roll_back) {
         violated(event.node, job.parent_job_id(),
-                 fmt::format("it is undone by {}, and no job of saga {} failed fatally", job.job_id(), name));
+                 fmt::format("it is undone by {}, and no job of the saga {} failed fatally", job.job_id(), name));
     } else if (entry == nullptr) {
         violated(event.node, job.parent_job_id(),
                  fmt::format("it is undone by {}, which was not recorded", job.job_id()));
     } else if (!saga.of_run && !saga.under_way && entry->recorded > saga.ended) {
         violated(event.node, entry->parent,
-                 fmt::format("it is undone by {}, and nothing of saga {} has failed since its last rollback",
+                 fmt::format("it is undone by {}, and nothing of the saga {} has failed since its last rollback",
                              job.job_id(), name));
     } else if (!entry->published_as.empty()) {
         violated(event.node, entry->parent,
@@ -218,12 +236,12 @@ void SagaExact::on_published(const fakes::Event& event) {
 }
 
 void SagaExact::judge_order(const fakes::Event& event, const Saga& saga, const Entry& entry) {
-    for (const Entry* other : saga.stack) {
+    for (const Entry& other : saga.entries) {
         // One that was recorded after the look at the stack comes next.
-        const bool was_above = other->recorded > entry.recorded && other->recorded < saga.last_step;
-        if (was_above && other->published_as.empty() && !other->garbled)
+        const bool was_above = !other.taken && other.recorded > entry.recorded && other.recorded < saga.last_step;
+        if (was_above && other.published_as.empty() && !other.garbled)
             violated(event.node, entry.parent,
-                     fmt::format("it is undone before {}, which succeeded later", other->parent), other->recorded_at);
+                     fmt::format("it is undone before {}, which succeeded later", other.parent), other.recorded_at);
     }
 }
 
@@ -232,7 +250,8 @@ bool SagaExact::owed(const Saga& saga, const Entry& entry) {
 }
 
 bool SagaExact::done(const Entry& entry) {
-    return !entry.published_as.empty() || entry.garbled || (entry.taken && (entry.denied || !entry.readable));
+    return !entry.published_as.empty() || entry.garbled ||
+           (entry.taken && (entry.denied || entry.expired || !entry.readable));
 }
 
 bool SagaExact::denied_to(fakes::NodeId node, const std::string& job) const {
@@ -243,7 +262,7 @@ bool SagaExact::denied_to(fakes::NodeId node, const std::string& job) const {
 void SagaExact::on_sent(const fakes::Event& event) {
     sent_.insert_or_assign(std::string(event.message_id), engine::wire::serialise(*event.packet));
     const auto& job = event.packet->job_request();
-    const auto saga = sagas_.find(saga_of(job.workflow_id(), job.labels()).first);
+    const auto saga = sagas_.find(saga_of(job).first);
     const Entry* entry = saga == sagas_.end() ? nullptr : find(saga->second, job.parent_job_id());
     const bool used_up = entry != nullptr && entry->denied && entry->taken;
     if (used_up || denied_to(event.node, job.job_id())) denied_when_sent_.emplace(event.node, job.job_id());
@@ -274,7 +293,8 @@ void SagaExact::at_rest(const RestView& view) {
         if (!step.undoable || !step.succeeded) continue;
         const auto saga = sagas_.find(step.saga);
         if (saga == sagas_.end() || find(saga->second, job) == nullptr)
-            violated({}, job, fmt::format("it succeeded, and its compensation was not recorded in saga {}", step.saga));
+            violated({}, job,
+                     fmt::format("it succeeded, and its compensation was not recorded in the saga {}", step.saga));
     }
     for (const auto& [job, last] : published_) {
         // Of a record that is gone, its time being over or by eviction, the last that was seen counts.
@@ -289,10 +309,11 @@ void SagaExact::at_rest(const RestView& view) {
 
 void SagaExact::judge_entry(const Saga& saga, const std::string& name, const Entry& entry) {
     if (entry.taken && !done(entry))
-        violated({}, entry.parent, fmt::format("its compensation was taken off saga {} and never published", name),
+        violated({}, entry.parent, fmt::format("its compensation was taken off the saga {} and never published", name),
                  entry.recorded_at);
     if (!entry.taken && owed(saga, entry))
-        violated({}, entry.parent, fmt::format("its compensation is still on the stack of saga {}, which failed", name),
+        violated({}, entry.parent,
+                 fmt::format("its compensation is still on the stack of the saga {}, which failed", name),
                  entry.recorded_at);
     const auto step = steps_.find(entry.parent);
     if (entry.readable && step != steps_.end() && !step->second.succeeded)

@@ -1,5 +1,5 @@
 // saga_exact: a rollback publishes each recorded compensation of its own run once, in LIFO order, none lost, none twice; one
-// that policy denies is used up.
+// that policy denies is used up. No failure undoes what jobs of another tenant did, whatever runs and workflows are called.
 //
 // What is recorded is read off the stacks, and told by the job that it undoes; what is rolled back, off the submissions in the
 // stream. A saga is owed a rollback once one of its jobs ended FAILED after a fatal result was delivered. Runs of one workflow
@@ -33,7 +33,10 @@ public:
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
+    struct Saga;
     struct Entry {
+        Saga* saga = nullptr;  // by its own tenant, run and workflow, wherever it is kept
+        std::string bytes;
         std::string parent;  // the job that it undoes
         std::string idempotency_key;
         std::uint64_t recorded = 0;  // in the order of things
@@ -43,16 +46,16 @@ private:
         bool readable = true;
         bool taken = false;  // off the stack
         bool denied = false;
+        bool expired = false;  // taken off by another tenant's rollback, and kept aside
         bool garbled = false;  // published, and changed on its way to the stream: it is nobody's to lose
     };
     struct Saga {
         std::deque<Entry> entries;  // all that there ever were; stable in memory
-        std::vector<Entry*> stack;  // head first
         bool of_run = false;
         bool may_roll_back = false;
         std::optional<std::uint64_t> owed_since;  // the latest failure that owes a rollback for certain
         std::uint64_t last_step = 0;  // the beginning of the rollback, or the last time that an entry was taken
-        std::uint64_t ended = 0;      // the last time that the stack was empty again
+        std::uint64_t ended = 0;      // the last time that nothing of it was recorded any more
         bool under_way = false;
     };
     /// What is known of a job that belongs to a workflow.
@@ -83,6 +86,7 @@ private:
     void judge_entry(const Saga& saga, const std::string& name, const Entry& entry);
 
     std::map<std::string, Saga, std::less<>> sagas_;
+    std::map<std::string, std::vector<Entry*>, std::less<>> stacks_;  // by key, head first
     std::map<std::string, Step, std::less<>> steps_;
     std::set<std::string, std::less<>> fatal_;                   // jobs with a fatal result
     std::set<std::string, std::less<>> ambiguous_;               // jobs with another result as well

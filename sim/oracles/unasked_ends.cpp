@@ -9,7 +9,9 @@
 #include <optional>
 
 #include "engine/config/overlay.h"
+#include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/validation.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/world/topology.h"
 
@@ -44,6 +46,14 @@ template <class Map>
 auto entry_of(const Map& map, const std::string& key) {
     const auto found = map.find(key);
     return found == map.end() ? typename Map::mapped_type{} : found->second;
+}
+
+/// Whether the fields of the request that is stored for the job name two tenants.
+bool of_two_tenants(const fakes::redis::Keyspace& keys, const std::string& job) {
+    const auto* entry = keys.find("job:req:" + job);
+    const auto* text = entry == nullptr ? nullptr : std::get_if<std::string>(&entry->value);
+    const auto request = engine::wire::from_json<cap::JobRequest>(text == nullptr ? std::string_view{} : *text);
+    return request && engine::wire::tenant_conflict(*request);
 }
 
 std::string code_of(std::string_view letter) {
@@ -203,6 +213,8 @@ std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes
         } else if (job.letter == "max_retries_exceeded") {
             if (count("ls_dispatches") < 2)
                 found[name] = fmt::format("its retries were used up by {} dispatches", count("ls_dispatches"));
+        } else if (job.letter == "invalid_request") {
+            if (!of_two_tenants(keys, name)) found[name] = "its dead letter says that it names two tenants";
         } else if (job.letter != "request_missing" && job.letter != "dispatch_failed" &&
                    job.letter != "redelivery_dlq_retry") {
             found[name] = fmt::format("its dead letter says {}, and no worker has reported a failure", job.letter);

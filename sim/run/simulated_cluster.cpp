@@ -160,8 +160,14 @@ std::uint64_t SimulatedCluster::redis_script_flush() {
 }
 
 void SimulatedCluster::config_update(const Fault& fault, std::function<void()> effective) {
-    unnoticed_updates_.push_back(std::move(effective));
-    operator_->change_settings({fault.pools, fault.timeouts, fault.settings, fault.raw});
+    // Layers are read with every job: there is nobody who would tell that they have changed.
+    const bool only_layers =
+        fault.pools.empty() && fault.timeouts.empty() && fault.settings.empty() && fault.raw.empty();
+    if (only_layers)
+        effective();
+    else
+        unnoticed_updates_.push_back(std::move(effective));
+    operator_->change_settings({fault.pools, fault.timeouts, fault.settings, fault.raw, fault.layers});
 }
 
 void SimulatedCluster::on_event(const fakes::Event& event, Time) {

@@ -58,8 +58,9 @@ constexpr std::array kInvariants{
               kAvailable},
     NamedItem{"result_from_its_worker", "no result changes a job that was not sent out, or was sent to another worker",
               kAvailable},
-    NamedItem{"tenant_walls", "no message of one tenant changes jobs, runs, limits or settings of another"},
-    NamedItem{"policy_marks_own", "labels and variables that policy sets reach policy and workers from policy only"},
+    NamedItem{"tenant_walls", "no message of one tenant changes jobs, runs, limits or settings of another", kAvailable},
+    NamedItem{"policy_marks_own", "labels and variables that policy sets reach policy and workers from policy only",
+              kAvailable},
     NamedItem{"content_seen", "no job is sent whose input a rule must see, unless policy saw it or the job is marked",
               kAvailable},
 };
@@ -72,7 +73,7 @@ constexpr std::array<std::string_view, 4> kBrokenByRedis{
     // Of a job that runs twice, the run that is heard may be the one that gave no pointer.
     "result_kept"};
 /// A job whose hash is gone is still listed, and whose it was is not known.
-constexpr std::array<std::string_view, 2> kBrokenByRedisInPart{"indexes_agree", "tenant_limit"};
+constexpr std::array<std::string_view, 3> kBrokenByRedisInPart{"indexes_agree", "tenant_limit", "tenant_walls"};
 /// Nobody but the stream knew that it came.
 constexpr std::array<std::string_view, 1> kBrokenByNatsWithTheOnlyCopy{"no_lost_job"};
 
@@ -119,10 +120,10 @@ constexpr std::array kMechanisms{
     NamedItem{"tenant_queue", "wake the next waiting job of a tenant when a slot is freed", kAvailable},
     NamedItem{"result_origin",
               "believe a result of a dispatched job only, and only from the worker that it was sent to", kAvailable},
-    NamedItem{"tenant_rule", "take no job up whose fields name two tenants"},
-    NamedItem{"rollback_tenant", "undo only what jobs of the failed job's tenant did"},
-    NamedItem{"policy_marks", "pass on none of the labels and variables that only policy sets"},
-    NamedItem{"tightening_layers", "let settings that a submitter chooses only tighten what is allowed"},
+    NamedItem{"tenant_rule", "take no job up whose fields name two tenants", kAvailable},
+    NamedItem{"rollback_tenant", "undo only what jobs of the failed job's tenant did", kAvailable},
+    NamedItem{"policy_marks", "pass on none of the labels and variables that only policy sets", kAvailable},
+    NamedItem{"tightening_layers", "let settings that a submitter chooses only tighten what is allowed", kAvailable},
     NamedItem{"heartbeat_bounds", "ignore heartbeats outside sense", kAvailable},
     NamedItem{"approval_evidence", "release an approved job only while the approved request can be compared",
               kAvailable},

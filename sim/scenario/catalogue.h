@@ -57,6 +57,7 @@ enum class FaultArgKind : std::uint8_t {
     pools,  // documents
     timeouts,
     settings,  // the settings service's `scheduler` block
+    layers,    // its other documents
     anything,  // text
 };
 

@@ -312,8 +312,9 @@ private:
 
     void update(const Fault& fault, const std::string& at) {
         const bool parts = !fault.pools.empty() || !fault.timeouts.empty() || !fault.settings.empty();
-        if (!parts && fault.raw.empty())
-            add(at, "expected a key \"pools\", \"timeouts\" or \"scheduler\": the new settings; or \"raw\"");
+        if (!parts && fault.raw.empty() && fault.layers.empty())
+            add(at,
+                "expected a key \"pools\", \"timeouts\", \"scheduler\" or \"layers\": the new settings; or \"raw\"");
         if (parts && !fault.raw.empty()) add(at + "/raw", "expected either parts of the settings or \"raw\", got both");
     }
 

@@ -49,6 +49,11 @@ Shape argument(FaultArgKind kind) {
                             text_or_empty()},
                            {"output_fail_mode", "content check unreachable: open or closed", text_or_empty()},
                            {"output_policy_enabled", "", flag()}});
+        case FaultArgKind::layers: {
+            Shape one = either({text(), document("the settings of a layer, such as {\"safety\": {...}}")});
+            one.expected = "the settings of a layer as an object, or any text in the place of its document";
+            return map(std::move(one));
+        }
         case FaultArgKind::anything: return text();
     }
     return {};
@@ -64,6 +69,10 @@ std::string help_of(const FaultArg& argument) {
         case FaultArgKind::call_outcome:
             return "not_applied: refused; unknown: it takes effect and its answer is lost; lost: it never arrives, "
                    "which looks the same to the caller; default: any of them, drawn for each call";
+        case FaultArgKind::layers:
+            return "by document, such as org:acme, team:ops, workflow:travel or step:pay: its settings; a text "
+                   "replaces "
+                   "the document, readable or not";
         case FaultArgKind::anything: return "replaces the whole document, readable or not";
         default: return argument.name == "for" ? "default: until the end, or until chaos heals" : "";
     }

@@ -77,7 +77,8 @@ const std::vector<FaultInfo>& table() {
         {"worker.overload", "a worker reports itself overloaded", Args{{"target", worker, kRequired}, kFor}},
         {"corrupt", "bytes of packets are flipped or cut", Args{kRate, kSubject, kFor}},
         {"config.update", "an operator writes new settings and announces them",
-         Args{{"pools", pools}, {"timeouts", timeouts}, {"scheduler", settings}, {"raw", anything}}},
+         Args{
+             {"pools", pools}, {"timeouts", timeouts}, {"scheduler", settings}, {"raw", anything}, {"layers", layers}}},
     };
     return kFaults;
 }

@@ -75,6 +75,7 @@ Fault read_fault(const json& object, std::string pointer) {
     if (const json* timeouts = member(object, "timeouts")) fault.timeouts = timeouts_text(*timeouts);
     fault.settings = document_of(object, "scheduler");
     fault.raw = text_of(object, "raw");
+    fault.layers = document_of(object, "layers");
     return fault;
 }
 

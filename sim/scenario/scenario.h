@@ -133,6 +133,7 @@ struct Fault {
     double ppm = 0;
     std::string pools, timeouts, settings;  // config.update: JSON text of the new documents
     std::string raw;                        // config.update: what replaces all of them, JSON or not
+    std::string layers;                     // config.update: JSON object, other documents by scope and id
 };
 
 struct Chaos {

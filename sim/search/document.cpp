@@ -116,6 +116,7 @@ Document argument_document(const FaultArg& arg, const Fault& fault) {
         case FaultArgKind::output_decision: return fault.decision;
         case FaultArgKind::pools: return fault.pools.empty() ? Document() : Document::parse(fault.pools);
         case FaultArgKind::timeouts: return fault.timeouts.empty() ? Document() : Document::parse(fault.timeouts);
+        case FaultArgKind::layers: return fault.layers.empty() ? Document() : Document::parse(fault.layers);
         case FaultArgKind::settings: return fault.settings.empty() ? Document() : Document::parse(fault.settings);
         case FaultArgKind::anything: return fault.raw.empty() ? Document() : Document(fault.raw);
     }

@@ -158,8 +158,10 @@ void starved(Dice& dice, Document& scenario) {
                          {"for", dice.word({"20s", "60s", "4m"})}});
 }
 
-void workflow_step(Document& scenario, std::string at, const char* topic, const std::string& run, bool undoable) {
+void workflow_step(Document& scenario, std::string at, const char* topic, const std::string& run, bool undoable,
+                   const char* tenant = nullptr) {
     Document job = {{"topic", topic}, {"workflow_id", "travel"}};
+    if (tenant != nullptr) job["tenant_id"] = tenant;
     if (!run.empty()) job["labels"] = {{"run_id", run}};
     if (undoable) job["compensation"] = {{"topic", "job.undo"}};
     add_load(scenario, {{"at", std::move(at)}, {"job", std::move(job)}});
@@ -178,10 +180,9 @@ void add_change_of_mind(Dice& dice, Document& scenario) {
                          {"for", dice.word({"20s", "40s"})}});
 }
 
-/// Runs of a workflow whose last step fails, so that the others are undone, and replicas disturbed while they undo them.
-void rollbacks(Dice& dice, Document& scenario) {
-    at_least_two_replicas(dice, scenario);
-    Document& cluster = scenario["cluster"];
+/// Pools and workers for the steps of a workflow, of which one fails for good. Once, however many themes need them.
+void open_travel_agency(Document& cluster) {
+    if (cluster.contains("pools")) return;
     cluster["pools"] = Document::parse(R"({
         "topics": { "job.default": ["default"], "job.book": ["booking"], "job.fail": ["failing"], "job.undo": ["undoing"] },
         "pools": { "default": { "requires": [] }, "booking": { "requires": [] }, "failing": { "requires": [] }, "undoing": { "requires": [] } } })");
@@ -189,6 +190,13 @@ void rollbacks(Dice& dice, Document& scenario) {
     cluster["workers"].push_back({{"id", "undoer"}, {"count", 2}, {"pool", "undoing"}, {"service_time", "200ms"}});
     cluster["workers"].push_back(
         {{"id", "failer"}, {"pool", "failing"}, {"service_time", "100ms"}, {"outcomes", {{"FAILED_FATAL", 1}}}});
+}
+
+/// Runs of a workflow whose last step fails, so that the others are undone, and replicas disturbed while they undo them.
+void rollbacks(Dice& dice, Document& scenario) {
+    at_least_two_replicas(dice, scenario);
+    Document& cluster = scenario["cluster"];
+    open_travel_agency(cluster);
     Document& settings = cluster["config"];
     settings["saga_lock_ttl"] = dice.word({"10s", "30s", "2m"});
     settings["saga_rollback_timeout"] = dice.word({"15s", "30s"});
@@ -206,7 +214,7 @@ void rollbacks(Dice& dice, Document& scenario) {
                                   faults);
                 break;
             case 1: add_preemption_at(dice, {{"event", "kernel_check"}, {"job", "comp-*"}}, 8, faults); break;
-            case 2: add_preemption_at(dice, {{"event", "redis"}, {"key", "saga:*"}}, 16, faults); break;
+            case 2: add_preemption_at(dice, {{"event", "redis"}, {"key", "*saga:*"}}, 16, faults); break;
             case 3:
                 add_preemption_at(dice, {{"event", "redis"}, {"key", "*lock*"}, {"node", "scheduler-*"}}, 32, faults);
                 break;
@@ -288,6 +296,72 @@ void approvals(Dice& dice, Document& scenario) {
         for (int approval = dice.between(0, 2); approval > 0; --approval)
             add_load(scenario, {{"at", dice.seconds(3, 120)}, {"approve", id}});
         if (dice.chance(0.2)) add_load(scenario, {{"at", dice.seconds(3, 120)}, {"cancel", id}});
+    }
+}
+
+/// Documents of tenants that forbid, and of a team, a workflow and a step that would lift that; and now and then one that is no
+/// document at all, until somebody puts it right.
+void layered_settings(Dice& dice, Document& scenario) {
+    const auto safety = [](Document content) { return Document{{"safety", std::move(content)}}; };
+    const Document sound = dice.chance(0.5) ? safety({{"denied_topics", {"job.pay", "job.secret"}}})
+                                            : safety({{"allowed_topics", {"job.default", "job.b*", "job.fail"}}});
+    const Document lifts = dice.chance(0.5)
+                               ? safety({{"denied_topics", Document::array()}, {"allowed_topics", {"job.*"}}})
+                               : Document{{"safety", nullptr}};
+    const std::string chosen = dice.word({"team:ops", "workflow:travel", "step:pay"});
+    add_fault(scenario, {{"at", "500ms"}, {"do", "config.update"}, {"layers", {{"org:acme", sound}, {chosen, lifts}}}});
+    if (!dice.chance(0.4)) return;
+    const std::string broken = dice.chance(0.5) ? std::string("org:acme") : chosen;
+    add_fault(scenario,
+              {{"at", dice.seconds(1, 30)}, {"do", "config.update"}, {"layers", {{broken, "{ \"data\": [[["}}}});
+    add_fault(scenario, {{"at", dice.seconds(31, 60)},
+                         {"do", "config.update"},
+                         {"layers", {{broken, broken == chosen ? lifts : sound}}}});
+}
+
+/// What a submission may say that is not true: whose it is, what policy has decided, which settings hold.
+void add_lie(Dice& dice, Document& job) {
+    const char* other = job["tenant_id"] == "acme" ? "initech" : "acme";
+    switch (dice.between(0, 6)) {
+        case 0: job["meta"]["tenant_id"] = other; break;
+        case 1: job["env"]["tenant_id"] = other; break;
+        case 2:
+            job["labels"]["safety_bypassed"] = "true";
+            job["labels"]["safety_bypass_reason"] = "trust me";
+            break;
+        case 3: job["env"]["CORDUM_MAX_RETRIES"] = "99"; break;
+        case 4:
+            job["env"][dice.word({"CORDUM_POLICY_CONSTRAINTS", "CORDUM_EFFECTIVE_CONFIG", "CORDUM_REDACTION_LEVEL"})] =
+                "{ }";
+            break;
+        case 5: job["env"]["team_id"] = "ops"; break;
+        default: job["tenant_id"] = "  acme "; break;
+    }
+}
+
+/// Submissions that lie, and two tenants that call their runs and workflows the same. Through a gateway that records a job
+/// before anybody looks at it: one that is refused at once leaves nothing that could be waited for.
+void mutated_submissions(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    cluster.erase("gateway");
+    if (dice.chance(0.7)) layered_settings(dice, scenario);
+    for (int i = dice.between(2, 8); i > 0; --i) {
+        Document job = {{"job_id", fmt::format("liar-{}", i)}, {"tenant_id", dice.word({"acme", "initech"})}};
+        if (dice.chance(0.3)) job["workflow_id"] = "travel";
+        if (dice.chance(0.3)) job["env"]["step_id"] = "pay";
+        const bool asks = dice.chance(0.2);
+        if (asks) job["labels"]["needs"] = "a human";
+        for (int lies = dice.between(1, 2); lies > 0; --lies) add_lie(dice, job);
+        add_load(scenario, {{"at", dice.seconds(2, 40)}, {"job", job}});
+        if (asks) add_load(scenario, {{"at", dice.seconds(41, 90)}, {"approve", job["job_id"]}});
+    }
+    if (dice.chance(0.5)) return;
+    open_travel_agency(cluster);
+    const std::string run = dice.chance(0.6) ? "trip-1" : "";
+    for (const char* tenant : {"acme", "initech"}) {
+        for (int step = dice.between(1, 3); step > 0; --step)
+            workflow_step(scenario, dice.seconds(2, 10), "job.book", run, true, tenant);
+        if (dice.chance(0.6)) workflow_step(scenario, dice.seconds(12, 40), "job.fail", run, false, tenant);
     }
 }
 
@@ -475,6 +549,7 @@ constexpr std::array kThemes{
     Theme{"hiccups", false, hiccups},
     Theme{"tenants", false, tenants},
     Theme{"approvals", false, approvals},
+    Theme{"mutated-submissions", false, mutated_submissions},
     Theme{"flapping-workers", false, flapping_workers},
     Theme{"stranded", false, stranded},
     Theme{"lost-answers", false, lost_answers},
