@@ -56,13 +56,15 @@ Task<Outcome<std::vector<SagaName>>> SagaStore::pending(std::int64_t limit) {
         ranges.push_back({"ZRANGE", std::string(list), "0", fmt::format("{}", limit - 1)});
     auto reply = co_await redis_.pipeline(std::move(ranges), deadline());
     if (!reply.applied()) co_return reply.failure_as<std::vector<SagaName>>();
+    const auto* names = reply.value().at(0).array();
+    const auto* ids = reply.value().at(1).array();
+    // In turns: of one list those that nobody can finish may be more than are begun at once.
     std::vector<SagaName> sagas;
-    if (const auto* names = reply.value().at(0).array()) {
-        for (const RedisValue& name : *names)
-            if (auto saga = SagaName::parse(name.text())) sagas.push_back(std::move(*saga));
-    }
-    if (const auto* ids = reply.value().at(1).array()) {
-        for (const RedisValue& id : *ids) sagas.push_back({SagaName::Kind::shared, {}, std::string(id.text())});
+    for (std::size_t i = 0; i < static_cast<std::size_t>(limit); ++i) {
+        if (names != nullptr && i < names->size())
+            if (auto saga = SagaName::parse((*names)[i].text())) sagas.push_back(std::move(*saga));
+        if (ids != nullptr && i < ids->size())
+            sagas.push_back({SagaName::Kind::shared, {}, std::string((*ids)[i].text())});
     }
     co_return sagas;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/saga/compensation.h"
+#include "engine/saga/saga_name.h"
 #include "engine/store/keys.h"
 #include "engine/wire/packet.h"
 #include "fakes/engine_test/scheduler_fixture.h"
@@ -386,7 +387,8 @@ TEST_F(Sagas, SagasWhoseKeysHoldAnotherTypeHideNobody) {
     EXPECT_TRUE(undone().empty());
     loop.run_for(60s);
     EXPECT_EQ(undone(), Texts{"j1"});
-    EXPECT_TRUE(log.told("rollback interrupted, will be resumed", "saga", "broken-0"));
+    const engine::SagaName first{engine::SagaName::Kind::shared, {}, "broken-0"};
+    EXPECT_TRUE(log.told("rollback interrupted, will be resumed", "saga", first.text()));
 }
 
 TEST_F(Sagas, ADrainFinishesTheStepItIsAtAndLeavesTheRestWithoutALock) {

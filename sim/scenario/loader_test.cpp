@@ -328,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(
                R"("faults": [{"on": {"event": "ack", "node": "scheduler"}, "do": "redis.oom"}])", "/faults/0/on/node",
                "there is no node or group \"scheduler\""},
         Broken{"update_of_nothing", R"("faults": [{"at": "1s", "do": "config.update"}])", "/faults/0",
-               "\"pools\", \"timeouts\" or \"scheduler\""},
+               "\"pools\", \"timeouts\", \"scheduler\" or \"layers\""},
         Broken{
             "update_of_parts_and_of_all",
             R"("faults": [{"at": "1s", "do": "config.update", "pools": {"topics": {"job.default": ["default"]}}, "raw": "{"}])",

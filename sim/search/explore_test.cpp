@@ -101,8 +101,12 @@ TEST(DrawScenario, LosesOfOneServerOnlyWhatThatOneHas) {
         for (const Fault& fault : scenario->faults) {
             cut += fault.kind == "nats.power_cut" ? 1 : 0;
             EXPECT_NE(fault.kind, "redis.failover") << number;
-            EXPECT_NE(fault.kind, "redis.evict") << number;
         }
+        // Requests and inputs that are evicted are a matter of every draw: what a job has come to stays.
+        for (const Document& fault : drawn.value("faults", Document::array()))
+            if (fault.value("do", "") == "redis.evict")
+                EXPECT_TRUE(fault.value("keys", "") == "ctx:*" || fault.value("keys", "") == "job:req:guarded")
+                    << number;
         const Document& expected = drawn["expect"]["invariants"];
         judged += std::ranges::count(expected, "no_duplicate_dispatch") > 0 ? 1 : 0;
     }
