@@ -116,8 +116,9 @@ protected:
     }
     [[nodiscard]] std::string state(const std::string& job) { return status(job).value("state", "unknown"); }
     json status(const std::string& job) {
-        const json told = world->ctl_json({"status", job});
-        return told.is_array() && !told.empty() ? told[0] : told;
+        json told = world->ctl_json({"status", job});
+        if (told.is_array() && !told.empty()) told = json(told[0]);
+        return told.is_object() ? told : json{{"state", "unknown"}};
     }
     void expect_states() {
         for (const auto& [job, expected] : expected_states)

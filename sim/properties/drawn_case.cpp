@@ -150,6 +150,8 @@ Document load_of(const DrawnCase& drawn) {
         load.push_back({{"at", "8s"}, {"job", std::move(step)}});
     }
     add_jobs(load, "70s", drawn.late, drawn.per_second, Document::object());
+    add_jobs(load, "2s", drawn.marked, drawn.per_second,
+             {{"labels", {{"safety_bypassed", "true"}}}, {"env", {{"CORDUM_MAX_RETRIES", "99"}}}});
     add_jobs(load, "2s", drawn.secrets, drawn.per_second,
              {{"env", {{"SIM_OUTPUT", "the key is AKIAIOSFODNN7EXAMPLE"}}}});
     return load;
@@ -192,6 +194,7 @@ Focus focus_of(const std::string& invariant) {
     if (invariant == "no_cold_start") return {.late = 3, .restart = true};
     if (invariant == "live_worker_only") return {.late = 3, .worker_fault = true};
     if (invariant == "single_ticker" || invariant == "lock_exclusion") return {.schedulers = 2};
+    if (invariant == "policy_marks_own") return {.marked = 2};
     if (invariant == "result_heard") return {.readers = 1};
     if (invariant == "sound_message_kept") return {.garbled = true};
     if (invariant == "bounded_memory") return {.large = true};
@@ -215,6 +218,7 @@ rc::Gen<DrawnCase> any_case(Focus focus, std::vector<std::string> without) {
         drawn.steps = *rc::gen::inRange(focus.steps, focus.steps + 3);
         drawn.secrets = *rc::gen::inRange(focus.secrets, focus.secrets + 3);
         if (focus.readers > 0) drawn.readers = *rc::gen::inRange(focus.readers, focus.readers + 2);
+        if (focus.marked > 0) drawn.marked = *rc::gen::inRange(focus.marked, focus.marked + 3);
         if (focus.late > 0) drawn.late = *rc::gen::inRange(focus.late, focus.late + 3);
         drawn.settings = at_most(kSettingsMax, rc::gen::pair(rc::gen::inRange(0, static_cast<int>(kSettings.size())),
                                                              rc::gen::inRange(0, 3)));

@@ -30,7 +30,8 @@ struct DrawnCase {
     int service_ms = 50;
     int per_second = 20;  // submits
     // Jobs: ordinary ones; that policy denies; that wait for a human; of a tenant that may have two at a time; steps of a
-    // workflow run whose last step fails for good; whose output tells a secret; that come when a worker may be long gone.
+    // workflow run whose last step fails for good; whose output tells a secret; that come when a worker may be long gone; that
+    // claim what only policy may say.
     int plain = 1;
     int denied = 0;
     int asked = 0;
@@ -38,6 +39,7 @@ struct DrawnCase {
     int steps = 0;
     int secrets = 0;
     int late = 0;
+    int marked = 0;
     bool large = false;          // ordinary jobs are so large that a replica asks for no more now and then
     bool short_of_time = false;  // running jobs have twenty seconds
     std::vector<std::pair<int, int>> settings;  // which tunable, which of its values
@@ -53,6 +55,7 @@ struct Focus {
     int steps = 0;
     int secrets = 0;
     int late = 0;
+    int marked = 0;
     bool kernel_fault = false;
     bool store_fault = false;
     bool worker_fault = false;
