@@ -63,6 +63,15 @@ constexpr std::array kInvariants{
               kAvailable},
     NamedItem{"content_seen", "no job is sent whose input a rule must see, unless policy saw it or the job is marked",
               kAvailable},
+    NamedItem{"timeout_explained",
+              "a job that ends TIMEOUT has a worker, a disturbance or a deadline that explains it"},
+    NamedItem{"cancel_told", "a job that ends by timeout or cancel is called off at its worker"},
+    NamedItem{"calm_weather", "without a disturbance nothing is delivered, locked, tried or done twice"},
+    NamedItem{"routing_rules", "a job goes to the least loaded worker, as heard, of those that its rules allow"},
+    NamedItem{"hearsay", "what a snapshot says of a worker goes back to a sign of life of that worker"},
+    NamedItem{"limits_in_force", "deadline, attempts, slots and run time of a job are the strictest that apply to it"},
+    NamedItem{"valid_requests", "a request that the rules reject never runs, a valid one is never dropped"},
+    NamedItem{"fail_modes", "fail-open lets pass and marks, fail-closed withholds, of inputs and outputs alike"},
 };
 
 /// What Redis forgets cannot be kept: nobody knows any more that it came, or that it was sent.
@@ -244,37 +253,15 @@ std::span<const std::string> worker_outcomes() {
 }
 
 std::span<const std::string> redis_scripts() {
-    static const std::vector<std::string> kScripts{"bury_undecodable",
-                                                   "bus_guard_enter",
-                                                   "cancel",
-                                                   "circuit_admit",
-                                                   "circuit_failure",
-                                                   "circuit_success",
-                                                   "claim_scans",
-                                                   "commit",
-                                                   "gateway_cancel",
-                                                   "gateway_set_state",
-                                                   "gateway_unlock",
-                                                   "index_page",
-                                                   "outbox_page",
-                                                   "overdue_page",
-                                                   "put_dead_letter",
-                                                   "release_lock",
-                                                   "renew_lock",
-                                                   "repair_dead_letter",
-                                                   "replace_document",
-                                                   "replay_page",
-                                                   "saga_next",
-                                                   "stale_jobs",
-                                                   "take_lock",
-                                                   "take_snapshot_lock",
-                                                   "take_up",
-                                                   "tenant_is_full",
-                                                   "tend_tenant",
-                                                   "tick_lock",
-                                                   "time_out",
-                                                   "undecodable_sums",
-                                                   "write_snapshot"};
+    static const std::vector<std::string> kScripts{
+        "bury_undecodable", "bus_guard_enter",    "cancel",           "circuit_admit",
+        "circuit_failure",  "circuit_success",    "claim_scans",      "commit",
+        "gateway_cancel",   "gateway_set_state",  "gateway_unlock",   "index_page",
+        "outbox_page",      "overdue_page",       "put_dead_letter",  "release_lock",
+        "renew_lock",       "repair_dead_letter", "replace_document", "replay_page",
+        "saga_next",        "stale_jobs",         "take_lock",        "take_snapshot_lock",
+        "take_up",          "tenant_is_full",     "tend_tenant",      "tick_lock",
+        "time_out",         "undecodable_sums",   "write_snapshot"};
     return kScripts;
 }
 
