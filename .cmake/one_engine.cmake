@@ -21,6 +21,14 @@ endforeach()
 
 # The archive itself: every object from its own folder's target, and no file of the engine compiled for another one.
 file(STRINGS compile_commands.json files REGEX "^ *\"file\": \"${SOURCES}/.*\\.cpp\"")
+# Where sources are compiled in batches, a batch names them.
+file(GLOB_RECURSE batches ${CMAKE_CURRENT_BINARY_DIR}/unity_*.cxx)
+foreach(batch IN LISTS batches)
+  file(STRINGS ${batch} united REGEX "^#include \"${SOURCES}/.*\\.cpp\"")
+  list(TRANSFORM united REPLACE "^#include " "")
+  list(APPEND files ${united})
+endforeach()
+list(TRANSFORM files REPLACE "^ *\"file\": " "")
 list(FILTER files EXCLUDE REGEX "_test\\.cpp\"|/test_[^/]*\\.cpp\"|/engine/testing/")
 list(LENGTH files compiled)
 list(REMOVE_DUPLICATES files)

@@ -2,6 +2,17 @@
 
 set(LOCKSTEP_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 
+# lockstep_unite_sources(<target>)
+#
+# With LOCKSTEP_UNITY the sources of a library or a program are compiled in batches; those of tests, whose helpers have the same
+# names in many files, are not. What cannot share a translation unit says so by its source
+# property SKIP_UNITY_BUILD_INCLUSION.
+function(lockstep_unite_sources target)
+  if(LOCKSTEP_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
+endfunction()
+
 # lockstep_library(<name> [FOLDER <sub-folder>] [LINK <public dependencies>…] [PRIVATE_LINK <dependencies>…])
 #
 # The library of a top folder, or of the named sub-folder. Sources are added by the sub-folders: target_sources(<name> PRIVATE a.cpp a.h).
@@ -11,6 +22,7 @@ function(lockstep_library name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${LOCKSTEP_GENERATED_DIR})
   target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK} lockstep_warnings)
   lockstep_use_precompiled(${name})
+  lockstep_unite_sources(${name})
   set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LIBRARIES ${name})
   set_property(TARGET ${name} PROPERTY LOCKSTEP_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER})
   # A folder that holds headers only has nothing to archive, which CMake refuses.
@@ -45,13 +57,15 @@ function(lockstep_executable name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} lockstep_warnings)
   lockstep_use_precompiled(${name})
+  lockstep_unite_sources(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
 # lockstep_test(NAME <name> SOURCES <files>… [LINK <libraries>…] [RAPIDCHECK] [LABELS <labels>…] [TIMEOUT <seconds>])
 #
-# One GoogleTest program = one ctest entry, in <build>/tests. Labels default to "unit", the timeout to 120 s.
+# One GoogleTest program = one ctest entry, in <build>/tests. Labels default to "unit", the timeout to 600 s: it ends
+# what hangs, and a busy machine may be many times slower than a quiet one.
 # A test that needs redis-server or nats-server takes LABELS servers.
 function(lockstep_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "RAPIDCHECK" "NAME;TIMEOUT" "SOURCES;LINK;LABELS")
@@ -64,7 +78,7 @@ function(lockstep_test)
     set(arg_LABELS unit)
   endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
+    set(arg_TIMEOUT 600)
   endif()
   add_executable(${arg_NAME} ${arg_SOURCES})
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LINK} deps::gtest GTest::gtest_main lockstep_warnings)
@@ -146,6 +160,7 @@ function(lockstep_protobuf)
       COMMENT "Generating from ${file}"
       VERBATIM)
     target_sources(${arg_TARGET} PRIVATE ${products})
+    set_source_files_properties(${products} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     set_property(GLOBAL APPEND PROPERTY LOCKSTEP_REGISTERED_FILES ${arg_ROOT}/${file})
   endforeach()
   target_include_directories(${arg_TARGET} SYSTEM PUBLIC ${out})

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 
+#include "engine/runtime/millis.h"
 #include "engine/wire/sha256.h"
 
 namespace lockstep::engine {
 
 namespace {
-
-std::string millis(Duration duration) { return fmt::format("{}", to_millis(duration)); }
 
 /// Half of a SHA-256 is plenty to tell apart two messages that were given the same sequence number.
 std::string content_mark(const Delivery& delivery) { return wire::sha256_hex(delivery.payload()).substr(0, 32); }

@@ -1,5 +1,7 @@
 #include "engine/policy/circuit_breaker.h"
 
+#include "engine/runtime/millis.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +19,6 @@ constexpr Duration kMemory = std::chrono::hours{1};
 constexpr int kProbeReports = 3;
 
 std::string text(std::int64_t number) { return fmt::format("{}", number); }
-std::string millis(Duration duration) { return fmt::format("{}", to_millis(duration)); }
 
 }  // namespace
 

@@ -4,14 +4,13 @@
 
 #include <utility>
 
+#include "engine/runtime/millis.h"
 #include "engine/store/keys.h"
 #include "engine/wire/messages.h"
 
 namespace lockstep::engine {
 
 namespace {
-
-std::string millis(Duration duration) { return fmt::format("{}", to_millis(duration)); }
 
 SagaStep parse_step(const RedisValue& reply) {
     const std::string_view word = reply.at(0).text();

@@ -1,10 +1,9 @@
 #include "engine/snapshot/snapshot_writer.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "engine/runtime/millis.h"
 #include "engine/snapshot/redis_time.h"
 #include "engine/snapshot/worker_snapshot.h"
 #include "engine/store/keys.h"
@@ -12,8 +11,6 @@
 namespace lockstep::engine {
 
 namespace {
-
-std::string millis(Duration duration) { return fmt::format("{}", to_millis(duration)); }
 
 std::string lock_key() { return std::string(keys::kSnapshotWriterLock); }
 std::string snapshot_key() { return std::string(keys::kWorkerSnapshot); }

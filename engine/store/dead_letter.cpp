@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kSender = "cordum-scheduler";
 
-std::string dump(const nlohmann::json& json) {
+std::string dump_letter(const nlohmann::json& json) {
     // Reasons may quote what a peer sent; bytes that are no UTF-8 must not stop a dead letter.
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -47,7 +47,7 @@ std::string dead_letter_head(const DeadLetter& letter, WallTime created_at) {
     if (letter.status != cap::JOB_STATUS_UNSPECIFIED) entry["status"] = cap::JobStatus_Name(letter.status);
     if (!letter.reason.empty()) entry["reason"] = letter.reason;
     if (!letter.reason_code.empty()) entry["reason_code"] = letter.reason_code;
-    std::string head = dump(entry);
+    std::string head = dump_letter(entry);
     head.pop_back();
     return head;
 }

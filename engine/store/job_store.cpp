@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "engine/runtime/millis.h"
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
 #include "engine/wire/json.h"
@@ -22,8 +23,6 @@ constexpr Duration kIdempotencyTtl = std::chrono::hours{2160};
 constexpr Duration kSayAgainAfter = std::chrono::minutes{1};
 /// Such keys that are remembered as having been told of; beyond it some are told of again.
 constexpr std::size_t kSaidMax = 1'000;
-
-std::string millis(Duration duration) { return fmt::format("{}", to_millis(duration)); }
 
 std::string joined(const std::vector<JobState>& states) {
     std::string text;

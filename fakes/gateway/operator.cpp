@@ -14,9 +14,9 @@ namespace {
 
 namespace wire = engine::wire;
 
-constexpr engine::Duration kPublishPatience = std::chrono::seconds{5};
+constexpr engine::Duration kOperatorPatience = std::chrono::seconds{5};
 constexpr int kAnnounceAttempts = 5;
-constexpr const char* kSender = "api-gateway-http";
+constexpr const char* kOperator = "api-gateway-http";
 
 }  // namespace
 
@@ -84,10 +84,10 @@ engine::Task<void> Operator::announce_cancel(std::string job) {
     result.set_status(cap::JOB_STATUS_CANCELLED);
     result.set_error_message("cancelled by an operator");
     const std::string subject(wire::kSubjectResult);
-    const auto packet = wire::make_packet(std::move(result), job, kSender, world_.wall(node_));
+    const auto packet = wire::make_packet(std::move(result), job, kOperator, world_.wall(node_));
     for (int attempt = 0; attempt < kAnnounceAttempts; ++attempt) {
         const auto sent = co_await bus_.publish(subject, wire::serialise(packet), wire::message_id(packet, subject),
-                                                executor_.monotonic() + kPublishPatience);
+                                                executor_.monotonic() + kOperatorPatience);
         if (sent.applied()) break;
         co_await engine::SleepUntil(after_pause());
     }
@@ -95,7 +95,7 @@ engine::Task<void> Operator::announce_cancel(std::string job) {
     cancel.set_job_id(job);
     cancel.set_reason("cancelled by an operator");
     cancel.set_requested_by("operator");
-    const auto broadcast = wire::make_packet(std::move(cancel), job, kSender, world_.wall(node_));
+    const auto broadcast = wire::make_packet(std::move(cancel), job, kOperator, world_.wall(node_));
     const auto told = co_await bus_.publish_core(std::string(wire::kSubjectCancel), wire::serialise(broadcast));
     static_cast<void>(told);  // at most once: nobody counts on it
 }

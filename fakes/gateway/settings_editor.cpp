@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr engine::Duration kTryAgain = std::chrono::milliseconds{500};
-constexpr const char* kSender = "api-gateway";
+constexpr const char* kEditor = "api-gateway";
 
 std::string key() { return std::string(engine::kSystemDocument); }
 
@@ -87,13 +87,13 @@ engine::Task<void> SettingsEditor::announce() {
     cap::SystemAlert alert;
     alert.set_message("config changed");
     alert.set_level("INFO");
-    alert.set_component(kSender);
-    alert.set_source_component(kSender);
+    alert.set_component(kEditor);
+    alert.set_source_component(kEditor);
     auto& details = *alert.mutable_details();
     details["scope"] = "system";
     details["scope_id"] = "default";
     details["changed_at"] = engine::rfc3339(world_.wall(node_));
-    const auto packet = engine::wire::make_packet(std::move(alert), "", kSender, world_.wall(node_));
+    const auto packet = engine::wire::make_packet(std::move(alert), "", kEditor, world_.wall(node_));
     const auto told =
         co_await bus_.publish_core(std::string(engine::wire::kSubjectConfigChanged), engine::wire::serialise(packet));
     static_cast<void>(told);  // at most once: nobody counts on it

@@ -17,7 +17,7 @@ namespace {
 using engine::wire::ascii_lower;
 using engine::wire::trim;
 
-std::string normal_form(std::string_view text) { return ascii_lower(trim(text)); }
+std::string normal_text(std::string_view text) { return ascii_lower(trim(text)); }
 
 std::string first_of(std::initializer_list<std::string_view> candidates) {
     for (const std::string_view candidate : candidates) {
@@ -28,7 +28,7 @@ std::string first_of(std::initializer_list<std::string_view> candidates) {
 
 bool secrets_present(const Facts& facts) {
     if (const auto label = facts.labels.find("secrets_present"); label != facts.labels.end()) {
-        const std::string value = normal_form(label->second);
+        const std::string value = normal_text(label->second);
         return value == "true" || value == "1" || value == "yes";
     }
     return listed(facts.risk_tags, "secrets");
@@ -87,8 +87,8 @@ Facts facts_of(const cap::PolicyCheckRequest& request, const Document& document)
 }
 
 bool listed(const std::vector<std::string>& list, std::string_view value) {
-    const std::string wanted = normal_form(value);
-    return !wanted.empty() && std::ranges::any_of(list, [&](const auto& item) { return normal_form(item) == wanted; });
+    const std::string wanted = normal_text(value);
+    return !wanted.empty() && std::ranges::any_of(list, [&](const auto& item) { return normal_text(item) == wanted; });
 }
 
 bool any_listed(const std::vector<std::string>& list, const std::vector<std::string>& values) {
