@@ -1,13 +1,13 @@
 #include "sim/mutants/active.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include "mutants.h"
+#include "sim/mutants/script.h"
 
 namespace lockstep::mutants {
 
@@ -30,19 +30,11 @@ int active() {
     return kNumber;
 }
 
-std::string_view script(std::string_view text) {
-    constexpr std::string_view kPlace = "$MUTANT(";
+std::string_view script(std::initializer_list<Piece> pieces) {
     auto* made = new std::string;  // the constant that views it is never destroyed either
-    while (true) {
-        const std::size_t place = text.find(kPlace);
-        made->append(text.substr(0, place));
-        if (place == std::string_view::npos) return *made;
-        text.remove_prefix(place + kPlace.size());
-        int number = 0;
-        std::from_chars(text.data(), text.data() + text.size(), number);
-        text.remove_prefix(text.find(')') + 1);
-        made->append(number == active() ? "true" : "false");
-    }
+    for (const Piece& piece : pieces)
+        *made += piece.mutant != 0 && piece.mutant == active() ? piece.mutated : piece.original;
+    return *made;
 }
 
 }  // namespace lockstep::mutants

@@ -1,8 +1,6 @@
 // Which planted defect is on in this process. Only in the build of the mutants (LOCKSTEP_MUTANTS).
 #pragma once
 
-#include <string_view>
-
 namespace lockstep::mutants {
 
 /// The number of the mutant that the command line names as its first argument (`--mutant NAME`); 0 where it names none, or one
@@ -13,8 +11,5 @@ namespace lockstep::mutants {
     static const int kActive = active();
     return number == kActive;
 }
-
-/// The text of a script in which `$MUTANT(<number>)` stands for whether that one is on. Lives as long as the process.
-[[nodiscard]] std::string_view script(std::string_view text);
 
 }  // namespace lockstep::mutants

@@ -105,26 +105,32 @@ def constant_of(script):
     return "k" + "".join(word[:1].upper() + word[1:] for word in script.stem.replace("-", "_").split("_"))
 
 
-def mutate(text, spans, on):
+def mutated_source(file, text, spans):
+    """The copy of a C++ file with all its mutants."""
     pieces, at = [], 0
     for begin, end, number, mutant in spans:
-        pieces += [text[at:begin], mutant.mutated.replace(PLACE, on(number))]
+        pieces += [text[at:begin], mutant.mutated.replace(PLACE, f"::lockstep::mutants::is_on({number})")]
         at = end
-    return "".join(pieces) + text[at:]
+    return f'#include "sim/mutants/active.h"\n#line 1 "{file}"\n{"".join(pieces)}{text[at:]}'
 
 
-def source_of(file, text, spans):
-    """The mutated copy of a C++ file, or the header that holds the mutated text of a script."""
-    if file.endswith(".cpp"):
-        body = mutate(text, spans, lambda number: f"::lockstep::mutants::is_on({number})")
-        return file, f'#include "sim/mutants/active.h"\n#line 1 "{file}"\n{body}'
-    # The numbers stay in the text until the program knows which one is on.
-    body = mutate(text, spans, lambda number: f"{PLACE}({number})")
-    return file + ".h", ('#pragma once\n\n#include <string_view>\n\n#include "sim/mutants/active.h"\n\n'
-                         "namespace lockstep::engine::scripts {\n\n"
-                         f"inline const std::string_view {constant_of(pathlib.PurePosixPath(file))} =\n"
-                         f'    ::lockstep::mutants::script(R"embedded({body})embedded");\n\n'
-                         "}  // namespace lockstep::engine::scripts\n")
+def mutated_script(file, text, spans):
+    """The header that holds a script. Where its mutant is off a place reads as it always did: the server sees the same text."""
+    def literal(piece):
+        return f'R"embedded({piece})embedded"'
+
+    pieces, at = [], 0
+    for begin, end, number, mutant in spans:
+        pieces.append(f'{{0, {literal(text[at:begin])}, ""}}')
+        pieces.append(f"{{{number}, {literal(mutant.original)}, {literal(mutant.mutated.replace(PLACE, 'true'))}}}")
+        at = end
+    pieces.append(f'{{0, {literal(text[at:])}, ""}}')
+    listing = ",\n    ".join(pieces)
+    return ('#pragma once\n\n#include <string_view>\n\n#include "sim/mutants/script.h"\n\n'
+            "namespace lockstep::engine::scripts {\n\n"
+            f"inline const std::string_view {constant_of(pathlib.PurePosixPath(file))} = ::lockstep::mutants::script({{\n"
+            f"    {listing}}});\n\n"
+            "}  // namespace lockstep::engine::scripts\n")
 
 
 def write(path, text):
@@ -157,8 +163,11 @@ def main():
         print(f"{len(known)} mutants in {len(places)} files, {sum(mutant.aside for mutant in known)} of them aside")
     else:
         for file, spans in sorted(places.items()):
-            path, text = source_of(file, (options.root / file).read_text(encoding="utf-8"), spans)
-            write(options.out / path, text)
+            text = (options.root / file).read_text(encoding="utf-8")
+            if file.endswith(".cpp"):
+                write(options.out / file, mutated_source(file, text, spans))
+            else:
+                write(options.out / (file + ".h"), mutated_script(file, text, spans))
             print(file)
         names = "".join(f'    "{mutant.name}",\n' for mutant in known)
         write(options.out / "mutants.h", "#pragma once\n\n#include <array>\n#include <string_view>\n\n"
