@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Looks for each planted defect as a user would, and writes the table of what was found by what.
+
+For each mutant in turn: the happy path; explorations of drawn clusters up to the first failure; the scenario folder. What has been
+learnt is kept in a file beside the program, so that a search that was stopped goes on, and one with more draws begins where the last
+one ended. `--anew` begins again, as after a change of the oracles. See README.md beside this file.
+"""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import apply
+
+QUICK = 20  # draws; what is found by then anybody would notice
+STEP = 100  # draws between two notes of how far a search has come
+# Of the processor, so that a busy machine is not taken for a mutant that hangs. A draw takes a fifth of a second.
+SECONDS_PER_RUN = 60
+SECONDS_PER_DRAW = 5
+FINE = (0, 4)  # 4: nothing failed, and something was not put to the test
+TREE = apply.HERE.parent.parent
+HAPPY_PATH = "scenarios/happy-path.json"
+
+
+class Program:
+    """`lockstep-mutants`, with or without a mutant."""
+
+    def __init__(self, path, jobs):
+        self.path, self.jobs = path, str(jobs)
+
+    def run(self, mutant, arguments, seconds):
+        """The exit code (128 and more: a signal) and the output."""
+        command = [str(self.path)] + (["--mutant", mutant] if mutant else []) + arguments + ["-j", self.jobs]
+        limit = int(seconds)
+        done = subprocess.run(command, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 10)))
+        return (128 - done.returncode if done.returncode < 0 else done.returncode), done.stdout
+
+    def happy(self, mutant):
+        """How the happy path fails; empty: it does not."""
+        code, output = self.run(mutant, ["run", HAPPY_PATH, "--allow-vacuous"], SECONDS_PER_RUN)
+        return "" if code in FINE else trouble(code) or first_line(output, "the happy path fails")
+
+    def explore(self, mutant, first, count):
+        """(draw, what) of the first failure, or nothing."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="mutant-"))
+        try:
+            code, output = self.run(mutant, ["explore", "--first", str(first), "--seeds", str(count), "--out", str(folder)],
+                                    SECONDS_PER_RUN + count * SECONDS_PER_DRAW)
+            if code in FINE:
+                return None
+            found = [one for one in (read_failure(path) for path in folder.glob("*-draw*.json")) if one]
+            if found:
+                return min(found)
+            return first + count - 1, trouble(code) or first_line(output, "the exploration fails")
+        finally:
+            shutil.rmtree(folder)
+
+    def scenarios(self, mutant, known):
+        """The scenario files that fail, without those that fail without the mutant."""
+        with tempfile.NamedTemporaryFile(suffix=".json") as report:
+            code, output = self.run(mutant, ["run", "scenarios", "--json", report.name, "--allow-vacuous"],
+                                    40 * SECONDS_PER_RUN)
+            text = report.read().decode()
+        if code in FINE:
+            return []
+        try:
+            results = json.loads(text)["results"]
+        except (ValueError, KeyError):
+            return [trouble(code) or first_line(output, "the scenarios fail")]
+        failed = {place_of(one) for one in results if not one.get("passed", False)}
+        return sorted(failed - set(known))
+
+
+def trouble(code):
+    if code == 128 + 24:
+        return "the harness: it takes more time than a run can take"
+    if code >= 128:
+        return f"the harness: signal {code - 128}"
+    return "the harness" if code == 3 else ""
+
+
+def first_line(output, otherwise):
+    for line in output.splitlines():
+        if line.startswith(("FAILED", "FOUND")):
+            return line[:160]
+    return otherwise
+
+
+def read_failure(path):
+    try:
+        failure = json.loads(path.read_text(encoding="utf-8"))
+        return int(failure["origin"].rsplit(" ", 1)[1]), failure["violation"]["invariant"]
+    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        return None
+
+
+def place_of(result):
+    return result.get("file") or result.get("path") or result.get("scenario") or result.get("name") or "?"
+
+
+class Notes:
+    """What has been learnt, by mutant. One whose patch has changed is not known any more."""
+
+    def __init__(self, path):
+        self.path = path
+        self.known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    def of(self, mutant, anew):
+        patch = hashlib.sha256(f"{mutant.file}\n{mutant.original}\n{mutant.mutated}".encode()).hexdigest()[:16]
+        note = self.known.get(mutant.name)
+        if anew or note is None or note["patch"] != patch:
+            note = self.known[mutant.name] = {"patch": patch, "draws": 0}
+        return note
+
+    def save(self):
+        spare = self.path.with_suffix(".new")
+        spare.write_text(json.dumps(self.known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        os.replace(spare, self.path)
+
+
+def search(program, mutant, note, options, failing_anyway, save):
+    if "happy" not in note:
+        note["happy"] = program.happy(mutant.name)
+        save()
+    while not note["happy"] and "found" not in note and note["draws"] < options.seeds:
+        # In order, and first as many as count apart: what is found by one job or by two is the same draw.
+        count = min(QUICK - note["draws"] if note["draws"] < QUICK else STEP, options.seeds - note["draws"])
+        found = program.explore(mutant.name, note["draws"] + 1, count)
+        if found:
+            note["found"] = {"draw": found[0], "by": found[1]}
+        note["draws"] += count
+        save()
+    if options.scenarios and not note["happy"] and "found" not in note and "scenarios" not in note:
+        note["scenarios"] = program.scenarios(mutant.name, failing_anyway)
+        save()
+
+
+def verdict(mutant, note):
+    """(kind, words for the table)."""
+    if mutant.equivalent:
+        return "equivalent", mutant.equivalent
+    if not note or "happy" not in note:
+        return "not searched", ""
+    if note["happy"]:
+        return "crude", note["happy"]
+    if "found" in note:
+        draw, by = note["found"]["draw"], note["found"]["by"]
+        return ("at once" if draw <= QUICK else "found"), f"{by}, draw {draw}"
+    if note.get("scenarios"):
+        files = note["scenarios"]
+        return "scenario", f"not in {note['draws']} draws; {files[0]}" + (f" and {len(files) - 1} more" if files[1:] else "")
+    return "survived", f"{note['draws']} draws" + ("" if "scenarios" in note else ", scenarios not run")
+
+
+KINDS = [("at once", f"found by exploration within {QUICK} draws"), ("found", "found by exploration later"),
+         ("crude", "the happy path fails"), ("scenario", "caught by a scenario file only"),
+         ("survived", "survived"), ("equivalent", "equivalent, not counted"), ("not searched", "not searched, not counted")]
+
+
+def totals(title, judged):
+    kinds = [kind for _, (kind, _) in judged]
+    counted = sum(kind not in ("equivalent", "not searched") for kind in kinds)
+    found = sum(kind in ("at once", "found", "crude") for kind in kinds)
+    lines = [f"## {title}", "", "| | mutants | of those that count |", "| --- | --- | --- |"]
+    for kind, words in KINDS:
+        number = kinds.count(kind)
+        share = f"{100 * number / counted:.1f} %" if counted and kind not in ("equivalent", "not searched") else ""
+        lines.append(f"| {words} | {number} | {share} |")
+    share = f"{100 * found / counted:.1f} %" if counted else ""
+    later = sum(kind in ("found", "scenario", "survived") for kind in kinds)
+    apart = f"{100 * kinds.count('found') / later:.1f} %" if later else ""
+    lines += [f"| **exploration or the happy path** | {found} of {counted} | {share} |",
+              f"| **exploration, without those that are found at once** | {kinds.count('found')} of {later} | {apart} |", ""]
+    return lines
+
+
+def table(mutants, notes):
+    judged = [(mutant, verdict(mutant, notes.known.get(mutant.name))) for mutant in mutants]
+    text = ["# What finds the planted defects", "",
+            "Written by `sim/mutants/search.py`; README.md says how. Draws are those of `lockstep explore` with nothing else off.", ""]
+    text += totals("Totals", [one for one in judged if not one[0].aside])
+    text += totals("Kept aside", [one for one in judged if one[0].aside])
+    text += ["## Each", "", "| mutant | file | what is wrong | | by what |", "| --- | --- | --- | --- | --- |"]
+    for mutant, (kind, words) in judged:
+        # What has not been searched and is kept aside stays unsaid.
+        if kind == "not searched":
+            continue
+        name = mutant.name + (" (aside)" if mutant.aside else "")
+        cells = [name, mutant.file.removeprefix("engine/"), mutant.fields["what"], kind, words]
+        text.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(text) + "\n"
+
+
+def chosen(mutants, options):
+    names = {mutant.name for mutant in mutants}
+    for name in options.names:
+        if name not in names:
+            raise apply.Mistake(f"there is no mutant {name}; sim/mutants/apply.py --list --all names them")
+    return [mutant for mutant in mutants
+            if not mutant.equivalent and (mutant.name in options.names if options.names else mutant.aside == options.aside)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="search for planted defects")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these, anew; default: all that are not kept aside")
+    parser.add_argument("--aside", action="store_true", help="those that are kept aside")
+    parser.add_argument("--anew", action="store_true", help="forget what was learnt about them before")
+    parser.add_argument("--seeds", type=int, default=1000, help="draws for each; default 1000")
+    parser.add_argument("--no-scenarios", dest="scenarios", action="store_false", help="leave the scenario folder out")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="runs at once")
+    parser.add_argument("--program", type=pathlib.Path, default=TREE / "build/mutants/bin/lockstep-mutants")
+    parser.add_argument("--table", type=pathlib.Path, default=apply.HERE / "results.md", help="where the table goes")
+    options = parser.parse_args()
+    try:
+        mutants = apply.mutants()
+        selected = chosen(mutants, options)
+    except apply.Mistake as mistake:
+        print(f"mutants: {mistake}", file=sys.stderr)
+        return 2
+    if not options.program.is_file():
+        print(f"mutants: there is no {options.program}; build it: ./dev build mutants", file=sys.stderr)
+        return 2
+    program = Program(options.program.resolve(), options.jobs)
+    unharmed = program.happy("")
+    if unharmed:
+        print(f"mutants: without a mutant the happy path fails already: {unharmed}; mend that first", file=sys.stderr)
+        return 3
+    failing_anyway = program.scenarios("", []) if options.scenarios else []
+    notes = Notes(options.program.parent / "mutants.json")
+    for number, mutant in enumerate(selected, 1):
+        note = notes.of(mutant, options.anew or bool(options.names))
+        search(program, mutant, note, options, failing_anyway, notes.save)
+        kind, words = verdict(mutant, note)
+        print(f"{number} of {len(selected)}  {mutant.name}: {kind}  {words}", flush=True)
+        options.table.write_text(table(mutants, notes), encoding="utf-8")
+    print(f"the table: {options.table}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
