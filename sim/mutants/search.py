@@ -199,12 +199,12 @@ def table(mutants, notes):
 
 
 def chosen(mutants, options):
-    names = {mutant.name for mutant in mutants}
+    by_name = {mutant.name: mutant for mutant in mutants}
     for name in options.names:
-        if name not in names:
+        if name not in by_name:
             raise apply.Mistake(f"there is no mutant {name}; sim/mutants/apply.py --list --all names them")
-    return [mutant for mutant in mutants
-            if not mutant.equivalent and (mutant.name in options.names if options.names else mutant.aside == options.aside)]
+    wanted = [by_name[name] for name in options.names] or [one for one in mutants if one.aside == options.aside]
+    return [mutant for mutant in wanted if not mutant.equivalent]
 
 
 def main():
