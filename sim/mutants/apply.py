@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLACE = "$MUTANT"
+SCRIPTS = "engine/store/scripts.cpp"
 FIELDS = {"class", "what", "file", "aside", "equivalent"}
 ORIGINAL, MUTATED = "--- original\n", "--- mutated\n"
 
@@ -171,7 +172,8 @@ def main():
     elif options.check:
         print(f"{len(known)} mutants in {len(places)} files, {sum(mutant.aside for mutant in known)} of them aside")
     else:
-        for file, spans in sorted(places.items()):
+        # A copy without mutants of the one source that has the scripts in it, for their headers.
+        for file, spans in sorted({SCRIPTS: [], **places}.items()):
             text = (options.root / file).read_text(encoding="utf-8")
             if file.endswith(".cpp"):
                 write(options.out / file, mutated_source(file, text, spans))
