@@ -19,8 +19,8 @@ int read_active() {
     std::vector<std::string> words;
     for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
     if (words.size() < 3 || words[1] != "--mutant") return 0;
-    const auto* found = std::ranges::find(kNames, words[2]);
-    return found == kNames.end() ? 0 : static_cast<int>(found - kNames.begin()) + 1;
+    const auto* found = std::ranges::find(kKnown, words[2], &Known::name);
+    return found == kKnown.end() ? 0 : found->number;
 }
 
 }  // namespace

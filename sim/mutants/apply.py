@@ -8,12 +8,14 @@
 A patch and its fields are described in README.md beside this file.
 """
 import argparse
+import hashlib
 import pathlib
 import sys
 from dataclasses import dataclass
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLACE = "$MUTANT"
+SCRIPTS = "engine/store/scripts.cpp"
 FIELDS = {"class", "what", "file", "aside", "equivalent"}
 ORIGINAL, MUTATED = "--- original\n", "--- mutated\n"
 
@@ -28,6 +30,11 @@ class Mutant:
     fields: dict
     original: str
     mutated: str
+
+    @property
+    def number(self):
+        """Of the name alone, so that a new patch does not change what the others have been compiled to."""
+        return int(hashlib.sha256(self.name.encode()).hexdigest()[:7], 16) + 1
 
     @property
     def file(self):
@@ -68,14 +75,17 @@ def parse(path):
 
 
 def mutants(folder=HERE / "patches"):
-    """All of them, by name; their numbers in this order begin with 1."""
-    return [parse(path) for path in sorted(folder.glob("*.mutant"))]
+    """All of them, by name."""
+    known = [parse(path) for path in sorted(folder.glob("*.mutant"))]
+    if len({mutant.number for mutant in known}) < len(known):
+        raise Mistake(f"{folder}: two names have the same number by chance; give one of the youngest patches another name")
+    return known
 
 
 def fit(all_mutants, root):
-    """{file: [(begin, end, number, mutant)]}, in the order of the file. Tells of every patch that does not fit."""
+    """{file: [(begin, end, mutant)]}, in the order of the file. Tells of every patch that does not fit."""
     places, mistakes = {}, []
-    for number, mutant in enumerate(all_mutants, 1):
+    for mutant in all_mutants:
         source = root / mutant.file
         if not source.is_file():
             mistakes.append(f"{mutant.name}: there is no {mutant.file}; name the file that its text has moved to, or "
@@ -89,12 +99,12 @@ def fit(all_mutants, root):
                             "delete the patch if what it breaks is gone")
             continue
         begin = text.index(mutant.original)
-        places.setdefault(mutant.file, []).append((begin, begin + len(mutant.original), number, mutant))
+        places.setdefault(mutant.file, []).append((begin, begin + len(mutant.original), mutant))
     for file, spans in places.items():
         spans.sort(key=lambda span: span[0])
         for before, after in zip(spans, spans[1:]):
             if after[0] < before[1]:
-                mistakes.append(f"{after[3].name}: its text overlaps that of {before[3].name} in {file}; shorten one")
+                mistakes.append(f"{after[2].name}: its text overlaps that of {before[2].name} in {file}; shorten one")
     if mistakes:
         raise Mistake("patches do not fit the engine:\n  " + "\n  ".join(mistakes))
     return places
@@ -108,8 +118,8 @@ def constant_of(script):
 def mutated_source(file, text, spans):
     """The copy of a C++ file with all its mutants."""
     pieces, at = [], 0
-    for begin, end, number, mutant in spans:
-        pieces += [text[at:begin], mutant.mutated.replace(PLACE, f"::lockstep::mutants::is_on({number})")]
+    for begin, end, mutant in spans:
+        pieces += [text[at:begin], mutant.mutated.replace(PLACE, f"::lockstep::mutants::is_on({mutant.number})")]
         at = end
     return f'#include "sim/mutants/active.h"\n#line 1 "{file}"\n{"".join(pieces)}{text[at:]}'
 
@@ -120,9 +130,9 @@ def mutated_script(file, text, spans):
         return f'R"embedded({piece})embedded"'
 
     pieces, at = [], 0
-    for begin, end, number, mutant in spans:
+    for begin, end, mutant in spans:
         pieces.append(f'{{0, {literal(text[at:begin])}, ""}}')
-        pieces.append(f"{{{number}, {literal(mutant.original)}, {literal(mutant.mutated.replace(PLACE, 'true'))}}}")
+        pieces.append(f"{{{mutant.number}, {literal(mutant.original)}, {literal(mutant.mutated.replace(PLACE, 'true'))}}}")
         at = end
     pieces.append(f'{{0, {literal(text[at:])}, ""}}')
     listing = ",\n    ".join(pieces)
@@ -162,17 +172,18 @@ def main():
     elif options.check:
         print(f"{len(known)} mutants in {len(places)} files, {sum(mutant.aside for mutant in known)} of them aside")
     else:
-        for file, spans in sorted(places.items()):
+        # A copy without mutants of the one source that has the scripts in it, for their headers.
+        for file, spans in sorted({SCRIPTS: [], **places}.items()):
             text = (options.root / file).read_text(encoding="utf-8")
             if file.endswith(".cpp"):
                 write(options.out / file, mutated_source(file, text, spans))
             else:
                 write(options.out / (file + ".h"), mutated_script(file, text, spans))
             print(file)
-        names = "".join(f'    "{mutant.name}",\n' for mutant in known)
+        names = "".join(f'    {{{mutant.number}, "{mutant.name}"}},\n' for mutant in known)
         write(options.out / "mutants.h", "#pragma once\n\n#include <array>\n#include <string_view>\n\n"
-              "namespace lockstep::mutants {\n\n/// The number of a mutant is its place here, from 1.\n"
-              f"inline constexpr std::array<std::string_view, {len(known)}> kNames{{\n{names}}};\n\n"
+              "namespace lockstep::mutants {\n\nstruct Known {\n    int number;\n    std::string_view name;\n};\n\n"
+              f"inline constexpr std::array<Known, {len(known)}> kKnown{{{{\n{names}}}}};\n\n"
               "}  // namespace lockstep::mutants\n")
     return 0
 

@@ -9,9 +9,10 @@
 int lockstep_main(int argc, char** argv);
 
 int main(int argc, char** argv) {
-    using lockstep::mutants::kNames;
+    using lockstep::mutants::kKnown;
+    using lockstep::mutants::Known;
     if (argc < 2 || std::string_view(argv[1]) != "--mutant") return lockstep_main(argc, argv);
-    if (argc < 3 || std::ranges::find(kNames, std::string_view(argv[2])) == kNames.end()) {
+    if (argc < 3 || std::ranges::find(kKnown, std::string_view(argv[2]), &Known::name) == kKnown.end()) {
         std::cerr << "lockstep-mutants: there is no mutant " << (argc < 3 ? "without a name" : argv[2])
                   << "; sim/mutants/apply.py --list --all names them\n";
         return 2;

@@ -199,12 +199,12 @@ def table(mutants, notes):
 
 
 def chosen(mutants, options):
-    names = {mutant.name for mutant in mutants}
+    by_name = {mutant.name: mutant for mutant in mutants}
     for name in options.names:
-        if name not in names:
+        if name not in by_name:
             raise apply.Mistake(f"there is no mutant {name}; sim/mutants/apply.py --list --all names them")
-    return [mutant for mutant in mutants
-            if not mutant.equivalent and (mutant.name in options.names if options.names else mutant.aside == options.aside)]
+    wanted = [by_name[name] for name in options.names] or [one for one in mutants if one.aside == options.aside]
+    return [mutant for mutant in wanted if not mutant.equivalent]
 
 
 def main():
@@ -215,7 +215,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=1000, help="draws for each; default 1000")
     parser.add_argument("--no-scenarios", dest="scenarios", action="store_false", help="leave the scenario folder out")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="runs at once")
-    parser.add_argument("--program", type=pathlib.Path, default=TREE / "build/mutants/bin/lockstep-mutants")
+    parser.add_argument("--program", type=pathlib.Path, default=TREE / "build/release/bin/lockstep-mutants")
     parser.add_argument("--table", type=pathlib.Path, default=apply.HERE / "results.md", help="where the table goes")
     options = parser.parse_args()
     try:
@@ -225,7 +225,7 @@ def main():
         print(f"mutants: {mistake}", file=sys.stderr)
         return 2
     if not options.program.is_file():
-        print(f"mutants: there is no {options.program}; build it: ./dev build mutants", file=sys.stderr)
+        print(f"mutants: there is no {options.program}; build it: cmake --preset mutants && cmake --build --preset mutants", file=sys.stderr)
         return 2
     program = Program(options.program.resolve(), options.jobs)
     unharmed = program.happy("")

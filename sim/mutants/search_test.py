@@ -1,0 +1,66 @@
+import unittest
+from types import SimpleNamespace
+
+import apply
+import search
+
+
+def mutant(name, **fields):
+    return apply.Mutant(name, {"file": "engine/a.cpp", "class": "c", "what": "w", **fields}, "a", "$MUTANT")
+
+
+class FakeProgram:
+    """Finds what it is told to find at the draw that it is told."""
+
+    def __init__(self, fails_happy="", fails_at=None, scenarios=()):
+        self.fails_happy, self.fails_at, self.failing = fails_happy, fails_at, list(scenarios)
+        self.explored = []
+
+    def happy(self, _):
+        return self.fails_happy
+
+    def explore(self, _, first, count):
+        self.explored.append((first, count))
+        return (self.fails_at, "lock_exclusion") if self.fails_at and first <= self.fails_at < first + count else None
+
+    def scenarios(self, *_):
+        return self.failing
+
+
+def searched(program, seeds=1000):
+    note = {"draws": 0}
+    search.search(program, mutant("m"), note, SimpleNamespace(seeds=seeds, scenarios=True), [], lambda: None)
+    return note
+
+
+def kind_of(program):
+    return search.verdict(mutant("m"), searched(program))[0]
+
+
+class Search(unittest.TestCase):
+    def test_who_finds_it_decides_how_it_counts(self):
+        self.assertEqual(kind_of(FakeProgram(fails_happy="it fails")), "crude")
+        self.assertEqual(kind_of(FakeProgram(fails_at=20)), "at once")
+        self.assertEqual(kind_of(FakeProgram(fails_at=21)), "found")
+        self.assertEqual(kind_of(FakeProgram(scenarios=["scenarios/a.json"])), "scenario")
+        self.assertEqual(kind_of(FakeProgram()), "survived")
+        self.assertEqual(search.verdict(mutant("m", equivalent="because"), None), ("equivalent", "because"))
+
+    def test_nothing_is_looked_for_any_more_once_it_is_found(self):
+        program = FakeProgram(fails_at=150)
+        self.assertNotIn("scenarios", searched(program))
+        self.assertEqual(program.explored, [(1, 20), (21, 100), (121, 100)])
+
+    def test_no_draw_is_made_twice_when_a_search_goes_on(self):
+        program, note = FakeProgram(), {"draws": 0}
+        for seeds in (60, 90):
+            search.search(program, mutant("m"), note, SimpleNamespace(seeds=seeds, scenarios=False), [], lambda: None)
+        self.assertEqual(program.explored, [(1, 20), (21, 40), (61, 30)])
+
+    def test_shares_are_of_those_that_count(self):
+        judged = [(None, (kind, "")) for kind in ["found", "survived", "equivalent", "not searched"]]
+        self.assertIn("| **exploration or the happy path** | 1 of 2 | 50.0 % |", search.totals("Totals", judged))
+
+
+if __name__ == "__main__":
+    unittest.main()
