@@ -50,6 +50,10 @@ void CalmWeather::on_event(const fakes::Event& event, Time now) {
         case EventKind::kernel_check:
             if (event.when == When::before && !event.job.empty()) on_check(event, now);
             break;
+        case EventKind::fault:
+            // The numbers of what it took are given out again.
+            if (event.name == "nats.power_cut") lose_messages(now);
+            break;
         case EventKind::approve:
             if (event.when == When::before) ++at(event.job).occasions;
             break;
@@ -105,13 +109,21 @@ void CalmWeather::settle(std::map<MessageId, Message>::iterator message, Time no
     messages_.erase(message);
 }
 
+void CalmWeather::lose_messages(Time now) {
+    messages_.clear();
+    for (auto& [name, job] : jobs_) {
+        job.unsettled = 0;
+        job.crowded = now;
+    }
+}
+
 bool CalmWeather::is_due_elsewhere(Duration delay) const {
     return delay == tunables_.retry_delay_no_workers || delay == tunables_.safety_throttle_delay ||
            delay == tunables_.safety_unavailable_delay || delay == tunables_.retry_delay_busy || delay == Duration{0};
 }
 
 void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& message, const Job& job) {
-    if (job.given_delay || !weather_.clear_for(event.node, message.delivered)) return;
+    if (job.forgotten || job.given_delay || !weather_.clear_for(event.node, message.delivered)) return;
     exercise();
     const Duration delay{event.number};
     const bool for_servers = delay == tunables_.retry_delay_store || delay == tunables_.retry_delay_publish;
@@ -168,7 +180,7 @@ void CalmWeather::on_state(const fakes::Event& event, Time now) {
         exercise();
     }
     if (before != "DISPATCHED" || event.to != "SCHEDULED" || by_user(event.node)) return;
-    if (event.node != job.dispatched_by || !weather_.clear_for(event.node, job.dispatch_begun)) return;
+    if (job.forgotten || event.node != job.dispatched_by || !weather_.clear_for(event.node, job.dispatch_begun)) return;
     // A worker that has fallen silent, or may have seemed so to that replica.
     const auto worker = workers_.find(job.worker);
     const auto heard = heartbeats_.find(job.worker);
@@ -183,7 +195,7 @@ void CalmWeather::on_state(const fakes::Event& event, Time now) {
 
 void CalmWeather::on_check(const fakes::Event& event, Time now) {
     Job& job = at(event.job);
-    if (job.submitted == Time::min() || job.compensation) return;
+    if (job.forgotten || job.compensation || job.submitted == Time::min()) return;
     exercise();
     ++job.asked;
     const std::int64_t replays =
@@ -220,9 +232,16 @@ void CalmWeather::key_removed(fakes::NodeId, std::string_view key, fakes::redis:
                               std::int64_t) {
     const auto name = job_of_hash(key);
     const auto found = name ? jobs_.find(*name) : jobs_.end();
-    if (found != jobs_.end()) jobs_.erase(found);
+    if (found != jobs_.end()) forget(found->second);
 }
 
-void CalmWeather::restored(const fakes::redis::Keyspace&) { jobs_.clear(); }
+void CalmWeather::forget(Job& job) {
+    job.forgotten = true;
+    job.holder = {};
+}
+
+void CalmWeather::restored(const fakes::redis::Keyspace&) {
+    for (auto& [name, job] : jobs_) forget(job);
+}
 
 }  // namespace lockstep::sim

@@ -14,6 +14,8 @@
 //    each decision of a human; a job that waits beyond `pending_age` is taken up once more for each such span. Not about a
 //    compensation: a rollback asks about it as well, and asks again when another has taken it over (saga_exact).
 //
+// A job of which Redis has lost anything is not judged any more: nobody knows who has what of it.
+//
 // "Undisturbed" is said of those whom the rule concerns, from when it began (weather.h): the replica that has the message or the
 // lock, with Redis, NATS and the links; for 6 everybody but the workers. A disturbance elsewhere excuses nothing, and one that
 // is over excuses nothing that begins later: so waste is bounded by the disturbances, too.
@@ -48,7 +50,8 @@ public:
 private:
     struct Job {
         std::string state;
-        std::string worker;  // whom its hash names
+        std::string worker;      // whom its hash names
+        bool forgotten = false;  // in part, by Redis
         bool given_delay = false;
         bool compensation = false;
         int unsettled = 0;  // messages about it that were delivered and are neither acknowledged nor terminated
@@ -83,6 +86,8 @@ private:
     void on_lock(const fakes::Event& event, Time now);
     void on_state(const fakes::Event& event, Time now);
     void on_check(const fakes::Event& event, Time now);
+    void lose_messages(Time now);
+    static void forget(Job& job);
     void settle(std::map<MessageId, Message>::iterator message, Time now);
     [[nodiscard]] bool is_due_elsewhere(engine::Duration delay) const;
     [[nodiscard]] Job& at(std::string_view job);

@@ -24,6 +24,7 @@ constexpr Duration kAllowance = std::chrono::seconds{30};
 constexpr Duration kOnTop = std::chrono::seconds{1};
 /// An input that is not found is looked for again after so long (spec: conflicts, 5.4).
 constexpr Duration kInputNotFound = std::chrono::seconds{5};
+constexpr std::string_view kSchedulersSubmissions = "dur_cordum-scheduler__sys_job_submit";
 constexpr std::string_view kLinePrefix = "lockstep:tenant:waiting:";
 
 bool is_waiting(std::string_view state) { return state == "PENDING" || state == "SCHEDULED"; }
@@ -61,8 +62,62 @@ void TimeoutExplained::on_event(const fakes::Event& event, Time now) {
         case EventKind::heartbeat: on_heartbeat(event, now); break;
         case EventKind::node_down:
             std::erase_if(workers_, [&event](const auto& worker) { return worker.second.node == event.node; });
+            lose_answers(event.node);
+            break;
+        case EventKind::fault:
+            if (event.name == "nats.power_cut") {
+                submissions_.clear();
+                lose_answers({});
+            }
+            break;
+        case EventKind::publish:
+            if (event.when == fakes::When::answered) on_sent(event);
+            break;
+        case EventKind::deliver:
+            if (event.name == kSchedulersSubmissions) on_submission(event);
+            break;
+        case EventKind::ack:
+        case EventKind::term:
+            if (event.when == fakes::When::before && event.name == kSchedulersSubmissions) on_settled(event);
             break;
         default: break;
+    }
+}
+
+void TimeoutExplained::on_submission(const fakes::Event& event) {
+    const bool fresh = submissions_.try_emplace(event.sequence, event.job).second;
+    if (fresh) ++jobs_[std::string(event.job)].messages;
+}
+
+void TimeoutExplained::on_settled(const fakes::Event& event) {
+    const auto submission = submissions_.find(event.sequence);
+    if (submission == submissions_.end()) return;
+    const auto found = jobs_.find(submission->second);
+    submissions_.erase(submission);
+    if (found == jobs_.end()) return;
+    Job& job = found->second;
+    const bool only_one = job.messages-- == 1;
+    if (!only_one || job.stored_by != event.node || !event.node.valid()) return;
+    exercise();
+    if (job.state == "DISPATCHED" && !job.worker.empty())
+        violated(
+            event.node, event.job,
+            "its message is acknowledged by whoever has sent it, who knows that the dispatch is in the stream, and it "
+            "is still DISPATCHED: nothing but its result or its limit will end it",
+            job.tried_event);
+}
+
+void TimeoutExplained::on_sent(const fakes::Event& event) {
+    const bool known = event.outcome == fakes::EventOutcome::applied && engine::wire::worker_of(event.subject);
+    const auto found = known ? jobs_.find(event.job) : jobs_.end();
+    if (found != jobs_.end()) found->second.stored_by = event.node;
+}
+
+void TimeoutExplained::lose_answers(fakes::NodeId replica) {
+    for (auto& [name, job] : jobs_) {
+        if (replica.valid() && job.stored_by != replica) continue;
+        job.stored_by = {};
+        if (!replica.valid()) job.messages = 0;
     }
 }
 
@@ -97,9 +152,13 @@ void TimeoutExplained::on_state(const fakes::Event& event, Time now) {
     Job& job = jobs_[std::string(event.job)];
     if (event.to == "TIMEOUT" && !by_user(event.node) && is_waiting(job.state)) judge_untried(event, job, now);
     count_waiting(job.state, event.to);
+    const bool in_time =
+        job.state == "DISPATCHED" && event.to == "RUNNING" && weather_.clear_for(event.node, job.tried);
+    if (in_time) exercise();
     job.state = event.to;
     if (event.to == "DISPATCHED") {
         job.dispatch = ++dispatches_;
+        job.stored_by = {};
         if (job.tried_by == event.node)
             watches_.push_back(
                 {now + on_the_way_, std::string(event.job), job.dispatch, event.node, job.tried, present()});
@@ -167,6 +226,7 @@ void TimeoutExplained::key_removed(fakes::NodeId, std::string_view key, fakes::r
 
 void TimeoutExplained::restored(const fakes::redis::Keyspace&) {
     jobs_.clear();
+    submissions_.clear();
     watches_.clear();
     waiting_ = 0;
 }

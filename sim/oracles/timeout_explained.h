@@ -13,6 +13,11 @@
 // 3. A job that times out while it is PENDING or SCHEDULED has been tried shortly before, as far as nothing was disturbed and
 //    only a few jobs waited: it has not been forgotten between two tries. A line of its tenant is for slot_used.
 //
+// 4. Whatever happens: a replica that has the answer that a dispatch is in the stream keeps the job's message until the job is
+//    RUNNING or has ended, and hands it back where that cannot be recorded. So it does not acknowledge the only message about a
+//    job that it has itself sent and that is DISPATCHED. What excuses it: that the replica has died since, and with it the
+//    answer, or NATS the stream's end.
+//
 // Whether the limit had passed is for job_history, whether a result should have been waited for is for stored_result_wins. Not
 // judged: a dispatch that was disturbed; whoever finds it afterwards may find it too late.
 #pragma once
@@ -51,6 +56,8 @@ private:
         EventNumber tried_event = 0;
         Time arrived = Time::min();  // at the worker that its hash named then
         std::uint64_t dispatch = 0;  // of this watch; 0 = it is not out, or has been judged
+        fakes::NodeId stored_by;     // who knows that its dispatch is in the stream; not valid: nobody
+        int messages = 0;            // submissions of it that were delivered and are not settled
     };
     /// A dispatch that is to be judged when the time is up.
     struct Watch {
@@ -67,6 +74,10 @@ private:
     };
 
     void on_state(const fakes::Event& event, Time now);
+    void on_submission(const fakes::Event& event);
+    void on_settled(const fakes::Event& event);
+    void on_sent(const fakes::Event& event);
+    void lose_answers(fakes::NodeId replica);
     void on_heartbeat(const fakes::Event& event, Time now);
     void on_arrival(const fakes::Event& event, Time now);
     void judge_due(Time now);
@@ -79,6 +90,7 @@ private:
     Weather weather_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Announced, std::less<>> workers_;  // by their own heartbeats
+    std::map<std::uint64_t, std::string> submissions_;       // delivered and not settled: whose, by sequence
     std::deque<Watch> watches_;                              // by when they are due
     std::uint64_t dispatches_ = 0;
     int waiting_ = 0;  // jobs that are PENDING or SCHEDULED

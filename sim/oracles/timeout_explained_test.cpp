@@ -59,6 +59,19 @@ protected:
         event.subject = "worker.w.jobs";
         oracle.on_event(event, now);
     }
+    void message(EventKind kind, std::uint64_t sequence = 1) {
+        fakes::Event event = testing::event_of(kind, "J", kind == EventKind::deliver ? When::applied : When::before);
+        event.node = kReplica;
+        event.name = "dur_cordum-scheduler__sys_job_submit";
+        event.sequence = sequence;
+        oracle.on_event(event, now);
+    }
+    void stored() {
+        fakes::Event event = testing::event_of(EventKind::publish, "J", When::answered);
+        event.node = kReplica;
+        event.subject = "worker.w.jobs";
+        oracle.on_event(event, now);
+    }
     void fault(std::string_view name, std::string_view phase) {
         fakes::Event event = testing::event_of(EventKind::fault, "");
         event.name = name;
@@ -73,13 +86,48 @@ protected:
     std::string state;
 };
 
+TEST_F(TimeoutExplainedTest, WhoeverKnowsThatADispatchIsStoredKeepsTheMessageUntilTheJobIsRunning) {
+    message(EventKind::deliver);
+    dispatch();
+    stored();
+    fault("redis.errors", "begin");
+    message(EventKind::ack);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: its message is acknowledged by whoever has sent it")));
+}
+
+TEST_F(TimeoutExplainedTest, AMessageMayGoOnceTheJobIsRunningOrNobodyKnowsWhetherItWasSent) {
+    message(EventKind::deliver);
+    dispatch();
+    message(EventKind::ack);
+    move("SUCCEEDED");
+    message(EventKind::deliver);
+    dispatch();
+    stored();
+    move("RUNNING");
+    message(EventKind::ack);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(TimeoutExplainedTest, AnotherMessageAboutItMayGoAndADeadReplicaKnowsNothing) {
+    message(EventKind::deliver, 1);
+    message(EventKind::deliver, 2);
+    dispatch();
+    stored();
+    message(EventKind::ack, 2);
+    tell(EventKind::node_down, kReplica);
+    tell(EventKind::node_up, kReplica);
+    message(EventKind::deliver, 1);
+    message(EventKind::ack, 1);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(TimeoutExplainedTest, AJobThatItsWorkerGetsAndThatBecomesRunningIsInOrder) {
     dispatch();
     arrive();
     move("RUNNING");
     wait(1min);
     EXPECT_THAT(judge.found, IsEmpty());
-    EXPECT_EQ(oracle.exercised(), 1U);
+    EXPECT_EQ(oracle.exercised(), 2U);
 }
 
 TEST_F(TimeoutExplainedTest, AJobThatStaysDispatchedWhileNothingIsDisturbedIsNot) {

@@ -198,7 +198,7 @@ Focus focus_of(const std::string& invariant) {
     if (invariant == "result_heard") return {.readers = 1};
     if (invariant == "sound_message_kept") return {.garbled = true};
     if (invariant == "bounded_memory") return {.large = true};
-    if (invariant == "stored_result_wins") return {.unheard = true};
+    if (invariant == "stored_result_wins" || invariant == "cancel_told") return {.unheard = true};
     return {};
 }
 
