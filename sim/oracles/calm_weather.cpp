@@ -159,7 +159,7 @@ void CalmWeather::on_lock(const fakes::Event& event, Time now) {
         case EventKind::lock_expired:
             exercise();
             if (!event.flag && job.holder.valid() && !by_user(job.holder) &&
-                weather_.clear_for(job.holder, job.held_since))
+                weather_.clear_for(job.holder, job.held_since - 2 * tunables_.store_op_timeout))
                 violated(job.holder, event.job,
                          fmt::format("its lock runs out {} ms after it was taken, and nothing has disturbed its holder",
                                      engine::to_millis(now - job.held_since)),

@@ -3,7 +3,9 @@
 //
 // 1. A message that a replica has in hand is not delivered again before that replica has handed it back: it signals that it is at
 //    work, well within the ack wait.
-// 2. No lock of a job runs out under a replica: whoever is at work renews it, whoever is not gives it back.
+// 2. No lock of a job runs out under a replica: whoever is at work renews it, whoever is not gives it back. A disturbance shortly
+//    before the lock was taken excuses it, too: a call that its replica has given up may still take the lock, after the release
+//    that was sent behind it on another connection, and then nobody knows that it is held.
 // 3. A message is not handed back for the delay of a store or a bus that did not answer, unless a call of its replica got none, or
 //    that delay is what is left of another one that its job has been given.
 // 4. Nor for the delay of a job in other hands, unless anybody else has been at the job since it was delivered: another message

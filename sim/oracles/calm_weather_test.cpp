@@ -107,6 +107,15 @@ TEST_F(CalmWeatherTest, AFrozenHoldersLockAndAGatewaysLockDo) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(CalmWeatherTest, ALockThatACallOfADisturbedTimeHasTakenLateIsHeldByNobody) {
+    disturb("redis.latency");
+    now += 1s;
+    tell(EventKind::lock_acquired, kReplica);
+    now += 1min;
+    tell(EventKind::lock_expired, Topology::kRedis);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(CalmWeatherTest, NobodyComplainsOfServersThatAnswer) {
     deliver();
     answer(EventKind::nak, tunables.retry_delay_store);
