@@ -61,8 +61,12 @@ void TimeoutExplained::on_event(const fakes::Event& event, Time now) {
         case EventKind::core_deliver: on_arrival(event, now); break;
         case EventKind::heartbeat: on_heartbeat(event, now); break;
         case EventKind::node_down:
-            std::erase_if(workers_, [&event](const auto& worker) { return worker.second.node == event.node; });
+            lose_worker(event.node);
             lose_answers(event.node);
+            break;
+        case EventKind::connection_broken:
+            lose_worker(event.node);
+            lose_worker(event.peer);
             break;
         case EventKind::fault:
             if (event.name == "nats.power_cut") {
@@ -111,6 +115,10 @@ void TimeoutExplained::on_sent(const fakes::Event& event) {
     const bool known = event.outcome == fakes::EventOutcome::applied && engine::wire::worker_of(event.subject);
     const auto found = known ? jobs_.find(event.job) : jobs_.end();
     if (found != jobs_.end()) found->second.stored_by = event.node;
+}
+
+void TimeoutExplained::lose_worker(fakes::NodeId node) {
+    std::erase_if(workers_, [node](const auto& worker) { return worker.second.node == node; });
 }
 
 void TimeoutExplained::lose_answers(fakes::NodeId replica) {

@@ -9,7 +9,7 @@
 //    spec: architecture, "Dispatch").
 // 2. By then the worker that its hash names has the message, whatever the job's state: it subscribes on core NATS, so nothing but
 //    its own absence, NATS or the sender keeps it from it. What excuses it: besides the above, a worker that was down, frozen,
-//    cut off, or has not announced itself since it came up. A job that goes out on its topic has no such worker.
+//    cut off, or has not announced itself since it came up or lost a connection. A job that goes out on its topic has no such worker.
 // 3. A job that times out while it is PENDING or SCHEDULED has been tried shortly before, as far as nothing was disturbed and
 //    only a few jobs waited: it has not been forgotten between two tries. A line of its tenant is for slot_used.
 //
@@ -77,6 +77,7 @@ private:
     void on_submission(const fakes::Event& event);
     void on_settled(const fakes::Event& event);
     void on_sent(const fakes::Event& event);
+    void lose_worker(fakes::NodeId node);
     void lose_answers(fakes::NodeId replica);
     void on_heartbeat(const fakes::Event& event, Time now);
     void on_arrival(const fakes::Event& event, Time now);

@@ -204,6 +204,23 @@ TEST_F(TimeoutExplainedTest, AWorkerThatWasAwayExplainsThatItHasNotGotIt) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(TimeoutExplainedTest, SoDoesOneThatHasNotAnnouncedItselfSinceItLostItsConnection) {
+    fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
+    broken.node = kWorker;
+    oracle.on_event(broken, now);
+    now += 5s;
+    dispatch();
+    move("RUNNING");
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+    move("SUCCEEDED");
+    now += 1s;
+    dispatch();
+    move("RUNNING");
+    wait(1min);
+    EXPECT_EQ(judge.found.size(), 1U) << "it has been heard since";
+}
+
 TEST_F(TimeoutExplainedTest, AJobThatGoesToItsTopicHasNoWorkerToGetIt) {
     dispatch("");
     move("RUNNING");
