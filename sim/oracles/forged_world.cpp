@@ -408,6 +408,27 @@ void ForgedWorld::heartbeat() {
         tell(EventKind::core_deliver, When::applied, replica, {}, wire::kSubjectHeartbeat, &packet);
 }
 
+void ForgedWorld::beat() {
+    fakes::Event event;
+    event.kind = EventKind::heartbeat;
+    event.node = kWorker;
+    event.name = kWorkerId;
+    emit(event);
+}
+
+void ForgedWorld::call_off(const std::string& job, NodeId replica) {
+    cap::JobCancel cancel;
+    cancel.set_job_id(job);
+    cancel.set_requested_by("cordum-scheduler");
+    const cap::BusPacket packet = wire::make_packet(std::move(cancel), job, "cordum-scheduler", {});
+    tell(EventKind::core_publish, When::before, replica, job, wire::kSubjectCancel, &packet);
+}
+
+void ForgedWorld::lose_lock(const std::string& job) {
+    keys_.act_for(Topology::kRedis);
+    keys_.remove(*keys_.find(lock_key(job)), fakes::redis::Removal::expired);
+}
+
 void ForgedWorld::start(NodeId replica) {
     tell(EventKind::node_down, When::applied, replica, {}, {}, nullptr);
     tell(EventKind::node_up, When::applied, replica, {}, {}, nullptr);

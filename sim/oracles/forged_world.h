@@ -92,6 +92,12 @@ public:
 
     // What else there is to tell.
     void heartbeat();
+    /// The worker of this world announces itself, as far as it knows.
+    void beat();
+    /// A scheduler tells the job's worker to leave off.
+    void call_off(const std::string& job, NodeId replica = kReplica);
+    /// The job's lock runs out.
+    void lose_lock(const std::string& job);
     void start(NodeId replica);
     void tick(NodeId replica);
     void open_fail_mode();

@@ -1,5 +1,7 @@
 #include "sim/oracles/approval_bound.h"
 #include "sim/oracles/bounded_memory.h"
+#include "sim/oracles/calm_weather.h"
+#include "sim/oracles/cancel_told.h"
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/content_seen.h"
 #include "sim/oracles/dead_letter_complete.h"
@@ -30,6 +32,7 @@
 #include "sim/oracles/stored_result_wins.h"
 #include "sim/oracles/tenant_limit.h"
 #include "sim/oracles/tenant_walls.h"
+#include "sim/oracles/timeout_explained.h"
 
 namespace lockstep::sim {
 
@@ -68,6 +71,9 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<TenantWalls>(judge));
     oracles.push_back(std::make_unique<PolicyMarksOwn>(judge, tunables));
     oracles.push_back(std::make_unique<ContentSeen>(judge));
+    oracles.push_back(std::make_unique<TimeoutExplained>(judge, tunables));
+    oracles.push_back(std::make_unique<CancelTold>(judge, tunables));
+    oracles.push_back(std::make_unique<CalmWeather>(judge, tunables));
     return oracles;
 }
 

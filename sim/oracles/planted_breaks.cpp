@@ -57,6 +57,7 @@ void state_not_read(World& world, bool broken) {
     world.send("a");
     world.let_go("a");
     world.move("a", "TIMEOUT");
+    world.call_off("a");
     world.bury("a", "timeout");
 }
 
@@ -284,6 +285,46 @@ void lie_passed_on(World& world, bool broken) {
     from_taking_up_to_success(world, "a");
 }
 
+void never_running(World& world, bool broken) {
+    world.beat();
+    world.submit("a");
+    world.take_up("a");
+    world.ask_policy("a", "ALLOW");
+    world.commit_dispatch("a");
+    world.send("a");
+    world.arrive("a");
+    if (!broken) world.move("a", "RUNNING");
+    world.let_go("a");
+    world.wait(20s);
+    world.heartbeat();
+    world.finish("a");
+}
+
+void goes_on_unasked(World& world, bool broken) {
+    world.run("a");
+    world.date("a");
+    world.wait(world.tunables().running_timeout + 10s);
+    world.time_out("a");
+    if (!broken) world.call_off("a");
+    world.bury("a", "timeout");
+}
+
+void lock_runs_out(World& world, bool broken) {
+    world.submit("a");
+    world.take_up("a");
+    world.wait(world.tunables().job_lock_ttl);
+    if (broken) world.lose_lock("a");
+    if (broken) world.take_up("a");
+    world.heartbeat();
+    world.ask_policy("a", "ALLOW");
+    world.commit_dispatch("a");
+    world.send("a");
+    world.arrive("a");
+    world.move("a", "RUNNING");
+    world.let_go("a");
+    world.finish("a");
+}
+
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -320,6 +361,10 @@ constexpr std::array kBreaks{
     PlantedBreak{"content_seen", "a job is sent though policy was not shown its input", sent_unseen},
     PlantedBreak{"tenant_walls", "a job of one tenant holds a slot of another", slot_of_another},
     PlantedBreak{"policy_marks_own", "a submitter's word on why policy was not asked reaches a worker", lie_passed_on},
+    PlantedBreak{"timeout_explained", "a worker has a job for twenty seconds, and the job is not RUNNING",
+                 never_running},
+    PlantedBreak{"cancel_told", "a job times out, and its worker is not told to leave off", goes_on_unasked},
+    PlantedBreak{"calm_weather", "a job's lock runs out under a replica that nothing disturbs", lock_runs_out},
 };
 
 }  // namespace

@@ -152,6 +152,7 @@ Document load_of(const DrawnCase& drawn) {
     add_jobs(load, "70s", drawn.late, drawn.per_second, Document::object());
     add_jobs(load, "2s", drawn.marked, drawn.per_second,
              {{"labels", {{"safety_bypassed", "true"}}}, {"env", {{"CORDUM_MAX_RETRIES", "99"}}}});
+    add_jobs(load, "2s", drawn.hanging, drawn.per_second, {{"env", {{"SIM_OUTCOME", "hang"}}}});
     add_jobs(load, "2s", drawn.secrets, drawn.per_second,
              {{"env", {{"SIM_OUTPUT", "the key is AKIAIOSFODNN7EXAMPLE"}}}});
     return load;
@@ -199,6 +200,7 @@ Focus focus_of(const std::string& invariant) {
     if (invariant == "sound_message_kept") return {.garbled = true};
     if (invariant == "bounded_memory") return {.large = true};
     if (invariant == "stored_result_wins") return {.unheard = true};
+    if (invariant == "cancel_told") return {.hanging = 1};
     return {};
 }
 
@@ -219,6 +221,7 @@ rc::Gen<DrawnCase> any_case(Focus focus, std::vector<std::string> without) {
         drawn.secrets = *rc::gen::inRange(focus.secrets, focus.secrets + 3);
         if (focus.readers > 0) drawn.readers = *rc::gen::inRange(focus.readers, focus.readers + 2);
         if (focus.marked > 0) drawn.marked = *rc::gen::inRange(focus.marked, focus.marked + 3);
+        if (focus.hanging > 0) drawn.hanging = *rc::gen::inRange(focus.hanging, focus.hanging + 2);
         if (focus.late > 0) drawn.late = *rc::gen::inRange(focus.late, focus.late + 3);
         drawn.settings = at_most(kSettingsMax, rc::gen::pair(rc::gen::inRange(0, static_cast<int>(kSettings.size())),
                                                              rc::gen::inRange(0, 3)));

@@ -31,7 +31,7 @@ struct DrawnCase {
     int per_second = 20;  // submits
     // Jobs: ordinary ones; that policy denies; that wait for a human; of a tenant that may have two at a time; steps of a
     // workflow run whose last step fails for good; whose output tells a secret; that come when a worker may be long gone; that
-    // claim what only policy may say.
+    // claim what only policy may say; that no worker ever ends.
     int plain = 1;
     int denied = 0;
     int asked = 0;
@@ -40,6 +40,7 @@ struct DrawnCase {
     int secrets = 0;
     int late = 0;
     int marked = 0;
+    int hanging = 0;
     bool large = false;          // ordinary jobs are so large that a replica asks for no more now and then
     bool short_of_time = false;  // running jobs have twenty seconds
     std::vector<std::pair<int, int>> settings;  // which tunable, which of its values
@@ -56,6 +57,7 @@ struct Focus {
     int secrets = 0;
     int late = 0;
     int marked = 0;
+    int hanging = 0;
     bool kernel_fault = false;
     bool store_fault = false;
     bool worker_fault = false;

@@ -1,0 +1,247 @@
+#include "sim/oracles/calm_weather.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using engine::Duration;
+using fakes::EventKind;
+using fakes::When;
+
+constexpr std::string_view kSchedulersDurables = "dur_cordum-scheduler__";
+constexpr std::string_view kSchedulersSubmissions = "dur_cordum-scheduler__sys_job_submit";
+/// Who submits compensations (spec: wire, 2.2).
+constexpr std::string_view kRollbacks = "cordum-scheduler-saga";
+constexpr std::string_view kTenantLines = "lockstep:tenant:";
+
+bool by_user(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
+
+}  // namespace
+
+CalmWeather::Job& CalmWeather::at(std::string_view job) {
+    const auto found = jobs_.find(job);
+    return found != jobs_.end() ? found->second : jobs_.emplace(job, Job{}).first->second;
+}
+
+void CalmWeather::on_event(const fakes::Event& event, Time now) {
+    weather_.on_event(event, now);
+    switch (event.kind) {
+        case EventKind::deliver: on_deliver(event, now); break;
+        case EventKind::ack:
+        case EventKind::nak:
+        case EventKind::term:
+            if (event.when == When::before) on_verdict(event, now);
+            break;
+        case EventKind::lock_acquired:
+        case EventKind::lock_released:
+        case EventKind::lock_expired:
+            if (!event.job.empty()) on_lock(event, now);
+            break;
+        case EventKind::state: on_state(event, now); break;
+        case EventKind::kernel_check:
+            if (event.when == When::before && !event.job.empty()) on_check(event, now);
+            break;
+        case EventKind::fault:
+            // The numbers of what it took are given out again.
+            if (event.name == "nats.power_cut") lose_messages(now);
+            break;
+        case EventKind::approve:
+            if (event.when == When::before) ++at(event.job).occasions;
+            break;
+        case EventKind::heartbeat:
+            heartbeats_[std::string(event.name)] = now;
+            workers_.insert_or_assign(std::string(event.name), event.node);
+            break;
+        default: break;
+    }
+}
+
+// Messages -------------------------------------------------------------------------------------------------------------
+
+void CalmWeather::on_deliver(const fakes::Event& event, Time now) {
+    if (!event.name.starts_with(kSchedulersDurables)) return;
+    const auto [entry, fresh] = messages_.try_emplace(MessageId{is_schedulers_results(event.name), event.sequence});
+    Message& message = entry->second;
+    if (!fresh && message.in_hand) {
+        exercise();
+        if (weather_.clear_for(message.node, message.delivered) && weather_.clear_at(event.node, message.delivered))
+            violated(event.node, event.job,
+                     fmt::format("message {} is delivered again {} ms after an undisturbed replica was given it, which "
+                                 "has not handed it back",
+                                 event.sequence, engine::to_millis(now - message.delivered)),
+                     message.event);
+    }
+    Job& job = at(event.job);
+    if (fresh && ++job.unsettled > 1) job.crowded = now;
+    if (event.name == kSchedulersSubmissions) {
+        ++job.occasions;
+        job.compensation = job.compensation || (event.packet != nullptr && event.packet->sender_id() == kRollbacks);
+        if (job.submitted == Time::min()) job.submitted = now;
+    }
+    message = {std::string(event.job), event.node, true, now, present(), job.takings, job.holder.valid()};
+}
+
+void CalmWeather::on_verdict(const fakes::Event& event, Time now) {
+    if (!event.name.starts_with(kSchedulersDurables)) return;
+    const auto entry = messages_.find(MessageId{is_schedulers_results(event.name), event.sequence});
+    if (entry == messages_.end() || entry->second.node != event.node) return;
+    if (event.kind != EventKind::nak) return settle(entry, now);
+    entry->second.in_hand = false;
+    const auto job = jobs_.find(entry->second.job);
+    if (job != jobs_.end()) judge_hand_back(event, entry->second, job->second);
+}
+
+void CalmWeather::settle(std::map<MessageId, Message>::iterator message, Time now) {
+    const auto job = jobs_.find(message->second.job);
+    if (job != jobs_.end()) {
+        if (job->second.unsettled > 1) job->second.crowded = now;
+        if (job->second.unsettled > 0) --job->second.unsettled;
+    }
+    messages_.erase(message);
+}
+
+void CalmWeather::lose_messages(Time now) {
+    messages_.clear();
+    for (auto& [name, job] : jobs_) {
+        job.unsettled = 0;
+        job.crowded = now;
+    }
+}
+
+bool CalmWeather::is_due_elsewhere(Duration delay) const {
+    return delay == tunables_.retry_delay_no_workers || delay == tunables_.safety_throttle_delay ||
+           delay == tunables_.safety_unavailable_delay || delay == tunables_.retry_delay_busy || delay == Duration{0};
+}
+
+void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& message, const Job& job) {
+    if (job.forgotten || job.given_delay || !weather_.clear_for(event.node, message.delivered)) return;
+    exercise();
+    const Duration delay{event.number};
+    const bool for_servers = delay == tunables_.retry_delay_store || delay == tunables_.retry_delay_publish;
+    if (for_servers && !is_due_elsewhere(delay)) {
+        violated(event.node, event.job,
+                 fmt::format("it is handed back for {} ms, as if a server did not answer, and every server has",
+                             engine::to_millis(delay)),
+                 message.event);
+        return;
+    }
+    if (delay != tunables_.retry_delay_busy) return;
+    const bool others = message.lock_taken || job.takings > message.takings + 1 || job.unsettled > 1 ||
+                        job.crowded >= message.delivered || job.written_by_others >= message.delivered ||
+                        (job.holder.valid() && job.holder != event.node);
+    if (!others)
+        violated(event.node, event.job,
+                 fmt::format("it is handed back for {} ms as a job in other hands, and nobody else has been at it",
+                             engine::to_millis(delay)),
+                 message.event);
+}
+
+// Locks and states -----------------------------------------------------------------------------------------------------
+
+void CalmWeather::on_lock(const fakes::Event& event, Time now) {
+    Job& job = at(event.job);
+    switch (event.kind) {
+        case EventKind::lock_acquired:
+            job.holder = event.node;
+            job.held_since = now;
+            job.held_event = present();
+            ++job.takings;
+            return;
+        case EventKind::lock_expired:
+            exercise();
+            if (!event.flag && job.holder.valid() && !by_user(job.holder) &&
+                weather_.clear_for(job.holder, job.held_since - 2 * tunables_.store_op_timeout))
+                violated(job.holder, event.job,
+                         fmt::format("its lock runs out {} ms after it was taken, and nothing has disturbed its holder",
+                                     engine::to_millis(now - job.held_since)),
+                         job.held_event);
+            break;
+        default: exercise(); break;
+    }
+    job.holder = {};
+}
+
+void CalmWeather::on_state(const fakes::Event& event, Time now) {
+    Job& job = at(event.job);
+    if (by_user(event.node)) job.written_by_others = now;
+    const std::string before = std::exchange(job.state, std::string(event.to));
+    if (event.to == "DISPATCHED") {
+        job.dispatched_by = event.node;
+        job.dispatch_begun = job.holder == event.node ? job.held_since : now;
+        exercise();
+    }
+    if (before != "DISPATCHED" || event.to != "SCHEDULED" || by_user(event.node)) return;
+    if (job.forgotten || event.node != job.dispatched_by || !weather_.clear_for(event.node, job.dispatch_begun)) return;
+    // A worker that has fallen silent, or may have seemed so to that replica.
+    const auto worker = workers_.find(job.worker);
+    const auto heard = heartbeats_.find(job.worker);
+    if (worker == workers_.end() || heard == heartbeats_.end()) return;
+    const bool lives = weather_.clear_at(worker->second, job.dispatch_begun - tunables_.worker_ttl) &&
+                       heard->second + tunables_.worker_ttl / 2 >= now;
+    if (lives && weather_.clear_for(event.node, job.dispatch_begun - tunables_.worker_ttl))
+        violated(event.node, event.job,
+                 fmt::format("its dispatch to {} is taken back, and neither that worker nor its replica was disturbed",
+                             job.worker));
+}
+
+void CalmWeather::on_check(const fakes::Event& event, Time now) {
+    Job& job = at(event.job);
+    if (job.forgotten || job.compensation || job.submitted == Time::min()) return;
+    exercise();
+    ++job.asked;
+    const std::int64_t replays =
+        tunables_.pending_age > Duration{0} ? (now - job.submitted) / tunables_.pending_age : 0;
+    const std::int64_t allowed = job.occasions + replays;
+    if (job.asked > allowed && weather_.clear_everywhere(job.submitted))
+        violated(event.node, event.job,
+                 fmt::format("policy is asked about it {} times, and there were {} occasions to", job.asked, allowed),
+                 job.asked_event);
+    job.asked_event = present();
+}
+
+void CalmWeather::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
+                           std::string_view after) {
+    if (field != "ls_worker" && field != "ls_next_attempt_at") return;
+    const auto name = job_of_hash(key);
+    if (!name) return;
+    Job& job = at(*name);
+    if (field == "ls_worker" && !after.empty()) job.worker = after;
+    if (field != "ls_next_attempt_at") return;
+    job.given_delay = true;
+    ++job.occasions;
+}
+
+void CalmWeather::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
+    if (key.starts_with(kTenantLines)) ++at(member).occasions;
+}
+
+void CalmWeather::zset_removed(fakes::NodeId, std::string_view key, std::string_view member, double) {
+    if (key.starts_with(kTenantLines)) ++at(member).occasions;
+}
+
+void CalmWeather::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                              std::int64_t) {
+    const auto name = job_of_hash(key);
+    const auto found = name ? jobs_.find(*name) : jobs_.end();
+    if (found != jobs_.end()) forget(found->second);
+}
+
+void CalmWeather::forget(Job& job) {
+    job.forgotten = true;
+    job.holder = {};
+}
+
+void CalmWeather::restored(const fakes::redis::Keyspace&) {
+    for (auto& [name, job] : jobs_) forget(job);
+}
+
+}  // namespace lockstep::sim

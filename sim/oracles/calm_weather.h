@@ -1,0 +1,105 @@
+// calm_weather: while nothing is disturbed, nothing is delivered, locked, tried or sent twice (engine/delivery-semantics.md; spec:
+// redis-schema on locks, wire on acks and delays, conflicts D-03: work in progress is signalled).
+//
+// 1. A message that a replica has in hand is not delivered again before that replica has handed it back: it signals that it is at
+//    work, well within the ack wait.
+// 2. No lock of a job runs out under a replica: whoever is at work renews it, whoever is not gives it back. A disturbance shortly
+//    before the lock was taken excuses it, too: a call that its replica has given up may still take the lock, after the release
+//    that was sent behind it on another connection, and then nobody knows that it is held.
+// 3. A message is not handed back for the delay of a store or a bus that did not answer, unless a call of its replica got none, or
+//    that delay is what is left of another one that its job has been given.
+// 4. Nor for the delay of a job in other hands, unless anybody else has been at the job since it was delivered: another message
+//    about it that is not settled, its lock in other hands, or a state that somebody else has written.
+// 5. A job is DISPATCHED once. It goes back to SCHEDULED only where its dispatch could not be sent, or its worker had fallen
+//    silent.
+// 6. Policy is asked about a job once for each delivery, each delay that the job has been given, each move in its tenant's line and
+//    each decision of a human; a job that waits beyond `pending_age` is taken up once more for each such span. Not about a
+//    compensation: a rollback asks about it as well, and asks again when another has taken it over (saga_exact).
+//
+// A job of which Redis has lost anything is not judged any more: nobody knows who has what of it.
+//
+// "Undisturbed" is said of those whom the rule concerns, from when it began (weather.h): the replica that has the message or the
+// lock, with Redis, NATS and the links; for 6 everybody but the workers. A disturbance elsewhere excuses nothing, and one that
+// is over excuses nothing that begins later: so waste is bounded by the disturbances, too.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "sim/oracles/oracle.h"
+#include "sim/oracles/weather.h"
+
+namespace lockstep::sim {
+
+class CalmWeather final : public Oracle {
+public:
+    /// The tunables outlive the oracle.
+    CalmWeather(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
+    [[nodiscard]] std::string_view invariant() const override { return "calm_weather"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                  double after) override;
+    void zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+
+private:
+    struct Job {
+        std::string state;
+        std::string worker;      // whom its hash names
+        bool forgotten = false;  // in part, by Redis
+        bool given_delay = false;
+        bool compensation = false;
+        int unsettled = 0;  // messages about it that were delivered and are neither acknowledged nor terminated
+        Time crowded = Time::min();  // when there were last several
+        fakes::NodeId holder;        // of its lock; not valid: nobody
+        Time held_since{};
+        EventNumber held_event = 0;
+        int takings = 0;                       // of its lock, ever
+        Time written_by_others = Time::min();  // its state, by gateway or operator
+        Time dispatch_begun = Time::min();     // when the lock was taken under which it became DISPATCHED
+        fakes::NodeId dispatched_by;
+        Time submitted = Time::min();  // or first delivered
+        EventNumber asked_event = 0;
+        int asked = 0;      // policy, since it was submitted
+        int occasions = 0;  // to ask it
+    };
+    /// A message that a scheduler has, or has handed back.
+    struct Message {
+        std::string job;
+        fakes::NodeId node;
+        bool in_hand = false;
+        Time delivered{};
+        EventNumber event = 0;
+        int takings = 0;          // of the job's lock by then
+        bool lock_taken = false;  // was held when it came
+    };
+    using MessageId = std::pair<bool, std::uint64_t>;  // a result, and the sequence in the one stream
+
+    void on_deliver(const fakes::Event& event, Time now);
+    void on_verdict(const fakes::Event& event, Time now);
+    void judge_hand_back(const fakes::Event& event, const Message& message, const Job& job);
+    void on_lock(const fakes::Event& event, Time now);
+    void on_state(const fakes::Event& event, Time now);
+    void on_check(const fakes::Event& event, Time now);
+    void lose_messages(Time now);
+    static void forget(Job& job);
+    void settle(std::map<MessageId, Message>::iterator message, Time now);
+    [[nodiscard]] bool is_due_elsewhere(engine::Duration delay) const;
+    [[nodiscard]] Job& at(std::string_view job);
+
+    const engine::Tunables& tunables_;
+    Weather weather_;
+    std::map<std::string, Job, std::less<>> jobs_;
+    std::map<MessageId, Message> messages_;
+    std::map<std::string, Time, std::less<>> heartbeats_;  // of each worker, the last
+    std::map<std::string, fakes::NodeId, std::less<>> workers_;
+};
+
+}  // namespace lockstep::sim

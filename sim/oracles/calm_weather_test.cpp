@@ -1,0 +1,242 @@
+// What nobody does twice while nothing is disturbed, and what has its reason.
+#include "sim/oracles/calm_weather.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/wire/messages.h"
+#include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using engine::Duration;
+using fakes::EventKind;
+using fakes::NodeId;
+using fakes::When;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr NodeId kReplica{5};
+constexpr NodeId kOther{6};
+constexpr NodeId kWorker{7};
+constexpr std::string_view kSubmissions = "dur_cordum-scheduler__sys_job_submit";
+
+class CalmWeatherTest : public ::testing::Test {
+protected:
+    void tell(EventKind kind, NodeId node, std::string_view job = "J", When when = When::applied) {
+        fakes::Event event = testing::event_of(kind, job, when);
+        event.node = node;
+        if (kind == EventKind::heartbeat) event.name = "w";
+        oracle.on_event(event, now);
+    }
+    void deliver(std::uint64_t sequence = 1, NodeId node = kReplica) {
+        fakes::Event event = testing::event_of(EventKind::deliver, "J");
+        event.node = node;
+        event.name = kSubmissions;
+        event.sequence = sequence;
+        oracle.on_event(event, now);
+    }
+    void answer(EventKind kind, Duration delay = {}, std::uint64_t sequence = 1, NodeId node = kReplica) {
+        fakes::Event event = testing::event_of(kind, "J", When::before);
+        event.node = node;
+        event.name = kSubmissions;
+        event.sequence = sequence;
+        event.number = delay.count();
+        oracle.on_event(event, now);
+    }
+    void move(std::string_view from, std::string_view to, NodeId by = kReplica) {
+        fakes::Event event = testing::state_event("J", from, to);
+        event.node = by;
+        oracle.on_event(event, now);
+    }
+    void ask() { tell(EventKind::kernel_check, kReplica, "J", When::before); }
+    void postpone() { oracle.hash_set(kReplica, "job:meta:J", "ls_next_attempt_at", nullptr, "1"); }
+    void disturb(std::string_view fault) {
+        fakes::Event event = testing::event_of(EventKind::fault, "");
+        event.name = fault;
+        event.from = "begin";
+        oracle.on_event(event, now);
+        event.from = "end";
+        oracle.on_event(event, now);
+    }
+
+    testing::KeepingJudge judge;
+    engine::Tunables tunables;
+    CalmWeather oracle{judge, tunables};
+    Time now{100s};
+};
+
+TEST_F(CalmWeatherTest, AMessageInHandIsNotDeliveredAgain) {
+    deliver();
+    now += 10min;
+    deliver(1, kOther);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 1 is delivered again 600000 ms after")));
+}
+
+TEST_F(CalmWeatherTest, OneThatWasHandedBackOrWhoseReplicaDiedIs) {
+    deliver();
+    answer(EventKind::nak, 3s);
+    now += 3s;
+    deliver();
+    tell(EventKind::node_down, kReplica);
+    now += 10min;
+    deliver(1, kOther);
+    answer(EventKind::ack, {}, 1, kOther);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CalmWeatherTest, ALockDoesNotRunOutUnderItsHolder) {
+    tell(EventKind::lock_acquired, kReplica);
+    now += 1min;
+    tell(EventKind::lock_expired, Topology::kRedis);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: its lock runs out 60000 ms after it was taken")));
+}
+
+TEST_F(CalmWeatherTest, AFrozenHoldersLockAndAGatewaysLockDo) {
+    tell(EventKind::lock_acquired, kReplica);
+    tell(EventKind::paused, kReplica);
+    now += 1min;
+    tell(EventKind::resumed, kReplica);
+    tell(EventKind::lock_expired, Topology::kRedis);
+    tell(EventKind::lock_acquired, Topology::kGateway);
+    now += 1min;
+    tell(EventKind::lock_expired, Topology::kRedis);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CalmWeatherTest, ALockThatACallOfADisturbedTimeHasTakenLateIsHeldByNobody) {
+    disturb("redis.latency");
+    now += 1s;
+    tell(EventKind::lock_acquired, kReplica);
+    now += 1min;
+    tell(EventKind::lock_expired, Topology::kRedis);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CalmWeatherTest, NobodyComplainsOfServersThatAnswer) {
+    deliver();
+    answer(EventKind::nak, tunables.retry_delay_store);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it is handed back for 1000 ms, as if a server did not answer")));
+}
+
+TEST_F(CalmWeatherTest, ServersThatDoNotAnswerAreComplainedOf) {
+    deliver();
+    disturb("redis.errors");
+    answer(EventKind::nak, tunables.retry_delay_store);
+    now += 1s;
+    deliver();
+    postpone();
+    answer(EventKind::nak, tunables.retry_delay_store);
+    EXPECT_THAT(judge.found, IsEmpty()) << "what is left of its own delay may be as long";
+}
+
+TEST_F(CalmWeatherTest, AJobThatNobodyElseHasIsNotInOtherHands) {
+    deliver();
+    tell(EventKind::lock_acquired, kReplica);
+    tell(EventKind::lock_released, kReplica);
+    answer(EventKind::nak, tunables.retry_delay_busy);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("as a job in other hands, and nobody else has been at it")));
+}
+
+TEST_F(CalmWeatherTest, ALockASecondMessageOrAUserAreOtherHands) {
+    tell(EventKind::lock_acquired, kOther);
+    deliver();
+    answer(EventKind::nak, tunables.retry_delay_busy);
+    tell(EventKind::lock_released, kOther);
+    deliver();
+    deliver(2, kOther);
+    answer(EventKind::ack, {}, 2, kOther);
+    answer(EventKind::nak, tunables.retry_delay_busy);
+    now += 1s;
+    deliver();
+    move("PENDING", "CANCELLED", Topology::kOperator);
+    answer(EventKind::nak, tunables.retry_delay_busy);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CalmWeatherTest, ADispatchToALivingWorkerIsNotTakenBack) {
+    oracle.hash_set(kReplica, "job:meta:J", "ls_worker", nullptr, "w");
+    tell(EventKind::heartbeat, kWorker);
+    tell(EventKind::lock_acquired, kReplica);
+    move("SCHEDULED", "DISPATCHED");
+    now += 1s;
+    move("DISPATCHED", "SCHEDULED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its dispatch to w is taken back")));
+}
+
+TEST_F(CalmWeatherTest, OneToASilentWorkerOrThatCouldNotBeSentIs) {
+    oracle.hash_set(kReplica, "job:meta:J", "ls_worker", nullptr, "w");
+    tell(EventKind::heartbeat, kWorker);
+    now += tunables.worker_ttl;
+    tell(EventKind::lock_acquired, kReplica);
+    move("SCHEDULED", "DISPATCHED");
+    move("DISPATCHED", "SCHEDULED");
+    tell(EventKind::heartbeat, kWorker);
+    now += 1s;
+    move("SCHEDULED", "DISPATCHED");
+    disturb("nats.publish_errors");
+    move("DISPATCHED", "SCHEDULED");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CalmWeatherTest, PolicyIsNotAskedAgainForNothing) {
+    deliver();
+    ask();
+    EXPECT_THAT(judge.found, IsEmpty());
+    ask();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("policy is asked about it 2 times")));
+}
+
+TEST_F(CalmWeatherTest, PolicyIsAskedAgainAfterEachDelayTurnDecisionOrDelivery) {
+    deliver();
+    ask();
+    postpone();
+    ask();
+    oracle.zset_set(kReplica, "lockstep:tenant:waiting:t", "J", nullptr, 1);
+    ask();
+    oracle.zset_removed(kReplica, "lockstep:tenant:waiting:t", "J", 1);
+    ask();
+    tell(EventKind::approve, Topology::kOperator, "J", When::before);
+    ask();
+    deliver(2);
+    ask();
+    now += tunables.pending_age;
+    ask();
+    EXPECT_THAT(judge.found, IsEmpty());
+    disturb("kernel.outage");
+    ask();
+    EXPECT_THAT(judge.found, IsEmpty()) << "somebody may have had to ask again";
+}
+
+TEST_F(CalmWeatherTest, ARollbackMayAskOnceMoreAboutACompensation) {
+    cap::BusPacket packet;
+    packet.set_sender_id("cordum-scheduler-saga");
+    packet.mutable_job_request()->set_job_id("J");
+    fakes::Event event = testing::event_of(EventKind::deliver, "J");
+    event.node = kReplica;
+    event.name = kSubmissions;
+    event.sequence = 1;
+    event.packet = &packet;
+    oracle.on_event(event, now);
+    ask();
+    ask();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CalmWeatherTest, WhatRedisHasForgottenIsNotJudged) {
+    deliver();
+    ask();
+    oracle.restored({});
+    ask();
+    deliver(2);
+    ask();
+    oracle.key_removed({}, "job:meta:J", fakes::redis::Removal::evicted, {}, 0);
+    ask();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,147 @@
+#include "sim/oracles/cancel_told.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
+#include "engine/wire/validation.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using fakes::EventKind;
+using fakes::When;
+
+/// As whom schedulers ask for it (spec: wire, 2.2).
+constexpr std::string_view kScheduler = "cordum-scheduler";
+/// Beside the calls themselves.
+constexpr engine::Duration kOnTop = std::chrono::seconds{1};
+/// A connection that was lost is there again.
+constexpr engine::Duration kReconnected = std::chrono::seconds{5};
+
+bool by_user(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
+bool at_work(std::string_view state) { return state == "DISPATCHED" || state == "RUNNING"; }
+bool called_off(std::string_view state) { return state == "CANCELLED" || state == "TIMEOUT"; }
+
+}  // namespace
+
+CancelTold::CancelTold(Judge& judge, const engine::Tunables& tunables)
+    : Oracle(judge),
+      tunables_(tunables),
+      // Whoever has sent a dispatch learns that the job has ended when it records RUNNING, which it tries twice.
+      soon_(tunables.publish_timeout + 2 * tunables.store_op_timeout + kOnTop) {}
+
+CancelTold::Job& CancelTold::at(std::string_view job) {
+    const auto found = jobs_.find(job);
+    return found != jobs_.end() ? found->second : jobs_.emplace(job, Job{}).first->second;
+}
+
+void CancelTold::on_event(const fakes::Event& event, Time now) {
+    judge_due(now);
+    weather_.on_event(event, now);
+    switch (event.kind) {
+        case EventKind::state: on_state(event, now); break;
+        case EventKind::publish:
+            if (event.when == When::before && event.packet != nullptr && event.packet->has_job_request() &&
+                event.subject != engine::wire::kSubjectSubmit) {
+                Job& job = at(event.job);
+                job.sender = event.node;
+                job.sent = now;
+            }
+            break;
+        case EventKind::core_deliver: on_dispatch_arrived(event, now); break;
+        case EventKind::deliver:
+            if (is_schedulers_results(event.name)) on_result(event);
+            break;
+        case EventKind::core_publish:
+            if (event.when == When::before) on_cancel(event, now);
+            break;
+        default: break;
+    }
+}
+
+void CancelTold::on_state(const fakes::Event& event, Time now) {
+    Job& job = at(event.job);
+    const std::string before = std::exchange(job.state, std::string(event.to));
+    if (event.to != "TIMEOUT" || !at_work(before) || by_user(event.node) || job.worker_ended_it) return;
+    if (!tunables_.cancel_on_timeout) return;
+    owe({now + soon_, std::string(event.job), event.node, now, now - kReconnected, "it timed out", present()});
+}
+
+void CancelTold::on_dispatch_arrived(const fakes::Event& event, Time now) {
+    if (event.packet == nullptr || !event.packet->has_job_request()) return;
+    if (event.subject == engine::wire::kSubjectSubmit) return;
+    const auto found = jobs_.find(event.job);
+    if (found == jobs_.end() || !called_off(found->second.state) || found->second.worker_ended_it) return;
+    const Job& job = found->second;
+    // One that nobody has sent is forged; its worker is its own business.
+    if (job.sent == Time::min()) return;
+    owe({now + soon_, std::string(event.job), job.sender, now, job.sent - kReconnected,
+         "it reached a worker after it had ended", present()});
+}
+
+void CancelTold::on_result(const fakes::Event& event) {
+    if (event.packet == nullptr || !event.packet->has_job_result()) return;
+    const auto& result = event.packet->job_result();
+    const bool ends_so = result.status() == cap::JOB_STATUS_TIMEOUT || result.status() == cap::JOB_STATUS_CANCELLED;
+    if (ends_so && !engine::wire::rejection(result)) at(event.job).worker_ended_it = true;
+}
+
+void CancelTold::on_cancel(const fakes::Event& event, Time now) {
+    if (event.subject != engine::wire::kSubjectCancel || event.packet == nullptr || !event.packet->has_job_cancel())
+        return;
+    const auto& cancel = event.packet->job_cancel();
+    const auto found = jobs_.find(cancel.job_id());
+    if (found == jobs_.end()) return;
+    found->second.told = now;
+    if (by_user(event.node) || cancel.requested_by() != kScheduler) return;
+    exercise();
+    if (!found->second.state.empty() && !called_off(found->second.state))
+        violated(event.node, cancel.job_id(),
+                 fmt::format("its worker is told to leave off, and it is {}", found->second.state));
+}
+
+void CancelTold::owe(Owed owed) {
+    exercise();
+    owed_.push_back(std::move(owed));
+}
+
+void CancelTold::judge_due(Time now) {
+    while (!owed_.empty() && owed_.front().due <= now) {
+        const Owed owed = std::move(owed_.front());
+        owed_.pop_front();
+        const auto found = jobs_.find(owed.job);
+        if (found == jobs_.end() || found->second.told >= owed.since) continue;
+        if (found->second.worker_ended_it || !weather_.clear_for(owed.by, owed.calm_since)) continue;
+        violated(
+            owed.by, owed.job,
+            fmt::format("{}, and {} ms later no cancellation has been published for its worker, though nothing has "
+                        "disturbed the replica, Redis or NATS",
+                        owed.why, engine::to_millis(soon_)),
+            owed.event);
+    }
+}
+
+void CancelTold::at_rest(const RestView& view) {
+    // Nothing is left to happen.
+    if (view.quiet) judge_due(Time::max());
+}
+
+void CancelTold::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                             std::int64_t) {
+    const auto name = job_of_hash(key);
+    const auto found = name ? jobs_.find(*name) : jobs_.end();
+    if (found != jobs_.end()) jobs_.erase(found);
+}
+
+void CancelTold::restored(const fakes::redis::Keyspace&) {
+    jobs_.clear();
+    owed_.clear();
+}
+
+}  // namespace lockstep::sim

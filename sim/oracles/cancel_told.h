@@ -1,0 +1,69 @@
+// cancel_told: the worker of a job that ends by timeout or cancel is told to leave off, and the worker of no other job is
+// (engine/delivery-semantics.md, "To a worker", 4; spec: wire, 2.2 and 9.2, architecture, "Dispatch", 5).
+//
+// 1. A scheduler that ends a job TIMEOUT which was DISPATCHED or RUNNING publishes a JobCancel on sys.job.cancel soon after,
+//    unless `cancel_on_timeout` is off.
+// 2. Where a job's dispatch reaches a worker after the job has been CANCELLED or has timed out, what was published before was too
+//    early for that worker: whoever has sent the dispatch publishes a JobCancel after it.
+// 3. A scheduler publishes a JobCancel about jobs only that are CANCELLED or TIMEOUT.
+//
+// A cancellation is a core message, at most once: it counts when it is published, whoever publishes it; that everybody hears it
+// is the server's business. It is owed while the scheduler that owes it, Redis and NATS are undisturbed (weather.h): nobody
+// keeps it for later. A worker that has itself reported the end needs no word.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "sim/oracles/oracle.h"
+#include "sim/oracles/weather.h"
+
+namespace lockstep::sim {
+
+class CancelTold final : public Oracle {
+public:
+    /// The tunables outlive the oracle.
+    CancelTold(Judge& judge, const engine::Tunables& tunables);
+    [[nodiscard]] std::string_view invariant() const override { return "cancel_told"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+    void at_rest(const RestView& view) override;
+
+private:
+    struct Job {
+        std::string state;
+        fakes::NodeId sender;          // of its last dispatch
+        Time sent = Time::min();       // when that was
+        bool worker_ended_it = false;  // or says so
+        Time told = Time::min();       // the last JobCancel about it
+    };
+    struct Owed {
+        Time due{};
+        std::string job;
+        fakes::NodeId by;
+        Time since{};  // what was published before is too early
+        Time calm_since{};
+        std::string_view why;
+        EventNumber event = 0;
+    };
+
+    void on_state(const fakes::Event& event, Time now);
+    void on_dispatch_arrived(const fakes::Event& event, Time now);
+    void on_result(const fakes::Event& event);
+    void on_cancel(const fakes::Event& event, Time now);
+    void owe(Owed owed);
+    void judge_due(Time now);
+    [[nodiscard]] Job& at(std::string_view job);
+
+    const engine::Tunables& tunables_;
+    const engine::Duration soon_;  // from the end or the dispatch on
+    Weather weather_;
+    std::map<std::string, Job, std::less<>> jobs_;
+    std::deque<Owed> owed_;  // by when it is due
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,198 @@
+// Whom a cancellation is owed to, and when one is owed to nobody.
+#include "sim/oracles/cancel_told.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/wire/messages.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using fakes::EventKind;
+using fakes::NodeId;
+using fakes::When;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr NodeId kReplica{5};
+constexpr NodeId kWorker{7};
+
+class CancelToldTest : public ::testing::Test {
+protected:
+    void move(std::string_view to, NodeId by = kReplica) {
+        fakes::Event event = testing::state_event("J", "", to);
+        event.node = by;
+        watch().on_event(event, now);
+    }
+    void packet(EventKind kind, When when, NodeId node, std::string_view subject, const cap::BusPacket& packet,
+                std::string_view name = {}) {
+        fakes::Event event = testing::event_of(kind, "J", when);
+        event.node = node;
+        event.subject = subject;
+        event.packet = &packet;
+        event.name = name;
+        watch().on_event(event, now);
+    }
+    void call_off(NodeId by = kReplica, const std::string& who = "cordum-scheduler") {
+        cap::BusPacket cancel;
+        cancel.mutable_job_cancel()->set_job_id("J");
+        cancel.mutable_job_cancel()->set_requested_by(who);
+        packet(EventKind::core_publish, When::before, by, "sys.job.cancel", cancel);
+    }
+    void send() {
+        cap::BusPacket request;
+        request.mutable_job_request()->set_job_id("J");
+        packet(EventKind::publish, When::before, kReplica, "worker.w.jobs", request);
+    }
+    void arrive() {
+        cap::BusPacket request;
+        request.mutable_job_request()->set_job_id("J");
+        packet(EventKind::core_deliver, When::applied, kWorker, "worker.w.jobs", request);
+    }
+    void result(cap::JobStatus status, const std::string& worker) {
+        cap::BusPacket report;
+        report.mutable_job_result()->set_job_id("J");
+        report.mutable_job_result()->set_worker_id(worker);
+        report.mutable_job_result()->set_status(status);
+        packet(EventKind::deliver, When::applied, kReplica, "sys.job.result", report, kSchedulersResults);
+    }
+    void wait(engine::Duration duration) {
+        now += duration;
+        watch().on_event(testing::event_of(EventKind::timer, ""), now);
+    }
+    CancelTold& watch() {
+        if (!oracle) oracle.emplace(judge, tunables);
+        return *oracle;
+    }
+
+    testing::KeepingJudge judge;
+    engine::Tunables tunables;
+    std::optional<CancelTold> oracle;
+    Time now{10s};
+};
+
+TEST_F(CancelToldTest, AJobThatTimesOutIsCalledOff) {
+    move("RUNNING");
+    move("TIMEOUT");
+    now += 100ms;
+    call_off();
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_GE(oracle->exercised(), 1U);
+}
+
+TEST_F(CancelToldTest, SilenceIsNoCallingOff) {
+    move("DISPATCHED");
+    move("TIMEOUT");
+    wait(1min);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it timed out, and 10000 ms later no cancellation")));
+}
+
+TEST_F(CancelToldTest, WhatIsStillOwedWhenAllIsQuietIsOwedForEver) {
+    move("RUNNING");
+    move("TIMEOUT");
+    watch().at_rest({.redis = fakes::redis::Keyspace{}, .quiet = false});
+    EXPECT_THAT(judge.found, IsEmpty()) << "there is still time";
+    watch().at_rest({.redis = fakes::redis::Keyspace{}, .quiet = true});
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(CancelToldTest, NothingIsOwedForAJobThatNobodyHas) {
+    move("SCHEDULED");
+    move("TIMEOUT");
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CancelToldTest, NothingIsOwedWhereTheSettingSaysSo) {
+    tunables.cancel_on_timeout = false;
+    move("RUNNING");
+    move("TIMEOUT");
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CancelToldTest, AWorkerThatReportsTheEndNeedsNoWord) {
+    move("RUNNING");
+    result(cap::JOB_STATUS_TIMEOUT, "w");
+    move("TIMEOUT");
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CancelToldTest, AReportWithoutAWorkerIsNoWorkers) {
+    move("RUNNING");
+    result(cap::JOB_STATUS_CANCELLED, "");
+    move("TIMEOUT");
+    wait(1min);
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(CancelToldTest, AReplicaThatDiesOrASilentNatsExcusesIt) {
+    move("RUNNING");
+    move("TIMEOUT");
+    fakes::Event down = testing::event_of(EventKind::node_down, "");
+    down.node = kReplica;
+    watch().on_event(down, now);
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CancelToldTest, AWordThatCameBeforeTheDispatchWasTooEarly) {
+    move("DISPATCHED");
+    send();
+    move("CANCELLED", Topology::kOperator);
+    call_off(Topology::kOperator, "operator");
+    now += 1ms;
+    arrive();
+    wait(1min);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it reached a worker after it had ended")));
+}
+
+TEST_F(CancelToldTest, WhoeverHasSentItTellsAgain) {
+    move("DISPATCHED");
+    send();
+    move("CANCELLED", Topology::kOperator);
+    call_off(Topology::kOperator, "operator");
+    now += 1ms;
+    arrive();
+    now += 1ms;
+    call_off();
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CancelToldTest, AnOperatorsOwnCancellationIsTheOperatorsBusiness) {
+    move("RUNNING");
+    send();
+    arrive();
+    now += 1s;
+    move("CANCELLED", Topology::kOperator);
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CancelToldTest, NoWorkerIsToldToLeaveOffAJobThatGoesOn) {
+    move("RUNNING");
+    call_off(Topology::kGateway, "somebody");
+    EXPECT_THAT(judge.found, IsEmpty()) << "users may ask for what they like";
+    call_off();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its worker is told to leave off, and it is RUNNING")));
+}
+
+TEST_F(CancelToldTest, WhatRedisHasForgottenIsNotJudged) {
+    move("RUNNING");
+    move("TIMEOUT");
+    watch().restored({});
+    call_off();
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,242 @@
+#include "sim/oracles/timeout_explained.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using engine::Duration;
+using fakes::EventKind;
+
+constexpr int kFewJobs = 5;
+/// For messages on their way and handlers that are at other jobs.
+constexpr Duration kAllowance = std::chrono::seconds{30};
+/// Beside the calls themselves.
+constexpr Duration kOnTop = std::chrono::seconds{1};
+/// An input that is not found is looked for again after so long (spec: conflicts, 5.4).
+constexpr Duration kInputNotFound = std::chrono::seconds{5};
+constexpr std::string_view kSchedulersSubmissions = "dur_cordum-scheduler__sys_job_submit";
+constexpr std::string_view kLinePrefix = "lockstep:tenant:waiting:";
+
+bool is_waiting(std::string_view state) { return state == "PENDING" || state == "SCHEDULED"; }
+
+bool by_user(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
+
+Duration longest_delay(const engine::Tunables& tunables) {
+    return std::max({tunables.backoff_max + tunables.backoff_jitter, tunables.safety_throttle_delay,
+                     tunables.safety_unavailable_delay, tunables.retry_delay_no_workers, tunables.retry_delay_publish,
+                     tunables.retry_delay_store, kInputNotFound});
+}
+
+}  // namespace
+
+TimeoutExplained::TimeoutExplained(Judge& judge, const engine::Tunables& tunables)
+    : Oracle(judge),
+      on_the_way_(tunables.publish_timeout + 3 * tunables.store_op_timeout + kOnTop),
+      between_tries_(longest_delay(tunables) + kAllowance) {}
+
+void TimeoutExplained::on_event(const fakes::Event& event, Time now) {
+    // First: what goes wrong from now on has not disturbed what was due before.
+    judge_due(now);
+    weather_.on_event(event, now);
+    switch (event.kind) {
+        case EventKind::state: on_state(event, now); break;
+        case EventKind::lock_acquired:
+            if (!event.job.empty() && !by_user(event.node)) {
+                Job& job = jobs_[std::string(event.job)];
+                job.tried = now;
+                job.tried_by = event.node;
+                job.tried_event = present();
+            }
+            break;
+        case EventKind::core_deliver: on_arrival(event, now); break;
+        case EventKind::heartbeat: on_heartbeat(event, now); break;
+        case EventKind::node_down:
+            lose_worker(event.node);
+            lose_answers(event.node);
+            break;
+        case EventKind::connection_broken:
+            lose_worker(event.node);
+            lose_worker(event.peer);
+            break;
+        case EventKind::fault:
+            if (event.name == "nats.power_cut") {
+                submissions_.clear();
+                lose_answers({});
+            }
+            break;
+        case EventKind::publish:
+            if (event.when == fakes::When::answered) on_sent(event);
+            break;
+        case EventKind::deliver:
+            if (event.name == kSchedulersSubmissions) on_submission(event);
+            break;
+        case EventKind::ack:
+        case EventKind::term:
+            if (event.when == fakes::When::before && event.name == kSchedulersSubmissions) on_settled(event);
+            break;
+        default: break;
+    }
+}
+
+void TimeoutExplained::on_submission(const fakes::Event& event) {
+    const bool fresh = submissions_.try_emplace(event.sequence, event.job).second;
+    if (fresh) ++jobs_[std::string(event.job)].messages;
+}
+
+void TimeoutExplained::on_settled(const fakes::Event& event) {
+    const auto submission = submissions_.find(event.sequence);
+    if (submission == submissions_.end()) return;
+    const auto found = jobs_.find(submission->second);
+    submissions_.erase(submission);
+    if (found == jobs_.end()) return;
+    Job& job = found->second;
+    const bool only_one = job.messages-- == 1;
+    if (!only_one || job.stored_by != event.node || !event.node.valid()) return;
+    exercise();
+    if (job.state == "DISPATCHED" && !job.worker.empty())
+        violated(
+            event.node, event.job,
+            "its message is acknowledged by whoever has sent it, who knows that the dispatch is in the stream, and it "
+            "is still DISPATCHED: nothing but its result or its limit will end it",
+            job.tried_event);
+}
+
+void TimeoutExplained::on_sent(const fakes::Event& event) {
+    const bool known = event.outcome == fakes::EventOutcome::applied && engine::wire::worker_of(event.subject);
+    const auto found = known ? jobs_.find(event.job) : jobs_.end();
+    if (found != jobs_.end()) found->second.stored_by = event.node;
+}
+
+void TimeoutExplained::lose_worker(fakes::NodeId node) {
+    std::erase_if(workers_, [node](const auto& worker) { return worker.second.node == node; });
+}
+
+void TimeoutExplained::lose_answers(fakes::NodeId replica) {
+    for (auto& [name, job] : jobs_) {
+        if (replica.valid() && job.stored_by != replica) continue;
+        job.stored_by = {};
+        if (!replica.valid()) job.messages = 0;
+    }
+}
+
+void TimeoutExplained::on_heartbeat(const fakes::Event& event, Time now) {
+    if (workers_.find(event.name) == workers_.end()) workers_.emplace(event.name, Announced{event.node, now});
+}
+
+void TimeoutExplained::on_arrival(const fakes::Event& event, Time now) {
+    const auto worker = engine::wire::worker_of(event.subject);
+    const auto found = worker ? jobs_.find(event.job) : jobs_.end();
+    if (found == jobs_.end()) return;
+    const auto announced = workers_.find(*worker);
+    if (announced != workers_.end() && announced->second.node == event.node && *worker == found->second.worker)
+        found->second.arrived = now;
+}
+
+void TimeoutExplained::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
+                                std::string_view after) {
+    const auto name = field == "ls_worker" ? job_of_hash(key) : std::nullopt;
+    if (name) jobs_[std::string(*name)].worker = after;
+}
+
+void TimeoutExplained::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
+    if (key.starts_with(kLinePrefix)) jobs_[std::string(member)].stood_in_line = true;
+}
+
+void TimeoutExplained::count_waiting(std::string_view before, std::string_view after) {
+    waiting_ += static_cast<int>(is_waiting(after)) - static_cast<int>(is_waiting(before));
+}
+
+void TimeoutExplained::on_state(const fakes::Event& event, Time now) {
+    Job& job = jobs_[std::string(event.job)];
+    if (event.to == "TIMEOUT" && !by_user(event.node) && is_waiting(job.state)) judge_untried(event, job, now);
+    count_waiting(job.state, event.to);
+    const bool in_time =
+        job.state == "DISPATCHED" && event.to == "RUNNING" && weather_.clear_for(event.node, job.tried);
+    if (in_time) exercise();
+    job.state = event.to;
+    if (event.to == "DISPATCHED") {
+        job.dispatch = ++dispatches_;
+        job.stored_by = {};
+        if (job.tried_by == event.node)
+            watches_.push_back(
+                {now + on_the_way_, std::string(event.job), job.dispatch, event.node, job.tried, present()});
+    } else if (event.to != "RUNNING") {
+        job.dispatch = 0;
+    }
+    if (!is_final(event.to)) return;
+    count_waiting(job.state, {});
+    jobs_.erase(jobs_.find(event.job));
+}
+
+void TimeoutExplained::judge_due(Time now) {
+    while (!watches_.empty() && watches_.front().due <= now) {
+        const Watch watch = std::move(watches_.front());
+        watches_.pop_front();
+        const auto found = jobs_.find(watch.job);
+        if (found == jobs_.end() || found->second.dispatch != watch.dispatch) continue;
+        judge(watch, found->second);
+    }
+}
+
+void TimeoutExplained::judge(const Watch& watch, Job& job) {
+    job.dispatch = 0;
+    if (!weather_.clear_for(watch.by, watch.begun)) return;
+    exercise();
+    if (job.state == "DISPATCHED") {
+        violated(
+            watch.by, watch.job,
+            fmt::format("it has been DISPATCHED for {} ms and is not RUNNING, and nothing has disturbed its replica, "
+                        "Redis or NATS: nothing but its limit will end it",
+                        engine::to_millis(on_the_way_)),
+            watch.event);
+        return;
+    }
+    const auto worker = workers_.find(job.worker);
+    if (worker == workers_.end() || job.arrived >= watch.begun) return;
+    if (worker->second.since >= watch.begun || !weather_.clear_at(worker->second.node, watch.begun)) return;
+    violated(
+        watch.by, watch.job,
+        fmt::format("it has been sent to {} for {} ms, which has not got it, and nothing has disturbed that worker, "
+                    "the sender or NATS: nothing but its limit will end it",
+                    job.worker, engine::to_millis(on_the_way_)),
+        watch.event);
+}
+
+void TimeoutExplained::judge_untried(const fakes::Event& event, const Job& job, Time now) {
+    if (job.stood_in_line || job.tried == Time::min() || waiting_ > kFewJobs || !weather_.clear_everywhere(job.tried))
+        return;
+    exercise();
+    if (now - job.tried > between_tries_)
+        violated(event.node, event.job,
+                 fmt::format("it timed out while it was {}, nobody has tried it for {} ms, and nothing was disturbed",
+                             job.state, engine::to_millis(now - job.tried)),
+                 job.tried_event);
+}
+
+void TimeoutExplained::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal,
+                                   const fakes::redis::Value&, std::int64_t) {
+    const auto name = job_of_hash(key);
+    const auto found = name ? jobs_.find(*name) : jobs_.end();
+    if (found == jobs_.end()) return;
+    count_waiting(found->second.state, {});
+    jobs_.erase(found);
+}
+
+void TimeoutExplained::restored(const fakes::redis::Keyspace&) {
+    jobs_.clear();
+    submissions_.clear();
+    watches_.clear();
+    waiting_ = 0;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,110 @@
+#include "sim/oracles/weather.h"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using fakes::EventKind;
+using fakes::NodeId;
+
+/// Over when they have begun, or told by what becomes of the node.
+constexpr std::array<std::string_view, 12> kAtOnce{"crash",
+                                                   "stop",
+                                                   "pause",
+                                                   "clock_jump",
+                                                   "redis.restart",
+                                                   "redis.failover",
+                                                   "redis.script_flush",
+                                                   "redis.evict",
+                                                   "redis.corrupt",
+                                                   "nats.restart",
+                                                   "nats.power_cut",
+                                                   "config.update"};
+
+bool is_server(NodeId node) { return node == Topology::kRedis || node == Topology::kNats || node == Topology::kKernel; }
+
+/// Whom a fault disturbs that names no node; not valid: the links between them, or everybody.
+NodeId server_of(std::string_view fault) {
+    if (fault.starts_with("redis.")) return Topology::kRedis;
+    if (fault.starts_with("nats.") || fault == "corrupt") return Topology::kNats;
+    if (fault.starts_with("kernel.")) return Topology::kKernel;
+    return {};
+}
+
+}  // namespace
+
+void Weather::on_event(const fakes::Event& event, Time now) {
+    switch (event.kind) {
+        case EventKind::redis:
+        case EventKind::publish:
+        case EventKind::core_publish:
+        case EventKind::kernel_check: on_answer(event, now); break;
+        case EventKind::fault: on_fault(event, now); break;
+        case EventKind::node_down:
+        case EventKind::paused:
+            at(event.node).away = true;
+            at(event.node).trouble = now;
+            break;
+        case EventKind::node_up:
+        case EventKind::resumed:
+            at(event.node).away = false;
+            if (event.kind == EventKind::node_up) at(event.node).stopping = false;
+            at(event.node).trouble = now;
+            break;
+        case EventKind::slow_consumer:
+        case EventKind::connection_broken: on_broken_connection(event, now); break;
+        case EventKind::heartbeat: at(event.node).worker = true; break;
+        default: break;
+    }
+}
+
+void Weather::on_answer(const fakes::Event& event, Time now) {
+    if (event.when != fakes::When::answered || event.outcome == fakes::EventOutcome::applied ||
+        event.outcome == fakes::EventOutcome::none)
+        return;
+    at(event.kind == EventKind::kernel_check ? Topology::kKernel : event.node).trouble = now;
+}
+
+void Weather::on_fault(const fakes::Event& event, Time now) {
+    // The work of workers and the judging of outputs are no part of a job's way to its worker.
+    if (event.name.starts_with("worker.") || event.name.starts_with("output_policy.")) return;
+    const NodeId whose = event.node.valid() ? event.node : server_of(event.name);
+    Place& place = whose.valid() ? at(whose) : links_;
+    place.trouble = now;
+    if (event.name == "stop" && event.from == "begin") place.stopping = true;
+    if (std::ranges::find(kAtOnce, event.name) == kAtOnce.end()) place.lasting += event.from == "begin" ? 1 : -1;
+}
+
+void Weather::on_broken_connection(const fakes::Event& event, Time now) {
+    for (const NodeId node : {event.node, event.peer})
+        if (node.valid() && !is_server(node)) at(node).trouble = now;
+}
+
+Weather::Place& Weather::at(NodeId node) {
+    if (!node.valid()) return links_;
+    const auto number = static_cast<std::size_t>(node.value);
+    if (number >= nodes_.size()) nodes_.resize(number + 1);
+    return nodes_[number];
+}
+
+bool Weather::clear_at(NodeId node, Time since) const {
+    const auto number = static_cast<std::size_t>(node.value);
+    return !node.valid() || number >= nodes_.size() || nodes_[number].clear(since);
+}
+
+bool Weather::clear_for(NodeId replica, Time since) const {
+    return clear_at(replica, since) && clear_at(Topology::kRedis, since) && clear_at(Topology::kNats, since) &&
+           links_.clear(since);
+}
+
+bool Weather::clear_everywhere(Time since) const {
+    return links_.clear(since) &&
+           std::ranges::all_of(nodes_, [since](const Place& node) { return node.worker || node.clear(since); });
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,51 @@
+// Who is disturbed, and since when not: for promises that hold while nothing is wrong with those whom they concern.
+//
+// 1. A replica is disturbed while it is down, frozen, stopping or with a clock that goes wrong, when a connection of its breaks,
+//    and when one of its calls gets no answer in time: servers that are too slow for the settings disturb whoever asks them.
+//    What happens to another replica is no excuse for it.
+// 2. Redis, NATS and the kernel are nodes like others, and disturbed by the faults that bear their names; bytes that are garbled
+//    on the bus are NATS' trouble. A link that is cut, slow or lossy disturbs everybody: its ends are not told.
+// 3. Faults that nobody ends, and what a healing leaves broken, are taken to go on.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "fakes/event.h"
+#include "sim/world/virtual_time.h"
+
+namespace lockstep::sim {
+
+class Weather {
+public:
+    void on_event(const fakes::Event& event, Time now);
+
+    /// Whether nothing has disturbed this node since then, that instant included, nor does now.
+    [[nodiscard]] bool clear_at(fakes::NodeId node, Time since) const;
+    /// The same of a replica and of what it needs to move a job along: Redis, NATS and the links.
+    [[nodiscard]] bool clear_for(fakes::NodeId replica, Time since) const;
+    /// The same of all servers and of every node that is no worker.
+    [[nodiscard]] bool clear_everywhere(Time since) const;
+
+private:
+    struct Place {
+        Time trouble = Time::min();  // the last
+        int lasting = 0;             // faults that have begun and not ended
+        bool away = false;
+        bool stopping = false;
+        bool worker = false;
+
+        [[nodiscard]] bool clear(Time since) const { return lasting == 0 && !away && !stopping && trouble < since; }
+    };
+
+    void on_fault(const fakes::Event& event, Time now);
+    void on_answer(const fakes::Event& event, Time now);
+    void on_broken_connection(const fakes::Event& event, Time now);
+    [[nodiscard]] Place& at(fakes::NodeId node);
+
+    std::vector<Place> nodes_;  // by number
+    Place links_;
+};
+
+}  // namespace lockstep::sim

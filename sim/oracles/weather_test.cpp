@@ -1,0 +1,126 @@
+// Whom a disturbance excuses, and for how long.
+#include "sim/oracles/weather.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using fakes::EventKind;
+using fakes::EventOutcome;
+using fakes::NodeId;
+using fakes::When;
+
+constexpr NodeId kReplica{5};
+constexpr NodeId kOther{6};
+constexpr NodeId kWorker{7};
+
+class WeatherTest : public ::testing::Test {
+protected:
+    void tell(EventKind kind, NodeId node, NodeId peer = {}) {
+        fakes::Event event = testing::event_of(kind, {});
+        event.node = node;
+        event.peer = peer;
+        weather.on_event(event, now);
+    }
+    void fault(std::string_view name, std::string_view phase, NodeId node = {}) {
+        fakes::Event event = testing::event_of(EventKind::fault, {});
+        event.name = name;
+        event.from = phase;
+        event.node = node;
+        weather.on_event(event, now);
+    }
+    void answer(EventKind kind, NodeId node, EventOutcome outcome) {
+        fakes::Event event = testing::event_of(kind, {}, When::answered);
+        event.node = node;
+        event.outcome = outcome;
+        weather.on_event(event, now);
+    }
+
+    Weather weather;
+    Time now{10s};
+};
+
+TEST_F(WeatherTest, IsClearUntilSomethingHappens) {
+    EXPECT_TRUE(weather.clear_for(kReplica, Time{}));
+    EXPECT_TRUE(weather.clear_everywhere(Time{}));
+}
+
+TEST_F(WeatherTest, AFrozenReplicaExcusesItselfAndNoOther) {
+    tell(EventKind::paused, kReplica);
+    now += 5s;
+    EXPECT_FALSE(weather.clear_for(kReplica, now)) << "it is still frozen";
+    EXPECT_TRUE(weather.clear_for(kOther, Time{}));
+    EXPECT_FALSE(weather.clear_everywhere(now));
+    tell(EventKind::resumed, kReplica);
+    EXPECT_FALSE(weather.clear_for(kReplica, now)) << "that instant included";
+    EXPECT_TRUE(weather.clear_for(kReplica, now + 1ns));
+}
+
+TEST_F(WeatherTest, AServersFaultExcusesEverybodyWhileItLasts) {
+    fault("redis.errors", "begin");
+    now += 1h;
+    EXPECT_FALSE(weather.clear_for(kReplica, now));
+    fault("redis.errors", "end");
+    EXPECT_FALSE(weather.clear_for(kReplica, now));
+    EXPECT_TRUE(weather.clear_for(kReplica, now + 1ns));
+    fault("nats.restart", "begin");
+    EXPECT_FALSE(weather.clear_for(kReplica, now));
+    EXPECT_TRUE(weather.clear_for(kReplica, now + 1ns)) << "it is over when it has begun";
+    fault("partition", "begin");
+    now += 1s;
+    EXPECT_FALSE(weather.clear_for(kReplica, now)) << "whose link it is nobody tells";
+}
+
+TEST_F(WeatherTest, TheKernelIsNoPartOfAJobsWayToItsWorker) {
+    fault("kernel.outage", "begin");
+    EXPECT_TRUE(weather.clear_for(kReplica, now));
+    EXPECT_FALSE(weather.clear_everywhere(now));
+    fault("kernel.outage", "end");
+    now += 1s;
+    answer(EventKind::kernel_check, kReplica, EventOutcome::unknown);
+    EXPECT_TRUE(weather.clear_for(kReplica, now));
+    EXPECT_FALSE(weather.clear_everywhere(now));
+}
+
+TEST_F(WeatherTest, WorkersAndOutputPolicyDisturbNoReplica) {
+    fault("worker.silence", "begin");
+    fault("output_policy.errors", "begin");
+    tell(EventKind::heartbeat, kWorker);
+    tell(EventKind::node_down, kWorker);
+    EXPECT_TRUE(weather.clear_everywhere(now));
+    EXPECT_FALSE(weather.clear_at(kWorker, now));
+}
+
+TEST_F(WeatherTest, ACallWithoutAnAnswerDisturbsWhoeverAsked) {
+    answer(EventKind::redis, kReplica, EventOutcome::applied);
+    EXPECT_TRUE(weather.clear_for(kReplica, now));
+    answer(EventKind::publish, kReplica, EventOutcome::unknown);
+    EXPECT_FALSE(weather.clear_for(kReplica, now));
+    EXPECT_TRUE(weather.clear_for(kOther, now));
+}
+
+TEST_F(WeatherTest, ABrokenConnectionIsNoTroubleOfTheServers) {
+    tell(EventKind::connection_broken, kWorker, Topology::kNats);
+    EXPECT_TRUE(weather.clear_for(kReplica, now));
+    tell(EventKind::connection_broken, Topology::kRedis, kReplica);
+    EXPECT_FALSE(weather.clear_for(kReplica, now));
+}
+
+TEST_F(WeatherTest, AReplicaThatStopsIsAwayUntilItStartsAgain) {
+    fault("stop", "begin", kReplica);
+    now += 10s;
+    EXPECT_FALSE(weather.clear_for(kReplica, now));
+    tell(EventKind::node_down, kReplica);
+    now += 1s;
+    EXPECT_FALSE(weather.clear_for(kReplica, now));
+    tell(EventKind::node_up, kReplica);
+    EXPECT_TRUE(weather.clear_for(kReplica, now + 1ns));
+}
+
+}  // namespace
+}  // namespace lockstep::sim
