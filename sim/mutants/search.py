@@ -40,6 +40,8 @@ class Program:
         limit = int(seconds)
         done = subprocess.run(command, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 10)))
+        if done.returncode == 2:
+            raise apply.Mistake(f"{' '.join(command)}: {done.stdout.strip()}\nbuild it anew: cmake --build --preset mutants")
         return (128 - done.returncode if done.returncode < 0 else done.returncode), done.stdout
 
     def happy(self, mutant):
@@ -219,19 +221,21 @@ def main():
     parser.add_argument("--table", type=pathlib.Path, default=apply.HERE / "results.md", help="where the table goes")
     options = parser.parse_args()
     try:
-        mutants = apply.mutants()
-        selected = chosen(mutants, options)
+        return search_all(options)
     except apply.Mistake as mistake:
         print(f"mutants: {mistake}", file=sys.stderr)
         return 2
+
+
+def search_all(options):
+    mutants = apply.mutants()
+    selected = chosen(mutants, options)
     if not options.program.is_file():
-        print(f"mutants: there is no {options.program}; build it: cmake --preset mutants && cmake --build --preset mutants", file=sys.stderr)
-        return 2
+        raise apply.Mistake(f"there is no {options.program}; build it: cmake --preset mutants && cmake --build --preset mutants")
     program = Program(options.program.resolve(), options.jobs)
     unharmed = program.happy("")
     if unharmed:
-        print(f"mutants: without a mutant the happy path fails already: {unharmed}; mend that first", file=sys.stderr)
-        return 3
+        raise apply.Mistake(f"without a mutant the happy path fails already: {unharmed}; mend that first")
     failing_anyway = program.scenarios("", []) if options.scenarios else []
     notes = Notes(options.program.parent / "mutants.json")
     for number, mutant in enumerate(selected, 1):
