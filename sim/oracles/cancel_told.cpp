@@ -21,8 +21,6 @@ using fakes::When;
 constexpr std::string_view kScheduler = "cordum-scheduler";
 /// Beside the calls themselves.
 constexpr engine::Duration kOnTop = std::chrono::seconds{1};
-/// A connection that was lost is there again.
-constexpr engine::Duration kReconnected = std::chrono::seconds{5};
 
 bool by_user(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
 bool at_work(std::string_view state) { return state == "DISPATCHED" || state == "RUNNING"; }
@@ -70,7 +68,7 @@ void CancelTold::on_state(const fakes::Event& event, Time now) {
     const std::string before = std::exchange(job.state, std::string(event.to));
     if (event.to != "TIMEOUT" || !at_work(before) || by_user(event.node) || job.worker_ended_it) return;
     if (!tunables_.cancel_on_timeout) return;
-    owe({now + soon_, std::string(event.job), event.node, now, now - kReconnected, "it timed out", present()});
+    owe({now + soon_, std::string(event.job), event.node, now, now, "it timed out", present()});
 }
 
 void CancelTold::on_dispatch_arrived(const fakes::Event& event, Time now) {
@@ -81,8 +79,8 @@ void CancelTold::on_dispatch_arrived(const fakes::Event& event, Time now) {
     const Job& job = found->second;
     // One that nobody has sent is forged; its worker is its own business.
     if (job.sent == Time::min()) return;
-    owe({now + soon_, std::string(event.job), job.sender, now, job.sent - kReconnected,
-         "it reached a worker after it had ended", present()});
+    owe({now + soon_, std::string(event.job), job.sender, now, job.sent, "it reached a worker after it had ended",
+         present()});
 }
 
 void CancelTold::on_result(const fakes::Event& event) {
