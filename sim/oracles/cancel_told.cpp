@@ -19,10 +19,8 @@ using fakes::When;
 
 /// As whom schedulers ask for it (spec: wire, 2.2).
 constexpr std::string_view kScheduler = "cordum-scheduler";
-/// Beside the calls themselves.
+/// Beside the call itself.
 constexpr engine::Duration kOnTop = std::chrono::seconds{1};
-/// A connection that was lost is there again.
-constexpr engine::Duration kReconnected = std::chrono::seconds{5};
 
 bool by_user(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
 bool at_work(std::string_view state) { return state == "DISPATCHED" || state == "RUNNING"; }
@@ -33,8 +31,8 @@ bool called_off(std::string_view state) { return state == "CANCELLED" || state =
 CancelTold::CancelTold(Judge& judge, const engine::Tunables& tunables)
     : Oracle(judge),
       tunables_(tunables),
-      // Whoever has sent a dispatch learns that the job has ended when it records RUNNING, which it tries twice.
-      soon_(tunables.publish_timeout + 2 * tunables.store_op_timeout + kOnTop) {}
+      // The call of the store by which it learns that the job has ended: one that fails is a disturbance.
+      soon_(tunables.store_op_timeout + kOnTop) {}
 
 CancelTold::Job& CancelTold::at(std::string_view job) {
     const auto found = jobs_.find(job);
@@ -47,12 +45,9 @@ void CancelTold::on_event(const fakes::Event& event, Time now) {
     switch (event.kind) {
         case EventKind::state: on_state(event, now); break;
         case EventKind::publish:
-            if (event.when == When::before && event.packet != nullptr && event.packet->has_job_request() &&
-                event.subject != engine::wire::kSubjectSubmit) {
-                Job& job = at(event.job);
-                job.sender = event.node;
-                job.sent = now;
-            }
+            if (event.packet != nullptr && event.packet->has_job_request() &&
+                event.subject != engine::wire::kSubjectSubmit)
+                on_sent(event, now);
             break;
         case EventKind::core_deliver: on_dispatch_arrived(event, now); break;
         case EventKind::deliver:
@@ -70,19 +65,37 @@ void CancelTold::on_state(const fakes::Event& event, Time now) {
     const std::string before = std::exchange(job.state, std::string(event.to));
     if (event.to != "TIMEOUT" || !at_work(before) || by_user(event.node) || job.worker_ended_it) return;
     if (!tunables_.cancel_on_timeout) return;
-    owe({now + soon_, std::string(event.job), event.node, now, now - kReconnected, "it timed out", present()});
+    owe({now + soon_, std::string(event.job), event.node, now, now, "it timed out", present()});
 }
 
 void CancelTold::on_dispatch_arrived(const fakes::Event& event, Time now) {
     if (event.packet == nullptr || !event.packet->has_job_request()) return;
     if (event.subject == engine::wire::kSubjectSubmit) return;
     const auto found = jobs_.find(event.job);
-    if (found == jobs_.end() || !called_off(found->second.state) || found->second.worker_ended_it) return;
-    const Job& job = found->second;
+    if (found == jobs_.end() || !called_off(found->second.state)) return;
     // One that nobody has sent is forged; its worker is its own business.
-    if (job.sent == Time::min()) return;
-    owe({now + soon_, std::string(event.job), job.sender, now, job.sent - kReconnected,
-         "it reached a worker after it had ended", present()});
+    if (found->second.sent == Time::min()) return;
+    found->second.too_late = now;
+    owe_after_dispatch(event.job, found->second, now);
+}
+
+void CancelTold::on_sent(const fakes::Event& event, Time now) {
+    Job& job = at(event.job);
+    if (event.when == When::before) {
+        job.sender = event.node;
+        job.sent = now;
+        job.stored = false;
+        job.too_late = Time::min();
+    } else if (event.when == When::answered && event.outcome == fakes::EventOutcome::applied) {
+        job.stored = true;
+        owe_after_dispatch(event.job, job, now);
+    }
+}
+
+void CancelTold::owe_after_dispatch(std::string_view name, const Job& job, Time now) {
+    if (!job.stored || job.too_late == Time::min() || job.worker_ended_it) return;
+    owe({now + soon_, std::string(name), job.sender, job.too_late, job.sent, "it reached a worker after it had ended",
+         present()});
 }
 
 void CancelTold::on_result(const fakes::Event& event) {

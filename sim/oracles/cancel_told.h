@@ -38,6 +38,8 @@ private:
         std::string state;
         fakes::NodeId sender;          // of its last dispatch
         Time sent = Time::min();       // when that was
+        bool stored = false;           // which its sender knows
+        Time too_late = Time::min();   // when it reached a worker, the job having ended
         bool worker_ended_it = false;  // or says so
         Time told = Time::min();       // the last JobCancel about it
     };
@@ -52,15 +54,18 @@ private:
     };
 
     void on_state(const fakes::Event& event, Time now);
+    void on_sent(const fakes::Event& event, Time now);
     void on_dispatch_arrived(const fakes::Event& event, Time now);
     void on_result(const fakes::Event& event);
     void on_cancel(const fakes::Event& event, Time now);
+    void owe_after_dispatch(std::string_view name, const Job& job, Time now);
     void owe(Owed owed);
     void judge_due(Time now);
     [[nodiscard]] Job& at(std::string_view job);
 
     const engine::Tunables& tunables_;
-    const engine::Duration soon_;  // from the end or the dispatch on
+    /// From the end on, or from when the dispatch has arrived and its sender knows that it is stored.
+    const engine::Duration soon_;
     Weather weather_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::deque<Owed> owed_;  // by when it is due

@@ -49,6 +49,16 @@ protected:
         request.mutable_job_request()->set_job_id("J");
         packet(EventKind::publish, When::before, kReplica, "worker.w.jobs", request);
     }
+    void learn(fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
+        cap::BusPacket request;
+        request.mutable_job_request()->set_job_id("J");
+        fakes::Event event = testing::event_of(EventKind::publish, "J", When::answered);
+        event.node = kReplica;
+        event.subject = "worker.w.jobs";
+        event.packet = &request;
+        event.outcome = outcome;
+        watch().on_event(event, now);
+    }
     void arrive() {
         cap::BusPacket request;
         request.mutable_job_request()->set_job_id("J");
@@ -90,7 +100,7 @@ TEST_F(CancelToldTest, SilenceIsNoCallingOff) {
     move("DISPATCHED");
     move("TIMEOUT");
     wait(1min);
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it timed out, and 10000 ms later no cancellation")));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it timed out, and 3000 ms later no cancellation")));
 }
 
 TEST_F(CancelToldTest, WhatIsStillOwedWhenAllIsQuietIsOwedForEver) {
@@ -150,8 +160,21 @@ TEST_F(CancelToldTest, AWordThatCameBeforeTheDispatchWasTooEarly) {
     call_off(Topology::kOperator, "operator");
     now += 1ms;
     arrive();
+    now += 1ms;
+    learn();
     wait(1min);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it reached a worker after it had ended")));
+}
+
+TEST_F(CancelToldTest, WhoeverDoesNotLearnWhetherItWasSentCannotTell) {
+    move("DISPATCHED");
+    send();
+    move("CANCELLED", Topology::kOperator);
+    now += 1ms;
+    arrive();
+    learn(fakes::EventOutcome::unknown);
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(CancelToldTest, WhoeverHasSentItTellsAgain) {
@@ -159,6 +182,8 @@ TEST_F(CancelToldTest, WhoeverHasSentItTellsAgain) {
     send();
     move("CANCELLED", Topology::kOperator);
     call_off(Topology::kOperator, "operator");
+    now += 1ms;
+    learn();
     now += 1ms;
     arrive();
     now += 1ms;

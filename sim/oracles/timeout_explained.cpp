@@ -41,7 +41,7 @@ Duration longest_delay(const engine::Tunables& tunables) {
 
 TimeoutExplained::TimeoutExplained(Judge& judge, const engine::Tunables& tunables)
     : Oracle(judge),
-      on_the_way_(tunables.publish_timeout + 3 * tunables.store_op_timeout + kOnTop),
+      on_the_way_(tunables.publish_timeout + 2 * tunables.store_op_timeout + kOnTop),
       between_tries_(longest_delay(tunables) + kAllowance) {}
 
 void TimeoutExplained::on_event(const fakes::Event& event, Time now) {

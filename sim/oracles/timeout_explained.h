@@ -3,7 +3,7 @@
 // 3, and "How a job can still run twice, or end unsent").
 //
 // 1. A job that is committed DISPATCHED becomes RUNNING, ends, or is taken back within the longest time that the calls on the way
-//    may take: one publish and three calls of the store. What excuses it: from when its handler took its lock until then the
+//    may take: one publish, and the two calls of the store that record DISPATCHED and RUNNING. What excuses it: from when its handler took its lock until then the
 //    replica, Redis, NATS or a link was disturbed, a call of the replica got no answer in time, or the stream refused the message
 //    (each is a row of that table; for the lock of a frozen replica see `publish is preceded by a check of the lock`,
 //    spec: architecture, "Dispatch").
@@ -12,7 +12,6 @@
 //    cut off, or has not announced itself since it came up or lost a connection. A job that goes out on its topic has no such worker.
 // 3. A job that times out while it is PENDING or SCHEDULED has been tried shortly before, as far as nothing was disturbed and
 //    only a few jobs waited: it has not been forgotten between two tries. A line of its tenant is for slot_used.
-//
 // 4. Whatever happens: a replica that has the answer that a dispatch is in the stream keeps the job's message until the job is
 //    RUNNING or has ended, and hands it back where that cannot be recorded. So it does not acknowledge the only message about a
 //    job that it has itself sent and that is DISPATCHED. What excuses it: that the replica has died since, and with it the

@@ -134,14 +134,14 @@ TEST_F(TimeoutExplainedTest, AJobThatStaysDispatchedWhileNothingIsDisturbedIsNot
     dispatch();
     arrive();
     wait(1min);
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it has been DISPATCHED for 12000 ms and is not RUNNING")));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it has been DISPATCHED for 10000 ms and is not RUNNING")));
 }
 
 TEST_F(TimeoutExplainedTest, AJobThatItsWorkerNeverGotIsNot) {
     dispatch();
     move("RUNNING");
     wait(1min);
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it has been sent to w for 12000 ms, which has not got it")));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it has been sent to w for 10000 ms, which has not got it")));
 }
 
 TEST_F(TimeoutExplainedTest, AResultOrAnEndThatComesBeforeIsInOrder) {
