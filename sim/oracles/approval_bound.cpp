@@ -24,6 +24,11 @@ void ApprovalBound::hash_set(fakes::NodeId client, std::string_view key, std::st
     approvals_.hash_set(client, key, field, present());
 }
 
+void ApprovalBound::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*,
+                             double) {
+    word_.zset_set(client, key, member);
+}
+
 void ApprovalBound::restored(const fakes::redis::Keyspace&) { word_.restored(); }
 
 void ApprovalBound::on_event(const fakes::Event& event, Time now) {

@@ -10,6 +10,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
@@ -21,9 +22,8 @@ constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:index";
 /// Of what the bus is told about several messages at once. The number of them comes first in its text.
 constexpr std::string_view kSumPrefix = "undecodable:";
 
-bool of_a_scheduler(std::string_view script) {
-    return script == "commit" || script == "time_out" || script == "put_dead_letter" ||
-           script == "repair_dead_letter" || script == "bury_undecodable";
+bool is_scheduler(fakes::NodeId node) {
+    return node.valid() && node != Topology::kGateway && node != Topology::kOperator;
 }
 
 std::string letter_of(const fakes::Event& event) { return fmt::format("poison:{}:{}", event.stream, event.sequence); }
@@ -46,9 +46,6 @@ std::string code_of(std::string_view entry) {
 
 void DeadLetterComplete::on_event(const fakes::Event& event, Time) {
     switch (event.kind) {
-        case fakes::EventKind::redis:
-            if (event.when == fakes::When::before && of_a_scheduler(event.script)) schedulers_.insert(event.node);
-            break;
         case fakes::EventKind::deliver:
             if (event.packet != nullptr && event.packet->has_job_result() &&
                 event.packet->job_result().status() == cap::JOB_STATUS_FAILED_RETRYABLE)
@@ -105,7 +102,7 @@ void DeadLetterComplete::hash_set(fakes::NodeId client, std::string_view key, st
                                   const std::string*, std::string_view after) {
     const auto job = job_of_hash(key);
     if (!job || field != "state") return;
-    if (is_bad(after) && schedulers_.contains(client)) {
+    if (is_bad(after) && is_scheduler(client)) {
         exercise();
         ended_.insert_or_assign(std::string(*job), std::string(after));
         ended_at_.insert_or_assign(std::string(*job), present());
@@ -118,7 +115,7 @@ void DeadLetterComplete::string_set(fakes::NodeId client, std::string_view key, 
                                     std::string_view after, std::int64_t, std::int64_t) {
     if (!key.starts_with(kEntryPrefix)) return;
     const std::string_view id = key.substr(kEntryPrefix.size());
-    const bool by_scheduler = schedulers_.contains(client);
+    const bool by_scheduler = is_scheduler(client);
     if (const auto gone = ran_out_.find(id); gone != ran_out_.end()) ran_out_.erase(gone);
     if (before == nullptr) {
         letters_.insert_or_assign(std::string(id), Letter{code_of(after), by_scheduler, upcoming()});

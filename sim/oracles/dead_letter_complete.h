@@ -65,7 +65,6 @@ private:
     void judge_index(const fakes::redis::Keyspace& keys);
 
     const engine::Tunables& tunables_;
-    std::set<fakes::NodeId> schedulers_;                        // nodes that have run a scheduler's script
     std::map<std::string, std::string, std::less<>> ended_;     // job -> the bad end that a scheduler gave it
     std::map<std::string, EventNumber, std::less<>> ended_at_;  // likewise
     std::set<std::string, std::less<>> retryable_;              // jobs with a failure that may be retried

@@ -20,10 +20,6 @@ protected:
     DeadLetterCompleteTest() {
         keys.add_observer(oracle);
         keys.act_for(kScheduler);
-        fakes::Event call = testing::event_of(EventKind::redis, "J", When::before);
-        call.node = kScheduler;
-        call.script = "commit";
-        oracle.on_event(call, {});
     }
     void write_letter() { keys.set_string("dlq:entry:J", R"({"reason_code":"job_failed"})", fakes::redis::kNever); }
     void list_letter() {

@@ -1,6 +1,6 @@
-// fail_closed: on one node, after a failed state read of a job, no publish of it before a later successful read. A read is
-// the script that takes up the job or its lock and answers with the state, or a plain read of the job's hash or state. While
-// one handler of the node holds the lock on a good read, the failed read of another one for the same job takes nothing away.
+// fail_closed: on one node, after a failed state read of a job, no publish of it before a later successful read. A read is a call
+// that asks for the job's lock, since who is given it is told the state, or a plain read of the job's hash or state. While one
+// handler of the node holds the lock on a good read, the failed read of another one for the same job takes nothing away.
 #pragma once
 
 #include <map>
@@ -19,9 +19,12 @@ public:
     void on_event(const fakes::Event& event, Time now) override;
 
 private:
+    void on_answer(const fakes::Event& event);
+
     using Place = std::pair<fakes::NodeId, std::string>;  // node and job
-    std::map<Place, EventNumber> unread_;  // and when that was
-    std::set<Place> held_;  // a handler of this node has read the state and holds the lock since
+    std::map<Place, EventNumber> unread_;                 // and when that was
+    std::set<Place> given_;  // was given the lock, or has prolonged it, and does not know it yet
+    std::set<Place> held_;   // a handler of this node has read the state under the lock, and not given it back
 };
 
 }  // namespace lockstep::sim

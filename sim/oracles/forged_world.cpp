@@ -6,6 +6,7 @@
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
 #include "sim/oracles/heard_results.h"
@@ -82,6 +83,7 @@ cap::BusPacket ForgedWorld::request_packet(const std::string& job) const {
     cap::JobRequest request;
     request.set_job_id(job);
     request.set_topic("job.default");
+    if (spoilt_.contains(job)) request.set_step_index(-1);
     if (const auto input = inputs_.find(job); input != inputs_.end()) request.set_context_ptr(input->second);
     if (const auto tenant = tenants_.find(job); tenant != tenants_.end()) request.set_tenant_id(tenant->second);
     if (const auto labels = labels_.find(job); labels != labels_.end())
@@ -96,7 +98,7 @@ void ForgedWorld::script(NodeId client, std::string_view name, std::string_view 
     event.kind = EventKind::redis;
     event.node = client;
     event.peer = Topology::kRedis;
-    event.command = "EVALSHA";
+    event.command = name.empty() ? "SET" : "EVALSHA";
     event.script = name;
     event.key = key;
     event.job = job;
@@ -185,7 +187,7 @@ void ForgedWorld::submit(const std::string& job, const std::string& tenant) {
 }
 
 void ForgedWorld::take_up(const std::string& job, NodeId replica) {
-    script(replica, "take_up", meta_key(job), job, "*2\r\n$4\r\nheld\r\n",
+    script(replica, "take_up", lock_key(job), job, "*2\r\n$4\r\nheld\r\n",
            [&] { keys_.set_string(lock_key(job), fmt::format("token-{}", replica.value), 1'000'000'000'000'000); });
 }
 
@@ -193,7 +195,9 @@ void ForgedWorld::fail_to_read(const std::string& job) {
     fakes::Event event;
     event.kind = EventKind::redis;
     event.node = kReplica;
-    event.script = "take_up";
+    const std::string lock = lock_key(job);
+    event.command = "EVALSHA";
+    event.key = lock;
     event.job = job;
     event.when = When::answered;
     event.outcome = fakes::EventOutcome::unknown;
@@ -216,7 +220,10 @@ void ForgedWorld::ask_policy(const std::string& job, std::string_view decision, 
     *question.mutable_labels() = request.labels();
     if (!request.context_ptr().empty() && !hidden_.contains(job)) question.set_input_content("what to do");
     cap::PolicyCheckResponse answer;
-    if (limit > 0) answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(limit);
+    if (limit > 0) {
+        answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(limit);
+        limits_[job] = limit;
+    }
     on_every_call(EventKind::kernel_check, replica, job, decision, question.SerializeAsString(),
                   answer.SerializeAsString());
 }
@@ -232,6 +239,11 @@ void ForgedWorld::ask_policy_in_vain(const std::string& job) {
     event.outcome = fakes::EventOutcome::unknown;
     event.to = "status:4";
     emit(event);
+}
+
+std::string ForgedWorld::line_of(const std::string& job) const {
+    const auto tenant = tenants_.find(job);
+    return "lockstep:tenant:waiting:" + (tenant == tenants_.end() ? std::string("default") : tenant->second);
 }
 
 void ForgedWorld::leave_index(const std::string& job, std::string_view state) {
@@ -266,6 +278,7 @@ void ForgedWorld::move(const std::string& job, std::string_view state, NodeId re
 
 void ForgedWorld::commit_dispatch(const std::string& job, NodeId replica) {
     script(replica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
+        if (auto* line = keys_.find(line_of(job))) keys_.zset_remove(*line, job);
         keys_.hash_set(at<fakes::redis::Hash>(meta_key(job)), "ls_worker", kWorkerId);
         enter(job, "SCHEDULED", replica);
         enter(job, "DISPATCHED", replica);
@@ -273,11 +286,19 @@ void ForgedWorld::commit_dispatch(const std::string& job, NodeId replica) {
 }
 
 void ForgedWorld::find_tenant_full(const std::string& job, NodeId replica) {
-    script(replica, "commit", meta_key(job), job, "*5\r\n$7\r\nrefused\r\n$12\r\ntenant_limit\r\n", [] {});
+    script(replica, "commit", meta_key(job), job, "*5\r\n$7\r\nrefused\r\n$12\r\ntenant_limit\r\n",
+           [&] { keys_.zset_set(at<fakes::redis::SortedSet>(line_of(job)), job, 1); });
 }
 
 void ForgedWorld::send(const std::string& job, NodeId replica) {
-    const cap::BusPacket packet = request_packet(job);
+    cap::BusPacket packet = request_packet(job);
+    if (const auto limit = limits_.find(job); limit != limits_.end()) {
+        cap::PolicyConstraints constraints;
+        constraints.mutable_budgets()->set_max_concurrent_jobs(limit->second);
+        auto& env = *packet.mutable_job_request()->mutable_env();
+        env[wire::kEnvConstraints] = wire::to_json(constraints);
+        env[wire::kEnvMaxConcurrentJobs] = fmt::format("{}", limit->second);
+    }
     const std::string subject = wire::worker_subject(kWorkerId);
     tell(EventKind::publish, When::before, replica, job, subject, &packet, "dispatch:" + job);
     tell(EventKind::stored, When::applied, replica, job, subject, &packet, "dispatch:" + job);
@@ -400,10 +421,15 @@ void ForgedWorld::answer_message(std::uint64_t sequence, EventKind verdict) {
 
 // What else there is ---------------------------------------------------------------------------------------------------
 
-void ForgedWorld::heartbeat() {
+void ForgedWorld::heartbeat() { heartbeat_of(kWorkerId, 0); }
+
+void ForgedWorld::heartbeat_of(std::string_view worker, int active_jobs) {
     cap::Heartbeat beat;
-    beat.set_worker_id(std::string(kWorkerId));
-    const cap::BusPacket packet = wire::make_packet(std::move(beat), {}, std::string(kWorkerId), {});
+    beat.set_worker_id(std::string(worker));
+    beat.set_pool("default");
+    beat.set_active_jobs(active_jobs);
+    beat.set_max_parallel_jobs(4);
+    const cap::BusPacket packet = wire::make_packet(std::move(beat), {}, std::string(worker), {});
     for (const NodeId replica : {kReplica, kOtherReplica})
         tell(EventKind::core_deliver, When::applied, replica, {}, wire::kSubjectHeartbeat, &packet);
 }
@@ -429,6 +455,51 @@ void ForgedWorld::lose_lock(const std::string& job) {
     keys_.remove(*keys_.find(lock_key(job)), fakes::redis::Removal::expired);
 }
 
+void ForgedWorld::read_settings() {
+    for (const NodeId replica : {kReplica, kOtherReplica}) {
+        fakes::Event event;
+        event.kind = EventKind::redis;
+        event.node = replica;
+        event.peer = Topology::kRedis;
+        event.command = "GET";
+        event.key = "cfg:system:default";
+        event.outcome = fakes::EventOutcome::applied;
+        for (const When when : {When::applied, When::answered}) {
+            event.when = when;
+            emit(event);
+        }
+    }
+}
+
+void ForgedWorld::keep_request(const std::string& job) {
+    const cap::BusPacket packet = request_packet(job);
+    fakes::Event event = message_event(EventKind::deliver, ++stream_sequence_);
+    event.job = job;
+    event.packet = &packet;
+    emit(event);
+    set_text(kReplica, "job:req:" + job, wire::to_json(packet.job_request()));
+}
+
+void ForgedWorld::judge_output_in_vain(const std::string& job) {
+    fakes::Event event;
+    event.kind = EventKind::output_check;
+    event.node = kReplica;
+    event.job = job;
+    event.when = When::before;
+    emit(event);
+    event.when = When::answered;
+    event.outcome = fakes::EventOutcome::unknown;
+    emit(event);
+}
+
+void ForgedWorld::withhold(const std::string& job) {
+    set_field(kReplica, meta_key(job), "output_safety", R"({"decision":"QUARANTINE"})");
+    take_up(job);
+    move(job, "OUTPUT_QUARANTINED");
+    bury(job, "output_quarantined");
+    let_go(job);
+}
+
 void ForgedWorld::start(NodeId replica) {
     tell(EventKind::node_down, When::applied, replica, {}, {}, nullptr);
     tell(EventKind::node_up, When::applied, replica, {}, {}, nullptr);
@@ -443,6 +514,7 @@ void ForgedWorld::tick(NodeId replica) {
 void ForgedWorld::open_fail_mode() {
     set_text(Topology::kOperator, "cfg:system:default",
              R"({"revision":2,"data":{"scheduler":{"input_fail_mode":"open"}}})");
+    read_settings();
 }
 
 void ForgedWorld::approve(const std::string& job) {
@@ -489,14 +561,14 @@ void ForgedWorld::undo(const std::string& job, const std::string& by) {
     tell(EventKind::stored, When::applied, kReplica, by, wire::kSubjectSubmit, &packet, "jobreq:" + by);
 }
 
-void ForgedWorld::write_snapshot(bool whole) {
+void ForgedWorld::write_snapshot(bool whole, NodeId replica) {
     constexpr std::string_view kText =
         R"({"captured_at":"2026-01-01T00:00:05Z","topics":{"job.default":{"pool":"default"}},"workers":[)"
         R"({"worker_id":"w","pool":"default","active_jobs":0,"max_parallel_jobs":4}]})";
     const auto written =
         std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}.time_since_epoch() + std::chrono::seconds{5};
     const auto expires = std::chrono::duration_cast<std::chrono::milliseconds>(written + tunables_.data_ttl);
-    script(kReplica, "write_snapshot", kWorkerSnapshot, {}, ":1\r\n", [&] {
+    script(replica, "write_snapshot", kWorkerSnapshot, {}, ":1\r\n", [&] {
         keys_.set_string(kWorkerSnapshot, std::string(whole ? kText : kText.substr(0, kText.size() / 2)),
                          expires.count());
     });

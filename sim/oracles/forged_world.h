@@ -48,6 +48,10 @@ public:
     /// Policy is asked without it.
     void hide_input(const std::string& job) { hidden_.insert(job); }
     void unlabel(const std::string& job, const std::string& name) { labels_[job].erase(name); }
+    /// No rule accepts the job's request, from now on.
+    void spoil(const std::string& job) { spoilt_.insert(job); }
+    /// What policy constrains is left out of what goes to workers, from now on.
+    void forget_constraints() { limits_.clear(); }
 
     // The way of a job, step by step. Replicas act under its lock unless it is said otherwise.
     void submit(const std::string& job, const std::string& tenant = "t");
@@ -98,8 +102,19 @@ public:
     void call_off(const std::string& job, NodeId replica = kReplica);
     /// The job's lock runs out.
     void lose_lock(const std::string& job);
+    /// Of one worker, with so many of its four places taken.
+    void heartbeat_of(std::string_view worker, int active_jobs);
+    /// Both replicas read the settings.
+    void read_settings();
+    /// The submission of the job is delivered to a replica, which keeps its request.
+    void keep_request(const std::string& job);
+    /// Output policy is asked, and does not answer.
+    void judge_output_in_vain(const std::string& job);
+    /// The output of a job that has succeeded is withheld.
+    void withhold(const std::string& job);
     void start(NodeId replica);
     void tick(NodeId replica);
+    /// The settings open it, and both replicas have read them.
     void open_fail_mode();
     /// An operator approves, up to the request with its label, or rejects, up to the record of it.
     void approve(const std::string& job);
@@ -110,7 +125,7 @@ public:
     void hold_slot(const std::string& job, const std::string& tenant);
     void judge_output(const std::string& job, std::string_view decision);
     void undo(const std::string& job, const std::string& by);
-    void write_snapshot(bool whole);
+    void write_snapshot(bool whole, NodeId replica = kReplica);
     void set_text(NodeId client, std::string_view key, std::string text);
     void set_field(NodeId client, std::string_view key, std::string_view field, std::string_view value);
     void list_in_index(const std::string& job, std::string_view state);
@@ -133,6 +148,7 @@ private:
     void on_every_call(fakes::EventKind kind, NodeId node, std::string_view job, std::string_view to,
                        std::string_view question = {}, std::string_view answer = {});
     void enter(const std::string& job, std::string_view state, NodeId client);
+    [[nodiscard]] std::string line_of(const std::string& job) const;
     void leave_index(const std::string& job, std::string_view state);
     template <class Container>
     fakes::redis::Keyspace::Node& at(std::string_view key);
@@ -144,7 +160,9 @@ private:
     std::map<std::string, std::map<std::string, std::string>> labels_;  // by job
     std::map<std::string, std::string> inputs_;                         // where each job's is
     std::set<std::string> hidden_;
-    std::map<std::string, std::string> tenants_;                        // by job
+    std::set<std::string> spoilt_;
+    std::map<std::string, int> limits_;           // by job, what policy has constrained
+    std::map<std::string, std::string> tenants_;  // by job
     std::set<std::string> violated_;
     Time now_{std::chrono::seconds{10}};
     EventNumber events_ = 0;

@@ -48,6 +48,19 @@ inline constexpr std::string_view kJobStatePrefix = "job:state:";
     return subject.starts_with("worker.") && subject.ends_with(".jobs");
 }
 
+/// The locks under which replicas take turns at looking for jobs that nobody moves on.
+[[nodiscard]] constexpr bool is_tick_lock(std::string_view key) {
+    return key == "cordum:reconciler:default" || key == "cordum:replayer:pending";
+}
+
+/// The lock of a job.
+[[nodiscard]] constexpr bool is_job_lock(std::string_view key) { return key.starts_with("cordum:scheduler:job:"); }
+
+/// The line in which jobs of a tenant wait for a slot (engine/delivery-semantics.md).
+[[nodiscard]] constexpr bool is_tenants_line(std::string_view key) {
+    return key.starts_with("lockstep:tenant:waiting:");
+}
+
 /// The durable consumer by which schedulers read results. Others read them, too (result_heard).
 inline constexpr std::string_view kSchedulersResults = "dur_cordum-scheduler__sys_job_result";
 [[nodiscard]] constexpr bool is_schedulers_results(std::string_view durable) { return durable == kSchedulersResults; }

@@ -32,16 +32,19 @@ void LiveWorkerOnly::on_event(const fakes::Event& event, Time now) {
             break;
         case fakes::EventKind::node_down:
             signs_.erase(event.node);
+            std::erase_if(committed_, [&event](const Place& place) { return place.first == event.node; });
             std::erase_if(looked_, [&event](const auto& look) { return look.first.first == event.node; });
             break;
         default: break;
     }
 }
 
-void LiveWorkerOnly::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
+void LiveWorkerOnly::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                               std::string_view after) {
     const auto job = field == "ls_worker" ? job_of_hash(key) : std::nullopt;
-    if (job) chosen_.insert_or_assign(std::string(*job), std::string(after));
+    if (!job) return;
+    chosen_.insert_or_assign(std::string(*job), std::string(after));
+    committed_.emplace(client, *job);
 }
 
 void LiveWorkerOnly::on_message(const fakes::Event& event, Time now) {
@@ -59,7 +62,7 @@ void LiveWorkerOnly::on_message(const fakes::Event& event, Time now) {
 void LiveWorkerOnly::on_answer(const fakes::Event& event, Time now) {
     if (event.outcome != fakes::EventOutcome::applied) return;
     if (event.command == "GET" && event.key == kWorkerSnapshot) on_snapshot(event, now);
-    if (event.script != "commit" || event.job.empty()) return;
+    if (event.job.empty() || committed_.erase(Place(event.node, event.job)) == 0) return;
     looked_.insert_or_assign(Place(event.node, event.job), now);
     const auto chosen = chosen_.find(event.job);
     if (chosen == chosen_.end()) return;

@@ -13,6 +13,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -49,6 +50,7 @@ private:
     const engine::Tunables& tunables_;
     std::map<fakes::NodeId, Signs> signs_;
     std::map<std::string, std::string, std::less<>> chosen_;  // job -> the worker that was last written to it
+    std::set<Place> committed_;                               // by whom, and the answer is still to come
     std::map<Place, Time> looked_;                            // dispatches committed and not yet sent
 };
 

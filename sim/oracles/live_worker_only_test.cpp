@@ -46,7 +46,6 @@ protected:
     void commit(std::string_view job, std::string_view worker) {
         oracle.hash_set(kReplica, "job:meta:" + std::string(job), "ls_worker", nullptr, worker);
         fakes::Event event = testing::event_of(EventKind::redis, job, When::answered);
-        event.script = "commit";
         tell(event);
     }
     void send(std::string_view job, std::string_view subject) {

@@ -60,6 +60,7 @@ void NoColdStart::on_event(const fakes::Event& event, Time now) {
             on_redis(event);
             if (turned_ && event.when == fakes::When::applied) judge(*std::exchange(turned_, std::nullopt), now);
             break;
+        case fakes::EventKind::lock_acquired: on_lock(event); break;
         case fakes::EventKind::core_deliver: on_message(event); break;
         case fakes::EventKind::state: on_state(event, now); break;
         case fakes::EventKind::publish:
@@ -88,11 +89,16 @@ void NoColdStart::on_redis(const fakes::Event& event) {
     const auto replica = starting_.find(event.node);
     if (event.when == fakes::When::applied) moved_.clear();
     if (replica == starting_.end()) return;
-    if (event.when == fakes::When::before && event.script == "take_up") ++replica->second.taken_up;
-    if (event.when == fakes::When::before && event.script == "commit") replica->second.decided.emplace(event.job);
     if (event.when != fakes::When::answered) return;
     const bool refused = event.payload.starts_with('-') && !event.payload.starts_with("-NOSCRIPT");
     if (event.outcome != fakes::EventOutcome::applied || refused) starting_.erase(replica);
+}
+
+void NoColdStart::on_lock(const fakes::Event& event) {
+    const auto replica = is_job_lock(event.key) ? starting_.find(event.node) : starting_.end();
+    if (replica == starting_.end()) return;
+    ++replica->second.taken_up;
+    replica->second.held.emplace(event.job);
 }
 
 void NoColdStart::on_message(const fakes::Event& event) {
@@ -161,7 +167,7 @@ void NoColdStart::judge(const TurnedAway& turned, Time now) {
     const auto topic = topics_.find(turned.job);
     if (disturbed_ || replica == starting_.end() || topic == topics_.end()) return;
     // What a replica asked before it crashed may take effect when it has started again.
-    if (!replica->second.decided.contains(turned.job)) return;
+    if (!replica->second.held.contains(turned.job)) return;
     if (now > replica->second.until || !has_room(replica->second, topic->second)) return;
     exercise();
     std::string names;

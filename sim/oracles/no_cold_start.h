@@ -54,7 +54,7 @@ private:
         EventNumber event = 0;
         std::map<std::string, Named, std::less<>> named;  // by every snapshot since, and not heard
         std::int64_t taken_up = 0;
-        std::set<std::string, std::less<>> decided;  // jobs about which it has sent a commit
+        std::set<std::string, std::less<>> held;  // jobs whose lock it has had
     };
     struct TurnedAway {
         fakes::NodeId replica;
@@ -63,6 +63,7 @@ private:
 
     void on_start(fakes::NodeId node, Time now);
     void on_redis(const fakes::Event& event);
+    void on_lock(const fakes::Event& event);
     void on_message(const fakes::Event& event);
     void on_state(const fakes::Event& event, Time now);
     void note_request(const fakes::Event& event);

@@ -26,10 +26,8 @@ protected:
         oracle.on_event(event, now);
     }
     void tell(EventKind kind, fakes::NodeId node = kReplica) { tell(testing::event_of(kind, ""), node); }
-    void redis(When when, std::string_view script, fakes::EventOutcome outcome = fakes::EventOutcome::applied,
-               std::string_view job = {}) {
-        fakes::Event event = testing::event_of(EventKind::redis, job, when);
-        event.script = script;
+    void redis(When when, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
+        fakes::Event event = testing::event_of(EventKind::redis, {}, when);
         event.outcome = outcome;
         tell(event);
     }
@@ -53,21 +51,25 @@ protected:
         event.packet = &packet;
         tell(event, kOther);
     }
+    void take_up(std::string_view job) {
+        fakes::Event event = testing::event_of(EventKind::lock_acquired, job);
+        event.key = "cordum:scheduler:job:";
+        tell(event);
+    }
     void turn_away(std::string_view job) {
-        redis(When::before, "take_up");
-        redis(When::before, "commit", fakes::EventOutcome::applied, job);
+        take_up(job);
         take_effect(job);
     }
     void take_effect(std::string_view job) {
         oracle.hash_set(kReplica, "job:meta:" + std::string(job), "attempts", nullptr, "1");
-        redis(When::applied, "commit");
+        redis(When::applied);
     }
     void send(std::string_view job) {
-        redis(When::before, "take_up");
+        take_up(job);
         fakes::Event event = testing::state_event(job, "SCHEDULED", "DISPATCHED");
         tell(event);
         oracle.hash_set(kReplica, "job:meta:" + std::string(job), "attempts", nullptr, "1");
-        redis(When::applied, "commit");
+        redis(When::applied);
     }
     void hear(std::string_view worker) {
         cap::BusPacket packet;
@@ -171,7 +173,7 @@ TEST_F(NoColdStartTest, OnlyRoomForAllThatWasTakenUpIsRoom) {
     write_snapshot(kOther, "w", 3);
     submit("a");
     restart();
-    redis(When::before, "take_up");  // another job, which may have the one place
+    take_up("other");  // another job, which may have the one place
     turn_away("a");
     EXPECT_THAT(judge.found, IsEmpty());
 }
@@ -180,7 +182,7 @@ TEST_F(NoColdStartTest, AReplicaWhoseReadMayHaveFailedMayBeCold) {
     write_snapshot();
     submit("a");
     restart();
-    redis(When::answered, "", fakes::EventOutcome::unknown);
+    redis(When::answered, fakes::EventOutcome::unknown);
     turn_away("a");
     EXPECT_THAT(judge.found, IsEmpty());
 }

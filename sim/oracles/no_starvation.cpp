@@ -23,9 +23,6 @@ Duration longest_wait(const engine::Tunables& tunables) {
     return std::max(by_delay, by_replayer) + kAllowance;
 }
 
-/// The lines in which jobs wait for a slot of their tenant (spec: redis-schema).
-constexpr std::string_view kLinePrefix = "lockstep:tenant:waiting:";
-
 bool waiting_state(std::string_view state) { return state == "PENDING" || state == "SCHEDULED"; }
 
 }  // namespace
@@ -39,8 +36,7 @@ void NoStarvation::on_event(const fakes::Event& event, Time now) {
     switch (event.kind) {
         case fakes::EventKind::state: on_state(event, now); break;
         case fakes::EventKind::redis:
-            if (event.script == "take_up" && event.when == fakes::When::before && !event.job.empty())
-                on_try(event, now);
+            if (is_job_lock(event.key) && event.when == fakes::When::before && !event.job.empty()) on_try(event, now);
             break;
         default: break;
     }
@@ -59,16 +55,16 @@ void NoStarvation::hash_set(fakes::NodeId, std::string_view key, std::string_vie
 }
 
 void NoStarvation::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
-    if (key.starts_with(kLinePrefix)) jobs_[std::string(member)].in_line = true;
+    if (is_tenants_line(key)) jobs_[std::string(member)].in_line = true;
 }
 
 void NoStarvation::zset_removed(fakes::NodeId, std::string_view key, std::string_view member, double) {
-    if (key.starts_with(kLinePrefix)) leave_line(jobs_[std::string(member)]);
+    if (is_tenants_line(key)) leave_line(jobs_[std::string(member)]);
 }
 
 void NoStarvation::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                                std::int64_t) {
-    if (!key.starts_with(kLinePrefix)) return;
+    if (!is_tenants_line(key)) return;
     for (auto& [name, job] : jobs_) leave_line(job);
 }
 

@@ -2,7 +2,7 @@
 // broken, each of its waiting jobs is tried again within a bounded time: the longest documented delay, or the time after
 // which the replayer looks for jobs that nobody tries, whichever is longer.
 //
-// A try is a take_up of the job (spec: redis-schema); whether it succeeds is a matter of limits and free workers. A tenant
+// A try is a call for the job's lock; whether it succeeds is a matter of limits and free workers. A tenant
 // with a backlog of its own may have to wait for itself, and is not judged. Nor is a job while it stands in its tenant's line
 // for a slot: whether it waits too long there is the business of slot_used.
 #pragma once

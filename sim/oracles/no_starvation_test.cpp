@@ -20,7 +20,7 @@ protected:
     }
     void attempt(std::string_view job) {
         fakes::Event event = testing::event_of(fakes::EventKind::redis, job, fakes::When::before);
-        event.script = "take_up";
+        event.key = "cordum:scheduler:job:x";
         oracle.on_event(event, now);
     }
     void fault(std::string_view name, std::string_view phase) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/config/pinned_settings.h"
 #include "engine/config/tunables.h"
 #include "fakes/event.h"
 #include "fakes/redis/keyspace.h"
@@ -72,8 +73,9 @@ private:
 };
 
 /// Every oracle that there is, in the order of the catalogue. The judge and the tunables outlive them. `timeouts`: the document
-/// that the schedulers start with, as timeouts.yaml, in JSON; empty where they have none.
+/// that the schedulers start with, as timeouts.yaml, in JSON; empty where they have none. `pinned`: what an operator has set.
 [[nodiscard]] std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tunables& tunables,
-                                                                std::string_view timeouts = {});
+                                                                std::string_view timeouts = {},
+                                                                engine::PinnedSettings pinned = {});
 
 }  // namespace lockstep::sim

@@ -6,9 +6,12 @@
 #include "sim/oracles/content_seen.h"
 #include "sim/oracles/dead_letter_complete.h"
 #include "sim/oracles/fail_closed.h"
+#include "sim/oracles/fail_modes.h"
+#include "sim/oracles/hearsay.h"
 #include "sim/oracles/indexes_agree.h"
 #include "sim/oracles/job_history.h"
 #include "sim/oracles/legal_transitions.h"
+#include "sim/oracles/limits_in_force.h"
 #include "sim/oracles/live_worker_only.h"
 #include "sim/oracles/lock_exclusion.h"
 #include "sim/oracles/no_cold_start.h"
@@ -24,6 +27,7 @@
 #include "sim/oracles/result_heard.h"
 #include "sim/oracles/result_kept.h"
 #include "sim/oracles/retry_bounds.h"
+#include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/single_ticker.h"
 #include "sim/oracles/slot_used.h"
@@ -33,11 +37,12 @@
 #include "sim/oracles/tenant_limit.h"
 #include "sim/oracles/tenant_walls.h"
 #include "sim/oracles/timeout_explained.h"
+#include "sim/oracles/valid_requests.h"
 
 namespace lockstep::sim {
 
 std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tunables& tunables,
-                                                  std::string_view timeouts) {
+                                                  std::string_view timeouts, engine::PinnedSettings pinned) {
     std::vector<std::unique_ptr<Oracle>> oracles;
     oracles.push_back(std::make_unique<NoDuplicateDispatch>(judge));
     oracles.push_back(std::make_unique<NoLostJob>(judge));
@@ -74,6 +79,11 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tu
     oracles.push_back(std::make_unique<TimeoutExplained>(judge, tunables));
     oracles.push_back(std::make_unique<CancelTold>(judge, tunables));
     oracles.push_back(std::make_unique<CalmWeather>(judge, tunables));
+    oracles.push_back(std::make_unique<RoutingRules>(judge, tunables));
+    oracles.push_back(std::make_unique<Hearsay>(judge, tunables));
+    oracles.push_back(std::make_unique<LimitsInForce>(judge, tunables, timeouts));
+    oracles.push_back(std::make_unique<ValidRequests>(judge));
+    oracles.push_back(std::make_unique<FailModes>(judge, tunables, pinned));
     return oracles;
 }
 

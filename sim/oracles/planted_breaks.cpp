@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "sim/oracles/forged_world.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
@@ -128,11 +129,7 @@ void quarantine_ignored(World& world, bool broken) {
     world.serve("a");
     world.judge_output("a", "QUARANTINE");
     if (broken) return;
-    world.set_field(World::kReplica, "job:meta:a", "output_safety", R"({"decision":"QUARANTINE"})");
-    world.take_up("a");
-    world.move("a", "OUTPUT_QUARANTINED");
-    world.bury("a", "output_quarantined");
-    world.let_go("a");
+    world.withhold("a");
 }
 
 void undone_for_nothing(World& world, bool broken) {
@@ -325,6 +322,57 @@ void lock_runs_out(World& world, bool broken) {
     world.finish("a");
 }
 
+void busier_than_another(World& world, bool broken) {
+    world.set_text(Topology::kOperator, "cfg:system:default",
+                   R"({"revision":2,"data":{"pools":{"topics":{"job.default":["default"]}}}})");
+    world.read_settings();
+    world.wait(1s);
+    world.heartbeat_of("w", 2);
+    world.heartbeat_of("v", broken ? 1 : 3);
+    world.submit("a");
+    world.store_request("a");
+    from_taking_up_to_success(world, "a");
+}
+
+void passes_hearsay_on(World& world, bool broken) {
+    world.write_snapshot(true);
+    world.start(World::kOtherReplica);
+    if (!broken) world.heartbeat();
+    world.write_snapshot(true, World::kOtherReplica);
+}
+
+void limit_not_told(World& world, bool broken) {
+    world.submit("a");
+    world.store_request("a");
+    world.take_up("a");
+    world.ask_policy("a", "ALLOW_WITH_CONSTRAINTS", 2);
+    world.commit_dispatch("a");
+    if (broken) world.forget_constraints();
+    world.send("a");
+    world.arrive("a");
+    world.move("a", "RUNNING");
+    world.let_go("a");
+    world.finish("a");
+}
+
+void keeps_what_is_to_be_dropped(World& world, bool broken) {
+    if (broken) world.spoil("a");
+    world.submit("a");
+    world.take_up("a");
+    world.keep_request("a");
+    world.let_go("a");
+    from_taking_up_to_success(world, "a");
+}
+
+void withheld_though_open(World& world, bool broken) {
+    world.serve("a");
+    if (broken)
+        world.judge_output_in_vain("a");
+    else
+        world.judge_output("a", "QUARANTINE");
+    world.withhold("a");
+}
+
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -365,6 +413,11 @@ constexpr std::array kBreaks{
                  never_running},
     PlantedBreak{"cancel_told", "a job times out, and its worker is not told to leave off", goes_on_unasked},
     PlantedBreak{"calm_weather", "a job's lock runs out under a replica that nothing disturbs", lock_runs_out},
+    PlantedBreak{"routing_rules", "a job goes to a worker that is busier than another one", busier_than_another},
+    PlantedBreak{"hearsay", "a replica that has heard nobody passes a snapshot on", passes_hearsay_on},
+    PlantedBreak{"limits_in_force", "a worker is not told of the limit that policy sets", limit_not_told},
+    PlantedBreak{"valid_requests", "a request with a negative step is kept and run", keeps_what_is_to_be_dropped},
+    PlantedBreak{"fail_modes", "an output that nobody objects to is withheld with the mode open", withheld_though_open},
 };
 
 }  // namespace

@@ -51,6 +51,11 @@ void PolicyBeforeDispatch::hash_set(fakes::NodeId client, std::string_view key, 
     approvals_.hash_set(client, key, field, present());
 }
 
+void PolicyBeforeDispatch::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*,
+                                    double) {
+    word_.zset_set(client, key, member);
+}
+
 void PolicyBeforeDispatch::restored(const fakes::redis::Keyspace&) { word_.restored(); }
 
 }  // namespace lockstep::sim

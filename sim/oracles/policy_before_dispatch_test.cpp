@@ -157,6 +157,7 @@ TEST_F(PolicyBeforeDispatchTest, WithAnOpenModeAQuestionThatNobodyAnsweredLetsAJ
     take_up();
     world.ask_policy_in_vain("a");
     world.label("a", "safety_bypassed", "true");
+    world.label("a", "safety_bypass_reason", "safety kernel unavailable");
     dispatch();
     EXPECT_THAT(world.violated(), IsEmpty());
 }

@@ -15,9 +15,6 @@ namespace wire = engine::wire;
 using fakes::EventKind;
 using fakes::When;
 
-/// The answer of a commit that refuses a job for its tenant's limit.
-constexpr std::string_view kTenantLimit = "\r\ntenant_limit\r\n";
-
 constexpr std::string_view kSettings = "cfg:system:default";
 
 /// The labels that a scheduler adds to a request, or takes off, on its way to a worker.
@@ -74,11 +71,6 @@ void PolicyWord::on_event(const fakes::Event& event, EventNumber present, Time n
         case EventKind::lock_acquired: begin({event.node, std::string(event.job)}, now); break;
         case EventKind::lock_released:
             if (event.node == event.peer) at(event).over = true;
-            break;
-        case EventKind::redis:
-            if (event.script == "commit" && event.when == When::applied &&
-                event.payload.find(kTenantLimit) != std::string_view::npos)
-                at(event).tenant_full = true;
             break;
         case EventKind::state:
             if (event.to == "DISPATCHED") {
@@ -143,6 +135,12 @@ void PolicyWord::string_set(std::string_view key, std::string_view after) {
     if (key != kSettings) return;
     const auto settings = engine::read_overlay(after);
     may_fail_open_ = may_fail_open_ || (settings && settings->input_fail_mode == "open");
+}
+
+void PolicyWord::zset_set(fakes::NodeId client, std::string_view key, std::string_view member) {
+    if (!is_tenants_line(key)) return;
+    const auto handling = handlings_.find(Place{client, member});
+    if (handling != handlings_.end()) handling->second.tenant_full = true;
 }
 
 void PolicyWord::restored() {

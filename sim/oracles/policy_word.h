@@ -36,6 +36,8 @@ public:
     void on_event(const fakes::Event& event, EventNumber present, Time now);
     /// Of the keyspace: settings may open the fail mode.
     void string_set(std::string_view key, std::string_view after);
+    /// A job that comes into its tenant's line has found its tenant full.
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member);
     /// Redis has lost data: a lock may have gone back to who had it before.
     void restored();
 

@@ -121,7 +121,7 @@ void ResultHeard::on_delivered(const fakes::Event& event) {
 
 void ResultHeard::on_redis(const fakes::Event& event) {
     if (const auto job = job_of_heard(event.key)) on_keeping(event, *job);
-    const auto mark = event.when == When::before && event.script.empty() ? parts_of_mark(event.key) : std::nullopt;
+    const auto mark = event.when == When::before && event.command == "SET" ? parts_of_mark(event.key) : std::nullopt;
     const auto marked = mark ? results_.find(mark->first) : results_.end();
     if (marked != results_.end()) {
         if (Reading* own = reading(mark->second, mark->first)) vouch(*own, event.node, marked->second.job);

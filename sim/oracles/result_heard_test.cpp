@@ -64,6 +64,7 @@ protected:
               std::string_view reply = ":1\r\n") {
         fakes::Event event = testing::event_of(EventKind::redis, {}, when);
         event.node = node;
+        event.command = "SET";
         event.key = key;
         event.outcome = outcome;
         event.payload = when == When::answered ? reply : std::string_view{};

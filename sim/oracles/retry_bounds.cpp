@@ -17,9 +17,6 @@ namespace {
 /// In whole milliseconds a jitter has 500 values: six equal ones come about by chance once in 10^13 runs.
 constexpr std::size_t kJittersMin = 6;
 
-/// The answer of a take_up that got the lock.
-constexpr std::string_view kHeld = "\r\nheld\r\n";
-
 /// A message could not be marked as processed, and is handed back instead of being acknowledged (spec: conflicts, C-11).
 constexpr engine::Duration kUnmarked = std::chrono::seconds{2};
 
@@ -65,11 +62,8 @@ void RetryBounds::on_event(const fakes::Event& event, Time now) {
         case fakes::EventKind::term:
             if (event.when == fakes::When::before && is_request(event)) on_verdict(event);
             break;
-        case fakes::EventKind::redis:
-            // Not one that finds it in another's hands: that other is still at its try.
-            if (event.when == fakes::When::applied && event.script == "take_up" &&
-                event.payload.find(kHeld) != std::string_view::npos)
-                on_take_up(event);
+        case fakes::EventKind::lock_acquired:
+            if (is_job_lock(event.key)) on_take_up(event);
             break;
         case fakes::EventKind::node_down: looks_.crashed(event.node); break;
         case fakes::EventKind::fault:

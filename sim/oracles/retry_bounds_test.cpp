@@ -38,25 +38,24 @@ protected:
         event.number = delay.count();
         tell(event, node);
     }
-    void redis(std::string_view script, std::string_view reply, fakes::NodeId node) {
-        fakes::Event event = testing::event_of(EventKind::redis, kJob);
-        event.script = script;
-        event.payload = reply;
-        tell(event, node);
-    }
+    void redis(fakes::NodeId node) { tell(testing::event_of(EventKind::redis, kJob), node); }
 
     void deliver(fakes::NodeId node = kReplica) { message(EventKind::deliver, When::applied, node); }
     void hand_back(engine::Duration delay, fakes::NodeId node = kReplica) {
         message(EventKind::nak, When::before, node, delay);
     }
     void acknowledge(fakes::NodeId node = kReplica) { message(EventKind::ack, When::before, node); }
-    void look(fakes::NodeId node = kReplica) { redis("take_up", "*12\r\n$4\r\nheld\r\n", node); }
-    void find_busy(fakes::NodeId node = kReplica) { redis("take_up", "*1\r\n$4\r\nbusy\r\n", node); }
+    void look(fakes::NodeId node = kReplica) {
+        fakes::Event event = testing::event_of(EventKind::lock_acquired, kJob);
+        event.key = "cordum:scheduler:job:J";
+        tell(event, node);
+    }
+    void find_busy(fakes::NodeId node = kReplica) { redis(node); }
     /// The job is charged with one more try, which changes nothing else about it.
     void fail_try(fakes::NodeId node = kReplica) {
         const std::string before = std::to_string(attempts++);
         oracle.hash_set(node, kMeta, "attempts", &before, std::to_string(attempts));
-        redis("commit", "*1\r\n$2\r\nok\r\n", node);
+        redis(node);
     }
     void enter(std::string_view from, std::string_view to, int attempts_added) {
         const std::string state_before(from);
@@ -64,7 +63,7 @@ protected:
         attempts += attempts_added;
         oracle.hash_set(kReplica, kMeta, "state", &state_before, to);
         oracle.hash_set(kReplica, kMeta, "attempts", &attempts_before, std::to_string(attempts));
-        redis("commit", "*1\r\n$2\r\nok\r\n", kReplica);
+        redis(kReplica);
     }
     /// Sent nowhere after all: it has counted as a try already.
     void dispatch_and_take_back() {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/wire/messages.h"
 #include "sim/oracles/job_keys.h"
@@ -18,10 +19,6 @@ constexpr int kCallsOfAWake = 3;
 /// What is called and does not come is called again after ten seconds, and by a tick.
 constexpr Duration kWakeHold = std::chrono::seconds{10};
 constexpr Duration kAllowance = std::chrono::seconds{30};
-
-/// The answer of a commit that refuses a job for its tenant's limit.
-constexpr std::string_view kTenantLimit = "\r\ntenant_limit\r\n";
-constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
 
 constexpr bool on_its_way(std::string_view state) {
     return state == "SCHEDULED" || state == "DISPATCHED" || state == "RUNNING";
@@ -89,10 +86,10 @@ void SlotUsed::judge_gap(const Tenant& tenant, fakes::NodeId node) {
 }
 
 void SlotUsed::time_call(const fakes::Event& event) {
-    if (event.script.empty()) return;
-    const std::pair call{event.node, fmt::format("{} {}", event.script, event.job)};
+    if (event.job.empty()) return;
+    const std::pair call{event.node, fmt::format("{} {}", event.command, event.key)};
     if (event.when == fakes::When::before) {
-        calls_[call] = now_;
+        calls_.try_emplace(call, now_);
         return;
     }
     if (event.when != fakes::When::answered) return;
@@ -118,16 +115,15 @@ void SlotUsed::on_event(const fakes::Event& event, Time now) {
             break;
         }
         case fakes::EventKind::lock_acquired:
-            if (event.key.starts_with(kJobLockPrefix)) change(event.job, [](Job& job) { job.handled = true; });
+            if (is_job_lock(event.key)) change(event.job, [](Job& job) { job.handled = true; });
             break;
         case fakes::EventKind::lock_released:
         case fakes::EventKind::lock_expired:
-            if (event.key.starts_with(kJobLockPrefix)) change(event.job, [](Job& job) { job.handled = false; });
+            if (is_job_lock(event.key)) change(event.job, [](Job& job) { job.handled = false; });
             break;
         case fakes::EventKind::redis:
-            if (event.when != fakes::When::applied) break;
-            if (event.script == "commit" && event.payload.find(kTenantLimit) != std::string_view::npos)
-                change(event.job, [](Job& job) { job.waits = !job.on_its_way; });
+            if (event.when == fakes::When::applied && !put_off_.empty())
+                change(std::exchange(put_off_, {}), [](Job& job) { job.waits = !job.on_its_way; });
             break;
         default: break;
     }
@@ -146,6 +142,14 @@ void SlotUsed::hash_set(fakes::NodeId, std::string_view key, std::string_view fi
         });
     // It has been handled, and came to something else.
     if (field == "ls_next_attempt_at" || field == "attempts") change(*name, [](Job& job) { job.waits = false; });
+    if (field == "ls_next_attempt_at")
+        put_off_ = *name;
+    else if (put_off_ == *name)
+        put_off_.clear();
+}
+
+void SlotUsed::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
+    if (is_tenants_line(key)) change(member, [](Job& job) { job.waits = !job.on_its_way; });
 }
 
 void SlotUsed::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after, std::int64_t,

@@ -3,8 +3,8 @@
 // lost with its replica, the lock of a job may have to expire, and a job that somebody else has ended is struck off by the
 // reconciler.
 //
-// A job waits when a commit has refused it for its tenant's limit (spec: redis-schema, `commit` answers "tenant_limit"), until
-// it is handled again. A slot is free for it while fewer jobs of its tenant are SCHEDULED, DISPATCHED or RUNNING than policy
+// A job waits from when it comes into its tenant's line, or is put off for its tenant's limit without one: nothing but the time
+// of its next try is written then. It waits until it is handled again. A slot is free for it while fewer jobs of its tenant are SCHEDULED, DISPATCHED or RUNNING than policy
 // has told it last. While any waiting job of the tenant is being handled, nobody can know who gets the slot: that time does
 // not count. Jobs that somebody else has ended are seen as everybody sees them, by their state.
 #pragma once
@@ -33,6 +33,8 @@ public:
                   std::string_view after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                  double after) override;
     void restored(const fakes::redis::Keyspace& now) override;
     void at_rest(const RestView& view) override;
 
@@ -66,7 +68,9 @@ private:
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Tenant, std::less<>> tenants_;
     std::map<std::pair<fakes::NodeId, std::string>, Time> calls_;  // of scripts that nobody has answered yet
-    Duration longest_call_{};                                      // of those while nothing was broken
+    std::string
+        put_off_;  // the job of which the present command has written the time of its next try, and nothing else
+    Duration longest_call_{};  // of those while nothing was broken
     fakes::NodeId actor_;
     Time now_{};
 };

@@ -44,10 +44,8 @@ protected:
     void find_full(const std::string& job, int limit = 1) {
         take(job);
         hear_limit(job, limit);
-        fakes::Event event = testing::event_of(fakes::EventKind::redis, job);
-        event.script = "commit";
-        event.payload = "*6\r\n$7\r\nrefused\r\n$12\r\ntenant_limit\r\n";
-        tell(event);
+        oracle.zset_set({}, "lockstep:tenant:waiting:t", job, nullptr, 1);
+        tell(testing::event_of(fakes::EventKind::redis, job));
         let_go(job);
     }
     void run(const std::string& job) {
@@ -95,7 +93,8 @@ TEST_F(SlotUsedTest, WhereRedisIsFarAwayItTakesAsLongAsItsCallsDo) {
     submit("b");
     find_full("b");
     fakes::Event call = testing::event_of(fakes::EventKind::redis, "b", fakes::When::before);
-    call.script = "take_up";
+    call.command = "EVALSHA";
+    call.key = "cordum:scheduler:job:b";
     tell(call);
     now += 500ms;
     call.when = fakes::When::answered;
@@ -112,7 +111,8 @@ TEST_F(SlotUsedTest, ACallThatAFaultHasMadeLongExcusesNothingLater) {
     find_full("b");
     fault("begin");
     fakes::Event call = testing::event_of(fakes::EventKind::redis, "b", fakes::When::before);
-    call.script = "take_up";
+    call.command = "EVALSHA";
+    call.key = "cordum:scheduler:job:b";
     tell(call);
     now += 10s;
     call.when = fakes::When::answered;

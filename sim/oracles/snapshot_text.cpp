@@ -34,6 +34,10 @@ NamedWorker worker_of(const Json& object) {
     worker.max_parallel_jobs = member<std::int64_t>(object, "max_parallel_jobs", &Json::is_number_integer, 0);
     worker.cpu_load = member<double>(object, "cpu_load", &Json::is_number, 0);
     worker.gpu_utilization = member<double>(object, "gpu_utilization", &Json::is_number, 0);
+    if (const auto labels = object.find("labels"); labels != object.end() && labels->is_object()) {
+        for (const auto& [name, value] : labels->items())
+            if (value.is_string()) worker.labels.emplace(name, value.get<std::string>());
+    }
     return worker;
 }
 

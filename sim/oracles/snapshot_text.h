@@ -20,6 +20,7 @@ struct NamedWorker {
     std::int64_t max_parallel_jobs = 0;
     double cpu_load = 0;
     double gpu_utilization = 0;
+    std::map<std::string, std::string, std::less<>> labels;
 };
 
 struct SnapshotText {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sim/oracles/job_keys.h"
 #include "sim/oracles/snapshot_text.h"
 
 namespace lockstep::sim {
@@ -95,7 +96,7 @@ void SnapshotWhole::follow(const fakes::Event& event, Time now) {
         case redis: {
             if (event.when != fakes::When::answered) return;
             Replica& replica = replicas_[event.node];
-            if (event.script == "tick_lock" && !std::exchange(replica.known, true)) replica.reaches_since.reset();
+            if (is_tick_lock(event.key) && !std::exchange(replica.known, true)) replica.reaches_since.reset();
             if (!got_through(event))
                 replica.reaches_since.reset();
             else if (!replica.reaches_since && !replica.paused)

@@ -9,6 +9,7 @@
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
@@ -30,12 +31,10 @@ void StoredResultWins::on_event(const fakes::Event& event, Time now) {
         case EventKind::fault:
             if (event.name == "nats.power_cut") unheard_.clear();
             return;
-        case EventKind::redis:
-            if (event.script != "time_out") return;
-            if (event.when == When::before)
-                timing_out_.emplace(event.node, event.job);
-            else if (event.when == When::answered)
-                timing_out_.erase({event.node, std::string(event.job)});
+        case EventKind::deliver:
+            if (is_schedulers_results(event.name) && event.packet != nullptr && event.packet->has_job_result() &&
+                event.packet->job_result().status() == cap::JOB_STATUS_TIMEOUT)
+                reported_.insert(event.packet->job_result().job_id());
             return;
         case EventKind::stored: return on_stored(event, now);
         case EventKind::ack:
@@ -78,7 +77,8 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
     const Duration overdue = std::max(left.overdue_by, Duration{0});
     const auto* unheard = unheard_at(job, now_ - overdue);
     if (!unheard_.empty() && left.overdue_by > Duration{0}) exercise();
-    const bool by_itself = left.to == "TIMEOUT" && timing_out_.contains({client, std::string(job)});
+    const bool by_itself = left.to == "TIMEOUT" && client.valid() && client != Topology::kGateway &&
+                           client != Topology::kOperator && !reported_.contains(job);
     if (by_itself && unheard != nullptr && (!left.unheard || overdue + kTolerance < patience())) {
         violated(client, job,
                  fmt::format("it timed out {} ms after its limit, and result number {} of it stood in the stream then "

@@ -18,9 +18,9 @@
 #include <string>
 #include <utility>
 
-#include "sim/oracles/undisturbed.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/unasked_ends.h"
+#include "sim/oracles/undisturbed.h"
 
 namespace lockstep::sim {
 
@@ -61,8 +61,8 @@ private:
     UnaskedEnds ends_;
     Undisturbed undisturbed_;
     Time now_{};
-    std::map<std::uint64_t, Result> unheard_;                     // by sequence in the one stream that carries results
-    std::set<std::pair<fakes::NodeId, std::string>> timing_out_;  // a replica, and the job that it is about to end
+    std::map<std::uint64_t, Result> unheard_;      // by sequence in the one stream that carries results
+    std::set<std::string, std::less<>> reported_;  // jobs whose worker has reported that they timed out
 };
 
 }  // namespace lockstep::sim

@@ -30,7 +30,10 @@ protected:
     }
 
     engine::Duration patience() const { return tunables.bus_ack_wait + 2 * tunables.reconciler_interval; }
-    void wait(engine::Duration duration) { now += duration; }
+    void wait(engine::Duration duration) {
+        now += duration;
+        tell(testing::event_of(EventKind::timer, ""));
+    }
     void tell(const fakes::Event& event) { oracle.on_event(event, now); }
     void set(const char* field, std::string_view value) {
         keys.act_for(kReplica);
@@ -60,16 +63,10 @@ protected:
         about_result(EventKind::ack, When::before, sequence, cap::JOB_STATUS_SUCCEEDED);
     }
     void time_out(bool unheard = false) {
-        fakes::Event script = testing::event_of(EventKind::redis, "J", When::before);
-        script.node = kReplica;
-        script.script = "time_out";
-        tell(script);
         set("failure_reason", unheard ? "timeout: RUNNING >15m, and a result that may stand in the stream has not been "
                                         "heard for another 11m"
                                       : "timeout: RUNNING >15m");
         enter("TIMEOUT");
-        script.when = When::answered;
-        tell(script);
     }
     void fault(std::string_view name, std::string_view phase) {
         fakes::Event event = testing::event_of(EventKind::fault, "");
@@ -80,7 +77,7 @@ protected:
     void somebody_ticks() {
         fakes::Event event = testing::event_of(EventKind::redis, "", When::before);
         event.node = kReplica;
-        event.script = "tick_lock";
+        event.key = "cordum:reconciler:default";
         tell(event);
     }
 
@@ -161,6 +158,7 @@ TEST_F(StoredResultWinsTest, ADeadlineIsALimitToo) {
 TEST_F(StoredResultWinsTest, AWorkersOwnTimeoutIsAResult) {
     enter("RUNNING");
     store(7, cap::JOB_STATUS_TIMEOUT);
+    about_result(EventKind::deliver, When::applied, 7, cap::JOB_STATUS_TIMEOUT);
     store(8);
     wait(tunables.running_timeout + 10s);
     enter("TIMEOUT");

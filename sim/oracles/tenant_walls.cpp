@@ -104,9 +104,8 @@ std::string lifted(const Json& effective, const std::string& system, const std::
 void TenantWalls::on_event(const fakes::Event& event, Time now) {
     now_ = now;
     switch (event.kind) {
-        case EventKind::redis:
-            if (event.script == "take_up" && event.when == When::before)
-                taken_up_.insert_or_assign({event.node, std::string(event.job)}, now);
+        case EventKind::lock_acquired:
+            if (is_job_lock(event.key)) taken_up_.insert_or_assign({event.node, std::string(event.job)}, now);
             break;
         case EventKind::kernel_check:
             if (event.when == When::before) on_question(event);

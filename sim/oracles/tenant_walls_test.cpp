@@ -36,8 +36,9 @@ protected:
         tell(testing::event_of(fakes::EventKind::timer, ""));
     }
     void take_up(const std::string& job) {
-        fakes::Event event = testing::event_of(fakes::EventKind::redis, job, fakes::When::before);
-        event.script = "take_up";
+        const std::string key = "cordum:scheduler:job:" + job;
+        fakes::Event event = testing::event_of(fakes::EventKind::lock_acquired, job);
+        event.key = key;
         event.node = kReplica;
         tell(event);
     }

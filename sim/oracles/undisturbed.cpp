@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/oracles/job_keys.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -28,7 +30,7 @@ constexpr std::array<std::string_view, 12> kWithoutEnd{"crash",
 void Undisturbed::on_event(const fakes::Event& event, Time now) {
     switch (event.kind) {
         case EventKind::redis:
-            if (event.script == "tick_lock") tickers_.insert(event.node);
+            if (is_tick_lock(event.key)) tickers_.insert(event.node);
             return;
         case EventKind::fault:
             if (std::ranges::find(kWithoutEnd, event.name) == kWithoutEnd.end())

@@ -201,6 +201,10 @@ Focus focus_of(const std::string& invariant) {
     if (invariant == "bounded_memory") return {.large = true};
     if (invariant == "stored_result_wins") return {.unheard = true};
     if (invariant == "cancel_told") return {.hanging = 1};
+    if (invariant == "routing_rules") return {.workers = 2};
+    if (invariant == "hearsay") return {.late = 3, .restart = true};
+    if (invariant == "limits_in_force" || invariant == "valid_requests") return {.limited = 6};
+    if (invariant == "fail_modes") return {.kernel_fault = true};
     return {};
 }
 
@@ -209,7 +213,7 @@ rc::Gen<DrawnCase> any_case(Focus focus, std::vector<std::string> without) {
         DrawnCase drawn;
         drawn.seed = static_cast<std::uint64_t>(*rc::gen::inRange(1, 1'000'000));
         drawn.schedulers = *rc::gen::inRange(focus.schedulers, 4);
-        drawn.workers = *rc::gen::inRange(1, 4);
+        drawn.workers = *rc::gen::inRange(focus.workers, 4);
         drawn.slots = *rc::gen::inRange(1, 5);
         drawn.service_ms = *rc::gen::inRange(50, 4000);
         drawn.per_second = *rc::gen::inRange(1, 40);

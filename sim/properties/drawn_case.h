@@ -66,6 +66,7 @@ struct Focus {
     bool large = false;
     bool unheard = false;  // results lie in the stream while the limits of their jobs pass
     int schedulers = 1;
+    int workers = 1;
     int readers = 0;
 };
 [[nodiscard]] Focus focus_of(const std::string& invariant);

@@ -61,7 +61,8 @@ public:
           simulation_(scenario, seed,
                       {.checkpoint_every = options.checkpoints ? kCheckpointEvery : 0, .interrupt = options.stop}),
           cluster_(simulation_, scenario),
-          oracles_(make_oracles(*this, scenario.cluster.config, scenario.cluster.documents.timeouts)),
+          oracles_(make_oracles(*this, scenario.cluster.config, scenario.cluster.documents.timeouts,
+                                scenario.cluster.pinned)),
           expected_events_(scenario.expect, simulation_.topology()) {
         result_.file = scenario.file;
         result_.name = scenario.name;

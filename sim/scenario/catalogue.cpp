@@ -67,11 +67,14 @@ constexpr std::array kInvariants{
               kAvailable},
     NamedItem{"cancel_told", "a job that ends by timeout or cancel is called off at its worker", kAvailable},
     NamedItem{"calm_weather", "without a disturbance nothing is delivered, locked, tried or done twice", kAvailable},
-    NamedItem{"routing_rules", "a job goes to the least loaded worker, as heard, of those that its rules allow"},
-    NamedItem{"hearsay", "what a snapshot says of a worker goes back to a sign of life of that worker"},
-    NamedItem{"limits_in_force", "deadline, attempts, slots and run time of a job are the strictest that apply to it"},
-    NamedItem{"valid_requests", "a request that the rules reject never runs, a valid one is never dropped"},
-    NamedItem{"fail_modes", "fail-open lets pass and marks, fail-closed withholds, of inputs and outputs alike"},
+    NamedItem{"routing_rules", "a job goes to the least loaded worker, as heard, of those that its rules allow",
+              kAvailable},
+    NamedItem{"hearsay", "what a snapshot says of a worker goes back to a sign of life of that worker", kAvailable},
+    NamedItem{"limits_in_force", "deadline, attempts, slots and run time of a job are the strictest that apply to it",
+              kAvailable},
+    NamedItem{"valid_requests", "a request that the rules reject never runs, a valid one is never dropped", kAvailable},
+    NamedItem{"fail_modes", "fail-open lets pass and marks, fail-closed withholds, of inputs and outputs alike",
+              kAvailable},
 };
 
 /// What Redis forgets cannot be kept: nobody knows any more that it came, or that it was sent.

@@ -1,0 +1,192 @@
+#include "sim/oracles/fail_modes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using fakes::EventKind;
+using fakes::EventOutcome;
+using fakes::When;
+
+constexpr std::string_view kUnavailable = "UNAVAILABLE";
+constexpr std::string_view kOpen = "open";
+
+bool is_scheduler(fakes::NodeId node) {
+    return node.valid() && node != Topology::kGateway && node != Topology::kOperator;
+}
+
+bool is_gate(std::string_view topic) { return topic == "job.cordum.approval-gate" || topic == "sys.approval.gate"; }
+
+}  // namespace
+
+void FailModes::on_event(const fakes::Event& event, Time now) {
+    now_ = now;
+    if (event.kind == EventKind::redis && event.when == When::applied && change_) {
+        settle(*change_);
+        change_.reset();
+    }
+    settings_.on_event(event, now);
+    const Place place{event.node, std::string(event.job)};
+    switch (event.kind) {
+        case EventKind::lock_acquired:
+            if (!event.job.empty() && is_scheduler(event.node)) begun_[place] = now;
+            break;
+        case EventKind::lock_released:
+            if (!event.job.empty()) begun_.erase({event.peer, std::string(event.job)});
+            break;
+        case EventKind::output_check:
+            if (event.when == When::before) outputs_[place].since = now;
+            if (event.when == When::answered && event.outcome == EventOutcome::applied) {
+                Heard& heard = outputs_[place];
+                heard.event = present();
+                heard.against = heard.against || (event.to != "ALLOW" && !event.to.empty());
+            }
+            break;
+        case EventKind::publish: on_publish(event); break;
+        case EventKind::node_down: {
+            const auto of_node = [&event](const auto& entry) { return entry.first.first == event.node; };
+            std::erase_if(begun_, of_node);
+            std::erase_if(outputs_, of_node);
+            break;
+        }
+        default: break;
+    }
+}
+
+FailModes::Change& FailModes::change(fakes::NodeId replica, std::string_view job) {
+    if (!change_ || change_->replica != replica || change_->job != job) {
+        Change fresh;
+        fresh.replica = replica;
+        fresh.job = job;
+        change_ = std::move(fresh);
+    }
+    return *change_;
+}
+
+void FailModes::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
+                         std::string_view after) {
+    const auto job = is_scheduler(client) ? job_of_hash(key) : std::nullopt;
+    if (!job) return;
+    if (field == "topic") gates_.insert_or_assign(std::string(*job), is_gate(after));
+    if (field == "safety_decision" && after == kUnavailable) change(client, *job).unanswered = true;
+    if (field == "attempts") change(client, *job).tried = true;
+    if (field == "ls_next_attempt_at") change(client, *job).put_off = true;
+    if (field == "output_safety") change(client, *job).verdict = true;
+    if (field == "state") change(client, *job).state = after;
+    if (field == "ls_scan_pending") succeeded_.insert_or_assign(std::string(*job), now_);
+}
+
+void FailModes::hash_removed(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view) {
+    const auto job = is_scheduler(client) && field == "ls_scan_pending" ? job_of_hash(key) : std::nullopt;
+    if (job) change(client, *job).scan_over = true;
+}
+
+void FailModes::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                           std::int64_t, std::int64_t) {
+    settings_.string_set(key, after);
+}
+
+void FailModes::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                            std::int64_t) {
+    settings_.key_removed(key);
+}
+
+void FailModes::restored(const fakes::redis::Keyspace& now) { settings_.restored(now); }
+
+Time FailModes::since(const Place& place) const {
+    const auto begun = begun_.find(place);
+    return begun == begun_.end() ? Time{} : begun->second;
+}
+
+FailModes::Modes FailModes::input_modes(fakes::NodeId replica, Time from) const {
+    const bool opens = tunables_.policy_check_fail_mode == kOpen;
+    if (pinned_.input_fail_mode) return {opens, !opens};
+    Modes modes;
+    const auto part = [&](const engine::Overlay& overlay) {
+        return std::optional(overlay.input_fail_mode ? *overlay.input_fail_mode == kOpen : opens);
+    };
+    for (const std::optional<bool>& open : settings_.possible(replica, from, now_, part))
+        (open.value_or(opens) ? modes.open : modes.closed) = true;
+    return modes;
+}
+
+FailModes::Modes FailModes::output_modes(fakes::NodeId replica, Time from) const {
+    const bool opens = tunables_.output_policy_fail_mode != "closed";
+    if (pinned_.output_fail_mode) return {opens, !opens};
+    Modes modes;
+    const auto part = [&](const engine::Overlay& overlay) -> std::optional<bool> {
+        if (overlay.output_fail_mode) return *overlay.output_fail_mode == kOpen;
+        return overlay.output_fail_mode_given ? std::nullopt : std::optional(opens);
+    };
+    for (const std::optional<bool>& open : settings_.possible(replica, from, now_, part))
+        (open.value_or(opens) ? modes.open : modes.closed) = true;
+    return modes;
+}
+
+void FailModes::settle(const Change& change) {
+    if (change.unanswered) settle_input(change);
+    if (change.scan_over || change.state == "OUTPUT_QUARANTINED") settle_output(change);
+}
+
+void FailModes::settle_input(const Change& change) {
+    const bool goes_on = change.tried || change.state == "SCHEDULED" || change.state == "DISPATCHED";
+    if (!goes_on && !change.put_off) return;
+    exercise();
+    const auto gate = gates_.find(change.job);
+    const bool is_of_a_gate = gate != gates_.end() && gate->second;
+    const Modes modes = input_modes(change.replica, since({change.replica, change.job}));
+    if (goes_on && is_of_a_gate)
+        violated(change.replica, change.job, "it is a gate, and passes though policy has given no answer");
+    else if (goes_on && !modes.open)
+        violated(change.replica, change.job, "policy has given no answer, the mode is closed, and the job goes on");
+    else if (!goes_on && !modes.closed && !is_of_a_gate)
+        violated(change.replica, change.job, "policy has given no answer, the mode is open, and the job is put off");
+}
+
+void FailModes::on_publish(const fakes::Event& event) {
+    if (event.when != When::before || event.packet == nullptr || !is_worker_subject(event.subject)) return;
+    const auto& labels = event.packet->job_request().labels();
+    if (!labels.contains("safety_bypassed")) return;
+    exercise();
+    const auto reason = labels.find("safety_bypass_reason");
+    if (reason == labels.end() || reason->second.empty())
+        violated(event.node, event.job, "policy was bypassed for it, and its labels do not say why");
+    else if (!input_modes(event.node, since({event.node, std::string(event.job)})).open)
+        violated(event.node, event.job, "its labels say that policy was bypassed, and the mode is closed");
+}
+
+void FailModes::settle_output(const Change& change) {
+    const auto found = outputs_.find({change.replica, change.job});
+    const Heard heard = found == outputs_.end() ? Heard{} : found->second;
+    const auto succeeded = succeeded_.find(change.job);
+    // Who was never given an answer may have read the mode at any time since there was something to scan.
+    const Time from = found != outputs_.end()         ? heard.since
+                      : succeeded != succeeded_.end() ? succeeded->second
+                                                      : Time{};
+    const Modes modes = output_modes(change.replica, from);
+    if (change.state == "OUTPUT_QUARANTINED") {
+        if (heard.against) return;
+        exercise();
+        if (!modes.closed)
+            violated(change.replica, change.job,
+                     "its output is withheld, nobody has said that it is to be, and the mode is open", heard.event);
+        return;
+    }
+    if (change.verdict || !change.state.empty()) return;
+    exercise();
+    if (!modes.open)
+        violated(change.replica, change.job,
+                 "the scan of its output is over without a verdict, the mode is closed, and it can be read",
+                 heard.event);
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,85 @@
+// fail_modes: where policy gives no answer, fail-open lets pass and marks, fail-closed withholds; of inputs and of outputs, by the
+// mode that the replica had read (seed internals, sections 2 and 5; spec: config, sections 3.1 and 5; conflicts, C-08, C-16, C-19).
+//
+// 1. A mode that the operator has set at start stays; another one is what the settings say that the replica has read last, or else
+//    the built-in one. Where the replica may have gone by one or the other, either is right.
+// 2. Inputs: a job about which nobody has answered (`safety_decision` is UNAVAILABLE) goes on only with the mode open, then carries
+//    the labels that say so and why; it is put off for it only with the mode closed. A gate is never let through.
+// 3. Outputs: a scan that is over without a verdict leaves the job as it is with the mode open. An output about which policy has not
+//    said that it is to be withheld or redacted is withheld with the mode closed only.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/config/pinned_settings.h"
+#include "engine/config/tunables.h"
+#include "sim/oracles/oracle.h"
+#include "sim/oracles/settings_in_force.h"
+
+namespace lockstep::sim {
+
+class FailModes final : public Oracle {
+public:
+    FailModes(Judge& judge, const engine::Tunables& tunables, engine::PinnedSettings pinned)
+        : Oracle(judge), tunables_(tunables), pinned_(pinned) {}
+    [[nodiscard]] std::string_view invariant() const override { return "fail_modes"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+    void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
+                      std::string_view before) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+
+private:
+    using Place = std::pair<fakes::NodeId, std::string>;  // replica and job
+    /// Which modes a replica may have gone by.
+    struct Modes {
+        bool open = false;
+        bool closed = false;
+    };
+    /// What one command has done to one job so far.
+    struct Change {
+        fakes::NodeId replica;
+        std::string job;
+        bool unanswered = false;  // it records that policy has given no answer
+        bool tried = false;       // it counts a try
+        bool put_off = false;
+        bool scan_over = false;
+        bool verdict = false;  // it records one on the output
+        std::string state;
+    };
+    /// What a replica has heard of policy about the output of a job.
+    struct Heard {
+        Time since{};          // the last question
+        bool against = false;  // an answer to one of them was not to let it pass
+        EventNumber event = 0;
+    };
+
+    [[nodiscard]] Change& change(fakes::NodeId replica, std::string_view job);
+    void settle(const Change& change);
+    void settle_input(const Change& change);
+    void settle_output(const Change& change);
+    void on_publish(const fakes::Event& event);
+    [[nodiscard]] Modes input_modes(fakes::NodeId replica, Time from) const;
+    [[nodiscard]] Modes output_modes(fakes::NodeId replica, Time from) const;
+    [[nodiscard]] Time since(const Place& place) const;
+
+    const engine::Tunables& tunables_;
+    engine::PinnedSettings pinned_;
+    SettingsInForce settings_;
+    std::optional<Change> change_;
+    std::map<Place, Time> begun_;  // when each took the job's lock
+    std::map<Place, Heard> outputs_;
+    std::map<std::string, bool, std::less<>> gates_;      // jobs whose topic is known: is it a gate's?
+    std::map<std::string, Time, std::less<>> succeeded_;  // when each came to wait for the scan of its output
+    Time now_{};
+};
+
+}  // namespace lockstep::sim

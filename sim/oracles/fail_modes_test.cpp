@@ -1,0 +1,205 @@
+#include "sim/oracles/fail_modes.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include "engine/wire/messages.h"
+#include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+constexpr fakes::NodeId kReplica{5};
+
+class FailModesTest : public ::testing::Test {
+protected:
+    void settings(const std::string& modes) {
+        oracle.string_set(Topology::kOperator, "cfg:system:default", nullptr,
+                          fmt::format(R"({{"data":{{"scheduler":{{{}}}}}}})", modes), -1, -1);
+    }
+    void read() {
+        for (const fakes::When when : {fakes::When::applied, fakes::When::answered}) {
+            fakes::Event event = testing::event_of(fakes::EventKind::redis, "", when);
+            event.command = "GET";
+            event.key = "cfg:system:default";
+            tell(event);
+        }
+        now += 1s;
+    }
+    void take_up(const std::string& job, const char* topic = "job.t") {
+        tell(testing::event_of(fakes::EventKind::lock_acquired, job));
+        set(job, "topic", topic);
+    }
+    void set(const std::string& job, const char* field, const char* value) {
+        oracle.hash_set(kReplica, "job:meta:" + job, field, nullptr, value);
+    }
+    void done(const std::string& job) { tell(testing::event_of(fakes::EventKind::redis, job)); }
+    void put_off(const std::string& job) {
+        set(job, "safety_decision", "UNAVAILABLE");
+        set(job, "ls_next_attempt_at", "1");
+        done(job);
+    }
+    void let_through(const std::string& job) {
+        set(job, "safety_decision", "UNAVAILABLE");
+        set(job, "state", "DISPATCHED");
+        done(job);
+    }
+    void send(const std::string& job, const char* reason) {
+        cap::BusPacket packet;
+        auto& labels = *packet.mutable_job_request()->mutable_labels();
+        labels["safety_bypassed"] = "true";
+        if (*reason != '\0') labels["safety_bypass_reason"] = reason;
+        fakes::Event event = testing::event_of(fakes::EventKind::publish, job, fakes::When::before);
+        event.subject = "worker.w.jobs";
+        event.packet = &packet;
+        tell(event);
+    }
+    void ask_about_output(const std::string& job, const char* answer) {
+        tell(testing::event_of(fakes::EventKind::output_check, job, fakes::When::before));
+        fakes::Event event = testing::event_of(fakes::EventKind::output_check, job, fakes::When::answered);
+        if (*answer == '\0') event.outcome = fakes::EventOutcome::unknown;
+        event.to = answer;
+        tell(event);
+        now += 1s;
+    }
+    void end_scan(const std::string& job) {
+        oracle.hash_removed(kReplica, "job:meta:" + job, "ls_scan_pending", "");
+        done(job);
+    }
+    void withhold(const std::string& job) {
+        set(job, "state", "OUTPUT_QUARANTINED");
+        done(job);
+    }
+    void tell(fakes::Event event) {
+        event.node = kReplica;
+        oracle.on_event(event, now);
+    }
+
+    Time now{100s};
+    engine::Tunables tunables;
+    testing::KeepingJudge judge;
+    FailModes oracle{judge, tunables, {}};
+};
+
+TEST_F(FailModesTest, ClosedWithholdsTheInput) {
+    take_up("a");
+    put_off("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_GT(oracle.exercised(), 0u);
+    let_through("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the mode is closed, and the job goes on")));
+}
+
+TEST_F(FailModesTest, OpenLetsPassAndSaysWhy) {
+    settings(R"("input_fail_mode":"open")");
+    read();
+    take_up("a");
+    let_through("a");
+    send("a", "safety kernel unavailable");
+    EXPECT_THAT(judge.found, IsEmpty());
+    send("a", "");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("do not say why")));
+}
+
+TEST_F(FailModesTest, OpenPutsNothingOff) {
+    settings(R"("input_fail_mode":"open")");
+    read();
+    take_up("a");
+    put_off("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the mode is open, and the job is put off")));
+}
+
+TEST_F(FailModesTest, WhatNobodyHasReadIsNotInForce) {
+    settings(R"("input_fail_mode":"open")");
+    take_up("a");
+    let_through("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the mode is closed")));
+}
+
+TEST_F(FailModesTest, WhatIsReadInTheMiddleMayOrMayNotCount) {
+    take_up("a");
+    settings(R"("input_fail_mode":"open")");
+    read();
+    put_off("a");
+    let_through("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(FailModesTest, WhatAnOperatorHasSetStays) {
+    FailModes pinned(judge, tunables, {.input_fail_mode = true, .output_fail_mode = false});
+    pinned.string_set(Topology::kOperator, "cfg:system:default", nullptr,
+                      R"({"data":{"scheduler":{"input_fail_mode":"open"}}})", -1, -1);
+    fakes::Event event = testing::event_of(fakes::EventKind::redis, "");
+    event.node = kReplica;
+    event.command = "GET";
+    event.key = "cfg:system:default";
+    pinned.on_event(event, now);
+    event.when = fakes::When::answered;
+    pinned.on_event(event, now);
+    pinned.hash_set(kReplica, "job:meta:a", "safety_decision", nullptr, "UNAVAILABLE");
+    pinned.hash_set(kReplica, "job:meta:a", "state", nullptr, "DISPATCHED");
+    event = testing::event_of(fakes::EventKind::redis, "a");
+    pinned.on_event(event, now);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the mode is closed")));
+}
+
+TEST_F(FailModesTest, AGateIsNeverLetThrough) {
+    settings(R"("input_fail_mode":"open")");
+    read();
+    take_up("a", "job.cordum.approval-gate");
+    put_off("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    let_through("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it is a gate")));
+}
+
+TEST_F(FailModesTest, AnAnswerIsNoFailure) {
+    take_up("a");
+    set("a", "safety_decision", "ALLOW");
+    set("a", "state", "DISPATCHED");
+    done("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(FailModesTest, AnOutputPassesUnseenWithTheModeOpen) {
+    ask_about_output("a", "");
+    end_scan("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_GT(oracle.exercised(), 0u);
+    withhold("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its output is withheld")));
+}
+
+TEST_F(FailModesTest, AnOutputIsWithheldUnseenWithTheModeClosed) {
+    settings(R"("output_fail_mode":"closed")");
+    read();
+    ask_about_output("a", "");
+    withhold("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    end_scan("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and it can be read")));
+}
+
+TEST_F(FailModesTest, AWordAgainstAnOutputNeedsNoMode) {
+    ask_about_output("a", "QUARANTINE");
+    withhold("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(FailModesTest, AScanWithAVerdictNeedsNoMode) {
+    settings(R"("output_fail_mode":"closed")");
+    read();
+    ask_about_output("a", "ALLOW");
+    set("a", "output_safety", R"({"decision":"ALLOW"})");
+    end_scan("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,324 @@
+#include "sim/oracles/limits_in_force.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "engine/config/overlay.h"
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/policy_marks.h"
+#include "engine/wire/text.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+namespace wire = engine::wire;
+using fakes::EventKind;
+using fakes::EventOutcome;
+using fakes::When;
+
+constexpr std::string_view kRequestPrefix = "job:req:";
+constexpr std::string_view kLockPrefix = "cordum:scheduler:job:";
+constexpr std::string_view kLetterPrefix = "dlq:entry:";
+constexpr std::string_view kSettings = "cfg:system:default";
+constexpr std::string_view kExceeded = "max_retries_exceeded";
+constexpr std::size_t kAnswersMax = 8;  // of one job
+/// Between the instants that a script and an observer take for the same, in microseconds.
+constexpr std::int64_t kPrecision = 2'000'000;
+
+bool is_scheduler(fakes::NodeId node) {
+    return node.valid() && node != Topology::kGateway && node != Topology::kOperator;
+}
+
+std::int64_t number(std::string_view text) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+std::int64_t least_of(std::int64_t a, std::int64_t b) { return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b); }
+
+std::string decimal(std::int64_t value) { return value > 0 ? fmt::format("{}", value) : std::string{}; }
+
+std::string variable(const cap::JobRequest& request, const char* name) {
+    const auto found = request.env().find(name);
+    return found == request.env().end() ? std::string{} : found->second;
+}
+
+}  // namespace
+
+LimitsInForce::LimitsInForce(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
+    : Oracle(judge), tunables_(tunables) {
+    const auto read = engine::parse_timeouts(timeouts.empty() ? "{}" : timeouts);
+    timeouts_.push_back(read ? *read : engine::Timeouts{});
+}
+
+LimitsInForce::Job& LimitsInForce::at(std::string_view job) {
+    const auto found = jobs_.find(job);
+    return found != jobs_.end() ? found->second : jobs_.emplace(job, Job{}).first->second;
+}
+
+void LimitsInForce::on_event(const fakes::Event& event, Time now) {
+    now_ = now;
+    switch (event.kind) {
+        case EventKind::kernel_check:
+            if (!event.job.empty()) note_answer(event);
+            break;
+        case EventKind::publish:
+            if (event.when == When::before && event.packet != nullptr && event.packet->has_job_request() &&
+                is_worker_subject(event.subject) && is_scheduler(event.node))
+                on_sending(event);
+            break;
+        case EventKind::fault: clocks_jumped_ = clocks_jumped_ || event.name.starts_with("clock_"); break;
+        default: break;
+    }
+}
+
+void LimitsInForce::note_answer(const fakes::Event& event) {
+    Answer answer;
+    if (event.when == When::applied) {
+        cap::PolicyCheckResponse response;
+        if (!response.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
+        const auto& budgets = response.constraints().budgets();
+        answer.constrained = response.has_constraints();
+        answer.constraints = wire::serialise(response.constraints());
+        answer.redaction_level = response.constraints().redaction_level();
+        answer.runtime_ms = std::max<std::int64_t>(0, budgets.max_runtime_ms());
+        answer.artifact_bytes = std::max<std::int64_t>(0, budgets.max_artifact_bytes());
+        answer.concurrent = std::max<std::int64_t>(0, budgets.max_concurrent_jobs());
+        answer.retries = std::max<std::int64_t>(0, budgets.max_retries());
+    } else if (event.when != When::answered || event.outcome == EventOutcome::applied) {
+        return;
+    }
+    auto& answers = at(event.job).answers;
+    if (std::ranges::count(answers, answer) > 0) return;
+    if (answers.size() >= kAnswersMax) answers.erase(answers.begin());
+    answers.push_back(std::move(answer));
+}
+
+void LimitsInForce::note_request(Job& job, std::string_view json) {
+    const auto request = wire::from_json<cap::JobRequest>(json);
+    job.request_known = request.has_value();
+    if (!request) return;
+    job.topic = wire::trim(request->topic());
+    job.workflow = request->workflow_id();
+    job.asked_ms = request->budget().deadline_ms();
+}
+
+void LimitsInForce::note_take_up(std::string_view name, std::int64_t expires_at) {
+    Job& job = at(name);
+    // The lock's expiry tells what the clock of Redis shows.
+    job.taken_up = (expires_at - engine::to_millis(tunables_.job_lock_ttl)) * 1000;
+    job.taken_up_at = now_;
+    job.dispatches_before = job.dispatches;
+}
+
+void LimitsInForce::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
+                               std::string_view after, std::int64_t, std::int64_t expires_at) {
+    if (key.starts_with(kLockPrefix) && is_scheduler(client) && before == nullptr)
+        note_take_up(key.substr(kLockPrefix.size()), expires_at);
+    if (key.starts_with(kRequestPrefix)) note_request(at(key.substr(kRequestPrefix.size())), after);
+    if (key.starts_with(kLetterPrefix) && is_scheduler(client))
+        on_letter(client, key.substr(kLetterPrefix.size()), after);
+    if (key != kSettings) return;
+    const auto settings = engine::read_overlay(after);
+    if (!settings || !settings->timeouts) return;
+    if (std::ranges::count(timeouts_, *settings->timeouts) == 0) timeouts_.push_back(*settings->timeouts);
+}
+
+void LimitsInForce::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
+                             std::string_view after) {
+    const auto name = job_of_hash(key);
+    if (!name) return;
+    if (field == "deadline_unix") {
+        Job& job = at(*name);
+        if (is_scheduler(client) && !job.unsure && !clocks_jumped_) on_deadline(client, *name, job, number(after));
+        job.deadline = number(after);
+        job.deadline_of_others = job.deadline_of_others || !is_scheduler(client);
+    }
+    if (!is_scheduler(client)) return;
+    if (field == "safety_decision") at(*name).unanswered = after == "UNAVAILABLE";
+    if (field == "ls_dispatches") on_dispatches(client, *name, at(*name), number(after));
+    if (field == "state") at(*name).sent_out = after == "DISPATCHED";
+    if (field == "updated_at" && at(*name).sent_out) {
+        Job& job = at(*name);
+        job.sent_out = false;
+        if (!job.unsure && !clocks_jumped_) on_dispatched(client, *name, job, number(after));
+    }
+    if (field == "ls_waits_limit") {
+        const Job& job = at(*name);
+        const auto told = [after](const Answer& answer) { return answer.concurrent == number(after); };
+        exercise();
+        if (!job.answers.empty() && !job.unsure && std::ranges::none_of(job.answers, told))
+            violated(client, *name,
+                     fmt::format("it waits by a limit of {} jobs, and policy has never given that one", after));
+    }
+}
+
+std::vector<std::int64_t> LimitsInForce::lives_of(const Job& job) const {
+    std::vector<std::int64_t> lives;
+    for (const engine::Timeouts& timeouts : timeouts_) {
+        const auto workflow = timeouts.workflows.find(job.workflow);
+        const bool said = workflow != timeouts.workflows.end() && workflow->second.total > engine::Duration{0};
+        lives.push_back(said ? engine::to_millis(workflow->second.total) : 0);
+    }
+    return lives;
+}
+
+void LimitsInForce::on_deadline(fakes::NodeId client, std::string_view name, Job& job, std::int64_t deadline) {
+    exercise();
+    if (job.deadline != 0 && deadline > job.deadline) {
+        violated(client, name, fmt::format("its deadline is put off by {} ms", (deadline - job.deadline) / 1000));
+        return;
+    }
+    if (job.taken_up == 0 || !job.request_known) return;
+    const auto since_take_up = std::chrono::duration_cast<std::chrono::microseconds>(now_ - job.taken_up_at).count();
+    const std::int64_t routed = job.taken_up + since_take_up;
+    const std::int64_t slack = kPrecision + since_take_up / 4;
+    const auto is = [deadline](std::int64_t instant, std::int64_t within) {
+        return std::abs(deadline - instant) <= within;
+    };
+    if (job.asked_ms > 0 && is(job.taken_up + job.asked_ms * 1000, kPrecision)) return;
+    for (const std::int64_t life : lives_of(job))
+        if (life > 0 && is(job.taken_up + life * 1000, kPrecision)) return;
+    for (const Answer& answer : job.answers)
+        if (answer.runtime_ms > 0 && is(routed + answer.runtime_ms * 1000, slack)) return;
+    violated(client, name,
+             fmt::format("its deadline lies {} ms after it was taken up, and neither its request ({} ms), nor its "
+                         "workflow nor policy says so",
+                         (deadline - job.taken_up) / 1000, job.asked_ms));
+}
+
+void LimitsInForce::on_dispatched(fakes::NodeId client, std::string_view name, const Job& job, std::int64_t at) {
+    if (job.taken_up == 0 || !job.request_known || job.answers.empty()) return;
+    constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+    std::int64_t latest = kNever;
+    if (job.asked_ms > 0 && !job.deadline_of_others) latest = std::min(latest, job.taken_up + job.asked_ms * 1000);
+    if (const auto lives = lives_of(job); std::ranges::count(lives, 0) == 0)
+        latest = std::min(latest, job.taken_up + std::ranges::max(lives) * 1000);
+    const auto allowed = [](const Answer& answer) { return answer.runtime_ms; };
+    const bool always = std::ranges::none_of(job.answers, [](const Answer& a) { return a.runtime_ms == 0; });
+    if (always && !job.unanswered)
+        latest = std::min(latest, at + std::ranges::max(job.answers, {}, allowed).runtime_ms * 1000);
+    if (latest == kNever) return;
+    exercise();
+    if (job.deadline == 0)
+        violated(client, name, "it is dispatched without a deadline, and its request, its workflow or policy sets one");
+    else if (job.deadline > latest + kPrecision)
+        violated(client, name,
+                 fmt::format("it is dispatched with a deadline that is {} ms later than the strictest of its limits",
+                             (job.deadline - latest) / 1000));
+}
+
+LimitsInForce::Retries LimitsInForce::retries_of(const Job& job) const {
+    Retries retries{std::numeric_limits<std::int64_t>::max(), 0};
+    bool unlimited = false;
+    std::vector<Answer> answers = job.answers;
+    if (answers.empty()) answers.emplace_back();
+    for (const Answer& answer : answers) {
+        for (const engine::Timeouts& timeouts : timeouts_) {
+            std::int64_t limit = answer.retries;
+            if (const auto topic = timeouts.topics.find(job.topic); topic != timeouts.topics.end())
+                limit = least_of(limit, topic->second.max_retries);
+            if (const auto workflow = timeouts.workflows.find(job.workflow); workflow != timeouts.workflows.end())
+                limit = least_of(limit, workflow->second.max_retries);
+            unlimited = unlimited || limit == 0;
+            if (limit > 0) retries.least = std::min(retries.least, limit);
+            retries.most = std::max(retries.most, limit);
+        }
+    }
+    if (retries.least == std::numeric_limits<std::int64_t>::max()) retries.least = 0;
+    if (unlimited) retries.most = 0;
+    return retries;
+}
+
+void LimitsInForce::on_dispatches(fakes::NodeId client, std::string_view name, Job& job, std::int64_t dispatches) {
+    job.dispatches = dispatches;
+    const Retries retries = retries_of(job);
+    if (retries.most == 0 || job.unsure || job.unanswered || !job.request_known) return;
+    exercise();
+    // Choices of one try, of workers that fell silent one after the other, are dispatches too, and none stops another.
+    if (job.dispatches_before > retries.most)
+        violated(client, name,
+                 fmt::format("it is dispatched once more after {} times, and may be dispatched again {} times",
+                             job.dispatches_before, retries.most));
+}
+
+void LimitsInForce::on_letter(fakes::NodeId client, std::string_view name, std::string_view text) {
+    if (text.find(kExceeded) == std::string_view::npos) return;
+    const auto letter = nlohmann::json::parse(text, nullptr, false);
+    const auto job = jobs_.find(name);
+    if (job == jobs_.end() || !letter.is_object() || letter.value("reason_code", "") != kExceeded) return;
+    exercise();
+    const Retries retries = retries_of(job->second);
+    const std::int64_t dispatches = job->second.dispatches;
+    if (job->second.unsure || !job->second.request_known) return;
+    if (retries.least == 0 || dispatches <= retries.least)
+        violated(client, name,
+                 fmt::format("its retries are said to be used up after {} dispatches, and it has {}", dispatches,
+                             retries.least == 0 ? std::string("no limit") : fmt::format("{}", retries.least)));
+}
+
+std::string LimitsInForce::wrong(const cap::JobRequest& sent, const Job& job, const Answer& answer) const {
+    const std::int64_t deadline = least_of(job.asked_ms, answer.runtime_ms);
+    if (sent.budget().deadline_ms() != deadline)
+        return fmt::format("its worker is given {} ms, and its limits are {} ms by its request and {} ms by policy",
+                           sent.budget().deadline_ms(), job.asked_ms, answer.runtime_ms);
+    const std::pair<const char*, std::string> expected[] = {
+        {wire::kEnvRedactionLevel, answer.redaction_level},
+        {wire::kEnvMaxArtifactBytes, decimal(answer.artifact_bytes)},
+        {wire::kEnvMaxConcurrentJobs, decimal(answer.concurrent)},
+        {wire::kEnvMaxRetries, decimal(answer.retries)},
+    };
+    for (const auto& [name, value] : expected) {
+        const std::string said = variable(sent, name);
+        if (said != value)
+            return fmt::format("its worker is told {}=\"{}\", and policy says \"{}\"", name, said, value);
+    }
+    const std::string whole = variable(sent, wire::kEnvConstraints);
+    if (whole.empty()) return answer.constrained ? "its worker is not told what policy constrains" : "";
+    const auto constraints = wire::from_json<cap::PolicyConstraints>(whole);
+    if (!answer.constrained || !constraints || wire::serialise(*constraints) != answer.constraints)
+        return "its worker is told of other constraints than those of policy";
+    return {};
+}
+
+void LimitsInForce::on_sending(const fakes::Event& event) {
+    const auto job = jobs_.find(event.job);
+    if (job == jobs_.end() || job->second.unsure || !job->second.request_known || job->second.answers.empty()) return;
+    std::vector<Answer> answers = job->second.answers;
+    if (event.packet->job_request().labels().contains(wire::kLabelBypassed)) answers.emplace_back();
+    if (job->second.asked_ms > 0 || std::ranges::any_of(answers, &Answer::constrained)) exercise();
+    std::string complaint;
+    for (const Answer& answer : answers) {
+        complaint = wrong(event.packet->job_request(), job->second, answer);
+        if (complaint.empty()) return;
+    }
+    violated(event.node, event.job, complaint);
+}
+
+void LimitsInForce::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                                std::int64_t) {
+    const auto name = job_of_hash(key);
+    const auto found = jobs_.find(name                              ? *name
+                                  : key.starts_with(kRequestPrefix) ? key.substr(kRequestPrefix.size())
+                                                                    : std::string_view{});
+    if (found == jobs_.end()) return;
+    found->second.unsure = true;
+    found->second.deadline = 0;
+}
+
+void LimitsInForce::restored(const fakes::redis::Keyspace&) {
+    for (auto& [name, job] : jobs_) job.unsure = true;
+}
+
+}  // namespace lockstep::sim

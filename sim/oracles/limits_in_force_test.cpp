@@ -1,0 +1,222 @@
+#include "sim/oracles/limits_in_force.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+#include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+constexpr fakes::NodeId kReplica{5};
+constexpr const char* kTimeouts =
+    R"({"topics":{"job.t":{"max_retries":2}},"workflows":{"wf":{"total_timeout_seconds":60}}})";
+
+class LimitsInForceTest : public ::testing::Test {
+protected:
+    /// Taken up at 1000 s by the clock of Redis.
+    void take_up(const std::string& job, std::int64_t deadline_ms = 0, const char* workflow = "") {
+        if (!job.empty()) {
+            request.set_job_id(job);
+            request.set_topic("job.t");
+            request.set_workflow_id(workflow);
+            request.mutable_budget()->set_deadline_ms(deadline_ms);
+            oracle.string_set(kReplica, "job:req:" + job, nullptr, engine::wire::to_json(request), -1, -1);
+        }
+        take_up_again(job, 1'000'000);
+    }
+    void take_up_again(const std::string& job, std::int64_t redis_millis) {
+        tell(testing::event_of(fakes::EventKind::timer, ""));
+        oracle.string_set(kReplica, "cordum:scheduler:job:" + job, nullptr, "token", -1,
+                          redis_millis + engine::to_millis(tunables.job_lock_ttl));
+    }
+    void answer(const std::string& job, std::int64_t runtime_ms, std::int64_t concurrent = 0,
+                std::int64_t retries = 0) {
+        cap::PolicyCheckResponse response;
+        auto& budgets = *response.mutable_constraints()->mutable_budgets();
+        budgets.set_max_runtime_ms(runtime_ms);
+        budgets.set_max_concurrent_jobs(static_cast<int>(concurrent));
+        budgets.set_max_retries(static_cast<int>(retries));
+        const std::string bytes = response.SerializeAsString();
+        fakes::Event event = testing::event_of(fakes::EventKind::kernel_check, job);
+        event.node = kReplica;
+        event.payload = bytes;
+        tell(event);
+        constraints = engine::wire::to_json(response.constraints());
+    }
+    void allow(const std::string& job) {
+        fakes::Event event = testing::event_of(fakes::EventKind::kernel_check, job);
+        tell(event);
+    }
+    void set(const std::string& job, const char* field, std::int64_t value) {
+        set(job, field, fmt::format("{}", value));
+    }
+    void set(const std::string& job, const char* field, const std::string& value, fakes::NodeId by = kReplica) {
+        oracle.hash_set(by, "job:meta:" + job, field, nullptr, value);
+    }
+    void dispatch(const std::string& job, std::int64_t at_millis) {
+        set(job, "state", "DISPATCHED");
+        set(job, "updated_at", at_millis * 1000);
+    }
+    void bury(const std::string& job) {
+        oracle.string_set(kReplica, "dlq:entry:" + job, nullptr, R"({"reason_code":"max_retries_exceeded"})", -1, -1);
+    }
+    void send(const std::string& job, std::int64_t deadline_ms, const std::map<std::string, std::string>& env) {
+        cap::BusPacket packet;
+        *packet.mutable_job_request() = request;
+        packet.mutable_job_request()->mutable_budget()->set_deadline_ms(deadline_ms);
+        for (const auto& [name, value] : env) (*packet.mutable_job_request()->mutable_env())[name] = value;
+        fakes::Event event = testing::event_of(fakes::EventKind::publish, job, fakes::When::before);
+        event.node = kReplica;
+        event.subject = "worker.w.jobs";
+        event.packet = &packet;
+        tell(event);
+    }
+    void tell(const fakes::Event& event) { oracle.on_event(event, now); }
+
+    Time now{100s};
+    cap::JobRequest request;
+    std::string constraints;
+    engine::Tunables tunables;
+    testing::KeepingJudge judge;
+    LimitsInForce oracle{judge, tunables, kTimeouts};
+};
+
+TEST_F(LimitsInForceTest, TheStricterDeadlineGoesToTheWorkerWithTheConstraints) {
+    take_up("a", 9000);
+    answer("a", 5000, 2);
+    send("a", 5000, {{"CORDUM_POLICY_CONSTRAINTS", constraints}, {"CORDUM_MAX_CONCURRENT_JOBS", "2"}});
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_GT(oracle.exercised(), 0u);
+}
+
+TEST_F(LimitsInForceTest, TheRequestsOwnIsNotRaised) {
+    take_up("a", 3000);
+    answer("a", 5000);
+    send("a", 5000, {{"CORDUM_POLICY_CONSTRAINTS", constraints}});
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("given 5000 ms")));
+}
+
+TEST_F(LimitsInForceTest, NoConstraintIsKeptFromTheWorker) {
+    take_up("a");
+    answer("a", 0, 2, 3);
+    send("a", 0, {{"CORDUM_POLICY_CONSTRAINTS", constraints}, {"CORDUM_MAX_CONCURRENT_JOBS", "2"}});
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("CORDUM_MAX_RETRIES=\"\"")));
+}
+
+TEST_F(LimitsInForceTest, NoConstraintIsMadeUp) {
+    take_up("a");
+    allow("a");
+    send("a", 0, {{"CORDUM_MAX_RETRIES", "3"}});
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("CORDUM_MAX_RETRIES=\"3\"")));
+}
+
+TEST_F(LimitsInForceTest, WhatWasLetThroughWithoutAnAnswerHasNoConstraints) {
+    take_up("a");
+    answer("a", 0, 2);
+    (*request.mutable_labels())["safety_bypassed"] = "true";
+    send("a", 0, {});
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(LimitsInForceTest, ADeadlineCountsFromTheTakeUp) {
+    take_up("a", 9000);
+    set("a", "deadline_unix", 1'009'000'000);
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up("b", 9000);
+    set("b", "deadline_unix", 1'020'000'000);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its deadline lies 20000 ms after")));
+}
+
+TEST_F(LimitsInForceTest, ADeadlineIsNotPutOff) {
+    take_up("a", 9000);
+    set("a", "deadline_unix", 1'009'000'000);
+    take_up_again("a", 1'005'000);
+    set("a", "deadline_unix", 1'014'000'000);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("put off by 5000 ms")));
+}
+
+TEST_F(LimitsInForceTest, ARunOfAWorkflowBoundsItsJobs) {
+    take_up("a", 90'000, "wf");
+    allow("a");
+    set("a", "deadline_unix", 1'060'000'000);
+    dispatch("a", 1'000'100);
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up("b", 90'000, "wf");
+    allow("b");
+    set("b", "deadline_unix", 1'090'000'000);
+    dispatch("b", 1'000'100);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("30000 ms later than the strictest")));
+}
+
+TEST_F(LimitsInForceTest, TheRunTimeThatPolicyAllowsIsADeadline) {
+    take_up("a");
+    answer("a", 5000);
+    set("a", "deadline_unix", 1'005'000'000);
+    dispatch("a", 1'000'100);
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up("b");
+    answer("b", 5000);
+    dispatch("b", 1'000'100);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("dispatched without a deadline")));
+}
+
+TEST_F(LimitsInForceTest, TheClocksOfOthersAreTheirOwn) {
+    take_up("a", 9000);
+    allow("a");
+    set("a", "deadline_unix", "1040000000", Topology::kGateway);
+    dispatch("a", 1'000'100);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(LimitsInForceTest, RetriesAreTheLeastOfAllThatLimitThem) {
+    take_up("a");
+    answer("a", 0, 0, 5);
+    for (int dispatches = 1; dispatches <= 3; ++dispatches) {
+        take_up_again("a", 1'000'000);
+        set("a", "ls_dispatches", dispatches);
+    }
+    EXPECT_THAT(judge.found, IsEmpty()) << "the topic allows two retries";
+    bury("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up_again("a", 1'000'000);
+    set("a", "ls_dispatches", 4);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("once more after 3 times")));
+}
+
+TEST_F(LimitsInForceTest, NobodyIsGivenUpWithRetriesLeft) {
+    take_up("a");
+    allow("a");
+    set("a", "ls_dispatches", 2);
+    bury("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("used up after 2 dispatches, and it has 2")));
+}
+
+TEST_F(LimitsInForceTest, AJobWaitsByALimitThatPolicyHasGiven) {
+    take_up("a");
+    answer("a", 0, 2);
+    set("a", "ls_waits_limit", 2);
+    EXPECT_THAT(judge.found, IsEmpty());
+    set("a", "ls_waits_limit", 3);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("policy has never given that one")));
+}
+
+TEST_F(LimitsInForceTest, ClocksThatWereSetTellNothing) {
+    fakes::Event jump = testing::event_of(fakes::EventKind::fault, "");
+    jump.name = "clock_jump";
+    tell(jump);
+    take_up("a", 9000);
+    set("a", "deadline_unix", 5);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,407 @@
+#include "sim/oracles/routing_rules.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
+#include "engine/wire/text.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+namespace wire = engine::wire;
+using fakes::EventKind;
+using fakes::EventOutcome;
+using fakes::When;
+
+constexpr std::string_view kRequestPrefix = "job:req:";
+/// The causes that say that nobody was found for a job.
+constexpr std::string_view kNobody[] = {"no_workers:", "pool_overloaded:", "no_pool_mapping:"};
+
+bool is_scheduler(fakes::NodeId node) {
+    return node.valid() && node != Topology::kGateway && node != Topology::kOperator;
+}
+
+bool constrains_placement(std::string_view label) {
+    return label.starts_with("placement.") || label.starts_with("constraint.") || label.starts_with("node.");
+}
+
+bool carries(const NamedWorker& worker, const std::map<std::string, std::string>& labels) {
+    return std::ranges::all_of(labels, [&worker](const auto& label) {
+        const auto found = worker.labels.find(label.first);
+        return found != worker.labels.end() && found->second == label.second;
+    });
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+}
+
+/// The pools that a job may go to, in a table as it was written.
+std::vector<std::string> pools_for(const std::string& topic, const std::string& preferred,
+                                   const std::vector<std::string>& required, const engine::RoutingTable& table) {
+    const auto served = table.topics.find(topic);
+    if (served == table.topics.end()) return {};
+    std::vector<std::string> pools = served->second;
+    std::erase_if(pools, [&](const std::string& name) {
+        const auto pool = table.pools.find(name);
+        const bool known = pool != table.pools.end();
+        if (known && pool->second.status != engine::PoolStatus::active) return true;
+        if (!preferred.empty() && name != preferred) return true;
+        return !std::ranges::all_of(
+            required, [&](const std::string& item) { return known && contains(pool->second.requires_, item); });
+    });
+    return pools;
+}
+
+float score_of(std::int64_t active, const NamedWorker& worker) {
+    return static_cast<float>(active) + static_cast<float>(worker.cpu_load) / 100.0F +
+           static_cast<float>(worker.gpu_utilization) / 100.0F;
+}
+
+bool overloaded(std::int64_t active, const NamedWorker& worker, const engine::Tunables& tunables) {
+    const bool full =
+        worker.max_parallel_jobs > 0 && static_cast<float>(active) / static_cast<float>(worker.max_parallel_jobs) >=
+                                            static_cast<float>(tunables.overload_utilization);
+    return full || static_cast<float>(worker.cpu_load) >= static_cast<float>(tunables.overload_cpu) ||
+           static_cast<float>(worker.gpu_utilization) >= static_cast<float>(tunables.overload_gpu);
+}
+
+}  // namespace
+
+void RoutingRules::on_event(const fakes::Event& event, Time now) {
+    now_ = now;
+    heard_.on_event(event, present(), now);
+    settings_.on_event(event, now);
+    switch (event.kind) {
+        case EventKind::lock_acquired:
+        case EventKind::lock_released:
+        case EventKind::lock_expired: on_lock(event, now); break;
+        case EventKind::redis:
+        case EventKind::kernel_check: on_answer(event, now); break;
+        case EventKind::publish: on_publish(event); break;
+        case EventKind::node_down:
+            traffic_.erase(event.node);
+            std::erase_if(handlings_, [&event](const auto& entry) { return entry.first.first == event.node; });
+            break;
+        default: break;
+    }
+}
+
+void RoutingRules::on_lock(const fakes::Event& event, Time now) {
+    if (event.job.empty()) return;
+    const fakes::NodeId holder = event.kind == EventKind::lock_acquired ? event.node : event.peer;
+    const Place place{holder, std::string(event.job)};
+    if (const auto old = handlings_.find(place); old != handlings_.end()) {
+        // It may have chosen, and nothing has come of it.
+        if (old->second.undecided)
+            traffic_[holder].sendings.push_back({place.second, {}, old->second.since, present(), 0, true, now});
+        handlings_.erase(old);
+    }
+    if (event.kind != EventKind::lock_acquired || !is_scheduler(holder)) return;
+    const std::string state = states_.of(event.job);
+    const bool may_choose = !is_final(state) && state != "DISPATCHED" && state != "RUNNING";
+    handlings_[place] = {present(), present(), now, present(), may_choose, 0, {}};
+}
+
+void RoutingRules::on_answer(const fakes::Event& event, Time now) {
+    if (event.kind == EventKind::redis && event.when == When::applied) chosen_again_.reset();
+    if (event.job.empty()) return;
+    const auto handling = handlings_.find({event.node, std::string(event.job)});
+    if (handling != handlings_.end() && event.when == When::before) handling->second.called = present();
+    if (event.when != When::answered) return;
+    if (handling != handlings_.end() && event.kind == EventKind::kernel_check) {
+        handling->second.since = present();
+        handling->second.since_at = now;
+    }
+    if (event.kind != EventKind::redis || event.outcome != EventOutcome::applied) return;
+    for (End& end : traffic_[event.node].ends)
+        if (end.job == event.job && !end.counted) end.counted = now;
+}
+
+void RoutingRules::on_publish(const fakes::Event& event) {
+    if (event.job.empty() || !wire::worker_of(event.subject)) return;
+    const auto traffic = traffic_.find(event.node);
+    if (traffic == traffic_.end()) return;
+    auto& sendings = traffic->second.sendings;
+    const auto sending = std::find_if(sendings.rbegin(), sendings.rend(), [&event](const Sending& candidate) {
+        return candidate.job == event.job && !candidate.worker.empty();
+    });
+    if (sending == sendings.rend()) return;
+    if (event.when == When::before) sending->sent = present();
+    if (event.when == When::answered && event.outcome != EventOutcome::applied) sending->doubtful = true;
+}
+
+void RoutingRules::note_request(std::string_view job, std::string_view json) {
+    const auto request = wire::from_json<cap::JobRequest>(json);
+    if (!request) {
+        if (const auto known = wanted_.find(job); known != wanted_.end()) wanted_.erase(known);
+        return;
+    }
+    Wanted wanted;
+    wanted.topic = wire::trim(request->topic());
+    for (const auto& [name, value] : request->labels()) {
+        if (name == "preferred_pool") wanted.pool = value;
+        if (name == "preferred_worker_id") wanted.worker = value;
+        if (constrains_placement(name)) wanted.placement.emplace(name, value);
+    }
+    for (const std::string& item : request->meta().requires_())
+        if (const auto bare = wire::trim(item); !bare.empty()) wanted.requires_.push_back(wire::ascii_lower(bare));
+    wanted_.insert_or_assign(std::string(job), std::move(wanted));
+}
+
+void RoutingRules::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                              std::int64_t, std::int64_t) {
+    heard_.string_set(key, after);
+    settings_.string_set(key, after);
+    states_.string_set(key, after);
+    if (key.starts_with(kRequestPrefix)) note_request(key.substr(kRequestPrefix.size()), after);
+}
+
+void RoutingRules::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
+                            const std::string* before, std::string_view after) {
+    states_.hash_set(key, field, after);
+    const auto job = is_scheduler(client) ? job_of_hash(key) : std::nullopt;
+    if (!job) return;
+    if (field == "ls_worker" && !after.empty()) on_choice(client, *job, after);
+    if (field == "ls_last_cause" &&
+        std::ranges::any_of(kNobody, [after](std::string_view cause) { return after.starts_with(cause); }))
+        on_nobody(client, *job, after);
+    if (field == "worker_id" && !after.empty())
+        traffic_[client].ends.push_back({std::string(after), std::string(*job), upcoming(), {}, now_});
+    if (field == "attempts" && chosen_again_ == Place(client, *job) && before != nullptr && *before != after)
+        violated(client, *job, "its try is counted once more because its worker fell silent meanwhile");
+}
+
+void RoutingRules::hash_removed(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view) {
+    const auto job = field == "ls_worker" && is_scheduler(client) ? job_of_hash(key) : std::nullopt;
+    if (!job) return;
+    auto& sendings = traffic_[client].sendings;
+    const auto sending = std::find_if(sendings.rbegin(), sendings.rend(), [&job](const Sending& candidate) {
+        return candidate.job == *job && !candidate.worker.empty();
+    });
+    if (sending == sendings.rend()) return;
+    sending->doubtful = true;
+    const auto handling = handlings_.find({client, std::string(*job)});
+    if (handling == handlings_.end() || sending->sent != 0) return;
+    handling->second.taken_back.insert_or_assign(sending->worker, sending->last);
+    handling->second.since = upcoming();
+    handling->second.since_at = now_;
+    handling->second.undecided = true;
+}
+
+void RoutingRules::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                               std::int64_t) {
+    heard_.key_removed(key);
+    settings_.key_removed(key);
+    states_.key_removed(key);
+    if (!key.starts_with(kRequestPrefix)) return;
+    if (const auto wanted = wanted_.find(key.substr(kRequestPrefix.size())); wanted != wanted_.end())
+        wanted_.erase(wanted);
+}
+
+void RoutingRules::restored(const fakes::redis::Keyspace& now) {
+    heard_.restored();
+    settings_.restored(now);
+    states_.restored(now);
+    wanted_.clear();
+    for (const std::string_view key : now.keys()) {
+        const auto* text = std::get_if<std::string>(&now.find(key)->value);
+        if (text != nullptr && key.starts_with(kRequestPrefix)) note_request(key.substr(kRequestPrefix.size()), *text);
+    }
+}
+
+std::optional<RoutingRules::Choice> RoutingRules::choice_of(fakes::NodeId replica, std::string_view job) const {
+    const auto wanted = wanted_.find(job);
+    const auto handling = handlings_.find({replica, std::string(job)});
+    if (wanted == wanted_.end() || handling == handlings_.end()) return std::nullopt;
+    return Choice{replica,
+                  std::string(job),
+                  wanted->second,
+                  {handling->second.since, std::max(handling->second.since, handling->second.called)},
+                  handling->second.since_at};
+}
+
+void RoutingRules::on_choice(fakes::NodeId replica, std::string_view job, std::string_view worker) {
+    const std::string name(job);
+    const auto handling = handlings_.find({replica, name});
+    if (handling == handlings_.end()) return;
+    if (++handling->second.choices > 1) chosen_again_ = Place(replica, name);
+    judge_repetition(replica, name, handling->second, worker);
+    if (const auto choice = choice_of(replica, job)) {
+        if (heard_.of(replica).size() > 1 || !choice->wanted.placement.empty() || !choice->wanted.pool.empty() ||
+            !choice->wanted.requires_.empty())
+            exercise();
+        std::string complaint;
+        for (const engine::RoutingTable& table : tables_of(*choice)) {
+            complaint = wrong(*choice, table, std::string(worker));
+            if (complaint.empty()) break;
+        }
+        if (!complaint.empty()) violated(replica, job, complaint, choice->window.from);
+    }
+    Traffic& traffic = traffic_[replica];
+    forget_old(traffic);
+    traffic.sendings.push_back({name, std::string(worker), handling->second.since, upcoming(), 0, false, now_});
+    handling->second.undecided = false;
+}
+
+void RoutingRules::judge_repetition(fakes::NodeId replica, const std::string& job, const Handling& handling,
+                                    std::string_view worker) {
+    if (handling.choices > std::max<std::int64_t>(tunables_.max_dispatch_retries, 1))
+        violated(replica, job,
+                 fmt::format("it is the {}th worker that one try chose, and {} fell silent already", handling.choices,
+                             handling.choices - 1),
+                 handling.begun);
+    const auto before = handling.taken_back.find(worker);
+    if (before == handling.taken_back.end()) return;
+    exercise();
+    if (!heard_.heard_since(replica, worker, before->second))
+        violated(replica, job,
+                 fmt::format("worker {} is chosen again by the try that took it back, and was not heard since", worker),
+                 before->second);
+}
+
+void RoutingRules::on_nobody(fakes::NodeId replica, std::string_view job, std::string_view cause) {
+    const auto choice = choice_of(replica, job);
+    if (!choice) return;
+    exercise();
+    std::string free;
+    for (const engine::RoutingTable& table : tables_of(*choice)) {
+        free = somebody_for(*choice, table);
+        if (free.empty()) return;
+    }
+    if (!free.empty())
+        violated(replica, job, fmt::format("it is turned away (\"{}\"), and worker {} is free", cause, free),
+                 choice->window.from);
+}
+
+std::vector<engine::RoutingTable> RoutingRules::tables_of(const Choice& choice) const {
+    std::vector<engine::RoutingTable> tables;
+    for (auto& table : settings_.possible(choice.replica, choice.from, now_,
+                                          [](const engine::Overlay& overlay) { return overlay.pools; })) {
+        if (!table) return {};  // what the replica's own file says, nobody outside knows
+        tables.push_back(std::move(*table));
+    }
+    return tables;
+}
+
+bool RoutingRules::surely_free(const Choice& choice, const std::vector<std::string>& pools, const std::string& worker,
+                               const HeardWorkers::Reports& reports, float& score) const {
+    for (const HeardWorkers::Report& report : reports) {
+        if (!report.routable || report.surely_alive_until < now_) return false;
+        if (!contains(pools, report.facts.pool) || !carries(report.facts, choice.wanted.placement)) return false;
+        const std::int64_t most = load_of(choice, worker, report).most;
+        if (overloaded(most, report.facts, tunables_)) return false;
+        score = std::max(score, score_of(most, report.facts));
+    }
+    return !reports.empty() && reports.front().event < choice.window.from;
+}
+
+std::string RoutingRules::somebody_for(const Choice& choice, const engine::RoutingTable& table) const {
+    const Wanted& wanted = choice.wanted;
+    const auto pools = pools_for(wanted.topic, wanted.pool, wanted.requires_, table);
+    for (const auto& [worker, reports] : heard_.of(choice.replica)) {
+        float score = 0;
+        if (surely_free(choice, pools, worker, HeardWorkers::latest(reports, choice.window), score)) return worker;
+    }
+    return {};
+}
+
+std::string RoutingRules::wrong(const Choice& choice, const engine::RoutingTable& table,
+                                const std::string& worker) const {
+    const Wanted& wanted = choice.wanted;
+    const auto pools = pools_for(wanted.topic, wanted.pool, wanted.requires_, table);
+    if (pools.empty())
+        return fmt::format("it goes to worker {}, and no active pool of topic {} may have it", worker, wanted.topic);
+    const HeardWorkers::Workers& known = heard_.of(choice.replica);
+    const auto chosen = known.find(worker);
+    if (chosen == known.end()) return {};  // live_worker_only
+    std::string why;
+    std::optional<float> score;
+    for (const HeardWorkers::Report& report : HeardWorkers::latest(chosen->second, choice.window)) {
+        const std::int64_t least = load_of(choice, worker, report).least;
+        if (!report.routable)
+            why = "which has said nothing of its load";
+        else if (!contains(pools, report.facts.pool))
+            why = fmt::format("which is of pool \"{}\"", report.facts.pool);
+        else if (!carries(report.facts, wanted.placement))
+            why = "which does not carry the labels that it asks for";
+        else if (overloaded(least, report.facts, tunables_))
+            why = fmt::format("which is overloaded with at least {} jobs of {}", least, report.facts.max_parallel_jobs);
+        else
+            score = std::min(score.value_or(score_of(least, report.facts)), score_of(least, report.facts));
+    }
+    if (!score) return why.empty() ? why : fmt::format("it goes to worker {}, {}", worker, why);
+    if (worker == wanted.worker) return {};
+    for (const auto& [other, reports] : known) {
+        if (other == worker) continue;
+        float most = 0;
+        if (!surely_free(choice, pools, other, HeardWorkers::latest(reports, choice.window), most)) continue;
+        if (other == wanted.worker)
+            return fmt::format("it goes to worker {}, and {}, which it prefers, is free", worker, other);
+        if (most < *score || (most == *score && other < worker))
+            return fmt::format("it goes to worker {} with a load of {:.2f}, and {} has {:.2f} at most", worker, *score,
+                               other, most);
+    }
+    return {};
+}
+
+RoutingRules::Load RoutingRules::load_of(const Choice& choice, const std::string& worker,
+                                         const HeardWorkers::Report& report) const {
+    const std::int64_t said = report.facts.active_jobs;
+    if (!tunables_.routing_inflight_correction) return {said, said};
+    const Window& window = choice.window;
+    std::int64_t surely_sent = 0;
+    std::int64_t perhaps_sent = 0;
+    std::int64_t surely_ended = 0;
+    std::int64_t perhaps_ended = 0;
+    // What was counted before the worker's word and has come to nothing since is taken off what has been sent since.
+    std::int64_t perhaps_taken_off = 0;
+    if (const auto found = traffic_.find(choice.replica); found != traffic_.end()) {
+        for (const Sending& sending : found->second.sendings) {
+            const bool its_own = sending.worker == worker;
+            if ((!its_own && !sending.worker.empty()) || sending.first > window.to) continue;
+            const bool sure = its_own && sending.sent != 0 && !sending.doubtful;
+            if (!sure && sending.first <= report.event) ++perhaps_taken_off;
+            // A worker's word starts the count anew.
+            const bool off_again = sending.worker.empty() && sending.last < window.from;
+            if (sending.last <= report.event || off_again) continue;
+            ++perhaps_sent;
+            if (sure && sending.first > report.event && sending.last < window.from) ++surely_sent;
+        }
+        for (const End& end : found->second.ends) {
+            if (end.worker != worker || end.first > window.to) continue;
+            if (end.counted && *end.counted < report.at) continue;
+            ++perhaps_ended;
+            if (end.counted && *end.counted > report.at && *end.counted < choice.from) ++surely_ended;
+        }
+    }
+    for (const auto& [place, handling] : handlings_) {
+        if (place.first == choice.replica && place.second != choice.job && handling.undecided &&
+            handling.since <= window.to) {
+            ++perhaps_sent;
+            if (handling.since <= report.event) ++perhaps_taken_off;
+        }
+    }
+    surely_sent = std::max<std::int64_t>(0, surely_sent - perhaps_taken_off);
+    return {std::max<std::int64_t>(0, said + surely_sent - perhaps_ended),
+            std::max<std::int64_t>(0, said + perhaps_sent - surely_ended)};
+}
+
+void RoutingRules::forget_old(Traffic& traffic) const {
+    // A worker's word does not outlive three times its time to live, and each begins to count anew; a replica may be frozen
+    // before it counts.
+    constexpr engine::Duration kFrozen = std::chrono::minutes{10};
+    const Time too_old = now_ - 3 * tunables_.worker_ttl - kFrozen;
+    while (!traffic.sendings.empty() && traffic.sendings.front().at < too_old) traffic.sendings.pop_front();
+    while (!traffic.ends.empty() && traffic.ends.front().counted.value_or(traffic.ends.front().at) < too_old)
+        traffic.ends.pop_front();
+}
+
+}  // namespace lockstep::sim

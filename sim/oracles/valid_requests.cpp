@@ -1,0 +1,174 @@
+#include "sim/oracles/valid_requests.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
+#include "engine/wire/text.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+namespace wire = engine::wire;
+using fakes::EventKind;
+using fakes::When;
+
+constexpr std::string_view kRequestPrefix = "job:req:";
+constexpr std::string_view kLetterPrefix = "dlq:entry:";
+constexpr std::string_view kSubmissions = "dur_cordum-scheduler__sys_job_submit";
+constexpr int kMostEntries = 1000;
+constexpr std::int64_t kMostTokens = 10'000'000'000;
+constexpr int kHighestPriority = 3;
+
+bool is_scheduler(fakes::NodeId node) {
+    return node.valid() && node != Topology::kGateway && node != Topology::kOperator;
+}
+
+std::string_view in_environment(const cap::JobRequest& request) {
+    const auto found = request.env().find("tenant_id");
+    return found == request.env().end() ? std::string_view() : wire::trim(found->second);
+}
+
+bool names_two_tenants(const cap::JobRequest& request) {
+    const std::string_view field = wire::trim(request.tenant_id());
+    const std::string_view environment = in_environment(request);
+    const std::string_view metadata = wire::trim(request.meta().tenant_id());
+    const std::string_view tenant = !field.empty() ? field : !environment.empty() ? environment : "default";
+    return (!environment.empty() && environment != tenant) || (!metadata.empty() && metadata != tenant);
+}
+
+/// Why it is to be dropped; empty: it is not.
+std::string_view flaw_of(const cap::JobRequest& request) {
+    const cap::Budget& budget = request.budget();
+    const auto out_of_range = [](std::int64_t tokens) { return tokens < 0 || tokens > kMostTokens; };
+    if (wire::trim(request.job_id()).empty()) return "it has no job id";
+    if (request.topic().empty()) return "it has no topic";
+    if (request.priority() < 0 || request.priority() > kHighestPriority) return "its priority is unknown";
+    if (request.step_index() < 0) return "its step index is negative";
+    if (out_of_range(budget.max_input_tokens()) || out_of_range(budget.max_output_tokens()) ||
+        out_of_range(budget.max_total_tokens()))
+        return "its budget of tokens is out of range";
+    if (budget.deadline_ms() < 0) return "its deadline is negative";
+    if (request.meta().risk_tags_size() > kMostEntries || request.meta().requires__size() > kMostEntries ||
+        request.labels_size() > kMostEntries)
+        return "it has more than 1000 entries";
+    return {};
+}
+
+/// Whether it says anything that the rules are about, beyond what every request must say.
+bool is_borderline(const cap::JobRequest& request) {
+    return request.priority() != 0 || request.step_index() != 0 || request.has_budget() || request.labels_size() > 0 ||
+           request.meta().risk_tags_size() > 0 || request.meta().requires__size() > 0 ||
+           !in_environment(request).empty() || !request.meta().tenant_id().empty() ||
+           wire::trim(request.job_id()) != request.job_id() || wire::trim(request.topic()) != request.topic();
+}
+
+}  // namespace
+
+void ValidRequests::on_event(const fakes::Event& event, Time) {
+    switch (event.kind) {
+        case EventKind::deliver:
+            if (event.name == kSubmissions) on_delivery(event);
+            break;
+        case EventKind::ack:
+            if (event.name == kSubmissions && event.when == When::before) on_ack(event);
+            break;
+        case EventKind::redis:
+            if (event.when == When::applied && !event.job.empty() && is_scheduler(event.node))
+                jobs_[std::string(event.job)].looked_at = present();
+            break;
+        case EventKind::publish:
+            if (event.when == When::before && is_worker_subject(event.subject) && is_scheduler(event.node))
+                must_be_sound(event.node, event.job, fmt::format("it is published on {}", event.subject));
+            break;
+        case EventKind::node_down:
+            std::erase_if(in_hand_, [&event](const auto& entry) { return entry.first.first == event.node; });
+            break;
+        default: break;
+    }
+}
+
+void ValidRequests::on_delivery(const fakes::Event& event) {
+    const EventNumber first = first_delivered_.try_emplace(event.sequence, present()).first->second;
+    const bool is_request = event.packet != nullptr && event.packet->has_job_request();
+    if (!is_request || event.subject != wire::kSubjectSubmit) {
+        in_hand_.erase({event.node, event.sequence});
+        return;
+    }
+    const cap::JobRequest& request = event.packet->job_request();
+    const std::string id(wire::trim(request.job_id()));
+    std::string_view flaw = flaw_of(request);
+    if (flaw.empty() && names_two_tenants(request)) flaw = "it names two tenants";
+    in_hand_.insert_or_assign(Receipt{event.node, event.sequence}, Delivered{id, flaw.empty(), is_borderline(request)});
+    if (id.empty()) return;
+    Job& job = jobs_[id];
+    if (flaw.empty()) {
+        job.sound = true;
+        return;
+    }
+    exercise();
+    job.rejected = first;
+    job.why = flaw;
+}
+
+void ValidRequests::on_ack(const fakes::Event& event) {
+    const auto delivered = in_hand_.find({event.node, event.sequence});
+    if (delivered == in_hand_.end()) return;
+    const Delivered was = delivered->second;
+    in_hand_.erase(delivered);
+    if (!was.sound) return;
+    if (was.borderline) exercise();
+    const EventNumber first = first_delivered_.at(event.sequence);
+    if (jobs_[was.job].looked_at < first)
+        violated(event.node, was.job,
+                 "its submission is valid, and is taken off the stream though nobody has looked at the job", first);
+}
+
+void ValidRequests::must_be_sound(fakes::NodeId node, std::string_view name, std::string_view what) {
+    const auto job = jobs_.find(name);
+    // What nobody was delivered and nobody stored is for no_duplicate_dispatch and policy_before_dispatch.
+    if (job == jobs_.end() || job->second.sound || job->second.rejected == 0) return;
+    violated(node, name, fmt::format("{}, and its only submission is to be dropped: {}", what, job->second.why),
+             job->second.rejected);
+}
+
+void ValidRequests::note_stored(fakes::NodeId client, std::string_view name, std::string_view json) {
+    const auto request = wire::from_json<cap::JobRequest>(json);
+    Job& job = jobs_[std::string(name)];
+    job.two_tenants = !request || names_two_tenants(*request);
+    if (!is_scheduler(client)) job.sound = true;
+}
+
+void ValidRequests::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
+                               std::int64_t, std::int64_t) {
+    if (key.starts_with(kRequestPrefix)) {
+        const std::string_view job = key.substr(kRequestPrefix.size());
+        if (is_scheduler(client)) must_be_sound(client, job, "a scheduler stores its request");
+        note_stored(client, job, after);
+    }
+    if (!key.starts_with(kLetterPrefix) || !is_scheduler(client) ||
+        after.find("invalid_request") == std::string_view::npos)
+        return;
+    const auto letter = nlohmann::json::parse(after, nullptr, false);
+    const auto job = jobs_.find(key.substr(kLetterPrefix.size()));
+    if (job == jobs_.end() || !letter.is_object() || letter.value("reason_code", "") != "invalid_request") return;
+    exercise();
+    if (!job->second.two_tenants)
+        violated(client, job->first, "its dead letter calls it invalid, and its stored request names one tenant");
+}
+
+void ValidRequests::restored(const fakes::redis::Keyspace& now) {
+    for (const std::string_view key : now.keys()) {
+        const auto* text = std::get_if<std::string>(&now.find(key)->value);
+        if (text != nullptr && key.starts_with(kRequestPrefix))
+            note_stored(Topology::kRedis, key.substr(kRequestPrefix.size()), *text);
+    }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,55 @@
+// valid_requests: a request that the rules reject never runs, and a valid one is never dropped (spec: wire, section 6.2;
+// conflicts, D-06).
+//
+// 1. What no sound submission has brought, and nobody but a scheduler has stored, leaves no stored request and is sent to nobody.
+//    Requests that others have stored bypass these rules, as documented, but for the tenant's (tenant_walls).
+// 2. A sound submission is acknowledged only after somebody has looked at its job since it was first delivered.
+// 3. A job ends with the dead letter `invalid_request` only when its stored request names two tenants.
+// 4. What counts is what a replica was delivered: what was garbled on its way is taken for what it says.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "engine/wire/fwd.h"
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+class ValidRequests final : public Oracle {
+public:
+    using Oracle::Oracle;
+    [[nodiscard]] std::string_view invariant() const override { return "valid_requests"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+
+private:
+    struct Job {
+        bool sound = false;         // a sound submission names it, or somebody else has stored it
+        bool two_tenants = false;   // its stored request names them
+        EventNumber rejected = 0;   // the last delivery of a submission that is to be dropped
+        EventNumber looked_at = 0;  // by a replica, the last time
+        std::string why;            // it is to be dropped
+    };
+    struct Delivered {
+        std::string job;
+        bool sound = false;
+        bool borderline = false;  // it says something that a rule is about
+    };
+    using Receipt = std::pair<fakes::NodeId, std::uint64_t>;  // replica, and number in the stream
+
+    void on_delivery(const fakes::Event& event);
+    void on_ack(const fakes::Event& event);
+    void must_be_sound(fakes::NodeId node, std::string_view job, std::string_view what);
+    void note_stored(fakes::NodeId client, std::string_view job, std::string_view json);
+
+    std::map<std::string, Job, std::less<>> jobs_;
+    std::map<std::uint64_t, EventNumber> first_delivered_;  // by number in the stream
+    std::map<Receipt, Delivered> in_hand_;
+};
+
+}  // namespace lockstep::sim

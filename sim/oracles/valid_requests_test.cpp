@@ -1,0 +1,158 @@
+#include "sim/oracles/valid_requests.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+#include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr fakes::NodeId kReplica{5};
+
+cap::JobRequest request_of(const std::string& job) {
+    cap::JobRequest request;
+    request.set_job_id(job);
+    request.set_topic("job.t");
+    return request;
+}
+
+class ValidRequestsTest : public ::testing::Test {
+protected:
+    void tell_of_message(fakes::EventKind kind, fakes::When when, const cap::JobRequest* request,
+                         std::uint64_t sequence) {
+        cap::BusPacket packet;
+        if (request != nullptr) *packet.mutable_job_request() = *request;
+        fakes::Event event = testing::event_of(kind, "", when);
+        event.node = kReplica;
+        event.subject = "sys.job.submit";
+        event.name = "dur_cordum-scheduler__sys_job_submit";
+        event.sequence = sequence;
+        if (request != nullptr) event.packet = &packet;
+        tell(event);
+    }
+    void deliver(const cap::JobRequest& request, std::uint64_t sequence = 1) {
+        tell_of_message(fakes::EventKind::deliver, fakes::When::applied, &request, sequence);
+    }
+    void acknowledge(std::uint64_t sequence = 1) {
+        tell_of_message(fakes::EventKind::ack, fakes::When::before, nullptr, sequence);
+    }
+    void look_at(const std::string& job) {
+        fakes::Event event = testing::event_of(fakes::EventKind::redis, job);
+        event.node = kReplica;
+        tell(event);
+    }
+    void store(const cap::JobRequest& request, fakes::NodeId by = kReplica) {
+        oracle.string_set(by, "job:req:" + request.job_id(), nullptr, engine::wire::to_json(request), -1, -1);
+    }
+    void send(const std::string& job) {
+        fakes::Event event = testing::event_of(fakes::EventKind::publish, job, fakes::When::before);
+        event.node = kReplica;
+        event.subject = "worker.w.jobs";
+        tell(event);
+    }
+    void tell(const fakes::Event& event) {
+        ++judge.number;
+        oracle.on_event(event, Time{});
+    }
+
+    testing::KeepingJudge judge;
+    ValidRequests oracle{judge};
+};
+
+TEST_F(ValidRequestsTest, AValidOneIsLookedAtAndRuns) {
+    cap::JobRequest request = request_of("a");
+    request.set_priority(cap::JOB_PRIORITY_CRITICAL);
+    request.mutable_budget()->set_max_total_tokens(10'000'000'000);
+    (*request.mutable_env())["tenant_id"] = " default ";
+    deliver(request);
+    look_at("a");
+    store(request);
+    send("a");
+    acknowledge();
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_GT(oracle.exercised(), 0u);
+}
+
+TEST_F(ValidRequestsTest, AValidOneIsNotDropped) {
+    look_at("a");
+    deliver(request_of("a"));
+    acknowledge();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a: its submission is valid, and is taken off")));
+}
+
+TEST_F(ValidRequestsTest, OneThatComesAgainHasBeenLookedAt) {
+    deliver(request_of("a"));
+    look_at("a");
+    deliver(request_of("a"));
+    acknowledge();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ValidRequestsTest, WhatIsToBeDroppedIsNeitherKeptNorSent) {
+    std::vector<cap::JobRequest> rejected;
+    for (int i = 0; i < 8; ++i) rejected.push_back(request_of("a" + std::to_string(i)));
+    rejected[0].clear_topic();
+    rejected[1].set_priority(static_cast<cap::JobPriority>(4));
+    rejected[2].set_step_index(-1);
+    rejected[3].mutable_budget()->set_max_input_tokens(10'000'000'001);
+    rejected[4].mutable_budget()->set_deadline_ms(-1);
+    for (int i = 0; i <= 1000; ++i) rejected[5].mutable_meta()->add_risk_tags("r");
+    rejected[6].set_tenant_id("acme");
+    (*rejected[6].mutable_env())["tenant_id"] = "initech";
+    rejected[7].mutable_meta()->set_tenant_id("initech");
+    std::uint64_t sequence = 0;
+    for (const cap::JobRequest& request : rejected) {
+        judge.found.clear();
+        deliver(request, ++sequence);
+        acknowledge(sequence);
+        EXPECT_THAT(judge.found, IsEmpty()) << request.ShortDebugString();
+        store(request);
+        EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a scheduler stores its request")))
+            << request.ShortDebugString();
+        send(request.job_id());
+        EXPECT_THAT(judge.found.back(), HasSubstr("published on worker.w.jobs"));
+    }
+}
+
+TEST_F(ValidRequestsTest, WhatOthersHaveStoredRuns) {
+    cap::JobRequest request = request_of("a");
+    request.set_step_index(-1);
+    store(request, Topology::kGateway);
+    deliver(request);
+    acknowledge();
+    send("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ValidRequestsTest, ARejectedOneTakesNothingFromAValidOne) {
+    cap::JobRequest bad = request_of("a");
+    bad.set_step_index(-1);
+    deliver(bad, 1);
+    deliver(request_of("a"), 2);
+    look_at("a");
+    send("a");
+    acknowledge(1);
+    acknowledge(2);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ValidRequestsTest, OnlyOneOfTwoTenantsIsCalledInvalid) {
+    cap::JobRequest request = request_of("a");
+    request.mutable_meta()->set_tenant_id("initech");
+    store(request, Topology::kGateway);
+    oracle.string_set(kReplica, "dlq:entry:a", nullptr, R"({"reason_code":"invalid_request"})", -1, -1);
+    EXPECT_THAT(judge.found, IsEmpty());
+    store(request_of("b"), Topology::kGateway);
+    oracle.string_set(kReplica, "dlq:entry:b", nullptr, R"({"reason_code":"invalid_request"})", -1, -1);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("b: its dead letter calls it invalid")));
+}
+
+}  // namespace
+}  // namespace lockstep::sim
