@@ -105,7 +105,7 @@ TEST(Loader, RefusesForgeriesThatNobodyCouldPublish) {
         const auto errors = refused(R"({"name": "t", "load": [)" + line + "]}");
         return errors.empty() ? std::string{} : to_string(errors.front());
     };
-    EXPECT_THAT(why(R"({"forge": {"colour": "red"}})"), HasSubstr("expected a CAP BusPacket"));
+    EXPECT_THAT(why(R"({"forge": {"colour": "red"}})"), HasSubstr("a BusPacket has no field \"colour\""));
     EXPECT_THAT(why(R"({"forge": {"trace_id": "x"}})"), HasSubstr("expected a packet with a payload"));
     EXPECT_THAT(why(R"({"forge": {"heartbeat": {}}, "subject": "a.*"})"), HasSubstr("without wildcards"));
     EXPECT_THAT(why(R"({"forge": {"heartbeat": {}}, "topic": "job.default"})"), HasSubstr("goes with submits only"));
@@ -500,8 +500,8 @@ INSTANTIATE_TEST_SUITE_P(
                "no pool takes the topic \"job.other\""},
         Broken{"two_topics", R"("load": [{"topic": "job.default", "job": {"topic": "job.other"}}])", "/load/0/topic",
                "expected the topic of the job"},
-        Broken{"unknown_field_of_a_job", R"("load": [{"job": {"priorty": "JOB_PRIORITY_BATCH"}}])", "/load/0/job",
-               "expected a CAP JobRequest"},
+        Broken{"unknown_field_of_a_job", R"("load": [{"job": {"priorty": "JOB_PRIORITY_BATCH"}}])",
+               "/load/0/job/priorty", "a JobRequest has no field \"priorty\"; did you mean \"priority\"?"},
         Broken{"unknown_enum_of_a_job", R"("load": [{"job": {"priority": "JOB_PRIORITY_SOON"}}])", "/load/0/job",
                "expected a CAP JobRequest"},
         Broken{"cancel_of_an_unknown_job", R"("load": [{"at": "1s", "cancel": "nobody"}])", "/load/0/cancel",
