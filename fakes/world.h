@@ -76,18 +76,26 @@ private:
     std::uint64_t* effective_ = nullptr;
 };
 
+/// What a fault may be narrowed to, of the call that it is asked about. Views of the call.
+struct CallScope {
+    std::string_view script;   // redis: its name, as far as its text has been seen
+    std::string_view key;      // redis: the first
+    std::string_view job;      // as the call tells it; empty where only its packet does
+    std::string_view payload;  // of a message
+};
+
 /// The faults in force now, asked at the moment when they would bite. Each answer that changes anything is counted by the
 /// simulator as an effective fault; what comes with an `Effect` is counted by whoever has asked.
 class Faults {
 public:
     virtual ~Faults() = default;
 
-    virtual CallFault redis_call(NodeId client, std::string_view command) = 0;
-    virtual engine::Duration redis_latency(std::string_view command) = 0;
+    virtual CallFault redis_call(NodeId client, std::string_view command, const CallScope& scope) = 0;
+    virtual engine::Duration redis_latency(std::string_view command, const CallScope& scope) = 0;
     /// Nothing: there is room. Counted once a command has been refused.
     virtual std::optional<Effect> redis_out_of_memory() = 0;
 
-    virtual CallFault publish(NodeId client, std::string_view subject) = 0;
+    virtual CallFault publish(NodeId client, std::string_view subject, const CallScope& scope) = 0;
     /// A consumer's verdict (ack, nak, term) is lost on its way to the server.
     virtual bool lose_ack(std::string_view subject) = 0;
     /// ... or arrives this much later.
@@ -113,8 +121,8 @@ public:
         std::string_view decision;  // forces this decision; empty = by the rules
         Effect forced;              // counted where the rules had decided otherwise
     };
-    virtual RpcFault kernel_call() = 0;
-    virtual RpcFault output_call() = 0;
+    virtual RpcFault kernel_call(const CallScope& scope) = 0;
+    virtual RpcFault output_call(const CallScope& scope) = 0;
 
     virtual bool worker_silent(NodeId worker) = 0;  // heartbeats stop, work goes on
     virtual bool worker_zombie(NodeId worker) = 0;  // heartbeats go on, work stops

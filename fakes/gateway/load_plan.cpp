@@ -31,6 +31,14 @@ tl::expected<cap::JobRequest, LoadError> template_of(const LoadItem& item, std::
     return request;
 }
 
+tl::expected<LoadPlan::Forged, LoadError> forged_of(const LoadItem& item, std::size_t index) {
+    if (!item.raw.empty()) return LoadPlan::Forged{item.subject, item.raw};
+    auto packet = engine::wire::from_json<cap::BusPacket>(item.packet_json);
+    if (!packet) return tl::unexpected(LoadError{index, std::move(packet.error().detail)});
+    return LoadPlan::Forged{item.subject.empty() ? subject_of_forged(item.packet_json) : item.subject,
+                            engine::wire::serialise(*packet)};
+}
+
 }  // namespace
 
 std::string subject_of_forged(std::string_view packet_json) {
@@ -66,12 +74,17 @@ tl::expected<LoadPlan, LoadError> LoadPlan::make(const std::vector<LoadItem>& it
             continue;
         }
         if (item.kind == LoadItem::Kind::forge) {
-            auto packet = engine::wire::from_json<cap::BusPacket>(item.packet_json);
-            if (!packet) return tl::unexpected(LoadError{i, std::move(packet.error().detail)});
+            auto forged = forged_of(item, i);
+            if (!forged) return tl::unexpected(std::move(forged.error()));
             for (int n = 0; n < item.count; ++n)
                 plan.actions_.push_back({item.at + offset(n, item.per_second), item.kind, {}, plan.forged_.size(), 0});
-            plan.forged_.push_back({item.subject.empty() ? subject_of_forged(item.packet_json) : item.subject,
-                                    engine::wire::serialise(*packet)});
+            plan.forged_.push_back(std::move(*forged));
+            continue;
+        }
+        if (item.kind == LoadItem::Kind::redis) {
+            if (item.command.empty()) return tl::unexpected(LoadError{i, "needs the words of a command"});
+            plan.actions_.push_back({item.at, item.kind, {}, plan.commands_.size(), 0});
+            plan.commands_.push_back(item.command);
             continue;
         }
         if (item.kind != LoadItem::Kind::submit) {

@@ -17,18 +17,20 @@ namespace lockstep::fakes {
 
 /// One line of load.
 struct LoadItem {
-    enum class Kind : std::uint8_t { submit, cancel, approve, reject, garbage, forge };
+    enum class Kind : std::uint8_t { submit, cancel, approve, reject, garbage, forge, redis };
     engine::Duration at{};  // since the beginning of the load
     Kind kind = Kind::submit;
     /// cancel, approve, reject: the job. submit: one id for each job, or empty for generated ones.
     std::vector<std::string> job_ids;
-    std::string topic;              // submit: for a template that names none
-    int count = 1;                  // submit, with generated ids
-    double per_second = 0;          // submit: rate; 0 = all at once
-    std::size_t payload_bytes = 0;  // submit: filled up by as many; garbage: of each message
-    std::string job_json;           // submit: a JobRequest in protobuf's JSON form; may be empty
-    std::string packet_json;        // forge: a BusPacket in protobuf's JSON form
-    std::string subject;            // forge: where it is published; empty = subject_of_forged
+    std::string topic;                 // submit: for a template that names none
+    int count = 1;                     // submit, with generated ids
+    double per_second = 0;             // submit: rate; 0 = all at once
+    std::size_t payload_bytes = 0;     // submit: filled up by as many; garbage: of each message
+    std::string job_json;              // submit: a JobRequest in protobuf's JSON form; may be empty
+    std::string packet_json;           // forge: a BusPacket in protobuf's JSON form; or
+    std::string raw;                   // forge: bytes that are published as they are, on `subject`
+    std::vector<std::string> command;  // redis: the words of a command
+    std::string subject;               // forge: where it is published; empty = subject_of_forged
 };
 
 /// Where packets of this kind belong (spec: wire, section 2). Empty for one without a payload, or that is none.
@@ -45,7 +47,7 @@ public:
         engine::Duration at{};
         LoadItem::Kind kind{};
         std::string job;
-        std::size_t request = 0;  // which template; of a forge, which packet
+        std::size_t request = 0;  // which template; of a forge, which packet; of a Redis command, which
         std::size_t bytes = 0;    // garbage
     };
     /// What a stranger publishes.
@@ -69,6 +71,11 @@ public:
     /// REQUIRES: actions()[index] is a forge.
     [[nodiscard]] const Forged& forged(std::size_t index) const { return forged_[actions_[index].request]; }
 
+    /// REQUIRES: actions()[index] is a Redis command.
+    [[nodiscard]] const std::vector<std::string>& command(std::size_t index) const {
+        return commands_[actions_[index].request];
+    }
+
     [[nodiscard]] bool done(std::size_t index) const { return done_[index]; }
     void finish(std::size_t index);
     /// How many actions are not done.
@@ -80,6 +87,7 @@ private:
     std::vector<Action> actions_;
     std::vector<cap::JobRequest> templates_;
     std::vector<Forged> forged_;
+    std::vector<std::vector<std::string>> commands_;
     std::vector<bool> done_;
     std::size_t open_ = 0;
 };

@@ -26,6 +26,7 @@ Operator::Operator(World& world, NodeId node, engine::Executor& executor, engine
       node_(node),
       executor_(executor),
       bus_(bus),
+      redis_(redis),
       plan_(plan),
       config_(std::move(config)),
       records_(world, node, executor, redis, config_.lifetimes),
@@ -42,7 +43,10 @@ engine::Task<void> Operator::drive() {
         if (gateways || plan_.done(index)) continue;
         const engine::MonoTime due = config_.load_begins + action.at;
         if (due > executor_.monotonic()) co_await engine::SleepUntil(due);
-        scope_.spawn(act(index));
+        if (action.kind == LoadItem::Kind::redis)
+            scope_.spawn(command(index));
+        else
+            scope_.spawn(act(index));
     }
 }
 
@@ -57,6 +61,17 @@ engine::Task<void> Operator::act(std::size_t index) {
         done = co_await decide(action.job, action.kind == LoadItem::Kind::approve, give_up);
     }
     if (!tell(action, When::answered, done)) co_await forever();
+    plan_.finish(index);
+}
+
+engine::Task<void> Operator::command(std::size_t index) {
+    const engine::MonoTime give_up = executor_.monotonic() + config_.patience;
+    while (executor_.monotonic() < give_up) {
+        const auto answer = co_await redis_.command(engine::RedisCommand(plan_.command(index)),
+                                                    executor_.monotonic() + kPublishPatience);
+        if (answer.kind() != engine::OutcomeKind::not_applied) break;
+        co_await engine::SleepUntil(after_pause());
+    }
     plan_.finish(index);
 }
 

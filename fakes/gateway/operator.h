@@ -6,6 +6,7 @@
 // 2. A job that is not there yet, or does not wait for an approval yet, is tried again until `patience` has passed.
 // 3. Told as Event{cancel} and Event{approve}: before, and answered with flag = done; a rejection is an approve with
 //    to = DENIED.
+// 4. A Redis command is given as it stands, again while it surely did not happen, and told by nothing but itself.
 #pragma once
 
 #include <chrono>
@@ -44,6 +45,8 @@ private:
     engine::Task<bool> cancel(std::string job, engine::MonoTime give_up);
     engine::Task<void> announce_cancel(std::string job);
     engine::Task<bool> decide(std::string job, bool approval, engine::MonoTime give_up);
+    /// At most once more for each answer that said that it did not happen.
+    engine::Task<void> command(std::size_t index);
     [[nodiscard]] bool tell(const LoadPlan::Action& action, When when, bool flag);
     [[nodiscard]] engine::MonoTime after_pause() const { return executor_.monotonic() + config_.retry_pause; }
 
@@ -51,6 +54,7 @@ private:
     NodeId node_;
     engine::Executor& executor_;
     engine::Bus& bus_;
+    engine::Redis& redis_;
     LoadPlan& plan_;
     const OperatorConfig config_;
     JobRecords records_;

@@ -48,7 +48,8 @@ void KernelServer::on_call(std::shared_ptr<Connection> connection, NodeId client
     }
     const bool output = call.method == KernelMethod::check_output;
     Faults& faults = world_.faults();
-    const Faults::RpcFault fault = output ? faults.output_call() : faults.kernel_call();
+    const CallScope scope{.script = {}, .key = {}, .job = call.job, .payload = {}};
+    const Faults::RpcFault fault = output ? faults.output_call(scope) : faults.kernel_call(scope);
     if (fault.no_answer) return;
     const Distribution& latency = output ? config_.output_latency : config_.latency;
     const engine::Duration takes = latency.draw(world_.rng("kernel")) + fault.latency;

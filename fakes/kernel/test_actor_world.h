@@ -82,12 +82,16 @@ private:
         return !(kill_when && kill_when(event));
     }
 
-    CallFault redis_call(NodeId client, std::string_view command) override {
-        return base.fault.redis_call(client, command);
+    CallFault redis_call(NodeId client, std::string_view command, const CallScope& scope) override {
+        return base.fault.redis_call(client, command, scope);
     }
-    engine::Duration redis_latency(std::string_view command) override { return base.fault.redis_latency(command); }
+    engine::Duration redis_latency(std::string_view command, const CallScope& scope) override {
+        return base.fault.redis_latency(command, scope);
+    }
     std::optional<Effect> redis_out_of_memory() override { return base.fault.redis_out_of_memory(); }
-    CallFault publish(NodeId client, std::string_view subject) override { return base.fault.publish(client, subject); }
+    CallFault publish(NodeId client, std::string_view subject, const CallScope& scope) override {
+        return base.fault.publish(client, subject, scope);
+    }
     bool lose_ack(std::string_view subject) override { return base.fault.lose_ack(subject); }
     engine::Duration delay_ack(std::string_view subject) override { return base.fault.delay_ack(subject); }
     bool duplicate_delivery(std::string_view subject) override { return base.fault.duplicate_delivery(subject); }
@@ -97,8 +101,8 @@ private:
     bool corrupt(std::string_view subject, std::string& payload) override {
         return base.fault.corrupt(subject, payload);
     }
-    RpcFault kernel_call() override { return base.fault.kernel_call(); }
-    RpcFault output_call() override { return base.fault.output_call(); }
+    RpcFault kernel_call(const CallScope& scope) override { return base.fault.kernel_call(scope); }
+    RpcFault output_call(const CallScope& scope) override { return base.fault.output_call(scope); }
     bool worker_silent(NodeId) override { return silent; }
     bool worker_zombie(NodeId) override { return zombie; }
     bool worker_overloaded(NodeId) override { return overloaded; }

@@ -55,6 +55,10 @@ Task<void> until_destroyed() {
     co_await never.receive();
 }
 
+CallScope scope_of(const BusMessage& message) {
+    return {.script = {}, .key = {}, .job = {}, .payload = message.payload};
+}
+
 EventOutcome outcome_of(engine::OutcomeKind kind) {
     switch (kind) {
         case engine::OutcomeKind::applied: return EventOutcome::applied;
@@ -109,7 +113,8 @@ Task<Outcome<engine::PublishAck>> NatsClient::publish(std::string subject, std::
 
     const bool refused = is_too_large(*message, core_->connection());
     const bool connected = core_->connection().connected && !refused;
-    const CallFault fault = connected ? world_.faults().publish(node_, message->subject) : CallFault::none;
+    const CallFault fault =
+        connected ? world_.faults().publish(node_, message->subject, scope_of(*message)) : CallFault::none;
     const bool leaves = connected && fault != CallFault::not_applied && fault != CallFault::lost;
     const MessagePtr sent = leaves ? sealed(std::move(message)) : message;
     const std::uint64_t connection = core_->connection().id;
@@ -143,7 +148,7 @@ Task<Outcome<Done>> NatsClient::publish_core(std::string subject, std::string pa
     const engine::BusConnection connection = core_->connection();
     if (!connection.connected) co_return not_connected();
     if (is_too_large(*message, connection)) co_return too_large();
-    const CallFault fault = world_.faults().publish(node_, message->subject);
+    const CallFault fault = world_.faults().publish(node_, message->subject, scope_of(*message));
     if (fault == CallFault::not_applied) co_return NotApplied{{FailureCause::disconnected, "could not be sent"}};
     const bool lost = fault == CallFault::lost;
     const auto sent = lost ? MessagePtr(std::move(message)) : sealed(std::move(message));

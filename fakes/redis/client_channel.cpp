@@ -100,7 +100,9 @@ bool ClientChannel::announce(const std::vector<engine::RedisCommand>& commands) 
 
 CallFault ClientChannel::fault_for(const std::vector<engine::RedisCommand>& commands) {
     for (const engine::RedisCommand& command : commands) {
-        const CallFault fault = world_.faults().redis_call(node_, command.front());
+        const Event event = event_of(command, When::before, node_, server_);
+        const CallFault fault = world_.faults().redis_call(
+            node_, command.front(), {.script = event.script, .key = event.key, .job = event.job, .payload = {}});
         if (fault != CallFault::none) return fault;
     }
     return CallFault::none;

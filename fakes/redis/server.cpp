@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fakes/redis/keyspace_events.h"
 #include "fakes/redis/resp.h"
 
 namespace lockstep::fakes::redis {
@@ -106,7 +107,10 @@ engine::Duration RedisServer::service_time(Peer& peer, std::size_t count) {
     engine::Duration total{};
     const Peer::Request& request = peer.requests.front();
     for (std::size_t i = request.done; i < request.done + count; ++i) {
-        total += options_.service_time + world_.faults().redis_latency((*request.commands)[i].front());
+        const engine::RedisCommand& command = (*request.commands)[i];
+        const std::string_view key = first_key(command);
+        const CallScope scope{.script = script_names().of(command), .key = key, .job = job_of_key(key), .payload = {}};
+        total += options_.service_time + world_.faults().redis_latency(command.front(), scope);
     }
     return total;
 }

@@ -15,13 +15,13 @@ std::pair<NodeId, NodeId> ordered(NodeId a, NodeId b) { return {std::min(a, b), 
 
 }  // namespace
 
-CallFault ManualFaults::redis_call(NodeId client, std::string_view command) {
+CallFault ManualFaults::redis_call(NodeId client, std::string_view command, const CallScope&) {
     return ask(on_redis_call, CallFault::none, client, command);
 }
-engine::Duration ManualFaults::redis_latency(std::string_view command) {
+engine::Duration ManualFaults::redis_latency(std::string_view command, const CallScope&) {
     return ask(on_redis_latency, engine::Duration{}, command);
 }
-CallFault ManualFaults::publish(NodeId client, std::string_view subject) {
+CallFault ManualFaults::publish(NodeId client, std::string_view subject, const CallScope&) {
     return ask(on_publish, CallFault::none, client, subject);
 }
 bool ManualFaults::lose_ack(std::string_view subject) { return ask(on_lose_ack, false, subject); }

@@ -38,12 +38,12 @@ struct ManualFaults final : Faults {
     RpcFault kernel{};
     RpcFault output{};
 
-    CallFault redis_call(NodeId client, std::string_view command) override;
-    engine::Duration redis_latency(std::string_view command) override;
+    CallFault redis_call(NodeId client, std::string_view command, const CallScope& scope) override;
+    engine::Duration redis_latency(std::string_view command, const CallScope& scope) override;
     std::optional<Effect> redis_out_of_memory() override {
         return redis_oom ? std::optional(Effect(redis_oom_effective)) : std::nullopt;
     }
-    CallFault publish(NodeId client, std::string_view subject) override;
+    CallFault publish(NodeId client, std::string_view subject, const CallScope& scope) override;
     bool lose_ack(std::string_view subject) override;
     engine::Duration delay_ack(std::string_view subject) override;
     bool duplicate_delivery(std::string_view subject) override;
@@ -51,8 +51,8 @@ struct ManualFaults final : Faults {
     bool drop_core(std::string_view subject) override;
     bool corrupt(std::string_view subject, std::string& payload) override;
     bool garble_delivery(std::string_view subject) override;
-    RpcFault kernel_call() override { return kernel; }
-    RpcFault output_call() override { return output; }
+    RpcFault kernel_call(const CallScope&) override { return kernel; }
+    RpcFault output_call(const CallScope&) override { return output; }
     bool worker_silent(NodeId) override { return false; }
     bool worker_zombie(NodeId) override { return false; }
     bool worker_overloaded(NodeId) override { return false; }

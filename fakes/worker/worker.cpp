@@ -111,6 +111,7 @@ void Worker::start_waiting() {
 
 engine::Task<void> Worker::live() {
     co_await announce();  // returns once there is a connection, so that the first heartbeat is not lost
+    if (config_.heartbeat_phase > engine::Duration::zero()) co_await engine::SleepUntil(in(config_.heartbeat_phase));
     co_await beat();
 }
 
@@ -139,9 +140,20 @@ engine::Task<void> Worker::beat() {
     }
 }
 
-std::string Worker::heartbeat() const {
-    const bool overloaded = world_.faults().worker_overloaded(node_);
+float Worker::cpu_load() const {
+    if (world_.faults().worker_overloaded(node_)) return kOverloadedCpu;
+    if (config_.cpu_load) {
+        const auto [least, most] = *config_.cpu_load;
+        constexpr std::uint64_t kSteps = 1000;
+        const auto drawn = static_cast<double>(world_.rng("worker load").below(kSteps + 1));
+        return static_cast<float>(least + (most - least) * drawn / static_cast<double>(kSteps));
+    }
+    // A busy worker's load stays below the threshold of overload: that is judged by its jobs.
     const int places = std::max(config_.max_parallel_jobs, 1);
+    return 80.0F * static_cast<float>(std::min(active_jobs(), places)) / static_cast<float>(places);
+}
+
+std::string Worker::heartbeat() const {
     cap::Heartbeat beat;
     beat.set_worker_id(config_.id);
     beat.set_pool(config_.pool);
@@ -149,10 +161,7 @@ std::string Worker::heartbeat() const {
     beat.set_type(config_.type);
     beat.set_active_jobs(active_jobs());
     beat.set_max_parallel_jobs(std::max(config_.max_parallel_jobs, 0));
-    // A busy worker's load stays below the threshold of overload: that is judged by its jobs.
-    beat.set_cpu_load(overloaded
-                          ? kOverloadedCpu
-                          : 80.0F * static_cast<float>(std::min(active_jobs(), places)) / static_cast<float>(places));
+    beat.set_cpu_load(cpu_load());
     beat.set_gpu_utilization(0);
     for (const auto& capability : config_.capabilities) beat.add_capabilities(capability);
     for (const auto& [label, value] : config_.labels) (*beat.mutable_labels())[label] = value;
@@ -164,6 +173,9 @@ Worker::Plan Worker::plan_for(const cap::JobRequest& request) {
     Rng& rng = world_.rng("workers");
     WorkOutcome outcome = outcomes_.draw(rng);
     engine::Duration time = config_.service_time.draw(rng);
+    if (begun_ < config_.first_outcomes.size())
+        outcome = WorkOutcome::named(config_.first_outcomes[begun_]).value_or(outcome);
+    ++begun_;
     if (const auto directed = WorkOutcome::named(env_of(request, "SIM_OUTCOME"))) outcome = *directed;
     if (const auto millis = number_in_env(request, "SIM_SERVICE_MS")) time = std::chrono::milliseconds{*millis};
     switch (outcome.kind) {

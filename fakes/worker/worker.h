@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/ports/bus.h"
@@ -45,6 +46,13 @@ struct WorkerConfig {
     engine::Duration heartbeat = std::chrono::seconds{5};
     Distribution service_time = Distribution::constant(std::chrono::seconds{1});
     std::map<std::string, double> outcomes = {{"SUCCEEDED", 1.0}};
+    /// Names as in `outcomes`: what the first jobs of this process come to, one after the other.
+    std::vector<std::string> first_outcomes;
+    /// Before the first heartbeat.
+    engine::Duration heartbeat_phase{};
+    /// Least and most processor load in percent that a heartbeat reports, drawn for each from the world's stream "worker load";
+    /// without it, the load follows from the jobs.
+    std::optional<std::pair<double, double>> cpu_load;
     /// Added to the service time of a `late` job. Longer than the scheduler's running timeout, 15 minutes by default.
     engine::Duration late_by = std::chrono::minutes{16};
     engine::Duration duplicate_after = std::chrono::milliseconds{500};
@@ -97,6 +105,7 @@ private:
 
     [[nodiscard]] cap::JobResult result_of(const Job& job, cap::JobStatus status) const;
     [[nodiscard]] std::string heartbeat() const;
+    [[nodiscard]] float cpu_load() const;
     /// False: a fault has killed this node.
     [[nodiscard]] bool tell(Event event, const Job& job);
     [[nodiscard]] engine::MonoTime in(engine::Duration delay) const { return executor_.monotonic() + delay; }
@@ -113,6 +122,7 @@ private:
     std::deque<std::shared_ptr<Job>> waiting_;
     std::vector<std::shared_ptr<Job>> running_;   // in the order of their start
     std::map<std::string, std::int64_t> starts_;  // by job id
+    std::size_t begun_ = 0;                       // jobs
     // Last, so that coroutines end before what they use.
     std::vector<std::unique_ptr<engine::Subscription>> subscriptions_;
     engine::Scope scope_;

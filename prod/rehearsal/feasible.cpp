@@ -85,12 +85,15 @@ void sort_load(Feasibility& f) {
 
 void sort_workers(Feasibility& f) {
     for (sim::WorkerGroup& group : f.scenario.cluster.workers) {
-        const bool only_success = group.outcomes.size() == 1 && group.outcomes.begin()->first == "SUCCEEDED";
+        const bool only_success =
+            group.outcomes.size() == 1 && group.outcomes.begin()->first == "SUCCEEDED" && group.first_outcomes.empty();
         if (!only_success)
             f.not_applied.push_back(fmt::format("outcomes of {}: a real worker that sleeps succeeds", group.id));
         if (group.service_time.kind != fakes::Distribution::Kind::constant)
             f.not_applied.push_back(fmt::format("service time of {}: always {}, nothing is drawn", group.id,
                                                 engine::format_duration(group.service_time.a)));
+        if (group.heartbeat_phase > Duration{0} || group.cpu_load)
+            f.not_applied.push_back(fmt::format("phase of heartbeats and reported load of {}", group.id));
         if (!group.type.empty()) f.not_applied.push_back(fmt::format("type of {}", group.id));
         group.outcomes = {{"SUCCEEDED", 1.0}};
         group.service_time = fakes::Distribution::constant(group.service_time.a);
@@ -125,9 +128,13 @@ void sort_expectations(Feasibility& f) {
     for (const sim::MetricExpectation& metric : expect.metrics) f.not_judged.push_back("metric " + metric.text);
     for (const sim::EventExpectation& event : expect.events)
         f.not_judged.push_back(fmt::format("events {} {}", fakes::to_string(event.filter.event), event.count.text));
+    for (const sim::RedisExpectation& value : expect.redis) f.not_judged.push_back("value of " + value.key);
+    if (!expect.dead_letters.empty()) f.not_judged.emplace_back("dead letters");
     for (const std::string& mark : expect.sometimes) f.not_judged.push_back("sometimes " + mark);
     expect.metrics.clear();
     expect.events.clear();
+    expect.redis.clear();
+    expect.dead_letters.clear();
     expect.sometimes.clear();
 
     const auto judged = [](std::string_view name) { return std::ranges::find(kJudged, name) != kJudged.end(); };

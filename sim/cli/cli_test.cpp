@@ -147,6 +147,23 @@ TEST_F(Cli, AFaultWithoutEffectProvesNothing) {
     EXPECT_EQ(run({"run", path("b.json"), "--allow-vacuous"}), 0);
 }
 
+TEST_F(Cli, EveryOracleHasSomethingToJudgeInTheWholeDefaultFolderOnly) {
+    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        result.exercised["no_lost_job"] = 0;
+        return result;
+    };
+    std::filesystem::create_directory(folder / "scenarios");
+    std::ofstream(folder / "scenarios/all.json") << R"({"name": "all", "expect": {"invariants": "all"}})";
+    EXPECT_EQ(run({"run", path("scenarios/all.json")}), 0) << out.str();
+    EXPECT_EQ(run({"run", path("scenarios"), "--filter", "al*"}), 0) << out.str();
+    EXPECT_EQ(run({"run", path("scenarios"), "--junit", path("report.xml")}), 4);
+    EXPECT_THAT(out.str(), HasSubstr("the invariant no_lost_job was never put to the test"));
+    EXPECT_THAT(content("report.xml"), HasSubstr("failures=\"1\""));
+    EXPECT_EQ(run({"run", path("scenarios/all.json"), "--junit", path("report.xml")}), 0);
+    EXPECT_THAT(content("report.xml"), HasSubstr("failures=\"0\""));
+}
+
 TEST_F(Cli, AnErrorOfTheHarnessIsThreeAndNamesItsSeed) {
     runner = [](const Scenario&, std::uint64_t, const RunOptions&) -> RunResult { throw std::runtime_error("boom"); };
     EXPECT_EQ(run({"run", path("a.json")}), 3);

@@ -67,7 +67,7 @@ std::vector<std::string> unproved_sentences(const Selection& selection, const Sw
     }
     // Half a selection proves nothing about the whole.
     const bool complete = outcome.results.size() == selection.plan.size();
-    if (!complete) return sentences;
+    if (!complete || !selection.whole_folder) return sentences;
     const auto of_selection = unproved_of_selection(selection.scenarios, outcome);
     sentences.insert(sentences.end(), of_selection.begin(), of_selection.end());
     return sentences;

@@ -15,6 +15,8 @@ namespace lockstep::sim::cli {
 
 namespace {
 
+constexpr const char* kDefaultFolder = "scenarios";
+
 bool selected(const Scenario& scenario, const SelectionArgs& args) {
     const std::filesystem::path file(scenario.file);
     const bool by_name = args.filters.empty() || std::ranges::any_of(args.filters, [&](const std::string& glob) {
@@ -25,6 +27,13 @@ bool selected(const Scenario& scenario, const SelectionArgs& args) {
                             return std::ranges::find(scenario.tags, tag) != scenario.tags.end();
                         });
     return by_name && by_tag;
+}
+
+/// By its name, from wherever it is run.
+bool names_the_default_folder(const std::string& path) {
+    std::error_code error;
+    return std::filesystem::is_directory(path, error) &&
+           std::filesystem::weakly_canonical(path, error).filename() == kDefaultFolder;
 }
 
 }  // namespace
@@ -46,7 +55,7 @@ bool mechanisms_known(const std::vector<std::string>& names, const Environment& 
 }
 
 Loaded<std::vector<Scenario>> load_all(const std::vector<std::string>& paths, const LoadOptions& options) {
-    const auto files = find_scenarios(paths.empty() ? std::vector<std::string>{"scenarios"} : paths);
+    const auto files = find_scenarios(paths.empty() ? std::vector<std::string>{kDefaultFolder} : paths);
     if (!files) return tl::make_unexpected(files.error());
     std::vector<Scenario> scenarios;
     std::vector<LoadError> errors;
@@ -76,6 +85,8 @@ std::optional<Selection> select(const SelectionArgs& args, const Environment& en
         const Scenario& added = selection.scenarios.back();
         if (added.proves && !args.one_half) selection.scenarios.push_back(counterexample_of(added));
     }
+    selection.whole_folder = args.filters.empty() && args.tags.empty() &&
+                             (args.paths.empty() || std::ranges::any_of(args.paths, names_the_default_folder));
     selection.plan = plan_runs(selection.scenarios, args.seed ? &*args.seed : nullptr, args.seeds);
     return selection;
 }

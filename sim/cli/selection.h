@@ -16,6 +16,7 @@ namespace lockstep::sim::cli {
 struct Selection {
     std::vector<Scenario> scenarios;  // one that proves something is followed by its counterexample
     std::vector<PlannedRun> plan;
+    bool whole_folder = false;  // all of the default folder, which is meant to put every oracle to the test
 };
 
 /// Nothing when an input was wrong: everything that was wrong has been said on `err` then.

@@ -34,6 +34,8 @@ public:
                           EventNumber earlier) = 0;
     /// The event that was told last.
     [[nodiscard]] virtual EventNumber present() = 0;
+    /// What is being told has put an invariant to the test.
+    virtual void exercised() {}
 };
 
 /// The world when all is quiet, or when the time is over.
@@ -58,7 +60,10 @@ public:
     [[nodiscard]] virtual bool waits() const { return false; }
 
 protected:
-    void exercise() { ++exercised_; }
+    void exercise() {
+        ++exercised_;
+        judge_.exercised();
+    }
     /// For keeping with a fact that a later one may contradict.
     [[nodiscard]] EventNumber present() const { return judge_.present(); }
     /// For a change of the keyspace that has no event of its own: what is told next belongs to the same command.

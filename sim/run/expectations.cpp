@@ -3,9 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "sim/scenario/message_fields.h"
+#include "sim/scenario/values.h"
+#include "sim/world/glob.h"
 
 namespace lockstep::sim {
 
@@ -37,14 +42,42 @@ std::string described(const EventExpectation& expectation) {
                                       {"trace", &expectation.trace}}) {
         if (!value->empty()) out += fmt::format(", {} {}", name, *value);
     }
+    for (const auto& [path, value] : expectation.fields) out += fmt::format(", {} {}", path, value);
+    if (!expectation.in_state.empty()) out += ", in state " + expectation.in_state;
+    if (expectation.before_event) out += fmt::format(", before {}", to_string(expectation.before_event->event));
     if (expectation.after) out += ", after " + engine::format_duration(*expectation.after);
     if (expectation.until) out += ", until " + engine::format_duration(*expectation.until);
     if (expectation.in_any) out += ", in any " + engine::format_duration(*expectation.in_any);
     return out;
 }
 
+/// What "the first of these" is the first of.
+std::string scope_of(const Trigger& trigger, const fakes::Event& event) {
+    switch (trigger.per) {
+        case Trigger::Per::run: return {};
+        case Trigger::Per::node: return fmt::format("{}", event.node.value);
+        case Trigger::Per::job: return std::string(job_of(event));
+    }
+    return {};
+}
+
+bool has_fields(const fakes::Event& event, const std::map<std::string, std::string>& fields) {
+    if (fields.empty()) return true;
+    if (event.packet == nullptr) return false;
+    const auto packet = nlohmann::json::parse(engine::wire::to_json(*event.packet));
+    return std::ranges::all_of(fields, [&packet](const auto& field) {
+        return glob_matches(field.second, detail::field_text(packet, field.first));
+    });
+}
+
 void add(RunResult& result, std::string expected, std::string actual, bool held) {
     result.expectations.push_back({std::move(expected), std::move(actual), held});
+}
+
+bool counts_from_zero(const MetricExpectation& expectation) {
+    const engine::MetricInfo* metric = find_metric(expectation.metric);
+    const bool counter = metric != nullptr && metric->type == engine::MetricType::counter;
+    return counter && expectation.expected.op == Expected::Op::eq && expectation.expected.value == 0;
 }
 
 }  // namespace
@@ -54,11 +87,46 @@ ExpectedEvents::ExpectedEvents(const Expectations& expect, const Topology& topol
         Trigger filter = expectation.filter;
         // An outcome is only known once the call has been answered.
         if (!expectation.outcome.empty()) filter.when = fakes::When::answered;
-        counters_.push_back({TriggerMatcher(std::move(filter), topology), &expectation, 0, {}});
+        Counter& counter =
+            counters_.emplace_back(Counter{TriggerMatcher(std::move(filter), topology), &expectation, {}, {}, {}});
+        if (expectation.before_event) counter.before.emplace(*expectation.before_event, topology);
+        if (!expectation.in_state.empty()) seen_states_.try_emplace(expectation.in_state, false);
     }
 }
 
 void ExpectedEvents::on_event(const fakes::Event& event, Time now) {
+    count(event, now);
+    for (Counter& counter : counters_) {
+        if (counter.before && counter.before->hit(event))
+            counter.over.insert(scope_of(*counter.expectation->before_event, event));
+    }
+    if (seen_states_.empty() || event.kind != fakes::EventKind::state) return;
+    states_.insert_or_assign(std::string(event.job), std::string(event.to));
+    if (const auto seen = seen_states_.find(event.to); seen != seen_states_.end()) seen->second = true;
+}
+
+bool ExpectedEvents::stands(const Counter& counter, const fakes::Event& event) const {
+    const EventExpectation& wanted = *counter.expectation;
+    if (wanted.before_event && counter.over.contains(scope_of(*wanted.before_event, event))) return false;
+    if (!wanted.in_state.empty()) {
+        const auto state = states_.find(job_of(event));
+        if (state == states_.end() || state->second != wanted.in_state) return false;
+    }
+    return has_fields(event, wanted.fields);
+}
+
+std::string ExpectedEvents::vacuous(std::size_t index) const {
+    const Counter& counter = counters_[index];
+    const EventExpectation& wanted = *counter.expectation;
+    if (!wanted.trace.empty() && !counter.trace_seen) return "no packet has the trace id " + wanted.trace;
+    if (wanted.before_event && counter.over.empty())
+        return fmt::format("what \"{}\" speaks of never came", described(wanted));
+    const auto seen = seen_states_.find(wanted.in_state);
+    if (seen != seen_states_.end() && !seen->second) return "no job was ever in the state " + wanted.in_state;
+    return {};
+}
+
+void ExpectedEvents::count(const fakes::Event& event, Time now) {
     const Duration at = now.time_since_epoch();
     for (Counter& counter : counters_) {
         const EventExpectation& wanted = *counter.expectation;
@@ -68,7 +136,7 @@ void ExpectedEvents::on_event(const fakes::Event& event, Time now) {
         if (!traced) continue;
         if (!wanted.outcome.empty() && wanted.outcome != name_of(event.outcome)) continue;
         if (at < wanted.after.value_or(Duration{0}) || at > wanted.until.value_or(Duration::max())) continue;
-        if (!counter.matcher.matches(event)) continue;
+        if (!counter.matcher.matches(event) || !stands(counter, event)) continue;
         if (!wanted.in_any) {
             ++counter.count;
             continue;
@@ -99,15 +167,19 @@ void judge_expectations(const Expectations& expect, const JobTracker& jobs, cons
     for (const MetricExpectation& expectation : expect.metrics) {
         const auto value = metrics.value(expectation.metric, expectation.labels, expectation.statistic);
         const std::string expected = fmt::format("{} {}", expectation.text, expectation.expected.text);
-        if (!value) result.vacuous.push_back(fmt::format("{} never had a sample", expectation.text));
-        add(result, expected, value ? fmt::format("{:g}", *value) : "no sample",
-            value ? expectation.expected.holds(*value) : expectation.expected.holds(0));
+        // A counter that nobody has counted up stands at zero, and to expect just that is to expect something.
+        const bool zero = !value && counts_from_zero(expectation);
+        if (!value && !zero) result.vacuous.push_back(fmt::format("{} never had a sample", expectation.text));
+        add(result, expected,
+            value  ? fmt::format("{:g}", *value)
+            : zero ? "0"
+                   : "no sample",
+            expectation.expected.holds(value.value_or(0)));
     }
     for (std::size_t i = 0; i < expect.events.size(); ++i) {
         const EventExpectation& expectation = expect.events[i];
         const std::uint64_t count = events.count(i);
-        if (!events.trace_seen(i))
-            result.vacuous.push_back(fmt::format("no packet has the trace id {}", expectation.trace));
+        if (std::string why = events.vacuous(i); !why.empty()) result.vacuous.push_back(std::move(why));
         add(result, fmt::format("{} {}", described(expectation), expectation.count.text), fmt::format("{}", count),
             expectation.count.holds(static_cast<double>(count)));
     }

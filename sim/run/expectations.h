@@ -3,7 +3,9 @@
 #pragma once
 
 #include <deque>
-#include <memory>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,19 +23,25 @@ public:
     ExpectedEvents(const Expectations& expect, const Topology& topology);
     void on_event(const fakes::Event& event, Time now) override;
     [[nodiscard]] std::uint64_t count(std::size_t index) const { return counters_[index].count; }
-    /// Whether any packet of the run carried the trace id that this expectation names, or it names none.
-    [[nodiscard]] bool trace_seen(std::size_t index) const {
-        return counters_[index].trace_seen || counters_[index].expectation->trace.empty();
-    }
+    /// Why the count of this expectation says nothing: what it speaks of beside its events never was. Empty when it does.
+    [[nodiscard]] std::string vacuous(std::size_t index) const;
 
 private:
     struct Counter {
         TriggerMatcher matcher;
         const EventExpectation* expectation;
+        std::optional<TriggerMatcher> before;
+        std::set<std::string> over;  // of which run, nodes or jobs that event has come
+        std::deque<Time> recent;     // those within the span that ends now, where the most in any span is asked for
         std::uint64_t count = 0;
         bool trace_seen = false;
-        std::deque<Time> recent;  // those within the span that ends now, where the most in any span is asked for
     };
+    void count(const fakes::Event& event, Time now);
+    /// Whether the event, which has passed the filters, is one of those asked for by what else has happened.
+    [[nodiscard]] bool stands(const Counter& counter, const fakes::Event& event) const;
+
+    std::map<std::string, std::string, std::less<>> states_;  // of jobs, where an expectation asks for them
+    std::map<std::string, bool, std::less<>> seen_states_;    // those asked for, and whether any job was in them
     std::vector<Counter> counters_;
 };
 

@@ -17,6 +17,7 @@ fakes::LoadItem item_of(const Load& load) {
         case Load::Kind::approve: item.kind = fakes::LoadItem::Kind::approve; break;
         case Load::Kind::garbage: item.kind = fakes::LoadItem::Kind::garbage; break;
         case Load::Kind::forge: item.kind = fakes::LoadItem::Kind::forge; break;
+        case Load::Kind::redis: item.kind = fakes::LoadItem::Kind::redis; break;
         case Load::Kind::workflow: throw std::runtime_error("workflow runs are not available in this version");
     }
     if (!load.job_id.empty()) item.job_ids = {load.job_id};
@@ -25,6 +26,8 @@ fakes::LoadItem item_of(const Load& load) {
     item.per_second = load.per_second;
     item.job_json = load.job_json;
     item.packet_json = load.packet_json;
+    item.raw = load.raw;
+    item.command = load.command;
     item.subject = load.subject;
     item.payload_bytes = static_cast<std::size_t>(load.payload_bytes);
     return item;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,7 @@ struct RunResult {
     std::vector<ExpectationOutcome> expectations;
     std::vector<FaultCount> faults;                  // in the order of the file, then those of chaos
     std::map<std::string, std::uint64_t> exercised;  // by invariant; one that was checked but never applied has 0
+    std::set<std::string> unjudged;                  // jobs that were submitted and put no invariant to the test
     reports::Histories histories;
     std::map<std::string, std::uint64_t> reached;
     /// What this run left unproved that only it can know, such as a metric of an expectation that never had a sample. A

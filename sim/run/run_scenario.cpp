@@ -11,7 +11,9 @@
 #include "sim/oracles/oracle.h"
 #include "sim/run/call_ledger.h"
 #include "sim/run/expectations.h"
+#include "sim/run/expected_values.h"
 #include "sim/run/job_tracker.h"
+#include "sim/run/judged_jobs.h"
 #include "sim/run/simulated_cluster.h"
 #include "sim/run/world_dumper.h"
 #include "sim/scenario/chaos.h"
@@ -63,7 +65,8 @@ public:
           cluster_(simulation_, scenario),
           oracles_(make_oracles(*this, scenario.cluster.config, scenario.cluster.documents.timeouts,
                                 scenario.cluster.pinned)),
-          expected_events_(scenario.expect, simulation_.topology()) {
+          expected_events_(scenario.expect, simulation_.topology()),
+          expected_values_(scenario.expect) {
         result_.file = scenario.file;
         result_.name = scenario.name;
         result_.seed = seed;
@@ -89,6 +92,7 @@ public:
 
 private:
     void observe();
+    Simulation::End play();
     bool is_quiet();
     void rest();
     void judge_rest(bool quiet);
@@ -97,6 +101,7 @@ private:
     void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
                   EventNumber earlier) override;
     [[nodiscard]] EventNumber present() override { return simulation_.trace().events(); }
+    void exercised() override { judged_jobs_.exercised(); }
     [[nodiscard]] reports::Fact present_fact();
     [[nodiscard]] bool judged(std::string_view invariant) const;
     [[nodiscard]] bool found(std::string_view invariant) const;
@@ -108,7 +113,9 @@ private:
     SimulatedCluster cluster_;
     std::vector<std::unique_ptr<Oracle>> oracles_;
     JobTracker jobs_;
+    JudgedJobs judged_jobs_;
     ExpectedEvents expected_events_;
+    ExpectedValues expected_values_;
     std::optional<HistoryRecorder> history_;
     std::optional<WorldDumper> dumper_;
     std::optional<CallLedger> calls_;
@@ -129,10 +136,12 @@ void Run::observe() {
     trace.add_observer(jobs_);
     cluster_.redis().add_observer(jobs_);
     trace.add_observer(expected_events_);
+    trace.add_observer(judged_jobs_);
     for (const auto& oracle : oracles_) {
         trace.add_observer(*oracle);
         cluster_.redis().add_observer(*oracle);
     }
+    trace.add_observer(judged_jobs_.told_to_all());
 }
 
 bool Run::is_quiet() {
@@ -154,7 +163,7 @@ bool Run::is_quiet() {
 RunResult Run::execute() {
     const auto began = std::chrono::steady_clock::now();
     simulation_.start();
-    const auto end = simulation_.run(Time(scenario_.duration), [this] { return is_quiet(); });
+    const auto end = play();
     const bool quiet = end == Simulation::End::done;
     if (quiet) rest();
     result_.interrupted = simulation_.interrupted();
@@ -165,6 +174,7 @@ RunResult Run::execute() {
     if (to_be_judged && result_.violations.empty()) judge_rest(quiet);
 
     judge_expectations(scenario_.expect, jobs_, simulation_.metric_store(), expected_events_, result_);
+    expected_values_.judge(cluster_.redis().keyspace(), simulation_.wall(Topology::kRedis), result_);
     for (const std::string& name : scenario_.expect.violated) {
         const bool broken = found(name);
         result_.expectations.push_back(
@@ -174,6 +184,7 @@ RunResult Run::execute() {
         if (judged(oracle->invariant())) result_.exercised.emplace(oracle->invariant(), oracle->exercised());
     }
     for (const auto& oracle : oracles_) oracle->tally(result_.histories);
+    result_.unjudged = judged_jobs_.unjudged();
     if (!result_.violations.empty()) {
         for (const Topology::Entry& node : simulation_.topology().nodes()) result_.nodes.push_back(node.name);
     }
@@ -196,6 +207,22 @@ RunResult Run::execute() {
     result_.wall_ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began).count();
     return std::move(result_);
+}
+
+/// Up to where all is quiet, but not before everything has been looked at that is to be looked at on the way.
+Simulation::End Run::play() {
+    const auto on = [this] {
+        static_cast<void>(is_quiet());
+        return false;
+    };
+    for (const Duration at : expected_values_.moments()) {
+        if (simulation_.run(Time(at), on) == Simulation::End::stopped) return Simulation::End::stopped;
+        expected_values_.look(at, cluster_.redis().keyspace(), simulation_.wall(Topology::kRedis));
+    }
+    if (simulation_.now() < Time(scenario_.at_least) &&
+        simulation_.run(Time(scenario_.at_least), on) == Simulation::End::stopped)
+        return Simulation::End::stopped;
+    return simulation_.run(Time(scenario_.duration), [this] { return is_quiet(); });
 }
 
 /// Longer than any lock lives: what is still held afterwards is kept alive by somebody. A late result may come even now, and

@@ -46,13 +46,13 @@ struct SweepOutcome {
                                  const Runner& runner, const SweepOptions& options);
 
 /// What one file left unproved over all its seeds: faults that never took effect, named invariants whose precondition
-/// never held, `sometimes` marks that nothing reached, and what every one of its runs says. Empty when a run failed or was
-/// interrupted: then there is something else to look at first.
+/// never held, jobs that no invariant has judged where it asks for all of them, `sometimes` marks that nothing reached, and what
+/// every one of its runs says. Empty when a run failed or was interrupted: then there is something else to look at first.
 [[nodiscard]] std::vector<std::string> unproved_of_file(const Scenario& scenario,
                                                         std::span<const RunResult* const> results);
 
-/// What "all" left unproved over the whole selection: an oracle that exists and was never put to the test. Empty when no
-/// scenario of the selection asks for "all", or when a run failed.
+/// The oracles that exist and were never put to the test by a selection that is meant to put all of them to the test: the default
+/// folder as a whole. Empty when no scenario of it asks for "all", or when a run failed.
 [[nodiscard]] std::vector<std::string> unproved_of_selection(std::span<const Scenario> scenarios,
                                                              const SweepOutcome& outcome);
 

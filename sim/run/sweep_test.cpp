@@ -186,6 +186,42 @@ TEST(Unproved, AFaultThatNeverTookEffectOverAllSeeds) {
                 ElementsAre("a.json: the fault redis.errors at /faults/0 never took effect (armed 2, fired 2)"));
 }
 
+TEST(Unproved, AFaultThatHitFewerCallsThanItPromises) {
+    Scenario of = scenario("a");
+    of.faults.push_back({.pointer = "/faults/0", .kind = "redis.errors"});
+    of.faults.front().count = 3;
+    RunResult result = good(of, 1);
+    result.faults.front().effective = 2;
+    EXPECT_THAT(unproved(of, {result}),
+                ElementsAre("a.json: the fault redis.errors at /faults/0 hit 2 of its 3 calls"));
+    result.faults.front().effective = 3;
+    EXPECT_THAT(unproved(of, {result}), IsEmpty());
+}
+
+TEST(Unproved, AJobThatNoInvariantJudgedWhereAllAreWatched) {
+    Scenario of = scenario("a");
+    of.expect.invariants_given = true;
+    RunResult first = good(of, 1);
+    RunResult second = good(of, 2);
+    first.unjudged = {"job-1", "job-2"};
+    EXPECT_THAT(unproved(of, {first, second}), IsEmpty()) << "another seed has judged them";
+    second.unjudged = {"job-2"};
+    EXPECT_THAT(unproved(of, {first, second}), ElementsAre("a.json: no invariant was put to the test by job-2"));
+    first.unjudged = second.unjudged = {"job-1", "job-2", "job-3", "job-4", "job-5"};
+    EXPECT_THAT(unproved(of, {first, second}),
+                ElementsAre("a.json: no invariant was put to the test by job-1, job-2, job-3 and 2 more jobs"));
+    of.expect.invariants_given = false;
+    EXPECT_THAT(unproved(of, {first, second}), IsEmpty());
+}
+
+TEST(Unproved, AllIsNotThatEachIsPutToTheTest) {
+    Scenario of = scenario("a");
+    of.expect.invariants_given = true;
+    RunResult result = good(of, 1);
+    result.exercised["no_lost_job"] = 0;
+    EXPECT_THAT(unproved(of, {result}), IsEmpty());
+}
+
 TEST(Unproved, ANamedInvariantThatNeverApplied) {
     Scenario of = scenario("a");
     of.expect.all_invariants = false;

@@ -45,6 +45,9 @@ void judge_faults(const Scenario& scenario, Results results, std::vector<std::st
         if (sum.effective == 0)
             sentences.push_back(fmt::format("{}: the fault {} at {} never took effect (armed {}, fired {})",
                                             scenario.file, fault.kind, fault.pointer, sum.armed, sum.fired));
+        else if (fault.count && sum.effective < *fault.count)
+            sentences.push_back(fmt::format("{}: the fault {} at {} hit {} of its {} calls", scenario.file, fault.kind,
+                                            fault.pointer, sum.effective, *fault.count));
     }
 }
 
@@ -72,12 +75,29 @@ bool tests_nothing(const Scenario& scenario, Results results) {
     const Expectations& expect = scenario.expect;
     // Invariants that the file names are judged one by one.
     if (!expect.invariants.empty() || !expect.violated.empty() || !expect.states.empty() || !expect.jobs.empty() ||
-        !expect.metrics.empty() || !expect.events.empty() || !expect.sometimes.empty())
+        !expect.metrics.empty() || !expect.events.empty() || !expect.dead_letters.empty() || !expect.redis.empty() ||
+        !expect.sometimes.empty())
         return false;
     return std::ranges::all_of(invariant_table(), [&](const NamedItem& invariant) {
         return invariant.name == kTestedByIdling ||
                total(results, &RunResult::exercised, std::string(invariant.name)) == 0;
     });
+}
+
+/// Where a file has all invariants watched, every job that it submits must have put one of them to the test.
+void judge_jobs(const Scenario& scenario, Results results, std::vector<std::string>& sentences) {
+    if (!scenario.expect.all_invariants || !scenario.expect.invariants_given) return;
+    constexpr std::size_t kNamed = 3;
+    std::vector<std::string> jobs;
+    for (const std::string& job : results.front()->unjudged) {
+        if (std::ranges::all_of(results, [&job](const RunResult* result) { return result->unjudged.contains(job); }))
+            jobs.push_back(job);
+    }
+    if (jobs.empty()) return;
+    const std::size_t more = jobs.size() > kNamed ? jobs.size() - kNamed : 0;
+    jobs.resize(jobs.size() - more);
+    sentences.push_back(fmt::format("{}: no invariant was put to the test by {}{}", scenario.file,
+                                    fmt::join(jobs, ", "), more == 0 ? "" : fmt::format(" and {} more jobs", more)));
 }
 
 /// The invariants whose precondition must have held in some run of the file.
@@ -99,6 +119,7 @@ std::vector<std::string> unproved_of_file(const Scenario& scenario, Results resu
     if (!scenario.counterexample) {
         judge_faults(scenario, results, sentences);
         judge_chaos(scenario, results, sentences);
+        judge_jobs(scenario, results, sentences);
         if (tests_nothing(scenario, results))
             sentences.push_back(
                 fmt::format("{}: nothing was put to the test: no job brought up an invariant, and nothing is expected",

@@ -15,6 +15,9 @@ fakes::WorkerConfig worker_config(const WorkerGroup& group, const std::string& n
     config.service_time = group.service_time;
     config.outcomes = group.outcomes;
     config.listens_to_cancel = group.listens_to_cancel;
+    config.first_outcomes = group.first_outcomes;
+    config.heartbeat_phase = group.heartbeat_phase;
+    config.cpu_load = group.cpu_load;
     config.late_by = tunables.running_timeout + 3 * tunables.reconciler_interval;
     return config;
 }

@@ -59,6 +59,9 @@ enum class FaultArgKind : std::uint8_t {
     settings,  // the settings service's `scheduler` block
     layers,    // its other documents
     anything,  // text
+    count,     // of calls, from 1
+    script,    // glob over the names of scripts
+    job,       // glob over job ids
 };
 
 struct FaultArg {
@@ -84,6 +87,7 @@ struct EventInfo {
     std::string_view help;
     bool call = false;                      // told before, applied and answered; a fact only as applied
     std::vector<std::string_view> filters;  // besides node, job and subject, which every event has
+    bool deed = false;                      // a call of somebody outside: told before and answered, never applied
 };
 
 /// Events that faults can be placed on and that expectations can count.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
 #include "fakes/gateway/load_plan.h"
 
 namespace lockstep::sim::detail {
@@ -25,8 +27,13 @@ void check_forged(const Load& line, const nlohmann::json& object, const std::str
     for (const char* key : {"topic", "payload_bytes"})
         if (member(object, key) != nullptr)
             findings.push_back({child(at, key), fmt::format("\"{}\" goes with submits only", key), false});
-    if (member(object, "subject") == nullptr) {
-        if (fakes::subject_of_forged(line.packet_json).empty())
+    if (member(object, "raw") != nullptr && member(object, "subject") == nullptr) {
+        findings.push_back(
+            {at, "expected \"subject\" beside \"raw\": nothing else says where the bytes belong", false});
+    } else if (member(object, "subject") == nullptr) {
+        // One that cannot be read has been refused already.
+        if (engine::wire::from_json<cap::BusPacket>(line.packet_json) &&
+            fakes::subject_of_forged(line.packet_json).empty())
             findings.push_back({at + "/forge",
                                 "expected a packet with a payload, such as {\"heartbeat\": {...}} or "
                                 "{\"job_result\": {...}}; or \"subject\" beside it",

@@ -17,6 +17,7 @@
 #include "fakes/redis/command.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/check_forged.h"
+#include "sim/scenario/message_fields.h"
 #include "sim/scenario/nearest.h"
 #include "sim/scenario/read.h"
 #include "sim/world/topology.h"
@@ -36,6 +37,8 @@ std::string upper(std::string_view text) {
 
 /// The engine makes the ids of compensations itself.
 constexpr std::string_view kCompensation = "comp-";
+/// The dead letters of messages that nobody could read are named after their place in the stream.
+constexpr std::string_view kPoison = "poison:";
 /// A check that came to nothing tells its gRPC status in place of a decision.
 constexpr std::string_view kStatusOfACheck = "status:";
 
@@ -106,6 +109,9 @@ public:
         faults();
         chaos();
         jobs_of(scenario_.expect, "/expect");
+        values_of(scenario_.expect, "/expect");
+        if (scenario_.at_least > scenario_.duration)
+            add("/at_least", fmt::format("expected at most the duration of {}", format_duration(scenario_.duration)));
         events_of(part("expect", "events"), "/expect/events");
         proof();
     }
@@ -240,14 +246,18 @@ private:
         within_duration(line.at, at);
         all_submitted(line, at);
         std::vector<std::string> kinds;
-        for (const char* key : {"job", "cancel", "approve", "garbage", "forge", "workflow"})
+        for (const char* key : {"job", "cancel", "approve", "garbage", "forge", "raw", "redis", "workflow"})
             if (member(object, key) != nullptr) kinds.emplace_back(key);
         if (kinds.size() > 1)
             return add(at, fmt::format("expected one of {} in one line of load", fmt::join(kinds, ", ")));
         if (line.kind == Load::Kind::workflow)
             return add(at + "/workflow", "workflow runs do not exist in this version");
         if (line.kind == Load::Kind::forge) return check_forged(line, object, at, findings_);
-        if (member(object, "subject") != nullptr) add(at + "/subject", "\"subject\" goes with \"forge\" only");
+        if (member(object, "subject") != nullptr)
+            add(at + "/subject", "\"subject\" goes with \"forge\" and \"raw\" only");
+        if (line.kind == Load::Kind::redis && !line.command.empty())
+            one_of(upper(line.command.front()), redis_commands(), "Redis command", at + "/redis/0");
+        if (line.kind == Load::Kind::submit) directed_outcome(object, at);
         if (line.kind != Load::Kind::submit) {
             for (const char* key : {"topic", "payload_bytes", "count", "rate"})
                 if (member(object, key) != nullptr &&
@@ -265,6 +275,15 @@ private:
                 fmt::format("no pool takes the topic \"{}\": cluster.pools.topics does not name it{}", line.topic,
                             suggestion(line.topic, listed(topics_))));
         }
+    }
+
+    /// An entry of the environment that workers look for: fakes/worker/worker.h.
+    void directed_outcome(const json& object, const std::string& at) {
+        const json* job = member(object, "job");
+        const json* env = job == nullptr ? nullptr : member(*job, "env");
+        const json* outcome = env == nullptr || !env->is_object() ? nullptr : member(*env, "SIM_OUTCOME");
+        if (outcome != nullptr && outcome->is_string())
+            one_of(outcome->get<std::string>(), worker_outcomes(), "outcome of a worker", at + "/job/env/SIM_OUTCOME");
     }
 
     void known_job(const std::string& id, const std::string& at) {
@@ -304,10 +323,19 @@ private:
         if (timed) within_duration(fault.at, at);
         if (on != nullptr && fault.on) trigger(*fault.on, *on, at + "/on");
         for (const FaultArg& arg : info.args) argument(arg, object, at);
+        narrowed(fault, at);
         if (info.name == "config.update") update(fault, at);
         timeouts(at + "/timeouts", member(object, "timeouts"));
         if (member(object, "period") != nullptr && fault.period <= Duration{})
             add(at + "/period", "expected a duration of more than 0");
+    }
+
+    void narrowed(const Fault& fault, const std::string& at) {
+        if (!fault.job.empty() && !is_glob(fault.job)) known_job(fault.job, at + "/job");
+        if (!fault.script.empty() && !is_glob(fault.script))
+            one_of(fault.script, redis_scripts(), "script", at + "/script");
+        for (std::size_t i = 0; i < fault.commands.size(); ++i)
+            one_of(upper(fault.commands[i]), redis_commands(), "Redis command", child(at + "/commands", i));
     }
 
     void update(const Fault& fault, const std::string& at) {
@@ -349,6 +377,10 @@ private:
     void trigger(const Trigger& trigger, const json& object, const std::string& at) {
         const EventInfo* event = find_event(text_of(object, "event"));
         if (event == nullptr) return;
+        if (event->deed && trigger.when == fakes::When::applied)
+            add(at + "/when",
+                fmt::format("expected \"before\" or \"answered\": what \"{}\" comes to has events of its own",
+                            event->name));
         if (!event->call && trigger.when != fakes::When::applied)
             add(at + "/when",
                 fmt::format("expected \"applied\": \"{}\" is a fact, it has no before and no answer", event->name));
@@ -362,6 +394,10 @@ private:
         }
         if (trigger.event == fakes::EventKind::state && !trigger.to.empty() && !is_glob(trigger.to))
             one_of(trigger.to, job_states(), "job state", at + "/to");
+        if (!trigger.script.empty() && !is_glob(trigger.script))
+            one_of(trigger.script, redis_scripts(), "script", at + "/script");
+        if (!trigger.command.empty() && !is_glob(trigger.command))
+            one_of(trigger.command, redis_commands(), "Redis command", at + "/command");
         if (trigger.event == fakes::EventKind::reached && !trigger.name.empty() && !is_glob(trigger.name))
             one_of(trigger.name, rare_branches(), "rare branch", at + "/name");
         if (!trigger.node.empty() && !is_glob(trigger.node) && !topology_.known(trigger.node))
@@ -407,13 +443,27 @@ private:
         for (const auto& [job, state] : expect.jobs) known_job(job, child(at + "/jobs", job));
     }
 
+    void values_of(const Expectations& expect, const std::string& at) {
+        for (std::size_t i = 0; i < expect.dead_letters.size(); ++i) {
+            const std::string& job = expect.dead_letters[i].job;
+            if (!job.empty() && !is_glob(job) && !job.starts_with(kPoison))
+                known_job(job, child(at + "/dead_letters", i) + "/job");
+        }
+        for (std::size_t i = 0; i < expect.redis.size(); ++i) {
+            const RedisExpectation& wanted = expect.redis[i];
+            const std::string here = child(at + "/redis", i);
+            if (wanted.absent && wanted.value) add(here, "expected either \"value\" or \"absent\", got both");
+            if (!wanted.field.empty() && !wanted.member.empty())
+                add(here, "expected either \"field\" or \"member\", got both");
+            if (wanted.at && *wanted.at > scenario_.duration)
+                add(here + "/at", fmt::format("expected a time within the duration of {}, got {}",
+                                              format_duration(scenario_.duration), format_duration(*wanted.at)));
+        }
+    }
+
     /// A fault that is placed on what never happens is reported by its run; an expectation of none of it would just hold.
     void can_match(const Trigger& filter, const json& object, const std::string& at) {
         if (!filter.job.empty() && !is_glob(filter.job)) known_job(filter.job, at + "/job");
-        if (!filter.script.empty() && !is_glob(filter.script))
-            one_of(filter.script, redis_scripts(), "script", at + "/script");
-        if (!filter.command.empty() && !is_glob(filter.command))
-            one_of(filter.command, redis_commands(), "Redis command", at + "/command");
         if (!filter.to.empty() && !is_glob(filter.to) && filter.event != fakes::EventKind::state &&
             !filter.to.starts_with(kStatusOfACheck))
             one_of(filter.to, told_by(filter.event),
@@ -449,8 +499,19 @@ private:
             trigger(filter, object, at);
             can_match(filter, object, at);
             window(object, at);
-            if (member(object, "trace") != nullptr && !carries_packet(filter.event))
-                add(at + "/trace", fmt::format("\"{}\" is no event of a message", to_string(filter.event)));
+            for (const char* key : {"trace", "fields"})
+                if (member(object, key) != nullptr && !carries_packet(filter.event))
+                    add(child(at, key), fmt::format("\"{}\" is no event of a message", to_string(filter.event)));
+            if (const json* fields = member(object, "fields")) {
+                for (const auto& [path, value] : fields->items())
+                    if (const std::string why = complaint_about_field(path); !why.empty())
+                        add(child(at + "/fields", path), why);
+            }
+            if (const json* before = member(object, "before_event")) {
+                const Trigger earlier = read_trigger(*before);
+                trigger(earlier, *before, at + "/before_event");
+                can_match(earlier, *before, at + "/before_event");
+            }
             for (const char* key : {"nth", "per"})
                 if (member(object, key) != nullptr)
                     add(child(at, key), fmt::format("\"{}\" places faults; expectations count", key));
@@ -478,6 +539,7 @@ private:
                 "expected an invariant that holds with the mechanism: name it in expect.invariants");
         }
         jobs_of(proof.expect, "/proves/expect");
+        values_of(proof.expect, "/proves/expect");
         const json* other = member(*object, "expect");
         if (other != nullptr) events_of(member(*other, "events"), "/proves/expect/events");
     }

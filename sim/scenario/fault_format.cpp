@@ -54,7 +54,10 @@ Shape argument(FaultArgKind kind) {
             one.expected = "the settings of a layer as an object, or any text in the place of its document";
             return map(std::move(one));
         }
-        case FaultArgKind::anything: return text();
+        case FaultArgKind::anything:
+        case FaultArgKind::script:
+        case FaultArgKind::job: return text();
+        case FaultArgKind::count: return integer(1, 1e9);
     }
     return {};
 }
@@ -74,6 +77,9 @@ std::string help_of(const FaultArg& argument) {
                    "replaces "
                    "the document, readable or not";
         case FaultArgKind::anything: return "replaces the whole document, readable or not";
+        case FaultArgKind::count: return "how many calls or messages it hits; default: no limit";
+        case FaultArgKind::script: return "only calls of this script; * is any run of characters";
+        case FaultArgKind::job: return "only what is about this job; * is any run of characters";
         default: return argument.name == "for" ? "default: until the end, or until chaos heals" : "";
     }
 }
@@ -112,7 +118,8 @@ std::vector<Field> event_filter() {
     for (const EventInfo& event : event_table()) events.emplace_back(event.name);
     return {
         {"event", "", word(std::move(events), "event"), true},
-        {"when", "default applied", word({"before", "applied", "answered"})},
+        {"when", "default applied; of submit, cancel and approve, which have none, answered",
+         word({"before", "applied", "answered"})},
         {"nth", "default 1", integer(1, 1e9)},
         {"per", "what nth counts within; default run", word({"run", "node", "job"})},
         {"node", "glob, or a group", text()},

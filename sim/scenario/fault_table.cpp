@@ -16,6 +16,10 @@ constexpr DataLoss kNats{.redis = false, .nats = true};
 constexpr FaultArg kFor{"for", duration};
 constexpr FaultArg kRate{"rate", probability};
 constexpr FaultArg kSubject{"subject", glob};
+constexpr FaultArg kScript{"script", script};
+constexpr FaultArg kKey{"key", glob};
+constexpr FaultArg kCount{"count", count};
+constexpr FaultArg kJob{"job", job};
 constexpr FaultArg kLatency{"latency", distribution, kRequired};
 
 const std::vector<FaultInfo>& table() {
@@ -40,8 +44,8 @@ const std::vector<FaultInfo>& table() {
         {"clock_drift", "the clock of a node runs fast, or slow when negative",
          Args{{"target", node, kRequired}, {"ppm", number, kRequired}}},
         {"redis.errors", "Redis calls fail, with or without effect",
-         Args{kRate, {"outcome", call_outcome}, {"commands", words}, kFor}},
-        {"redis.latency", "Redis answers late", Args{kLatency, {"commands", words}, kFor}},
+         Args{kRate, {"outcome", call_outcome}, {"commands", words}, kScript, kKey, kJob, kCount, kFor}},
+        {"redis.latency", "Redis answers late", Args{kLatency, {"commands", words}, kScript, kKey, kJob, kCount, kFor}},
         {"redis.restart", "Redis restarts and keeps what its persistence kept", Args{kFor}, kRedis},
         {"redis.failover", "nobody answers for `for`, then a replica that had lagged behind is the primary", Args{kFor},
          kRedis},
@@ -50,32 +54,34 @@ const std::vector<FaultInfo>& table() {
         {"redis.corrupt", "texts under keys are cut in half", Args{{"keys", glob, kRequired}}, kRedis},
         {"redis.oom", "Redis refuses writes for want of memory", Args{kFor}},
         {"nats.publish_errors", "JetStream publishes fail, with or without effect",
-         Args{kRate, {"outcome", call_outcome}, kSubject, kFor}},
-        {"nats.lost_acks", "acknowledgements of consumers get lost", Args{kRate, kSubject, kFor}},
+         Args{kRate, {"outcome", call_outcome}, kSubject, kJob, kCount, kFor}},
+        {"nats.lost_acks", "acknowledgements of consumers get lost", Args{kRate, kSubject, kCount, kFor}},
         {"nats.late_acks", "acknowledgements of consumers arrive late",
-         Args{kRate, {"latency", distribution}, kSubject, kFor}},
-        {"nats.duplicate", "messages are delivered twice", Args{kRate, kSubject, kFor}},
-        {"nats.reorder", "messages overtake each other", Args{kRate, {"latency", distribution}, kSubject, kFor}},
+         Args{kRate, {"latency", distribution}, kSubject, kCount, kFor}},
+        {"nats.duplicate", "messages are delivered twice", Args{kRate, kSubject, kCount, kFor}},
+        {"nats.reorder", "messages overtake each other",
+         Args{kRate, {"latency", distribution}, kSubject, kCount, kFor}},
         {"nats.restart", "NATS restarts and keeps its streams", Args{kFor}},
         {"nats.power_cut", "NATS restarts and loses what it had not synced", Args{kFor}, kNats},
         {"nats.garbled_delivery", "stored messages reach their consumers as bytes that are no packet",
-         Args{kRate, kSubject, kFor}},
-        {"nats.drop_core", "core messages get lost for single subscribers", Args{kRate, kSubject, kFor}},
-        {"kernel.errors", "policy checks answer a gRPC status", Args{kRate, {"status", status}, kFor}},
-        {"kernel.latency", "policy checks answer late", Args{kRate, kLatency, kFor}},
-        {"kernel.outage", "policy checks do not answer", Args{kFor}},
+         Args{kRate, kSubject, kCount, kFor}},
+        {"nats.drop_core", "core messages get lost for single subscribers", Args{kRate, kSubject, kCount, kFor}},
+        {"kernel.errors", "policy checks answer a gRPC status", Args{kRate, {"status", status}, kJob, kCount, kFor}},
+        {"kernel.latency", "policy checks answer late", Args{kRate, kLatency, kJob, kCount, kFor}},
+        {"kernel.outage", "policy checks do not answer", Args{kJob, kCount, kFor}},
         {"kernel.flap", "policy checks fail and work in turns",
          Args{{"period", duration, kRequired}, {"status", status}, kFor}},
         {"kernel.decision", "policy answers this, whatever its rules say",
-         Args{kRate, {"decision", kernel_decision, kRequired}, kFor}},
-        {"output_policy.errors", "output checks answer a gRPC status", Args{kRate, {"status", status}, kFor}},
-        {"output_policy.latency", "output checks answer late", Args{kRate, kLatency, kFor}},
+         Args{kRate, {"decision", kernel_decision, kRequired}, kJob, kCount, kFor}},
+        {"output_policy.errors", "output checks answer a gRPC status",
+         Args{kRate, {"status", status}, kJob, kCount, kFor}},
+        {"output_policy.latency", "output checks answer late", Args{kRate, kLatency, kJob, kCount, kFor}},
         {"output_policy.decision", "output policy answers this, whatever its rules say",
-         Args{kRate, {"decision", output_decision, kRequired}, kFor}},
+         Args{kRate, {"decision", output_decision, kRequired}, kJob, kCount, kFor}},
         {"worker.silence", "heartbeats stop, work goes on", Args{{"target", worker, kRequired}, kFor}},
         {"worker.zombie", "heartbeats go on, work stops", Args{{"target", worker, kRequired}, kFor}},
         {"worker.overload", "a worker reports itself overloaded", Args{{"target", worker, kRequired}, kFor}},
-        {"corrupt", "bytes of packets are flipped or cut", Args{kRate, kSubject, kFor}},
+        {"corrupt", "bytes of packets are flipped or cut", Args{kRate, kSubject, kCount, kFor}},
         {"config.update", "an operator writes new settings and announces them",
          Args{
              {"pools", pools}, {"timeouts", timeouts}, {"scheduler", settings}, {"raw", anything}, {"layers", layers}}},

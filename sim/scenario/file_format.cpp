@@ -59,6 +59,14 @@ Shape workers() {
         {"service_time", "how long a job takes; default 1s", distribution()},
         {"outcomes", "weights of what a job comes to; default all SUCCEEDED",
          map(number(0), texts(worker_outcomes()), "outcome")},
+        {"first_outcomes",
+         "what the first jobs of each worker come to, one after the other and anew after a restart, before `outcomes` "
+         "are "
+         "drawn",
+         list(word(texts(worker_outcomes()), "outcome"))},
+        {"heartbeat_phase", "pause before the first heartbeat; default 0s", duration()},
+        {"cpu_load", "percent of processor load that heartbeats report, drawn; default: by the jobs",
+         object({{"min", "least", number(0, 100), true}, {"max", "most", number(0, 100), true}})},
         {"listens_to_cancel", "whether a JobCancel stops its job; default false", flag()},
     });
 }
@@ -131,7 +139,11 @@ Shape load() {
          "a CAP BusPacket in protobuf's JSON form, such as {\"heartbeat\": {...}} or {\"job_result\": {...}}, that a "
          "stranger publishes, `count` times",
          document("a CAP BusPacket in protobuf's JSON form")},
-        {"subject", "where a forged packet is published; default: where packets of its kind belong", text()},
+        {"raw", "bytes that a stranger publishes as they are on `subject`, `count` times", text()},
+        {"subject", "where `forge` or `raw` is published; default of a packet: where packets of its kind belong",
+         text()},
+        {"redis", "a Redis command that the operator gives, word by word, such as [\"SET\", \"key\", \"value\"]",
+         list(text_or_empty(), 1)},
         {"cancel", "id of a job that the operator cancels", text()},
         {"approve", "id of a job that the operator approves", text()},
         {"workflow", "a workflow definition and its runs", document("a workflow definition and its runs")},
@@ -157,12 +169,32 @@ std::vector<Field> outcomes() {
     event.push_back({"until", "only events up to then", duration()});
     event.push_back(
         {"in_any", "count the most in any span of this length, not all", duration_of_at_least(engine::Duration{1})});
+    event.push_back(
+        {"fields",
+         "only messages whose packet has these, by path, such as {\"job_result.error_code\": \"timeout*\"}; * is any "
+         "run of characters, and a field at its default is \"\"",
+         map(text_or_empty())});
+    event.push_back({"before_event", "only those before the nth of these of the run, the node or the job",
+                     object(format::event_filter())});
+    event.push_back({"in_state", "only those about a job in this state", word(texts(job_states()), "job state")});
     event.push_back({"count", "default >= 1", comparison()});
     return {
         {"states", "jobs by final state", map(comparison(), texts(job_states()), "job state")},
         {"jobs", "final state by job id", map(word(texts(job_states()), "job state"))},
         {"metrics", "name{label=\"v\"}:statistic; histograms have p50, p99, max, sum, count", map(comparison())},
         {"events", "", list(object(std::move(event)))},
+        {"dead_letters", "entries at the end",
+         list(object({{"job", "glob", text()},
+                      {"code", "reason code; glob", text_or_empty()},
+                      {"reason", "glob", text_or_empty()},
+                      {"count", "default >= 1", comparison()}}))},
+        {"redis", "what Redis holds",
+         list(object({{"key", "", text(), true},
+                      {"field", "of a hash", text_or_empty()},
+                      {"member", "of a list, a set or a sorted set, where its score is the value", text_or_empty()},
+                      {"value", "glob; default: any", text_or_empty()},
+                      {"absent", "whether there is no such thing; default false", flag()},
+                      {"at", "virtual time; default: at the end", duration()}}))},
         {"sometimes", "rare branches that the seeds of a run must have reached", list(rare_branch())},
     };
 }
@@ -189,6 +221,7 @@ Shape scenario() {
         {"tags", "", list(text())},
         {"seed", "default 1; the command line can override it", integer(0, kSeedMax)},
         {"duration", "virtual time by which everything must have drained; default 15m", duration()},
+        {"at_least", "the run goes on until then, however quiet it is; default 0s", duration()},
         {"cluster", "", cluster()},
         {"load", "what the gateway submits and the operator does", list(load())},
         {"faults", "", list(format::fault())},

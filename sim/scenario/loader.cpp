@@ -54,6 +54,7 @@ Scenario read(const json& document, const std::string& file, std::vector<Finding
     scenario.tags = texts_of(document, "tags");
     if (const json* seed = member(document, "seed")) scenario.seed = seed->get<std::uint64_t>();
     scenario.duration = duration_of(document, "duration", scenario.duration);
+    scenario.at_least = duration_of(document, "at_least", scenario.at_least);
     const json* cluster = member(document, "cluster");
     scenario.cluster = read_cluster(cluster == nullptr ? json::object() : *cluster);
     // Null elements are kept as empty entries: pointers of later ones count them.

@@ -105,11 +105,96 @@ TEST(Loader, RefusesForgeriesThatNobodyCouldPublish) {
         const auto errors = refused(R"({"name": "t", "load": [)" + line + "]}");
         return errors.empty() ? std::string{} : to_string(errors.front());
     };
-    EXPECT_THAT(why(R"({"forge": {"colour": "red"}})"), HasSubstr("expected a CAP BusPacket"));
+    EXPECT_THAT(why(R"({"forge": {"colour": "red"}})"), HasSubstr("a BusPacket has no field \"colour\""));
     EXPECT_THAT(why(R"({"forge": {"trace_id": "x"}})"), HasSubstr("expected a packet with a payload"));
     EXPECT_THAT(why(R"({"forge": {"heartbeat": {}}, "subject": "a.*"})"), HasSubstr("without wildcards"));
     EXPECT_THAT(why(R"({"forge": {"heartbeat": {}}, "topic": "job.default"})"), HasSubstr("goes with submits only"));
-    EXPECT_THAT(why(R"({"topic": "job.default", "subject": "a"})"), HasSubstr("goes with \"forge\" only"));
+    EXPECT_THAT(why(R"({"topic": "job.default", "subject": "a"})"), HasSubstr("goes with \"forge\" and \"raw\" only"));
+}
+
+TEST(Loader, ReadsWhatAStrangerAndAnOperatorSend) {
+    const Scenario s = loaded(R"({"name": "t", "load": [
+        {"raw": "hello", "subject": "sys.job.result", "count": 2},
+        {"at": "1s", "redis": ["set", "k", ""]}]})");
+    EXPECT_EQ(s.load[0].kind, Load::Kind::forge);
+    EXPECT_EQ(s.load[0].raw, "hello");
+    EXPECT_EQ(s.load[0].count, 2);
+    EXPECT_EQ(s.load[1].kind, Load::Kind::redis);
+    EXPECT_EQ(s.load[1].command, (std::vector<std::string>{"set", "k", ""}));
+}
+
+TEST(Loader, ReadsWhatNarrowsAFault) {
+    const Scenario s = loaded(R"({"name": "t", "load": [{"job": {"job_id": "a"}}], "faults": [
+        {"at": "0s", "do": "redis.errors", "script": "commit", "key": "job:*", "job": "a", "count": 3},
+        {"on": {"event": "cancel", "when": "before"}, "do": "redis.script_flush"},
+        {"on": {"event": "submit"}, "do": "redis.script_flush"}]})");
+    EXPECT_EQ(s.faults[0].script, "commit");
+    EXPECT_EQ(s.faults[0].key, "job:*");
+    EXPECT_EQ(s.faults[0].job, "a");
+    EXPECT_EQ(s.faults[0].count, 3U);
+    EXPECT_EQ(s.faults[1].on->when, fakes::When::before);
+    EXPECT_EQ(s.faults[2].on->when, fakes::When::answered) << "it has no other end";
+}
+
+TEST(Loader, ReadsExpectationsOnValuesAndOnWhatCameBefore) {
+    const Scenario s = loaded(R"({"name": "t", "at_least": "2m", "load": [{"job": {"job_id": "a"}}], "expect": {
+        "dead_letters": [{"job": "a", "code": "x*", "count": 0}],
+        "redis": [{"key": "k", "field": "f", "value": "v*", "at": "1m"}, {"key": "k", "absent": true}],
+        "events": [{"event": "stored", "fields": {"job_result.error_code": "x", "jobRequest.labels.colour": "red"},
+                    "before_event": {"event": "state", "to": "RUNNING", "per": "job"}, "in_state": "FAILED"}]}})");
+    EXPECT_EQ(s.at_least, 2min);
+    EXPECT_EQ(s.expect.dead_letters[0].code, "x*");
+    EXPECT_TRUE(s.expect.dead_letters[0].count.holds(0));
+    EXPECT_EQ(s.expect.redis[0].at, Duration(1min));
+    EXPECT_TRUE(s.expect.redis[1].absent);
+    const EventExpectation& event = s.expect.events[0];
+    EXPECT_EQ(event.fields.size(), 2U);
+    EXPECT_EQ(event.before_event->per, Trigger::Per::job);
+    EXPECT_EQ(event.in_state, "FAILED");
+}
+
+TEST(Loader, NamesWhatIsNearestToAnUnknownName) {
+    const auto why = [](const std::string& rest) {
+        const auto errors = refused(R"({"name": "t", )" + rest + "}");
+        return errors.empty() ? std::string{} : to_string(errors.front());
+    };
+    EXPECT_THAT(why(R"("load": [{"redis": ["GTE", "k"]}])"),
+                HasSubstr("/load/0/redis/0: there is no Redis command \"GTE\"; did you mean \"GET\"?"));
+    EXPECT_THAT(why(R"("faults": [{"at": "0s", "do": "redis.errors", "commands": ["evalsah"]}])"),
+                HasSubstr("did you mean \"EVALSHA\"?"));
+    EXPECT_THAT(why(R"("faults": [{"at": "0s", "do": "redis.errors", "script": "comit"}])"),
+                HasSubstr("there is no script \"comit\"; did you mean \"commit\"?"));
+    EXPECT_THAT(why(R"("faults": [{"on": {"event": "redis", "script": "comit"}, "do": "redis.script_flush"}])"),
+                HasSubstr("did you mean \"commit\"?"));
+    EXPECT_THAT(why(R"("load": [{"job": {"job_id": "a", "labls": {}}}])"),
+                HasSubstr("/load/0/job/labls: a JobRequest has no field \"labls\"; did you mean \"labels\"?"));
+    EXPECT_THAT(why(R"("load": [{"forge": {"heartbeat": {"worker": "w"}}}])"),
+                HasSubstr("/load/0/forge/heartbeat/worker: a Heartbeat has no field \"worker\""));
+    EXPECT_THAT(why(R"("load": [{"job": {"env": {"SIM_OUTCOME": "hangs"}}}])"), HasSubstr("did you mean \"hang\"?"));
+    EXPECT_THAT(why(R"("cluster": {"workers": [{"id": "w", "first_outcomes": ["SUCEEDED"]}]})"),
+                HasSubstr("did you mean \"SUCCEEDED\"?"));
+    EXPECT_THAT(why(R"("expect": {"events": [{"event": "stored", "fields": {"job_reslt.job_id": "a"}}]})"),
+                HasSubstr("did you mean \"job_result\"?"));
+    EXPECT_THAT(why(R"("expect": {"events": [{"event": "state", "fields": {"job_result.job_id": "a"}}]})"),
+                HasSubstr("is no event of a message"));
+    EXPECT_THAT(why(R"("expect": {"dead_letters": [{"job": "a"}]})"), HasSubstr("no line of load submits a job \"a\""));
+    EXPECT_THAT(why(R"("faults": [{"at": "0s", "do": "kernel.outage", "job": "a"}])"),
+                HasSubstr("no line of load submits a job \"a\""));
+}
+
+TEST(Loader, RefusesWhatCannotBeMeant) {
+    const auto why = [](const std::string& rest) {
+        const auto errors = refused(R"({"name": "t", )" + rest + "}");
+        return errors.empty() ? std::string{} : to_string(errors.front());
+    };
+    EXPECT_THAT(why(R"("load": [{"raw": "hello"}])"), HasSubstr("expected \"subject\" beside \"raw\""));
+    EXPECT_THAT(why(R"("faults": [{"on": {"event": "submit", "when": "applied"}, "do": "redis.script_flush"}])"),
+                HasSubstr("expected \"before\" or \"answered\""));
+    EXPECT_THAT(why(R"("expect": {"redis": [{"key": "k", "absent": true, "value": "v"}]})"), HasSubstr("got both"));
+    EXPECT_THAT(why(R"("expect": {"redis": [{"key": "k", "at": "16m"}]})"), HasSubstr("within the duration of 15m"));
+    EXPECT_THAT(why(R"("at_least": "16m")"), HasSubstr("at most the duration of 15m"));
+    EXPECT_THAT(why(R"("expect": {"events": [{"event": "stored", "fields": {"job_result": "a"}}]})"),
+                HasSubstr("expected a field of job_result after a dot"));
 }
 
 TEST(Loader, FillsInEveryDefault) {
@@ -415,8 +500,8 @@ INSTANTIATE_TEST_SUITE_P(
                "no pool takes the topic \"job.other\""},
         Broken{"two_topics", R"("load": [{"topic": "job.default", "job": {"topic": "job.other"}}])", "/load/0/topic",
                "expected the topic of the job"},
-        Broken{"unknown_field_of_a_job", R"("load": [{"job": {"priorty": "JOB_PRIORITY_BATCH"}}])", "/load/0/job",
-               "expected a CAP JobRequest"},
+        Broken{"unknown_field_of_a_job", R"("load": [{"job": {"priorty": "JOB_PRIORITY_BATCH"}}])",
+               "/load/0/job/priorty", "a JobRequest has no field \"priorty\"; did you mean \"priority\"?"},
         Broken{"unknown_enum_of_a_job", R"("load": [{"job": {"priority": "JOB_PRIORITY_SOON"}}])", "/load/0/job",
                "expected a CAP JobRequest"},
         Broken{"cancel_of_an_unknown_job", R"("load": [{"at": "1s", "cancel": "nobody"}])", "/load/0/cancel",

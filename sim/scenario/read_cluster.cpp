@@ -62,6 +62,10 @@ WorkerGroup read_workers(const json& object) {
         group.outcomes.clear();
         for (const auto& [name, weight] : outcomes->items()) group.outcomes.emplace(name, weight.get<double>());
     }
+    group.first_outcomes = texts_of(object, "first_outcomes");
+    group.heartbeat_phase = duration_of(object, "heartbeat_phase", group.heartbeat_phase);
+    if (const json* load = member(object, "cpu_load"))
+        group.cpu_load = {number_of(*load, "min", 0), number_of(*load, "max", 0)};
     group.listens_to_cancel = flag_of(object, "listens_to_cancel", group.listens_to_cancel);
     return group;
 }

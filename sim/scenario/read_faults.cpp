@@ -28,8 +28,9 @@ std::string document_of(const json& object, std::string_view key) {
 
 Trigger read_trigger(const json& object) {
     Trigger trigger;
-    if (const EventInfo* event = find_event(text_of(object, "event"))) trigger.event = event->kind;
-    const std::string when = text_of(object, "when", "applied");
+    const EventInfo* known = find_event(text_of(object, "event"));
+    if (known != nullptr) trigger.event = known->kind;
+    const std::string when = text_of(object, "when", known != nullptr && known->deed ? "answered" : "applied");
     trigger.when = when == "before"     ? fakes::When::before
                    : when == "answered" ? fakes::When::answered
                                         : fakes::When::applied;
@@ -61,6 +62,10 @@ Fault read_fault(const json& object, std::string pointer) {
     fault.rate = number_of(object, "rate", fault.rate);
     fault.outcome = text_of(object, "outcome");
     fault.commands = texts_of(object, "commands");
+    fault.script = text_of(object, "script");
+    fault.key = text_of(object, "key");
+    fault.job = text_of(object, "job");
+    if (member(object, "count") != nullptr) fault.count = int_of(object, "count", 1);
     fault.subject = text_of(object, "subject");
     fault.keys = text_of(object, "keys");
     fault.latency = distribution_of(object, "latency", fault.latency);

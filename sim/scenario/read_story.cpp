@@ -4,6 +4,7 @@
 
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "sim/scenario/message_fields.h"
 #include "sim/scenario/read.h"
 #include "sim/scenario/values.h"
 
@@ -35,8 +36,9 @@ void read_job(const json& object, const std::string& pointer, Load& load, std::v
     if (job != nullptr) {
         const auto request = engine::wire::from_json<cap::JobRequest>(job->dump());
         if (!request) {
-            findings.push_back(
-                {child(pointer, "job"), fmt::format("expected a CAP JobRequest: {}", request.error().detail), false});
+            if (!refuse_unknown_fields(*job, *cap::JobRequest::descriptor(), child(pointer, "job"), findings))
+                findings.push_back({child(pointer, "job"),
+                                    fmt::format("expected a CAP JobRequest: {}", request.error().detail), false});
             return;
         }
         if (!load.topic.empty() && !request->topic().empty() && load.topic != request->topic())
@@ -67,8 +69,30 @@ EventExpectation read_event(const json& object) {
     if (member(object, "after") != nullptr) expectation.after = duration_of(object, "after");
     if (member(object, "until") != nullptr) expectation.until = duration_of(object, "until");
     if (member(object, "in_any") != nullptr) expectation.in_any = duration_of(object, "in_any");
+    expectation.fields = labels_of(object, "fields");
+    if (const json* before = member(object, "before_event")) expectation.before_event = read_trigger(*before);
+    expectation.in_state = text_of(object, "in_state");
     const json* count = member(object, "count");
     expectation.count = count == nullptr ? *parse_comparison(">= 1") : expected_of(*count);
+    return expectation;
+}
+
+DeadLetterExpectation read_dead_letter(const json& object) {
+    const json* count = member(object, "count");
+    return {.job = text_of(object, "job"),
+            .code = text_of(object, "code"),
+            .reason = text_of(object, "reason"),
+            .count = count == nullptr ? *parse_comparison(">= 1") : expected_of(*count)};
+}
+
+RedisExpectation read_redis(const json& object) {
+    RedisExpectation expectation;
+    expectation.key = text_of(object, "key");
+    expectation.field = text_of(object, "field");
+    expectation.member = text_of(object, "member");
+    if (member(object, "value") != nullptr) expectation.value = text_of(object, "value");
+    expectation.absent = flag_of(object, "absent", false);
+    if (member(object, "at") != nullptr) expectation.at = duration_of(object, "at");
     return expectation;
 }
 
@@ -100,9 +124,17 @@ Load read_load(const json& object, const std::string& pointer, std::vector<Findi
         load.packet_json = packet->dump();
         load.subject = text_of(object, "subject");
         const auto parsed = engine::wire::from_json<cap::BusPacket>(load.packet_json);
-        if (!parsed)
+        if (!parsed &&
+            !refuse_unknown_fields(*packet, *cap::BusPacket::descriptor(), child(pointer, "forge"), findings))
             findings.push_back(
                 {child(pointer, "forge"), fmt::format("expected a CAP BusPacket: {}", parsed.error().detail), false});
+    } else if (member(object, "raw") != nullptr) {
+        load.kind = Load::Kind::forge;
+        load.raw = text_of(object, "raw");
+        load.subject = text_of(object, "subject");
+    } else if (member(object, "redis") != nullptr) {
+        load.kind = Load::Kind::redis;
+        load.command = texts_of(object, "redis");
     } else if (const json* workflow = member(object, "workflow")) {
         load.kind = Load::Kind::workflow;
         load.workflow_json = workflow->dump();
@@ -136,6 +168,14 @@ Expectations read_expectations(const json& object, const std::string& pointer, s
     if (const json* events = member(object, "events")) {
         for (const json& event : *events)
             if (event.is_object()) expect.events.push_back(read_event(event));
+    }
+    if (const json* letters = member(object, "dead_letters")) {
+        for (const json& letter : *letters)
+            if (letter.is_object()) expect.dead_letters.push_back(read_dead_letter(letter));
+    }
+    if (const json* values = member(object, "redis")) {
+        for (const json& value : *values)
+            if (value.is_object()) expect.redis.push_back(read_redis(value));
     }
     expect.sometimes = texts_of(object, "sometimes");
     return expect;

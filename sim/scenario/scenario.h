@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -35,6 +36,10 @@ struct WorkerGroup {
     /// Weights by outcome: CAP status names without prefix, or hang, crash, late, duplicate, early, progress.
     std::map<std::string, double> outcomes = {{"SUCCEEDED", 1.0}};
     bool listens_to_cancel = false;  // a JobCancel stops its job
+    /// Names as in `outcomes`: of the first jobs that a worker takes up after each start, before it draws.
+    std::vector<std::string> first_outcomes;
+    Duration heartbeat_phase{};                         // before the first heartbeat after a start
+    std::optional<std::pair<double, double>> cpu_load;  // least and most that a heartbeat reports; absent: by its jobs
 };
 
 /// JSON text of the documents that are parsed elsewhere, each by the code that production uses.
@@ -81,21 +86,23 @@ struct Cluster {
     double clock_drift_ppm = 0;  // each node draws its drift uniformly from -drift_ppm .. +drift_ppm
 };
 
-/// One line of load: submits, messages that are no packet, or packets of a stranger, at a rate, one cancel or approval by an
-/// operator, or workflow runs.
+/// One line of load: submits, messages that are no packet, or packets and other bytes of a stranger, at a rate, one cancel,
+/// approval or Redis command by an operator, or workflow runs.
 struct Load {
-    enum class Kind : std::uint8_t { submit, cancel, approve, garbage, forge, workflow };
+    enum class Kind : std::uint8_t { submit, cancel, approve, garbage, forge, redis, workflow };
     Duration at{};
     Kind kind = Kind::submit;
-    std::string job_id;         // cancel, approve: which; submit: the given id, or empty for generated ones
-    std::string topic;          // submit
-    int count = 1;              // submit, garbage, forge
-    double per_second = 0;      // submit, garbage, forge: rate; 0 = all at once
-    int payload_bytes = 0;      // submit: the request is filled up by as many; garbage: of each message
-    std::string job_json;       // submit: a JobRequest in protobuf JSON form, without job id and topic
-    std::string packet_json;    // forge: a BusPacket in protobuf JSON form
-    std::string subject;        // forge: where it is published; empty = where packets of its kind belong
-    std::string workflow_json;  // workflow: definition and runs
+    std::string job_id;                // cancel, approve: which; submit: the given id, or empty for generated ones
+    std::string topic;                 // submit
+    int count = 1;                     // submit, garbage, forge
+    double per_second = 0;             // submit, garbage, forge: rate; 0 = all at once
+    int payload_bytes = 0;             // submit: the request is filled up by as many; garbage: of each message
+    std::string job_json;              // submit: a JobRequest in protobuf JSON form, without job id and topic
+    std::string packet_json;           // forge: a BusPacket in protobuf JSON form; or
+    std::string raw;                   // forge: what is published, whatever it is
+    std::vector<std::string> command;  // redis: its words
+    std::string subject;               // forge: where it is published; empty = where packets of its kind belong
+    std::string workflow_json;         // workflow: definition and runs
 };
 
 /// The ids of the jobs that these lines submit, in the order of the lines: a given id, else `job-0`, `job-1` and so on,
@@ -121,7 +128,9 @@ struct Fault {
     std::string target;                // node, group, or "actor"
     std::string a, b, direction = "both";
     double rate = 1.0;
-    std::string outcome;  // not_applied | unknown | lost
+    std::string outcome;                 // not_applied | unknown | lost
+    std::optional<std::uint64_t> count;  // how many calls it hits
+    std::string script, key, job;        // globs that narrow it; empty = any
     std::vector<std::string> commands;
     std::string subject, keys;
     Distribution latency;
@@ -164,10 +173,29 @@ struct MetricExpectation {
 struct EventExpectation {
     Trigger filter;  // its event, when and filters
     std::string outcome;
-    std::string trace;                     // the trace id that a message carries; empty = any
-    std::optional<Duration> after, until;  // only events within; virtual time, both ends included
-    std::optional<Duration> in_any;        // not how many in all, but at most in any span of this length
+    std::string trace;                          // the trace id that a message carries; empty = any
+    std::optional<Duration> after, until;       // only events within; virtual time, both ends included
+    std::optional<Duration> in_any;             // not how many in all, but at most in any span of this length
+    std::map<std::string, std::string> fields;  // of its packet, by path: globs
+    std::optional<Trigger> before_event;        // only those before the nth of these, of the run, the node or the job
+    std::string in_state;                       // only those about a job in this state
     Expected count;
+};
+
+/// How many dead letters, by globs over the fields of their entries.
+struct DeadLetterExpectation {
+    std::string job, code, reason;
+    Expected count;
+};
+
+/// What Redis holds at one time, or at the end.
+struct RedisExpectation {
+    std::string key;
+    std::string field;                 // of a hash
+    std::string member;                // of a list, a set or a sorted set, where its score is the value
+    std::optional<std::string> value;  // a glob; absent: any
+    bool absent = false;
+    std::optional<Duration> at;
 };
 
 struct Expectations {
@@ -179,6 +207,8 @@ struct Expectations {
     std::map<std::string, std::string> jobs;
     std::vector<MetricExpectation> metrics;
     std::vector<EventExpectation> events;
+    std::vector<DeadLetterExpectation> dead_letters;
+    std::vector<RedisExpectation> redis;
     std::vector<std::string> sometimes;
 };
 
@@ -196,6 +226,7 @@ struct Scenario {
     std::vector<std::string> tags;
     std::uint64_t seed = 1;
     Duration duration = std::chrono::minutes{15};
+    Duration at_least{};  // it goes on until then, however quiet it is
     Cluster cluster;
     std::vector<Load> load;
     std::vector<Fault> faults;

@@ -96,7 +96,7 @@ Document argument_document(const FaultArg& arg, const Fault& fault) {
         case FaultArgKind::direction: return fault.direction == "both" ? Document() : Document(fault.direction);
         case FaultArgKind::probability: return fault.rate == 1.0 && !arg.required ? Document() : Document(fault.rate);
         case FaultArgKind::glob: {
-            const std::string& text = arg.name == "keys" ? fault.keys : fault.subject;
+            const std::string& text = arg.name == "keys" ? fault.keys : arg.name == "key" ? fault.key : fault.subject;
             return text.empty() ? Document() : Document(text);
         }
         case FaultArgKind::distribution:
@@ -119,6 +119,9 @@ Document argument_document(const FaultArg& arg, const Fault& fault) {
         case FaultArgKind::layers: return fault.layers.empty() ? Document() : Document::parse(fault.layers);
         case FaultArgKind::settings: return fault.settings.empty() ? Document() : Document::parse(fault.settings);
         case FaultArgKind::anything: return fault.raw.empty() ? Document() : Document(fault.raw);
+        case FaultArgKind::count: return fault.count ? Document(*fault.count) : Document();
+        case FaultArgKind::script: return fault.script.empty() ? Document() : Document(fault.script);
+        case FaultArgKind::job: return fault.job.empty() ? Document() : Document(fault.job);
     }
     return {};
 }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "sim/world/faults/trigger_matcher.h"
 #include "sim/world/glob.h"
 
 namespace lockstep::sim {
@@ -34,7 +37,29 @@ bool concerns(const Fault& fault, std::string_view command) {
            });
 }
 
+bool passes(const std::string& filter, std::string_view value) { return filter.empty() || glob_matches(filter, value); }
+
+/// The packet is looked into only where a fault asks for the job.
+bool of_the_job(const Fault& fault, const fakes::CallScope& scope) {
+    if (fault.job.empty() || scope.payload.empty()) return passes(fault.job, scope.job);
+    const auto packet = engine::wire::decode(scope.payload);
+    fakes::Event event;
+    event.packet = packet ? &*packet : nullptr;
+    return passes(fault.job, job_of(event));
+}
+
+bool in_scope(const Fault& fault, const fakes::CallScope& scope) {
+    return passes(fault.script, scope.script) && passes(fault.key, scope.key) && of_the_job(fault, scope);
+}
+
 }  // namespace
+
+bool CallFaults::Active::chance() {
+    if (fault->count && std::cmp_greater_equal(hits, *fault->count)) return false;
+    if (!stream->chance(fault->rate)) return false;
+    ++hits;
+    return true;
+}
 
 Duration CallFaults::Active::latency_or(const fakes::Distribution& otherwise) const {
     return (is_unset(fault->latency) ? otherwise : fault->latency).draw(*stream);
@@ -50,18 +75,18 @@ void CallFaults::remove(Id id) {
     for (InForce& faults : in_force_) std::erase_if(faults, [id](const Active& active) { return active.id == id; });
 }
 
-CallFault CallFaults::redis_call(NodeId /*client*/, std::string_view command) {
+CallFault CallFaults::redis_call(NodeId /*client*/, std::string_view command, const fakes::CallScope& scope) {
     for (Active& active : of(FaultKind::redis_errors)) {
-        if (!concerns(*active.fault, command) || !active.chance()) continue;
+        if (!concerns(*active.fault, command) || !in_scope(*active.fault, scope) || !active.chance()) continue;
         return draw_outcome(active);
     }
     return CallFault::none;
 }
 
-Duration CallFaults::redis_latency(std::string_view command) {
+Duration CallFaults::redis_latency(std::string_view command, const fakes::CallScope& scope) {
     Duration total{};
     for (Active& active : of(FaultKind::redis_latency)) {
-        if (!concerns(*active.fault, command) || !active.chance()) continue;
+        if (!concerns(*active.fault, command) || !in_scope(*active.fault, scope) || !active.chance()) continue;
         const Duration added = active.fault->latency.draw(*active.stream);
         if (added > Duration::zero()) ++active.count->effective;
         total += added;
@@ -76,9 +101,10 @@ std::optional<fakes::Effect> CallFaults::redis_out_of_memory() {
     return std::nullopt;
 }
 
-CallFault CallFaults::publish(NodeId /*client*/, std::string_view subject) {
+CallFault CallFaults::publish(NodeId /*client*/, std::string_view subject, const fakes::CallScope& scope) {
     for (Active& active : of(FaultKind::nats_publish_errors)) {
-        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
+        if (!subject_matches(active.fault->subject, subject) || !in_scope(*active.fault, scope) || !active.chance())
+            continue;
         return draw_outcome(active);
     }
     return CallFault::none;
@@ -164,10 +190,10 @@ bool CallFaults::corrupt(std::string_view subject, std::string& payload) {
     return true;
 }
 
-CallFaults::RpcFault CallFaults::kernel_call() {
+CallFaults::RpcFault CallFaults::kernel_call(const fakes::CallScope& scope) {
     RpcFault answer;
     for (Active& active : of(FaultKind::kernel_outage)) {
-        if (!active.chance()) continue;
+        if (!in_scope(*active.fault, scope) || !active.chance()) continue;
         ++active.count->effective;
         answer.no_answer = true;
     }
@@ -179,40 +205,40 @@ CallFaults::RpcFault CallFaults::kernel_call() {
         if (!answer.no_answer) ++active.count->effective;
         answer.status = active.fault->status;
     }
-    add_errors(FaultKind::kernel_errors, answer);
-    add_latency(FaultKind::kernel_latency, answer);
-    add_decision(FaultKind::kernel_decision, answer);
+    add_errors(FaultKind::kernel_errors, scope, answer);
+    add_latency(FaultKind::kernel_latency, scope, answer);
+    add_decision(FaultKind::kernel_decision, scope, answer);
     return answer;
 }
 
-CallFaults::RpcFault CallFaults::output_call() {
+CallFaults::RpcFault CallFaults::output_call(const fakes::CallScope& scope) {
     RpcFault answer;
-    add_errors(FaultKind::output_policy_errors, answer);
-    add_latency(FaultKind::output_policy_latency, answer);
-    add_decision(FaultKind::output_policy_decision, answer);
+    add_errors(FaultKind::output_policy_errors, scope, answer);
+    add_latency(FaultKind::output_policy_latency, scope, answer);
+    add_decision(FaultKind::output_policy_decision, scope, answer);
     return answer;
 }
 
-void CallFaults::add_errors(FaultKind kind, RpcFault& answer) {
+void CallFaults::add_errors(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer) {
     for (Active& active : of(kind)) {
-        if (!active.chance()) continue;
+        if (!in_scope(*active.fault, scope) || !active.chance()) continue;
         if (!answer.no_answer) ++active.count->effective;
         answer.status = active.fault->status;
     }
 }
 
-void CallFaults::add_latency(FaultKind kind, RpcFault& answer) {
+void CallFaults::add_latency(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer) {
     for (Active& active : of(kind)) {
-        if (!active.chance()) continue;
+        if (!in_scope(*active.fault, scope) || !active.chance()) continue;
         const Duration added = active.fault->latency.draw(*active.stream);
         if (added > Duration::zero() && !answer.no_answer) ++active.count->effective;
         answer.latency += added;
     }
 }
 
-void CallFaults::add_decision(FaultKind kind, RpcFault& answer) {
+void CallFaults::add_decision(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer) {
     for (Active& active : of(kind)) {
-        if (!active.chance()) continue;
+        if (!in_scope(*active.fault, scope) || !active.chance()) continue;
         answer.decision = active.fault->decision;
         answer.forced = fakes::Effect(active.count->effective);
     }

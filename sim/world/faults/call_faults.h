@@ -25,11 +25,11 @@ public:
     Id add(FaultKind kind, const Fault& fault, reports::FaultCount& count, fakes::Rng& stream, NodeSet workers = {});
     void remove(Id id);
 
-    fakes::CallFault redis_call(NodeId client, std::string_view command) override;
-    Duration redis_latency(std::string_view command) override;
+    fakes::CallFault redis_call(NodeId client, std::string_view command, const fakes::CallScope& scope) override;
+    Duration redis_latency(std::string_view command, const fakes::CallScope& scope) override;
     std::optional<fakes::Effect> redis_out_of_memory() override;
 
-    fakes::CallFault publish(NodeId client, std::string_view subject) override;
+    fakes::CallFault publish(NodeId client, std::string_view subject, const fakes::CallScope& scope) override;
     bool lose_ack(std::string_view subject) override;
     Duration delay_ack(std::string_view subject) override;
     bool duplicate_delivery(std::string_view subject) override;
@@ -38,8 +38,8 @@ public:
     bool corrupt(std::string_view subject, std::string& payload) override;
     bool garble_delivery(std::string_view subject) override;
 
-    RpcFault kernel_call() override;
-    RpcFault output_call() override;
+    RpcFault kernel_call(const fakes::CallScope& scope) override;
+    RpcFault output_call(const fakes::CallScope& scope) override;
 
     bool worker_silent(NodeId worker) override;
     bool worker_zombie(NodeId worker) override;
@@ -53,11 +53,12 @@ private:
         fakes::Rng* stream;
         Time since;
 
-        /// Whether it hits this time, by its rate.
-        [[nodiscard]] bool chance() const { return stream->chance(fault->rate); }
+        /// Whether it hits this time, by its rate and by how many calls it may hit.
+        [[nodiscard]] bool chance();
         /// The fault's own latency, or this one.
         [[nodiscard]] Duration latency_or(const fakes::Distribution& otherwise) const;
         NodeSet workers;
+        int hits = 0;
     };
     using InForce = std::vector<Active>;  // in the order in which they began
 
@@ -67,9 +68,9 @@ private:
     Active* hit_on_subject(FaultKind kind, std::string_view subject);
     Duration subject_delay(FaultKind kind, std::string_view subject, const fakes::Distribution& otherwise);
     bool hits_worker(FaultKind kind, NodeId worker);
-    void add_errors(FaultKind kind, RpcFault& answer);
-    void add_latency(FaultKind kind, RpcFault& answer);
-    void add_decision(FaultKind kind, RpcFault& answer);
+    void add_errors(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer);
+    void add_latency(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer);
+    void add_decision(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer);
 
     const EventQueue& queue_;
     std::array<InForce, kFaultKinds> in_force_;

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "engine/runtime/invariant.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
 #include "sim/world/test_simulation_fixture.h"
 
 namespace lockstep::sim {
@@ -275,14 +277,63 @@ TEST_F(FaultPlanTest, InjectsRedisErrorsIntoTheNamedCommandsOnly) {
     errors.outcome = "unknown";
     errors.commands = {"evalsha"};
     add(errors);
-    EXPECT_EQ(faults().redis_call(scheduler, "EVALSHA"), CallFault::none);
+    EXPECT_EQ(faults().redis_call(scheduler, "EVALSHA", {}), CallFault::none);
     sim.run_for(2s);
-    EXPECT_EQ(faults().redis_call(scheduler, "GET"), CallFault::none);
+    EXPECT_EQ(faults().redis_call(scheduler, "GET", {}), CallFault::none);
     EXPECT_EQ(only_count().effective, 0U);
-    EXPECT_EQ(faults().redis_call(scheduler, "EVALSHA"), CallFault::unknown);
+    EXPECT_EQ(faults().redis_call(scheduler, "EVALSHA", {}), CallFault::unknown);
     EXPECT_EQ(only_count().effective, 1U);
     sim.run_for(10s);
-    EXPECT_EQ(faults().redis_call(scheduler, "EVALSHA"), CallFault::none);
+    EXPECT_EQ(faults().redis_call(scheduler, "EVALSHA", {}), CallFault::none);
+}
+
+TEST_F(FaultPlanTest, HitsExactlyAsManyCallsAsItSays) {
+    Fault errors = fault("redis.errors", 1s, 10s);
+    errors.outcome = "lost";
+    errors.count = 2;
+    add(errors);
+    sim.run_for(2s);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(faults().redis_call(scheduler, "GET", {}), CallFault::lost);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(faults().redis_call(scheduler, "GET", {}), CallFault::none);
+    EXPECT_EQ(only_count().effective, 2U);
+}
+
+TEST_F(FaultPlanTest, HitsOnlyTheScriptTheKeyAndTheJobThatItNames) {
+    Fault errors = fault("redis.errors", 1s, 10s);
+    errors.outcome = "lost";
+    errors.script = "commit";
+    errors.key = "job:*";
+    errors.job = "a";
+    add(errors);
+    sim.run_for(2s);
+    const auto call = [this](std::string_view script, std::string_view key, std::string_view job) {
+        return faults().redis_call(scheduler, "EVALSHA", {.script = script, .key = key, .job = job, .payload = {}});
+    };
+    EXPECT_EQ(call("take_up", "job:meta:a", "a"), CallFault::none);
+    EXPECT_EQ(call("commit", "cordum:x", "a"), CallFault::none);
+    EXPECT_EQ(call("commit", "job:meta:b", "b"), CallFault::none);
+    EXPECT_EQ(call("commit", "job:meta:a", "a"), CallFault::lost);
+}
+
+TEST_F(FaultPlanTest, HitsOnlyThePublishesAndChecksOfTheJobThatItNames) {
+    Fault errors = fault("nats.publish_errors", 1s, 10s);
+    errors.outcome = "lost";
+    errors.job = "a";
+    add(errors);
+    Fault outage = fault("kernel.outage", 1s, 10s);
+    outage.job = "a";
+    add(outage);
+    sim.run_for(2s);
+    const auto publish = [this](const std::string& job) {
+        cap::JobRequest request;
+        request.set_job_id(job);
+        const std::string bytes = engine::wire::serialise(engine::wire::make_packet(request, "t", "s", {}));
+        return faults().publish(scheduler, "sys.job.submit", {.script = {}, .key = {}, .job = {}, .payload = bytes});
+    };
+    EXPECT_EQ(publish("b"), CallFault::none);
+    EXPECT_EQ(publish("a"), CallFault::lost);
+    EXPECT_FALSE(faults().kernel_call({.script = {}, .key = {}, .job = "b", .payload = {}}).no_answer);
+    EXPECT_TRUE(faults().kernel_call({.script = {}, .key = {}, .job = "a", .payload = {}}).no_answer);
 }
 
 TEST_F(FaultPlanTest, GivesACallEachOfItsEndsAndAnyWhereNoneIsNamed) {
@@ -292,7 +343,7 @@ TEST_F(FaultPlanTest, GivesACallEachOfItsEndsAndAnyWhereNoneIsNamed) {
         add(errors);
         sim.run_for(500ms);
         std::set<CallFault> out;
-        for (int i = 0; i < 50; ++i) out.insert(faults().publish(scheduler, "sys.job.result"));
+        for (int i = 0; i < 50; ++i) out.insert(faults().publish(scheduler, "sys.job.result", {}));
         sim.run_for(1s);
         return out;
     };
@@ -316,8 +367,8 @@ TEST_F(FaultPlanTest, DrawsNothingThatShiftsTheDrawsOfAnotherKind) {
         world.run_for(1s);
         std::vector<bool> out;
         for (int i = 0; i < 64; ++i) {
-            (void)world.faults().kernel_call();
-            (void)world.faults().redis_call(scheduler, "GET");
+            (void)world.faults().kernel_call({});
+            (void)world.faults().redis_call(scheduler, "GET", {});
             out.push_back(world.faults().lose_ack("sys.job.submit"));
         }
         return out;
@@ -356,7 +407,7 @@ TEST_F(FaultPlanTest, AnswersEveryKindOfCall) {
     add(fault("kernel.outage", 2s));
     for (const char* kind : {"worker.silence", "worker.zombie", "worker.overload"}) add(on_node(kind, "w-0", 0s));
     sim.run_for(1s);
-    EXPECT_EQ(faults().redis_latency("GET"), 7ms);
+    EXPECT_EQ(faults().redis_latency("GET", {}), 7ms);
     ASSERT_TRUE(faults().redis_out_of_memory());
     faults().redis_out_of_memory()->count();
     EXPECT_TRUE(faults().duplicate_delivery("a"));
@@ -366,12 +417,12 @@ TEST_F(FaultPlanTest, AnswersEveryKindOfCall) {
     EXPECT_GT(faults().delay_ack("a"), 0ns);
     EXPECT_TRUE(faults().drop_core("a"));
     EXPECT_TRUE(faults().garble_delivery("a"));
-    EXPECT_NE(faults().publish(scheduler, "a"), CallFault::none);
+    EXPECT_NE(faults().publish(scheduler, "a", {}), CallFault::none);
     std::string payload = "payload";
     EXPECT_TRUE(faults().corrupt("a", payload));
     EXPECT_NE(payload, "payload");
-    EXPECT_EQ(faults().kernel_call().status, 4);
-    const fakes::Faults::RpcFault output = faults().output_call();
+    EXPECT_EQ(faults().kernel_call({}).status, 4);
+    const fakes::Faults::RpcFault output = faults().output_call({});
     EXPECT_EQ(output.decision, "quarantine");
     output.forced.count();
     EXPECT_TRUE(faults().worker_silent(node("w-0")));
@@ -379,7 +430,7 @@ TEST_F(FaultPlanTest, AnswersEveryKindOfCall) {
     EXPECT_TRUE(faults().worker_overloaded(node("w-0")));
     EXPECT_FALSE(faults().worker_silent(node("w-1")));
     sim.run_for(2s);
-    EXPECT_TRUE(faults().kernel_call().no_answer);
+    EXPECT_TRUE(faults().kernel_call({}).no_answer);
     for (const auto& count : sim.fault_plan().counts()) EXPECT_GE(count.effective, 1U) << count.kind;
 }
 
@@ -389,7 +440,7 @@ TEST_F(FaultPlanTest, CountsNothingOfWhatAnOutageHides) {
     add(slow);
     for (const char* kind : {"kernel.errors", "kernel.flap", "kernel.outage"}) add(fault(kind, 0s));
     sim.run_for(1s);
-    EXPECT_TRUE(faults().kernel_call().no_answer);
+    EXPECT_TRUE(faults().kernel_call({}).no_answer);
     for (const auto& count : sim.fault_plan().counts())
         EXPECT_EQ(count.effective, count.kind == "kernel.outage" ? 1U : 0U) << count.kind;
 }
@@ -401,7 +452,7 @@ TEST_F(FaultPlanTest, LeavesToTheServerWhetherItChangedAnything) {
     add(fault("nats.reorder", 0s));
     add(fault("redis.oom", 0s));
     sim.run_for(1s);
-    EXPECT_EQ(faults().kernel_call().decision, "deny");
+    EXPECT_EQ(faults().kernel_call({}).decision, "deny");
     EXPECT_GT(faults().reorder_delivery("a").by, 0ns);
     EXPECT_TRUE(faults().redis_out_of_memory());
     for (const auto& count : sim.fault_plan().counts()) EXPECT_EQ(count.effective, 0U) << count.kind;
@@ -412,11 +463,11 @@ TEST_F(FaultPlanTest, FlapsInHalfPeriods) {
     flap.period = 10s;
     add(flap);
     sim.run_for(2s);
-    EXPECT_EQ(faults().kernel_call().status, 14);
+    EXPECT_EQ(faults().kernel_call({}).status, 14);
     sim.run_for(5s);
-    EXPECT_EQ(faults().kernel_call().status, 0);
+    EXPECT_EQ(faults().kernel_call({}).status, 0);
     sim.run_for(5s);
-    EXPECT_EQ(faults().kernel_call().status, 14);
+    EXPECT_EQ(faults().kernel_call({}).status, 14);
 }
 
 TEST_F(FaultPlanTest, CommandsServersAfterTheStep) {
