@@ -114,6 +114,8 @@ void sort_cluster(Feasibility& f) {
     if (cluster.redis_replica_lag > Duration{0}) f.not_applied.emplace_back("lag of a replica: there is none");
     if (cluster.nats_sync_interval != plain.nats_sync_interval)
         f.not_applied.emplace_back("sync interval of NATS: that of nats-server");
+    if (cluster.nats_jobs_stream_messages != 0)
+        f.not_applied.emplace_back("messages that the stream of dispatches takes: as many as NATS has room for");
     constexpr Duration kProcessedTtlMin = std::chrono::minutes(10);
     if (cluster.config.bus_processed_ttl < kProcessedTtlMin)
         f.not_applied.emplace_back("tunable bus_processed_ttl: lockstepd takes nothing below 10m");

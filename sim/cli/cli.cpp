@@ -82,6 +82,7 @@ int cli_main(const std::vector<std::string>& args, const Environment& environmen
                        [&](const ExploreArgs& explore) { return explore_command(explore, environment); },
                        [&](const EnumerateArgs& enumerate) { return enumerate_command(enumerate, environment); },
                        [&](const PowerArgs& power) { return power_command(power, environment); },
+                       [&](const CoverageArgs& coverage) { return coverage_command(coverage, environment); },
                        [&](const ShrinkArgs& shrink) { return shrink_command(shrink, environment); },
                        [&](const ReplayArgs& replay) { return replay_failure_command(replay, environment); },
                        [&](const ExplainArgs& explain) { return explain_command(explain, environment); },

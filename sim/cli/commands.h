@@ -84,6 +84,15 @@ struct PowerArgs {
     unsigned threads = 0;
 };
 
+struct CoverageArgs {
+    std::uint64_t first = 1;
+    std::uint64_t seeds = 1000;
+    bool data_loss = false;  // as many draws again that lose data
+    std::string markdown;
+    std::string against;  // a table of more draws
+    unsigned threads = 0;
+};
+
 struct ShrinkArgs {
     std::string file;
     std::string out;  // empty = beside the original
@@ -127,6 +136,7 @@ struct ListArgs {
 [[nodiscard]] Exit explore_command(const ExploreArgs& args, const Environment& environment);
 [[nodiscard]] Exit enumerate_command(const EnumerateArgs& args, const Environment& environment);
 [[nodiscard]] Exit power_command(const PowerArgs& args, const Environment& environment);
+[[nodiscard]] Exit coverage_command(const CoverageArgs& args, const Environment& environment);
 [[nodiscard]] Exit shrink_command(const ShrinkArgs& args, const Environment& environment);
 [[nodiscard]] Exit replay_failure_command(const ReplayArgs& args, const Environment& environment);
 [[nodiscard]] Exit explain_command(const ExplainArgs& args, const Environment& environment);

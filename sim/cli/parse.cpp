@@ -36,6 +36,7 @@ struct Tree {
     ExploreArgs explore;
     EnumerateArgs enumerate;
     PowerArgs power;
+    CoverageArgs coverage;
     ShrinkArgs shrink;
     ReplayArgs replay;
     ExplainArgs explain;
@@ -52,6 +53,7 @@ struct Tree {
         add(add_explore(app, explore), explore);
         add(add_enumerate(app, enumerate), enumerate);
         add(add_power(app, power), power);
+        add(add_coverage(app, coverage), coverage);
         add(add_shrink(app, shrink), shrink);
         add(add_replay(app, replay), replay);
         add(add_explain(app, explain), explain);

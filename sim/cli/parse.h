@@ -17,7 +17,7 @@ struct Print {
 };
 
 using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, PowerArgs,
-                             ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
+                             CoverageArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
 
 [[nodiscard]] Command parse(const std::vector<std::string>& args);
 

@@ -11,6 +11,13 @@ void JobTracker::on_event(const fakes::Event& event, Time) {
     const auto [entry, fresh] = jobs_.try_emplace(std::string(event.job));
     if (fresh) count(entry->second, 1);
     if (event.kind == fakes::EventKind::state) enter(entry->second, std::string(event.to));
+    const bool declined = event.kind == fakes::EventKind::submit && event.when == fakes::When::answered &&
+                          event.outcome == fakes::EventOutcome::not_applied;
+    if (declined != entry->second.declined) {
+        count(entry->second, -1);
+        entry->second.declined = declined;
+        count(entry->second, 1);
+    }
 }
 
 void JobTracker::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
@@ -53,6 +60,7 @@ void JobTracker::enter(Job& job, std::string state) {
 }
 
 void JobTracker::count(const Job& job, int by) {
+    if (job.state.empty() && job.declined) return;
     if (job.state.empty() && job.known) {
         forgotten_ += static_cast<std::size_t>(by);
     } else if (!is_final(job.state) && job.state != "APPROVAL_REQUIRED") {

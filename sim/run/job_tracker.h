@@ -36,8 +36,9 @@ public:
 private:
     struct Job {
         std::string state;
-        bool known = false;    // Redis has had a state of it
-        bool expired = false;  // and its record has outlived its time
+        bool known = false;     // Redis has had a state of it
+        bool expired = false;   // and its record has outlived its time
+        bool declined = false;  // whoever submitted it was told that it was not taken
     };
     void enter(Job& job, std::string state);
     void count(const Job& job, int by);

@@ -28,6 +28,14 @@ protected:
         event.job = job;
         emit(event);
     }
+    void decline(std::string_view job) {
+        fakes::Event event;
+        event.kind = fakes::EventKind::submit;
+        event.when = fakes::When::answered;
+        event.outcome = fakes::EventOutcome::not_applied;
+        event.job = job;
+        emit(event);
+    }
     void move(std::string_view job, std::string_view state) {
         set_hash(job, state);
         keys.set_string("job:state:" + std::string(job), std::string(state), fakes::redis::kNever);
@@ -49,6 +57,16 @@ private:
     }
     fakes::redis::KeyspaceEvents events_{*this, {}, fakes::redis::default_lock_keys()};
 };
+
+TEST_F(JobTrackerTest, NobodyWaitsForAJobThatWasNotTaken) {
+    submit("a");
+    decline("a");
+    EXPECT_EQ(jobs.unfinished(), 0U);
+    move("a", "PENDING");
+    EXPECT_EQ(jobs.unfinished(), 1U) << "somebody has it all the same";
+    decline("a");
+    EXPECT_EQ(jobs.unfinished(), 1U) << "the second submission of the same id tells nothing of the first";
+}
 
 TEST_F(JobTrackerTest, AJobIsUnfinishedFromItsSubmissionUntilItEndsOrAsks) {
     submit("a");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/store/keys.h"
+#include "engine/wire/subjects.h"
 #include "fakes/policy/parse.h"
 
 namespace lockstep::sim {
@@ -32,6 +33,8 @@ fakes::NatsServerOptions nats_options(const Cluster& cluster) {
     options.node = Topology::kNats;
     options.storage.sync_interval = cluster.nats_sync_interval;
     options.max_payload = cluster.nats_max_payload;
+    for (fakes::StreamConfig& stream : options.streams)
+        if (stream.name == engine::wire::kStreamJobs) stream.max_messages = cluster.nats_jobs_stream_messages;
     options.outgoing.max_pending = cluster.nats_max_pending;
     options.outgoing.bandwidth = cluster.nats_bandwidth;
     return options;

@@ -135,6 +135,7 @@ Cluster read_cluster(const json& object) {
         };
         bytes("max_payload", cluster.nats_max_payload);
         bytes("max_pending", cluster.nats_max_pending);
+        bytes("jobs_stream_messages", cluster.nats_jobs_stream_messages);
         bytes("bandwidth", cluster.nats_bandwidth);
     }
     if (const json* rates = member(object, "service_rates"))

@@ -76,6 +76,7 @@ struct Cluster {
     Duration nats_sync_interval = std::chrono::seconds{1};     // zero: every write is on disk when it is acknowledged
     std::uint64_t nats_max_payload = 1'048'576;                // bytes of one message
     std::uint64_t nats_max_pending = std::uint64_t{64} << 20;  // bytes that a client may let wait
+    std::uint64_t nats_jobs_stream_messages = 0;               // that the stream of dispatches takes; 0: no limit
     std::uint64_t nats_bandwidth = 0;  // of the link from NATS to each client, bytes per second; 0: no limit
     Distribution network_latency{Distribution::Kind::uniform, std::chrono::microseconds{200},
                                  std::chrono::milliseconds{2}, 0};

@@ -1,8 +1,11 @@
 #include "sim/search/disturbances.h"
 
 #include <array>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "engine/ports/rare_branches.h"
 #include "engine/store/keys.h"
 #include "sim/scenario/catalogue.h"
 
@@ -17,9 +20,8 @@ struct Place {
     int often;  // about how many there are per job
 };
 
-// Steps of a replica between which a disturbance makes a difference: every kind of call that it makes, and every change
-// that it brings about.
-constexpr std::array kPlaces{
+// Steps of a replica between which a disturbance mostly makes a difference.
+constexpr std::array kBusyPlaces{
     Place{"redis", nullptr, nullptr, 10},
     Place{"redis", "script", "commit", 3},
     Place{"redis", "script", "take_up", 1},
@@ -45,6 +47,29 @@ constexpr std::array kPlaces{
     Place{"state", "to", "RUNNING", 1},
     Place{"state", "to", "SUCCEEDED", 1},
 };
+
+/// Every kind of call that a replica makes and every change that it brings about: scripts from the table of all of them, so
+/// that none is forgotten.
+std::vector<Document> every_place() {
+    std::vector<Document> places;
+    for (const char* call : {"ack", "nak", "term", "in_progress", "kernel_check", "output_check"})
+        places.push_back({{"event", call}});
+    for (const char* subject : {"worker.*", "sys.job.submit", "sys.job.dlq", "sys.job.cancel", "job.*"})
+        places.push_back({{"event", "publish"}, {"subject", subject}});
+    // The publish of a compensation, and the look at one.
+    for (const char* call : {"publish", "kernel_check"}) places.push_back({{"event", call}, {"job", "comp-*"}});
+    places.push_back({{"event", "core_publish"}, {"node", "scheduler-*"}});
+    for (const std::string& script : redis_scripts()) {
+        const bool of_a_gateway = script.starts_with("gateway_");
+        if (!of_a_gateway) places.push_back({{"event", "redis"}, {"script", script}});
+    }
+    for (const char* command : {"GET", "SET", "HGET", "HGETALL", "MGET", "TIME", "EXISTS", "SCRIPT"})
+        places.push_back({{"event", "redis"}, {"command", command}, {"node", "scheduler-*"}});
+    for (const std::string& state : job_states()) places.push_back({{"event", "state"}, {"to", state}});
+    for (const std::string_view branch : engine::kRareBranches)
+        places.push_back({{"event", "reached"}, {"name", std::string(branch)}});
+    return places;
+}
 
 constexpr int kPerJobMax = 16;
 
@@ -109,7 +134,11 @@ void add_preemption_at(Dice& dice, Document on, int nth_max, Document& faults) {
 }
 
 void add_preemption(Dice& dice, Document& faults) {
-    const Place& place = dice.one_of(kPlaces);
+    if (dice.chance(0.3)) {
+        static const std::vector<Document> kEveryPlace = every_place();
+        return add_preemption_at(dice, dice.one_of(kEveryPlace), kPerJobMax, faults);
+    }
+    const Place& place = dice.one_of(kBusyPlaces);
     Document on = {{"event", place.event}};
     if (place.filter != nullptr) on[place.filter] = place.value;
     add_preemption_at(dice, std::move(on), kPerJobMax * place.often, faults);
@@ -123,7 +152,10 @@ void add_loss(Dice& dice, Document& faults) {
     const std::string kind = dice.word({"redis.evict", "redis.evict", "redis.failover", "redis.restart"});
     Document fault = {{"do", kind}};
     if (kind == "redis.evict") {
-        fault["keys"] = engine::keys::job_lock("*");
+        // Mostly every lock; else mirrors of a job's state, its other records, or a whole index.
+        fault["keys"] = dice.chance(0.6) ? engine::keys::job_lock("*")
+                                         : dice.word({"job:state:*", "job:result_ptr:*", "job:req:*", "job:meta:*0",
+                                                      "job:index:*", "job:deadline", "job:recent", "job:events:*"});
     } else {
         fault["for"] = dice.word({"100ms", "1s", "10s"});
     }

@@ -9,6 +9,8 @@
 #include "sim/scenario/catalogue.h"
 #include "sim/search/dice.h"
 #include "sim/search/disturbances.h"
+#include "sim/search/limit_themes.h"
+#include "sim/search/request_themes.h"
 #include "sim/search/themes.h"
 
 namespace lockstep::sim {
@@ -42,6 +44,64 @@ constexpr std::array kTunables{
     Candidate{"reconciler_scheduled_timeout", {"30s", "1m", "5m", "0s"}},
 };
 
+// Settings that matter less often, or to fewer jobs: each with values on both sides of its default where that has two.
+constexpr std::array kFurtherTunables{
+    Candidate{"store_op_timeout", {"500ms", "1s", "3s", "5s"}},
+    Candidate{"lock_poll", {"5ms", "10ms", "50ms", "200ms"}},
+    Candidate{"lock_wait", {"0s", "200ms", "1s", "5s"}},
+    Candidate{"max_renewal_failures", {"1", "2", "4", "6"}},
+    Candidate{"max_dispatch_retries", {"0", "1", "2", "10"}},
+    Candidate{"retry_delay_busy", {"100ms", "250ms", "1s", "3s"}},
+    Candidate{"retry_delay_store", {"200ms", "500ms", "2s", "4s"}},
+    Candidate{"retry_delay_publish", {"500ms", "1s", "3s", "5s"}},
+    Candidate{"retry_delay_no_workers", {"500ms", "1s", "3s", "5s"}},
+    Candidate{"backoff_base", {"200ms", "500ms", "2s", "4s"}},
+    Candidate{"backoff_jitter", {"100ms", "250ms", "1s", "2s"}},
+    Candidate{"publish_timeout", {"1s", "2s", "3s", "8s"}},
+    Candidate{"publish_resend_limit", {"5s", "10s", "30s", "60s"}},
+    Candidate{"routing_inflight_correction", {"false", "false", "false", "true"}},
+    Candidate{"results_from_any_worker", {"true", "true", "true", "false"}},
+    Candidate{"overload_utilization", {"0.4", "0.5", "0.75", "1.0"}},
+    Candidate{"overload_cpu", {"50", "75", "80", "100"}},
+    Candidate{"overload_gpu", {"50", "75", "80", "100"}},
+    Candidate{"safety_timeout", {"500ms", "1s", "3s", "5s"}},
+    Candidate{"safety_throttle_delay", {"1s", "2s", "8s", "10s"}},
+    Candidate{"safety_unavailable_delay", {"1s", "2s", "8s", "10s"}},
+    Candidate{"policy_answer_max_age", {"0s", "1s", "3s", "20s"}},
+    Candidate{"circuit_fail_budget", {"1", "2", "5", "8"}},
+    Candidate{"circuit_half_open_max", {"1", "2", "4", "6"}},
+    Candidate{"circuit_close_after", {"1", "1", "3", "3"}},
+    Candidate{"output_policy_fail_mode", {"closed", "closed", "closed", "open"}},
+    Candidate{"output_meta_timeout", {"20ms", "50ms", "500ms", "2s"}},
+    Candidate{"output_content_timeout", {"2s", "5s", "10s", "60s"}},
+    Candidate{"hydrated_worker_ttl", {"5s", "10s", "20s", "30s"}},
+    Candidate{"snapshot_interval", {"1s", "2s", "3s", "8s"}},
+    Candidate{"snapshot_lock_ttl", {"6s", "8s", "15s", "20s"}},
+    Candidate{"snapshot_read_timeout", {"500ms", "1s", "2s", "8s"}},
+    Candidate{"reconciler_max_iterations", {"1", "2", "5", "20"}},
+    Candidate{"reconciler_batch", {"1", "2", "5", "50"}},
+    Candidate{"reconciler_max_retries", {"1", "2", "5", "10"}},
+    Candidate{"reconciler_emit_dead_letter", {"false", "false", "false", "true"}},
+    Candidate{"cancel_on_timeout", {"false", "false", "false", "true"}},
+    Candidate{"config_reload_interval", {"5s", "10s", "20s", "60s"}},
+    Candidate{"saga_lock_ttl", {"10s", "30s", "60s", "5m"}},
+    Candidate{"saga_rollback_timeout", {"10s", "15s", "20s", "60s"}},
+    Candidate{"saga_entry_max_age", {"30s", "1m", "10m", "24h"}},
+    Candidate{"bus_max_deliver", {"20", "30", "50", "200"}},
+    Candidate{"bus_inflight_ttl", {"20s", "30s", "1m", "5m"}},
+    Candidate{"bus_guard_key_scope", {"stream", "stream", "stream", "consumer"}},
+    Candidate{"bus_guard_on_error", {"nak", "nak", "nak", "degrade"}},
+    Candidate{"bus_rate_limit", {"0", "8000000", "64000000", "512000000"}},
+    Candidate{"bus_bytes_in_flight", {"3000000", "8000000", "32000000", "128000000"}},
+    Candidate{"stream_clock_margin", {"5s", "20s", "2m", "5m"}},
+    Candidate{"shutdown_grace", {"500ms", "2s", "5s", "30s"}},
+    Candidate{"job_meta_ttl", {"4h", "5h", "24h", "336h"}},
+    Candidate{"data_ttl", {"4h", "5h", "12h", "48h"}},
+    Candidate{"dlq_entry_ttl", {"4h", "24h", "168h", "1440h"}},
+    Candidate{"dlq_max_size", {"2000", "5000", "20000", "50000"}},
+    Candidate{"dlq_undecodable_max_size", {"20", "100", "500", "5000"}},
+};
+
 class Draw {
 public:
     Draw(std::uint64_t number, const DrawOptions& options) : number_(number), options_(options), dice_(number) {}
@@ -60,7 +120,10 @@ public:
         }
         out["faults"] = Document::array();
         const bool by_themselves = options_.bases.empty() && apply_themes(out);
-        if (!by_themselves) disturb(out);
+        if (!by_themselves) {
+            disturb(out);
+            relate_to_limits(dice_, out);
+        }
         if (options_.data_loss.redis)
             lose_in_redis(out);
         else
@@ -98,19 +161,24 @@ private:
     Document tunables() {
         Document out = Document::object();
         const int changed = dice_.between(0, 5);
-        for (int i = 0; i < changed; ++i) {
-            const Candidate& candidate = dice_.one_of(kTunables);
-            const std::string value = dice_.one_of(candidate.values);
-            const bool number = std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
-            out[candidate.name] = number ? Document(std::stoll(value)) : Document(value);
-        }
+        for (int i = 0; i < changed; ++i) change(dice_.one_of(kTunables), out);
+        const int further = dice_.chance(0.6) ? dice_.between(1, 4) : 0;
+        for (int i = 0; i < further; ++i) change(dice_.one_of(kFurtherTunables), out);
         return out;
+    }
+
+    /// A value that is JSON stands for itself, such as a number; any other is text.
+    void change(const Candidate& candidate, Document& tunables) {
+        const std::string value = dice_.one_of(candidate.values);
+        const Document parsed = Document::parse(value, nullptr, false);
+        tunables[candidate.name] = parsed.is_discarded() ? Document(value) : parsed;
     }
 
     Document workers() {
         static constexpr std::array<const char*, 4> kServiceTimes{"50ms", "500ms", "3s", "20s"};
-        static constexpr std::array<const char*, 7> kOutcomes{
-            "FAILED", "FAILED_RETRYABLE", "FAILED_FATAL", "duplicate", "early", "late", "hang"};
+        static constexpr std::array<const char*, 14> kOutcomes{
+            "FAILED", "FAILED_RETRYABLE", "FAILED_FATAL", "duplicate", "early",      "late",  "hang",
+            "FAILED", "FAILED_RETRYABLE", "CANCELLED",    "COMPLETED", "contradict", "crash", "progress"};
         Document group = {{"id", "w"}, {"count", dice_.between(1, 4)}, {"max_parallel_jobs", dice_.between(1, 8)}};
         group["service_time"] = {{"dist", "exp"}, {"mean", std::string(dice_.one_of(kServiceTimes))}};
         if (dice_.chance(0.5)) {
@@ -118,6 +186,8 @@ private:
             for (int i = dice_.between(1, 3); i > 0; --i) outcomes[dice_.one_of(kOutcomes)] = 0.1;
             group["outcomes"] = std::move(outcomes);
         }
+        if (dice_.chance(0.2)) group["listens_to_cancel"] = true;
+        if (dice_.chance(0.2)) group["heartbeat"] = dice_.word({"1s", "3s", "8s"});
         return Document::array({std::move(group)});
     }
 
@@ -126,12 +196,14 @@ private:
         rules.push_back(
             {{"id", "ask"}, {"match", {{"labels", {{"needs", "a human"}}}}}, {"decision", "require_approval"}});
         rules.push_back({{"id", "no"}, {"match", {{"labels", {{"needs", "nothing"}}}}}, {"decision", "deny"}});
-        rules.push_back(
-            {{"id", "few"},
-             {"match", {{"labels", {{"needs", "few"}}}}},
-             {"decision", "allow_with_constraints"},
-             {"constraints",
-              {{"budgets", {{"max_concurrent_jobs", dice_.between(1, 3)}, {"max_retries", dice_.between(1, 3)}}}}}});
+        rules.push_back({{"id", "few"},
+                         {"match", {{"labels", {{"needs", "few"}}}}},
+                         {"decision", "allow_with_constraints"},
+                         {"constraints",
+                          {{"budgets",
+                            {{"max_concurrent_jobs", dice_.between(1, 3)},
+                             {"max_retries", dice_.between(1, 3)},
+                             {"max_artifact_bytes", 1024}}}}}});
         return {{"default_decision", "allow"}, {"rules", std::move(rules)}};
     }
 
@@ -157,7 +229,8 @@ private:
         if (outputs_) out["output_policy"] = output_policy();
         out["workers"] = workers();
         if (dice_.chance(0.5)) out["clocks"] = {{"drift_ppm", 200}};
-        if (dice_.chance(0.3)) out["gateway"] = "publish-only";
+        recorded_ = !dice_.chance(0.3);
+        if (!recorded_) out["gateway"] = "publish-only";
         return out;
     }
 
@@ -208,6 +281,10 @@ private:
             lines.push_back({{"at", "2s"}, {"job", {{"job_id", "unwanted"}}}});
             lines.push_back({{"at", fmt::format("{}ms", dice_.between(2000, 6000))}, {"cancel", "unwanted"}});
         }
+        if (recorded_)
+            for (Document& line : lines)
+                if (!line.contains("approve") && !line.contains("cancel") && dice_.chance(0.15))
+                    embellish(dice_, line["job"]);
         return lines;
     }
 
@@ -266,7 +343,8 @@ private:
         details.only_copy = drawn["cluster"].value("gateway", "") == "publish-only";
         if (drawn.contains("faults"))
             details.in_part = std::ranges::any_of(drawn["faults"], [](const Document& fault) {
-                return fault.value("keys", "").starts_with(engine::keys::job_meta(""));
+                const std::string keys = fault.value("keys", "");
+                return keys.starts_with("job:") && !keys.starts_with(engine::keys::job_request(""));
             });
         return invariants_despite(options_.data_loss, details);
     }
@@ -285,6 +363,7 @@ private:
     const DrawOptions& options_;
     Dice dice_;
     bool outputs_ = false;  // the cluster judges them
+    bool recorded_ = true;  // the gateway writes to Redis: what is refused still comes to an end
 };
 
 }  // namespace

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <optional>
+#include <ostream>
+
+#include "reports/atomic_file.h"
+#include "sim/cli/commands.h"
+#include "sim/scenario/text_file.h"
+#include "sim/search/coverage_report.h"
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+class CoverageMeter {
+public:
+    CoverageMeter(const CoverageArgs& args, const Environment& environment) : args_(args), environment_(environment) {}
+
+    Exit run() {
+        std::optional<CoverageTable> table;
+        if (!args_.against.empty()) {
+            auto read = read_table();
+            if (!read) return Exit::usage;
+            table = std::move(*read);
+        }
+        Coverage plain = measure({});
+        std::optional<Coverage> losing;
+        if (args_.data_loss && !plain.interrupted) losing = measure({.redis = true, .nats = true});
+        if (plain.interrupted || (losing && losing->interrupted)) return Exit::interrupted;
+        const CoverageReport report = coverage_report(command(), std::move(plain), std::move(losing));
+        if (!write(coverage_markdown(report))) return Exit::usage;
+        return tell(report, table ? coverage_complaints(report, *table) : coverage_complaints(report));
+    }
+
+private:
+    std::optional<CoverageTable> read_table() {
+        const auto text = text_of_file(args_.against);
+        if (!text) {
+            environment_.err << fmt::format("lockstep: {} cannot be read\n", args_.against);
+            return std::nullopt;
+        }
+        auto table = parse_coverage_markdown(*text);
+        if (!table) {
+            environment_.err << fmt::format("lockstep: {} is no table of `lockstep coverage --markdown`: {}\n",
+                                            args_.against, table.error());
+            return std::nullopt;
+        }
+        return std::move(*table);
+    }
+
+    [[nodiscard]] Coverage measure(DataLoss data_loss) const {
+        CoverageOptions options;
+        options.first = args_.first;
+        options.seeds = args_.seeds;
+        options.data_loss = data_loss;
+        options.threads = args_.threads == 0 ? environment_.processors : args_.threads;
+        options.stop = environment_.stop;
+        if (environment_.progress)
+            options.on_progress = [&](std::uint64_t draws) {
+                environment_.err << fmt::format("\r\x1b[K{} of {} draws{}", draws, args_.seeds,
+                                                data_loss.any() ? ", with loss of data" : "")
+                                 << std::flush;
+            };
+        Coverage out = measure_coverage(environment_.runner, options);
+        if (environment_.progress) environment_.err << "\r\x1b[K" << std::flush;
+        return out;
+    }
+
+    [[nodiscard]] std::string command() const {
+        std::string out = fmt::format("lockstep coverage --seeds {}", args_.seeds);
+        if (args_.first != 1) out += fmt::format(" --first {}", args_.first);
+        if (args_.data_loss) out += " --data-loss";
+        return out;
+    }
+
+    [[nodiscard]] bool write(const std::string& page) const {
+        if (args_.markdown.empty()) return true;
+        const auto done = reports::write_atomically(args_.markdown, page);
+        if (!done) environment_.err << "lockstep: " << done.error() << '\n';
+        return done.has_value();
+    }
+
+    [[nodiscard]] Exit tell(const CoverageReport& report, const std::vector<std::string>& complaints) const {
+        for (const std::string& group : coverage_groups()) {
+            std::size_t known = 0;
+            std::size_t met = 0;
+            for (const CoverageItem& item : report.items) {
+                if (item.group != group) continue;
+                ++known;
+                const bool lost = report.losing && report.losing->of(item) > 0;
+                met += report.plain.of(item) > 0 || lost ? 1 : 0;
+            }
+            environment_.out << fmt::format("{:<36}{:>4} of {}\n", group, met, known);
+        }
+        const std::uint64_t failures = report.plain.failures + (report.losing ? report.losing->failures : 0);
+        if (failures > 0) environment_.out << fmt::format("{} draws failed: `lockstep explore` shows how\n", failures);
+        for (const std::string& complaint : complaints) environment_.out << complaint << '\n';
+        return complaints.empty() ? Exit::passed : Exit::violated;
+    }
+
+    const CoverageArgs& args_;
+    const Environment& environment_;
+};
+
+}  // namespace
+
+Exit coverage_command(const CoverageArgs& args, const Environment& environment) {
+    return CoverageMeter(args, environment).run();
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,40 @@
+#include "sim/cli/options/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+constexpr const char* kCoverageFooter =
+    "Counts the draws of `explore` that reach each documented setting, field of a request, outcome of a call, change "
+    "of\n"
+    "state and rare branch. Each has to be reached, or to be on the reviewed list of what cannot happen\n"
+    "(sim/search/cannot_happen.cpp); what is on that list must not be reached.\n"
+    "Examples:\n"
+    "  lockstep coverage --seeds 1000 --data-loss --markdown sim/coverage.md\n"
+    "  lockstep coverage --seeds 200 --against sim/coverage.md    fewer draws: what is frequent must be reached\n"
+    "Exit codes: 0 all as it should be, 1 something is not, 2 wrong input, 3 the harness failed.\n";
+
+}  // namespace
+
+CLI::App* add_coverage(CLI::App& app, CoverageArgs& args) {
+    CLI::App* sub = app.add_subcommand("coverage", "count what the draws of explore reach, of all that is documented");
+    sub->footer(kCoverageFooter);
+    sub->add_option("--seeds", args.seeds, "draws to make; default 1000")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000));
+    add_number(
+        *sub, "--first", [&args](std::uint64_t number) { args.first = number; }, "number of the first draw; default 1")
+        ->type_name("N");
+    sub->add_flag("--data-loss", args.data_loss, "as many draws more that lose data, in a column of their own");
+    sub->add_option("--markdown", args.markdown, "write the table as a page")->type_name("FILE");
+    sub->add_option(
+           "--against", args.against,
+           "hold the draws against a table that was made with more: only what is frequent there must be reached")
+        ->type_name("FILE");
+    add_threads(*sub, args.threads);
+    return sub;
+}
+
+}  // namespace lockstep::sim::cli

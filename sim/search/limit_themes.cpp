@@ -1,0 +1,140 @@
+#include "sim/search/limit_themes.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/config/tunables.h"
+#include "sim/search/disturbances.h"
+#include "sim/search/theme_parts.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using engine::Duration;
+
+/// Limits that somebody who is away may outlive.
+constexpr std::array kLimits{"job_lock_ttl",      "job_lock_ttl",          "bus_ack_wait",      "worker_ttl",
+                             "saga_lock_ttl",     "saga_rollback_timeout", "snapshot_lock_ttl", "reconciler_interval",
+                             "replayer_interval", "dispatch_timeout",      "running_timeout",   "safety_timeout",
+                             "store_op_timeout",  "publish_timeout",       "bus_inflight_ttl",  "circuit_open_for"};
+/// Nobody is away for longer: everything has to heal in time.
+constexpr Duration kAwayMax = std::chrono::minutes{3};
+
+/// The limit that holds in this scenario.
+Duration limit_in_force(const Document& scenario, const std::string& name) {
+    const Document::json_pointer at("/cluster/config/" + name);
+    engine::Tunables tunables;
+    if (scenario.contains(at)) {
+        const Document& value = scenario[at];
+        const auto set =
+            engine::set_tunable(tunables, name, value.is_string() ? value.get<std::string>() : value.dump());
+        static_cast<void>(set);  // one that is refused is not in force, and the loader says so
+    }
+    const engine::TunableInfo* info = engine::find_tunable(name);
+    const auto* member = std::get_if<Duration engine::Tunables::*>(&info->member);
+    return member == nullptr ? Duration{} : tunables.*(*member);
+}
+
+/// A little less than the limit, a little more, or well beyond.
+Duration about(Dice& dice, Duration limit) {
+    switch (dice.between(0, 4)) {
+        case 0: return limit * 9 / 10;
+        case 1: return limit + std::chrono::milliseconds{50};
+        case 2: return limit + std::chrono::seconds{1};
+        case 3: return limit * 11 / 10;
+        default: return limit * 3 / 2;
+    }
+}
+
+/// A job that the load names, or the number of a generated one.
+std::string a_job(Dice& dice, const Document& scenario) {
+    std::vector<std::string> names;
+    int generated = 0;
+    for (const Document& line : scenario["load"]) {
+        if (line.contains("job") && line["job"].contains("job_id"))
+            names.push_back(line["job"]["job_id"].get<std::string>());
+        else if (!line.contains("approve") && !line.contains("cancel") && !line.contains("garbage") &&
+                 !line.contains("forge"))
+            generated += line.value("count", 1);
+    }
+    if (names.empty() || (generated > 0 && dice.chance(0.6)))
+        return fmt::format("job-{}", dice.between(0, std::max(generated, 1) - 1));
+    return dice.one_of(names);
+}
+
+/// A step that every job has, most of them once.
+Document a_step(Dice& dice, const std::string& job) {
+    const auto state = [](const char* to) { return Document{{"event", "state"}, {"to", to}}; };
+    const std::array<Document, 12> steps{
+        Document{{"event", "kernel_check"}},
+        Document{{"event", "publish"}, {"subject", "worker.*.jobs"}},
+        Document{{"event", "redis"}, {"script", "take_up"}},
+        Document{{"event", "redis"}, {"script", "commit"}},
+        Document{{"event", "redis"}, {"script", "release_lock"}},
+        Document{{"event", "redis"}, {"script", "take_lock"}},
+        Document{{"event", "redis"}, {"script", "time_out"}},
+        Document{{"event", "deliver"}, {"subject", "sys.job.result"}},
+        Document{{"event", "deliver"}, {"subject", "sys.job.submit"}},
+        state("SCHEDULED"),
+        state("DISPATCHED"),
+        state("RUNNING"),
+    };
+    Document on = dice.one_of(steps);
+    on["job"] = job;
+    return on;
+}
+
+}  // namespace
+
+void full_stream(Dice& dice, Document& scenario) {
+    scenario["cluster"]["nats"]["jobs_stream_messages"] = dice.between(1, 12);
+    config(scenario)["dispatch_timeout"] = dice.word({"20s", "1m"});
+    add_load(scenario,
+             {{"at", dice.seconds(3, 20)}, {"count", dice.between(4, 20)}, {"rate", dice.word({"1/s", "5/s"})}});
+}
+
+void small_pages(Dice& dice, Document& scenario) {
+    Document& settings = config(scenario);
+    settings["reconciler_batch"] = dice.between(1, 3);
+    settings["reconciler_max_iterations"] = dice.one_of(std::array{1, 3, 100});
+    settings["reconciler_max_retries"] = dice.between(1, 3);
+    settings["reconciler_interval"] = dice.word({"1s", "5s"});
+    settings["replayer_interval"] = dice.word({"1s", "5s"});
+    settings["pending_age"] = dice.word({"5s", "10s"});
+    settings["running_timeout"] = dice.word({"5s", "20s"});
+    settings["dispatch_timeout"] = dice.word({"5s", "20s"});
+    if (dice.chance(0.5)) settings["reconciler_scheduled_timeout"] = dice.word({"5s", "20s"});
+    scenario["cluster"]["workers"][0]["outcomes"] = {{"SUCCEEDED", 0.5}, {"hang", 0.4}, {"crash", 0.1}};
+    const Document due = {{"budget", {{"deadline_ms", dice.word({"1000", "5000", "15000"})}}}};
+    add_load(scenario, {{"at", dice.seconds(2, 10)}, {"count", dice.between(4, 20)}, {"rate", "20/s"}});
+    add_load(scenario, {{"at", dice.seconds(2, 10)}, {"count", dice.between(2, 8)}, {"rate", "20/s"}, {"job", due}});
+    for (int i = dice.between(0, 2); i > 0; --i)
+        add_preemption_at(
+            dice,
+            {{"event", "redis"},
+             {"script", dice.word({"overdue_page", "stale_jobs", "time_out", "replay_page", "index_page"})}},
+            16, scenario["faults"]);
+}
+
+void one_job_twice(Dice& dice, Document& scenario) {
+    for (int i = dice.between(1, 2); i > 0; --i) {
+        const std::string job = a_job(dice, scenario);
+        for (int step = 0; step < 2; ++step) add_preemption_at(dice, a_step(dice, job), 2, scenario["faults"]);
+    }
+}
+
+void relate_to_limits(Dice& dice, Document& scenario) {
+    for (Document& fault : scenario["faults"]) {
+        const std::string kind = fault.value("do", "");
+        if ((kind != "pause" && kind != "partition") || !fault.contains("on")) continue;
+        if (!dice.chance(0.4)) continue;
+        const Duration away = std::min(about(dice, limit_in_force(scenario, dice.one_of(kLimits))), kAwayMax);
+        fault["for"] = engine::format_duration(away);
+    }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,112 @@
+#include "sim/search/message_themes.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "sim/search/theme_parts.h"
+
+namespace lockstep::sim {
+
+void garbled_packets(Dice& dice, Document& scenario) {
+    add_fault(scenario,
+              {{"at", dice.seconds(1, 20)},
+               {"do", "corrupt"},
+               {"subject", dice.word({"sys.job.submit", "sys.job.submit", "sys.job.result", "sys.heartbeat"})},
+               {"rate", dice.share({0.05, 0.3, 1.0})},
+               {"for", dice.seconds(1, 10)}});
+    if (dice.chance(0.6))
+        add_fault(scenario, {{"at", dice.seconds(5, 40)},
+                             {"do", "redis.errors"},
+                             {"rate", dice.share({0.5, 1.0})},
+                             {"outcome", dice.word({"not_applied", "unknown", "lost"})},
+                             {"for", dice.word({"5s", "20s", "40s"})}});
+}
+
+void garbled_deliveries(Dice& dice, Document& scenario) {
+    if (dice.chance(0.7)) scenario["cluster"]["gateway"] = "publish-only";
+    for (int i = dice.between(1, 2); i > 0; --i)
+        add_fault(scenario, {{"at", dice.seconds(1, 20)},
+                             {"do", "nats.garbled_delivery"},
+                             {"subject", dice.word({"sys.job.submit", "sys.job.submit", "sys.job.result"})},
+                             {"rate", dice.share({0.05, 0.3, 1.0})},
+                             {"for", dice.seconds(1, 15)}});
+    if (dice.chance(0.3))
+        add_load(scenario, {{"at", dice.seconds(1, 30)}, {"garbage", 13}, {"count", dice.on_every_scale(200)}});
+    if (dice.chance(0.3))
+        add_fault(
+            scenario,
+            {{"at", dice.seconds(1, 30)}, {"do", "crash"}, {"target", "nats"}, {"for", dice.word({"500ms", "5s"})}});
+}
+
+void spent_deliveries(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    const int limit = dice.one_of(std::array{8, 10, 12});
+    cluster["schedulers"] = dice.between(1, 2);
+    cluster["config"] = {{"bus_max_deliver", limit}, {"bus_ack_wait", dice.word({"10s", "20s"})}};
+    cluster.erase("output_policy");
+    scenario["load"] = {{{"at", "7s"}, {"garbage", 13}, {"count", dice.between(1, 6)}},
+                        {{"at", "3m"}, {"job", {{"job_id", "last"}}}}};
+    scenario["faults"] = Document::array();
+    // Handed back every five seconds until it is held.
+    const int held_at = 7 + (5 * limit);
+    const int back_at = held_at + dice.between(5, 60);
+    add_fault(scenario, {{"at", "5s"},
+                         {"do", "redis.errors"},
+                         {"commands", {"EVALSHA", "EVAL"}},
+                         {"outcome", dice.word({"not_applied", "unknown"})},
+                         {"for", fmt::format("{}s", back_at - 5)}});
+    for (int i = dice.between(1, 2); i > 0; --i)
+        add_fault(scenario, {{"at", fmt::format("{}s", dice.between(30, back_at))},
+                             {"do", dice.word({"crash", "crash", "stop"})},
+                             {"target", "schedulers"},
+                             {"for", dice.word({"1s", "5s", "15s"})}});
+}
+
+void large_jobs(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    cluster["nats"] = {{"max_payload", 10'486}, {"max_pending", 671'089}};
+    cluster["workers"] =
+        Document::array({{{"id", "w"}, {"count", 4}, {"max_parallel_jobs", 50}, {"service_time", "50ms"}}});
+    config(scenario)["bus_bytes_in_flight"] = 160'000;
+    config(scenario)["bus_rate_limit"] = 2'560'000;
+    add_load(scenario, {{"at", dice.seconds(2, 20)}, {"count", dice.between(200, 300)}, {"payload_bytes", 9000}});
+    // A single handler at a time would keep the rest waiting where they are counted, too, but for hours.
+    for (const char* narrow : {"max_in_flight", "bus_max_ack_pending"}) config(scenario).erase(narrow);
+    config(scenario)["safety_timeout"] = "30s";
+    add_fault(scenario, {{"at", dice.seconds(1, 5)},
+                         {"do", "kernel.latency"},
+                         {"latency", dice.word({"5s", "10s", "20s"})},
+                         {"for", dice.word({"40s", "60s"})}});
+}
+
+void redelivery(Dice& dice, Document& scenario) {
+    config(scenario)["bus_ack_wait"] = dice.word({"5s", "10s", "20s"});
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        const std::string kind = dice.word({"nats.duplicate", "nats.lost_acks", "nats.late_acks", "nats.reorder"});
+        Document fault = {{"at", dice.seconds(1, 20)}, {"do", kind}, {"rate", dice.share({0.1, 0.5, 1.0})}};
+        if (kind == "nats.late_acks" || kind == "nats.reorder") fault["latency"] = dice.word({"50ms", "2s", "15s"});
+        fault["for"] = dice.word({"10s", "40s", "2m"});
+        add_fault(scenario, std::move(fault));
+    }
+    if (dice.chance(0.5)) {
+        scenario["cluster"]["result_readers"] = dice.between(1, 2);
+        config(scenario).erase("bus_guard_key_scope");  // one mark for the whole stream silences the other service
+    }
+}
+
+void lost_answers(Dice& dice, Document& scenario) {
+    const std::string length = dice.word({"10s", "40s", "2m"});
+    const std::string at = dice.seconds(1, 10);
+    for (const char* outcome : {"unknown", "lost"})
+        add_fault(scenario, {{"at", at},
+                             {"do", "nats.publish_errors"},
+                             {"outcome", outcome},
+                             {"rate", dice.share({0.1, 0.3, 0.5})},
+                             {"subject", "worker.*.jobs"},
+                             {"for", length}});
+    add_load(scenario,
+             {{"at", dice.seconds(3, 20)}, {"count", dice.between(4, 20)}, {"rate", dice.word({"1/s", "5/s"})}});
+}
+
+}  // namespace lockstep::sim

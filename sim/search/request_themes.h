@@ -1,0 +1,22 @@
+// Themes of draws about what a request may say, truthfully or not: see themes.h.
+#pragma once
+
+#include "sim/search/dice.h"
+#include "sim/search/document.h"
+
+namespace lockstep::sim {
+
+/// Adds one to three fields of a request to a job, with values that the rules allow; what it says already stays.
+void embellish(Dice& dice, Document& job);
+
+/// Requests that are invalid, or just valid; the same id with another content; one idempotency key for several jobs; inputs in
+/// odd places.
+void odd_requests(Dice& dice, Document& scenario);
+
+/// Jobs whose deadline comes about when they end: their own, or one that policy sets.
+void deadlines(Dice& dice, Document& scenario);
+
+/// Topics and workflows with limits of their own, about as long as the jobs take.
+void own_limits(Dice& dice, Document& scenario);
+
+}  // namespace lockstep::sim

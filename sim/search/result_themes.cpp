@@ -1,0 +1,99 @@
+#include "sim/search/result_themes.h"
+
+#include <array>
+#include <utility>
+
+#include "sim/search/disturbances.h"
+#include "sim/search/theme_parts.h"
+
+namespace lockstep::sim {
+
+void short_records(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    cluster["config"] = {{"job_meta_ttl", dice.word({"90s", "2m"})},
+                         {"bus_ack_wait", dice.word({"2m", "150s", "4m"})},
+                         {"bus_processed_ttl", dice.word({"20s", "2m", "20m"})},
+                         {"dispatch_timeout", "20s"},
+                         {"running_timeout", "20s"},
+                         // A job whose message waits for its redelivery is not to run, end and be forgotten before.
+                         {"pending_age", "30m"},
+                         {"reconciler_interval", "5s"}};
+    cluster["workers"] = Document::array({{{"id", "w"}, {"count", dice.between(1, 3)}, {"service_time", "300ms"}}});
+    cluster.erase("output_policy");
+    scenario["load"] = {{{"at", "3s"}, {"count", dice.between(1, 4)}, {"rate", "1/s"}},
+                        // Keeps the world from ending before the messages come again.
+                        {{"at", "6m"}, {"job", {{"job_id", "last"}}}}};
+    scenario["faults"] = Document::array();
+    for (int i = dice.between(1, 2); i > 0; --i) {
+        if (dice.chance(0.3))
+            add_fault(scenario, {{"at", dice.seconds(3, 6)},
+                                 {"do", "nats.lost_acks"},
+                                 {"rate", dice.share({0.1, 0.5})},
+                                 {"for", "5s"}});
+        else
+            add_fault(
+                scenario,
+                {{"on", {{"event", "ack"}, {"when", dice.word({"before", "applied"})}, {"nth", dice.between(1, 6)}}},
+                 {"do", "crash"},
+                 {"target", "actor"},
+                 {"for", dice.word({"100ms", "5s", "20s"})}});
+    }
+}
+
+void unheard_reports(Dice& dice, Document& scenario) {
+    // Not where another theme may have named one of more.
+    if (dice.chance(0.5) && scenario["faults"].empty()) scenario["cluster"]["schedulers"] = dice.between(1, 2);
+    Document& settings = config(scenario);
+    settings["bus_ack_wait"] = dice.word({"30s", "2m", "10m"});
+    settings["running_timeout"] = dice.word({"20s", "30s", "1m"});
+    settings["dispatch_timeout"] = dice.word({"20s", "1m"});
+    settings["reconciler_interval"] = dice.word({"5s", "10s"});
+    if (dice.chance(0.4)) settings["bus_max_ack_pending"] = dice.one_of(std::array{1, 4, 16});
+    Document& workers = scenario["cluster"]["workers"][0];
+    workers["service_time"] = dice.word({"50ms", "500ms", "3s", "15s"});
+    workers["outcomes"] = {{"SUCCEEDED", 0.4}, {"contradict", 0.4}, {"early", 0.1}, {"hang", 0.1}};
+    add_load(scenario, {{"at", dice.seconds(3, 20)}, {"count", dice.on_every_scale(16)}, {"rate", "2/s"}});
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        const Document on = dice.chance(0.6)
+                                ? Document{{"event", "deliver"}, {"subject", "sys.job.result"}}
+                                : Document{{"event", "redis"}, {"script", dice.word({"take_lock", "overdue_page"})}};
+        Document faults = Document::array();
+        add_preemption_at(dice, on, 16, faults);
+        for (Document& fault : faults) add_fault(scenario, std::move(fault));
+    }
+    // Locks that are held for longer than a result waits for one.
+    if (dice.chance(0.5))
+        add_fault(scenario, {{"at", dice.seconds(1, 10)},
+                             {"do", "nats.publish_errors"},
+                             {"subject", "worker.*.jobs"},
+                             {"outcome", "unknown"},
+                             {"rate", dice.share({0.3, 1.0})},
+                             {"for", dice.word({"5s", "20s"})}});
+}
+
+void withheld_outputs(Dice& dice, Document& scenario) {
+    scenario["cluster"]["output_policy"] = {
+        {"enabled", true},
+        {"fail_mode", "open"},
+        {"rules",
+         Document::array({{{"id", "keys"}, {"decision", "quarantine"}, {"match", {{"scanners", {"secret"}}}}}})}};
+    config(scenario)["output_content_timeout"] = dice.word({"5s", "10s"});
+    add_load(scenario,
+             {{"at", dice.seconds(3, 20)},
+              {"count", dice.between(1, 6)},
+              {"rate", dice.word({"1/s", "5/s"})},
+              {"job", {{"topic", "job.default"}, {"env", {{"SIM_OUTPUT", "the key is AKIAIOSFODNN7EXAMPLE"}}}}}});
+    const Document on = {
+        {"event", "output_check"}, {"to", "QUARANTINE"}, {"when", "applied"}, {"nth", dice.between(1, 4)}};
+    add_fault(scenario, {{"on", on},
+                         {"do", "redis.errors"},
+                         {"outcome", dice.word({"not_applied", "unknown"})},
+                         {"for", dice.word({"8s", "15s", "30s"})}});
+    add_fault(scenario, {{"on", on},
+                         {"do", "output_policy.errors"},
+                         {"status", "UNAVAILABLE"},
+                         {"rate", 1.0},
+                         {"for", dice.word({"90s", "3m"})}});
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,67 @@
+#include "sim/search/rollback_themes.h"
+
+#include <string>
+#include <utility>
+
+#include "sim/search/disturbances.h"
+#include "sim/search/theme_parts.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+/// Policy is asked about a step of a rollback, and thinks better of it while the one who asked is away.
+void add_change_of_mind(Dice& dice, Document& scenario) {
+    const Document on = {
+        {"event", "kernel_check"}, {"job", "comp-*"}, {"when", "applied"}, {"nth", dice.on_every_scale(4)}};
+    add_fault(
+        scenario,
+        {{"on", on}, {"do", "pause"}, {"target", "actor"}, {"for", dice.word({"5s", "8s", "12s", "20s", "40s"})}});
+    add_fault(scenario, {{"on", on},
+                         {"do", "kernel.decision"},
+                         {"decision", dice.word({"deny", "deny", "throttle"})},
+                         {"for", dice.word({"20s", "40s"})}});
+}
+
+}  // namespace
+
+void rollbacks(Dice& dice, Document& scenario) {
+    at_least_two_replicas(dice, scenario);
+    Document& cluster = scenario["cluster"];
+    open_travel_agency(cluster);
+    Document& settings = cluster["config"];
+    settings["saga_lock_ttl"] = dice.word({"10s", "30s", "2m"});
+    settings["saga_rollback_timeout"] = dice.word({"15s", "30s"});
+    for (int run = dice.between(1, 2); run > 0; --run) {
+        const std::string name = dice.chance(0.8) ? fmt::format("trip-{}", run) : std::string{};
+        for (int step = dice.between(2, 6); step > 0; --step)
+            workflow_step(scenario, dice.seconds(2, 10), "job.book", name, true);
+        workflow_step(scenario, dice.seconds(12, 30), "job.fail", name, false);
+    }
+    Document faults = Document::array();
+    for (int i = dice.between(1, 2); i > 0; --i) {
+        switch (dice.between(0, 4)) {
+            case 0:
+                add_preemption_at(dice, {{"event", "publish"}, {"subject", "sys.job.submit"}, {"job", "comp-*"}}, 8,
+                                  faults);
+                break;
+            case 1: add_preemption_at(dice, {{"event", "kernel_check"}, {"job", "comp-*"}}, 8, faults); break;
+            case 2: add_preemption_at(dice, {{"event", "redis"}, {"key", "*saga:*"}}, 16, faults); break;
+            case 3:
+                add_preemption_at(dice, {{"event", "redis"}, {"key", "*lock*"}, {"node", "scheduler-*"}}, 32, faults);
+                break;
+            default:
+                add_preemption_at(dice, {{"event", "state"}, {"to", dice.word({"SUCCEEDED", "FAILED"})}}, 8, faults);
+                break;
+        }
+    }
+    for (Document& fault : faults) add_fault(scenario, std::move(fault));
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"on", {{"event", "kernel_check"}, {"job", "comp-*"}, {"nth", dice.on_every_scale(6)}}},
+                             {"do", "kernel.decision"},
+                             {"decision", dice.word({"deny", "throttle"})},
+                             {"for", dice.word({"5s", "20s", "40s"})}});
+    if (dice.chance(0.5)) add_change_of_mind(dice, scenario);
+}
+
+}  // namespace lockstep::sim

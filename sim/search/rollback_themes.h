@@ -1,0 +1,12 @@
+// Themes of draws in which workflows are undone: see themes.h.
+#pragma once
+
+#include "sim/search/dice.h"
+#include "sim/search/document.h"
+
+namespace lockstep::sim {
+
+/// Runs of a workflow whose last step fails, so that the others are undone, and replicas disturbed while they undo them.
+void rollbacks(Dice& dice, Document& scenario);
+
+}  // namespace lockstep::sim

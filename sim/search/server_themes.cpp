@@ -1,0 +1,94 @@
+#include "sim/search/server_themes.h"
+
+#include <string>
+#include <utility>
+
+#include "sim/search/theme_parts.h"
+
+namespace lockstep::sim {
+
+void slow_servers(Dice& dice, Document& scenario) {
+    scenario["cluster"]["kernel"]["latency"] = dice.word({"200ms", "1s", "4s", "7s"});
+    config(scenario)["safety_timeout"] = "10s";
+    config(scenario)["job_lock_ttl"] = dice.word({"4s", "6s", "10s"});
+    if (dice.chance(0.5))
+        add_fault(scenario, {{"at", dice.seconds(1, 20)},
+                             {"do", "slow_link"},
+                             {"a", "schedulers"},
+                             {"b", dice.word({"redis", "nats"})},
+                             {"latency", dice.word({"20ms", "100ms", "500ms"})},
+                             {"for", dice.word({"10s", "60s", "3m"})}});
+}
+
+void hiccups(Dice& dice, Document& scenario) {
+    for (int i = dice.between(1, 4); i > 0; --i)
+        add_fault(scenario, {{"on",
+                              {{"event", "redis"},
+                               {"script", dice.word({"commit", "commit", "release_lock", "take_up", "take_lock"})},
+                               {"when", "before"},
+                               {"nth", dice.on_every_scale(40)}}},
+                             {"do", "redis.errors"},
+                             {"outcome", dice.word({"not_applied", "not_applied", "unknown", "lost"})},
+                             {"for", dice.word({"5ms", "20ms", "50ms"})}});
+}
+
+void stranded(Dice& dice, Document& scenario) {
+    config(scenario)["job_lock_ttl"] = dice.word({"5s", "6s", "10s"});
+    for (int i = dice.between(1, 2); i > 0; --i) {
+        Document on = dice.chance(0.7)
+                          ? Document{{"event", "publish"}, {"subject", dice.word({"worker.*", "sys.job.*"})}}
+                          : Document{{"event", "kernel_check"}};
+        on["when"] = dice.word({"before", "applied"});
+        on["nth"] = dice.on_every_scale(12);
+        add_fault(scenario, {{"on", on},
+                             {"do", "partition"},
+                             {"a", "actor"},
+                             {"b", "redis"},
+                             {"for", dice.word({"20s", "45s", "90s"})}});
+        const std::string length = dice.word({"3s", "8s", "15s"});
+        if (dice.chance(0.6))
+            add_fault(scenario, {{"on", on}, {"do", "crash"}, {"target", "nats"}, {"for", length}});
+        else
+            add_fault(scenario, {{"on", on}, {"do", "kernel.latency"}, {"latency", "1900ms"}, {"for", length}});
+    }
+}
+
+void settings_change(Dice& dice, Document& scenario) {
+    config(scenario)["config_reload_interval"] = dice.word({"5s", "30s"});
+    const auto pools = [](const char* status) {
+        return Document{{"topics", {{"job.default", {"default"}}}},
+                        {"pools", {{"default", {{"requires", Document::array()}, {"status", status}}}}}};
+    };
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        Document fault = {{"at", dice.seconds(3, 60)}, {"do", "config.update"}};
+        switch (dice.between(0, 3)) {
+            case 0: fault["pools"] = pools(dice.chance(0.5) ? "draining" : "inactive"); break;
+            case 1:
+                fault["timeouts"] = {{"reconciler",
+                                      {{"dispatch_timeout", dice.word({"20s", "1m", "5m"})},
+                                       {"running_timeout", dice.word({"30s", "2m", "10m"})}}}};
+                if (dice.chance(0.5)) fault["timeouts"]["topics"]["job.default"]["timeout"] = dice.seconds(5, 60);
+                if (dice.chance(0.5)) fault["timeouts"]["workflows"]["wf"]["child_timeout"] = dice.seconds(5, 60);
+                break;
+            case 2:
+                fault["scheduler"] = {{"input_fail_mode", dice.word({"open", "closed"})}};
+                if (dice.chance(0.5)) fault["scheduler"]["output_fail_mode"] = dice.word({"open", "closed"});
+                if (dice.chance(0.3)) fault["scheduler"]["output_policy_enabled"] = dice.chance(0.5);
+                break;
+            default: fault["raw"] = "{ \"data\": [[["; break;
+        }
+        add_fault(scenario, std::move(fault));
+    }
+    add_fault(scenario, {{"at", "70s"}, {"do", "config.update"}, {"pools", pools("active")}});
+}
+
+void comings_and_goings(Dice& dice, Document& scenario) {
+    for (int i = dice.between(2, 6); i > 0; --i)
+        add_fault(scenario, {{"at", dice.seconds(3, 120)},
+                             {"do", dice.word({"stop", "crash"})},
+                             {"target", dice.chance(0.3) ? std::string("schedulers") : a_replica(dice, scenario)},
+                             {"for", dice.word({"500ms", "3s", "20s"})}});
+    add_load(scenario, {{"at", dice.seconds(5, 60)}, {"count", dice.on_every_scale(20)}, {"rate", "1/s"}});
+}
+
+}  // namespace lockstep::sim

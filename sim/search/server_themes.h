@@ -1,0 +1,25 @@
+// Themes of draws in which servers are slow or away and replicas come and go: see themes.h.
+#pragma once
+
+#include "sim/search/dice.h"
+#include "sim/search/document.h"
+
+namespace lockstep::sim {
+
+/// Everybody whom a handler asks takes long, so that handlers outlive what they hold unless they keep it alive.
+void slow_servers(Dice& dice, Document& scenario);
+
+/// Redis refuses everything for a moment, in the middle of a step of a job: long enough to fail it, and over before anybody
+/// tries again.
+void hiccups(Dice& dice, Document& scenario);
+
+/// A replica that is cut off from the store in the middle of a job, and has to wait for another server meanwhile.
+void stranded(Dice& dice, Document& scenario);
+
+/// An operator who changes settings while jobs run, not always for the better, and puts them right in the end.
+void settings_change(Dice& dice, Document& scenario);
+
+/// Replicas that are stopped, killed and started again, one after the other or all at once.
+void comings_and_goings(Dice& dice, Document& scenario);
+
+}  // namespace lockstep::sim

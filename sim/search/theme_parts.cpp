@@ -1,0 +1,49 @@
+#include "sim/search/theme_parts.h"
+
+#include <utility>
+
+namespace lockstep::sim {
+
+void add_fault(Document& scenario, Document fault) { scenario["faults"].push_back(std::move(fault)); }
+void add_load(Document& scenario, Document line) { scenario["load"].push_back(std::move(line)); }
+Document& config(Document& scenario) { return scenario["cluster"]["config"]; }
+
+int replicas(const Document& scenario) { return scenario["cluster"]["schedulers"].get<int>(); }
+void at_least_two_replicas(Dice& dice, Document& scenario) {
+    if (replicas(scenario) < 2) scenario["cluster"]["schedulers"] = dice.between(2, 4);
+}
+std::string a_replica(Dice& dice, const Document& scenario) {
+    return fmt::format("scheduler-{}", dice.between(0, replicas(scenario) - 1));
+}
+
+void workflow_step(Document& scenario, std::string at, const char* topic, const std::string& run, bool undoable,
+                   const char* tenant) {
+    Document job = {{"topic", topic}, {"workflow_id", "travel"}};
+    if (tenant != nullptr) job["tenant_id"] = tenant;
+    if (!run.empty()) job["labels"] = {{"run_id", run}};
+    if (undoable) job["compensation"] = {{"topic", "job.undo"}};
+    add_load(scenario, {{"at", std::move(at)}, {"job", std::move(job)}});
+}
+
+Document& pools_of(Document& cluster) {
+    if (!cluster.contains("pools"))
+        cluster["pools"] = Document::parse(
+            R"({ "topics": { "job.default": ["default"] }, "pools": { "default": { "requires": [] } } })");
+    return cluster["pools"];
+}
+
+void open_travel_agency(Document& cluster) {
+    Document& pools = pools_of(cluster);
+    if (pools["topics"].contains("job.book")) return;
+    for (const auto& [topic, pool] :
+         {std::pair{"job.book", "booking"}, {"job.fail", "failing"}, {"job.undo", "undoing"}}) {
+        pools["topics"][topic] = Document::array({pool});
+        pools["pools"][pool] = {{"requires", Document::array()}};
+    }
+    cluster["workers"].push_back({{"id", "booker"}, {"pool", "booking"}, {"service_time", "200ms"}});
+    cluster["workers"].push_back({{"id", "undoer"}, {"count", 2}, {"pool", "undoing"}, {"service_time", "200ms"}});
+    cluster["workers"].push_back(
+        {{"id", "failer"}, {"pool", "failing"}, {"service_time", "100ms"}, {"outcomes", {{"FAILED_FATAL", 1}}}});
+}
+
+}  // namespace lockstep::sim
