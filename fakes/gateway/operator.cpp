@@ -68,7 +68,7 @@ engine::Task<void> Operator::command(std::size_t index) {
     const engine::MonoTime give_up = executor_.monotonic() + config_.patience;
     while (executor_.monotonic() < give_up) {
         const auto answer = co_await redis_.command(engine::RedisCommand(plan_.command(index)),
-                                                    executor_.monotonic() + kPublishPatience);
+                                                    executor_.monotonic() + kOperatorPatience);
         if (answer.kind() != engine::OutcomeKind::not_applied) break;
         co_await engine::SleepUntil(after_pause());
     }
