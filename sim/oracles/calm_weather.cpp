@@ -87,17 +87,21 @@ void CalmWeather::on_deliver(const fakes::Event& event, Time now) {
         job.compensation = job.compensation || (event.packet != nullptr && event.packet->sender_id() == kRollbacks);
         if (job.submitted == Time::min()) job.submitted = now;
     }
-    message = {std::string(event.job), event.node, true, now, present(), job.takings, job.holder.valid()};
+    const bool copied = message.copied || message.in_hand;
+    message = {std::string(event.job), event.node, true, copied, now, present(), job.takings, job.holder.valid()};
 }
 
 void CalmWeather::on_verdict(const fakes::Event& event, Time now) {
     if (!event.name.starts_with(kSchedulersDurables)) return;
     const auto entry = messages_.find(MessageId{is_schedulers_results(event.name), event.sequence});
-    if (entry == messages_.end() || entry->second.node != event.node) return;
+    if (entry == messages_.end()) return;
+    // The word of a replica whose delivery is no longer the last one counts for the server all the same.
     if (event.kind != EventKind::nak) return settle(entry, now);
-    entry->second.in_hand = false;
-    const auto job = jobs_.find(entry->second.job);
-    if (job != jobs_.end()) judge_hand_back(event, entry->second, job->second);
+    Message& message = entry->second;
+    message.in_hand = false;
+    const auto job = jobs_.find(message.job);
+    if (job != jobs_.end() && message.node == event.node && !message.copied)
+        judge_hand_back(event, message, job->second);
 }
 
 void CalmWeather::settle(std::map<MessageId, Message>::iterator message, Time now) {

@@ -2,7 +2,7 @@
 // redis-schema on locks, wire on acks and delays, conflicts D-03: work in progress is signalled).
 //
 // 1. A message that a replica has in hand is not delivered again before that replica has handed it back: it signals that it is at
-//    work, well within the ack wait.
+//    work, well within the ack wait. A replica that had it before, and was frozen with it, may hand it back as well.
 // 2. No lock of a job runs out under a replica: whoever is at work renews it, whoever is not gives it back. A disturbance shortly
 //    before the lock was taken excuses it, too: a call that its replica has given up may still take the lock, after the release
 //    that was sent behind it on another connection, and then nobody knows that it is held.
@@ -75,6 +75,7 @@ private:
         std::string job;
         fakes::NodeId node;
         bool in_hand = false;
+        bool copied = false;  // has been in several hands at once: whose word is the last nobody tells
         Time delivered{};
         EventNumber event = 0;
         int takings = 0;          // of the job's lock by then

@@ -88,6 +88,20 @@ TEST_F(CalmWeatherTest, OneThatWasHandedBackOrWhoseReplicaDiedIs) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(CalmWeatherTest, AReplicaThatWasFrozenWithAMessageHandsItBackFromUnderAnother) {
+    deliver(1, kOther);
+    tell(EventKind::paused, kOther);
+    now += 10min;
+    deliver(1, kReplica);
+    tell(EventKind::resumed, kOther);
+    now += 1s;
+    answer(EventKind::nak, tunables.retry_delay_busy, 1, kOther);
+    now += 1s;
+    deliver(1, kOther);
+    answer(EventKind::nak, tunables.retry_delay_busy, 1, kOther);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(CalmWeatherTest, ALockDoesNotRunOutUnderItsHolder) {
     tell(EventKind::lock_acquired, kReplica);
     now += 1min;
