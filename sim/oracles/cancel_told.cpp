@@ -65,7 +65,9 @@ void CancelTold::on_state(const fakes::Event& event, Time now) {
     const std::string before = std::exchange(job.state, std::string(event.to));
     if (event.to != "TIMEOUT" || !at_work(before) || by_user(event.node) || job.worker_ended_it) return;
     if (!tunables_.cancel_on_timeout) return;
-    owe({now + soon_, std::string(event.job), event.node, now, now, "it timed out", present()});
+    // A call that its replica has given up meanwhile may still have ended the job, unknown to anybody.
+    const Time called = now - 2 * tunables_.store_op_timeout;
+    owe({now + soon_, std::string(event.job), event.node, now, called, "it timed out", present()});
 }
 
 void CancelTold::on_dispatch_arrived(const fakes::Event& event, Time now) {

@@ -153,6 +153,18 @@ TEST_F(CancelToldTest, AReplicaThatDiesOrASilentNatsExcusesIt) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(CancelToldTest, WhoeverHasGivenTheCallUpDoesNotKnowThatItEndedTheJob) {
+    move("RUNNING");
+    fakes::Event given_up = testing::event_of(EventKind::redis, "J", When::answered);
+    given_up.node = kReplica;
+    given_up.outcome = fakes::EventOutcome::unknown;
+    watch().on_event(given_up, now);
+    now += 1ms;
+    move("TIMEOUT");
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(CancelToldTest, AWordThatCameBeforeTheDispatchWasTooEarly) {
     move("DISPATCHED");
     send();
