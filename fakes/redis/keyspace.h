@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -75,12 +76,18 @@ public:
     /// Changes are told on behalf of this node from now on.
     void act_for(NodeId client) { client_ = client; }
     [[nodiscard]] NodeId acting() const { return client_; }
+    /// For whoever runs commands: see KeyspaceObserver.
+    void tell_command(NodeId client, std::span<const std::string_view> words) {
+        for (KeyspaceObserver* observer : observers_) observer->command(client, words);
+    }
+    void tell_listed(std::string_view key) { tell(&KeyspaceObserver::zset_listed, key); }
     /// The observer must outlive the keyspace.
     void add_observer(KeyspaceObserver& observer) { observers_.push_back(&observer); }
 
     /// Runs `rewrite`, which may change anything unobserved, and then tells the observers that all is different.
     template <class Rewrite>
     void restore(Rewrite rewrite) {
+        for (KeyspaceObserver* observer : observers_) observer->losing(*this);
         std::vector<KeyspaceObserver*> observers;
         observers.swap(observers_);
         rewrite();

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,12 @@ enum class Removal : std::uint8_t { deleted, expired, evicted };
 class KeyspaceObserver {
 public:
     virtual ~KeyspaceObserver() = default;
+
+    /// A client's command begins, or a script with all that it calls: what is told until the next one comes of it. The words
+    /// live as long as it runs; none at all: it is over.
+    virtual void command(NodeId /*client*/, std::span<const std::string_view> /*words*/) {}
+    /// A range of a sorted set was read by score, whether the key exists or not.
+    virtual void zset_listed(NodeId /*client*/, std::string_view /*key*/) {}
 
     /// `before` is null for a new key. A SET that carries a TTL is one call: `expires_at` is the new expiry.
     virtual void string_set(NodeId /*client*/, std::string_view /*key*/, const std::string* /*before*/,
@@ -54,6 +61,8 @@ public:
     /// The whole key is gone; `last` is what it held.
     virtual void key_removed(NodeId /*client*/, std::string_view /*key*/, Removal /*why*/, const Value& /*last*/,
                              std::int64_t /*expires_at*/) {}
+    /// Data is about to be lost: what was there until now. `restored` follows.
+    virtual void losing(const Keyspace& /*before*/) {}
     /// Data was lost (restart, failover): the content is another one now, without a call for each difference.
     virtual void restored(const Keyspace& /*now*/) {}
 };

@@ -152,7 +152,9 @@ ServerReply RedisServer::execute(Peer& peer, const engine::RedisCommand& command
     const std::optional<Effect> no_room = out_of_memory(peer, command);
     database_->set_out_of_memory(no_room.has_value());
     ServerReply reply;
+    database_->keyspace().tell_command(client, args);
     reply.value = database_->execute(*peer.session, args, world_.wall(node_));
+    database_->keyspace().tell_command(client, {});
     if (no_room && database_->refused_for_memory()) no_room->count();
     append_resp(reply.bytes, reply.value);
 

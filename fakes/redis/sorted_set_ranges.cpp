@@ -124,6 +124,7 @@ RedisValue list_range(Call& call, RangeQuery query) {
     const auto range =
         reverse ? parse_score_range(call.args[3], call.args[2]) : parse_score_range(call.args[2], call.args[3]);
     if (!range) return bad_bound();
+    call.keys.tell_listed(call.key());
     const auto found = lookup<SortedSet>(call.keys, call.key());
     if (found.wrong) return wrong_type();
     if (!found) return RedisValue::Array();

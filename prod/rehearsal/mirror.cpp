@@ -68,6 +68,10 @@ redis::Session& Mirror::session(const std::string& client) {
 void Mirror::apply(const MonitorLine& line) {
     redis::Session& caller = session(line.inside_script() ? script_caller_ : line.client);
     if (!line.inside_script()) {
+        // A script's words stand for all that it does: they are kept until the next command.
+        command_ = line.words;
+        command_views_.assign(command_.begin(), command_.end());
+        database_.keyspace().tell_command(caller.client(), command_views_);
         const std::string_view script = scripts_.of(line.words);
         if (calls_script(line)) {
             script_caller_ = line.client;

@@ -50,7 +50,9 @@ private:
     fakes::redis::KeyspaceEvents events_;
     fakes::redis::ScriptNames scripts_;
     std::map<std::string, std::unique_ptr<fakes::redis::Session>> sessions_;  // by address
-    std::string script_caller_;                                               // who called the script that runs
+    std::vector<std::string> command_;                                        // the last one of a client, by words
+    std::vector<std::string_view> command_views_;
+    std::string script_caller_;  // who called the script that runs
 };
 
 }  // namespace lockstep::prod::rehearsal

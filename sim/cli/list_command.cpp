@@ -60,13 +60,14 @@ Lines faults() {
             names.emplace_back(arg.name);
             shown.push_back(arg.required ? std::string(arg.name) : fmt::format("[{}]", arg.name));
         }
-        // At worst.
-        const auto broken = broken_by(fault.loses, {.in_part = fault.name == "redis.evict", .only_copy = true});
-        lines.push_back({std::string(fault.name),
-                         std::string(fault.help),
-                         {{"arguments", names}, {"data_loss", fault.loses.any()}, {"breaks", broken}},
-                         fmt::format("{}{}{}", shown.empty() ? "" : ": ", fmt::join(shown, ", "),
-                                     broken.empty() ? "" : fmt::format(" (may break {})", fmt::join(broken, ", ")))});
+        const auto excused = excused_by(fault.loses);
+        lines.push_back(
+            {std::string(fault.name),
+             std::string(fault.help),
+             {{"arguments", names}, {"data_loss", fault.loses.any()}, {"excuses", excused}},
+             fmt::format(
+                 "{}{}{}", shown.empty() ? "" : ": ", fmt::join(shown, ", "),
+                 excused.empty() ? "" : fmt::format(" (of what it loses, excuses {})", fmt::join(excused, ", ")))});
     }
     return lines;
 }

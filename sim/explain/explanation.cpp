@@ -318,12 +318,51 @@ StoryChoice story_of(const reports::Violation& violation, const History& history
     return choice;
 }
 
+namespace {
+
+/// An oracle that watches the keyspace objects while a command is being executed, between two events. Then the event that broke
+/// the rule is the first one after it, of the same instant, that is about the job.
+void aim_at_the_job(reports::Violation& violation, const History& history) {
+    const TextId job = history.texts.find(violation.job);
+    const std::uint64_t number = violation.fact.event;
+    if (violation.at_rest || job == 0 || number == 0 || number > history.events.size()) return;
+    const auto is_it = [&](std::uint64_t event) { return history.events[event - 1].job == job; };
+    const std::int64_t at = violation.fact.at_ns;
+    if (is_it(number)) return;
+    for (std::uint64_t next = number + 1; next <= history.events.size() && history.events[next - 1].ns <= at; ++next)
+        if (is_it(next)) {
+            violation.fact.event = next;
+            return;
+        }
+}
+
+/// What state the job was left in, and which sweeps passed it by.
+std::vector<std::string> sweeps_past(std::string_view name, const History& history) {
+    const TextId job = history.texts.find(name);
+    std::string_view state;
+    std::uint64_t since = 0;
+    for (std::size_t i = 0; job != 0 && i < history.events.size(); ++i) {
+        const HistoryEvent& event = history.events[i];
+        if (event.kind != EventKind::state || event.job != job) continue;
+        if (history.text(event.to) != state) since = i + 1;
+        state = history.text(event.to);
+    }
+    return sweep_lines(history.sweeps, history.nodes, name, state, since);
+}
+
+}  // namespace
+
 void explain_violation(reports::Violation& violation, const History& history, const Causality& causality) {
+    aim_at_the_job(violation, history);
     complete(violation.fact, history);
     if (violation.earlier) complete(*violation.earlier, history);
     if (violation.at_rest) violation.fact.what = violation.detail;
     const std::uint64_t last = std::min<std::uint64_t>(violation.fact.event, history.events.size());
     if (last > 0) violation.circumstances = circumstances(history, violation.job, static_cast<EventIndex>(last - 1));
+    if (violation.at_rest) {
+        const auto sweeps = sweeps_past(violation.job, history);
+        violation.circumstances.insert(violation.circumstances.end(), sweeps.begin(), sweeps.end());
+    }
     violation.story = JobStory(history, causality, story_of(violation, history)).by_time();
 }
 

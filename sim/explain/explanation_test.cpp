@@ -53,6 +53,26 @@ TEST(Explanation, WhatIsFoundAtTheEndPointsToWhereItBegan) {
     EXPECT_EQ(violation.earlier->node, "gateway");
 }
 
+TEST(Explanation, AJobThatIsLeftForEverNamesTheSweepsThatPassedItBy) {
+    const RunResult result = without("reconciler");
+    ASSERT_FALSE(result.violations.empty());
+    EXPECT_THAT(result.violations.front().circumstances,
+                Contains(HasSubstr("nobody swept job:index:running since it became RUNNING")));
+}
+
+TEST(Explanation, ABreakThatTheKeyspaceShowsIsAnEventOfItsJob) {
+    TestHistory past;
+    past.add({.kind = EventKind::heartbeat, .node = TestHistory::kWorker});
+    past.add({.kind = EventKind::state, .job = "other", .from = "PENDING", .to = "SCHEDULED", .same_instant = true});
+    past.script("commit", When::applied, "a", TestHistory::kFirst, true);
+    reports::Violation violation;
+    violation.job = "a";
+    violation.fact = {.event = 1, .at_ns = past.history.events.front().ns, .node = {}, .what = {}};
+    explain_violation(violation, past.history, Causality(past.history));
+    EXPECT_EQ(violation.fact.event, 3U);
+    EXPECT_THAT(violation.fact.what, HasSubstr("commit"));
+}
+
 TEST(Explanation, IsLeftOutWhereOnlyTheVerdictCounts) {
     const auto path = std::filesystem::path(LOCKSTEP_SCENARIOS) / "mechanisms" / "lock_fencing.json";
     const auto scenario = load_scenario(path, {.overrides = {}, .without = {"lock_fencing"}});

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/explain/sweeps.h"
 #include "sim/world/node.h"
 #include "sim/world/topology.h"
 #include "sim/world/trace.h"
@@ -72,6 +73,7 @@ struct History {
     std::vector<HistoryEvent> events;
     std::vector<ClockSample> clocks;
     Texts texts;
+    SweepLog sweeps;
 
     [[nodiscard]] const std::string& text(TextId id) const { return texts[id]; }
     /// "" for none.

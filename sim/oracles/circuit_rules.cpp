@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 
@@ -12,6 +13,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kFailures = "cordum:cb:safety:failures";
+/// The trip's number, from the trip until the circuit has closed.
+constexpr std::string_view kTrip = "lockstep:cb:safety:trip";
+/// Calls since the open time that are remembered, and those that a verdict names.
+constexpr std::size_t kToldMax = 64;
+constexpr std::size_t kNamedMax = 6;
 /// For telling the others about a failure: it is the next thing that its handler does.
 constexpr Duration kReportWithin = 1s;
 /// What clocks that run at different speeds, and expiry in whole milliseconds, may take off the open time.
@@ -83,6 +89,7 @@ void CircuitRules::on_call(const fakes::Event& event, Time now) {
             if (taken != taken_up_.end() && !knew) begun.trips = trips_ - 1;  // began before the trip
             break;
         case Phase::half_open:
+            if (told_.size() < kToldMax) told_.push_back({call, present()});
             if (!knew) {
                 // A rollback asks without taking up anything, and a handler that was frozen may be the older one of its job:
                 // whether they may cannot be told, but their answers count.
@@ -104,8 +111,8 @@ void CircuitRules::on_probe(const fakes::Event& event) {
     for (const auto& [node, count] : probes_) probes += detached_.contains(node) ? 0 : count;
     if (probes > tunables_.circuit_half_open_max)
         violated(event.node, event.job,
-                 fmt::format("it is probe {} of a half-open circuit that allows {}", probes,
-                             tunables_.circuit_half_open_max),
+                 fmt::format("it is probe {} of a half-open circuit that allows {}: {}", probes,
+                             tunables_.circuit_half_open_max, probes_text()),
                  trip_);
 }
 
@@ -117,13 +124,40 @@ void CircuitRules::on_shared_circuit(const fakes::Event& event) {
     if (event.when == fakes::When::answered && failed) detached_.insert(event.node);
 }
 
+/// All that have begun since the open time was over, by the numbers of their events.
+std::string CircuitRules::probes_text() const {
+    std::string out;
+    const std::size_t from = told_.size() > kNamedMax ? told_.size() - kNamedMax : 0;
+    for (std::size_t i = from; i < told_.size(); ++i) {
+        out += fmt::format("{}#{} about {}", out.empty() ? "" : ", ", told_[i].asked, told_[i].call.second);
+        if (told_[i].answered) out += fmt::format(" (answered #{})", *told_[i].answered);
+    }
+    return out.empty() ? "none has begun" : out;
+}
+
+/// Somebody has closed the circuit.
+void CircuitRules::on_trip_over(fakes::NodeId client) {
+    const auto answered = std::ranges::count_if(told_, [](const Probe& probe) { return probe.answered.has_value(); });
+    if (trips_ == 0 || lost_ || told_.size() == kToldMax || answered >= tunables_.circuit_close_after) return;
+    violated(client, {},
+             fmt::format("it closed the circuit after {} of the {} answers that this takes: {}", answered,
+                         tunables_.circuit_close_after, probes_text()),
+             trip_);
+}
+
 void CircuitRules::on_answer(const fakes::Event& event, Time now) {
+    if (event.outcome == fakes::EventOutcome::applied) {
+        const auto probe = std::ranges::find_if(told_, [&event](const Probe& one) {
+            return !one.answered && one.call.first == event.node && one.call.second == event.job;
+        });
+        if (probe != told_.end()) probe->answered = present();
+    }
     const auto call = calls_.find({event.node, std::string(event.job)});
     if (call == calls_.end()) return;
     const Begun begun = call->second;
     calls_.erase(call);
     if (event.outcome != fakes::EventOutcome::applied) {
-        if (!begun.slept) untold_.try_emplace(event.node, now);
+        if (!begun.slept) untold_.try_emplace(event.node, Failure{now, present(), std::string(event.job)});
         return;
     }
     if (phase_ != Phase::half_open || !begun.probe || begun.trips != trips_) return;
@@ -134,13 +168,16 @@ void CircuitRules::on_answer(const fakes::Event& event, Time now) {
 
 void CircuitRules::judge_reports(Time now) {
     for (auto it = untold_.begin(); it != untold_.end();) {
-        if (now - it->second <= kReportWithin) {
+        const Failure& failure = it->second;
+        if (now - failure.at <= kReportWithin) {
             ++it;
             continue;
         }
-        violated(it->first, {},
-                 fmt::format("its policy check failed {} ms ago, and it has not counted that for all replicas",
-                             ms(now - it->second)));
+        violated_at(
+            failure.event, it->first, failure.job,
+            fmt::format("the policy check about it failed, and {} ms later its replica has not counted that for "
+                        "all replicas",
+                        ms(now - failure.at)));
         it = untold_.erase(it);
     }
 }
@@ -170,10 +207,14 @@ void CircuitRules::string_set(fakes::NodeId, std::string_view key, const std::st
     probes_.clear();
     detached_.clear();
     probes_succeeded_ = 0;
+    told_.clear();
+    lost_ = false;
 }
 
 void CircuitRules::key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                                const fakes::redis::Value&, std::int64_t) {
+    if (why == fakes::redis::Removal::evicted && (key == kFailures || key == kTrip)) lost_ = true;
+    if (key == kTrip && why == fakes::redis::Removal::deleted) on_trip_over(client);
     if (key != kFailures || phase_ != Phase::open) return;
     switch (why) {
         case fakes::redis::Removal::deleted:
@@ -193,6 +234,7 @@ void CircuitRules::key_removed(fakes::NodeId client, std::string_view key, fakes
 void CircuitRules::restored(const fakes::redis::Keyspace&) {
     phase_ = Phase::closed;
     phase_since_ = last_event_;
+    lost_ = true;
 }
 
 }  // namespace lockstep::sim

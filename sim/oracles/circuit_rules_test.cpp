@@ -9,6 +9,9 @@ namespace {
 
 using fakes::EventKind;
 using fakes::When;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using namespace std::chrono_literals;
@@ -55,6 +58,10 @@ protected:
         for (const char* job : {"a", "b", "c"}) fail_to_answer(job);
     }
     void another_replica_goes_on() { node = fakes::NodeId{6}; }
+
+    void somebody_closes(fakes::redis::Removal how = fakes::redis::Removal::deleted) {
+        oracle.key_removed(node, "lockstep:cb:safety:trip", how, {}, -1);
+    }
 
     testing::KeepingJudge judge;
     engine::Tunables tunables;
@@ -170,6 +177,60 @@ TEST_F(CircuitRulesTest, TheCrashOfAReplicaFreesNoPlacesOfOthers) {
     tell(EventKind::node_down, When::applied, {});
     take_up_and_ask("d");
     EXPECT_THAT(judge.found, SizeIs(1));
+}
+
+TEST_F(CircuitRulesTest, TheCircuitIsClosedByAsManyAnswersAsItTakes) {
+    half_open();
+    for (const char* job : {"a", "b"}) {
+        take_up_and_ask(job);
+        answer(job);
+    }
+    somebody_closes();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CircuitRulesTest, OneAnswerClosesNothing) {
+    half_open();
+    take_up_and_ask("a");
+    answer("a");
+    take_up_and_ask("b");
+    somebody_closes();
+    EXPECT_THAT(judge.found, ElementsAre(AllOf(HasSubstr("after 1 of the 2 answers"), HasSubstr("about a (answered"),
+                                               HasSubstr("about b"))));
+}
+
+TEST_F(CircuitRulesTest, AnAnswerToWhatBeganBeforeTheTripClosesNothing) {
+    take_up_and_ask("a");
+    half_open();
+    answer("a");
+    take_up_and_ask("b");
+    answer("b");
+    somebody_closes();
+    EXPECT_THAT(judge.found, SizeIs(1));
+}
+
+TEST_F(CircuitRulesTest, AnswersOfAnEarlierTripCloseNothing) {
+    half_open();
+    take_up_and_ask("a");
+    answer("a");
+    half_open();
+    take_up_and_ask("b");
+    answer("b");
+    somebody_closes();
+    EXPECT_THAT(judge.found, SizeIs(1));
+}
+
+TEST_F(CircuitRulesTest, ATripThatIsForgottenIsNobodysDoing) {
+    half_open();
+    somebody_closes(fakes::redis::Removal::expired);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CircuitRulesTest, AProbeTooManyIsNamedWithThoseBeforeIt) {
+    half_open();
+    four_jobs_ask();
+    EXPECT_THAT(judge.found, ElementsAre(AllOf(HasSubstr("about a"), HasSubstr("about b"), HasSubstr("about c"),
+                                               HasSubstr("about d"))));
 }
 
 }  // namespace

@@ -210,7 +210,7 @@ void ForgedWorld::let_go(const std::string& job, NodeId replica) {
     });
 }
 
-void ForgedWorld::ask_policy(const std::string& job, std::string_view decision, int limit, NodeId replica) {
+std::string ForgedWorld::question_about(const std::string& job) const {
     const cap::BusPacket packet = request_packet(job);
     const cap::JobRequest& request = packet.job_request();
     cap::PolicyCheckRequest question;
@@ -219,13 +219,43 @@ void ForgedWorld::ask_policy(const std::string& job, std::string_view decision, 
     question.set_tenant(std::string(wire::tenant_of(request)));
     *question.mutable_labels() = request.labels();
     if (!request.context_ptr().empty() && !hidden_.contains(job)) question.set_input_content("what to do");
+    return question.SerializeAsString();
+}
+
+void ForgedWorld::ask_policy(const std::string& job, std::string_view decision, int limit, NodeId replica) {
     cap::PolicyCheckResponse answer;
     if (limit > 0) {
         answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(limit);
         limits_[job] = limit;
     }
-    on_every_call(EventKind::kernel_check, replica, job, decision, question.SerializeAsString(),
-                  answer.SerializeAsString());
+    on_every_call(EventKind::kernel_check, replica, job, decision, question_about(job), answer.SerializeAsString());
+}
+
+void ForgedWorld::ask_policy_and_wait(const std::string& job) {
+    const std::string question = question_about(job);
+    fakes::Event event;
+    event.kind = EventKind::kernel_check;
+    event.when = When::before;
+    event.node = kReplica;
+    event.job = job;
+    event.payload = question;
+    emit(event);
+}
+
+void ForgedWorld::hear_policy(const std::string& job, std::string_view decision) {
+    fakes::Event event;
+    event.kind = EventKind::kernel_check;
+    event.when = When::answered;
+    event.outcome = fakes::EventOutcome::applied;
+    event.node = kReplica;
+    event.job = job;
+    event.to = decision;
+    emit(event);
+}
+
+void ForgedWorld::lose_lock(const std::string& job) {
+    keys_.act_for({});
+    keys_.remove(*keys_.find(lock_key(job)), fakes::redis::Removal::evicted);
 }
 
 void ForgedWorld::ask_policy_in_vain(const std::string& job) {
@@ -508,7 +538,12 @@ void ForgedWorld::start(NodeId replica) {
 void ForgedWorld::tick(NodeId replica) {
     const std::string key = "cordum:reconciler:default";
     if (keys_.find(key) == nullptr) set_text(replica, key, "ticker");
-    script(replica, "stale_jobs", key, {}, "*1\r\n$4\r\npage\r\n", [] {});
+    script(replica, "stale_jobs", key, {}, "*1\r\n$4\r\npage\r\n", [this, &key] {
+        const std::string_view words[] = {"EVALSHA", "sha1", "2", key};
+        keys_.tell_command(keys_.acting(), words);
+        keys_.tell_listed("job:index:DISPATCHED");
+        keys_.tell_command(keys_.acting(), {});
+    });
 }
 
 void ForgedWorld::open_fail_mode() {

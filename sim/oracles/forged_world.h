@@ -64,6 +64,11 @@ public:
     void find_tenant_full(const std::string& job, NodeId replica = kReplica);
     /// Nobody answers.
     void ask_policy_in_vain(const std::string& job);
+    /// Both halves of a question by themselves.
+    void ask_policy_and_wait(const std::string& job);
+    void hear_policy(const std::string& job, std::string_view decision);
+    /// The job's lock is evicted under its holder.
+    void lose_lock(const std::string& job);
     void move(const std::string& job, std::string_view state, NodeId replica = kReplica);
     void commit_dispatch(const std::string& job, NodeId replica = kReplica);
     void send(const std::string& job, NodeId replica = kReplica);
@@ -137,6 +142,7 @@ private:
     EventNumber present() override { return events_; }
 
     [[nodiscard]] cap::BusPacket request_packet(const std::string& job) const;
+    [[nodiscard]] std::string question_about(const std::string& job) const;
     /// A script in its three parts, with what it changes.
     template <class Change>
     void script(NodeId client, std::string_view name, std::string_view key, std::string_view job,

@@ -87,7 +87,8 @@ void IndexesAgree::list_removed(fakes::NodeId, std::string_view key, std::size_t
 }
 
 void IndexesAgree::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
-                               const fakes::redis::Value&, std::int64_t) {
+                               const fakes::redis::Value& last, std::int64_t) {
+    lost_.key_removed(key, why, last);
     const bool by_itself = why != fakes::redis::Removal::deleted;
     const auto job = job_of_hash(key);
     if (job && why == fakes::redis::Removal::expired) expired_.emplace(*job);
@@ -96,8 +97,11 @@ void IndexesAgree::key_removed(fakes::NodeId, std::string_view key, fakes::redis
     if (key == kDeadlines && why == fakes::redis::Removal::evicted) deadlines_lost_ = true;
 }
 
+void IndexesAgree::losing(const Keyspace& before) { lost_.losing(before); }
+
 /// What is left is what later changes add to.
 void IndexesAgree::restored(const Keyspace& now) {
+    lost_.restored(now);
     written_.clear();
     without_mirror_.clear();
     deadlines_lost_ = true;
@@ -112,7 +116,7 @@ void IndexesAgree::restored(const Keyspace& now) {
 
 void IndexesAgree::check_job(const Keyspace& keys, std::string_view job) {
     const std::string state = job_state(keys, job);
-    if (state.empty()) return;
+    if (state.empty() || lost_.in_part(job)) return;
     exercise();
     for (const std::string_view candidate : kStates) {
         const bool listed = in_zset(keys, index_key(candidate), job);
@@ -177,6 +181,7 @@ void IndexesAgree::check_strays(const Keyspace& keys) {
         const auto* index = read<fakes::redis::SortedSet>(keys, index_key(state));
         if (index == nullptr) continue;
         for (const auto& entry : index->ranking()) {
+            if (lost_.in_part(entry.member)) continue;
             if (job_state(keys, entry.member).empty() && !expired_.contains(entry.member))
                 violated({}, entry.member, fmt::format("{} lists it and it has no hash", index_key(state)));
         }

@@ -4,7 +4,7 @@
 //
 // The event list is the sequence of the states that were written, from its beginning or, after a loss of data, from what was
 // left of it. A mirror is there as long as the hash, unless its time ran out first; a deadline that a scheduler granted is
-// listed under the same time. A gateway writes the two of them one after the other, and may die between.
+// listed under the same time. A job of which some of this was evicted is not judged. A gateway writes the two of them one after the other, and may die between.
 #pragma once
 
 #include <deque>
@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 
+#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -28,6 +29,7 @@ public:
     void list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void losing(const fakes::redis::Keyspace& before) override;
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
@@ -37,6 +39,7 @@ private:
     void check_deadline(const fakes::redis::Keyspace& keys, std::string_view job, std::string_view state);
     void check_strays(const fakes::redis::Keyspace& keys);
 
+    LostRecords lost_;
     using States = std::deque<std::string>;
     std::map<std::string, States, std::less<>> written_;       // by job, since its event list began
     std::set<std::string, std::less<>> expired_;               // jobs

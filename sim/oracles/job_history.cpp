@@ -38,6 +38,7 @@ bool policy_lets_through(std::string_view decision) {
 }  // namespace
 
 void JobHistory::blame(fakes::NodeId node, std::string_view job, std::string detail) {
+    if (lost_.any_of(job)) return;
     ++violated_;
     violated(node, job, std::move(detail));
 }
@@ -215,8 +216,9 @@ void JobHistory::hash_removed(fakes::NodeId, std::string_view key, std::string_v
     sent_.hash_removed(key, field, upcoming());
 }
 
-void JobHistory::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
-                            std::int64_t, std::int64_t) {
+void JobHistory::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
+                            std::string_view after, std::int64_t, std::int64_t) {
+    lost_.string_set(client, key, before, after);
     sent_.string_set(key, after, upcoming());
     unasked_.string_set(key, after);
 }
@@ -225,8 +227,9 @@ void JobHistory::zset_set(fakes::NodeId, std::string_view key, std::string_view 
     unasked_.zset_set(key, member, after);
 }
 
-void JobHistory::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
-                             std::int64_t) {
+void JobHistory::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
+                             const fakes::redis::Value& last, std::int64_t) {
+    lost_.key_removed(key, why, last);
     unasked_.key_removed(key);
     sent_.key_removed(key, upcoming());
     const auto id = job_of_hash(key);
@@ -234,7 +237,10 @@ void JobHistory::key_removed(fakes::NodeId, std::string_view key, fakes::redis::
     if (found != jobs_.end()) found->second.state.clear();
 }
 
+void JobHistory::losing(const fakes::redis::Keyspace& before) { lost_.losing(before); }
+
 void JobHistory::restored(const fakes::redis::Keyspace& now) {
+    lost_.restored(now);
     unasked_.restored(now);
     sent_.restored(now, present());
     for (auto& [id, record] : jobs_) record.state = job_state(now, id);
@@ -247,7 +253,8 @@ void JobHistory::at_rest(const RestView& view) {
             blame({}, id, "it ended FAILED: " + complaint);
     }
     for (const auto& [id, record] : jobs_) {
-        if (record.submit.open || record.cancel.open || record.approve.open || record.reject.open) ++undecided_;
+        const bool open = record.submit.open || record.cancel.open || record.approve.open || record.reject.open;
+        if (open || lost_.any_of(id)) ++undecided_;
         if (!record.approve.accepted) continue;
         exercise();
         if (record.state == "APPROVAL_REQUIRED" && !record.was_released)

@@ -10,7 +10,8 @@
 //    job; a result that was taken off the stream has ended the job, if it came from the worker that the job was sent to and
 //    was delivered while the job was out. What else claims to be a result binds nobody.
 // 4. A job is undecided when one of its operations never got an answer, so that the history would bear its having happened
-//    as well as its not having happened. Of each job a few flags are kept, whatever its history's length.
+//    as well as its not having happened; and when Redis has lost something of it, which nothing that it is after that
+//    explains. Of each job a few flags are kept, whatever its history's length.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/sent_out.h"
 #include "sim/oracles/unasked_ends.h"
@@ -41,6 +43,7 @@ public:
                   double after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& value, std::int64_t expires_at) override;
+    void losing(const fakes::redis::Keyspace& before) override;
     void restored(const fakes::redis::Keyspace& now) override;
     void at_rest(const RestView& view) override;
     void tally(reports::Histories& histories) const override;
@@ -83,6 +86,7 @@ private:
 
     UnaskedEnds unasked_;
     SentOut sent_;
+    LostRecords lost_;
     std::map<std::pair<fakes::NodeId, std::uint64_t>, EventNumber> delivered_;  // results in hand, by sequence
     std::map<std::string, int, std::less<>> looked_for_in_vain_;                // keys that a GET found nothing at
     std::map<std::string, Job, std::less<>> jobs_;

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "sim/oracles/job_keys.h"
 #include "sim/world/topology.h"
 
@@ -9,9 +12,11 @@ namespace lockstep::sim {
 
 namespace {
 
-/// Scripts that end a job without its lock, and the ends that they give it.
-constexpr bool needs_no_lock(std::string_view script) { return script == "time_out" || script == "cancel"; }
+/// Ends that need no lock.
 constexpr bool is_unlocked_end(std::string_view state) { return state == "TIMEOUT" || state == "CANCELLED"; }
+
+/// Tokens that are remembered of one job's lock. An older one is nobody's any more: its holder is told so at the next renewal.
+constexpr std::size_t kFormerMax = 8;
 
 constexpr bool is_gateway(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
 
@@ -22,38 +27,18 @@ void LockExclusion::on_event(const fakes::Event& event, Time now) {
     if (event.job.empty()) return;
     note_survivor(event);
     switch (event.kind) {
-        case fakes::EventKind::lock_acquired: {
-            Lock& lock = locks_[std::string(event.job)];
-            if (lock.first_token.empty()) lock.first_token = event.name;
-            lock.contested = lock.contested || lock.first_token != event.name;
-            lock.holder = event.node;
-            lock.unknown = false;
-            lock.changed = present();
-            lock.granted[event.node] = {now, present()};
-            break;
-        }
+        case fakes::EventKind::lock_acquired: on_acquired(event, now); break;
         case fakes::EventKind::lock_renewed:
             if (const auto lock = locks_.find(event.job); lock != locks_.end())
                 lock->second.granted[event.node] = {now, present()};
             break;
-        case fakes::EventKind::lock_released:
-            if (const auto lock = locks_.find(event.job); lock != locks_.end()) {
-                lock->second.holder = {};
-                lock->second.changed = present();
-            }
-            break;
+        case fakes::EventKind::lock_released: leave(event); break;
         case fakes::EventKind::lock_expired:
-            if (const auto lock = locks_.find(event.job); lock != locks_.end()) {
+            if (const auto lock = locks_.find(event.job); lock != locks_.end())
                 lock->second.ran_out_under = lock->second.holder;
-                lock->second.holder = {};
-                lock->second.changed = present();
-            }
+            leave(event);
             break;
         case fakes::EventKind::state: on_state(event); break;
-        case fakes::EventKind::redis:
-            if (event.when == fakes::When::before && needs_no_lock(event.script))
-                ends_unlocked_.emplace(event.node, event.job);
-            break;
         case fakes::EventKind::publish:
             if (event.when == fakes::When::before && is_worker_subject(event.subject)) on_publish(event, now);
             break;
@@ -61,23 +46,65 @@ void LockExclusion::on_event(const fakes::Event& event, Time now) {
     }
 }
 
+void LockExclusion::command(fakes::NodeId, std::span<const std::string_view> words) { command_ = words; }
+
+bool LockExclusion::names(std::string_view token) const { return std::ranges::find(command_, token) != command_.end(); }
+
+void LockExclusion::on_acquired(const fakes::Event& event, Time now) {
+    Lock& lock = locks_[std::string(event.job)];
+    if (!lock.token.empty() && lock.token != event.name) leave(event);
+    std::erase(lock.former, event.name);
+    lock.holder = event.node;
+    lock.token = event.name;
+    lock.unknown = false;
+    lock.changed = present();
+    lock.granted[event.node] = {now, present()};
+}
+
+void LockExclusion::leave(const fakes::Event& event) {
+    const auto found = locks_.find(event.job);
+    if (found == locks_.end()) return;
+    Lock& lock = found->second;
+    if (!lock.token.empty()) lock.former.push_back(std::exchange(lock.token, {}));
+    if (lock.former.size() > kFormerMax) lock.former.erase(lock.former.begin());
+    lock.holder = {};
+    lock.changed = present();
+}
+
 void LockExclusion::on_state(const fakes::Event& event) {
     if (is_gateway(event.node)) return;
-    if (is_unlocked_end(event.to) && ends_unlocked_.contains({event.node, std::string(event.job)})) return;
-    const auto lock = locks_.find(event.job);
-    if (lock != locks_.end() && lock->second.unknown) return;
-    if (lock != locks_.end() && lock->second.contested) exercise();
-    if (lock == locks_.end() || lock->second.holder != event.node)
-        violated(event.node, event.job,
-                 fmt::format("it was made {} by a replica that does not hold its lock", event.to),
-                 lock == locks_.end() ? 0 : lock->second.changed);
+    const auto found = locks_.find(event.job);
+    const Lock* lock = found == locks_.end() ? nullptr : &found->second;
+    if (lock != nullptr && lock->unknown) return;
+    if (lock != nullptr && !lock->former.empty()) exercise();
+    if (const std::string fault = fault_of(event, lock); !fault.empty())
+        violated(event.node, event.job, fmt::format("it was made {} by {}", event.to, fault),
+                 lock == nullptr ? 0 : lock->changed);
+}
+
+/// Empty for a change that may be.
+std::string LockExclusion::fault_of(const fakes::Event& change, const Lock* lock) const {
+    if (lock != nullptr && !lock->token.empty() && names(lock->token)) return {};
+    const auto lost = [this](const std::string& token) { return names(token); };
+    const bool has_lost = lock != nullptr && std::ranges::any_of(lock->former, lost);
+    if (is_unlocked_end(change.to) && !has_lost) return {};
+    if (lock == nullptr || lock->holder != change.node) return "a replica that does not hold its lock";
+    // Of a server that is watched from outside the words of a command may be unknown.
+    if (command_.empty()) return {};
+    return has_lost ? "a handler that has lost its lock to another one of the same replica"
+                    : "a command that names no lock, while a handler of the same replica holds it";
 }
 
 /// Of any lock. Who holds it is the event's peer; not valid where the lock came out of a loss of data.
 void LockExclusion::on_release(const fakes::Event& event) {
-    if (!event.node.valid() || !event.peer.valid() || event.node == event.peer) return;
+    if (!event.node.valid() || !event.peer.valid()) return;
+    const bool told = command_.empty() || is_gateway(event.node) || names(event.name);
+    const bool own = event.node == event.peer && told;
+    if (own) return;
     const auto lock = locks_.find(event.job);
-    violated(event.node, event.job, fmt::format("it gave back {}, which another one holds", event.key),
+    violated(event.node, event.job,
+             fmt::format("it gave back {}, which another {} holds", event.key,
+                         event.node == event.peer ? "handler of the same replica" : "one"),
              lock == locks_.end() ? 0 : lock->second.changed);
 }
 

@@ -20,27 +20,38 @@ constexpr std::string_view kJobLock = "cordum:scheduler:job:J";
 
 class LockExclusionTest : public ::testing::Test {
 protected:
-    void lock(EventKind kind, NodeId node, NodeId holder, std::string_view key = kJobLock) {
+    void lock(EventKind kind, NodeId node, NodeId holder, std::string_view key = kJobLock,
+              std::string_view token = "token") {
         fakes::Event event = testing::event_of(kind, key == kJobLock ? "J" : "");
         event.node = node;
         event.peer = holder;
         event.key = key;
-        event.name = "token";
+        event.name = token;
         oracle.on_event(event, {});
     }
-    void take(NodeId node) { lock(EventKind::lock_acquired, node, node); }
+    void take(NodeId node, std::string_view token = "token") {
+        lock(EventKind::lock_acquired, node, node, kJobLock, token);
+    }
     void state(NodeId node, std::string_view to) {
         fakes::Event event = testing::state_event("J", "PENDING", to);
         event.node = node;
         oracle.on_event(event, {});
     }
-    void call(NodeId node, std::string_view script) {
-        fakes::Event event = testing::event_of(EventKind::redis, "J", When::before);
-        event.node = node;
-        event.script = script;
-        oracle.on_event(event, {});
+    /// By a command that names this token, or none.
+    void state_by(NodeId node, std::string_view token, std::string_view to) {
+        words = {"EVALSHA", "sha1", "2", kJobLock, "job:meta:J", "J", token};
+        oracle.command(node, words);
+        state(node, to);
+        oracle.command(node, {});
+    }
+    void give_back(NodeId node, std::string_view names, std::string_view held) {
+        words = {"EVALSHA", "sha1", "1", kJobLock, names};
+        oracle.command(node, words);
+        lock(EventKind::lock_released, node, node, kJobLock, held);
+        oracle.command(node, {});
     }
 
+    std::vector<std::string_view> words;
     testing::KeepingJudge judge;
     engine::Tunables tunables;
     LockExclusion oracle{judge, tunables};
@@ -52,22 +63,58 @@ TEST_F(LockExclusionTest, NoStateIsWrittenWithoutTheLock) {
     for (const std::string_view to : {"APPROVAL_REQUIRED", "SCHEDULED", "RUNNING", "SUCCEEDED", "FAILED", "DENIED",
                                       "TIMEOUT", "CANCELLED", "OUTPUT_QUARANTINED"}) {
         judge.found.clear();
-        call(kOther, "commit");
-        state(kOther, to);
-        EXPECT_THAT(judge.found, ElementsAre(HasSubstr("does not hold its lock"))) << to;
+        state_by(kOther, "", to);
+        const bool needs_none = to == std::string_view("TIMEOUT") || to == std::string_view("CANCELLED");
+        EXPECT_EQ(judge.found.empty(), needs_none) << to;
         judge.found.clear();
-        state(kHolder, to);
+        state_by(kHolder, "token", to);
         EXPECT_THAT(judge.found, IsEmpty()) << to;
     }
 }
 
 TEST_F(LockExclusionTest, ATimeOutAndACancellationNeedNoLock) {
     take(kHolder);
-    call(kOther, "time_out");
-    state(kOther, "TIMEOUT");
-    call(kOther, "cancel");
-    state(kOther, "CANCELLED");
+    state_by(kOther, "", "TIMEOUT");
+    state_by(kOther, "", "CANCELLED");
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(LockExclusionTest, WhoeverGoesByALockThatItHasLostMayNotEvenDoThat) {
+    take(kHolder);
+    lock(EventKind::lock_expired, Topology::kRedis, kHolder);
+    take(kOther, "later");
+    state_by(kHolder, "token", "TIMEOUT");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("made TIMEOUT by a replica that does not hold its lock")));
+}
+
+TEST_F(LockExclusionTest, TwoHandlersOfOneReplicaAreTwoHolders) {
+    take(kHolder, "first");
+    lock(EventKind::lock_expired, Topology::kRedis, kHolder, kJobLock, "first");
+    take(kHolder, "second");
+    state_by(kHolder, "second", "SCHEDULED");
+    EXPECT_THAT(judge.found, IsEmpty());
+    state_by(kHolder, "first", "DISPATCHED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has lost its lock to another one of the same replica")));
+    judge.found.clear();
+    give_back(kHolder, "first", "second");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("another handler of the same replica holds")));
+    judge.found.clear();
+    give_back(kHolder, "second", "second");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(LockExclusionTest, TheHolderItselfNamesItsLock) {
+    take(kHolder);
+    state_by(kHolder, "", "SCHEDULED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("names no lock")));
+}
+
+TEST_F(LockExclusionTest, WithoutTheWordsOfACommandReplicasAreToldApart) {
+    take(kHolder);
+    state(kHolder, "SCHEDULED");
+    EXPECT_THAT(judge.found, IsEmpty());
+    state(kOther, "DISPATCHED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("does not hold its lock")));
 }
 
 TEST_F(LockExclusionTest, ALockThatRanOutIsNobodys) {

@@ -25,20 +25,29 @@ std::string_view waits_for(std::string_view state) {
 }  // namespace
 
 void NoLostJob::on_event(const fakes::Event& event, Time) {
-    if (event.kind == fakes::EventKind::stored && event.subject == engine::wire::kSubjectSubmit) {
-        // The message id is a header, and still names the job that the gateway meant.
-        const std::string_view meant =
-            event.message_id.starts_with(kSubmitId) ? event.message_id.substr(kSubmitId.size()) : "";
-        const bool asks = event.packet != nullptr && event.packet->has_job_request() && event.job == meant &&
-                          !engine::wire::rejection(event.packet->job_request());
-        if (!meant.empty() && !asks) garbled_.emplace(meant);
+    if (event.kind == fakes::EventKind::stored && event.subject == engine::wire::kSubjectSubmit) on_stored(event);
+    if (event.kind == fakes::EventKind::state && recorded_.emplace(event.job).second) {
+        const auto only = only_stored_.find(event.job);
+        if (only != only_stored_.end()) only_stored_.erase(only);
     }
+    if (event.kind == fakes::EventKind::fault && event.name == "nats.power_cut") cut_off_.merge(only_stored_);
     if (event.kind != fakes::EventKind::submit || event.when != fakes::When::answered || !event.flag) return;
     if (acknowledged_.emplace(event.job, present()).second) exercise();
 }
 
+void NoLostJob::on_stored(const fakes::Event& event) {
+    // The message id is a header, and still names the job that the gateway meant.
+    const std::string_view meant =
+        event.message_id.starts_with(kSubmitId) ? event.message_id.substr(kSubmitId.size()) : "";
+    const bool asks = event.packet != nullptr && event.packet->has_job_request() && event.job == meant &&
+                      !engine::wire::rejection(event.packet->job_request());
+    if (!meant.empty() && !asks) garbled_.emplace(meant);
+    if (asks && !recorded_.contains(meant)) only_stored_.emplace(meant);
+}
+
 void NoLostJob::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                             const fakes::redis::Value& last, std::int64_t) {
+    lost_.key_removed(key, why, last);
     const auto job = job_of_hash(key);
     const auto* hash = std::get_if<fakes::redis::Hash>(&last);
     if (!job || hash == nullptr || why != fakes::redis::Removal::expired) return;
@@ -51,8 +60,18 @@ void NoLostJob::at_rest(const RestView& view) {
         const std::string state = job_state(view.redis, job);
         if (is_final(state) || state == "APPROVAL_REQUIRED") continue;
         if (state.empty() && (outlived_.contains(job) || garbled_.contains(job))) continue;
+        if (lost_.any_of(job) || (state.empty() && cut_off_.contains(job))) continue;
         violated({}, job, fmt::format("its submission was acknowledged, and at the end {}", waits_for(state)), when);
     }
 }
+
+void NoLostJob::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
+                           std::string_view after, std::int64_t, std::int64_t) {
+    lost_.string_set(client, key, before, after);
+}
+
+void NoLostJob::losing(const fakes::redis::Keyspace& before) { lost_.losing(before); }
+
+void NoLostJob::restored(const fakes::redis::Keyspace& now) { lost_.restored(now); }
 
 }  // namespace lockstep::sim

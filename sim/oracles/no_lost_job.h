@@ -1,12 +1,14 @@
 // no_lost_job: every valid submission that JetStream acknowledged is, when all is quiet, terminal or waiting for an
 // approval. One whose packet was garbled on its way to the stream is valid no more, when nobody could read it as this
-// job's or it fails the checks on packets (engine/wire/validation.h).
+// job's or it fails the checks on packets (engine/wire/validation.h). Nor is one whose records Redis has lost, or that only a
+// NATS knew that lost its power.
 #pragma once
 
 #include <map>
 #include <set>
 #include <string>
 
+#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -17,11 +19,21 @@ public:
     [[nodiscard]] std::string_view invariant() const override { return "no_lost_job"; }
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void losing(const fakes::redis::Keyspace& before) override;
+    void restored(const fakes::redis::Keyspace& now) override;
 
 private:
     std::map<std::string, EventNumber, std::less<>> acknowledged_;  // job -> when
+    void on_stored(const fakes::Event& event);
+
+    LostRecords lost_;
+    std::set<std::string, std::less<>> only_stored_;  // jobs that the stream has and Redis has never had
+    std::set<std::string, std::less<>> recorded_;     // jobs that Redis has had
+    std::set<std::string, std::less<>> cut_off_;      // those that only the stream had when NATS lost its power
     std::set<std::string, std::less<>> garbled_;
     std::set<std::string, std::less<>> outlived_;  // jobs whose records expired after they had ended
 };

@@ -32,6 +32,11 @@ public:
     /// `detail` is one sentence that names the two facts which contradict each other: the present event, and `earlier`.
     virtual void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
                           EventNumber earlier) = 0;
+    /// The same of an event, `here`, that broke the rule before the present one showed it.
+    virtual void violated_at(EventNumber /*here*/, std::string_view invariant, fakes::NodeId node, std::string_view job,
+                             std::string detail, EventNumber earlier) {
+        violated(invariant, node, job, std::move(detail), earlier);
+    }
     /// The event that was told last.
     [[nodiscard]] virtual EventNumber present() = 0;
     /// What is being told has put an invariant to the test.
@@ -70,6 +75,12 @@ protected:
     [[nodiscard]] EventNumber upcoming() const { return judge_.present() + 1; }
     void violated(fakes::NodeId node, std::string_view job, std::string detail, EventNumber earlier = 0) {
         judge_.violated(invariant(), node, job, std::move(detail), earlier);
+    }
+
+    /// Of an event before the present one.
+    void violated_at(EventNumber here, fakes::NodeId node, std::string_view job, std::string detail,
+                     EventNumber earlier = 0) {
+        judge_.violated_at(here, invariant(), node, job, std::move(detail), earlier);
     }
 
 private:

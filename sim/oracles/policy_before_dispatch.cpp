@@ -22,8 +22,10 @@ void PolicyBeforeDispatch::on_sending(const fakes::Event& event) {
     const PolicyWord::Word word = word_.on_sending(event.node, event.job, event.packet->job_request());
     if (word.leave != Leave::none) return;
     sending.fault = word.other_content ? "policy has allowed it with other content"
-                    : word.heard != 0  ? "its sender has heard no allow for it, but another answer"
-                                       : "its sender has heard no allow for it";
+                    : word.earlier_lock
+                        ? "its sender has heard an allow for it, and has taken its lock again since without asking"
+                    : word.heard != 0 ? "its sender has heard no allow for it, but another answer"
+                                      : "its sender has heard no allow for it";
     sending.earlier = word.heard;
 }
 

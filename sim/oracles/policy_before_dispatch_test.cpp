@@ -204,5 +204,30 @@ TEST_F(PolicyBeforeDispatchTest, TwoLabelsOfASubmitterReleaseNothing) {
     EXPECT_TRUE(alarmed("approval_bound"));
 }
 
+// The lock is lost under a handler, and another one of the same replica takes the job up.
+TEST_F(PolicyBeforeDispatchTest, WhatAnEarlierHandlerHasAskedIsNoWordForALaterOne) {
+    world.submit("a");
+    take_up();
+    world.ask_policy_and_wait("a");
+    world.lose_lock("a");
+    take_up();
+    world.hear_policy("a", "ALLOW");
+    dispatch();
+    EXPECT_TRUE(alarmed());
+}
+
+TEST_F(PolicyBeforeDispatchTest, ALaterHandlerOfTheSameReplicaGoesByItsOwnQuestion) {
+    world.submit("a");
+    take_up();
+    world.ask_policy_and_wait("a");
+    world.lose_lock("a");
+    take_up();
+    world.ask_policy_and_wait("a");
+    world.hear_policy("a", "ALLOW");
+    world.hear_policy("a", "ALLOW");
+    dispatch();
+    EXPECT_FALSE(alarmed());
+}
+
 }  // namespace
 }  // namespace lockstep::sim

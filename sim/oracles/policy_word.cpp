@@ -96,13 +96,18 @@ void PolicyWord::begin(Place place, Time now) {
     Handling next;
     const auto before = handlings_.find(place);
     if (before != handlings_.end() && !before->second.over) {
-        if (before->second.may_go_on) next = before->second;
+        if (before->second.may_go_on)
+            next = before->second;
+        else
+            next.others_open = before->second.open + before->second.others_open;
         next.shared = true;
     } else if (before != handlings_.end() && still_good(before->second, now)) {
         next = before->second;
         next.carried = true;
         next.over = next.may_go_on = false;  // still good, if it asks nothing and sends nothing
     }
+    if (before != handlings_.end() && !next.answered)
+        next.heard_before = before->second.last_allows ? before->second.heard : before->second.heard_before;
     handlings_.insert_or_assign(std::move(place), std::move(next));
 }
 
@@ -112,17 +117,30 @@ void PolicyWord::on_check(const fakes::Event& event, EventNumber present, Time n
         if (!question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
         askers_.insert(event.node);
         Handling& handling = at(event);
-        if (handling.carried) handling = Handling{.shared = handling.shared};  // it asks anew
+        if (handling.carried)  // it asks anew
+            handling = Handling{.open = handling.open, .others_open = handling.others_open, .shared = handling.shared};
+        ++handling.open;
         // A rollback asks about the job that it is going to submit, beside whoever handles that job already.
         handling.shared = handling.shared || question.labels().contains("saga_compensation");
         handling.asked.insert(canonical(std::move(question)));
         return;
     }
-    if (event.when != When::answered || event.outcome != fakes::EventOutcome::applied) return;
+    if (event.when != When::answered) return;
     Handling& handling = at(event);
+    const bool own = handling.open > 0;
+    // Which of them is answered cannot be told: the earlier ones, as long as there are any.
+    if (handling.others_open > 0)
+        --handling.others_open;
+    else if (own)
+        --handling.open;
+    if (event.outcome != fakes::EventOutcome::applied) return;
     for (const fakes::NodeId node : askers_) {
         const auto other = handlings_.find(Place{node, event.job});
         if (node != event.node && other != handlings_.end()) other->second.tenant_full = false;
+    }
+    if (!own && handling.shared) {
+        if (allows(event)) handling.heard_before = present;
+        return;
     }
     handling.answered = true;
     handling.heard = present;
@@ -160,6 +178,10 @@ PolicyWord::Word PolicyWord::on_sending(fakes::NodeId node, std::string_view job
     const Handling& handling = committed != committed_.end() ? committed->second : current->second;
     Word word;
     word.heard = handling.heard;
+    if (!handling.answered && handling.heard_before != 0) {
+        word.heard = handling.heard_before;
+        word.earlier_lock = true;
+    }
     if (handling.shared ? handling.any_allows : handling.last_allows) {
         word.other_content = !handling.asked.contains(content_of(request));
         if (!word.other_content) word.leave = Leave::allowed;

@@ -9,8 +9,9 @@
 // 2. It counts for what was asked about: the fields of a policy check, without what a scheduler adds on the way to a worker.
 // 3. A fail-open needs a mode that is, or was at some time in the run, open, and a question that nobody answered: a label that
 //    a submitter wrote is none.
-// 4. A replica whose lock was taken away may have two handlers at one job; their answers cannot be told apart. Then any of
-//    them may be the sender's.
+// 4. A replica whose lock was taken away may have two handlers at one job. What was asked before the later one took the lock
+//    is none of its questions, and an answer that comes while it has asked nothing is none of its answers. Beyond that their
+//    answers cannot be told apart: then any of them may be the sender's.
 #pragma once
 
 #include <map>
@@ -44,6 +45,7 @@ public:
     struct Word {
         Leave leave = Leave::none;
         bool other_content = false;  // there was an allow, and for another request
+        bool earlier_lock = false;   // there was one, and the lock was taken again since
         EventNumber heard = 0;       // the newest answer; 0 = there is none
     };
     /// What lets `node` send this request to a worker now.
@@ -54,6 +56,8 @@ private:
     /// From taking a job's lock to giving it back.
     struct Handling {
         std::set<std::string> asked;  // about which content
+        int open = 0;                 // questions since it began without an answer, good or bad
+        int others_open = 0;          // those of handlings before it
         bool answered = false;
         bool last_allows = false;
         bool any_allows = false;
@@ -61,6 +65,7 @@ private:
         bool over = false;
         bool may_go_on = false;  // data was lost: its lock may come back
         EventNumber heard = 0;
+        EventNumber heard_before = 0;  // an allow, to an earlier handling of the same replica; 0 = there is none
         Time heard_at{};
         bool tenant_full = false;  // that is how it ended
         bool carried = false;      // what it knows is an earlier handling's

@@ -22,7 +22,7 @@ void ResultKept::on_event(const fakes::Event& event, Time) {
 void ResultKept::at_rest(const RestView& view) {
     for (const auto& [job, given] : given_) {
         const auto pointer = std::ranges::find_if(given, [](const auto& one) { return !one.first.empty(); });
-        if (pointer == given.end() || job_state(view.redis, job) != "SUCCEEDED") continue;
+        if (pointer == given.end() || lost_.any_of(job) || job_state(view.redis, job) != "SUCCEEDED") continue;
         exercise();
         const std::string kept = hash_field(view.redis, fmt::format("job:meta:{}", job), "result_ptr").value_or("");
         // Also none, where one of the successes that somebody reported gave none.
@@ -40,5 +40,19 @@ void ResultKept::at_rest(const RestView& view) {
             violated({}, job, fmt::format("its hash points to \"{}\", and job:result_ptr to \"{}\"", kept, *text));
     }
 }
+
+void ResultKept::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
+                            std::string_view after, std::int64_t, std::int64_t) {
+    lost_.string_set(client, key, before, after);
+}
+
+void ResultKept::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
+                             const fakes::redis::Value& last, std::int64_t) {
+    lost_.key_removed(key, why, last);
+}
+
+void ResultKept::losing(const fakes::redis::Keyspace& before) { lost_.losing(before); }
+
+void ResultKept::restored(const fakes::redis::Keyspace& now) { lost_.restored(now); }
 
 }  // namespace lockstep::sim

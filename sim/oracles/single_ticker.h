@@ -1,9 +1,16 @@
-// single_ticker: never two replicas tick in one lock window. A tick is what reads a page of jobs under a tick lock; its window
-// lasts from the moment at which the lock was last granted until the lock would expire, whether it is still held or not.
+// single_ticker: never two replicas tick in one lock window. A tick is what reads a range of an index of jobs by a command that
+// names the tick lock. Its window lasts for two intervals from the moment at which the lock was last granted, however long the
+// lock was asked for, and whether it is still held or not (seed internals, section 8; spec: redis-schema, section 5). Nor is a
+// tick lock in anybody's way for longer than that.
+//
+// Who counts the window is Redis, by its own clock: one that jumped, or goes fast, may end it early.
 #pragma once
 
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
@@ -15,6 +22,8 @@ public:
     SingleTicker(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "single_ticker"; }
     void on_event(const fakes::Event& event, Time now) override;
+    void command(fakes::NodeId client, std::span<const std::string_view> words) override;
+    void zset_listed(fakes::NodeId client, std::string_view key) override;
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
@@ -24,11 +33,25 @@ private:
         EventNumber tick = 0;  // the last one of the ticker
         fakes::NodeId granted_to;
         Time granted_until{};
+        EventNumber granted = 0;
+        bool held = false;
+        bool clock_is_off = false;  // that of Redis has been tampered with since the last grant
     };
-    void on_page(const fakes::Event& event, Time now);
+    struct Page {
+        fakes::NodeId reader;
+        std::string_view lock;
+    };
+    void on_fault(const fakes::Event& event);
+    void on_grant(const fakes::Event& event, Time now);
+    void on_reach(const fakes::Event& event, Time now);
+    void on_page(const Page& page, Time now);
+    [[nodiscard]] Duration life_of(std::string_view lock) const;
 
     const engine::Tunables& tunables_;
-    std::map<std::string, Window, std::less<>> windows_;  // by lock
+    std::map<std::string_view, Window> windows_;  // by lock; the names are constants
+    std::string_view command_lock_;               // which the command that is being executed names; empty = none
+    std::optional<Page> page_;                    // read by it, and not looked at yet
+    bool drifts_ = false;                         // the clock of Redis goes at another speed
 };
 
 }  // namespace lockstep::sim

@@ -41,7 +41,7 @@ void TenantLimit::hash_set(fakes::NodeId client, std::string_view key, std::stri
     const bool joins = after == "SCHEDULED" && !on_its_way(job.state);
     job.state = after;
     if (joins) job.changed = present();
-    if (joins && job.limit > 0) check(client, entry->first, job);
+    if (joins && job.limit > 0 && !lost_.in_part(entry->first)) check(client, entry->first, job);
 }
 
 void TenantLimit::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
@@ -49,8 +49,9 @@ void TenantLimit::string_set(fakes::NodeId, std::string_view key, const std::str
     recorded_.string_set(key, after);
 }
 
-void TenantLimit::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
-                              std::int64_t) {
+void TenantLimit::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
+                              const fakes::redis::Value& last, std::int64_t) {
+    lost_.key_removed(key, why, last);
     recorded_.key_removed(key);
     const auto name = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
     const auto found = name ? jobs_.find(*name) : jobs_.end();
@@ -67,7 +68,7 @@ void TenantLimit::check(fakes::NodeId client, const std::string& name, const Job
     std::int64_t waiting = 0;
     EventNumber last_other = 0;  // the one that filled the last place
     for (const auto& [other, facts] : jobs_) {
-        if (other == name || facts.tenant != job.tenant) continue;
+        if (other == name || facts.tenant != job.tenant || lost_.in_part(other)) continue;
         others += on_its_way(facts.state) ? 1 : 0;
         if (on_its_way(facts.state)) last_other = std::max(last_other, facts.changed);
         waiting += facts.state == "PENDING" ? 1 : 0;

@@ -1,11 +1,12 @@
 // tenant_limit: when a job is committed SCHEDULED, fewer than its limit of other jobs of its tenant are SCHEDULED, DISPATCHED
 // or RUNNING. The limit is the one that policy gave last with its answer about the job; a fail-open has none. States are those that Redis
-// has kept: it cannot count what it has lost.
+// has kept: it cannot count what it has lost, nor apply a limit to it.
 #pragma once
 
 #include <map>
 #include <string>
 
+#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/recorded_states.h"
 
@@ -34,6 +35,7 @@ private:
     void check(fakes::NodeId client, const std::string& name, const Job& job);
 
     RecordedStates recorded_;
+    LostRecords lost_;
     std::map<std::string, Job, std::less<>> jobs_;
 };
 

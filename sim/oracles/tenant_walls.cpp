@@ -125,7 +125,7 @@ void TenantWalls::note_request(fakes::NodeId client, std::string_view name, std:
     std::string tenant(wire::tenant_of(*request));
     const auto [entry, fresh] = jobs_.try_emplace(std::string(name));
     Job& job = entry->second;
-    if (!fresh && is_scheduler(client) && job.tenant != tenant)
+    if (!fresh && is_scheduler(client) && job.tenant != tenant && !lost_.in_part(name))
         violated(client, name, fmt::format("its stored request was {}'s, and becomes {}'s", job.tenant, tenant),
                  job.stored);
     tenants_.insert(tenant);
@@ -148,8 +148,9 @@ void TenantWalls::string_set(fakes::NodeId client, std::string_view key, const s
     if (key.starts_with(kSettingsPrefix)) note_document(key, after);
 }
 
-void TenantWalls::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
-                              std::int64_t) {
+void TenantWalls::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
+                              const fakes::redis::Value& last, std::int64_t) {
+    lost_.key_removed(key, why, last);
     if (key.starts_with(kRequestPrefix)) {
         const auto job = jobs_.find(key.substr(kRequestPrefix.size()));
         if (job != jobs_.end()) jobs_.erase(job);
@@ -167,14 +168,20 @@ void TenantWalls::restored(const fakes::redis::Keyspace& now) {
     }
 }
 
+/// Null where nothing is stored, or too little is left to say whose it is.
+const TenantWalls::Job* TenantWalls::find(std::string_view job) const {
+    const auto found = jobs_.find(job);
+    return found == jobs_.end() || lost_.in_part(job) ? nullptr : &found->second;
+}
+
 void TenantWalls::belongs(fakes::NodeId client, std::string_view name, std::string_view tenant,
                           std::string_view where) {
-    const auto job = is_scheduler(client) ? jobs_.find(name) : jobs_.end();
-    if (job == jobs_.end()) return;
+    const Job* job = is_scheduler(client) ? find(name) : nullptr;
+    if (job == nullptr) return;
     if (tenants_.size() > 1) exercise();
-    if (normal(tenant) != job->second.tenant)
-        violated(client, name, fmt::format("it is a job of {}, and {} {}", job->second.tenant, where, normal(tenant)),
-                 job->second.stored);
+    if (normal(tenant) != job->tenant)
+        violated(client, name, fmt::format("it is a job of {}, and {} {}", job->tenant, where, normal(tenant)),
+                 job->stored);
 }
 
 void TenantWalls::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
@@ -194,11 +201,11 @@ void TenantWalls::zset_set(fakes::NodeId client, std::string_view key, std::stri
 }
 
 void TenantWalls::on_question(const fakes::Event& event) {
-    const auto known = jobs_.find(event.job);
+    const Job* known = find(event.job);
     cap::PolicyCheckRequest question;
-    if (known == jobs_.end() || !question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
+    if (known == nullptr || !question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
         return;
-    const Job& job = known->second;
+    const Job& job = *known;
     if (tenants_.size() > 1) exercise();
     if (!job.conflict.empty())
         violated(event.node, event.job, fmt::format("{}, and policy is asked about it", job.conflict), job.stored);
@@ -245,15 +252,15 @@ void TenantWalls::judge_settings(const fakes::Event& event, const std::string& t
 
 void TenantWalls::on_compensation(const fakes::Event& event) {
     const cap::JobRequest& undo = event.packet->job_request();
-    const auto job = jobs_.find(undo.parent_job_id());
-    if (job == jobs_.end()) return;
+    const Job* job = find(undo.parent_job_id());
+    if (job == nullptr) return;
     if (tenants_.size() > 1) exercise();
     const auto conflict = wire::tenant_conflict(undo);
-    if (conflict || wire::tenant_of(undo) != job->second.tenant)
+    if (conflict || wire::tenant_of(undo) != job->tenant)
         violated(event.node, undo.parent_job_id(),
-                 fmt::format("it is a job of {}, and is undone by one of {}", job->second.tenant,
+                 fmt::format("it is a job of {}, and is undone by one of {}", job->tenant,
                              conflict.value_or(std::string(wire::tenant_of(undo)))),
-                 job->second.stored);
+                 job->stored);
 }
 
 }  // namespace lockstep::sim

@@ -8,6 +8,8 @@
 // 4. What the documents of the system and of the tenant deny stays denied, and what they do not allow is not allowed, whatever
 //    documents a submitter has chosen: policy is told so with each question. Counted are the documents that there were from the
 //    take-up of the job on; where one cannot be read, any that could be read before.
+//
+// Whose a job is of which Redis has evicted some is not known, and it is not judged.
 #pragma once
 
 #include <map>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "engine/wire/fwd.h"
+#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -58,6 +61,9 @@ private:
     void judge_settings(const fakes::Event& event, const std::string& tenant, const std::string& effective);
     [[nodiscard]] std::vector<std::string> texts_since(const std::string& key, Time since) const;
 
+    [[nodiscard]] const Job* find(std::string_view job) const;
+
+    LostRecords lost_;
     std::map<std::string, Job, std::less<>> jobs_;  // by id, those whose request is stored
     std::set<std::string, std::less<>> tenants_;
     std::map<std::string, History, std::less<>> documents_;           // by key

@@ -73,7 +73,10 @@ public:
         if (!options.dump_at.empty())
             dumper_.emplace(options.dump_at, simulation_, cluster_.redis(), cluster_.nats(),
                             [this] { simulation_.stop("dumped"); });
-        if (options.history) history_.emplace(simulation_.topology(), simulation_.nodes());
+        if (options.history) {
+            history_.emplace(simulation_.topology(), simulation_.nodes());
+            sweeps_.emplace();
+        }
         if (!options.trace_path.empty())
             trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
         if (options.record.hashes || options.record.last != 0) {
@@ -100,6 +103,8 @@ private:
     void note_defect();
     void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
                   EventNumber earlier) override;
+    void violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
+                     std::string detail, EventNumber earlier) override;
     [[nodiscard]] EventNumber present() override { return simulation_.trace().events(); }
     void exercised() override { judged_jobs_.exercised(); }
     [[nodiscard]] reports::Fact present_fact();
@@ -117,6 +122,7 @@ private:
     ExpectedEvents expected_events_;
     ExpectedValues expected_values_;
     std::optional<HistoryRecorder> history_;
+    std::optional<SweepRecorder> sweeps_;  // beside the history
     std::optional<WorldDumper> dumper_;
     std::optional<CallLedger> calls_;
     std::optional<EventRecorder> recorder_;
@@ -131,6 +137,10 @@ void Run::observe() {
     SimTrace& trace = simulation_.trace();
     if (trace_file_) trace.add_observer(*trace_file_);
     if (history_) trace.add_observer(*history_);
+    if (sweeps_) {
+        trace.add_observer(*sweeps_);
+        cluster_.redis().add_observer(*sweeps_);
+    }
     if (dumper_) trace.add_observer(*dumper_);
     if (calls_) trace.add_observer(*calls_);
     trace.add_observer(jobs_);
@@ -192,7 +202,11 @@ RunResult Run::execute() {
     result_.metrics = simulation_.metric_store().summary();
     if (calls_) result_.calls = calls_->sites();
     if (dumper_) result_.dumps = dumper_->take();
-    if (history_) result_.history = std::make_shared<const History>(history_->take(simulation_.now()));
+    if (history_) {
+        History history = history_->take(simulation_.now());
+        history.sweeps = sweeps_->take();
+        result_.history = std::make_shared<const History>(std::move(history));
+    }
     result_.faults = simulation_.fault_plan().counts();
     result_.reached.insert(simulation_.marks().begin(), simulation_.marks().end());
     result_.digest = simulation_.trace().digest();
@@ -295,6 +309,13 @@ void Run::violated(std::string_view invariant, fakes::NodeId node, std::string_v
     const bool all_found =
         std::ranges::all_of(scenario_.expect.violated, [this](const std::string& name) { return found(name); });
     if (all_found) simulation_.stop("a violation");
+}
+
+void Run::violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
+                      std::string detail, EventNumber earlier) {
+    const std::size_t before = result_.violations.size();
+    violated(invariant, node, job, std::move(detail), earlier);
+    if (result_.violations.size() > before && here != 0) result_.violations.back().fact.event = here;
 }
 
 bool Run::verdict() const {

@@ -77,17 +77,17 @@ constexpr std::array kInvariants{
               kAvailable},
 };
 
-/// What Redis forgets cannot be kept: nobody knows any more that it came, or that it was sent.
-constexpr std::array<std::string_view, 4> kBrokenByRedis{
+/// Of a job that Redis has forgotten, nobody knows any more that it came, or that it was sent.
+constexpr std::array<std::string_view, 7> kExcusedByRedis{
     "no_duplicate_dispatch", "no_lost_job",
     // A result is dealt with and taken off the stream, and then Redis loses what it brought about.
     "job_history",
     // Of a job that runs twice, the run that is heard may be the one that gave no pointer.
-    "result_kept"};
-/// A job whose hash is gone is still listed, and whose it was is not known.
-constexpr std::array<std::string_view, 3> kBrokenByRedisInPart{"indexes_agree", "tenant_limit", "tenant_walls"};
+    "result_kept",
+    // A job whose hash is gone is still listed, and whose it was is not known.
+    "indexes_agree", "tenant_limit", "tenant_walls"};
 /// Nobody but the stream knew that it came.
-constexpr std::array<std::string_view, 1> kBrokenByNatsWithTheOnlyCopy{"no_lost_job"};
+constexpr std::array<std::string_view, 1> kExcusedByNats{"no_lost_job"};
 
 constexpr std::array kMechanisms{
     NamedItem{"fail_closed_reads", "hand a request back when its state cannot be read", kAvailable},
@@ -209,20 +209,12 @@ const std::array kEvents{
 }  // namespace
 
 std::span<const NamedItem> invariant_table() { return kInvariants; }
-std::vector<std::string> broken_by(DataLoss loss, LossDetails details) {
+std::vector<std::string> excused_by(DataLoss loss) {
     std::vector<std::string> names = names_of(kInvariants, kAvailable);
-    std::erase_if(names, [&](const std::string& name) {
+    std::erase_if(names, [loss](const std::string& name) {
         const auto in = [&name](const auto& table) { return std::ranges::count(table, name) > 0; };
-        const bool by_redis = loss.redis && (in(kBrokenByRedis) || (details.in_part && in(kBrokenByRedisInPart)));
-        const bool by_nats = loss.nats && details.only_copy && in(kBrokenByNatsWithTheOnlyCopy);
-        return !by_redis && !by_nats;
+        return !(loss.redis && in(kExcusedByRedis)) && !(loss.nats && in(kExcusedByNats));
     });
-    return names;
-}
-std::vector<std::string> invariants_despite(DataLoss loss, LossDetails details) {
-    std::vector<std::string> names = names_of(kInvariants, kAvailable);
-    const std::vector<std::string> broken = broken_by(loss, details);
-    std::erase_if(names, [&broken](const std::string& name) { return std::ranges::count(broken, name) > 0; });
     return names;
 }
 std::span<const NamedItem> mechanism_table() { return kMechanisms; }

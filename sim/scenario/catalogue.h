@@ -23,16 +23,9 @@ struct NamedItem {
 };
 
 [[nodiscard]] std::span<const NamedItem> invariant_table();
-/// What a loss of data is like.
-struct LossDetails {
-    bool in_part = false;    // Redis loses some of a job's records and keeps others
-    bool only_copy = false;  // NATS loses submissions that no gateway has recorded in Redis
-};
-/// Those that hold even where these servers lose data that they had acknowledged (engine/delivery-semantics.md, "What holds
-/// even then").
-[[nodiscard]] std::vector<std::string> invariants_despite(DataLoss loss, LossDetails details);
-/// Those that cannot hold then.
-[[nodiscard]] std::vector<std::string> broken_by(DataLoss loss, LossDetails details);
+/// Those that excuse the jobs whose data these servers have lost, and no others (engine/delivery-semantics.md, "What holds even
+/// then"). All invariants are watched whatever is lost.
+[[nodiscard]] std::vector<std::string> excused_by(DataLoss loss);
 [[nodiscard]] std::span<const NamedItem> mechanism_table();
 /// What has to get lost before it can be told that a mechanism is off: mostly nothing.
 [[nodiscard]] DataLoss loss_that_tells(std::string_view mechanism);

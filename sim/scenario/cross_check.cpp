@@ -410,31 +410,6 @@ private:
         if (scenario_.chaos->heal_at && *scenario_.chaos->heal_at > scenario_.duration)
             add("/chaos/heal_at",
                 fmt::format("expected a time within the duration of {}", format_duration(scenario_.duration)));
-        losses();
-    }
-
-    /// What chaos may lose, nobody can promise; a file that loses something at one chosen moment knows what it does.
-    void losses() {
-        const Chaos& chaos = *scenario_.chaos;
-        const auto draws = [&chaos](const char* kind) { return std::ranges::count(chaos.faults, kind) > 0; };
-        const std::array<std::pair<DataLoss, const char*>, 2> kinds{{
-            {{.redis = chaos.data_loss.redis && draws("redis"), .nats = false}, "redis.failover, redis.evict"},
-            {{.redis = false, .nats = chaos.data_loss.nats && draws("nats")}, "nats.power_cut"},
-        }};
-        for (const auto& [loss, faults] : kinds) {
-            std::vector<std::string> broken =
-                broken_by(loss, {.in_part = false, .only_copy = !scenario_.cluster.gateway_writes_redis});
-            std::erase_if(broken, [this](const std::string& name) { return !expects(name); });
-            if (broken.empty()) continue;
-            add("/chaos/data_loss",
-                fmt::format("draws {}, and {} cannot hold then (engine/delivery-semantics.md): leave {} out of "
-                            "expect.invariants",
-                            faults, fmt::join(broken, ", "), broken.size() == 1 ? "it" : "them"));
-        }
-    }
-    [[nodiscard]] bool expects(const std::string& invariant) const {
-        const Expectations& expect = scenario_.expect;
-        return expect.all_invariants || std::ranges::count(expect.invariants, invariant) > 0;
     }
 
     // Expectations -----------------------------------------------------------------------------------------------------

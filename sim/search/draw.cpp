@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/store/keys.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/search/dice.h"
 #include "sim/search/disturbances.h"
@@ -132,10 +131,9 @@ public:
         if (!by_themselves && dice_.chance(0.3)) out["cluster"]["schedule"] = schedule();
         if (out["faults"].empty()) out.erase("faults");
         if (!options_.without.empty()) out["without"] = options_.without;
-        out["expect"] = {{"invariants", options_.data_loss.any() ? what_can_hold(out) : Document("all")}};
+        out["expect"] = {{"invariants", "all"}};
         const auto scenario = parse_document(out, "draw");
         if (scenario) out = with_chaos_drawn(std::move(out), *scenario, number_);
-        if (options_.data_loss.any()) out["expect"]["invariants"] = what_can_hold(out);
         return out;
     }
 
@@ -336,17 +334,6 @@ private:
         Document& cluster = out["cluster"];
         if (!cluster.contains("nats")) cluster["nats"] = {{"sync_interval", dice_.word({"200ms", "1s", "10s", "2m"})}};
         if (dice_.chance(0.7)) add_power_cut(dice_, out["faults"]);
-    }
-
-    [[nodiscard]] Document what_can_hold(const Document& drawn) const {
-        LossDetails details;
-        details.only_copy = drawn["cluster"].value("gateway", "") == "publish-only";
-        if (drawn.contains("faults"))
-            details.in_part = std::ranges::any_of(drawn["faults"], [](const Document& fault) {
-                const std::string keys = fault.value("keys", "");
-                return keys.starts_with("job:") && !keys.starts_with(engine::keys::job_request(""));
-            });
-        return invariants_despite(options_.data_loss, details);
     }
 
     /// A server that forgets when it restarts is restarted only by those who ask for that.

@@ -95,25 +95,9 @@ void add_straggler(Document& document, const Scenario& scenario) {
 Document without_faults(Document document) {
     document["duration"] = "3h";
     for (const char* key : {"faults", "chaos", "tags", "description", "proves"}) document.erase(key);
-    const Document named = document.contains("expect") && document["expect"].contains("invariants") &&
-                                   document["expect"]["invariants"].is_array()
-                               ? document["expect"]["invariants"]
-                               : Document("all");
-    document["expect"] = {{"invariants", named}};
+    document["expect"] = {{"invariants", "all"}};
     if (!document["cluster"].contains("nats")) document["cluster"]["nats"] = {{"sync_interval", kSyncedAfter}};
     return document;
-}
-
-/// Leaves those out that cannot hold when NATS loses what it alone knew.
-void expect_what_survives_a_power_cut(Document& document) {
-    const bool only_copy = document["cluster"].value("gateway", "") == "publish-only";
-    const auto broken = broken_by({.redis = false, .nats = true}, {.in_part = false, .only_copy = only_copy});
-    Document& named = document["expect"]["invariants"];
-    if (!named.is_array()) named = names_of(invariant_table(), true);
-    Document kept = Document::array();
-    for (const Document& name : named)
-        if (std::ranges::count(broken, name.get<std::string>()) == 0) kept.push_back(name);
-    named = std::move(kept);
 }
 
 class Enumeration {
@@ -180,7 +164,6 @@ private:
             for (const Planned& one : plan) {
                 for (Document& fault : faults_of(out_.sites[one.site], one.fate, one.nth, late_by_))
                     document["faults"].push_back(std::move(fault));
-                if (one.fate == CallFate::power_cut) expect_what_survives_a_power_cut(document);
             }
             const auto scenario = parse_document(document, "enumerated");
             RunResult result;

@@ -63,7 +63,7 @@ struct EnumerateOutcome {
     bool interrupted = false;
 };
 
-/// The scenario's own faults, chaos and expectations (other than its invariants) are left out.
+/// The scenario's own faults, chaos and expectations are left out: all invariants are watched.
 [[nodiscard]] EnumerateOutcome enumerate(const Document& scenario, const Runner& runner,
                                          const EnumerateOptions& options);
 

@@ -70,33 +70,18 @@ TEST(DrawScenario, DrawsDataLossOnlyWhenAsked) {
     EXPECT_GT(lossy(options), 0U);
 }
 
-TEST(DrawScenario, ExpectsOfALossWhatCanHold) {
+TEST(DrawScenario, WatchesEverythingWhateverIsLost) {
     DrawOptions options;
     options.data_loss = kBothLose;
-    int whole = 0;
-    int in_part = 0;
     for (std::uint64_t number = 1; number <= 60; ++number) {
-        const Document drawn = draw_scenario(number, options);
-        const bool records_vanish =
-            drawn.contains("faults") && std::ranges::any_of(drawn["faults"], [](const Document& fault) {
-                const std::string keys = fault.value("keys", "");
-                return keys.starts_with("job:") && !keys.starts_with("job:req:");
-            });
-        const bool unrecorded = drawn["cluster"].value("gateway", "") == "publish-only";
-        EXPECT_EQ(drawn["expect"]["invariants"],
-                  Document(invariants_despite(kBothLose, {.in_part = records_vanish, .only_copy = unrecorded})))
-            << number;
-        (records_vanish ? in_part : whole) += 1;
-        EXPECT_EQ(draw_scenario(number, {})["expect"]["invariants"], "all");
+        EXPECT_EQ(draw_scenario(number, options)["expect"]["invariants"], "all") << number;
+        EXPECT_EQ(draw_scenario(number, {})["expect"]["invariants"], "all") << number;
     }
-    EXPECT_GT(whole, 0);
-    EXPECT_GT(in_part, 0);
 }
 
 TEST(DrawScenario, LosesOfOneServerOnlyWhatThatOneHas) {
     DrawOptions options;
     options.data_loss = {.redis = false, .nats = true};
-    int judged = 0;
     int cut = 0;
     for (std::uint64_t number = 1; number <= 60; ++number) {
         const Document drawn = draw_scenario(number, options);
@@ -111,10 +96,7 @@ TEST(DrawScenario, LosesOfOneServerOnlyWhatThatOneHas) {
             if (fault.value("do", "") == "redis.evict")
                 EXPECT_TRUE(fault.value("keys", "") == "ctx:*" || fault.value("keys", "") == "job:req:guarded")
                     << number;
-        const Document& expected = drawn["expect"]["invariants"];
-        judged += std::ranges::count(expected, "no_duplicate_dispatch") > 0 ? 1 : 0;
     }
-    EXPECT_EQ(judged, 60);
     EXPECT_GT(cut, 30);
 }
 

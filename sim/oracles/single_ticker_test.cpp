@@ -1,0 +1,107 @@
+#include "sim/oracles/single_ticker.h"
+
+#include <gmock/gmock.h>
+
+#include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fakes::EventKind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+constexpr NodeId kTicker{5};
+constexpr NodeId kOther{6};
+constexpr std::string_view kLock = "cordum:reconciler:default";
+
+class SingleTickerTest : public ::testing::Test {
+protected:
+    void tell(EventKind kind, NodeId node, bool flag = false, std::string_view name = {}) {
+        fakes::Event event = testing::event_of(kind, {});
+        event.node = node;
+        event.key = kLock;
+        event.name = name;
+        event.flag = flag;
+        oracle.on_event(event, now);
+    }
+    void grant(NodeId node) { tell(EventKind::lock_acquired, node); }
+    void reach(NodeId node) { tell(EventKind::redis, node); }
+    void tick(NodeId node, std::string_view index = "job:index:DISPATCHED", std::string_view lock = kLock) {
+        const std::string_view words[] = {"EVALSHA", "sha1", "2", lock, index};
+        oracle.command(node, words);
+        oracle.zset_listed(node, index);
+        oracle.command(node, {});
+        reach(node);
+    }
+    void runs_out(bool lost = false) { tell(EventKind::lock_expired, Topology::kRedis, lost); }
+
+    testing::KeepingJudge judge;
+    engine::Tunables tunables;
+    SingleTicker oracle{judge, tunables};
+    Time now{100s};
+};
+
+TEST_F(SingleTickerTest, TheWindowIsTwoIntervalsHoweverShortTheLockWas) {
+    grant(kTicker);
+    tick(kTicker);
+    now += tunables.reconciler_interval;
+    runs_out();
+    grant(kOther);
+    tick(kOther);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("while the window of another replica's tick lasts")));
+}
+
+TEST_F(SingleTickerTest, AfterItAnotherReplicaTakesOver) {
+    grant(kTicker);
+    tick(kTicker);
+    now += 2 * tunables.reconciler_interval;
+    runs_out();
+    grant(kOther);
+    tick(kOther);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SingleTickerTest, ALockThatWasLostHasNoWindow) {
+    grant(kTicker);
+    tick(kTicker);
+    now += 1s;
+    runs_out(true);
+    grant(kOther);
+    tick(kOther);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SingleTickerTest, NorHasOneOfAServerWhoseClockJumped) {
+    grant(kTicker);
+    tick(kTicker);
+    tell(EventKind::fault, Topology::kRedis, false, "clock_jump");
+    runs_out();
+    grant(kOther);
+    tick(kOther);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SingleTickerTest, WhatIsReadUnderAnotherKeyIsNoTick) {
+    grant(kTicker);
+    tick(kTicker);
+    tick(kOther, "lockstep:tenants:waiting");
+    tick(kOther, "job:index:DISPATCHED", "cordum:scheduler:job:a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SingleTickerTest, ATickLockIsInNobodysWayForLonger) {
+    grant(kTicker);
+    now += 2 * tunables.reconciler_interval;
+    reach(kOther);
+    EXPECT_THAT(judge.found, IsEmpty());
+    now += tunables.reconciler_interval;
+    reach(kOther);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is still held")));
+}
+
+}  // namespace
+}  // namespace lockstep::sim
