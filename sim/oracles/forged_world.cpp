@@ -480,7 +480,7 @@ void ForgedWorld::call_off(const std::string& job, NodeId replica) {
     tell(EventKind::core_publish, When::before, replica, job, wire::kSubjectCancel, &packet);
 }
 
-void ForgedWorld::lose_lock(const std::string& job) {
+void ForgedWorld::expire_lock(const std::string& job) {
     keys_.act_for(Topology::kRedis);
     keys_.remove(*keys_.find(lock_key(job)), fakes::redis::Removal::expired);
 }

@@ -106,7 +106,7 @@ public:
     /// A scheduler tells the job's worker to leave off.
     void call_off(const std::string& job, NodeId replica = kReplica);
     /// The job's lock runs out.
-    void lose_lock(const std::string& job);
+    void expire_lock(const std::string& job);
     /// Of one worker, with so many of its four places taken.
     void heartbeat_of(std::string_view worker, int active_jobs);
     /// Both replicas read the settings.

@@ -310,7 +310,7 @@ void lock_runs_out(World& world, bool broken) {
     world.submit("a");
     world.take_up("a");
     world.wait(world.tunables().job_lock_ttl);
-    if (broken) world.lose_lock("a");
+    if (broken) world.expire_lock("a");
     if (broken) world.take_up("a");
     world.heartbeat();
     world.ask_policy("a", "ALLOW");
