@@ -4,9 +4,8 @@ set(LOCKSTEP_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 
 # lockstep_unite_sources(<target>)
 #
-# With LOCKSTEP_UNITY the sources of a library or a program are compiled in batches; those of tests, whose helpers have the same
-# names in many files, are not. What cannot share a translation unit says so by its source
-# property SKIP_UNITY_BUILD_INCLUSION.
+# With LOCKSTEP_UNITY the sources of a library are compiled in batches; those of programs and tests, whose helpers have the same
+# names in many files, are not. What cannot share a translation unit says so by its source property SKIP_UNITY_BUILD_INCLUSION.
 function(lockstep_unite_sources target)
   if(LOCKSTEP_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
@@ -57,7 +56,6 @@ function(lockstep_executable name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} lockstep_warnings)
   lockstep_use_precompiled(${name})
-  lockstep_unite_sources(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()

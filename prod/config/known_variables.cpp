@@ -15,7 +15,6 @@ namespace lockstep::prod {
 
 namespace {
 
-constexpr std::string_view kTunablePrefix = "LOCKSTEP_";
 constexpr std::array<std::string_view, 9> kPrefixes{"NATS_",        "REDIS_",         "CORDUM_",
                                                     kTunablePrefix, "SCHEDULER_",     "SAFETY_KERNEL_",
                                                     "JOB_META_",    "OUTPUT_POLICY_", "POLICY_CHECK_"};

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "prod/config/environment.h"
 
 namespace lockstep::prod {
+
+/// What follows is the name of a tunable.
+inline constexpr std::string_view kTunablePrefix = "LOCKSTEP_";
 
 /// A warning for each variable whose name begins like ours and that nobody here reads, with the nearest name. What container
 /// platforms set for services of such names (NATS_PORT, REDIS_SERVICE_HOST, REDIS_PORT_6379_TCP_ADDR ...) is none.

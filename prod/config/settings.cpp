@@ -23,7 +23,6 @@ namespace {
 using engine::Duration;
 using engine::Tunables;
 
-constexpr std::string_view kTunablePrefix = "LOCKSTEP_";
 constexpr std::int64_t kReplicasMax = 5;         // of a stream, the server's limit
 constexpr std::int64_t kAckPendingMax = 50'000;  // the limit of the protocol's other implementations
 constexpr Duration kSpanMin = std::chrono::seconds(1);

@@ -40,11 +40,6 @@ bool refused_untouched(natsStatus status) {
     }
 }
 
-std::string reason(natsStatus status) {
-    const char* last = nats_GetLastError(nullptr);
-    return last != nullptr && *last != '\0' ? last : natsStatus_GetText(status);
-}
-
 std::string unique_inbox() {
     natsInbox* raw = nullptr;
     natsInbox_Create(&raw);

@@ -5,14 +5,10 @@
 
 namespace lockstep::prod {
 
-namespace {
-
 std::string reason(natsStatus status) {
     const char* last = nats_GetLastError(nullptr);
     return last != nullptr && *last != '\0' ? last : natsStatus_GetText(status);
 }
-
-}  // namespace
 
 /// Carries what the library reports on its own thread to the loop. Freed by the last report of a connection.
 struct NatsLink::Reporter {

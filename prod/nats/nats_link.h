@@ -26,6 +26,9 @@ struct NatsSubscriptionEnd {
 /// Ends with its destruction. To be destroyed before its link.
 using NatsSubscription = std::unique_ptr<natsSubscription, NatsSubscriptionEnd>;
 
+/// Why a call of the library failed: what it last said on this thread, else what the status stands for.
+[[nodiscard]] std::string reason(natsStatus status);
+
 class NatsLink {
 public:
     struct Events {
