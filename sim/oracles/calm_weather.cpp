@@ -40,6 +40,7 @@ void CalmWeather::on_event(const fakes::Event& event, Time now) {
         case EventKind::nak:
         case EventKind::term:
             if (event.when == When::before) on_verdict(event, now);
+            if (event.when == When::applied) on_handed_back(event, now);
             break;
         case EventKind::lock_acquired:
         case EventKind::lock_released:
@@ -71,7 +72,8 @@ void CalmWeather::on_deliver(const fakes::Event& event, Time now) {
     if (!event.name.starts_with(kSchedulersDurables)) return;
     const auto [entry, fresh] = messages_.try_emplace(MessageId{is_schedulers_results(event.name), event.sequence});
     Message& message = entry->second;
-    if (!fresh && message.in_hand) {
+    const bool due = message.due <= now;
+    if (!fresh && message.in_hand && !due) {
         exercise();
         if (weather_.clear_for(message.node, message.delivered) && weather_.clear_at(event.node, message.delivered))
             violated(event.node, event.job,
@@ -87,8 +89,15 @@ void CalmWeather::on_deliver(const fakes::Event& event, Time now) {
         job.compensation = job.compensation || (event.packet != nullptr && event.packet->sender_id() == kRollbacks);
         if (job.submitted == Time::min()) job.submitted = now;
     }
-    const bool copied = message.copied || message.in_hand;
-    message = {std::string(event.job), event.node, true, copied, now, present(), job.takings, job.holder.valid()};
+    message.job = event.job;
+    message.node = event.node;
+    message.copied = message.copied || message.in_hand;
+    message.in_hand = true;
+    message.delivered = now;
+    message.event = present();
+    message.takings = job.takings;
+    message.lock_taken = job.holder.valid();
+    if (due) message.due = Time::max();
 }
 
 void CalmWeather::on_verdict(const fakes::Event& event, Time now) {
@@ -101,7 +110,14 @@ void CalmWeather::on_verdict(const fakes::Event& event, Time now) {
     message.in_hand = false;
     const auto job = jobs_.find(message.job);
     if (job != jobs_.end() && message.node == event.node && !message.copied)
-        judge_hand_back(event, message, job->second);
+        judge_hand_back(event, message, job->second, now);
+}
+
+void CalmWeather::on_handed_back(const fakes::Event& event, Time now) {
+    if (event.kind != EventKind::nak || event.outcome != fakes::EventOutcome::applied) return;
+    if (!event.name.starts_with(kSchedulersDurables)) return;
+    const auto entry = messages_.find(MessageId{is_schedulers_results(event.name), event.sequence});
+    if (entry != messages_.end()) entry->second.due = now + Duration{event.number};
 }
 
 void CalmWeather::settle(std::map<MessageId, Message>::iterator message, Time now) {
@@ -126,7 +142,7 @@ bool CalmWeather::is_due_elsewhere(Duration delay) const {
            delay == tunables_.safety_unavailable_delay || delay == tunables_.retry_delay_busy || delay == Duration{0};
 }
 
-void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& message, const Job& job) {
+void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& message, const Job& job, Time now) {
     if (job.forgotten || job.given_delay || !weather_.clear_for(event.node, message.delivered)) return;
     exercise();
     const Duration delay{event.number};
@@ -139,7 +155,8 @@ void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& mess
         return;
     }
     if (delay != tunables_.retry_delay_busy) return;
-    const bool others = message.lock_taken || job.takings > message.takings + 1 || job.unsettled > 1 ||
+    const bool replayed = job.takings > message.takings && now - job.written >= tunables_.pending_age;
+    const bool others = replayed || message.lock_taken || job.takings > message.takings + 1 || job.unsettled > 1 ||
                         job.crowded >= message.delivered || job.written_by_others >= message.delivered ||
                         (job.holder.valid() && job.holder != event.node);
     if (!others)
@@ -176,6 +193,7 @@ void CalmWeather::on_lock(const fakes::Event& event, Time now) {
 
 void CalmWeather::on_state(const fakes::Event& event, Time now) {
     Job& job = at(event.job);
+    job.written = now;
     if (by_user(event.node)) job.written_by_others = now;
     const std::string before = std::exchange(job.state, std::string(event.to));
     if (event.to == "DISPATCHED") {

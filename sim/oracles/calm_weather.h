@@ -2,14 +2,16 @@
 // redis-schema on locks, wire on acks and delays, conflicts D-03: work in progress is signalled).
 //
 // 1. A message that a replica has in hand is not delivered again before that replica has handed it back: it signals that it is at
-//    work, well within the ack wait. A replica that had it before, and was frozen with it, may hand it back as well.
+//    work, well within the ack wait. A replica that had it before, and was frozen with it, may hand it back as well; and a word
+//    that a link has held up may reach the server after a later delivery has left it: then one more is due.
 // 2. No lock of a job runs out under a replica: whoever is at work renews it, whoever is not gives it back. A disturbance shortly
 //    before the lock was taken excuses it, too: a call that its replica has given up may still take the lock, after the release
 //    that was sent behind it on another connection, and then nobody knows that it is held.
 // 3. A message is not handed back for the delay of a store or a bus that did not answer, unless a call of its replica got none, or
 //    that delay is what is left of another one that its job has been given.
 // 4. Nor for the delay of a job in other hands, unless anybody else has been at the job since it was delivered: another message
-//    about it that is not settled, its lock in other hands, or a state that somebody else has written.
+//    about it that is not settled, its lock in other hands, or a state that somebody else has written. A job whose state is
+//    `pending_age` old may be in the hands of the same replica already, which replays it.
 // 5. A job is DISPATCHED once. It goes back to SCHEDULED only where its dispatch could not be sent, or its worker had fallen
 //    silent.
 // 6. Policy is asked about a job once for each delivery, each delay that the job has been given, each move in its tenant's line and
@@ -62,7 +64,8 @@ private:
         Time held_since{};
         EventNumber held_event = 0;
         int takings = 0;                       // of its lock, ever
-        Time written_by_others = Time::min();  // its state, by gateway or operator
+        Time written = Time::min();            // its state, by anybody
+        Time written_by_others = Time::min();  // by gateway or operator
         Time dispatch_begun = Time::min();     // when the lock was taken under which it became DISPATCHED
         fakes::NodeId dispatched_by;
         Time submitted = Time::min();  // or first delivered
@@ -80,12 +83,14 @@ private:
         EventNumber event = 0;
         int takings = 0;          // of the job's lock by then
         bool lock_taken = false;  // was held when it came
+        Time due = Time::max();   // again, because the server was told so, and has not come since
     };
     using MessageId = std::pair<bool, std::uint64_t>;  // a result, and the sequence in the one stream
 
     void on_deliver(const fakes::Event& event, Time now);
     void on_verdict(const fakes::Event& event, Time now);
-    void judge_hand_back(const fakes::Event& event, const Message& message, const Job& job);
+    void on_handed_back(const fakes::Event& event, Time now);
+    void judge_hand_back(const fakes::Event& event, const Message& message, const Job& job, Time now);
     void on_lock(const fakes::Event& event, Time now);
     void on_state(const fakes::Event& event, Time now);
     void on_check(const fakes::Event& event, Time now);

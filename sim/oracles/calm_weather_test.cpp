@@ -39,8 +39,10 @@ protected:
         event.sequence = sequence;
         oracle.on_event(event, now);
     }
-    void answer(EventKind kind, Duration delay = {}, std::uint64_t sequence = 1, NodeId node = kReplica) {
-        fakes::Event event = testing::event_of(kind, "J", When::before);
+    void answer(EventKind kind, Duration delay = {}, std::uint64_t sequence = 1, NodeId node = kReplica,
+                When when = When::before) {
+        fakes::Event event = testing::event_of(kind, "J", when);
+        event.outcome = when == When::applied ? fakes::EventOutcome::applied : fakes::EventOutcome::none;
         event.node = node;
         event.name = kSubmissions;
         event.sequence = sequence;
@@ -102,6 +104,22 @@ TEST_F(CalmWeatherTest, AReplicaThatWasFrozenWithAMessageHandsItBackFromUnderAno
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(CalmWeatherTest, AWordThatALinkHasHeldUpMakesOneDeliveryMoreDue) {
+    deliver();
+    answer(EventKind::nak, 3s);
+    now += 3min;
+    disturb("partition");
+    answer(EventKind::nak, 3s, 1, kReplica, When::applied);
+    now += 2ms;
+    deliver();
+    now += 3s;
+    deliver();
+    EXPECT_THAT(judge.found, IsEmpty()) << "the first had left the server before";
+    now += 1s;
+    deliver();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 1 is delivered again 1000 ms after")));
+}
+
 TEST_F(CalmWeatherTest, ALockDoesNotRunOutUnderItsHolder) {
     tell(EventKind::lock_acquired, kReplica);
     now += 1min;
@@ -153,6 +171,22 @@ TEST_F(CalmWeatherTest, AJobThatNobodyElseHasIsNotInOtherHands) {
     tell(EventKind::lock_released, kReplica);
     answer(EventKind::nak, tunables.retry_delay_busy);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("as a job in other hands, and nobody else has been at it")));
+}
+
+TEST_F(CalmWeatherTest, AReplicaMayReplayAJobThatHasWaitedLongWhenItsMessageComes) {
+    move("", "PENDING", Topology::kGateway);
+    now += tunables.pending_age - 1s;
+    deliver();
+    tell(EventKind::lock_acquired, kReplica);
+    answer(EventKind::nak, tunables.retry_delay_busy);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("as a job in other hands, and nobody else has been at it")));
+    tell(EventKind::lock_released, kReplica);
+    now += 1s;
+    deliver();
+    tell(EventKind::lock_acquired, kReplica);
+    answer(EventKind::nak, tunables.retry_delay_busy);
+    now += 1s;
+    EXPECT_EQ(judge.found.size(), 1U);
 }
 
 TEST_F(CalmWeatherTest, ALockASecondMessageOrAUserAreOtherHands) {
