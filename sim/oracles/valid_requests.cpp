@@ -90,6 +90,11 @@ void ValidRequests::on_event(const fakes::Event& event, Time) {
         case EventKind::node_down:
             std::erase_if(in_hand_, [&event](const auto& entry) { return entry.first.first == event.node; });
             break;
+        case EventKind::fault:
+            if (event.name != "nats.power_cut") break;
+            first_delivered_.clear();
+            in_hand_.clear();
+            break;
         default: break;
     }
 }
@@ -105,7 +110,8 @@ void ValidRequests::on_delivery(const fakes::Event& event) {
     const std::string id(wire::trim(request.job_id()));
     std::string_view flaw = flaw_of(request);
     if (flaw.empty() && names_two_tenants(request)) flaw = "it names two tenants";
-    in_hand_.insert_or_assign(Receipt{event.node, event.sequence}, Delivered{id, flaw.empty(), is_borderline(request)});
+    in_hand_.insert_or_assign(Receipt{event.node, event.sequence},
+                              Delivered{id, std::string(event.job), flaw.empty(), is_borderline(request)});
     if (id.empty()) return;
     Job& job = jobs_[id];
     if (flaw.empty()) {
@@ -119,7 +125,8 @@ void ValidRequests::on_delivery(const fakes::Event& event) {
 
 void ValidRequests::on_ack(const fakes::Event& event) {
     const auto delivered = in_hand_.find({event.node, event.sequence});
-    if (delivered == in_hand_.end()) return;
+    // Another's: of a message that had this number before.
+    if (delivered == in_hand_.end() || delivered->second.named != event.job) return;
     const Delivered was = delivered->second;
     in_hand_.erase(delivered);
     if (!was.sound) return;

@@ -3,7 +3,8 @@
 //
 // 1. What no sound submission has brought, and nobody but a scheduler has stored, leaves no stored request and is sent to nobody.
 //    Requests that others have stored bypass these rules, as documented, but for the tenant's (tenant_walls).
-// 2. A sound submission is acknowledged only after somebody has looked at its job since it was first delivered.
+// 2. A sound submission is acknowledged only after somebody has looked at its job since it was first delivered. A message that
+//    the server's power cut has taken is not judged: its number is given out again.
 // 3. A job ends with the dead letter `invalid_request` only when its stored request names two tenants.
 // 4. What counts is what a replica was delivered: what was garbled on its way is taken for what it says.
 #pragma once
@@ -37,6 +38,7 @@ private:
     };
     struct Delivered {
         std::string job;
+        std::string named;  // as the message's events name it
         bool sound = false;
         bool borderline = false;  // it says something that a rule is about
     };

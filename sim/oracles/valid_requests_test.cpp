@@ -26,10 +26,10 @@ cap::JobRequest request_of(const std::string& job) {
 class ValidRequestsTest : public ::testing::Test {
 protected:
     void tell_of_message(fakes::EventKind kind, fakes::When when, const cap::JobRequest* request,
-                         std::uint64_t sequence) {
+                         std::uint64_t sequence, std::string_view named = "") {
         cap::BusPacket packet;
         if (request != nullptr) *packet.mutable_job_request() = *request;
-        fakes::Event event = testing::event_of(kind, "", when);
+        fakes::Event event = testing::event_of(kind, named, when);
         event.node = kReplica;
         event.subject = "sys.job.submit";
         event.name = "dur_cordum-scheduler__sys_job_submit";
@@ -93,6 +93,23 @@ TEST_F(ValidRequestsTest, OneThatComesAgainHasBeenLookedAt) {
     deliver(request_of("a"));
     acknowledge();
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ValidRequestsTest, AMessageThatAPowerCutHasTakenIsNotTheOneThatHasItsNumberNow) {
+    const auto tell_of = [this](fakes::EventKind kind, fakes::When when, const cap::JobRequest& request) {
+        tell_of_message(kind, when, &request, 1, request.job_id());
+    };
+    const cap::JobRequest lost = request_of("a");
+    const cap::JobRequest next = request_of("b");
+    tell_of(fakes::EventKind::deliver, fakes::When::applied, lost);
+    fakes::Event cut = testing::event_of(fakes::EventKind::fault, "");
+    cut.name = "nats.power_cut";
+    tell(cut);
+    tell_of(fakes::EventKind::deliver, fakes::When::applied, next);
+    tell_of(fakes::EventKind::ack, fakes::When::before, lost);
+    EXPECT_THAT(judge.found, IsEmpty());
+    tell_of(fakes::EventKind::ack, fakes::When::before, next);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("b: its submission is valid, and is taken off")));
 }
 
 TEST_F(ValidRequestsTest, WhatIsToBeDroppedIsNeitherKeptNorSent) {
