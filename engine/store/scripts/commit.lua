@@ -51,7 +51,9 @@ local states = {}
 for state in string.gmatch(ARGV[4], '[^,]+') do states[#states + 1] = state end
 local wrong_source = #states > 0 and not string.find(ARGV[5], ',' .. from .. ',', 1, true)
 local wrong_dispatch = ARGV[7] ~= '' and ARGV[7] ~= dispatch
-if wrong_source or wrong_dispatch then
+-- What somebody without the lock has ended meanwhile is not tried again, nor given a deadline.
+local postponed = #states == 0 and (options['@next_attempt'] or options['@deadline'])
+if wrong_source or wrong_dispatch or (postponed and terminal[from]) then
   if ARGV[9] == '1' then redis.call('DEL', lock) end
   return {'refused', from, attempts, dispatch}
 end
