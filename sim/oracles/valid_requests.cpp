@@ -90,17 +90,14 @@ void ValidRequests::on_event(const fakes::Event& event, Time) {
         case EventKind::node_down:
             std::erase_if(in_hand_, [&event](const auto& entry) { return entry.first.first == event.node; });
             break;
-        case EventKind::fault:
-            if (event.name != "nats.power_cut") break;
-            first_delivered_.clear();
-            in_hand_.clear();
-            break;
         default: break;
     }
 }
 
 void ValidRequests::on_delivery(const fakes::Event& event) {
-    const EventNumber first = first_delivered_.try_emplace(event.sequence, present()).first->second;
+    First& known = first_delivered_[event.sequence];
+    if (known.delivered == 0 || known.named != event.job) known = {std::string(event.job), present()};
+    const EventNumber first = known.delivered;
     const bool is_request = event.packet != nullptr && event.packet->has_job_request();
     if (!is_request || event.subject != wire::kSubjectSubmit) {
         in_hand_.erase({event.node, event.sequence});
@@ -131,7 +128,9 @@ void ValidRequests::on_ack(const fakes::Event& event) {
     in_hand_.erase(delivered);
     if (!was.sound) return;
     if (was.borderline) exercise();
-    const EventNumber first = first_delivered_.at(event.sequence);
+    const auto known = first_delivered_.find(event.sequence);
+    if (known == first_delivered_.end() || known->second.named != event.job) return;
+    const EventNumber first = known->second.delivered;
     if (jobs_[was.job].looked_at < first)
         violated(event.node, was.job,
                  "its submission is valid, and is taken off the stream though nobody has looked at the job", first);

@@ -3,8 +3,8 @@
 //
 // 1. What no sound submission has brought, and nobody but a scheduler has stored, leaves no stored request and is sent to nobody.
 //    Requests that others have stored bypass these rules, as documented, but for the tenant's (tenant_walls).
-// 2. A sound submission is acknowledged only after somebody has looked at its job since it was first delivered. A message that
-//    the server's power cut has taken is not judged: its number is given out again.
+// 2. A sound submission is acknowledged only after somebody has looked at its job since it was first delivered. The number of a
+//    message that the server's power cut has taken is given out again: what is said of another job is about that one.
 // 3. A job ends with the dead letter `invalid_request` only when its stored request names two tenants.
 // 4. What counts is what a replica was delivered: what was garbled on its way is taken for what it says.
 #pragma once
@@ -50,7 +50,11 @@ private:
     void note_stored(fakes::NodeId client, std::string_view job, std::string_view json);
 
     std::map<std::string, Job, std::less<>> jobs_;
-    std::map<std::uint64_t, EventNumber> first_delivered_;  // by number in the stream
+    struct First {
+        std::string named;
+        EventNumber delivered = 0;
+    };
+    std::map<std::uint64_t, First> first_delivered_;  // by number in the stream
     std::map<Receipt, Delivered> in_hand_;
 };
 
