@@ -89,6 +89,16 @@ TEST_F(IndexesAgreeTest, AHistoryThatIsKeptShortAgreesFromItsBeginning) {
     EXPECT_THAT(rest(), IsEmpty());
 }
 
+TEST_F(IndexesAgreeTest, AHistoryThatWasEvictedAgreesFromThereOn) {
+    go("PENDING", "pending");
+    keys.remove(*keys.find("job:events:J"), redis::Removal::evicted);
+    EXPECT_THAT(rest(), IsEmpty());
+    write_state("APPROVAL_REQUIRED", "approval_required");
+    EXPECT_THAT(rest(), ElementsAre(HasSubstr("its state is APPROVAL_REQUIRED and its history ends with ")));
+    record("APPROVAL_REQUIRED");
+    EXPECT_THAT(rest(), IsEmpty());
+}
+
 TEST_F(IndexesAgreeTest, AMirrorIsThereUnlessItsTimeRanOut) {
     go("PENDING", "pending");
     keys.remove(*keys.find("job:state:J"), redis::Removal::expired);
