@@ -104,6 +104,8 @@ void CalmWeather::on_verdict(const fakes::Event& event, Time now) {
     if (!event.name.starts_with(kSchedulersDurables)) return;
     const auto entry = messages_.find(MessageId{is_schedulers_results(event.name), event.sequence});
     if (entry == messages_.end()) return;
+    // About a message that had this number before the server lost it.
+    if (entry->second.job != event.job) return;
     // The word of a replica whose delivery is no longer the last one counts for the server all the same.
     if (event.kind != EventKind::nak) return settle(entry, now);
     Message& message = entry->second;
@@ -117,7 +119,7 @@ void CalmWeather::on_handed_back(const fakes::Event& event, Time now) {
     if (event.kind != EventKind::nak || event.outcome != fakes::EventOutcome::applied) return;
     if (!event.name.starts_with(kSchedulersDurables)) return;
     const auto entry = messages_.find(MessageId{is_schedulers_results(event.name), event.sequence});
-    if (entry != messages_.end()) entry->second.due = now + Duration{event.number};
+    if (entry != messages_.end() && entry->second.job == event.job) entry->second.due = now + Duration{event.number};
 }
 
 void CalmWeather::settle(std::map<MessageId, Message>::iterator message, Time now) {
@@ -194,7 +196,8 @@ void CalmWeather::on_lock(const fakes::Event& event, Time now) {
 void CalmWeather::on_state(const fakes::Event& event, Time now) {
     Job& job = at(event.job);
     job.written = now;
-    if (by_user(event.node)) job.written_by_others = now;
+    // The reconciler takes no lock.
+    if (by_user(event.node) || event.to == "TIMEOUT") job.written_by_others = now;
     const std::string before = std::exchange(job.state, std::string(event.to));
     if (event.to == "DISPATCHED") {
         job.dispatched_by = event.node;

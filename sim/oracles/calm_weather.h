@@ -65,7 +65,7 @@ private:
         EventNumber held_event = 0;
         int takings = 0;                       // of its lock, ever
         Time written = Time::min();            // its state, by anybody
-        Time written_by_others = Time::min();  // by gateway or operator
+        Time written_by_others = Time::min();  // by gateway, operator or reconciler
         Time dispatch_begun = Time::min();     // when the lock was taken under which it became DISPATCHED
         fakes::NodeId dispatched_by;
         Time submitted = Time::min();  // or first delivered

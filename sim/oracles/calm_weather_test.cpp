@@ -202,6 +202,10 @@ TEST_F(CalmWeatherTest, ALockASecondMessageOrAUserAreOtherHands) {
     deliver();
     move("PENDING", "CANCELLED", Topology::kOperator);
     answer(EventKind::nak, tunables.retry_delay_busy);
+    now += 1s;
+    deliver();
+    move("PENDING", "TIMEOUT");
+    answer(EventKind::nak, tunables.retry_delay_busy);
     EXPECT_THAT(judge.found, IsEmpty());
 }
 

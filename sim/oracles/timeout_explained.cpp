@@ -95,7 +95,8 @@ void TimeoutExplained::on_submission(const fakes::Event& event) {
 
 void TimeoutExplained::on_settled(const fakes::Event& event) {
     const auto submission = submissions_.find(event.sequence);
-    if (submission == submissions_.end()) return;
+    // Of a message that had this number before the server lost it: not the one that has it now.
+    if (submission == submissions_.end() || submission->second != event.job) return;
     const auto found = jobs_.find(submission->second);
     submissions_.erase(submission);
     if (found == jobs_.end()) return;
