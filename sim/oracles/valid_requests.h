@@ -40,15 +40,20 @@ private:
         bool sound = false;
         bool borderline = false;  // it says something that a rule is about
     };
-    using Receipt = std::pair<fakes::NodeId, std::uint64_t>;  // replica, and number in the stream
+    /// Number in the stream, and job: a server that has lost what it had not written yet gives the same numbers once more.
+    using Stored = std::pair<std::uint64_t, std::string>;
+    using Receipt = std::pair<fakes::NodeId, Stored>;  // by the replica that has it in hand
 
+    [[nodiscard]] static Receipt receipt_of(const fakes::Event& event) {
+        return {event.node, {event.sequence, std::string(event.job)}};
+    }
     void on_delivery(const fakes::Event& event);
     void on_ack(const fakes::Event& event);
     void must_be_sound(fakes::NodeId node, std::string_view job, std::string_view what);
     void note_stored(fakes::NodeId client, std::string_view job, std::string_view json);
 
     std::map<std::string, Job, std::less<>> jobs_;
-    std::map<std::uint64_t, EventNumber> first_delivered_;  // by number in the stream
+    std::map<Stored, EventNumber> first_delivered_;
     std::map<Receipt, Delivered> in_hand_;
 };
 

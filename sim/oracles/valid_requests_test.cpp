@@ -26,7 +26,7 @@ cap::JobRequest request_of(const std::string& job) {
 class ValidRequestsTest : public ::testing::Test {
 protected:
     void tell_of_message(fakes::EventKind kind, fakes::When when, const cap::JobRequest* request,
-                         std::uint64_t sequence) {
+                         std::uint64_t sequence, const std::string& job) {
         cap::BusPacket packet;
         if (request != nullptr) *packet.mutable_job_request() = *request;
         fakes::Event event = testing::event_of(kind, "", when);
@@ -35,13 +35,16 @@ protected:
         event.name = "dur_cordum-scheduler__sys_job_submit";
         event.sequence = sequence;
         if (request != nullptr) event.packet = &packet;
+        event.job = job;
         tell(event);
     }
     void deliver(const cap::JobRequest& request, std::uint64_t sequence = 1) {
-        tell_of_message(fakes::EventKind::deliver, fakes::When::applied, &request, sequence);
+        jobs[sequence] = request.job_id();
+        tell_of_message(fakes::EventKind::deliver, fakes::When::applied, &request, sequence, request.job_id());
     }
-    void acknowledge(std::uint64_t sequence = 1) {
-        tell_of_message(fakes::EventKind::ack, fakes::When::before, nullptr, sequence);
+    void acknowledge(std::uint64_t sequence = 1) { acknowledge(sequence, jobs[sequence]); }
+    void acknowledge(std::uint64_t sequence, const std::string& job) {
+        tell_of_message(fakes::EventKind::ack, fakes::When::before, nullptr, sequence, job);
     }
     void look_at(const std::string& job) {
         fakes::Event event = testing::event_of(fakes::EventKind::redis, job);
@@ -62,6 +65,7 @@ protected:
         oracle.on_event(event, Time{});
     }
 
+    std::map<std::uint64_t, std::string> jobs;  // of what was delivered last under each number
     testing::KeepingJudge judge;
     ValidRequests oracle{judge};
 };
@@ -85,6 +89,16 @@ TEST_F(ValidRequestsTest, AValidOneIsNotDropped) {
     deliver(request_of("a"));
     acknowledge();
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a: its submission is valid, and is taken off")));
+}
+
+TEST_F(ValidRequestsTest, ANumberThatAServerGivesOnceMoreIsOfAnotherMessage) {
+    deliver(request_of("a"), 4);
+    look_at("a");
+    deliver(request_of("b"), 4);
+    acknowledge(4, "a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    acknowledge(4, "b");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("b: its submission is valid, and is taken off")));
 }
 
 TEST_F(ValidRequestsTest, OneThatComesAgainHasBeenLookedAt) {
