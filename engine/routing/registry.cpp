@@ -51,7 +51,8 @@ std::string_view Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTim
     worker.capabilities.assign(heartbeat.capabilities().begin(), heartbeat.capabilities().end());
     worker.labels.clear();
     worker.labels.insert(heartbeat.labels().begin(), heartbeat.labels().end());
-    note_heard(worker, now);
+    worker.alive_until = now + ttl_;
+    worker.heard = true;
     worker.sent_since_heartbeat = 0;
     worker.ended_since_heartbeat = 0;
     worker.has_heartbeat = true;
@@ -71,7 +72,9 @@ std::string_view Registry::on_handshake(const cap::Handshake& handshake, MonoTim
     }
     worker.id = handshake.component_id();
     worker.sdk_version = handshake.sdk_version().substr(0, wire::kWorkerIdMax);
-    note_heard(worker, now);
+    worker.alive_until = now + ttl_;
+    // It tells that the worker lives. What a snapshot has said of its load and its pool stays hearsay.
+    worker.heard = worker.heard || !worker.has_heartbeat;
     return {};
 }
 
@@ -133,11 +136,6 @@ void Registry::sweep(MonoTime now) {
         leave_pool(entry.second);
         return true;
     });
-}
-
-void Registry::note_heard(Worker& worker, MonoTime now) const {
-    worker.alive_until = now + ttl_;
-    worker.heard = true;
 }
 
 void Registry::leave_pool(const Worker& worker) {

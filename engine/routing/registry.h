@@ -33,7 +33,7 @@ struct Worker {
     /// Ends that this replica has heard of since then. Every replica hears of its share only, as it sends its share only.
     std::int32_t ended_since_heartbeat = 0;
     bool has_heartbeat = false;  // false: known by its handshake alone, alive but not routable
-    bool heard = false;          // by this replica; false: known from a snapshot alone
+    bool heard = false;          // by this replica; false: what is known of it is from a snapshot
     std::string sdk_version;
 };
 
@@ -96,7 +96,6 @@ private:
     [[nodiscard]] static bool alive(const Worker& worker, MonoTime now) { return now <= worker.alive_until; }
     /// Why a worker that says this is not taken in; empty: it is.
     [[nodiscard]] std::string_view unwelcome(const std::string& id, std::string_view unsound) const;
-    void note_heard(Worker& worker, MonoTime now) const;
     void leave_pool(const Worker& worker);
 
     Duration ttl_;

@@ -60,7 +60,7 @@ public:
                 known_[id] = {true, true, pool_of(command.pool), command.number, 0, 0, now + kTtl};
                 break;
             case Command::Kind::handshake:
-                known_[id].heard = true;
+                known_[id].heard = known_[id].heard || !known_[id].routable;
                 known_[id].until = now + kTtl;
                 break;
             case Command::Kind::hydrate:

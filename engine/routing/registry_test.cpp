@@ -182,6 +182,18 @@ TEST_F(RegistryTest, AHydratedWorkerIsRoutableForItsOwnTime) {
     EXPECT_EQ(heard(), (Ids{"w2"}));
 }
 
+// H-52: a handshake is a sign of life, and says nothing of what is known by hearsay.
+TEST_F(RegistryTest, AHandshakeKeepsAHydratedWorkerAliveAndDoesNotVouchForIt) {
+    EXPECT_TRUE(hydrate("w1", "A"));
+    handshake("w1", cap::COMPONENT_ROLE_WORKER);
+    now += 30s;
+    EXPECT_EQ(members("A"), (Ids{"w1"}));
+    EXPECT_EQ(heard(), Ids{});
+    heartbeat("w1", "A");
+    handshake("w1", cap::COMPONENT_ROLE_WORKER);
+    EXPECT_EQ(heard(), (Ids{"w1"}));
+}
+
 // H-24
 TEST_F(RegistryTest, ASnapshotDoesNotOverwriteWhatWasHeard) {
     heartbeat("w1", "A", 7);

@@ -29,6 +29,8 @@ bool same(const NamedWorker& said, const NamedWorker& heard) {
 
 void Hearsay::on_event(const fakes::Event& event, Time now) {
     now_ = now;
+    if (const auto taken = taken_.find(event.node); event.kind == EventKind::node_down && taken != taken_.end())
+        past_.insert_or_assign(event.node, Past{heard_.of(event.node), taken->second});
     heard_.on_event(event, present(), now);
     switch (event.kind) {
         case EventKind::lock_acquired:
@@ -72,11 +74,19 @@ void Hearsay::judge_snapshot(fakes::NodeId writer, std::string_view text, std::i
     }
 }
 
+const HeardWorkers::Workers& Hearsay::known_to(fakes::NodeId writer) const {
+    const auto past = taken_.contains(writer) ? past_.end() : past_.find(writer);
+    return past == past_.end() ? heard_.of(writer) : past->second.known;
+}
+
 std::string Hearsay::wrong(fakes::NodeId writer, const std::string& worker, const NamedWorker& said) const {
     const auto taken = taken_.find(writer);
-    const Instant since = taken == taken_.end() ? Instant{present(), now_} : taken->second;
-    const auto known = heard_.of(writer).find(worker);
-    if (known == heard_.of(writer).end()) return "of which it has never heard";
+    const auto past = past_.find(writer);
+    const Instant since = taken != taken_.end() ? taken->second
+                          : past != past_.end() ? past->second.taken
+                                                : Instant{present(), now_};
+    const auto known = known_to(writer).find(worker);
+    if (known == known_to(writer).end()) return "of which it has never heard";
     const auto reports = HeardWorkers::latest(known->second, {since.event, upcoming()});
     const auto its_own = [](const HeardWorkers::Report& report) { return report.routable && !report.hearsay; };
     if (std::ranges::none_of(reports, its_own)) return "which it knows only by hearsay";
@@ -92,7 +102,7 @@ std::string Hearsay::wrong(fakes::NodeId writer, const std::string& worker, cons
 }
 
 bool Hearsay::knows_more_than_it_may_say(fakes::NodeId writer) const {
-    return std::ranges::any_of(heard_.of(writer), [this](const auto& worker) {
+    return std::ranges::any_of(known_to(writer), [this](const auto& worker) {
         const HeardWorkers::Report& last = worker.second.back();
         return last.hearsay || last.perhaps_alive_until < now_;
     });

@@ -6,7 +6,8 @@
 // 2. A snapshot is not dated ahead of the clock of Redis at the moment of the write.
 // 3. Who knows a worker from a snapshot alone sends it no job once the snapshot is older than `worker_ttl`, or was read longer ago
 //    than `hydrated_worker_ttl`.
-// 4. It is put to the test where a writer knows of a worker by hearsay, or of one that has fallen silent, and where a job goes to
+// 4. What a replica wrote may take effect after its crash: it is held to what that replica knew.
+// 5. It is put to the test where a writer knows of a worker by hearsay, or of one that has fallen silent, and where a job goes to
 //    a worker that is known by hearsay.
 #pragma once
 
@@ -39,6 +40,14 @@ private:
         Time at{};
     };
 
+    /// What a replica knew when it went down.
+    struct Past {
+        HeardWorkers::Workers known;
+        Instant taken;
+    };
+
+    /// The life of the writer that a write is of: one that has not taken the lock since it came up has not written since.
+    [[nodiscard]] const HeardWorkers::Workers& known_to(fakes::NodeId writer) const;
     void judge_snapshot(fakes::NodeId writer, std::string_view text, std::int64_t expires_at);
     /// What is wrong with what is said of it; empty: nothing.
     [[nodiscard]] std::string wrong(fakes::NodeId writer, const std::string& worker, const NamedWorker& said) const;
@@ -47,6 +56,7 @@ private:
     const engine::Tunables& tunables_;
     HeardWorkers heard_;
     std::map<fakes::NodeId, Instant> taken_;                          // when each took the writer's lock last
+    std::map<fakes::NodeId, Past> past_;                              // of those that had taken it when they went down
     std::map<std::pair<fakes::NodeId, std::string>, Instant> since_;  // replica and job: before it chose a worker
     Time now_{};
     bool clocks_jumped_ = false;

@@ -36,10 +36,21 @@ protected:
     }
     /// At 100 s by the clock of Redis.
     void write(fakes::NodeId replica, const std::string& text) {
+        take_writer_lock(replica);
+        store(replica, text);
+    }
+    void take_writer_lock(fakes::NodeId replica) {
         fakes::Event lock = testing::event_of(fakes::EventKind::lock_acquired, "");
         lock.node = replica;
         lock.key = "cordum:scheduler:snapshot:writer";
         tell(lock);
+    }
+    void go_down(fakes::NodeId replica) {
+        fakes::Event down = testing::event_of(fakes::EventKind::node_down, "");
+        down.node = replica;
+        tell(down);
+    }
+    void store(fakes::NodeId replica, const std::string& text) {
         stored = text;
         oracle.string_set(replica, kWorkerSnapshot, nullptr, text, 0, engine::to_millis(tunables.data_ttl) + 100'000);
         tell(testing::event_of(fakes::EventKind::redis, ""));
@@ -101,6 +112,34 @@ TEST_F(HearsayTest, AWorkerThatHasFallenSilentIsNotNamed) {
     now += tunables.worker_ttl / 10;
     write(kReplica, snapshot_of("w", 1));
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("too old")));
+}
+
+TEST_F(HearsayTest, WhatTakesEffectAfterACrashIsTheWordOfWhoHasCrashed) {
+    hear(kReplica, "w", 1);
+    take_writer_lock(kReplica);
+    go_down(kReplica);
+    store(kReplica, snapshot_of("w", 1));
+    EXPECT_THAT(judge.found, IsEmpty());
+    store(kReplica, snapshot_of("v", 1));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("of which it has never heard")));
+    judge.found.clear();
+    write(kReplica, snapshot_of("w", 1));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("of which it has never heard"))) << "it has come up with no memory";
+}
+
+TEST_F(HearsayTest, AHandshakeDoesNotVouchForHearsay) {
+    hear(kReplica, "w", 1);
+    write(kReplica, snapshot_of("w", 1));
+    read(kOther);
+    cap::BusPacket packet;
+    packet.mutable_handshake()->set_component_id("w");
+    packet.mutable_handshake()->set_role(cap::COMPONENT_ROLE_WORKER);
+    fakes::Event event = testing::event_of(fakes::EventKind::core_deliver, "");
+    event.node = kOther;
+    event.packet = &packet;
+    tell(event);
+    write(kOther, snapshot_of("w", 1));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("which it knows only by hearsay")));
 }
 
 TEST_F(HearsayTest, NobodyDatesASnapshotAhead) {

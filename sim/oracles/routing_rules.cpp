@@ -83,11 +83,12 @@ void RoutingRules::on_event(const fakes::Event& event, Time now) {
         case EventKind::lock_acquired:
         case EventKind::lock_released:
         case EventKind::lock_expired: on_lock(event, now); break;
-        case EventKind::redis:
+        case EventKind::redis: on_call(event, now); [[fallthrough]];
         case EventKind::kernel_check: on_answer(event, now); break;
         case EventKind::publish: on_publish(event); break;
         case EventKind::node_down:
             traffic_.erase(event.node);
+            std::erase_if(awaited_, [&event](const auto& entry) { return entry.first.first.first == event.node; });
             std::erase_if(handlings_, [&event](const auto& entry) { return entry.first.first == event.node; });
             break;
         default: break;
@@ -120,9 +121,25 @@ void RoutingRules::on_answer(const fakes::Event& event, Time now) {
         handling->second.since = present();
         handling->second.since_at = now;
     }
-    if (event.kind != EventKind::redis || event.outcome != EventOutcome::applied) return;
-    for (End& end : traffic_[event.node].ends)
-        if (end.job == event.job && !end.counted) end.counted = now;
+}
+
+void RoutingRules::on_call(const fakes::Event& event, Time now) {
+    if (event.job.empty() || !is_scheduler(event.node)) return;
+    const Call call{{event.node, std::string(event.job)}, fmt::format("{} {}", event.command, event.script)};
+    const auto awaited = awaited_.try_emplace(call, 0).first;
+    if (event.when == When::before) ++awaited->second;
+    for (End& end : traffic_[event.node].ends) {
+        if (end.counted || !end.answerable || end.job != event.job) continue;
+        if (event.when == When::applied && end.command.empty()) {
+            end.command = call.second;
+            end.answerable = awaited->second > 0;
+        } else if (event.when == When::answered && end.command == call.second) {
+            end.answerable = event.outcome == EventOutcome::applied;
+            if (end.answerable) end.counted = now;
+        }
+    }
+    if (event.when == When::answered) --awaited->second;
+    if (awaited->second <= 0) awaited_.erase(awaited);
 }
 
 void RoutingRules::on_publish(const fakes::Event& event) {
@@ -174,7 +191,7 @@ void RoutingRules::hash_set(fakes::NodeId client, std::string_view key, std::str
         std::ranges::any_of(kNobody, [after](std::string_view cause) { return after.starts_with(cause); }))
         on_nobody(client, *job, after);
     if (field == "worker_id" && !after.empty())
-        traffic_[client].ends.push_back({std::string(after), std::string(*job), upcoming(), {}, now_});
+        traffic_[client].ends.push_back({std::string(after), std::string(*job), upcoming(), {}, now_, {}, true});
     if (field == "attempts" && chosen_again_ == Place(client, *job) && before != nullptr && *before != after)
         violated(client, *job, "its try is counted once more because its worker fell silent meanwhile");
 }

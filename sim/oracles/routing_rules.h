@@ -84,7 +84,11 @@ private:
         // When the replica was told, and counts it as soon as the handler goes on, at the same instant; nothing: not yet.
         std::optional<Time> counted;
         Time at{};
+        std::string command;     // that recorded it
+        bool answerable = true;  // false: its caller has given it up, and is told nothing
     };
+    using Call = std::pair<Place, std::string>;  // by whom, about which job, and the command
+
     struct Traffic {
         std::deque<Sending> sendings;
         std::deque<End> ends;
@@ -106,6 +110,8 @@ private:
     void on_lock(const fakes::Event& event, Time now);
     void on_publish(const fakes::Event& event);
     void on_answer(const fakes::Event& event, Time now);
+    /// A call about a job, from before it leaves to its answer: what an end that it records waits for.
+    void on_call(const fakes::Event& event, Time now);
     void on_choice(fakes::NodeId replica, std::string_view job, std::string_view worker);
     void on_nobody(fakes::NodeId replica, std::string_view job, std::string_view cause);
     void judge_repetition(fakes::NodeId replica, const std::string& job, const Handling& handling,
@@ -131,6 +137,7 @@ private:
     std::map<std::string, Wanted, std::less<>> wanted_;  // by job, those whose request is stored
     std::map<Place, Handling> handlings_;                // those that go on
     std::map<fakes::NodeId, Traffic> traffic_;
+    std::map<Call, int> awaited_;        // calls that have not been answered yet
     std::optional<Place> chosen_again_;  // the job whose choice the present command repeats
     Time now_{};
 };

@@ -95,6 +95,16 @@ protected:
         oracle.hash_set(kReplica, "job:meta:" + job, "ls_last_cause", nullptr, cause);
         give_back(job);
     }
+    void call(const std::string& job, fakes::When when, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
+        fakes::Event event = testing::event_of(fakes::EventKind::redis, job, when);
+        event.outcome = outcome;
+        tell(event);
+    }
+    /// The job's end takes effect.
+    void end(const std::string& job, const std::string& worker) {
+        oracle.hash_set(kReplica, "job:meta:" + job, "worker_id", nullptr, worker);
+        call(job, fakes::When::applied);
+    }
     void take_back(const std::string& job) {
         tell(testing::event_of(fakes::EventKind::redis, job, fakes::When::before));
         oracle.hash_removed(kReplica, "job:meta:" + job, "ls_worker", "");
@@ -154,13 +164,44 @@ TEST_F(RoutingRulesTest, WhatHasEndedSinceTheHeartbeatIsOffAgain) {
     hear("w", "a", {.active = 1});
     submit("j");
     now += 1s;
-    oracle.hash_set(kReplica, "job:meta:i", "worker_id", nullptr, "v");
-    tell(testing::event_of(fakes::EventKind::redis, "i", fakes::When::answered));
-    oracle.hash_set(kReplica, "job:meta:h", "worker_id", nullptr, "v");
-    tell(testing::event_of(fakes::EventKind::redis, "h", fakes::When::answered));
+    for (const char* job : {"i", "h"}) {
+        call(job, fakes::When::before);
+        end(job, "v");
+        call(job, fakes::When::answered);
+    }
     now += 1s;
     route("j", "w");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("v has 0.00 at most")));
+}
+
+TEST_F(RoutingRulesTest, WhoHasGivenTheCallUpMayNotCountWhatItRecorded) {
+    hear("v", "a", {.active = 1});
+    hear("w", "a", {});
+    submit("j");
+    now += 1s;
+    call("i", fakes::When::before);
+    call("i", fakes::When::answered, fakes::EventOutcome::unknown);
+    end("i", "v");
+    call("i", fakes::When::before);
+    call("i", fakes::When::answered);
+    now += 1s;
+    route("j", "w");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(RoutingRulesTest, WhoIsNotAnsweredMayNotCountWhatItRecorded) {
+    hear("v", "a", {.active = 1});
+    hear("w", "a", {});
+    submit("j");
+    now += 1s;
+    call("i", fakes::When::before);
+    end("i", "v");
+    call("i", fakes::When::answered, fakes::EventOutcome::unknown);
+    call("i", fakes::When::before);
+    call("i", fakes::When::answered);
+    now += 1s;
+    route("j", "w");
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(RoutingRulesTest, AHeartbeatWhileItChoosesMayOrMayNotCount) {

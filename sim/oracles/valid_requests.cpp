@@ -95,20 +95,17 @@ void ValidRequests::on_event(const fakes::Event& event, Time) {
 }
 
 void ValidRequests::on_delivery(const fakes::Event& event) {
-    First& known = first_delivered_[event.sequence];
-    if (known.delivered == 0 || known.named != event.job) known = {std::string(event.job), present()};
-    const EventNumber first = known.delivered;
+    const EventNumber first = first_delivered_.try_emplace(receipt_of(event).second, present()).first->second;
     const bool is_request = event.packet != nullptr && event.packet->has_job_request();
     if (!is_request || event.subject != wire::kSubjectSubmit) {
-        in_hand_.erase({event.node, event.sequence});
+        in_hand_.erase(receipt_of(event));
         return;
     }
     const cap::JobRequest& request = event.packet->job_request();
     const std::string id(wire::trim(request.job_id()));
     std::string_view flaw = flaw_of(request);
     if (flaw.empty() && names_two_tenants(request)) flaw = "it names two tenants";
-    in_hand_.insert_or_assign(Receipt{event.node, event.sequence},
-                              Delivered{id, std::string(event.job), flaw.empty(), is_borderline(request)});
+    in_hand_.insert_or_assign(receipt_of(event), Delivered{id, flaw.empty(), is_borderline(request)});
     if (id.empty()) return;
     Job& job = jobs_[id];
     if (flaw.empty()) {
@@ -121,16 +118,13 @@ void ValidRequests::on_delivery(const fakes::Event& event) {
 }
 
 void ValidRequests::on_ack(const fakes::Event& event) {
-    const auto delivered = in_hand_.find({event.node, event.sequence});
-    // Another's: of a message that had this number before.
-    if (delivered == in_hand_.end() || delivered->second.named != event.job) return;
+    const auto delivered = in_hand_.find(receipt_of(event));
+    if (delivered == in_hand_.end()) return;
     const Delivered was = delivered->second;
     in_hand_.erase(delivered);
     if (!was.sound) return;
     if (was.borderline) exercise();
-    const auto known = first_delivered_.find(event.sequence);
-    if (known == first_delivered_.end() || known->second.named != event.job) return;
-    const EventNumber first = known->second.delivered;
+    const EventNumber first = first_delivered_.at(receipt_of(event).second);
     if (jobs_[was.job].looked_at < first)
         violated(event.node, was.job,
                  "its submission is valid, and is taken off the stream though nobody has looked at the job", first);

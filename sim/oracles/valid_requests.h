@@ -3,8 +3,7 @@
 //
 // 1. What no sound submission has brought, and nobody but a scheduler has stored, leaves no stored request and is sent to nobody.
 //    Requests that others have stored bypass these rules, as documented, but for the tenant's (tenant_walls).
-// 2. A sound submission is acknowledged only after somebody has looked at its job since it was first delivered. The number of a
-//    message that the server's power cut has taken is given out again: what is said of another job is about that one.
+// 2. A sound submission is acknowledged only after somebody has looked at its job since it was first delivered.
 // 3. A job ends with the dead letter `invalid_request` only when its stored request names two tenants.
 // 4. What counts is what a replica was delivered: what was garbled on its way is taken for what it says.
 #pragma once
@@ -38,23 +37,23 @@ private:
     };
     struct Delivered {
         std::string job;
-        std::string named;  // as the message's events name it
         bool sound = false;
         bool borderline = false;  // it says something that a rule is about
     };
-    using Receipt = std::pair<fakes::NodeId, std::uint64_t>;  // replica, and number in the stream
+    /// Number in the stream, and job: a server that has lost what it had not written yet gives the same numbers once more.
+    using Stored = std::pair<std::uint64_t, std::string>;
+    using Receipt = std::pair<fakes::NodeId, Stored>;  // by the replica that has it in hand
 
+    [[nodiscard]] static Receipt receipt_of(const fakes::Event& event) {
+        return {event.node, {event.sequence, std::string(event.job)}};
+    }
     void on_delivery(const fakes::Event& event);
     void on_ack(const fakes::Event& event);
     void must_be_sound(fakes::NodeId node, std::string_view job, std::string_view what);
     void note_stored(fakes::NodeId client, std::string_view job, std::string_view json);
 
     std::map<std::string, Job, std::less<>> jobs_;
-    struct First {
-        std::string named;
-        EventNumber delivered = 0;
-    };
-    std::map<std::uint64_t, First> first_delivered_;  // by number in the stream
+    std::map<Stored, EventNumber> first_delivered_;
     std::map<Receipt, Delivered> in_hand_;
 };
 
