@@ -73,7 +73,7 @@ void CalmWeather::on_deliver(const fakes::Event& event, Time now) {
     const auto [entry, fresh] = messages_.try_emplace(MessageId{is_schedulers_results(event.name), event.sequence});
     Message& message = entry->second;
     const bool due = message.due <= now;
-    if (!fresh && message.in_hand && !due) {
+    if (!fresh && message.in_hand && !due && message.deliveries != event.number) {
         exercise();
         if (weather_.clear_for(message.node, message.delivered) && weather_.clear_at(event.node, message.delivered))
             violated(event.node, event.job,
@@ -94,6 +94,7 @@ void CalmWeather::on_deliver(const fakes::Event& event, Time now) {
     message.copied = message.copied || message.in_hand;
     message.in_hand = true;
     message.delivered = now;
+    message.deliveries = event.number;
     message.event = present();
     message.takings = job.takings;
     message.lock_taken = job.holder.valid();

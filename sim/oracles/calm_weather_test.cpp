@@ -33,10 +33,15 @@ protected:
         oracle.on_event(event, now);
     }
     void deliver(std::uint64_t sequence = 1, NodeId node = kReplica) {
+        ++deliveries;
+        arrive(sequence, node);
+    }
+    void arrive(std::uint64_t sequence = 1, NodeId node = kReplica) {
         fakes::Event event = testing::event_of(EventKind::deliver, "J");
         event.node = node;
         event.name = kSubmissions;
         event.sequence = sequence;
+        event.number = deliveries;
         oracle.on_event(event, now);
     }
     void answer(EventKind kind, Duration delay = {}, std::uint64_t sequence = 1, NodeId node = kReplica,
@@ -69,6 +74,7 @@ protected:
     engine::Tunables tunables;
     CalmWeather oracle{judge, tunables};
     Time now{100s};
+    std::int64_t deliveries = 0;
 };
 
 TEST_F(CalmWeatherTest, AMessageInHandIsNotDeliveredAgain) {
@@ -118,6 +124,15 @@ TEST_F(CalmWeatherTest, AWordThatALinkHasHeldUpMakesOneDeliveryMoreDue) {
     now += 1s;
     deliver();
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 1 is delivered again 1000 ms after")));
+}
+
+TEST_F(CalmWeatherTest, ACopyThatTheLinkHasMadeOfADeliveryIsNoneOfTheServer) {
+    deliver();
+    now += 1ms;
+    arrive();
+    EXPECT_THAT(judge.found, IsEmpty());
+    deliver();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 1 is delivered again 0 ms after")));
 }
 
 TEST_F(CalmWeatherTest, ALockDoesNotRunOutUnderItsHolder) {
