@@ -5,9 +5,9 @@ set(LOCKSTEP_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 # lockstep_unite_sources(<target>)
 #
 # With LOCKSTEP_UNITY the sources of a library are compiled in batches; those of programs and tests, whose helpers have the same
-# names in many files, are not. What cannot share a translation unit says so by its source property SKIP_UNITY_BUILD_INCLUSION.
+# names in many files, are not; nor are those of the engine where single files of it are replaced by spoilt ones. What cannot share a translation unit says so by its source property SKIP_UNITY_BUILD_INCLUSION.
 function(lockstep_unite_sources target)
-  if(LOCKSTEP_UNITY)
+  if(LOCKSTEP_UNITY AND NOT (LOCKSTEP_MUTANTS AND target STREQUAL lockstep_engine))
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
 endfunction()

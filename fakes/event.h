@@ -61,6 +61,13 @@ enum class EventKind : std::uint8_t {
     max_deliveries,  // a consumer gives a message up: stream, sequence, name = durable, number = deliveries, subject
     slow_consumer,   // a server hangs up on a client that reads too little: name = limit, number = bytes it had waiting
 };
+/// Whether it is told up to three times.
+[[nodiscard]] constexpr bool is_call(EventKind kind) { return kind <= EventKind::output_check; }
+/// Whether it may concern all that its node does.
+[[nodiscard]] constexpr bool is_life(EventKind kind) {
+    return kind == EventKind::node_up || kind == EventKind::node_down || kind == EventKind::paused ||
+           kind == EventKind::resumed || kind == EventKind::fault;
+}
 inline constexpr std::size_t kEventKinds = static_cast<std::size_t>(EventKind::slow_consumer) + 1;
 
 /// Where in a call an event stands. A fact has `applied`.

@@ -13,7 +13,7 @@ namespace lockstep::sim::cli {
 namespace {
 
 /// One cell: runs, with an exclamation mark where the fault never took effect; "-" where there is no such end.
-std::string cell(const CallSite& site, CallFate fate, const Coverage& coverage) {
+std::string cell(const CallSite& site, CallFate fate, const CallCoverage& coverage) {
     if (!possible(site, fate)) return "-";
     const std::string failures = coverage.failures > 0 ? fmt::format(" {} FAILED", coverage.failures) : "";
     return fmt::format("{}{}{}", coverage.effective,
@@ -50,9 +50,9 @@ std::vector<std::string> uncovered(const EnumerateOutcome& outcome) {
     return out;
 }
 
-class Command {
+class Enumeration {
 public:
-    Command(const EnumerateArgs& args, const Environment& environment) : args_(args), environment_(environment) {}
+    Enumeration(const EnumerateArgs& args, const Environment& environment) : args_(args), environment_(environment) {}
 
     Exit run() {
         const auto files = find_scenarios(args_.paths.empty() ? std::vector<std::string>{"scenarios"} : args_.paths);
@@ -102,7 +102,7 @@ private:
     }
 
     void add_up(const EnumerateOutcome& outcome) {
-        const auto add = [this](const Coverage& coverage) {
+        const auto add = [this](const CallCoverage& coverage) {
             runs_ += coverage.runs;
             failed_ += coverage.failures;
         };
@@ -135,7 +135,7 @@ private:
 }  // namespace
 
 Exit enumerate_command(const EnumerateArgs& args, const Environment& environment) {
-    return Command(args, environment).run();
+    return Enumeration(args, environment).run();
 }
 
 }  // namespace lockstep::sim::cli

@@ -14,13 +14,6 @@ namespace {
 using fakes::EventKind;
 using fakes::When;
 
-bool is_call(EventKind kind) { return kind <= EventKind::output_check; }
-
-bool is_life(EventKind kind) {
-    return kind == EventKind::node_up || kind == EventKind::node_down || kind == EventKind::paused ||
-           kind == EventKind::resumed || kind == EventKind::fault;
-}
-
 /// Events that set off a step of their node.
 bool is_input(const HistoryEvent& event) {
     if (is_call(event.kind)) return event.when == When::answered;

@@ -15,14 +15,6 @@ using fakes::EventKind;
 using fakes::EventOutcome;
 using fakes::When;
 
-bool is_call(EventKind kind) { return kind <= EventKind::output_check; }
-
-/// What may concern every job of its node.
-bool is_life(EventKind kind) {
-    return kind == EventKind::node_up || kind == EventKind::node_down || kind == EventKind::paused ||
-           kind == EventKind::resumed || kind == EventKind::fault;
-}
-
 bool is_lock(EventKind kind) { return kind >= EventKind::lock_acquired && kind <= EventKind::lock_expired; }
 
 /// The durable's name says no more than the subject.

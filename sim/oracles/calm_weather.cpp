@@ -23,8 +23,6 @@ constexpr std::string_view kSchedulersSubmissions = "dur_cordum-scheduler__sys_j
 constexpr std::string_view kRollbacks = "cordum-scheduler-saga";
 constexpr std::string_view kTenantLines = "lockstep:tenant:";
 
-bool by_user(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
-
 }  // namespace
 
 CalmWeather::Job& CalmWeather::at(std::string_view job) {
@@ -87,7 +85,7 @@ void CalmWeather::on_deliver(const fakes::Event& event, Time now) {
     if (event.name == kSchedulersSubmissions) {
         ++job.occasions;
         job.compensation = job.compensation || (event.packet != nullptr && event.packet->sender_id() == kRollbacks);
-        if (job.submitted == Time::min()) job.submitted = now;
+        if (job.submitted == kBeforeAll) job.submitted = now;
     }
     message.job = event.job;
     message.node = event.node;
@@ -221,7 +219,7 @@ void CalmWeather::on_state(const fakes::Event& event, Time now) {
 
 void CalmWeather::on_check(const fakes::Event& event, Time now) {
     Job& job = at(event.job);
-    if (job.forgotten || job.compensation || job.submitted == Time::min()) return;
+    if (job.forgotten || job.compensation || job.submitted == kBeforeAll) return;
     exercise();
     ++job.asked;
     const std::int64_t replays =

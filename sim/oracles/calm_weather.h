@@ -59,17 +59,17 @@ private:
         bool forgotten = false;  // in part, by Redis
         bool given_delay = false;
         bool compensation = false;
-        int unsettled = 0;  // messages about it that were delivered and are neither acknowledged nor terminated
-        Time crowded = Time::min();  // when there were last several
-        fakes::NodeId holder;        // of its lock; not valid: nobody
+        int unsettled = 0;          // messages about it that were delivered and are neither acknowledged nor terminated
+        Time crowded = kBeforeAll;  // when there were last several
+        fakes::NodeId holder;       // of its lock; not valid: nobody
         Time held_since{};
         EventNumber held_event = 0;
-        int takings = 0;                       // of its lock, ever
-        Time written = Time::min();            // its state, by anybody
-        Time written_by_others = Time::min();  // by gateway, operator or reconciler
-        Time dispatch_begun = Time::min();     // when the lock was taken under which it became DISPATCHED
+        int takings = 0;                      // of its lock, ever
+        Time written = kBeforeAll;            // its state, by anybody
+        Time written_by_others = kBeforeAll;  // by gateway, operator or reconciler
+        Time dispatch_begun = kBeforeAll;     // when the lock was taken under which it became DISPATCHED
         fakes::NodeId dispatched_by;
-        Time submitted = Time::min();  // or first delivered
+        Time submitted = kBeforeAll;  // or first delivered
         EventNumber asked_event = 0;
         int asked = 0;      // policy, since it was submitted
         int occasions = 0;  // to ask it

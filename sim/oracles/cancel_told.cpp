@@ -22,7 +22,6 @@ constexpr std::string_view kScheduler = "cordum-scheduler";
 /// Beside the call itself.
 constexpr engine::Duration kOnTop = std::chrono::seconds{1};
 
-bool by_user(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
 bool at_work(std::string_view state) { return state == "DISPATCHED" || state == "RUNNING"; }
 bool called_off(std::string_view state) { return state == "CANCELLED" || state == "TIMEOUT"; }
 
@@ -76,7 +75,7 @@ void CancelTold::on_dispatch_arrived(const fakes::Event& event, Time now) {
     const auto found = jobs_.find(event.job);
     if (found == jobs_.end() || !called_off(found->second.state)) return;
     // One that nobody has sent is forged; its worker is its own business.
-    if (found->second.sent == Time::min()) return;
+    if (found->second.sent == kBeforeAll) return;
     found->second.too_late = now;
     owe_after_dispatch(event.job, found->second, now);
 }
@@ -87,7 +86,7 @@ void CancelTold::on_sent(const fakes::Event& event, Time now) {
         job.sender = event.node;
         job.sent = now;
         job.stored = false;
-        job.too_late = Time::min();
+        job.too_late = kBeforeAll;
     } else if (event.when == When::answered && event.outcome == fakes::EventOutcome::applied) {
         job.stored = true;
         owe_after_dispatch(event.job, job, now);
@@ -95,7 +94,7 @@ void CancelTold::on_sent(const fakes::Event& event, Time now) {
 }
 
 void CancelTold::owe_after_dispatch(std::string_view name, const Job& job, Time now) {
-    if (!job.stored || job.too_late == Time::min() || job.worker_ended_it) return;
+    if (!job.stored || job.too_late == kBeforeAll || job.worker_ended_it) return;
     owe({now + soon_, std::string(name), job.sender, job.too_late, job.sent, "it reached a worker after it had ended",
          present()});
 }

@@ -37,11 +37,11 @@ private:
     struct Job {
         std::string state;
         fakes::NodeId sender;          // of its last dispatch
-        Time sent = Time::min();       // when that was
+        Time sent = kBeforeAll;        // when that was
         bool stored = false;           // which its sender knows
-        Time too_late = Time::min();   // when it reached a worker, the job having ended
+        Time too_late = kBeforeAll;    // when it reached a worker, the job having ended
         bool worker_ended_it = false;  // or says so
-        Time told = Time::min();       // the last JobCancel about it
+        Time told = kBeforeAll;        // the last JobCancel about it
     };
     struct Owed {
         Time due{};

@@ -22,10 +22,6 @@ constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:index";
 /// Of what the bus is told about several messages at once. The number of them comes first in its text.
 constexpr std::string_view kSumPrefix = "undecodable:";
 
-bool is_scheduler(fakes::NodeId node) {
-    return node.valid() && node != Topology::kGateway && node != Topology::kOperator;
-}
-
 std::string letter_of(const fakes::Event& event) { return fmt::format("poison:{}:{}", event.stream, event.sequence); }
 
 const fakes::redis::SortedSet* index_of(const fakes::redis::Keyspace& keys, std::string_view key) {

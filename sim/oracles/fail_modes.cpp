@@ -20,10 +20,6 @@ using fakes::When;
 constexpr std::string_view kUnavailable = "UNAVAILABLE";
 constexpr std::string_view kOpen = "open";
 
-bool is_scheduler(fakes::NodeId node) {
-    return node.valid() && node != Topology::kGateway && node != Topology::kOperator;
-}
-
 bool is_gate(std::string_view topic) { return topic == "job.cordum.approval-gate" || topic == "sys.approval.gate"; }
 
 }  // namespace

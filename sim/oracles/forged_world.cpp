@@ -26,12 +26,6 @@ constexpr std::string_view kReaderDurable = "dur_result-reader__sys_job_result";
 
 std::string meta_key(const std::string& job) { return std::string(kJobHashPrefix) + job; }
 std::string lock_key(const std::string& job) { return "cordum:scheduler:job:" + job; }
-std::string index_key(std::string_view state) {
-    std::string key = "job:index:";
-    for (const char c : state) key += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    return key;
-}
-
 cap::BusPacket result_packet(const std::string& job, cap::JobStatus status) {
     cap::JobResult result;
     result.set_job_id(job);

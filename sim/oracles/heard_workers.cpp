@@ -17,9 +17,6 @@ using fakes::When;
 Duration surely(Duration duration) { return duration - duration / 8; }
 Duration perhaps(Duration duration) { return duration + duration / 8; }
 
-/// `captured_at` is in whole seconds.
-constexpr Duration kPrecision = std::chrono::seconds{1};
-
 NamedWorker facts_of(const cap::Heartbeat& heartbeat) {
     NamedWorker facts;
     facts.pool = heartbeat.pool();
@@ -85,8 +82,9 @@ void HeardWorkers::on_snapshot(const fakes::Event& event, EventNumber present, T
     Time sure = now + surely(tunables_.hydrated_worker_ttl);
     Time maybe = now + perhaps(std::min(tunables_.worker_ttl, tunables_.hydrated_worker_ttl));
     if (stored_dated_ && !clocks_jumped_) {
-        sure = std::min(sure, written_ - tunables_.snapshot_lock_ttl - kPrecision + surely(tunables_.worker_ttl));
-        maybe = std::min(maybe, written_ + perhaps(tunables_.worker_ttl) + kPrecision);
+        sure = std::min(sure,
+                        written_ - tunables_.snapshot_lock_ttl - kCapturedAtPrecision + surely(tunables_.worker_ttl));
+        maybe = std::min(maybe, written_ + perhaps(tunables_.worker_ttl) + kCapturedAtPrecision);
     } else {
         sure = Time{};
     }

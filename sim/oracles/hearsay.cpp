@@ -14,8 +14,6 @@ using fakes::EventKind;
 using fakes::When;
 
 constexpr std::string_view kWriterLock = "cordum:scheduler:snapshot:writer";
-/// `captured_at` is in whole seconds.
-constexpr std::chrono::seconds kPrecision{1};
 
 bool same(const NamedWorker& said, const NamedWorker& heard) {
     return said.pool == heard.pool && said.active_jobs == heard.active_jobs &&
@@ -64,7 +62,7 @@ void Hearsay::judge_snapshot(fakes::NodeId writer, std::string_view text, std::i
     if (knows_more_than_it_may_say(writer)) exercise();
     // The key's expiry tells what the clock of Redis shows.
     const engine::Duration redis_clock = std::chrono::milliseconds(expires_at) - tunables_.data_ttl;
-    if (snapshot.captured_at && !clocks_jumped_ && *snapshot.captured_at - redis_clock > kPrecision)
+    if (snapshot.captured_at && !clocks_jumped_ && *snapshot.captured_at - redis_clock > kCapturedAtPrecision)
         violated(writer, {}, "a worker snapshot is dated ahead of the clock of Redis");
     for (const auto& [worker, said] : snapshot.workers) {
         const std::string complaint = wrong(writer, worker, said);

@@ -18,12 +18,6 @@ constexpr std::array<std::string_view, 11> kStates{
     "PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING",           "SUCCEEDED",
     "FAILED",  "CANCELLED",         "TIMEOUT",   "DENIED",     "OUTPUT_QUARANTINED"};
 
-std::string index_key(std::string_view state) {
-    std::string key = "job:index:";
-    for (const char c : state) key += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    return key;
-}
-
 template <class Container>
 const Container* read(const Keyspace& keys, std::string_view key) {
     const auto* entry = keys.find(key);

@@ -11,6 +11,16 @@ namespace lockstep::sim {
 
 inline constexpr std::string_view kJobHashPrefix = "job:meta:";
 inline constexpr std::string_view kJobStatePrefix = "job:state:";
+inline constexpr std::string_view kRequestPrefix = "job:req:";
+inline constexpr std::string_view kLetterPrefix = "dlq:entry:";
+inline constexpr std::string_view kSettingsKey = "cfg:system:default";
+
+/// The index of the jobs in a state: job:index:<state>, in small letters.
+[[nodiscard]] inline std::string index_key(std::string_view state) {
+    std::string key = "job:index:";
+    for (const char c : state) key += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    return key;
+}
 
 /// The job of a job:meta:<job> key.
 [[nodiscard]] inline std::optional<std::string_view> job_of_hash(std::string_view key) {
@@ -42,6 +52,11 @@ inline constexpr std::string_view kJobStatePrefix = "job:state:";
 [[nodiscard]] constexpr bool is_final(std::string_view state) {
     return state == "SUCCEEDED" || state == "FAILED" || state == "CANCELLED" || state == "TIMEOUT" ||
            state == "DENIED" || state == "OUTPUT_QUARANTINED";
+}
+
+/// Whether a job in this state takes a slot of its tenant.
+[[nodiscard]] constexpr bool on_its_way(std::string_view state) {
+    return state == "SCHEDULED" || state == "DISPATCHED" || state == "RUNNING";
 }
 
 [[nodiscard]] constexpr bool is_worker_subject(std::string_view subject) {

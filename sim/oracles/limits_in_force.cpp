@@ -26,18 +26,11 @@ using fakes::EventKind;
 using fakes::EventOutcome;
 using fakes::When;
 
-constexpr std::string_view kRequestPrefix = "job:req:";
 constexpr std::string_view kLockPrefix = "cordum:scheduler:job:";
-constexpr std::string_view kLetterPrefix = "dlq:entry:";
-constexpr std::string_view kSettings = "cfg:system:default";
 constexpr std::string_view kExceeded = "max_retries_exceeded";
 constexpr std::size_t kAnswersMax = 8;  // of one job
 /// Between the instants that a script and an observer take for the same, in microseconds.
-constexpr std::int64_t kPrecision = 2'000'000;
-
-bool is_scheduler(fakes::NodeId node) {
-    return node.valid() && node != Topology::kGateway && node != Topology::kOperator;
-}
+constexpr std::int64_t kClockSlack = 2'000'000;
 
 std::int64_t number(std::string_view text) {
     std::int64_t value = 0;
@@ -129,7 +122,7 @@ void LimitsInForce::string_set(fakes::NodeId client, std::string_view key, const
     if (key.starts_with(kRequestPrefix)) note_request(at(key.substr(kRequestPrefix.size())), after);
     if (key.starts_with(kLetterPrefix) && is_scheduler(client))
         on_letter(client, key.substr(kLetterPrefix.size()), after);
-    if (key != kSettings) return;
+    if (key != kSettingsKey) return;
     const auto settings = engine::read_overlay(after);
     if (!settings || !settings->timeouts) return;
     if (std::ranges::count(timeouts_, *settings->timeouts) == 0) timeouts_.push_back(*settings->timeouts);
@@ -183,13 +176,13 @@ void LimitsInForce::on_deadline(fakes::NodeId client, std::string_view name, Job
     if (job.taken_up == 0 || !job.request_known) return;
     const auto since_take_up = std::chrono::duration_cast<std::chrono::microseconds>(now_ - job.taken_up_at).count();
     const std::int64_t routed = job.taken_up + since_take_up;
-    const std::int64_t slack = kPrecision + since_take_up / 4;
+    const std::int64_t slack = kClockSlack + since_take_up / 4;
     const auto is = [deadline](std::int64_t instant, std::int64_t within) {
         return std::abs(deadline - instant) <= within;
     };
-    if (job.asked_ms > 0 && is(job.taken_up + job.asked_ms * 1000, kPrecision)) return;
+    if (job.asked_ms > 0 && is(job.taken_up + job.asked_ms * 1000, kClockSlack)) return;
     for (const std::int64_t life : lives_of(job))
-        if (life > 0 && is(job.taken_up + life * 1000, kPrecision)) return;
+        if (life > 0 && is(job.taken_up + life * 1000, kClockSlack)) return;
     for (const Answer& answer : job.answers)
         if (answer.runtime_ms > 0 && is(routed + answer.runtime_ms * 1000, slack)) return;
     violated(client, name,
@@ -213,7 +206,7 @@ void LimitsInForce::on_dispatched(fakes::NodeId client, std::string_view name, c
     exercise();
     if (job.deadline == 0)
         violated(client, name, "it is dispatched without a deadline, and its request, its workflow or policy sets one");
-    else if (job.deadline > latest + kPrecision)
+    else if (job.deadline > latest + kClockSlack)
         violated(client, name,
                  fmt::format("it is dispatched with a deadline that is {} ms later than the strictest of its limits",
                              (job.deadline - latest) / 1000));

@@ -14,7 +14,6 @@ namespace {
 using fakes::redis::Keyspace;
 using fakes::redis::Value;
 
-constexpr std::string_view kRequestPrefix = "job:req:";
 constexpr std::string_view kRecords[] = {kJobHashPrefix, kJobStatePrefix, kRequestPrefix,
                                          "job:events:", "job:result_ptr:"};
 constexpr std::string_view kPlaces[] = {"job:index:",

@@ -18,9 +18,6 @@ namespace {
 namespace wire = engine::wire;
 using namespace std::chrono_literals;
 
-/// `captured_at` is in whole seconds.
-constexpr engine::Duration kPrecision = 1s;
-
 engine::Duration by_any_clock(engine::Duration duration) { return duration - duration / 8; }
 
 /// Whether nothing but its topic decides which workers may have it.
@@ -78,7 +75,7 @@ void NoColdStart::on_start(fakes::NodeId node, Time now) {
     const Time captured = *stored_->at - stored_->age;
     Starting replica;
     replica.until = std::min(now + by_any_clock(tunables_.hydrated_worker_ttl),
-                             captured + by_any_clock(tunables_.worker_ttl) - kPrecision);
+                             captured + by_any_clock(tunables_.worker_ttl) - kCapturedAtPrecision);
     replica.event = present();
     for (const auto& [id, worker] : stored_->text.workers)
         replica.named.emplace(id, Named{worker.pool, room_of(worker, tunables_)});

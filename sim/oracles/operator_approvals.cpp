@@ -13,8 +13,6 @@ namespace {
 
 namespace wire = engine::wire;
 
-constexpr std::string_view kRequestPrefix = "job:req:";
-
 }  // namespace
 
 std::string OperatorApprovals::content_of(cap::JobRequest request) {

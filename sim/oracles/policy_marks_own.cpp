@@ -18,8 +18,6 @@ namespace wire = engine::wire;
 using fakes::EventKind;
 using fakes::When;
 
-constexpr std::string_view kRequestPrefix = "job:req:";
-constexpr std::string_view kSettings = "cfg:system:default";
 /// What a scheduler says of why nobody has answered (spec: wire, section 7.1).
 constexpr std::string_view kReasonPrefix = "safety kernel";
 
@@ -124,7 +122,7 @@ void PolicyMarksOwn::on_event(const fakes::Event& event, Time) {
 
 void PolicyMarksOwn::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
                                 std::int64_t, std::int64_t) {
-    if (key == kSettings) {
+    if (key == kSettingsKey) {
         const auto settings = engine::read_overlay(after);
         may_fail_open_ = may_fail_open_ || (settings && settings->input_fail_mode == "open");
     }

@@ -15,8 +15,6 @@ namespace wire = engine::wire;
 using fakes::EventKind;
 using fakes::When;
 
-constexpr std::string_view kSettings = "cfg:system:default";
-
 /// The labels that a scheduler adds to a request, or takes off, on its way to a worker.
 constexpr std::string_view kOfTheWay[] = {wire::kMessageIdLabel, "safety_bypassed", "safety_bypass_reason"};
 
@@ -150,7 +148,7 @@ void PolicyWord::on_check(const fakes::Event& event, EventNumber present, Time n
 }
 
 void PolicyWord::string_set(std::string_view key, std::string_view after) {
-    if (key != kSettings) return;
+    if (key != kSettingsKey) return;
     const auto settings = engine::read_overlay(after);
     may_fail_open_ = may_fail_open_ || (settings && settings->input_fail_mode == "open");
 }

@@ -20,13 +20,8 @@ using fakes::EventKind;
 using fakes::EventOutcome;
 using fakes::When;
 
-constexpr std::string_view kRequestPrefix = "job:req:";
 /// The causes that say that nobody was found for a job.
 constexpr std::string_view kNobody[] = {"no_workers:", "pool_overloaded:", "no_pool_mapping:"};
-
-bool is_scheduler(fakes::NodeId node) {
-    return node.valid() && node != Topology::kGateway && node != Topology::kOperator;
-}
 
 bool constrains_placement(std::string_view label) {
     return label.starts_with("placement.") || label.starts_with("constraint.") || label.starts_with("node.");

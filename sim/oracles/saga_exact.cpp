@@ -19,7 +19,6 @@ constexpr std::string_view kSharedPrefix = "saga:";
 constexpr std::string_view kSharedSuffix = ":stack";
 constexpr std::string_view kRunPrefix = "lockstep:saga:";  // and the length of the tenant
 constexpr std::string_view kKeptAside = "lockstep:saga:unreadable:saga-expired-";
-constexpr std::string_view kRequestPrefix = "job:req:";
 constexpr std::string_view kSagaSender = "cordum-scheduler-saga";
 
 bool is_stack(std::string_view key) {

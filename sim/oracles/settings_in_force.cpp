@@ -1,21 +1,16 @@
 #include "sim/oracles/settings_in_force.h"
 
 #include "fakes/redis/value.h"
+#include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
-
-namespace {
-
-constexpr std::string_view kSettings = "cfg:system:default";
-
-}  // namespace
 
 void SettingsInForce::on_event(const fakes::Event& event, Time now) {
     if (event.kind == fakes::EventKind::node_down) {
         read_.erase(event.node);
         under_way_.erase(event.node);
     }
-    if (event.kind != fakes::EventKind::redis || event.key != kSettings || event.command != "GET") return;
+    if (event.kind != fakes::EventKind::redis || event.key != kSettingsKey || event.command != "GET") return;
     if (event.when == fakes::When::applied && !text_.empty()) under_way_[event.node] = parsed_;
     if (event.when != fakes::When::answered) return;
     std::optional<Document>& found = under_way_[event.node];
@@ -26,23 +21,23 @@ void SettingsInForce::on_event(const fakes::Event& event, Time now) {
 }
 
 void SettingsInForce::string_set(std::string_view key, std::string_view after) {
-    if (key != kSettings || text_ == after) return;
+    if (key != kSettingsKey || text_ == after) return;
     text_ = after;
     auto overlay = engine::read_overlay(after);
     parsed_ = overlay ? std::make_shared<const engine::Overlay>(std::move(*overlay)) : nullptr;
 }
 
 void SettingsInForce::key_removed(std::string_view key) {
-    if (key == kSettings) text_.clear();
+    if (key == kSettingsKey) text_.clear();
 }
 
 void SettingsInForce::restored(const fakes::redis::Keyspace& now) {
-    const auto* entry = now.find(kSettings);
+    const auto* entry = now.find(kSettingsKey);
     const auto* text = entry == nullptr ? nullptr : std::get_if<std::string>(&entry->value);
     if (text == nullptr)
         text_.clear();
     else
-        string_set(kSettings, *text);
+        string_set(kSettingsKey, *text);
 }
 
 }  // namespace lockstep::sim

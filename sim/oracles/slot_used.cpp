@@ -20,10 +20,6 @@ constexpr int kCallsOfAWake = 3;
 constexpr Duration kWakeHold = std::chrono::seconds{10};
 constexpr Duration kAllowance = std::chrono::seconds{30};
 
-constexpr bool on_its_way(std::string_view state) {
-    return state == "SCHEDULED" || state == "DISPATCHED" || state == "RUNNING";
-}
-
 /// A tick lock lives for two intervals; then comes the tick of whoever has taken it over.
 Duration longest_after_trouble(const engine::Tunables& tunables) {
     return kWakeHold + tunables.job_lock_ttl + tunables.pending_age + 3 * tunables.replayer_interval +

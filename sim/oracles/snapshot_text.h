@@ -12,6 +12,8 @@
 namespace lockstep::sim {
 
 inline constexpr std::string_view kWorkerSnapshot = "sys:workers:snapshot";
+/// `captured_at` is in whole seconds.
+inline constexpr std::chrono::seconds kCapturedAtPrecision{1};
 
 /// What it says about one worker. The loads are percentages; no limit of jobs is 0 or less.
 struct NamedWorker {

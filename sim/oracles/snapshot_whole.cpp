@@ -19,8 +19,6 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kWriterLock = "cordum:scheduler:snapshot:writer";
 constexpr engine::Duration kOldest = 20s;
-/// `captured_at` is in whole seconds.
-constexpr engine::Duration kPrecision = 1s;
 
 bool is_worker(const Json& worker) {
     if (!worker.is_object() || !worker.contains("worker_id") || !worker["worker_id"].is_string()) return false;
@@ -155,7 +153,7 @@ engine::Duration SnapshotWhole::limit(Time now) const {
     // A holder that has not written by now will not: it has lost its answer, or could not write.
     const bool being_lost = locked_since_ && now - *locked_since_ > tunables_.store_op_timeout;
     const int lost = lost_locks_ + (being_lost ? 1 : 0);
-    return oldest + tunables_.store_op_timeout + kPrecision + std::max(lost - 1, 0) * held_up;
+    return oldest + tunables_.store_op_timeout + kCapturedAtPrecision + std::max(lost - 1, 0) * held_up;
 }
 
 }  // namespace lockstep::sim

@@ -7,14 +7,6 @@
 
 namespace lockstep::sim {
 
-namespace {
-
-constexpr bool on_its_way(std::string_view state) {
-    return state == "SCHEDULED" || state == "DISPATCHED" || state == "RUNNING";
-}
-
-}  // namespace
-
 void TenantLimit::on_event(const fakes::Event& event, Time) {
     if (event.kind != fakes::EventKind::kernel_check || event.when != fakes::When::applied || event.job.empty()) return;
     cap::PolicyCheckResponse answer;

@@ -24,7 +24,6 @@ using fakes::When;
 using Json = nlohmann::json;
 using Names = std::vector<std::string>;
 
-constexpr std::string_view kRequestPrefix = "job:req:";
 constexpr std::string_view kActivePrefix = "job:tenant:active:";
 constexpr std::string_view kSettingsPrefix = "cfg:";
 constexpr std::string_view kSystem = "cfg:system:default";
@@ -32,10 +31,6 @@ constexpr std::string_view kSagaSender = "cordum-scheduler-saga";
 /// Slots and line of a tenant (engine/delivery-semantics.md).
 constexpr std::string_view kTenantPrefixes[] = {
     "lockstep:tenant:slots:", "lockstep:tenant:waiting:", "lockstep:tenant:woken:"};
-
-bool is_scheduler(fakes::NodeId node) {
-    return node.valid() && node != Topology::kGateway && node != Topology::kOperator;
-}
 
 std::string normal(std::string_view tenant) {
     const std::string_view bare = wire::trim(tenant);

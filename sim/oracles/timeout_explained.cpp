@@ -29,8 +29,6 @@ constexpr std::string_view kLinePrefix = "lockstep:tenant:waiting:";
 
 bool is_waiting(std::string_view state) { return state == "PENDING" || state == "SCHEDULED"; }
 
-bool by_user(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
-
 Duration longest_delay(const engine::Tunables& tunables) {
     return std::max({tunables.backoff_max + tunables.backoff_jitter, tunables.safety_throttle_delay,
                      tunables.safety_unavailable_delay, tunables.retry_delay_no_workers, tunables.retry_delay_publish,
@@ -214,7 +212,7 @@ void TimeoutExplained::judge(const Watch& watch, Job& job) {
 }
 
 void TimeoutExplained::judge_untried(const fakes::Event& event, const Job& job, Time now) {
-    if (job.stood_in_line || job.tried == Time::min() || waiting_ > kFewJobs || !weather_.clear_everywhere(job.tried))
+    if (job.stood_in_line || job.tried == kBeforeAll || waiting_ > kFewJobs || !weather_.clear_everywhere(job.tried))
         return;
     exercise();
     if (now - job.tried > between_tries_)

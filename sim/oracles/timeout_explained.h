@@ -51,10 +51,10 @@ private:
         std::string state;
         std::string worker;  // whom its hash names; empty: nobody
         bool stood_in_line = false;
-        Time tried = Time::min();  // when somebody last took its lock
+        Time tried = kBeforeAll;  // when somebody last took its lock
         fakes::NodeId tried_by;
         EventNumber tried_event = 0;
-        Time arrived = Time::min();  // at the worker that its hash named then
+        Time arrived = kBeforeAll;   // at the worker that its hash named then
         std::uint64_t dispatch = 0;  // of this watch; 0 = it is not out, or has been judged
         fakes::NodeId stored_by;     // who knows that its dispatch is in the stream; not valid: nobody
         int messages = 0;            // submissions of it that were delivered and are not settled

@@ -21,11 +21,9 @@ namespace {
 
 using engine::Duration;
 
-constexpr std::string_view kSettings = "cfg:system:default";
 constexpr std::string_view kDeadlines = "job:deadline";
 /// Of the reason of a TIMEOUT that has been put off.
 constexpr std::string_view kUnheard = "has not been heard";
-constexpr std::string_view kLetterPrefix = "dlq:entry:";
 
 std::int64_t number(std::string_view text) {
     std::int64_t value = 0;
@@ -169,7 +167,7 @@ void UnaskedEnds::string_set(std::string_view key, std::string_view after) {
         Job& job = at(key.substr(kLetterPrefix.size()));
         if (job.letter.empty()) job.letter = code_of(after);
     }
-    if (key != kSettings) return;
+    if (key != kSettingsKey) return;
     const auto settings = engine::read_overlay(after);
     if (settings && settings->timeouts) take_over(*settings->timeouts);
 }

@@ -19,16 +19,10 @@ namespace wire = engine::wire;
 using fakes::EventKind;
 using fakes::When;
 
-constexpr std::string_view kRequestPrefix = "job:req:";
-constexpr std::string_view kLetterPrefix = "dlq:entry:";
 constexpr std::string_view kSubmissions = "dur_cordum-scheduler__sys_job_submit";
 constexpr int kMostEntries = 1000;
 constexpr std::int64_t kMostTokens = 10'000'000'000;
 constexpr int kHighestPriority = 3;
-
-bool is_scheduler(fakes::NodeId node) {
-    return node.valid() && node != Topology::kGateway && node != Topology::kOperator;
-}
 
 std::string_view in_environment(const cap::JobRequest& request) {
     const auto found = request.env().find("tenant_id");

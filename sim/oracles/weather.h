@@ -8,6 +8,7 @@
 // 3. Faults that nobody ends, and what a healing leaves broken, are taken to go on.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,9 @@
 #include "sim/world/virtual_time.h"
 
 namespace lockstep::sim {
+
+/// Earlier than anything in a run, and far enough from the end of Time that spans can be taken from it and to it.
+inline constexpr Time kBeforeAll{-std::chrono::hours{24 * 365 * 100}};
 
 class Weather {
 public:
@@ -30,8 +34,8 @@ public:
 
 private:
     struct Place {
-        Time trouble = Time::min();  // the last
-        int lasting = 0;             // faults that have begun and not ended
+        Time trouble = kBeforeAll;  // the last
+        int lasting = 0;            // faults that have begun and not ended
         bool away = false;
         bool stopping = false;
         bool worker = false;

@@ -6,8 +6,6 @@ namespace {
 
 constexpr std::string_view kWorkerPrefix = "worker.";
 
-bool is_call(fakes::EventKind kind) { return kind <= fakes::EventKind::output_check; }
-
 std::string pattern_of(std::string_view subject) {
     return subject.starts_with(kWorkerPrefix) ? "worker.*.jobs" : std::string(subject);
 }

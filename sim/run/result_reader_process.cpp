@@ -2,15 +2,9 @@
 
 #include <utility>
 
+#include "sim/run/supervisor.h"
+
 namespace lockstep::sim {
-
-namespace {
-
-constexpr engine::Duration kConnectPoll = std::chrono::milliseconds{10};
-/// A service that cannot set itself up is started again by its supervisor after this pause.
-constexpr engine::Duration kSupervisorPause = std::chrono::seconds{1};
-
-}  // namespace
 
 ResultReaderProcess::ResultReaderProcess(fakes::World& world, Node& node, const Servers& servers,
                                          engine::Tunables tunables, const engine::Mechanisms& mechanisms,

@@ -1,15 +1,8 @@
 #include "sim/run/scheduler_process.h"
 
+#include "sim/run/supervisor.h"
+
 namespace lockstep::sim {
-
-namespace {
-
-/// The daemon connects before it builds its scheduler; this is how often it looks.
-constexpr engine::Duration kConnectPoll = std::chrono::milliseconds{10};
-/// A daemon that cannot set itself up ends with an error and is started again by its supervisor after this pause.
-constexpr engine::Duration kSupervisorPause = std::chrono::seconds{1};
-
-}  // namespace
 
 SchedulerProcess::SchedulerProcess(fakes::World& world, Node& node, const Servers& servers,
                                    engine::SchedulerConfig config, engine::Metrics& metrics, engine::Log& log)

@@ -9,7 +9,7 @@ namespace {
 
 // Insertion order is kept, so that a reader meets the keys in the order of the table.
 using Json = nlohmann::ordered_json;
-using Kind = Shape::Kind;
+using ShapeKind = Shape::Kind;
 
 constexpr const char* kDurationPattern = "(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|ms|s|m|h))+)";
 constexpr const char* kNumberPattern = "[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)?";
@@ -32,31 +32,31 @@ public:
 private:
     Json body(const Shape& shape) {
         switch (shape.kind) {
-            case Kind::text:
+            case ShapeKind::text:
                 return shape.min > 0 ? Json{{"type", "string"}, {"minLength", 1}} : Json{{"type", "string"}};
-            case Kind::word: return words(shape.words);
-            case Kind::flag: return Json{{"type", "boolean"}};
-            case Kind::integer: return bounded("integer", shape);
-            case Kind::number: return bounded("number", shape);
-            case Kind::duration:
+            case ShapeKind::word: return words(shape.words);
+            case ShapeKind::flag: return Json{{"type", "boolean"}};
+            case ShapeKind::integer: return bounded("integer", shape);
+            case ShapeKind::number: return bounded("number", shape);
+            case ShapeKind::duration:
                 // A pattern can say "not zero"; how much more than zero it must be is beyond it.
                 if (shape.least > engine::Duration{})
                     return Json{{"allOf", {pattern(kDurationPattern), Json{{"pattern", "[1-9]"}}}}};
                 return Json{{"anyOf", {pattern(kDurationPattern), Json{{"const", 0}}}}};
-            case Kind::signed_duration:
+            case ShapeKind::signed_duration:
                 return Json{{"anyOf", {pattern(std::string("[+-]?") + kDurationPattern), Json{{"const", 0}}}}};
-            case Kind::rate: return pattern(std::string(" *") + kNumberPattern + " */ *[smh] *");
-            case Kind::comparison:
+            case ShapeKind::rate: return pattern(std::string(" *") + kNumberPattern + " */ *[smh] *");
+            case ShapeKind::comparison:
                 return Json{
                     {"anyOf",
                      {Json{{"type", "number"}}, pattern(std::string(" *(==|!=|<=|>=|<|>|=)? *(-?") + kNumberPattern +
                                                         "|[+-]?" + kDurationPattern + ") *")}}};
-            case Kind::list: return list(shape);
-            case Kind::map: return map(shape);
-            case Kind::object: return object(shape, {}, {});
-            case Kind::tagged: return tagged(shape);
-            case Kind::either: return either(shape);
-            case Kind::document: return Json{{"type", "object"}};
+            case ShapeKind::list: return list(shape);
+            case ShapeKind::map: return map(shape);
+            case ShapeKind::object: return object(shape, {}, {});
+            case ShapeKind::tagged: return tagged(shape);
+            case ShapeKind::either: return either(shape);
+            case ShapeKind::document: return Json{{"type", "object"}};
         }
         return {};
     }

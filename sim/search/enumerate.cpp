@@ -182,7 +182,7 @@ private:
     void completed(const Plan& plan, Document document, const RunResult& result) {
         const std::lock_guard lock(mutex_);
         if (result.interrupted) return;
-        Coverage& coverage = plan.size() > 1 ? out_.pairs : cell(plan.front());
+        CallCoverage& coverage = plan.size() > 1 ? out_.pairs : cell(plan.front());
         ++coverage.runs;
         coverage.effective +=
             std::ranges::all_of(result.faults, [](const FaultCount& fault) { return fault.effective > 0; }) ? 1 : 0;
@@ -197,7 +197,7 @@ private:
         if (options_.on_run) options_.on_run(++done_, plans_.size(), found);
     }
 
-    Coverage& cell(const Planned& one) {
+    CallCoverage& cell(const Planned& one) {
         return out_.table[name_of(out_.sites[one.site])][static_cast<std::size_t>(one.fate)];
     }
 

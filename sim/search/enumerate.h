@@ -39,7 +39,7 @@ inline constexpr std::array kCallFates{CallFate::not_applied,  CallFate::unknown
 /// The faults that bring it about at the nth call. REQUIRES: possible.
 [[nodiscard]] std::vector<Document> faults_of(const CallSite& site, CallFate fate, int nth, Duration late_by);
 
-struct Coverage {
+struct CallCoverage {
     std::uint64_t runs = 0;
     std::uint64_t effective = 0;  // runs in which the fault changed something
     std::uint64_t failures = 0;
@@ -56,8 +56,8 @@ struct EnumerateOptions {
 
 struct EnumerateOutcome {
     std::vector<CallSite> sites;
-    std::map<std::string, std::array<Coverage, kCallFates.size()>> table;  // by name of the site
-    Coverage pairs;
+    std::map<std::string, std::array<CallCoverage, kCallFates.size()>> table;  // by name of the site
+    CallCoverage pairs;
     std::map<std::string, Failure> failures;  // the first of each kind, by signature
     std::string error;                        // why there was nothing to enumerate; empty = there was
     bool interrupted = false;

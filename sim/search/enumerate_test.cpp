@@ -50,7 +50,7 @@ TEST(Enumerate, MakesEveryPossibleEndOfEveryCallOnce) {
     ASSERT_THAT(outcome.table, SizeIs(3));
     for (const CallSite& site : outcome.sites) {
         for (const CallFate fate : kCallFates) {
-            const Coverage& coverage = outcome.table.at(name_of(site))[static_cast<std::size_t>(fate)];
+            const CallCoverage& coverage = outcome.table.at(name_of(site))[static_cast<std::size_t>(fate)];
             const std::uint64_t expected =
                 possible(site, fate) ? static_cast<std::uint64_t>(std::min(site.count, 3)) : 0U;
             EXPECT_EQ(coverage.runs, expected) << name_of(site) << " " << to_string(fate);

@@ -82,4 +82,10 @@ private:
     std::vector<std::string> clashes_;
 };
 
+/// Who submits, cancels, approves and repairs by hand.
+[[nodiscard]] inline bool by_user(NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
+
+/// Of those who write to Redis: one that binds the engine, and no user.
+[[nodiscard]] inline bool is_scheduler(NodeId node) { return node.valid() && !by_user(node); }
+
 }  // namespace lockstep::sim

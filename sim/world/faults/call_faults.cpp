@@ -37,8 +37,6 @@ bool concerns(const Fault& fault, std::string_view command) {
            });
 }
 
-bool passes(const std::string& filter, std::string_view value) { return filter.empty() || glob_matches(filter, value); }
-
 /// The packet is looked into only where a fault asks for the job.
 bool of_the_job(const Fault& fault, const fakes::CallScope& scope) {
     if (fault.job.empty() || scope.payload.empty()) return passes(fault.job, scope.job);

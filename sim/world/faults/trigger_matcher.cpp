@@ -7,12 +7,6 @@
 
 namespace lockstep::sim {
 
-namespace {
-
-bool passes(const std::string& filter, std::string_view value) { return filter.empty() || glob_matches(filter, value); }
-
-}  // namespace
-
 std::string_view job_of(const fakes::Event& event) {
     if (!event.job.empty() || event.packet == nullptr) return event.job;
     switch (event.packet->payload_case()) {
