@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,14 +15,27 @@ namespace lockstep::mutants {
 
 namespace {
 
-int read_active() {
-    // Not from main: by then scripts have been made.
+/// What stands behind this option, if the command line begins with it; not from main: by then scripts have been made.
+std::string first_option(std::string_view option) {
     std::ifstream file("/proc/self/cmdline", std::ios::binary);
     std::vector<std::string> words;
     for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-    if (words.size() < 3 || words[1] != "--mutant") return 0;
-    const auto* found = std::ranges::find(kKnown, words[2], &Known::name);
+    return words.size() < 3 || words[1] != option ? std::string() : words[2];
+}
+
+int read_active() {
+    const auto* found = std::ranges::find(kKnown, first_option("--mutant"), &Known::name);
     return found == kKnown.end() ? 0 : found->number;
+}
+
+struct Reached {
+    std::mutex mutex;
+    std::set<int> numbers;
+};
+
+Reached& reached() {
+    static Reached kept;
+    return kept;
 }
 
 }  // namespace
@@ -28,6 +43,23 @@ int read_active() {
 int active() {
     static const int kNumber = read_active();
     return kNumber;
+}
+
+bool noting() {
+    static const bool kNoting = !first_option("--reached").empty();
+    return kNoting;
+}
+
+void note_reached(int number) {
+    const std::lock_guard lock(reached().mutex);
+    reached().numbers.insert(number);
+}
+
+bool write_reached() {
+    std::ofstream file(first_option("--reached"));
+    for (const Known& known : kKnown)
+        if (reached().numbers.contains(known.number)) file << known.name << '\n';
+    return static_cast<bool>(file.flush());
 }
 
 std::string_view script(std::initializer_list<Piece> pieces) {

@@ -1,9 +1,11 @@
 // `lockstep-mutants [--mutant NAME] ...`: the command `lockstep` with one planted defect in its engine.
+// `lockstep-mutants --reached FILE ...`: without any, and the file tells which of those in C++ the command came to.
 #include <algorithm>
 #include <iostream>
 #include <string_view>
 
 #include "mutants.h"
+#include "sim/mutants/active.h"
 
 /// That of sim/main.cpp, under another name in this program.
 int lockstep_main(int argc, char** argv);
@@ -11,6 +13,14 @@ int lockstep_main(int argc, char** argv);
 int main(int argc, char** argv) {
     using lockstep::mutants::kKnown;
     using lockstep::mutants::Known;
+    if (argc > 2 && lockstep::mutants::noting()) {
+        const std::string_view file = argv[2];
+        argv[2] = argv[0];
+        const int code = lockstep_main(argc - 2, argv + 2);
+        if (lockstep::mutants::write_reached()) return code;
+        std::cerr << "lockstep-mutants: cannot write " << file << "; name a file in a folder that is there\n";
+        return 2;
+    }
     if (argc < 2 || std::string_view(argv[1]) != "--mutant") return lockstep_main(argc, argv);
     if (argc < 3 || std::ranges::find(kKnown, std::string_view(argv[2]), &Known::name) == kKnown.end()) {
         std::cerr << "lockstep-mutants: there is no mutant " << (argc < 3 ? "without a name" : argv[2])

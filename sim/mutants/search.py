@@ -3,7 +3,8 @@
 
 For each mutant in turn: the happy path; explorations of drawn clusters up to the first failure; the scenario folder. What has been
 learnt is kept in a file beside the program, so that a search that was stopped goes on, and one with more draws begins where the last
-one ended. `--anew` begins again, as after a change of the oracles. See README.md beside this file.
+one ended. `--anew` begins again, as after a change of the oracles. A draw in which a run without any mutant never comes to where
+this one changes something goes as without it, and is not made. See README.md beside this file.
 """
 import argparse
 import hashlib
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import apply
 
@@ -63,6 +65,14 @@ class Program:
             return first + count - 1, trouble(code) or first_line(output, "the exploration fails")
         finally:
             shutil.rmtree(folder)
+
+    def reached(self, draw):
+        """The mutants in C++ whose places this draw comes to."""
+        with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+            names = pathlib.Path(folder) / "reached"
+            subprocess.run([str(self.path), "--reached", str(names), "explore", "--first", str(draw), "--seeds", "1", "-j", "1",
+                            "--out", folder], cwd=TREE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            return names.read_text(encoding="utf-8").split()
 
     def scenarios(self, mutant, known):
         """The scenario files that fail, without those that fail without the mutant."""
@@ -127,16 +137,57 @@ class Notes:
         os.replace(spare, self.path)
 
 
-def search(program, mutant, note, options, failing_anyway, save):
+class Reach:
+    """Which mutants each draw comes to, as far as it has been asked about; of this very program."""
+
+    def __init__(self, program, path):
+        self.program, self.path = program, path
+        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        identity = hashlib.sha256(program.path.read_bytes()).hexdigest()
+        self.known = known if known.get("program") == identity else {"program": identity, "draws": 0, "by": {}}
+
+    def learn(self, draws):
+        first = self.known["draws"] + 1
+        if draws < first:
+            return
+        print(f"which mutants draws {first} to {draws} come to", flush=True)
+        with ThreadPoolExecutor(int(self.program.jobs)) as pool:
+            for draw, names in zip(range(first, draws + 1), pool.map(self.program.reached, range(first, draws + 1))):
+                for name in names:
+                    self.known["by"].setdefault(name, []).append(draw)
+        self.known["draws"] = draws
+        self.path.write_text(json.dumps(self.known), encoding="utf-8")
+
+    def spans(self, mutant, first, count):
+        """[(first, count)] of the draws among these that have to be made."""
+        if not mutant.file.endswith(".cpp"):
+            return [(first, count)]
+        spans = []
+        for draw in self.known["by"].get(mutant.name, []):
+            if not first <= draw < first + count:
+                continue
+            if spans and spans[-1][1] + 1 >= draw:
+                spans[-1][1] = draw
+            else:
+                spans.append([draw, draw])
+        return [(begin, end - begin + 1) for begin, end in spans]
+
+    def number(self, mutant):
+        return len(self.known["by"].get(mutant.name, []))
+
+
+def search(program, mutant, note, options, failing_anyway, save, reach):
     if "happy" not in note:
         note["happy"] = program.happy(mutant.name)
         save()
     while not note["happy"] and "found" not in note and note["draws"] < options.seeds:
         # In order, and first as many as count apart: what is found by one job or by two is the same draw.
         count = min(QUICK - note["draws"] if note["draws"] < QUICK else STEP, options.seeds - note["draws"])
-        found = program.explore(mutant.name, note["draws"] + 1, count)
-        if found:
-            note["found"] = {"draw": found[0], "by": found[1]}
+        for first, number in reach.spans(mutant, note["draws"] + 1, count):
+            found = program.explore(mutant.name, first, number)
+            if found:
+                note["found"] = {"draw": found[0], "by": found[1]}
+                break
         note["draws"] += count
         save()
     if options.scenarios and not note["happy"] and "found" not in note and "scenarios" not in note:
@@ -158,7 +209,7 @@ def verdict(mutant, note):
     if note.get("scenarios"):
         files = note["scenarios"]
         return "scenario", f"not in {note['draws']} draws; {files[0]}" + (f" and {len(files) - 1} more" if files[1:] else "")
-    return "survived", f"{note['draws']} draws" + ("" if "scenarios" in note else ", scenarios not run")
+    return "survived", f"{note['draws']} draws" + (f", its place reached in {note['reached']}" if "reached" in note else "") + ("" if "scenarios" in note else ", scenarios not run")
 
 
 KINDS = [("at once", f"found by exploration within {QUICK} draws"), ("found", "found by exploration later"),
@@ -236,11 +287,16 @@ def search_all(options):
     unharmed = program.happy("")
     if unharmed:
         raise apply.Mistake(f"without a mutant the happy path fails already: {unharmed}; mend that first")
+    reach = Reach(program, options.program.parent / "reached.json")
+    reach.learn(options.seeds)
     failing_anyway = program.scenarios("", []) if options.scenarios else []
     notes = Notes(options.program.parent / "mutants.json")
     for number, mutant in enumerate(selected, 1):
         note = notes.of(mutant, options.anew or bool(options.names))
-        search(program, mutant, note, options, failing_anyway, notes.save)
+        search(program, mutant, note, options, failing_anyway, notes.save, reach)
+        if mutant.file.endswith(".cpp") and "found" not in note:
+            note["reached"] = reach.number(mutant)
+            notes.save()
         kind, words = verdict(mutant, note)
         print(f"{number} of {len(selected)}  {mutant.name}: {kind}  {words}", flush=True)
         options.table.write_text(table(mutants, notes), encoding="utf-8")

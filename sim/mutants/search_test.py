@@ -1,3 +1,5 @@
+import pathlib
+import tempfile
 import unittest
 from types import SimpleNamespace
 
@@ -27,9 +29,14 @@ class FakeProgram:
         return self.failing
 
 
+class EveryDraw:
+    def spans(self, _, first, count):
+        return [(first, count)]
+
+
 def searched(program, seeds=1000):
     note = {"draws": 0}
-    search.search(program, mutant("m"), note, SimpleNamespace(seeds=seeds, scenarios=True), [], lambda: None)
+    search.search(program, mutant("m"), note, SimpleNamespace(seeds=seeds, scenarios=True), [], lambda: None, EveryDraw())
     return note
 
 
@@ -54,8 +61,22 @@ class Search(unittest.TestCase):
     def test_no_draw_is_made_twice_when_a_search_goes_on(self):
         program, note = FakeProgram(), {"draws": 0}
         for seeds in (60, 90):
-            search.search(program, mutant("m"), note, SimpleNamespace(seeds=seeds, scenarios=False), [], lambda: None)
+            search.search(program, mutant("m"), note, SimpleNamespace(seeds=seeds, scenarios=False), [], lambda: None,
+                          EveryDraw())
         self.assertEqual(program.explored, [(1, 20), (21, 40), (61, 30)])
+
+    def test_a_draw_that_does_not_come_to_the_place_is_not_made(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "program"
+            program.write_text("")
+            reach = search.Reach(SimpleNamespace(path=program, jobs="1", reached=lambda draw: ["m"] * (draw in (3, 4, 9, 30))),
+                                 pathlib.Path(folder) / "reached.json")
+            reach.learn(30)
+        self.assertEqual(reach.spans(mutant("m"), 1, 20), [(3, 2), (9, 1)])
+        self.assertEqual(reach.spans(mutant("m"), 21, 10), [(30, 1)])
+        self.assertEqual(reach.spans(mutant("other"), 1, 20), [])
+        self.assertEqual(reach.spans(mutant("script", file="engine/a.lua"), 1, 20), [(1, 20)])
+        self.assertEqual(reach.number(mutant("m")), 4)
 
     def test_shares_are_of_those_that_count(self):
         judged = [(None, (kind, "")) for kind in ["found", "survived", "equivalent", "not searched"]]
