@@ -62,7 +62,7 @@ endfunction()
 
 # lockstep_test(NAME <name> SOURCES <files>… [LINK <libraries>…] [RAPIDCHECK] [LABELS <labels>…] [TIMEOUT <seconds>])
 #
-# One GoogleTest program = one ctest entry, in <build>/tests. Labels default to "unit", the timeout to 600 s: it ends
+# One GoogleTest program = one ctest entry, in <build>/tests. Labels default to "unit", the timeout to 1200 s: it ends
 # what hangs, and a busy machine may be many times slower than a quiet one.
 # A test that needs redis-server or nats-server takes LABELS servers.
 function(lockstep_test)
@@ -76,7 +76,7 @@ function(lockstep_test)
     set(arg_LABELS unit)
   endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 600)
+    set(arg_TIMEOUT 1200)
   endif()
   add_executable(${arg_NAME} ${arg_SOURCES})
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LINK} deps::gtest GTest::gtest_main lockstep_warnings)
@@ -198,7 +198,7 @@ function(lockstep_fuzz)
     file(APPEND ${CMAKE_BINARY_DIR}/fuzz_targets "${target} ${arg_NAME} ${corpus}\n")
     if(NOT LOCKSTEP_FUZZ)
       add_test(NAME fuzz_${target} COMMAND ${arg_NAME} ${target} ${corpus} ${runs} 1)
-      lockstep_test_properties(fuzz_${target} LABELS unit fuzz TIMEOUT 120)
+      lockstep_test_properties(fuzz_${target} LABELS unit fuzz TIMEOUT 600)
     endif()
   endwhile()
 endfunction()

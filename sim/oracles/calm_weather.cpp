@@ -156,7 +156,8 @@ void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& mess
         return;
     }
     if (delay != tunables_.retry_delay_busy) return;
-    const bool replayed = job.takings > message.takings && now - job.written >= tunables_.pending_age;
+    const bool replayed =
+        job.takings > message.takings && job.written != kBeforeAll && now - job.written >= tunables_.pending_age;
     const bool others = replayed || message.lock_taken || job.takings > message.takings + 1 || job.unsettled > 1 ||
                         job.crowded >= message.delivered || job.written_by_others >= message.delivered ||
                         (job.holder.valid() && job.holder != event.node);

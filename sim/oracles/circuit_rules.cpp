@@ -109,11 +109,13 @@ void CircuitRules::on_probe(const fakes::Event& event) {
     if (detached_.contains(event.node)) return;  // it has nothing to go by but a circuit of its own
     std::int64_t probes = 0;
     for (const auto& [node, count] : probes_) probes += detached_.contains(node) ? 0 : count;
-    if (probes > tunables_.circuit_half_open_max)
-        violated(event.node, event.job,
-                 fmt::format("it is probe {} of a half-open circuit that allows {}: {}", probes,
-                             tunables_.circuit_half_open_max, probes_text()),
-                 trip_);
+    // As many as close it may follow each other, even if fewer are let through at a time.
+    const std::int64_t allowed = std::max<std::int64_t>(tunables_.circuit_half_open_max, tunables_.circuit_close_after);
+    if (probes > allowed)
+        violated(
+            event.node, event.job,
+            fmt::format("it is probe {} of a half-open circuit that allows {}: {}", probes, allowed, probes_text()),
+            trip_);
 }
 
 void CircuitRules::on_shared_circuit(const fakes::Event& event) {

@@ -76,6 +76,16 @@ TEST_F(CircuitRulesTest, AFourthProbeIsOneTooMany) {
     EXPECT_THAT(judge.found, SizeIs(1));
 }
 
+TEST_F(CircuitRulesTest, AsManyProbesAsCloseItMayFollowEachOther) {
+    tunables.circuit_close_after = 4;
+    half_open();
+    for (const char* job : {"a", "b", "c", "d"}) {
+        take_up_and_ask(job);
+        fail_to_answer(job);
+    }
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(CircuitRulesTest, ProbesOfARollbackCloseTheCircuitToo) {
     half_open();
     for (const char* step : {"comp-1", "comp-2"}) {

@@ -116,7 +116,7 @@ void add_request(const cap::JobRequest& request, Items& out) {
         if (request.env().contains(name)) out.insert({coverage::kMark, fmt::format("variable {}", name)});
 }
 
-void add_load(const Scenario& scenario, Items& out) {
+void add_lines(const Scenario& scenario, Items& out) {
     for (const Load& line : scenario.load) {
         if (line.kind == Load::Kind::submit) {
             auto request = engine::wire::from_json<cap::JobRequest>(line.job_json);
@@ -303,7 +303,7 @@ std::set<CoverageItem> reached_by(const Scenario& scenario, const RunResult& res
     Items out;
     add_tunables(scenario, out);
     add_documents(scenario, out);
-    add_load(scenario, out);
+    add_lines(scenario, out);
     add_events(*result.history, out);
     for (const auto& [branch, count] : result.reached)
         if (count > 0) out.insert({coverage::kBranch, branch});

@@ -2,12 +2,11 @@
 
 #include <utility>
 
+#include "sim/search/theme_parts.h"
+
 namespace lockstep::sim {
 
 namespace {
-
-void add_fault(Document& scenario, Document fault) { scenario["faults"].push_back(std::move(fault)); }
-void add_load(Document& scenario, Document line) { scenario["load"].push_back(std::move(line)); }
 
 /// A result of nobody's: of a job that waits, runs, or was never heard of, in the name of whoever.
 Document forged_result(Dice& dice) {

@@ -140,18 +140,19 @@ public:
 private:
     /// Whether what they brought is to be all.
     bool apply_themes(Document& out) {
-        if (dice_.chance(0.2)) return false;
+        if (dice_.chance(0.15)) return false;
         const Theme& first = dice_.one_of(themes());
-        const Theme& second = dice_.one_of(themes());
-        const bool both = dice_.chance(0.4) && !first.alone && !second.alone && first.name != second.name;
         if (first.alone && options_.data_loss.any()) return false;  // its settings bear no loss beside it either
         out["tags"] = Document::array({first.name});
         first.apply(dice_, out);
-        if (both) {
-            out["tags"].push_back(second.name);
-            second.apply(dice_, out);
+        if (first.alone) return true;
+        for (int i = dice_.one_of(std::array{0, 0, 1, 1, 2}); i > 0; --i) {
+            const Theme& further = dice_.one_of(themes());
+            if (further.alone || std::ranges::count(out["tags"], further.name) > 0) continue;
+            out["tags"].push_back(further.name);
+            further.apply(dice_, out);
         }
-        return first.alone;
+        return false;
     }
 
     // Cluster and load -------------------------------------------------------------------------------------------------
@@ -174,9 +175,10 @@ private:
 
     Document workers() {
         static constexpr std::array<const char*, 4> kServiceTimes{"50ms", "500ms", "3s", "20s"};
-        static constexpr std::array<const char*, 14> kOutcomes{
-            "FAILED", "FAILED_RETRYABLE", "FAILED_FATAL", "duplicate", "early",      "late",  "hang",
-            "FAILED", "FAILED_RETRYABLE", "CANCELLED",    "COMPLETED", "contradict", "crash", "progress"};
+        static constexpr std::array<const char*, 16> kOutcomes{
+            "FAILED", "FAILED_RETRYABLE", "FAILED_FATAL",     "duplicate", "early",     "late",
+            "hang",   "FAILED",           "FAILED_RETRYABLE", "CANCELLED", "COMPLETED", "contradict",
+            "crash",  "progress",         "DENIED",           "TIMEOUT"};
         Document group = {{"id", "w"}, {"count", dice_.between(1, 4)}, {"max_parallel_jobs", dice_.between(1, 8)}};
         group["service_time"] = {{"dist", "exp"}, {"mean", std::string(dice_.one_of(kServiceTimes))}};
         if (dice_.chance(0.5)) {

@@ -112,6 +112,15 @@ void small_pages(Dice& dice, Document& scenario) {
     const Document due = {{"budget", {{"deadline_ms", dice.word({"1000", "5000", "15000"})}}}};
     add_load(scenario, {{"at", dice.seconds(2, 10)}, {"count", dice.between(4, 20)}, {"rate", "20/s"}});
     add_load(scenario, {{"at", dice.seconds(2, 10)}, {"count", dice.between(2, 8)}, {"rate", "20/s"}, {"job", due}});
+    // Longer than the window of a tick, in the midst of it.
+    if (dice.chance(0.4))
+        add_fault(
+            scenario,
+            {{"on",
+              {{"event", "redis"}, {"script", dice.word({"time_out", "stale_jobs"})}, {"nth", dice.between(1, 6)}}},
+             {"do", "pause"},
+             {"target", "actor"},
+             {"for", dice.word({"3s", "12s", "20s"})}});
     for (int i = dice.between(0, 2); i > 0; --i)
         add_preemption_at(
             dice,

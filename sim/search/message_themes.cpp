@@ -109,4 +109,43 @@ void lost_answers(Dice& dice, Document& scenario) {
              {{"at", dice.seconds(3, 20)}, {"count", dice.between(4, 20)}, {"rate", dice.word({"1/s", "5/s"})}});
 }
 
+void wrong_places(Dice& dice, Document& scenario) {
+    for (const char* id : {"long-0", "long-1"})
+        add_load(scenario, {{"at", dice.seconds(2, 10)},
+                            {"job", {{"job_id", id}, {"env", {{"SIM_SERVICE_MS", dice.word({"3000", "15000"})}}}}}});
+    for (int i = dice.between(2, 8); i > 0; --i) {
+        const std::string id = dice.word({"long-0", "long-1", "job-0", "job-1"});
+        Document packet;
+        switch (dice.between(0, 3)) {
+            case 0:
+            case 1:
+                packet["job_result"] = {{"job_id", id},
+                                        {"worker_id", dice.word({"w-0", "w-0", "w-1"})},
+                                        {"status", dice.word({"JOB_STATUS_SUCCEEDED", "JOB_STATUS_FAILED"})}};
+                break;
+            case 2: packet["job_cancel"] = {{"job_id", id}}; break;
+            default:
+                packet["job_request"] = {{"job_id", "misplaced"}, {"topic", "job.default"}, {"tenant_id", "t"}};
+                break;
+        }
+        const std::string subject = packet.contains("job_request")  ? dice.word({"sys.job.result", "sys.job.cancel"})
+                                    : packet.contains("job_cancel") ? dice.word({"sys.job.submit", "sys.job.result"})
+                                                                    : dice.word({"sys.job.submit", "sys.job.cancel"});
+        add_load(scenario, {{"at", dice.seconds(3, 30)},
+                            {"forge", std::move(packet)},
+                            {"subject", subject},
+                            {"count", dice.between(1, 3)},
+                            {"rate", "1/s"}});
+    }
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_load(scenario, {{"at", dice.seconds(1, 20)},
+                            {"forge",
+                             {{"heartbeat",
+                               {{"worker_id", dice.word({"w.0", "ghost.x", "*", "w >", "a..b", ""})},
+                                {"pool", "default"},
+                                {"max_parallel_jobs", 100}}}}},
+                            {"count", dice.between(1, 30)},
+                            {"rate", "1/s"}});
+}
+
 }  // namespace lockstep::sim

@@ -27,4 +27,7 @@ void redelivery(Dice& dice, Document& scenario);
 /// learns of its own message then, it learns over another connection.
 void lost_answers(Dice& dice, Document& scenario);
 
+/// Packets of one kind on the subject of another, and heartbeats of workers whose names no subject can carry.
+void wrong_places(Dice& dice, Document& scenario);
+
 }  // namespace lockstep::sim

@@ -193,6 +193,16 @@ void deadlines(Dice& dice, Document& scenario) {
                      {{"at", fmt::format("{}ms", (1000 * at) + work + dice.between(-100, 500))}, {"cancel", id}});
     }
     if (dice.chance(0.4)) scenario["cluster"]["workers"][0]["listens_to_cancel"] = true;
+    // The job ends by its deadline while it is on its way to its worker.
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"on",
+                              {{"event", "publish"},
+                               {"subject", "worker.*.jobs"},
+                               {"when", "before"},
+                               {"nth", dice.on_every_scale(8)}}},
+                             {"do", "pause"},
+                             {"target", "actor"},
+                             {"for", fmt::format("{}ms", work + dice.between(1000, 12'000))}});
     if (dice.chance(0.4))
         add_fault(scenario, {{"on", {{"event", "state"}, {"to", "RUNNING"}, {"job", "due-1"}}},
                              {"do", "pause"},

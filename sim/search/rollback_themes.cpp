@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/search/disturbances.h"
+#include "sim/search/request_themes.h"
 #include "sim/search/theme_parts.h"
 
 namespace lockstep::sim {
@@ -56,6 +57,17 @@ void rollbacks(Dice& dice, Document& scenario) {
         }
     }
     for (Document& fault : faults) add_fault(scenario, std::move(fault));
+    if (!scenario["cluster"].contains("gateway"))
+        for (Document& line : scenario["load"])
+            if (line.contains("job") && line["job"].contains("compensation") && dice.chance(0.5))
+                embellish(dice, line["job"]);
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"at", dice.seconds(12, 35)},
+                             {"do", "nats.publish_errors"},
+                             {"job", "comp-*"},
+                             {"outcome", dice.word({"not_applied", "unknown", "lost"})},
+                             {"rate", dice.share({0.3, 1.0})},
+                             {"for", dice.word({"2s", "10s", "30s"})}});
     if (dice.chance(0.4))
         add_fault(scenario, {{"on", {{"event", "kernel_check"}, {"job", "comp-*"}, {"nth", dice.on_every_scale(6)}}},
                              {"do", "kernel.decision"},

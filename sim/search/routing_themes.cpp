@@ -33,11 +33,11 @@ Document choosy_job(Dice& dice) {
     Document job = {{"topic", "job.default"}};
     Document& labels = job["labels"];
     labels["wants"] = "a place";
-    if (dice.chance(0.3)) labels["preferred_worker_id"] = dice.word({"w-0", "w-0", "east-0", "west-0", "nobody"});
+    if (dice.chance(0.3)) labels["preferred_worker_id"] = dice.word({"w-0", "east-0", "west-0", "south", "nobody"});
     if (dice.chance(0.3)) labels["preferred_pool"] = dice.word({"default", "east", "west", "elsewhere"});
     if (dice.chance(0.3)) labels["placement.zone"] = dice.word({"a", "b", "b", "c"});
-    if (dice.chance(0.15)) labels["constraint.disk"] = "ssd";
-    if (dice.chance(0.15)) labels["node.kind"] = "big";
+    if (dice.chance(0.25)) labels["constraint.disk"] = "ssd";
+    if (dice.chance(0.25)) labels["node.kind"] = "big";
     if (dice.chance(0.3)) job["meta"]["requires"] = Document::array({dice.word({"gpu", " GPU ", "ssd", "quantum"})});
     return job;
 }
@@ -54,13 +54,21 @@ void placements(Dice& dice, Document& scenario) {
         Document group = {{"id", name}, {"count", dice.between(1, 2)}, {"pool", name}, {"service_time", "500ms"}};
         group["max_parallel_jobs"] = dice.between(1, 4);
         group["labels"] = {{"placement.zone", dice.word({"a", "b"})}};
-        if (dice.chance(0.3)) group["labels"]["constraint.disk"] = "ssd";
-        if (dice.chance(0.3)) group["labels"]["node.kind"] = "big";
+        if (dice.chance(0.5)) group["labels"]["constraint.disk"] = "ssd";
+        if (dice.chance(0.5)) group["labels"]["node.kind"] = "big";
         if (dice.chance(0.4)) group["capabilities"] = Document::array({"gpu"});
         if (dice.chance(0.3)) group["region"] = "eu";
         if (dice.chance(0.3)) group["type"] = "cpu";
         cluster["workers"].push_back(std::move(group));
     }
+    // Idle, and of a pool that has nothing to do with the topic.
+    if (dice.chance(0.5)) {
+        pools["pools"]["south"] = pool(dice);
+        cluster["workers"].push_back({{"id", "south"}, {"pool", "south"}, {"max_parallel_jobs", 100}});
+    }
+    // One that has just started knows the workers from a snapshot.
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"at", dice.seconds(10, 30)}, {"do", "crash"}, {"target", "schedulers"}, {"for", "1s"}});
     config(scenario)["max_scheduling_retries"] = dice.one_of(std::array{2, 3, 5});
     for (int i = dice.between(3, 12); i > 0; --i)
         add_load(scenario, {{"at", dice.seconds(2, 30)}, {"job", choosy_job(dice)}});

@@ -89,6 +89,13 @@ void comings_and_goings(Dice& dice, Document& scenario) {
                              {"target", dice.chance(0.3) ? std::string("schedulers") : a_replica(dice, scenario)},
                              {"for", dice.word({"500ms", "3s", "20s"})}});
     add_load(scenario, {{"at", dice.seconds(5, 60)}, {"count", dice.on_every_scale(20)}, {"rate", "1/s"}});
+    if (!dice.chance(0.5)) return;
+    // Who ends has not the time to finish what it has in hand.
+    config(scenario)["shutdown_grace"] = dice.word({"100ms", "500ms"});
+    add_fault(scenario, {{"at", dice.seconds(3, 60)},
+                         {"do", "kernel.latency"},
+                         {"latency", dice.word({"300ms", "900ms"})},
+                         {"for", dice.word({"20s", "60s"})}});
 }
 
 }  // namespace lockstep::sim

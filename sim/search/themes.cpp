@@ -2,14 +2,17 @@
 
 #include <array>
 
+#include "sim/search/circuit_themes.h"
 #include "sim/search/distrust_themes.h"
 #include "sim/search/limit_themes.h"
 #include "sim/search/message_themes.h"
+#include "sim/search/output_themes.h"
 #include "sim/search/request_themes.h"
 #include "sim/search/result_themes.h"
 #include "sim/search/rollback_themes.h"
 #include "sim/search/routing_themes.h"
 #include "sim/search/server_themes.h"
+#include "sim/search/settings_themes.h"
 #include "sim/search/tenant_themes.h"
 #include "sim/search/worker_themes.h"
 
@@ -49,6 +52,12 @@ constexpr std::array kThemes{
     Theme{"full-stream", false, full_stream},
     Theme{"small-pages", false, small_pages},
     Theme{"one-job-twice", false, one_job_twice},
+    Theme{"wrong-places", false, wrong_places},
+    Theme{"tightening-layers", false, tightening_layers},
+    Theme{"unreadable-settings", false, unreadable_settings},
+    Theme{"changing-limits", false, changing_limits},
+    Theme{"troubled-outputs", false, troubled_outputs},
+    Theme{"ailing-policy", false, ailing_policy},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Themes of exploration: situations in which schedulers go wrong, each a change to a drawn scenario. A draw takes up none, one
-// or two, so that what a theme needs comes together more often than chance alone would bring it about, and themes meet.
+// Themes of exploration: situations in which schedulers go wrong, each a change to a drawn scenario. A draw takes up none or
+// up to three, so that what a theme needs comes together more often than chance alone would bring it about, and themes meet.
 //
 // A theme knows the system's documented features and nothing of what is switched off.
 #pragma once

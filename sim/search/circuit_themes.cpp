@@ -1,0 +1,44 @@
+#include "sim/search/circuit_themes.h"
+
+#include <array>
+#include <utility>
+
+#include "sim/search/theme_parts.h"
+
+namespace lockstep::sim {
+
+void ailing_policy(Dice& dice, Document& scenario) {
+    Document& settings = config(scenario);
+    settings["circuit_fail_budget"] = dice.between(1, 4);
+    settings["circuit_open_for"] = dice.word({"2s", "5s", "10s"});
+    settings["circuit_close_after"] = dice.between(1, 4);
+    settings["circuit_half_open_max"] = dice.between(1, 4);
+    settings["safety_timeout"] = dice.word({"1s", "2s"});
+    if (dice.chance(0.5)) settings["safety_throttle_delay"] = dice.word({"1s", "4s", "12s"});
+    if (dice.chance(0.5)) settings["safety_unavailable_delay"] = dice.word({"1s", "4s", "12s"});
+    add_load(scenario, {{"at", "2s"}, {"count", dice.between(20, 60)}, {"rate", dice.word({"1/s", "3/s"})}});
+    for (int i = dice.between(2, 4); i > 0; --i) {
+        Document fault = {{"at", dice.seconds(2, 40)}, {"for", dice.word({"3s", "8s", "20s"})}};
+        switch (dice.between(0, 3)) {
+            case 0:
+                fault["do"] = "kernel.errors";
+                fault["status"] = dice.word({"UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED"});
+                fault["rate"] = dice.share({0.3, 0.7, 1.0});
+                break;
+            case 1:
+                fault["do"] = "kernel.latency";
+                fault["latency"] = {{"dist", "uniform"}, {"min", "50ms"}, {"max", "2500ms"}};
+                fault["rate"] = dice.share({0.5, 1.0});
+                break;
+            case 2:
+                fault["do"] = "kernel.decision";
+                fault["decision"] = "throttle";
+                fault["rate"] = dice.share({0.3, 1.0});
+                break;
+            default: fault["do"] = "kernel.outage"; break;
+        }
+        add_fault(scenario, std::move(fault));
+    }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,12 @@
+// Themes of draws about a policy service that is neither well nor away: see themes.h.
+#pragma once
+
+#include "sim/search/dice.h"
+#include "sim/search/document.h"
+
+namespace lockstep::sim {
+
+/// Policy answers late, throttles and fails by turns, and the circuit opens and closes with a steady load.
+void ailing_policy(Dice& dice, Document& scenario);
+
+}  // namespace lockstep::sim

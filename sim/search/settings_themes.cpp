@@ -1,0 +1,136 @@
+#include "sim/search/settings_themes.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "sim/search/theme_parts.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr std::array kTopicPatterns{"job.*",    "job.default", "job.book", "job.b*",    "job.d*",
+                                    "job.?ook", "job.de*t",    "job.fail", "job.other", "*"};
+
+Document some_patterns(Dice& dice) {
+    Document out = Document::array();
+    for (int i = dice.between(1, 3); i > 0; --i) out.push_back(dice.one_of(kTopicPatterns));
+    return out;
+}
+
+Document safety_layer(Dice& dice) {
+    Document safety = Document::object();
+    if (dice.chance(0.6)) safety["allowed_topics"] = some_patterns(dice);
+    if (dice.chance(0.4)) safety["denied_topics"] = Document::array({dice.one_of(kTopicPatterns)});
+    if (dice.chance(0.1)) safety["denied_topics"] = Document::array();
+    if (dice.chance(0.2))
+        safety["mcp"] = {{"deny_servers", {dice.word({"one", "two"})}}, {"allow_tools", {dice.word({"read", "*"})}}};
+    if (dice.chance(0.2)) safety["allow_tools"] = Document::array({dice.word({"read", "write"})});
+    Document out = {{"safety", std::move(safety)}};
+    if (dice.chance(0.1)) out = {{"data", std::move(out)}};
+    return out;
+}
+
+}  // namespace
+
+void tightening_layers(Dice& dice, Document& scenario) {
+    scenario["cluster"].erase("gateway");
+    open_travel_agency(scenario["cluster"]);
+    Document layers = Document::object();
+    for (const char* layer : {"org:acme", "team:ops", "workflow:travel", "step:pay"})
+        if (dice.chance(0.7)) layers[layer] = safety_layer(dice);
+    if (layers.empty()) layers["org:acme"] = safety_layer(dice);
+    add_fault(scenario, {{"at", "500ms"}, {"do", "config.update"}, {"layers", std::move(layers)}});
+    for (int i = dice.between(4, 12); i > 0; --i) {
+        Document job = {{"topic", dice.word({"job.default", "job.default", "job.book", "job.undo"})},
+                        {"tenant_id", "acme"}};
+        if (dice.chance(0.6)) job["env"]["team_id"] = "ops";
+        if (dice.chance(0.6)) job["workflow_id"] = "travel";
+        if (dice.chance(0.6)) job["env"]["step_id"] = "pay";
+        add_load(scenario, {{"at", dice.seconds(2, 20)}, {"job", std::move(job)}});
+    }
+}
+
+void unreadable_settings(Dice& dice, Document& scenario) {
+    scenario["cluster"].erase("gateway");
+    config(scenario)["config_reload_interval"] = dice.word({"2s", "5s"});
+    const Document forbids = {{"safety", {{"denied_topics", {"job.book"}}}}};
+    open_travel_agency(scenario["cluster"]);
+    add_fault(scenario, {{"at", "500ms"}, {"do", "config.update"}, {"layers", {{"org:acme", forbids}}}});
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        const int at = dice.between(1, 30);
+        switch (dice.between(0, 3)) {
+            case 0:
+                add_fault(scenario, {{"at", fmt::format("{}s", at)},
+                                     {"do", "redis.errors"},
+                                     {"commands", {"GET", "MGET"}},
+                                     {"key", "cfg:*"},
+                                     {"outcome", dice.word({"not_applied", "unknown"})},
+                                     {"rate", dice.share({0.3, 1.0})},
+                                     {"for", dice.word({"2s", "10s", "30s"})}});
+                break;
+            case 1:
+                add_fault(scenario, {{"at", fmt::format("{}s", at)},
+                                     {"do", "config.update"},
+                                     {"layers", {{"org:acme", dice.word({"{ \"data\": [[[", "[]", "7", "null"})}}}});
+                add_fault(scenario, {{"at", fmt::format("{}s", at + dice.between(5, 40))},
+                                     {"do", "config.update"},
+                                     {"layers", {{"org:acme", forbids}}}});
+                break;
+            default:
+                add_fault(scenario, {{"at", fmt::format("{}s", at)},
+                                     {"do", "config.update"},
+                                     {"scheduler",
+                                      {{"input_fail_mode", dice.word({"open", "closed", "ajar", ""})},
+                                       {"output_fail_mode", dice.word({"open", "closed", "ajar", ""})}}}});
+                break;
+        }
+    }
+    for (const char* policy : {"kernel.errors", "output_policy.errors"})
+        if (dice.chance(0.7))
+            add_fault(scenario, {{"at", dice.seconds(5, 40)},
+                                 {"do", policy},
+                                 {"status", "UNAVAILABLE"},
+                                 {"rate", dice.share({0.5, 1.0})},
+                                 {"for", dice.word({"10s", "30s"})}});
+    for (int i = dice.between(2, 6); i > 0; --i)
+        add_load(scenario, {{"at", dice.seconds(2, 60)},
+                            {"count", dice.between(1, 4)},
+                            {"rate", "1/s"},
+                            {"job", {{"topic", dice.word({"job.default", "job.book"})}, {"tenant_id", "acme"}}}});
+}
+
+void changing_limits(Dice& dice, Document& scenario) {
+    config(scenario)["config_reload_interval"] = dice.word({"2s", "5s"});
+    config(scenario)["reconciler_interval"] = dice.word({"1s", "5s"});
+    open_travel_agency(scenario["cluster"]);
+    for (int i = dice.between(1, 4); i > 0; --i) {
+        Document timeouts = Document::object();
+        if (dice.chance(0.6)) timeouts["workflows"]["travel"]["child_timeout"] = dice.seconds(1, 30);
+        if (dice.chance(0.5)) timeouts["workflows"]["travel"]["total_timeout"] = dice.seconds(2, 40);
+        if (dice.chance(0.3)) timeouts["workflows"]["travel"]["max_retries"] = dice.between(1, 3);
+        if (dice.chance(0.5)) timeouts["topics"]["job.default"]["timeout"] = dice.seconds(1, 30);
+        if (dice.chance(0.5)) timeouts["topics"]["job.book"]["dispatch_timeout"] = dice.seconds(1, 20);
+        if (dice.chance(0.3)) timeouts["topics"]["job.book"]["max_retries"] = dice.between(1, 3);
+        if (dice.chance(0.4))
+            timeouts["reconciler"] = {{"dispatch_timeout", dice.word({"5s", "20s", "1m"})},
+                                      {"running_timeout", dice.word({"10s", "30s", "2m"})}};
+        add_fault(scenario, {{"at", dice.seconds(1, 40)}, {"do", "config.update"}, {"timeouts", std::move(timeouts)}});
+    }
+    for (int i = dice.between(4, 12); i > 0; --i) {
+        Document job = {{"topic", dice.word({"job.default", "job.default", "job.book"})},
+                        {"env", {{"SIM_SERVICE_MS", dice.word({"500", "4000", "12000", "40000"})}}}};
+        if (dice.chance(0.6)) job["workflow_id"] = "travel";
+        if (dice.chance(0.4)) job["labels"]["run_id"] = "trip-1";
+        add_load(scenario, {{"at", dice.seconds(2, 60)}, {"job", std::move(job)}});
+    }
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"at", dice.seconds(2, 30)},
+                             {"do", "nats.drop_core"},
+                             {"subject", "worker.*.jobs"},
+                             {"rate", 0.5},
+                             {"for", "20s"}});
+}
+
+}  // namespace lockstep::sim
