@@ -2,10 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/json.h"
+#include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
 #include "sim/oracles/job_keys.h"
@@ -23,6 +27,7 @@ constexpr std::string_view kSubmissions = "dur_cordum-scheduler__sys_job_submit"
 constexpr int kMostEntries = 1000;
 constexpr std::int64_t kMostTokens = 10'000'000'000;
 constexpr int kHighestPriority = 3;
+constexpr std::size_t kContentsMax = 4;  // of one job
 
 std::string_view in_environment(const cap::JobRequest& request) {
     const auto found = request.env().find("tenant_id");
@@ -63,6 +68,36 @@ bool is_borderline(const cap::JobRequest& request) {
            wire::trim(request.job_id()) != request.job_id() || wire::trim(request.topic()) != request.topic();
 }
 
+bool belongs_to_an_approval(std::string_view label) {
+    constexpr std::string_view kPrefix = "approval_";
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    return std::ranges::equal(label.substr(0, kPrefix.size()), kPrefix, {}, lower);
+}
+
+template <class Map, class Names>
+void take_off(Map& map, const Names& names) {
+    for (const char* name : names) map.erase(name);
+}
+
+/// Without what policy, an approval and the bus write into it. What undoes the job is not sent along to be run.
+std::string content_of(cap::JobRequest request) {
+    request.DiscardUnknownFields();
+    request.clear_compensation();
+    auto& labels = *request.mutable_labels();
+    std::vector<std::string> marks{std::string(wire::kMessageIdLabel)};
+    for (const auto& [label, value] : labels)
+        if (belongs_to_an_approval(label)) marks.push_back(label);
+    for (const std::string& label : marks) labels.erase(label);
+    take_off(labels, wire::kPolicyLabels);
+    take_off(*request.mutable_env(), wire::kPolicyVariables);
+    if (request.has_meta()) take_off(*request.mutable_meta()->mutable_labels(), wire::kPolicyLabels);
+    // A limit of policy's may be tighter (limits_in_force).
+    request.mutable_budget()->clear_deadline_ms();
+    request.set_job_id(std::string(wire::trim(request.job_id())));
+    request.set_topic(std::string(wire::trim(request.topic())));
+    return wire::serialise(request);
+}
+
 }  // namespace
 
 void ValidRequests::on_event(const fakes::Event& event, Time) {
@@ -80,6 +115,8 @@ void ValidRequests::on_event(const fakes::Event& event, Time) {
         case EventKind::publish:
             if (event.when == When::before && is_worker_subject(event.subject) && is_scheduler(event.node))
                 must_be_sound(event.node, event.job, fmt::format("it is published on {}", event.subject));
+            if (event.when == When::before && is_worker_subject(event.subject) && is_scheduler(event.node))
+                must_be_stored(event);
             break;
         case EventKind::node_down:
             std::erase_if(in_hand_, [&event](const auto& entry) { return entry.first.first == event.node; });
@@ -132,11 +169,25 @@ void ValidRequests::must_be_sound(fakes::NodeId node, std::string_view name, std
              job->second.rejected);
 }
 
+void ValidRequests::must_be_stored(const fakes::Event& event) {
+    const auto job = jobs_.find(event.job);
+    if (job == jobs_.end() || job->second.contents.empty() || event.packet == nullptr) return;
+    if (!event.packet->has_job_request()) return;
+    if (job->second.contents.size() > 1) exercise();
+    if (std::ranges::count(job->second.contents, content_of(event.packet->job_request())) == 0)
+        violated(event.node, event.job, "what its worker is sent has never been stored under its id");
+}
+
 void ValidRequests::note_stored(fakes::NodeId client, std::string_view name, std::string_view json) {
     const auto request = wire::from_json<cap::JobRequest>(json);
     Job& job = jobs_[std::string(name)];
     job.two_tenants = !request || names_two_tenants(*request);
     if (!is_scheduler(client)) job.sound = true;
+    if (!request) return;
+    std::string content = content_of(*request);
+    std::erase(job.contents, content);
+    if (job.contents.size() == kContentsMax) job.contents.erase(job.contents.begin());
+    job.contents.push_back(std::move(content));
 }
 
 void ValidRequests::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,

@@ -5,13 +5,16 @@
 //    Requests that others have stored bypass these rules, as documented, but for the tenant's (tenant_walls).
 // 2. A sound submission is acknowledged only after somebody has looked at its job since it was first delivered.
 // 3. A job ends with the dead letter `invalid_request` only when its stored request names two tenants.
-// 4. What counts is what a replica was delivered: what was garbled on its way is taken for what it says.
+// 4. What a worker is sent is a request that has been stored under the job's id, but for what policy and approvals mark in it. The
+//    first that is stored counts; another stands there only where Redis has lost one, or somebody else has replaced it.
+// 5. What counts is what a replica was delivered: what was garbled on its way is taken for what it says.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/wire/fwd.h"
 #include "sim/oracles/oracle.h"
@@ -29,11 +32,12 @@ public:
 
 private:
     struct Job {
-        bool sound = false;         // a sound submission names it, or somebody else has stored it
-        bool two_tenants = false;   // its stored request names them
-        EventNumber rejected = 0;   // the last delivery of a submission that is to be dropped
-        EventNumber looked_at = 0;  // by a replica, the last time
-        std::string why;            // it is to be dropped
+        bool sound = false;                 // a sound submission names it, or somebody else has stored it
+        bool two_tenants = false;           // its stored request names them
+        EventNumber rejected = 0;           // the last delivery of a submission that is to be dropped
+        EventNumber looked_at = 0;          // by a replica, the last time
+        std::string why;                    // it is to be dropped
+        std::vector<std::string> contents;  // all that has been stored, without marks, the latest last
     };
     struct Delivered {
         std::string job;
@@ -50,6 +54,7 @@ private:
     void on_delivery(const fakes::Event& event);
     void on_ack(const fakes::Event& event);
     void must_be_sound(fakes::NodeId node, std::string_view job, std::string_view what);
+    void must_be_stored(const fakes::Event& event);
     void note_stored(fakes::NodeId client, std::string_view job, std::string_view json);
 
     std::map<std::string, Job, std::less<>> jobs_;

@@ -60,6 +60,15 @@ protected:
         event.subject = "worker.w.jobs";
         tell(event);
     }
+    void send(const cap::JobRequest& request) {
+        cap::BusPacket packet;
+        *packet.mutable_job_request() = request;
+        fakes::Event event = testing::event_of(fakes::EventKind::publish, request.job_id(), fakes::When::before);
+        event.node = kReplica;
+        event.subject = "worker.w.jobs";
+        event.packet = &packet;
+        tell(event);
+    }
     void tell(const fakes::Event& event) {
         ++judge.number;
         oracle.on_event(event, Time{});
@@ -82,6 +91,31 @@ TEST_F(ValidRequestsTest, AValidOneIsLookedAtAndRuns) {
     acknowledge();
     EXPECT_THAT(judge.found, IsEmpty());
     EXPECT_GT(oracle.exercised(), 0u);
+}
+
+TEST_F(ValidRequestsTest, WhatIsSentIsWhatIsStored) {
+    store(request_of("a"));
+    cap::JobRequest marked = request_of("a");
+    (*marked.mutable_labels())["safety_bypassed"] = "true";
+    (*marked.mutable_labels())["Approval_granted"] = "true";
+    (*marked.mutable_env())["CORDUM_MAX_RETRIES"] = "2";
+    marked.mutable_budget()->set_deadline_ms(1000);
+    send(marked);
+    EXPECT_THAT(judge.found, IsEmpty());
+    cap::JobRequest other = request_of("a");
+    (*other.mutable_env())["COLOUR"] = "red";
+    send(other);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a: what its worker is sent has never been stored")));
+}
+
+TEST_F(ValidRequestsTest, WhatOthersHaveStoredInItsPlaceMayBeSent) {
+    store(request_of("a"));
+    cap::JobRequest other = request_of("a");
+    (*other.mutable_env())["COLOUR"] = "red";
+    store(other, Topology::kGateway);
+    send(other);
+    send(request_of("a"));
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ValidRequestsTest, AValidOneIsNotDropped) {

@@ -10,13 +10,14 @@ namespace {
 
 /// A result of nobody's: of a job that waits, runs, or was never heard of, in the name of whoever.
 Document forged_result(Dice& dice) {
-    return {{"job_result",
-             {{"job_id", dice.word({"guarded", "guarded", "job-0", "job-1", "job-3", "asked", "nobody"})},
-              {"worker_id", dice.word({"w-0", "w-1", "w-9", "cordum-scheduler", "stranger", ""})},
-              {"status", dice.word({"JOB_STATUS_SUCCEEDED", "JOB_STATUS_SUCCEEDED", "JOB_STATUS_FAILED",
-                                    "JOB_STATUS_FAILED_FATAL", "JOB_STATUS_FAILED_RETRYABLE", "JOB_STATUS_CANCELLED",
-                                    "JOB_STATUS_TIMEOUT", "JOB_STATUS_DENIED", "JOB_STATUS_RUNNING"})},
-              {"result_ptr", "redis://res:forged"}}}};
+    return {
+        {"job_result",
+         {{"job_id", dice.word({"guarded", "guarded", "job-0", "job-1", "long", "long", "long", "asked", "nobody"})},
+          {"worker_id", dice.word({"w-0", "w-1", "w-9", "cordum-scheduler", "stranger", ""})},
+          {"status", dice.word({"JOB_STATUS_SUCCEEDED", "JOB_STATUS_SUCCEEDED", "JOB_STATUS_FAILED",
+                                "JOB_STATUS_FAILED_FATAL", "JOB_STATUS_FAILED_RETRYABLE", "JOB_STATUS_CANCELLED",
+                                "JOB_STATUS_TIMEOUT", "JOB_STATUS_DENIED", "JOB_STATUS_RUNNING"})},
+          {"result_ptr", "redis://res:forged"}}}};
 }
 
 /// A worker that would be everybody's favourite.
@@ -54,6 +55,8 @@ void forged_word(Dice& dice, Document& scenario) {
                               {"context_ptr", "redis://ctx:guarded"},
                               {"labels", {{"needs", "a human"}}}};
     add_load(scenario, {{"at", dice.seconds(2, 10)}, {"job", guarded}});
+    add_load(scenario,
+             {{"at", dice.seconds(1, 5)}, {"job", {{"job_id", "long"}, {"env", {{"SIM_SERVICE_MS", "30000"}}}}}});
     if (dice.chance(0.3)) add_load(scenario, {{"at", dice.seconds(60, 120)}, {"approve", "guarded"}});
     for (int i = dice.between(2, 6); i > 0; --i)
         add_load(scenario, {{"at", dice.seconds(1, 40)},

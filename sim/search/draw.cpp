@@ -119,7 +119,9 @@ public:
         }
         out["faults"] = Document::array();
         const bool by_themselves = options_.bases.empty() && apply_themes(out);
-        if (!by_themselves) {
+        // What holds in calm weather is put to the test in calm weather only.
+        const bool calm = options_.bases.empty() && dice_.chance(0.15);
+        if (!by_themselves && !calm) {
             disturb(out);
             relate_to_limits(dice_, out);
         }

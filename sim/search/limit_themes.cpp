@@ -129,6 +129,33 @@ void small_pages(Dice& dice, Document& scenario) {
             16, scenario["faults"]);
 }
 
+void patience(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    cluster["schedulers"] = dice.between(1, 2);
+    cluster["config"] = {{"job_meta_ttl", dice.word({"2m", "3m"})},
+                         {"data_ttl", dice.word({"2m", "3m", "1h"})},
+                         {"replayer_interval", dice.word({"5s", "20s"})},
+                         {"pending_age", "10s"},
+                         {"dispatch_timeout", "20s"},
+                         {"running_timeout", "20s"},
+                         {"reconciler_interval", "5s"}};
+    cluster["workers"] = Document::array({{{"id", "w"}, {"count", 2}, {"service_time", "300ms"}}});
+    cluster.erase("output_policy");
+    scenario["load"] = Document::array();
+    for (int i = dice.between(1, 4); i > 0; --i) {
+        const std::string id = fmt::format("patient-{}", i);
+        add_load(scenario,
+                 {{"at", dice.seconds(2, 20)}, {"job", {{"job_id", id}, {"labels", {{"needs", "a human"}}}}}});
+        if (dice.chance(0.8)) add_load(scenario, {{"at", dice.seconds(100, 900)}, {"approve", id}});
+    }
+    scenario["faults"] = Document::array();
+    if (dice.chance(0.5))
+        add_fault(scenario, {{"at", dice.seconds(20, 600)},
+                             {"do", dice.word({"crash", "stop"})},
+                             {"target", "schedulers"},
+                             {"for", dice.word({"1s", "20s"})}});
+}
+
 void one_job_twice(Dice& dice, Document& scenario) {
     for (int i = dice.between(1, 2); i > 0; --i) {
         const std::string job = a_job(dice, scenario);

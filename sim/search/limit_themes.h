@@ -19,4 +19,7 @@ void one_job_twice(Dice& dice, Document& scenario);
 /// more, instead of what was drawn without regard to it.
 void relate_to_limits(Dice& dice, Document& scenario);
 
+/// Jobs that wait for a human for longer than records live. Alone: what others leave waiting is forgotten.
+void patience(Dice& dice, Document& scenario);
+
 }  // namespace lockstep::sim

@@ -89,6 +89,18 @@ void comings_and_goings(Dice& dice, Document& scenario) {
                              {"target", dice.chance(0.3) ? std::string("schedulers") : a_replica(dice, scenario)},
                              {"for", dice.word({"500ms", "3s", "20s"})}});
     add_load(scenario, {{"at", dice.seconds(5, 60)}, {"count", dice.on_every_scale(20)}, {"rate", "1/s"}});
+    // Who starts then knows of workers what a snapshot says of them, and nothing else.
+    if (dice.chance(0.4)) {
+        const int at = dice.between(10, 60);
+        add_fault(scenario, {{"at", fmt::format("{}s", at)},
+                             {"do", dice.word({"worker.silence", "crash"})},
+                             {"target", "workers"},
+                             {"for", dice.word({"20s", "60s"})}});
+        add_fault(scenario, {{"at", fmt::format("{}s", at + dice.between(1, 10))},
+                             {"do", dice.word({"stop", "crash"})},
+                             {"target", "schedulers"},
+                             {"for", "1s"}});
+    }
     if (!dice.chance(0.5)) return;
     // Who ends has not the time to finish what it has in hand.
     config(scenario)["shutdown_grace"] = dice.word({"100ms", "500ms"});

@@ -52,6 +52,7 @@ constexpr std::array kThemes{
     Theme{"full-stream", false, full_stream},
     Theme{"small-pages", false, small_pages},
     Theme{"one-job-twice", false, one_job_twice},
+    Theme{"patience", kAlone, patience},
     Theme{"wrong-places", false, wrong_places},
     Theme{"tightening-layers", false, tightening_layers},
     Theme{"unreadable-settings", false, unreadable_settings},
