@@ -105,6 +105,7 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
         context_.ports.log.reached("two_tenants_in_store");
         co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
     }
+    if (const auto ended = co_await record_stored_limits(lease, job)) co_return *ended;
     set_marks_aside(job);
     if (job.trace_id.empty()) job.trace_id = job.facts.trace_id;
     // Waiting for a human: asking policy again would change nothing.
@@ -361,6 +362,27 @@ bool RequestHandler::adopt_stored_request(Taken& job) {
         wire::trim_identity(job.request);
     }
     return true;
+}
+
+Task<std::optional<Verdict>> RequestHandler::record_stored_limits(JobLease& lease, const Taken& job) {
+    if (job.facts.stored_request.empty()) co_return std::nullopt;  // what was delivered has set its own
+    // Only the first deadline counts, or a life that ends before it.
+    std::int64_t limit_ms = job.facts.deadline ? 0 : job.request.budget().deadline_ms();
+    const std::int64_t life_ms = to_millis(longest_life_of(context_.timeouts, job.request));
+    if (life_ms > 0 && (limit_ms <= 0 || life_ms < limit_ms)) limit_ms = life_ms;
+    const bool has_less = job.facts.deadline && to_millis(*job.facts.deadline - job.facts.taken_up) <= limit_ms;
+    if (limit_ms <= 0 || has_less) co_return std::nullopt;
+    Commit limits;
+    limits.deadline_ms = limit_ms;
+    limits.deadline_from = job.facts.taken_up;
+    const auto recorded = co_await context_.store.commit(lease, std::move(limits));
+    if (!recorded.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    switch (recorded.value().verdict) {
+        case Committed::Verdict::lost: co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        case Committed::Verdict::refused: co_return Verdict::done();  // somebody has ended it meanwhile
+        case Committed::Verdict::ok: break;
+    }
+    co_return std::nullopt;
 }
 
 Verdict RequestHandler::drop(const cap::JobRequest& request, std::string_view reason) {

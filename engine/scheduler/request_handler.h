@@ -67,6 +67,9 @@ private:
     [[nodiscard]] Task<Verdict> pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision);
     /// False where nothing is known of the job but a request that is not its.
     [[nodiscard]] bool adopt_stored_request(Taken& job);
+    /// Records the limits of a stored request that is not the one that was delivered: they were not known when the job was taken
+    /// up, from where they count. Nothing: the job goes on.
+    [[nodiscard]] Task<std::optional<Verdict>> record_stored_limits(JobLease& lease, const Taken& job);
     /// Whether requests have to name one tenant.
     [[nodiscard]] bool one_tenant() const { return context_.mechanisms.on(Mechanism::tenant_rule); }
     /// The request is gone, as if it had never come.

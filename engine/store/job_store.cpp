@@ -104,6 +104,8 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.input_misses = reply.at(19).integer_or(0);
     facts.request_lost = !reply.at(20).text().empty();
     facts.foreign_request = !reply.at(21).text().empty();
+    if (!reply.at(22).text().empty()) facts.deadline = wall_time(reply.at(22));
+    facts.taken_up = wall_time(reply.at(23));
     return facts;
 }
 
@@ -261,6 +263,8 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
         std::move(commit.decision_json)};
     if (commit.next_attempt) commit.fields.emplace_back("@next_attempt", millis(*commit.next_attempt));
     if (commit.deadline_ms > 0) commit.fields.emplace_back("@deadline", fmt::format("{}", commit.deadline_ms));
+    if (commit.deadline_from)
+        commit.fields.emplace_back("@deadline_from", fmt::format("{}", to_unix_micros(*commit.deadline_from)));
     if (commit.tenant_limit > 0 || commit.stand_in_line) {
         commit.fields.emplace_back("@tenant_limit", fmt::format("{}", commit.tenant_limit));
         commit.fields.emplace_back("@limit_delay", millis(tunables_.retry_delay_no_workers));
@@ -500,7 +504,8 @@ Task<Outcome<std::vector<PendingScan>>> JobStore::claim_scans(Duration hold, std
                                         {fmt::format("{}", limit), millis(hold)}, deadline());
     if (!reply.applied()) {
         // The list itself: without it, only who has begun a scan can finish it.
-        if (reply.failure().detail.find("WRONGTYPE") != std::string::npos) tell_of_wrong_typed(std::string(keys::kScansPending));
+        if (reply.failure().detail.find("WRONGTYPE") != std::string::npos)
+            tell_of_wrong_typed(std::string(keys::kScansPending));
         co_return reply.failure_as<std::vector<PendingScan>>();
     }
     std::vector<PendingScan> scans;

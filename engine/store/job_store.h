@@ -60,6 +60,8 @@ struct JobFacts {
     // take_up: the request that was stored earlier, where it differs from the offered one; take_lock: what is stored
     std::string stored_request;
     std::vector<std::string> read_along;  // the strings asked for; take_up: none for a job that is at work or over
+    std::optional<WallTime> deadline;     // take_up: the job's, by Redis' clock
+    WallTime taken_up{};                  // take_up: when that was, by Redis' clock
     // take_up with a request of another tenant than the job's, or of two: nothing of it was recorded, and what is stored is all
     // that there is to the job; or there is no such job, and the lock is not held.
     bool foreign_request = false;
@@ -78,7 +80,8 @@ struct Commit {
     bool from_any_state = false;  // no source is wrong; only ever without Mechanism::terminal_idempotency
     std::optional<std::uint64_t> expected_dispatch;
     int add_attempts = 0;
-    std::int64_t deadline_ms = 0;  // from now, 0 = none; an earlier one that the job has stays
+    std::int64_t deadline_ms = 0;           // from now, 0 = none; an earlier one that the job has stays
+    std::optional<WallTime> deadline_from;  // when that begins instead, by Redis' clock
     bool begin_dispatch = false;
     bool release_lock = false;
     std::optional<DeadLetter> dead_letter;
@@ -220,13 +223,13 @@ public:
 
     /// Takes the lock with the lease's token and records the request of a job that nobody works on yet. Nothing = busy.
     /// `read_along` names strings to be read at that same instant. Begins the lease when it succeeds. REQUIRES: `request`
-    /// has been validated and trimmed. `longest_life` (zero = none) bounds the deadline of a job that is new here. Unless
-    /// `one_tenant`, the request counts whatever tenants it names.
+    /// has been validated and trimmed. `longest_life` (zero = none) bounds the deadline. It and the limits of `request` are
+    /// recorded where no other request is stored; what is stored otherwise sets its own, by a commit. Unless `one_tenant`, the
+    /// request counts whatever tenants it names.
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_up(JobLease& lease, const cap::JobRequest& request,
                                                                  std::string trace_id,
                                                                  std::vector<std::string> read_along = {},
-                                                                 Duration longest_life = {},
-                                                                 bool one_tenant = true);
+                                                                 Duration longest_life = {}, bool one_tenant = true);
     /// Takes the lock and reads; `read_along` names strings to be read at that same instant. Nothing = busy. Begins the lease
     /// when it succeeds.
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_lock(JobLease& lease,

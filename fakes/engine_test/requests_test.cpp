@@ -362,6 +362,86 @@ TEST_F(Requests, AnApprovalSurvivesARedeliveryOfTheOriginal) {
     EXPECT_EQ(log.times_reached("stored_request_wins"), 1);
 }
 
+/// What a gateway that prints otherwise has stored, and has not got further with.
+class StoredLimits : public Requests {
+protected:
+    void SetUp() override {
+        more_config.timeouts = *engine::parse_timeouts(R"({"workflows": {"short": {"total_timeout_seconds": 10}}})");
+        Requests::SetUp();
+        policy_says(cap::DECISION_TYPE_THROTTLE);
+    }
+    void stored(cap::JobRequest request, const Texts& more_fields = {}) {
+        run({"SET", "job:req:" + request.job_id(), engine::wire::to_json(request)});
+        RedisCommand hash{"HSET", "job:meta:" + request.job_id(), "state", "PENDING", "tenant", "acme"};
+        for (const std::string& text : more_fields) hash.push_back(text);
+        run(hash);
+    }
+    static cap::JobRequest with_limits(const std::string& job, std::int64_t deadline_ms, const char* workflow = "") {
+        cap::JobRequest request = request_for(job);
+        if (deadline_ms > 0) request.mutable_budget()->set_deadline_ms(deadline_ms);
+        request.set_workflow_id(workflow);
+        return request;
+    }
+    /// From now on, in milliseconds; 0: it has none.
+    std::int64_t left(const std::string& job) {
+        const std::string deadline = field(job, "deadline_unix");
+        EXPECT_EQ(text({"ZSCORE", "job:deadline", job}), deadline);
+        return deadline.empty() ? 0 : (std::stoll(deadline) - engine::to_unix_micros(clock.now())) / 1000;
+    }
+};
+
+TEST_F(StoredLimits, AnotherRequestUnderTheSameIdSetsNone) {
+    submit(with_limits("j1", 0));
+    for (const auto& twin :
+         {with_limits("j1", 5000), with_limits("j1", 0, "short"), with_limits("j1", 5000, "short")}) {
+        loop.run_for(10s);
+        submit(twin);
+        EXPECT_EQ(left("j1"), 0);
+    }
+    submit(with_limits("j2", 60'000));
+    loop.run_for(10s);
+    submit(with_limits("j2", 5000, "short"));
+    EXPECT_EQ(left("j2"), 50'000);
+}
+
+TEST_F(StoredLimits, ThoseOfTheStoredRequestHold) {
+    stored(with_limits("j1", 60'000));
+    stored(with_limits("j2", 60'000, "short"));
+    stored(with_limits("j3", 0, "short"));
+    stored(with_limits("j4", 0));
+    for (const auto& [job, ms] : {std::pair{"j1", 60'000}, {"j2", 10'000}, {"j3", 10'000}, {"j4", 0}}) {
+        submit(with_limits(job, 5000));
+        EXPECT_EQ(left(job), ms) << job;
+    }
+    loop.run_for(6s);
+    submit(with_limits("j3", 5000));
+    EXPECT_EQ(left("j3"), 4000) << "from its first take-up";
+}
+
+TEST_F(StoredLimits, CountFromTheTakeUpHoweverSlowTheStoreIs) {
+    stored(with_limits("j1", 60'000));
+    slow_redis.latency = 400ms;
+    submit(with_limits("j1", 0));
+    loop.run_for(3s);
+    EXPECT_EQ(left("j1"), 60'000 - 3000 + 800) << "it is the second call";
+}
+
+TEST_F(StoredLimits, ADeadlineThatTheGatewayHasSetStays) {
+    const std::string set = std::to_string(engine::to_unix_micros(clock.now()) + 30'000'000);
+    run({"ZADD", "job:deadline", set, "j1"});
+    stored(with_limits("j1", 20'000), {"deadline_unix", set});
+    submit(with_limits("j1", 0));
+    EXPECT_EQ(left("j1"), 30'000);
+}
+
+TEST_F(StoredLimits, AJobWhoseLimitsCannotBeRecordedIsTriedAgain) {
+    stored(with_limits("j1", 60'000));
+    on_script(scripts.commit, [] { return CallFault::not_applied; });
+    EXPECT_TRUE(submit(with_limits("j1", 0))->handed_back(1s));
+    EXPECT_TRUE(kernel.questions.empty());
+    EXPECT_FALSE(locked("j1"));
+}
+
 TEST_F(Requests, AnApprovalOfOtherContentIsNone) {
     policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
     submit("j1");

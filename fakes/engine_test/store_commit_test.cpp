@@ -394,5 +394,15 @@ TEST_F(StoreCommit, AnEmptyStepOnlyReads) {
     EXPECT_EQ(content(), before);
 }
 
+TEST_F(StoreCommit, ADeadlineMayCountFromAnEarlierInstant) {
+    const auto lease = taken_up("j1");
+    Commit limits;
+    limits.deadline_ms = 60'000;
+    limits.deadline_from = engine::WallTime{std::chrono::seconds{1'800'000'000}};
+    EXPECT_EQ(commit(*lease, limits).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(field("j1", "deadline_unix"), "1800000060000000");
+    EXPECT_EQ(text({"ZSCORE", "job:deadline", "j1"}), "1800000060000000");
+}
+
 }  // namespace
 }  // namespace lockstep::fakes::engine_test

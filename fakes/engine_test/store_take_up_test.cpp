@@ -94,8 +94,12 @@ TEST_F(StoreTakeUp, AnotherRequestForAStoredJobChangesNothingAndIsToldOfTheFirst
     const auto before = content();
     auto other = request_for("j1", "evil");
     other.set_topic("job.other");
+    other.mutable_budget()->set_deadline_ms(1);
+    other.mutable_meta()->set_idempotency_key("k");
     const auto lease = lease_for("j1");
-    const JobFacts facts = take_up(*lease, other);
+    const auto taken = loop.wait(store->take_up(*lease, other, {}, {}, 1ms, false));
+    ASSERT_TRUE(taken.applied() && taken.value());
+    const JobFacts& facts = *taken.value();
     EXPECT_EQ(facts.state, pending);
     EXPECT_EQ(facts.stored_request, before.at("job:req:j1"));
     loop.wait(lease->release());
@@ -151,6 +155,21 @@ TEST_F(StoreTakeUp, ADeadlineIsSetOnceAndCountedFromTheServersTime) {
     take_up(*lease, request);
     EXPECT_EQ(field("j1", "deadline_unix"), deadline);
     EXPECT_EQ(text({"ZSCORE", "job:deadline", "j1"}), deadline);
+}
+
+TEST_F(StoreTakeUp, TellsTheDeadlineAndTheTimeOfTheServer) {
+    const auto before = server_micros();
+    auto lease = lease_for("j1");
+    const JobFacts none = take_up(*lease, request_for("j1"));
+    EXPECT_EQ(none.deadline, std::nullopt);
+    EXPECT_GE(engine::to_unix_micros(none.taken_up), before);
+    EXPECT_LE(engine::to_unix_micros(none.taken_up), server_micros());
+    auto limited = request_for("j2");
+    limited.mutable_budget()->set_deadline_ms(600'000);
+    auto other = lease_for("j2");
+    const JobFacts facts = take_up(*other, limited);
+    ASSERT_TRUE(facts.deadline);
+    EXPECT_EQ(std::to_string(engine::to_unix_micros(*facts.deadline)), field("j2", "deadline_unix"));
 }
 
 TEST_F(StoreTakeUp, AnAbsurdDeadlineIsBorne) {

@@ -99,6 +99,18 @@ TEST_F(StoreTenants, ALookGoesOnWhereTheLastOneEnded) {
         << "there is room for those who have waited, too";
 }
 
+TEST_F(StoreTenants, AStepThatKeepsTheLockKeepsTheSlotInReserve) {
+    fill("woken", 1, "PENDING");
+    const Lease lease = taken_up("woken-0");
+    Commit limits;
+    limits.deadline_ms = 60'000;
+    EXPECT_EQ(commit(*lease, limits).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(texts({"ZRANGE", "lockstep:tenant:woken:acme", "0", "-1"}), (Texts{"woken-0"}));
+    limits.release_lock = true;
+    EXPECT_EQ(commit(*lease, limits).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(texts({"ZRANGE", "lockstep:tenant:woken:acme", "0", "-1"}), (Texts{}));
+}
+
 // A clock that is set back must not keep a slot in reserve for as long as it was set back.
 TEST_F(StoreTenants, AWakeOfALaterTimeIsNoWake) {
     const Lease lease = taken_up("done");

@@ -42,6 +42,7 @@ std::string obstacle(const sim::Fault& fault, const Topology& topology) {
     if (kOfServers.contains(fault.kind)) return {};
     if (fault.kind != "crash" && fault.kind != "pause" && fault.kind != "stop")
         return "nobody outside can do this to real servers";
+    if (!fault.config.empty()) return "lockstepd is started again with the environment that it had";
     if (fault.target == "actor")
         return fault.on && fault.on->event != fakes::EventKind::submit ? "" : "the gateway is a part of the harness";
     for (const fakes::NodeId node : topology.members(fault.target)) {

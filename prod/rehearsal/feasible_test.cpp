@@ -45,6 +45,16 @@ TEST(Feasible, WhatCannotBeDoneIsTakenOutAndSaid) {
                             StartsWith("/faults/3 crash of scheduler-0 on ack:")));
 }
 
+TEST(Feasible, NobodyIsStartedAgainWithOtherSettings) {
+    const auto f = feasible(scenario(R"("faults": [
+        { "at": "1s", "do": "stop", "target": "scheduler-0", "for": "1s", "config": { "job_lock_ttl": "30s" } } ],
+        "expect": { "states": { "SUCCEEDED": 5 } })"),
+                            1min);
+    ASSERT_TRUE(f);
+    EXPECT_THAT(f->scenario.faults, IsEmpty());
+    EXPECT_THAT(f->not_applied, ElementsAre(StartsWith("/faults/0 stop of scheduler-0: lockstepd is started again")));
+}
+
 TEST(Feasible, ThereIsNoProgramThatReadsResultsBesideTheSchedulers) {
     auto with_reader = scenario(R"("faults": [
         { "at": "1s", "do": "crash", "target": "result-readers", "for": "1s" } ], "seed": 1)",

@@ -103,6 +103,7 @@ private:
     RealCluster cluster_;
     Recording recording_;
     Witness witness_;
+    sim::TunablesInForce tunables_;
     std::vector<std::unique_ptr<sim::Oracle>> oracles_;
     sim::JobTracker jobs_;
     std::unique_ptr<sim::TraceFile> trace_file_;
@@ -129,7 +130,8 @@ Rehearsal::Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOpti
       cluster_(scenario, topology_, programs),
       witness_(
           topology_, [this](std::string_view address) { return cluster_.owner_of(address); }, wall_now()),
-      oracles_(sim::make_oracles(*this, scenario.cluster.config, scenario.cluster.documents.timeouts)),
+      tunables_(scenario.cluster.config),
+      oracles_(sim::make_oracles(*this, tunables_, scenario.cluster.documents.timeouts)),
       plan_(sim::load_plan_of(scenario)),
       world_(witness_, seed) {
     result_.file = scenario.file;

@@ -35,7 +35,7 @@ sim::Cluster two_schedulers() {
 
 class WitnessTest : public ::testing::Test, private sim::Judge {
 protected:
-    WitnessTest() : oracles_(sim::make_oracles(*this, tunables_)) {
+    WitnessTest() : oracles_(sim::make_oracles(*this, settings_)) {
         for (const auto& oracle : oracles_) {
             if (std::ranges::find(judged_invariants(), oracle->invariant()) == judged_invariants().end()) continue;
             witness.add_observer(static_cast<sim::EventObserver&>(*oracle));
@@ -94,6 +94,7 @@ private:
     std::int64_t clock_ = kBegan;
     std::set<std::string> found_;
     const engine::Tunables tunables_;  // before the oracles, which look at them as long as they live
+    sim::TunablesInForce settings_{tunables_};
     std::vector<std::unique_ptr<sim::Oracle>> oracles_;
 };
 

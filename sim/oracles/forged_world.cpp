@@ -51,7 +51,7 @@ fakes::Event message_event(EventKind kind, std::uint64_t sequence) {
 
 ForgedWorld::ForgedWorld()
     : keyspace_events_(*this, Topology::kRedis, fakes::redis::default_lock_keys()),
-      oracles_(make_oracles(*this, tunables_)) {
+      oracles_(make_oracles(*this, settings_)) {
     keys_.add_observer(keyspace_events_);
     for (const auto& oracle : oracles_) keys_.add_observer(*oracle);
     heartbeat();

@@ -160,6 +160,7 @@ private:
     fakes::redis::Keyspace::Node& at(std::string_view key);
 
     engine::Tunables tunables_;
+    TunablesInForce settings_{tunables_};
     fakes::redis::Keyspace keys_;
     fakes::redis::KeyspaceEvents keyspace_events_;
     std::vector<std::unique_ptr<Oracle>> oracles_;

@@ -18,6 +18,7 @@
 #include "fakes/redis/keyspace.h"
 #include "fakes/redis/observer.h"
 #include "reports/run_report.h"
+#include "sim/oracles/tunables_in_force.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {
@@ -88,9 +89,10 @@ private:
     std::uint64_t exercised_ = 0;
 };
 
-/// Every oracle that there is, in the order of the catalogue. The judge and the tunables outlive them. `timeouts`: the document
+/// Every oracle that can judge by these tunables, in the order of the catalogue. The judge and the tunables outlive them.
+/// `timeouts`: the document
 /// that the schedulers start with, as timeouts.yaml, in JSON; empty where they have none. `pinned`: what an operator has set.
-[[nodiscard]] std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, const engine::Tunables& tunables,
+[[nodiscard]] std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce& tunables,
                                                                 std::string_view timeouts = {},
                                                                 engine::PinnedSettings pinned = {});
 

@@ -63,8 +63,8 @@ public:
           simulation_(scenario, seed,
                       {.checkpoint_every = options.checkpoints ? kCheckpointEvery : 0, .interrupt = options.stop}),
           cluster_(simulation_, scenario),
-          oracles_(make_oracles(*this, scenario.cluster.config, scenario.cluster.documents.timeouts,
-                                scenario.cluster.pinned)),
+          tunables_(scenario.cluster.config),
+          oracles_(make_oracles(*this, all_tunables(), scenario.cluster.documents.timeouts, scenario.cluster.pinned)),
           expected_events_(scenario.expect, simulation_.topology()),
           expected_values_(scenario.expect) {
         result_.file = scenario.file;
@@ -85,6 +85,7 @@ public:
         }
         if (options.calls) calls_.emplace(simulation_.topology());
         observe();
+        note_unjudged();
         if (scenario.chaos) {
             for (Fault& fault : draw_chaos(scenario, simulation_.topology(), seed))
                 simulation_.fault_plan().add(std::move(fault));
@@ -94,7 +95,9 @@ public:
     RunResult execute();
 
 private:
+    TunablesInForce& all_tunables();
     void observe();
+    void note_unjudged();
     Simulation::End play();
     bool is_quiet();
     void rest();
@@ -116,6 +119,7 @@ private:
     const RunOptions& options_;
     Simulation simulation_;
     SimulatedCluster cluster_;
+    TunablesInForce tunables_;
     std::vector<std::unique_ptr<Oracle>> oracles_;
     JobTracker jobs_;
     JudgedJobs judged_jobs_;
@@ -132,6 +136,22 @@ private:
     bool healed_ = false;
     bool at_rest_ = false;
 };
+
+/// With those that schedulers restart with.
+TunablesInForce& Run::all_tunables() {
+    for (const Fault& fault : scenario_.faults)
+        for (const auto& [name, value] : fault.config) tunables_.add(name, value);
+    return tunables_;
+}
+
+void Run::note_unjudged() {
+    for (const auto& [invariant, tunable] : tunables_.unjudged()) {
+        if (!contains(scenario_.expect.invariants, invariant) && !contains(scenario_.expect.violated, invariant))
+            continue;
+        result_.vacuous.push_back(fmt::format(
+            "the invariant {} cannot be judged where a scheduler restarts with another {}", invariant, tunable));
+    }
+}
 
 void Run::observe() {
     SimTrace& trace = simulation_.trace();
@@ -167,7 +187,7 @@ bool Run::is_quiet() {
     if (settled && !settled_since_) settled_since_ = now;
     if (!settled || jobs_.forgotten() == 0) return settled;
     // What Redis has lost may still be on the bus: a message that nobody has acknowledged comes again.
-    return now - *settled_since_ > scenario_.cluster.config.bus_ack_wait + kRedeliverySlack;
+    return now - *settled_since_ > tunables_.most_of(&engine::Tunables::bus_ack_wait) + kRedeliverySlack;
 }
 
 RunResult Run::execute() {
@@ -243,7 +263,7 @@ Simulation::End Run::play() {
 /// is handled to its end.
 void Run::rest() {
     simulation_.fault_plan().disarm();
-    const Duration ttl = scenario_.cluster.config.job_lock_ttl;
+    const Duration ttl = tunables_.most_of(&engine::Tunables::job_lock_ttl);
     simulation_.run_for(ttl + ttl / 2 + std::chrono::seconds{1});
     // A slow kernel may keep a handler longer than any lock lives that is not renewed.
     for (Duration waited{}; cluster_.handlers_in_flight() > 0 && waited < kBacklogPatience;

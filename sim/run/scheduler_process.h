@@ -12,6 +12,7 @@
 #include "fakes/kernel/server.h"
 #include "fakes/nats/client.h"
 #include "fakes/redis/client.h"
+#include "sim/scenario/scenario.h"
 #include "sim/world/node.h"
 
 namespace lockstep::sim {
@@ -33,6 +34,9 @@ public:
     void crash() override { life_.reset(); }
     /// As the daemon does on SIGTERM: drains, hangs up, ends.
     void stop(std::function<void()> ended) override;
+
+    /// What it starts with from its next start on.
+    void reconfigure(const NamedTunables& named) { put_in_force(named, config_.tunables, config_.pinned); }
 
     /// Handlers at work now; none while it is down.
     [[nodiscard]] std::size_t in_flight() const;

@@ -118,9 +118,10 @@ void SimulatedCluster::build_schedulers(Simulation& simulation, const Scenario& 
     config.mechanisms = mechanisms_of(scenario);
     for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::scheduler)) {
         config.instance_id = simulation.topology().name(id);
-        schedulers_.push_back(std::make_unique<SchedulerProcess>(simulation, simulation.nodes()[id], servers_, config,
-                                                                 simulation.metrics(id), simulation.log(id)));
-        simulation.lifecycle().host(id, *schedulers_.back());
+        auto process = std::make_unique<SchedulerProcess>(simulation, simulation.nodes()[id], servers_, config,
+                                                          simulation.metrics(id), simulation.log(id));
+        simulation.lifecycle().host(id, *process);
+        schedulers_.emplace(id, std::move(process));
     }
 }
 
@@ -146,7 +147,7 @@ void SimulatedCluster::build_workers(Simulation& simulation, const Scenario& sce
 
 std::size_t SimulatedCluster::handlers_in_flight() const {
     std::size_t handlers = 0;
-    for (const auto& scheduler : schedulers_) handlers += scheduler->in_flight();
+    for (const auto& [node, scheduler] : schedulers_) handlers += scheduler->in_flight();
     for (const auto& reader : result_readers_) handlers += reader->in_flight();
     return handlers;
 }
@@ -171,6 +172,10 @@ void SimulatedCluster::config_update(const Fault& fault, std::function<void()> e
     else
         unnoticed_updates_.push_back(std::move(effective));
     operator_->change_settings({fault.pools, fault.timeouts, fault.settings, fault.raw, fault.layers});
+}
+
+void SimulatedCluster::reconfigure(fakes::NodeId scheduler, const Fault& fault) {
+    schedulers_.at(scheduler)->reconfigure(fault.config);
 }
 
 void SimulatedCluster::on_event(const fakes::Event& event, Time) {

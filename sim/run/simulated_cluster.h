@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -41,6 +42,7 @@ public:
     void nats_restart(engine::Duration down) override { nats_.restart(down); }
     void nats_power_cut(engine::Duration down) override { nats_.power_cut(down); }
     void config_update(const Fault& fault, std::function<void()> effective) override;
+    void reconfigure(fakes::NodeId scheduler, const Fault& fault) override;
 
 private:
     void build_schedulers(Simulation& simulation, const Scenario& scenario);
@@ -56,7 +58,7 @@ private:
     RedisProcess redis_process_;
     NatsProcess nats_process_;
     KernelProcess kernel_process_;
-    std::vector<std::unique_ptr<SchedulerProcess>> schedulers_;
+    std::map<fakes::NodeId, std::unique_ptr<SchedulerProcess>> schedulers_;
     std::vector<std::unique_ptr<ResultReaderProcess>> result_readers_;
     std::vector<std::unique_ptr<WorkerProcess>> workers_;
     fakes::LoadPlan plan_;

@@ -51,6 +51,7 @@ enum class FaultArgKind : std::uint8_t {
     timeouts,
     settings,  // the settings service's `scheduler` block
     layers,    // its other documents
+    tunables,  // of a scheduler that starts again
     anything,  // text
     count,     // of calls, from 1
     script,    // glob over the names of scripts

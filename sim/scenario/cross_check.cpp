@@ -325,6 +325,7 @@ private:
         for (const FaultArg& arg : info.args) argument(arg, object, at);
         narrowed(fault, at);
         if (info.name == "config.update") update(fault, at);
+        if (member(object, "config") != nullptr) comes_back(fault, at);
         timeouts(at + "/timeouts", member(object, "timeouts"));
         if (member(object, "period") != nullptr && fault.period <= Duration{})
             add(at + "/period", "expected a duration of more than 0");
@@ -344,6 +345,28 @@ private:
             add(at,
                 "expected a key \"pools\", \"timeouts\", \"scheduler\" or \"layers\": the new settings; or \"raw\"");
         if (parts && !fault.raw.empty()) add(at + "/raw", "expected either parts of the settings or \"raw\", got both");
+    }
+
+    /// A scheduler that starts again with other settings.
+    void comes_back(const Fault& fault, const std::string& at) {
+        if (!fault.duration)
+            add(at + "/config", R"(without "for", how long until it starts again, it stays down and has no settings)");
+        const std::string schedulers = fmt::format("expected \"schedulers\" or one of them: {}",
+                                                   fmt::join(names_of_role(NodeRole::scheduler), ", "));
+        if (fault.target == "actor")
+            return add(at + "/target", "\"actor\" may be anybody, and only schedulers have settings; " + schedulers);
+        if (!topology_.known(fault.target)) return;
+        const auto members = topology_.members(fault.target);
+        if (std::ranges::any_of(members,
+                                [&](fakes::NodeId node) { return topology_.node(node).role != NodeRole::scheduler; }))
+            add(at + "/target",
+                fmt::format("only schedulers have settings, and \"{}\" is none; {}", fault.target, schedulers));
+    }
+
+    [[nodiscard]] std::vector<std::string> names_of_role(NodeRole role) const {
+        std::vector<std::string> names;
+        for (const fakes::NodeId node : topology_.of_role(role)) names.emplace_back(topology_.name(node));
+        return names;
     }
 
     void argument(const FaultArg& arg, const json& object, const std::string& at) {

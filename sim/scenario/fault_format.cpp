@@ -54,6 +54,7 @@ Shape argument(FaultArgKind kind) {
             one.expected = "the settings of a layer as an object, or any text in the place of its document";
             return map(std::move(one));
         }
+        case FaultArgKind::tunables: return tunables();
         case FaultArgKind::anything:
         case FaultArgKind::script:
         case FaultArgKind::job: return text();
@@ -79,6 +80,7 @@ std::string help_of(const FaultArg& argument) {
         case FaultArgKind::anything: return "replaces the whole document, readable or not";
         case FaultArgKind::count: return "how many calls or messages it hits; default: no limit";
         case FaultArgKind::script: return "only calls of this script; * is any run of characters";
+        case FaultArgKind::tunables: return "what a scheduler starts again with, and keeps";
         case FaultArgKind::job: return "only what is about this job; * is any run of characters";
         default: return argument.name == "for" ? "default: until the end, or until chaos heals" : "";
     }

@@ -412,6 +412,29 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"unknown_node_in_a_filter",
                R"("faults": [{"on": {"event": "ack", "node": "scheduler"}, "do": "redis.oom"}])", "/faults/0/on/node",
                "there is no node or group \"scheduler\""},
+        Broken{
+            "restart_with_an_unknown_tunable",
+            R"("faults": [{"at": "1s", "do": "stop", "target": "scheduler-0", "for": "5s", "config": {"job_lock_tll": "30s"}}])",
+            "/faults/0/config/job_lock_tll", R"(did you mean "job_lock_ttl"?)"},
+        Broken{
+            "restart_with_a_senseless_tunable",
+            R"("faults": [{"at": "1s", "do": "stop", "target": "scheduler-0", "for": "5s", "config": {"job_lock_ttl": 30}}])",
+            "/faults/0/config/job_lock_ttl", "expected a duration"},
+        Broken{"settings_of_what_stays_down",
+               R"("faults": [{"at": "1s", "do": "stop", "target": "scheduler-0", "config": {"job_lock_ttl": "30s"}}])",
+               "/faults/0/config", "it stays down and has no settings"},
+        Broken{
+            "settings_of_a_server",
+            R"("faults": [{"at": "1s", "do": "stop", "target": "redis", "for": "5s", "config": {"job_lock_ttl": "30s"}}])",
+            "/faults/0/target", "only schedulers have settings, and \"redis\" is none"},
+        Broken{
+            "settings_of_whoever_it_was",
+            R"("faults": [{"on": {"event": "ack"}, "do": "stop", "target": "actor", "for": "5s", "config": {"job_lock_ttl": "30s"}}])",
+            "/faults/0/target", "expected \"schedulers\" or one of them: scheduler-0"},
+        Broken{
+            "settings_of_the_frozen",
+            R"("faults": [{"at": "1s", "do": "pause", "target": "scheduler-0", "for": "5s", "config": {"job_lock_ttl": "30s"}}])",
+            "/faults/0/config", ""},
         Broken{"update_of_nothing", R"("faults": [{"at": "1s", "do": "config.update"}])", "/faults/0",
                "\"pools\", \"timeouts\", \"scheduler\" or \"layers\""},
         Broken{

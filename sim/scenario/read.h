@@ -24,6 +24,8 @@ namespace lockstep::sim::detail {
 [[nodiscard]] Proof read_proof(const nlohmann::json& object, const std::string& pointer,
                                std::vector<Finding>& findings);
 
+[[nodiscard]] NamedTunables tunables_of(const nlohmann::json& object);
+
 /// Timeouts with whole seconds under the names of timeouts.yaml.
 [[nodiscard]] std::string timeouts_text(const nlohmann::json& document);
 

@@ -15,17 +15,6 @@ using namespace std::chrono_literals;
 constexpr const char* kDefaultPools = R"({"pools":{"default":{"requires":[]}},"topics":{"job.default":["default"]}})";
 constexpr const char* kDefaultPolicy = R"({"default_decision":"allow"})";
 
-/// A value of `cluster.config` as `set_tunable` takes it.
-std::string tunable_value(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-
-void read_tunables(const json& object, engine::Tunables& tunables) {
-    for (const auto& [name, value] : object.items()) {
-        // The table made from the tunables has accepted the value already.
-        const auto set = engine::set_tunable(tunables, name, tunable_value(value));
-        static_cast<void>(set);
-    }
-}
-
 /// What a reconciler block of timeouts.yaml means: a time of zero stands for its documented fallback.
 void override_timeout(const json& block, const std::string& name, Duration fallback,
                       std::initializer_list<Duration*> targets) {
@@ -101,6 +90,13 @@ RedisPersistence persistence_named(const std::string& name) {
 
 }  // namespace
 
+NamedTunables tunables_of(const json& object) {
+    NamedTunables named;
+    for (const auto& [name, value] : object.items())
+        named.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+    return named;
+}
+
 Cluster read_cluster(const json& object) {
     Cluster cluster;
     cluster.schedulers = int_of(object, "schedulers", cluster.schedulers);
@@ -109,11 +105,8 @@ Cluster read_cluster(const json& object) {
     cluster.gateway_writes_redis = text_of(object, "gateway") != "publish-only";
     // The policy section first: a tunable of the same meaning that stands in `config` is the more explicit one.
     read_policies(object, cluster);
-    if (const json* config = member(object, "config")) {
-        read_tunables(*config, cluster.config);
-        cluster.pinned.input_fail_mode = member(*config, "policy_check_fail_mode") != nullptr;
-        cluster.pinned.output_fail_mode = member(*config, "output_policy_fail_mode") != nullptr;
-    }
+    if (const json* config = member(object, "config"))
+        put_in_force(tunables_of(*config), cluster.config, cluster.pinned);
     const json* pools = member(object, "pools");
     cluster.documents.pools = pools == nullptr ? kDefaultPools : pools->dump();
     if (const json* timeouts = member(object, "timeouts")) {
@@ -178,3 +171,17 @@ std::string timeouts_text(const json& document) {
 }
 
 }  // namespace lockstep::sim::detail
+
+namespace lockstep::sim {
+
+void put_in_force(const NamedTunables& named, engine::Tunables& tunables, engine::PinnedSettings& pinned) {
+    for (const auto& [name, value] : named) {
+        // The table made from the tunables has accepted the value already.
+        const auto set = engine::set_tunable(tunables, name, value);
+        static_cast<void>(set);
+        pinned.input_fail_mode = pinned.input_fail_mode || name == "policy_check_fail_mode";
+        pinned.output_fail_mode = pinned.output_fail_mode || name == "output_policy_fail_mode";
+    }
+}
+
+}  // namespace lockstep::sim

@@ -76,6 +76,7 @@ Fault read_fault(const json& object, std::string pointer) {
     fault.by_negative = by < Duration{};
     fault.by = fault.by_negative ? -by : by;
     fault.ppm = number_of(object, "ppm", 0);
+    if (const json* config = member(object, "config")) fault.config = tunables_of(*config);
     fault.pools = document_of(object, "pools");
     if (const json* timeouts = member(object, "timeouts")) fault.timeouts = timeouts_text(*timeouts);
     fault.settings = document_of(object, "scheduler");

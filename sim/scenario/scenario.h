@@ -120,6 +120,12 @@ struct Trigger {
     std::string node, job, subject, command, script, key, name, to;
 };
 
+/// Tunables by name, with values as set_tunable takes them; checked.
+using NamedTunables = std::vector<std::pair<std::string, std::string>>;
+
+/// Sets them as an environment would: what it names is not the configuration service's to change.
+void put_in_force(const NamedTunables& named, engine::Tunables& tunables, engine::PinnedSettings& pinned);
+
 struct Fault {
     std::string pointer;  // JSON pointer in the file, for messages
     std::string kind;     // the name after "do"
@@ -141,6 +147,7 @@ struct Fault {
     Duration by{};
     bool by_negative = false;  // a clock jump backwards
     double ppm = 0;
+    NamedTunables config;                   // crash, stop: of a scheduler from its restart on
     std::string pools, timeouts, settings;  // config.update: JSON text of the new documents
     std::string raw;                        // config.update: what replaces all of them, JSON or not
     std::string layers;                     // config.update: JSON object, other documents by scope and id

@@ -87,6 +87,14 @@ Document trigger_document(const Trigger& trigger) {
     return out;
 }
 
+/// Of a tunable's value, as a file gives it: durations and words are texts, all else is JSON itself.
+Document tunable_document(const std::string& name, const std::string& value) {
+    const engine::TunableInfo* info = engine::find_tunable(name);
+    const bool text = info == nullptr || std::holds_alternative<engine::Duration engine::Tunables::*>(info->member) ||
+                      std::holds_alternative<std::string engine::Tunables::*>(info->member);
+    return text ? Document(value) : Document::parse(value);
+}
+
 /// One argument of a fault; null where the default says the same.
 Document argument_document(const FaultArg& arg, const Fault& fault) {
     switch (arg.kind) {
@@ -118,6 +126,11 @@ Document argument_document(const FaultArg& arg, const Fault& fault) {
         case FaultArgKind::timeouts: return fault.timeouts.empty() ? Document() : Document::parse(fault.timeouts);
         case FaultArgKind::layers: return fault.layers.empty() ? Document() : Document::parse(fault.layers);
         case FaultArgKind::settings: return fault.settings.empty() ? Document() : Document::parse(fault.settings);
+        case FaultArgKind::tunables: {
+            Document config;
+            for (const auto& [name, value] : fault.config) config[name] = tunable_document(name, value);
+            return config;
+        }
         case FaultArgKind::anything: return fault.raw.empty() ? Document() : Document(fault.raw);
         case FaultArgKind::count: return fault.count ? Document(*fault.count) : Document();
         case FaultArgKind::script: return fault.script.empty() ? Document() : Document(fault.script);

@@ -52,6 +52,22 @@ TEST(FaultDocument, SaysOfEveryDrawnFaultWhatItIs) {
     }
 }
 
+TEST(FaultDocument, KeepsWhatASchedulerStartsAgainWith) {
+    Document document = chaotic();
+    document.erase("chaos");
+    const Document fault = {{"at", "5s"},
+                            {"do", "stop"},
+                            {"target", "scheduler-0"},
+                            {"for", "2s"},
+                            {"config",
+                             {{"cancel_on_timeout", false},
+                              {"job_lock_ttl", "20s"},
+                              {"max_in_flight", 3},
+                              {"policy_check_fail_mode", "open"}}}};
+    document["faults"] = Document::array({fault});
+    EXPECT_EQ(fault_document(loaded(document).faults.at(0)), fault);
+}
+
 TEST(FaultDocument, KeepsAnEventAndItsFilters) {
     const Document fault = {
         {"on", {{"event", "redis"}, {"when", "answered"}, {"script", "commit"}, {"nth", 3}, {"per", "job"}}},

@@ -14,6 +14,7 @@
 --       Among the fields, under names that no field has:
 --         @next_attempt  ms until the next try, kept as ls_next_attempt_at
 --         @deadline      ms from now until the job's deadline, unless it has an earlier one
+--         @deadline_from  when those begin instead, in microseconds
 --         @saga          whose compensations the next ones are about, as it is named in the list @saga_owed
 --         @saga_owed     the sagas whose rollback is owed
 --         @saga_stack    where its compensations are recorded
@@ -90,7 +91,7 @@ if options['@next_attempt'] then
   redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, options['@next_attempt']))
 end
 if options['@deadline'] then
-  bring_deadline_forward(job, plus_millis(at, options['@deadline']))
+  bring_deadline_forward(job, plus_millis(options['@deadline_from'] or at, options['@deadline']))
 end
 if ARGV[6] ~= '0' then
   attempts = string.format('%.0f', tonumber(attempts) + tonumber(ARGV[6]))
@@ -156,8 +157,8 @@ if #states > 0 then
   enter(job, from, states, at, attempts, ttl)
 else
   if ARGV[6] ~= '0' then redis.call('HSET', meta, 'attempts', attempts) end
-  -- Its turn has come to nothing: somebody else may have the slot. It keeps its place for when it waits again.
-  if in_line and leave_line(job, tenant) then news = true end
+  -- Its turn is over, and has come to nothing: somebody else may have the slot. It keeps its place for when it waits again.
+  if in_line and ARGV[9] == '1' and leave_line(job, tenant) then news = true end
 end
 if news or has_struck_off then wake_next(tenant, at) end
 if ARGV[10] ~= '' then

@@ -5,7 +5,8 @@
 -- KEYS  1 lock  2 job hash  3.. strings to read along, for whoever needs them next
 -- ARGV  1 job  2 token  3 lock ttl ms  4 metadata ttl ms  5 trace id  6 request JSON  7 deadline ms (0 = none)
 --       8 idempotency key ('' = none)  9 idempotency ttl ms  10 longest delay between tries, ms
---       11 longest life from now, ms (0 = no limit but the deadline)
+--       11 longest life from now, ms (0 = no limit but the deadline). What 7, 8 and 11 say counts only where 6 is the very text
+--       that is stored: of any other request they are not the job's
 --       12 the request's tenant, to be held against the job's ('' = not compared)  13 '1' = its fields name two tenants
 --       14.. metadata fields and values
 -- Reply {'busy'} or {'refused'}: this request may touch no job. Or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
@@ -16,7 +17,7 @@
 --        {keys of another type that were left alone},
 --        how often in a row its input was not found, whether its stored request took the place of one that is lost
 --        ('' = no), '1' = the request is not the job's: of another tenant, or of two. Then nothing of it was recorded, and
---        what is stored is what counts}
+--        what is stored is what counts, the job's deadline ('' = none), when all this was}
 
 -- A gateway or an older version may have kept the tenant with the blanks around it, or none.
 local function name_tenant(job, named, tenant)
@@ -68,16 +69,17 @@ elseif not at_work then
     note_down('SADD', 'trace:' .. ARGV[5], job)
     redis.call('HSETNX', meta, 'trace_id', ARGV[5])
   end
-  if ARGV[8] ~= '' then
+  local its_own = stored == ''
+  if its_own and ARGV[8] ~= '' then
     redis.call('SET', ARGV[8], job, 'NX', 'PX', ARGV[9])
   end
   local at = now_micros()
-  if ARGV[7] ~= '0' and redis.call('HEXISTS', meta, 'deadline_unix') == 0 then
+  if its_own and ARGV[7] ~= '0' and redis.call('HEXISTS', meta, 'deadline_unix') == 0 then
     local deadline = plus_millis(at, ARGV[7])
     redis.call('HSET', meta, 'deadline_unix', deadline)
     redis.call('ZADD', 'job:deadline', deadline, job)
   end
-  if ARGV[11] ~= '0' then
+  if its_own and ARGV[11] ~= '0' then
     -- Every later look at the job would grant it more: only the first one counts, or a limit that has become stricter.
     bring_deadline_forward(job, plus_millis(at, ARGV[11]))
   end
@@ -93,7 +95,8 @@ end
 local along = not at_work and #KEYS > 2 and redis.call('MGET', unpack(KEYS, 3)) or {}
 local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
                          'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'ls_waits_token', 'ls_waits_since', 'tenant',
-                         'updated_at', 'ls_stream_server', 'ls_input_misses', 'ls_request_lost')
+                         'updated_at', 'ls_stream_server', 'ls_input_misses', 'ls_request_lost',
+                         'deadline_unix')
 local place = ''
 if present(facts[11]) then
   place = redis.call('ZSCORE', tenant_key('waiting', facts[12]), job) and 'waiting' or
@@ -102,4 +105,4 @@ end
 return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or '0',
         counter(facts[7]), wait_until_due(facts[8], now_micros(), ARGV[10]), along, facts[9] or '',
         place, facts[10] or '', woken_jobs, facts[13] or '0', facts[14] or '', wrong_typed,
-        counter(facts[15]), facts[16] or '', foreign and '1' or ''}
+        counter(facts[15]), facts[16] or '', foreign and '1' or '', facts[17] or '', now_micros()}

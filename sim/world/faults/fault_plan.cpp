@@ -90,15 +90,21 @@ void FaultPlan::begin_on(Plan& plan, NodeId node) {
 }
 
 void FaultPlan::crash(Plan& plan, NodeId node) {
-    if (!lifecycle_.crash(node)) return;
-    ++plan.count.effective;
-    hold(plan, node, [this, node] { lifecycle_.restart(node); });
+    if (lifecycle_.crash(node)) restart_later(plan, node);
 }
 
 void FaultPlan::stop(Plan& plan, NodeId node) {
-    if (!lifecycle_.stop(node)) return;
-    ++plan.count.effective;
-    hold(plan, node, [this, node] { lifecycle_.restart(node); });
+    if (lifecycle_.stop(node)) restart_later(plan, node);
+}
+
+void FaultPlan::restart_later(Plan& plan, NodeId node) {
+    const bool reconfigures = !plan.fault.config.empty();
+    // Other settings take effect when somebody has started with them.
+    if (!reconfigures) ++plan.count.effective;
+    hold(plan, node, [this, &plan, node, reconfigures] {
+        if (reconfigures && controls_ != nullptr) controls_->reconfigure(node, plan.fault);
+        if (lifecycle_.restart(node) && reconfigures) ++plan.count.effective;
+    });
 }
 
 void FaultPlan::pause(Plan& plan, NodeId node) {

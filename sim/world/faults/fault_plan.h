@@ -87,6 +87,7 @@ private:
     void begin_on(Plan& plan, NodeId node);
     void crash(Plan& plan, NodeId node);
     void stop(Plan& plan, NodeId node);
+    void restart_later(Plan& plan, NodeId node);
     void pause(Plan& plan, NodeId node);
     void change_clock(Plan& plan, NodeId node);
     void drift(Plan& plan, Node& node);

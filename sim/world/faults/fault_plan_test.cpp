@@ -41,6 +41,9 @@ struct RecordingControls final : ServerControls {
         calls.push_back("config_update " + fault.pools + " " + fault.timeouts);
         noticed.push_back(std::move(effective));
     }
+    void reconfigure(fakes::NodeId scheduler, const Fault& fault) override {
+        calls.push_back("reconfigure " + std::to_string(scheduler.value) + " " + fault.config.at(0).first);
+    }
     std::vector<std::function<void()>> noticed;
 };
 
@@ -115,6 +118,22 @@ TEST_F(FaultPlanTest, AsksANodeToEndAndStartsItAgainWhenItHas) {
     EXPECT_EQ(process.crashes, 1);
     EXPECT_EQ(process.starts, 2);
     EXPECT_TRUE(sim.nodes().alive(scheduler));
+    EXPECT_EQ(only_count().effective, 1U);
+}
+
+TEST_F(FaultPlanTest, OtherSettingsTakeEffectWithTheRestart) {
+    testing::TestProcess process;
+    sim.lifecycle().host(scheduler, process);
+    sim.start();
+    Fault stop = on_node("stop", "scheduler-0", 10s, 5s);
+    stop.config = {{"job_lock_ttl", "30s"}};
+    add(stop);
+    sim.run_for(12s);
+    EXPECT_THAT(controls.calls, IsEmpty());
+    EXPECT_EQ(only_count().effective, 0U);
+    sim.run_for(5s);
+    EXPECT_THAT(controls.calls, ElementsAre("reconfigure " + std::to_string(scheduler.value) + " job_lock_ttl"));
+    EXPECT_EQ(process.starts, 2);
     EXPECT_EQ(only_count().effective, 1U);
 }
 

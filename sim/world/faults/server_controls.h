@@ -1,5 +1,5 @@
-// What a fault plan can do to the simulated servers as a whole. Whoever builds them implements it. Every call comes
-// between events, and only while the server's node is up.
+// What a fault plan can do to the simulated servers as a whole, and to what schedulers start with. Whoever builds them
+// implements it. Every call comes between events, those to a server only while its node is up.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "engine/runtime/time.h"
+#include "fakes/event.h"
 
 namespace lockstep::sim {
 
@@ -36,6 +37,9 @@ public:
     /// Has an operator write the settings that `fault` holds. `effective` is to be called when a scheduler has put them in
     /// force, or refused them; it may be kept for as long as the fault plan lives.
     virtual void config_update(const Fault& fault, std::function<void()> effective) = 0;
+
+    /// Whenever this scheduler starts from now on, it has the `config` of `fault`, and all else as before.
+    virtual void reconfigure(fakes::NodeId scheduler, const Fault& fault) = 0;
 };
 
 }  // namespace lockstep::sim

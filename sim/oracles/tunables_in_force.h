@@ -1,0 +1,79 @@
+// What the schedulers of a run have for tunables, where some of them start again with others. Which replica has which at what
+// time is not followed: an oracle gets what accuses nobody wrongly, by the way in which it reads each of them.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "engine/config/tunables.h"
+
+namespace lockstep::sim {
+
+/// How an oracle reads one tunable.
+struct TunableUse {
+    enum class Accepts : std::uint8_t {
+        most,  // the most that anybody has is the most lenient; of words, the last one in the alphabet ("open" over "closed")
+        least,    // and here the least
+        nothing,  // none of several would be right for all
+    };
+    engine::TunableInfo::Member member;
+    Accepts accepts;
+};
+
+template <class Value>
+[[nodiscard]] TunableUse most(Value engine::Tunables::* member) {
+    return {member, TunableUse::Accepts::most};
+}
+template <class Value>
+[[nodiscard]] TunableUse least(Value engine::Tunables::* member) {
+    return {member, TunableUse::Accepts::least};
+}
+template <class Value>
+[[nodiscard]] TunableUse exactly(Value engine::Tunables::* member) {
+    return {member, TunableUse::Accepts::nothing};
+}
+
+class TunablesInForce {
+public:
+    /// What all of them start with; outlives this.
+    explicit TunablesInForce(const engine::Tunables& first) : first_(&first) {}
+    TunablesInForce(const TunablesInForce&) = delete;
+    TunablesInForce& operator=(const TunablesInForce&) = delete;
+
+    /// One that starts again is given this value of it; as set_tunable takes it. REQUIRES: it is sound.
+    void add(std::string_view name, std::string_view value);
+
+    /// What an oracle is to go by that reads these and no others; lives as long as this. Null: nobody can tell what is right, and
+    /// the oracle is to stay out of the run.
+    [[nodiscard]] const engine::Tunables* as_read_by(std::string_view invariant,
+                                                     std::initializer_list<TunableUse> uses);
+
+    /// An oracle that had to stay out, and why.
+    struct Unjudged {
+        std::string_view invariant, tunable;
+    };
+    [[nodiscard]] const std::vector<Unjudged>& unjudged() const { return unjudged_; }
+
+    template <class Value>
+    [[nodiscard]] Value most_of(Value engine::Tunables::* member) const {
+        Value value = first_->*member;
+        for (const Other& other : others_) value = std::max(value, other.tunables.*member);
+        return value;
+    }
+
+private:
+    struct Other {
+        const engine::TunableInfo* info;
+        engine::Tunables tunables;  // the first ones with this value
+    };
+
+    const engine::Tunables* first_;
+    std::deque<Other> others_;
+    std::deque<engine::Tunables> made_;
+    std::vector<Unjudged> unjudged_;
+};
+
+}  // namespace lockstep::sim
