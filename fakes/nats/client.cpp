@@ -146,24 +146,30 @@ Task<Outcome<Done>> NatsClient::publish_core(std::string subject, std::string pa
     if (!sends) co_await until_destroyed();
 
     const engine::BusConnection connection = core_->connection();
-    if (!connection.connected) co_return not_connected();
-    if (is_too_large(*message, connection)) co_return too_large();
-    const CallFault fault = world_.faults().publish(node_, message->subject, scope_of(*message));
-    if (fault == CallFault::not_applied) co_return NotApplied{{FailureCause::disconnected, "could not be sent"}};
+    const bool refused = connection.connected && is_too_large(*message, connection);
+    const bool may_leave = connection.connected && !refused;
+    const CallFault fault =
+        may_leave ? world_.faults().publish(node_, message->subject, scope_of(*message)) : CallFault::none;
+    const bool leaves = may_leave && fault != CallFault::not_applied;
     const bool lost = fault == CallFault::lost;
-    const auto sent = lost ? MessagePtr(std::move(message)) : sealed(std::move(message));
+    const auto sent = leaves && !lost ? sealed(std::move(message)) : MessagePtr(std::move(message));
     if (lost) core_->cut();
-    core_->send([sent](NatsSession& session) { session.publish_core(sent); });
-    // Nobody acknowledges it: all that the caller ever learns is that it has been written.
+    if (leaves) core_->send([sent](NatsSession& session) { session.publish_core(sent); });
+    // Nobody acknowledges it: all that the caller ever learns is whether it has been written.
+    Outcome<Done> outcome = Done{};
+    if (refused)
+        outcome = too_large();
+    else if (!connection.connected)
+        outcome = not_connected();
+    else if (fault == CallFault::not_applied)
+        outcome = NotApplied{{FailureCause::disconnected, "could not be sent"}};
+    else if (lost || fault == CallFault::unknown)
+        outcome = Unknown{{FailureCause::disconnected, "cut off while sending"}, connection.id};
     Event answered = bus_event(EventKind::core_publish, When::answered, node_, core_->server_node(), *sent);
-    const bool unknown = lost || fault == CallFault::unknown;
-    answered.outcome = unknown ? EventOutcome::unknown : EventOutcome::applied;
+    answered.outcome = outcome_of(outcome.kind());
     const bool lives = world_.trace().emit(answered);
     if (!lives) co_await until_destroyed();
-    if (unknown) {
-        co_return Unknown{{FailureCause::disconnected, "cut off while sending"}, connection.id};
-    }
-    co_return Done{};
+    co_return outcome;
 }
 
 Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_stream(std::string stream, std::string subject,
