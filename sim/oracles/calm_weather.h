@@ -31,6 +31,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/weather.h"
@@ -85,7 +86,7 @@ private:
         EventNumber event = 0;
         int takings = 0;          // of the job's lock by then
         bool lock_taken = false;  // was held when it came
-        Time due = Time::max();   // again, because the server was told so, and has not come since
+        std::vector<Time> due;    // again, because the server was told so, once for each word that reached it
     };
     using MessageId = std::pair<bool, std::uint64_t>;  // a result, and the sequence in the one stream
 

@@ -126,6 +126,36 @@ TEST_F(CalmWeatherTest, AWordThatALinkHasHeldUpMakesOneDeliveryMoreDue) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 1 is delivered again 1000 ms after")));
 }
 
+TEST_F(CalmWeatherTest, TwoWordsThatReachTheServerBeforeWhatTheFirstCausesArrivesMakeTwoDeliveriesDue) {
+    deliver();
+    deliver(1, kOther);
+    judge.found.clear();
+    answer(EventKind::nak, {}, 1, kReplica, When::applied);
+    answer(EventKind::nak, {}, 1, kOther, When::applied);
+    now += 100ms;
+    deliver();
+    now += 60ms;
+    deliver();
+    EXPECT_THAT(judge.found, IsEmpty());
+    now += 60ms;
+    deliver();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 1 is delivered again 60 ms after")));
+}
+
+TEST_F(CalmWeatherTest, WhatALinkHasHeldUpMayComeTogetherWithWhatWasSentAfterIt) {
+    disturb("partition");
+    now += 2ms;
+    deliver();
+    deliver();
+    EXPECT_THAT(judge.found, IsEmpty()) << "the first had left the server an ack wait before";
+    now += 2s;
+    deliver();
+    EXPECT_THAT(judge.found, IsEmpty()) << "so had the second";
+    now += 2s;
+    deliver();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 1 is delivered again 2000 ms after")));
+}
+
 TEST_F(CalmWeatherTest, ACopyThatTheLinkHasMadeOfADeliveryIsNoneOfTheServer) {
     deliver();
     now += 1ms;

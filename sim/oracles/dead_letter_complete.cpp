@@ -82,7 +82,8 @@ void DeadLetterComplete::note_told(const fakes::Event& event) {
     if (event.subject != engine::wire::kSubjectDlq || event.packet == nullptr) return;
     const auto& result = event.packet->job_result();
     if (result.error_code() == engine::kCodeQuarantineFailed) return;  // of a job whose own letter is still to come
-    told_.insert(result.job_id());
+    // A letter about no job bears its name as the trace of its packet.
+    told_.insert(result.job_id().empty() ? event.packet->trace_id() : result.job_id());
     if (!result.job_id().starts_with(kSumPrefix)) return;
     std::uint64_t count = 0;
     const std::string& text = result.error_message();

@@ -21,10 +21,12 @@ protected:
         keys.add_observer(oracle);
         keys.act_for(kScheduler);
     }
-    void write_letter() { keys.set_string("dlq:entry:J", R"({"reason_code":"job_failed"})", fakes::redis::kNever); }
-    void list_letter() {
+    void write_letter(const std::string& id = "J") {
+        keys.set_string("dlq:entry:" + id, R"({"reason_code":"job_failed"})", fakes::redis::kNever);
+    }
+    void list_letter(const std::string& id = "J") {
         auto* index = keys.find("dlq:index");
-        keys.zset_set(index != nullptr ? *index : keys.create<fakes::redis::SortedSet>("dlq:index"), "J", 1);
+        keys.zset_set(index != nullptr ? *index : keys.create<fakes::redis::SortedSet>("dlq:index"), id, 1);
     }
     void rest() { oracle.at_rest({.redis = keys}); }
 
@@ -89,6 +91,15 @@ protected:
         event.packet = &packet;
         oracle.on_event(event, {});
     }
+    void tell_the_bus_of_no_job(const std::string& trace) {
+        cap::BusPacket packet;
+        packet.set_trace_id(trace);
+        packet.mutable_job_result()->set_error_code("saga_entry_expired");
+        fakes::Event event = testing::event_of(EventKind::stored, {});
+        event.subject = "sys.job.dlq";
+        event.packet = &packet;
+        oracle.on_event(event, {});
+    }
     void write_undecodable(const std::string& id) {
         keys.set_string("dlq:entry:" + id, R"({"reason_code":"poison_message"})", fakes::redis::kNever);
         auto* index = keys.find("lockstep:undecodable:index");
@@ -113,6 +124,17 @@ TEST_F(SpentMessageTest, WhatTheBusAloneWasToldOfIsALetter) {
     tell(EventKind::term, When::applied);
     EXPECT_FALSE(oracle.waits());
     rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SpentMessageTest, ALetterAboutNoJobIsToldUnderTheTraceOfItsPacket) {
+    write_letter("saga-expired-1");
+    list_letter("saga-expired-1");
+    quiet_rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has told the bus")));
+    judge.found.clear();
+    tell_the_bus_of_no_job("saga-expired-1");
+    quiet_rest();
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
