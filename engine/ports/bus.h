@@ -40,6 +40,9 @@ struct StreamState {
     std::uint64_t first_sequence = 0;  // of the oldest message still held; last_sequence + 1 when there is none
     std::uint64_t last_sequence = 0;
     WallTime created{};  // another time is another stream of that name: its numbers mean nothing to the former one's
+    /// Its messages or their bytes have a limit: one that it does not hold it may have refused, or dropped, after subscribers
+    /// had it.
+    bool limited = false;
 };
 
 /// What a durable has still to do, counted in messages of its subject.

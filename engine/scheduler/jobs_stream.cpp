@@ -47,7 +47,12 @@ Task<std::optional<Sighting>> JobsStream::look_for(SoughtMessage sought) {
     while (true) {
         const auto next = co_await read(sought.subject, from, sighting.server);
         if (!next.applied()) co_return std::nullopt;
-        if (!next.value()) co_return sighting;
+        if (!next.value()) {
+            const auto state = co_await bus_.stream_state(std::string(wire::kStreamJobs), deadline());
+            if (!state.applied() || !speaks_to(sighting.server)) co_return std::nullopt;
+            if (state.value().limited) sighting.certain = false;
+            co_return sighting;
+        }
         sighting.found = next.value()->message_id == sought.id;
         if (sighting.found) co_return sighting;
         from = next.value()->sequence + 1;

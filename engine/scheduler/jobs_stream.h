@@ -7,6 +7,8 @@
 //    be, found by bisection over the times at which messages were stored. The clocks of Redis and NATS may lie apart by
 //    Tunables::stream_clock_margin; if it is more, such a search may miss the message. That is why "not found" is certain
 //    only where it began at a number.
+// 4. A stream with a limit on its messages or bytes refuses what is too much, or drops what is old, and subscribers have had it
+//    all the same. What such a stream does not hold may have been sent: "not found" is never certain there.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +53,7 @@ public:
     [[nodiscard]] Task<Outcome<StreamPlace>> end(MonoTime deadline);
     /// `server` has given out this number; empty = nobody knows who has.
     void note_stored(std::uint64_t sequence, const std::string& server);
-    /// Nothing when that could not be learnt. One round trip for each message on its subject since, and where there is no
+    /// Nothing when that could not be learnt. One round trip for each message on its subject since, one where it is not found, and where there is no
     /// number to begin at, as many more as the length of the stream has binary digits.
     [[nodiscard]] Task<std::optional<Sighting>> look_for(SoughtMessage sought);
 

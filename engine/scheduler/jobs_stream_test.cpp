@@ -105,6 +105,21 @@ TEST_F(JobsStreamTest, ASearchBeginsAboveANumberOfTheServerThatAnswers) {
     EXPECT_EQ(missed->server, "server-1");
 }
 
+TEST_F(JobsStreamTest, WhatAStreamWithALimitDoesNotHoldMayHaveBeenSent) {
+    bus.stream_limited = true;
+    const StreamPlace floor = end();
+    const auto missed = look_for("none", floor, {});
+    ASSERT_TRUE(missed);
+    EXPECT_FALSE(missed->found);
+    EXPECT_FALSE(missed->certain);
+}
+
+TEST_F(JobsStreamTest, WhoseLimitsCannotBeLearntSaysNothing) {
+    const StreamPlace floor = end();
+    bus.stream_error = "not now";
+    EXPECT_FALSE(look_for("none", floor, {}));
+}
+
 TEST_F(JobsStreamTest, ANumberOfAnotherServerIsNotUsed) {
     for (int i = 0; i < 30; ++i) store("old" + std::to_string(i));
     const StreamPlace floor{held.back().sequence, "server-1"};

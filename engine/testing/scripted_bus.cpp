@@ -129,7 +129,7 @@ Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_message(std::strin
 Task<Outcome<StreamState>> ScriptedBus::stream_state(std::string, MonoTime) {
     if (!stream_error.empty()) co_return NotApplied{{FailureCause::refused, stream_error}};
     const std::uint64_t first = stored_.empty() ? last_sequence_ + 1 : stored_.front().sequence;
-    co_return StreamState{first, last_sequence_, stream_created};
+    co_return StreamState{first, last_sequence_, stream_created, stream_limited};
 }
 
 Task<Outcome<std::optional<ConsumerState>>> ScriptedBus::consumer_state(std::string, std::string durable, MonoTime) {

@@ -58,6 +58,7 @@ public:
     std::function<Outcome<std::optional<StoredMessage>>(std::uint64_t sequence)> on_read_message;
     Duration latency{};
     BusConnection state{true, 1, "server-1", 1'048'576};
+    bool stream_limited = false;
     std::string stream_error;    // what `stream_state` is refused with, when not empty
     std::string consumer_error;  // the same for `consume`
     WallTime stream_created{};

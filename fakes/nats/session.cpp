@@ -125,7 +125,7 @@ void NatsSession::stream_state(RequestId request, const std::string& stream) {
     NatsReply answer;
     if (const StreamModel* found = server_.jetstream().stream(stream)) {
         answer.state = {found->first_sequence(), found->last_sequence(),
-                        engine::WallTime(found->created().time_since_epoch())};
+                        engine::WallTime(found->created().time_since_epoch()), found->config().max_messages != 0};
     } else {
         answer.error = kNoStream;
     }

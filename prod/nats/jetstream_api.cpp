@@ -157,8 +157,11 @@ Answer<engine::StreamState> parse_stream_state(std::string_view text) {
     const auto last = state->find("last_seq");
     if (last == state->end() || !last->is_number_unsigned())
         return tl::make_unexpected(ApiError{0, 0, "a stream description without its last sequence"});
+    const json config = object_or_empty(*document, "config");
+    const auto limits = [&config](const char* name) { return member_or(config, name, std::int64_t{-1}) > 0; };
     return engine::StreamState{member_or(*state, "first_seq", std::uint64_t{0}), last->get<std::uint64_t>(),
-                               time_or_epoch(member_or(*document, "created", std::string()))};
+                               time_or_epoch(member_or(*document, "created", std::string())),
+                               limits("max_msgs") || limits("max_bytes") || limits("max_msgs_per_subject")};
 }
 
 Answer<std::optional<engine::ConsumerState>> parse_consumer_state(std::string_view text) {

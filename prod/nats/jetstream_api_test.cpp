@@ -82,6 +82,17 @@ TEST(Answers, WithMembersOfAnyOtherTypeAreErrorsAndNoMore) {
     EXPECT_FALSE(parse_publish_ack(std::string(100'000, '[')));
 }
 
+TEST(StreamStateAnswer, SaysWhetherMessagesOrBytesHaveALimit) {
+    const auto limited = [](const std::string& config) {
+        const auto state = parse_stream_state(R"({"config":{)" + config + R"(},"state":{"last_seq":7}})");
+        return state && state->limited;
+    };
+    EXPECT_FALSE(limited(R"("max_msgs":-1,"max_bytes":-1,"max_msgs_per_subject":-1,"max_age":1)"));
+    EXPECT_TRUE(limited(R"("max_msgs":10,"max_bytes":-1)"));
+    EXPECT_TRUE(limited(R"("max_msgs":-1,"max_bytes":10)"));
+    EXPECT_TRUE(limited(R"("max_msgs_per_subject":1)"));
+}
+
 TEST(StoredMessageAnswer, CarriesBytesAndMessageId) {
     // "NATS/1.0\r\nNats-Msg-Id: jobreq:J1:1\r\n\r\n" and "\0\xff"
     const auto found = parse_stored_message(
