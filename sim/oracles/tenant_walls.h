@@ -44,6 +44,8 @@ private:
         std::string tenant;
         std::string conflict;  // why its request names two tenants; empty: it does not
         EventNumber stored = 0;
+        std::string former;  // whose it was before somebody stored another request in its place
+        Time replaced{};
     };
     /// A document of the configuration service, from when on.
     struct Version {
@@ -57,6 +59,7 @@ private:
     void note_document(std::string_view key, std::string_view text);
     void belongs(fakes::NodeId client, std::string_view job, std::string_view tenant, std::string_view where);
     void on_question(const fakes::Event& event);
+    [[nodiscard]] bool had_it_before(fakes::NodeId node, std::string_view job, Time then) const;
     void on_compensation(const fakes::Event& event);
     void judge_settings(const fakes::Event& event, const std::string& tenant, const std::string& effective);
     [[nodiscard]] std::vector<std::string> texts_since(const std::string& key, Time since) const;

@@ -110,6 +110,19 @@ TEST_F(TenantWallsTest, PolicyIsAskedAboutItAsItsTenants) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("asked as for initech")));
 }
 
+TEST_F(TenantWallsTest, WhoeverReadTheRequestBeforeItWasReplacedMayAskAboutThatOne) {
+    store("a", "acme");
+    take_up("a");
+    pass(1s);
+    store("a", "initech", "", "", Topology::kGateway);
+    ask("a", "acme");
+    EXPECT_THAT(judge.found, IsEmpty());
+    pass(1s);
+    take_up("a");
+    ask("a", "acme");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("asked as for acme")));
+}
+
 TEST_F(TenantWallsTest, ARequestOfTwoTenantsIsNotAskedAbout) {
     store("a", "acme", "", "initech");
     ask("a", "acme");

@@ -16,6 +16,7 @@ void ailing_policy(Dice& dice, Document& scenario) {
     settings["safety_timeout"] = dice.word({"1s", "2s"});
     if (dice.chance(0.5)) settings["safety_throttle_delay"] = dice.word({"1s", "4s", "12s"});
     if (dice.chance(0.5)) settings["safety_unavailable_delay"] = dice.word({"1s", "4s", "12s"});
+    if (dice.chance(0.4)) settings["policy_check_fail_mode"] = "open";
     add_load(scenario, {{"at", "2s"}, {"count", dice.between(20, 60)}, {"rate", dice.word({"1/s", "3/s"})}});
     for (int i = dice.between(2, 4); i > 0; --i) {
         Document fault = {{"at", dice.seconds(2, 40)}, {"for", dice.word({"3s", "8s", "20s"})}};

@@ -197,6 +197,9 @@ private:
         Document rules = Document::array();
         rules.push_back(
             {{"id", "ask"}, {"match", {{"labels", {{"needs", "a human"}}}}}, {"decision", "require_approval"}});
+        if (dice_.chance(0.4))
+            rules.back()["constraints"] = {
+                {"budgets", {{"max_runtime_ms", 60'000}, {"max_retries", dice_.between(1, 3)}}}};
         rules.push_back({{"id", "no"}, {"match", {{"labels", {{"needs", "nothing"}}}}}, {"decision", "deny"}});
         rules.push_back({{"id", "few"},
                          {"match", {{"labels", {{"needs", "few"}}}}},

@@ -45,7 +45,7 @@ TEST(DrawScenario, IsAlwaysAFileThatCanBeLoaded) {
         EXPECT_FALSE(scenario->chaos);
         disturbed += scenario->faults.empty() ? 0 : 1;
     }
-    EXPECT_GT(disturbed, 290);
+    EXPECT_GT(disturbed, 270) << "few are drawn in calm weather";
 }
 
 TEST(DrawScenario, IsTheSameForTheSameNumber) {
@@ -106,7 +106,8 @@ TEST(DrawScenario, TakesAwayWhatRedisHasWhenAsked) {
     std::map<std::string, std::uint64_t> effective;
     int forgetful = 0;
     int behind = 0;
-    for (std::uint64_t number = 1; number <= 24; ++number) {
+    const auto all_seen = [&] { return effective["redis.evict"] > 0 && forgetful > 0 && behind > 0; };
+    for (std::uint64_t number = 1; number <= 100 && !all_seen(); ++number) {
         const auto scenario = parse_document(draw_scenario(number, options), "draw");
         ASSERT_TRUE(scenario) << number << ": " << to_string(scenario.error().front());
         const RunResult result = run_scenario(*scenario, number, {});
@@ -161,7 +162,7 @@ TEST(Explore, KnowsTheFirstFailureWhateverTheThreads) {
 
 TEST(DrawScenario, TakesUpEveryTheme) {
     std::map<std::string, int> drawn;
-    for (std::uint64_t number = 1; number <= 300; ++number) {
+    for (std::uint64_t number = 1; number <= 900; ++number) {
         const Document document = draw_scenario(number, {});
         if (!document.contains("tags")) continue;
         for (const Document& tag : document["tags"]) ++drawn[tag.get<std::string>()];
