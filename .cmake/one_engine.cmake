@@ -22,8 +22,9 @@ endforeach()
 # The archive itself: every object from its own folder's target, and no file of the engine compiled for another one.
 file(STRINGS compile_commands.json files REGEX "^ *\"file\": \"${SOURCES}/.*\\.cpp\"")
 # Where sources are compiled in batches, a batch names them.
-file(GLOB_RECURSE batches ${CMAKE_CURRENT_BINARY_DIR}/unity_*.cxx)
+file(STRINGS compile_commands.json batches REGEX "^ *\"file\": \".*/unity_[^/]*\\.cxx\"")
 foreach(batch IN LISTS batches)
+  string(REGEX REPLACE "^ *\"file\": \"(.*)\".*$" "\\1" batch "${batch}")
   file(STRINGS ${batch} united REGEX "^#include \"${SOURCES}/.*\\.cpp\"")
   list(TRANSFORM united REPLACE "^#include " "")
   list(APPEND files ${united})

@@ -27,6 +27,15 @@ int admin_port(Program& daemon) {
     return std::stoi(output.substr(output.find(words) + words.size()));
 }
 
+/// As the metrics say.
+std::string handlers_in_flight(int port) {
+    const std::string text = Deployment::http_get(port, "/metrics");
+    const auto line = text.find("cordum_scheduler_scheduler_active_goroutines{");
+    if (line == std::string::npos) return {};
+    const auto value = text.find("} ", line) + 2;
+    return text.substr(value, text.find_first_of("\r\n", value) - value);
+}
+
 class OperatorTest : public DeploymentFixture {};
 
 TEST_F(OperatorTest, ReadinessIsSaidBeforeTheStreamsExistAndWhileItDrains) {
@@ -50,6 +59,7 @@ TEST_F(OperatorTest, ReadinessIsSaidBeforeTheStreamsExistAndWhileItDrains) {
     packet.mutable_job_request()->set_job_id("in-hand");
     packet.mutable_job_request()->set_topic("job.default");
     world->publish_raw("sys.job.submit", packet.SerializeAsString());
+    EXPECT_TRUE(Deployment::until([&] { return handlers_in_flight(port) == "1"; }, 20s));
     scheduler.signal(SIGTERM);
     EXPECT_TRUE(scheduler.says("draining"));
     EXPECT_TRUE(contains(Deployment::http_get(port, "/readyz"), R"({"ready":false,"reason":"draining"})"));
