@@ -53,8 +53,8 @@ public:
     [[nodiscard]] Task<Outcome<StreamPlace>> end(MonoTime deadline);
     /// `server` has given out this number; empty = nobody knows who has.
     void note_stored(std::uint64_t sequence, const std::string& server);
-    /// Nothing when that could not be learnt. One round trip for each message on its subject since, one where it is not found, and where there is no
-    /// number to begin at, as many more as the length of the stream has binary digits.
+    /// Nothing when that could not be learnt. One round trip for each message on its subject since, one more where it is not
+    /// found, and where there is no number to begin at, as many more as the length of the stream has binary digits.
     [[nodiscard]] Task<std::optional<Sighting>> look_for(SoughtMessage sought);
 
 private:
