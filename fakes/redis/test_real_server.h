@@ -14,7 +14,8 @@ namespace lockstep::fakes::redis {
 /// How to start a redis-server like the simulated one: one database, nothing on disk. For testing::ServerProcess.
 [[nodiscard]] std::vector<std::string> redis_command_line(int port, const std::filesystem::path& folder);
 
-/// One connection, one command at a time. Throws when the server hangs up.
+/// One connection, one command at a time. Throws when the server hangs up, and when it leaves a command unanswered for a
+/// minute.
 class RealConnection {
 public:
     explicit RealConnection(int port);
