@@ -770,5 +770,31 @@ TEST(Presenter, DurationsReadWell) {
     EXPECT_EQ(human_duration(7'500'000), "2h05m");
 }
 
+TEST_F(Cli, CoverageFailsWhereATableLetsExpectMore) {
+    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        result.history = std::make_shared<History>();
+        return result;
+    };
+    EXPECT_EQ(run({"coverage", "--seeds", "20", "--data-loss", "--markdown", path("table.md")}), 1)
+        << "these runs make no calls";
+    std::string table = content("table.md");
+    EXPECT_THAT(table, HasSubstr("Draws without loss of data: 20\nDraws with loss of data: 20\n"));
+    const std::string row = "| `circuit_open` | 0 | 0 |";
+    ASSERT_NE(table.find(row), std::string::npos);
+    write("table.md", table.replace(table.find(row), row.size(), "| `circuit_open` | 6 | 5 |"));
+    EXPECT_EQ(run({"coverage", "--seeds", "20", "--data-loss", "--against", path("table.md")}), 1);
+    EXPECT_THAT(out.str(), HasSubstr("`circuit_open`: none of 40 draws has reached it, of the table's 40 it was 11"));
+    EXPECT_EQ(run({"coverage", "--seeds", "20", "--against", path("table.md")}), 1);
+    EXPECT_THAT(out.str(), Not(HasSubstr("`circuit_open`"))) << "six are too few to count on";
+}
+
+TEST_F(Cli, CoverageNamesATableThatIsNone) {
+    EXPECT_EQ(run({"coverage", "--against", path("nowhere.md")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("nowhere.md cannot be read"));
+    EXPECT_EQ(run({"coverage", "--against", path("a.json")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("is no table of `lockstep coverage --markdown`"));
+}
+
 }  // namespace
 }  // namespace lockstep::sim::cli

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,14 @@ std::string first_option(std::string_view option) {
     return words.size() < 3 || words[1] != option ? std::string() : words[2];
 }
 
-int read_active() {
-    const auto* found = std::ranges::find(kKnown, first_option("--mutant"), &Known::name);
-    return found == kKnown.end() ? 0 : found->number;
+std::vector<bool> read_active() {
+    std::vector<bool> on(kKnown.size() + 1);  // their numbers begin with 1
+    std::stringstream names(first_option("--mutant"));
+    for (std::string name; std::getline(names, name, ',');) {
+        const auto* found = std::ranges::find(kKnown, name, &Known::name);
+        if (found != kKnown.end()) on[static_cast<std::size_t>(found->number)] = true;
+    }
+    return on;
 }
 
 struct Reached {
@@ -40,9 +46,9 @@ Reached& reached() {
 
 }  // namespace
 
-int active() {
-    static const int kNumber = read_active();
-    return kNumber;
+const std::vector<bool>& active() {
+    static const std::vector<bool> kOn = read_active();
+    return kOn;
 }
 
 bool noting() {
@@ -65,7 +71,7 @@ bool write_reached() {
 std::string_view script(std::initializer_list<Piece> pieces) {
     auto* made = new std::string;  // the constant that views it is never destroyed either
     for (const Piece& piece : pieces)
-        *made += piece.mutant != 0 && piece.mutant == active() ? piece.mutated : piece.original;
+        *made += active()[static_cast<std::size_t>(piece.mutant)] ? piece.mutated : piece.original;
     return *made;
 }
 

@@ -1,11 +1,13 @@
-// Which planted defect is on in this process. Only in the build of the mutants (LOCKSTEP_MUTANTS).
+// Which planted defects are on in this process. Only in the build of the mutants (LOCKSTEP_MUTANTS).
 #pragma once
+
+#include <vector>
 
 namespace lockstep::mutants {
 
-/// The number of the mutant that the command line names as its first argument (`--mutant NAME`); 0 where it names none, or one
-/// that does not exist. The same for the life of the process, and known before main: scripts are constants.
-[[nodiscard]] int active();
+/// By number, whether the mutant is on: those that the command line names as its first argument (`--mutant NAME[,NAME]…`), none
+/// where it begins otherwise. The same for the life of the process, and known before main: scripts are constants.
+[[nodiscard]] const std::vector<bool>& active();
 
 /// Whether the command line begins with `--reached FILE`: no mutant is on, and what is asked for is noted.
 [[nodiscard]] bool noting();
@@ -15,10 +17,10 @@ void note_reached(int number);
 [[nodiscard]] bool write_reached();
 
 [[nodiscard]] inline bool is_on(int number) {
-    static const int kActive = active();
+    static const std::vector<bool>& kActive = active();
     static const bool kNoting = noting();
     if (kNoting) note_reached(number);
-    return number == kActive;
+    return kActive[static_cast<std::size_t>(number)];
 }
 
 }  // namespace lockstep::mutants

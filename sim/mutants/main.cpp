@@ -1,7 +1,9 @@
-// `lockstep-mutants [--mutant NAME] ...`: the command `lockstep` with one planted defect in its engine.
+// `lockstep-mutants [--mutant NAME[,NAME]...] ...`: the command `lockstep` with planted defects in its engine.
 // `lockstep-mutants --reached FILE ...`: without any, and the file tells which of those in C++ the command came to.
 #include <algorithm>
 #include <iostream>
+#include <sstream>
+#include <string>
 #include <string_view>
 
 #include "mutants.h"
@@ -22,8 +24,10 @@ int main(int argc, char** argv) {
         return 2;
     }
     if (argc < 2 || std::string_view(argv[1]) != "--mutant") return lockstep_main(argc, argv);
-    if (argc < 3 || std::ranges::find(kKnown, std::string_view(argv[2]), &Known::name) == kKnown.end()) {
-        std::cerr << "lockstep-mutants: there is no mutant " << (argc < 3 ? "without a name" : argv[2])
+    std::stringstream names(argc < 3 ? "" : argv[2]);
+    for (std::string name; std::getline(names, name, ',') || argc < 3;) {
+        if (std::ranges::find(kKnown, name, &Known::name) != kKnown.end()) continue;
+        std::cerr << "lockstep-mutants: there is no mutant " << (name.empty() ? "without a name" : name)
                   << "; sim/mutants/apply.py --list --all names them\n";
         return 2;
     }

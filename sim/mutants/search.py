@@ -4,7 +4,7 @@
 For each mutant in turn: the happy path; explorations of drawn clusters up to the first failure; the scenario folder. What has been
 learnt is kept in a file beside the program, so that a search that was stopped goes on, and one with more draws begins where the last
 one ended. `--anew` begins again, as after a change of the oracles. A draw in which a run without any mutant never comes to where
-this one changes something goes as without it, and is not made. See README.md beside this file.
+this one changes something goes as without it, and is not made; nor is one that fails without any. See README.md beside this file.
 """
 import argparse
 import hashlib
@@ -19,6 +19,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import apply
+import together
 
 QUICK = 20  # draws; what is found by then anybody would notice
 STEP = 100  # draws between two notes of how far a search has come
@@ -59,20 +60,29 @@ class Program:
                                     SECONDS_PER_RUN + count * SECONDS_PER_DRAW)
             if code in FINE:
                 return None
-            found = [one for one in (read_failure(path) for path in folder.glob("*-draw*.json")) if one]
+            found = failures_in(folder)
             if found:
                 return min(found)
             return first + count - 1, trouble(code) or first_line(output, "the exploration fails")
         finally:
             shutil.rmtree(folder)
 
+    def failures(self, mutants, first, count):
+        """The draws that fail with all of these, in order; where the program does not come to an end, all of them."""
+        with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+            code, _ = self.run(",".join(mutants), ["explore", "--keep-going", "--first", str(first), "--seeds", str(count), "--out", folder],
+                               SECONDS_PER_RUN + count * SECONDS_PER_DRAW)
+            if trouble(code):
+                return list(range(first, first + count))
+            return [] if code in FINE else sorted({draw for draw, _ in failures_in(pathlib.Path(folder))})
+
     def reached(self, draw):
-        """The mutants in C++ whose places this draw comes to."""
+        """The mutants in C++ whose places this draw comes to without any, and whether it fails then."""
         with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
             names = pathlib.Path(folder) / "reached"
-            subprocess.run([str(self.path), "--reached", str(names), "explore", "--first", str(draw), "--seeds", "1", "-j", "1",
-                            "--out", folder], cwd=TREE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            return names.read_text(encoding="utf-8").split()
+            done = subprocess.run([str(self.path), "--reached", str(names), "explore", "--first", str(draw), "--seeds", "1", "-j", "1",
+                                   "--out", folder], cwd=TREE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            return names.read_text(encoding="utf-8").split(), done.returncode not in FINE
 
     def scenarios(self, mutant, known):
         """The scenario files that fail, without those that fail without the mutant."""
@@ -113,6 +123,11 @@ def read_failure(path):
         return None
 
 
+def failures_in(folder):
+    """[(draw, what)] of the failures that an exploration has written there."""
+    return [one for one in (read_failure(path) for path in folder.glob("*-draw*.json")) if one]
+
+
 def place_of(result):
     return result.get("file") or result.get("path") or result.get("scenario") or result.get("name") or "?"
 
@@ -144,7 +159,12 @@ class Reach:
         self.program, self.path = program, path
         known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         identity = hashlib.sha256(program.path.read_bytes()).hexdigest()
-        self.known = known if known.get("program") == identity else {"program": identity, "draws": 0, "by": {}}
+        self.known = known if known.get("program") == identity else {"program": identity, "draws": 0, "by": {}, "failing": []}
+
+    @property
+    def failing(self):
+        """The draws that fail without any mutant: they tell nothing about one."""
+        return self.known["failing"]
 
     def learn(self, draws):
         first = self.known["draws"] + 1
@@ -152,7 +172,10 @@ class Reach:
             return
         print(f"which mutants draws {first} to {draws} come to", flush=True)
         with ThreadPoolExecutor(int(self.program.jobs)) as pool:
-            for draw, names in zip(range(first, draws + 1), pool.map(self.program.reached, range(first, draws + 1))):
+            for draw, (names, fails) in zip(range(first, draws + 1), pool.map(self.program.reached, range(first, draws + 1))):
+                if fails:
+                    self.failing.append(draw)
+                    print(f"draw {draw} fails without any mutant, and is left out", flush=True)
                 for name in names:
                     self.known["by"].setdefault(name, []).append(draw)
         self.known["draws"] = draws
@@ -160,11 +183,10 @@ class Reach:
 
     def spans(self, mutant, first, count):
         """[(first, count)] of the draws among these that have to be made."""
-        if not mutant.file.endswith(".cpp"):
-            return [(first, count)]
+        draws = self.known["by"].get(mutant.name, []) if mutant.file.endswith(".cpp") else range(first, first + count)
         spans = []
-        for draw in self.known["by"].get(mutant.name, []):
-            if not first <= draw < first + count:
+        for draw in draws:
+            if not first <= draw < first + count or draw in self.failing:
                 continue
             if spans and spans[-1][1] + 1 >= draw:
                 spans[-1][1] = draw
@@ -176,13 +198,14 @@ class Reach:
         return len(self.known["by"].get(mutant.name, []))
 
 
-def search(program, mutant, note, options, failing_anyway, save, reach):
+def search(program, mutant, note, options, save, reach):
     if "happy" not in note:
         note["happy"] = program.happy(mutant.name)
         save()
-    while not note["happy"] and "found" not in note and note["draws"] < options.seeds:
+    alone = min(options.seeds, QUICK) if options.together else options.seeds
+    while not note["happy"] and "found" not in note and note["draws"] < alone:
         # In order, and first as many as count apart: what is found by one job or by two is the same draw.
-        count = min(QUICK - note["draws"] if note["draws"] < QUICK else STEP, options.seeds - note["draws"])
+        count = min(QUICK - note["draws"] if note["draws"] < QUICK else STEP, alone - note["draws"])
         for first, number in reach.spans(mutant, note["draws"] + 1, count):
             found = program.explore(mutant.name, first, number)
             if found:
@@ -190,9 +213,11 @@ def search(program, mutant, note, options, failing_anyway, save, reach):
                 break
         note["draws"] += count
         save()
-    if options.scenarios and not note["happy"] and "found" not in note and "scenarios" not in note:
+
+
+def search_scenarios(program, mutant, note, failing_anyway):
+    if not note["happy"] and "found" not in note and "scenarios" not in note:
         note["scenarios"] = program.scenarios(mutant.name, failing_anyway)
-        save()
 
 
 def verdict(mutant, note):
@@ -209,7 +234,12 @@ def verdict(mutant, note):
     if note.get("scenarios"):
         files = note["scenarios"]
         return "scenario", f"not in {note['draws']} draws; {files[0]}" + (f" and {len(files) - 1} more" if files[1:] else "")
-    return "survived", f"{note['draws']} draws" + (f", its place reached in {note['reached']}" if "reached" in note else "") + ("" if "scenarios" in note else ", scenarios not run")
+    told = [f"{note['draws']} draws" + (f" and {note['together'] - note['draws']} in company" if "together" in note else "")]
+    if "reached" in note:
+        told.append(f"its place reached in {note['reached']}")
+    if "scenarios" not in note:
+        told.append("scenarios not run")
+    return "survived", ", ".join(told)
 
 
 KINDS = [("at once", f"found by exploration within {QUICK} draws"), ("found", "found by exploration later"),
@@ -266,6 +296,7 @@ def main():
     parser.add_argument("--aside", action="store_true", help="those that are kept aside")
     parser.add_argument("--anew", action="store_true", help="forget what was learnt about them before")
     parser.add_argument("--seeds", type=int, default=1000, help="draws for each; default 1000")
+    parser.add_argument("--together", action="store_true", help=f"after {QUICK} draws search for several at once, as together.py says")
     parser.add_argument("--no-scenarios", dest="scenarios", action="store_false", help="leave the scenario folder out")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="runs at once")
     parser.add_argument("--program", type=pathlib.Path, default=TREE / "build/release/bin/lockstep-mutants")
@@ -291,15 +322,29 @@ def search_all(options):
     reach.learn(options.seeds)
     failing_anyway = program.scenarios("", []) if options.scenarios else []
     notes = Notes(options.program.parent / "mutants.json")
-    for number, mutant in enumerate(selected, 1):
-        note = notes.of(mutant, options.anew or bool(options.names))
-        search(program, mutant, note, options, failing_anyway, notes.save, reach)
+
+    def tell(mutant):
+        note = notes.of(mutant, False)
         if mutant.file.endswith(".cpp") and "found" not in note:
             note["reached"] = reach.number(mutant)
-            notes.save()
+        notes.save()
         kind, words = verdict(mutant, note)
-        print(f"{number} of {len(selected)}  {mutant.name}: {kind}  {words}", flush=True)
+        print(f"{mutant.name}: {kind}  {words}", flush=True)
         options.table.write_text(table(mutants, notes), encoding="utf-8")
+
+    for mutant in selected:
+        search(program, mutant, notes.of(mutant, options.anew or bool(options.names)), options, notes.save, reach)
+        tell(mutant)
+    if options.together:
+        left = [mutant for mutant in selected if not notes.of(mutant, False)["happy"] and "found" not in notes.of(mutant, False)]
+        for company in together.companies(left):
+            together.search_together(program, company, notes, options.seeds, reach, tell)
+            for mutant in company:
+                tell(mutant)
+    if options.scenarios:
+        for mutant in selected:
+            search_scenarios(program, mutant, notes.of(mutant, False), failing_anyway)
+            tell(mutant)
     print(f"the table: {options.table}")
     return 0
 

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import apply
 import search
+import together
 
 
 def mutant(name, **fields):
@@ -29,14 +30,34 @@ class FakeProgram:
         return self.failing
 
 
+class FakeCompany:
+    """Fails at a draw when one that fails there is on, or when the draw fails anyway."""
+
+    jobs = "2"
+
+    def __init__(self, fails_at, failing_anyway):
+        self.fails_at, self.failing_anyway = fails_at, failing_anyway
+
+    def failures(self, names, first, count):
+        failing = set(self.failing_anyway).union(*(self.fails_at[name] for name in names))
+        return sorted(draw for draw in failing if first <= draw < first + count)
+
+    def explore(self, name, draw, _):
+        return (draw, "lock_exclusion") if draw in self.fails_at[name] else None
+
+
 class EveryDraw:
+    def __init__(self, failing=()):
+        self.failing = failing
+
     def spans(self, _, first, count):
         return [(first, count)]
 
 
 def searched(program, seeds=1000):
     note = {"draws": 0}
-    search.search(program, mutant("m"), note, SimpleNamespace(seeds=seeds, scenarios=True), [], lambda: None, EveryDraw())
+    search.search(program, mutant("m"), note, SimpleNamespace(seeds=seeds, together=False), lambda: None, EveryDraw())
+    search.search_scenarios(program, mutant("m"), note, [])
     return note
 
 
@@ -61,22 +82,37 @@ class Search(unittest.TestCase):
     def test_no_draw_is_made_twice_when_a_search_goes_on(self):
         program, note = FakeProgram(), {"draws": 0}
         for seeds in (60, 90):
-            search.search(program, mutant("m"), note, SimpleNamespace(seeds=seeds, scenarios=False), [], lambda: None,
-                          EveryDraw())
+            search.search(program, mutant("m"), note, SimpleNamespace(seeds=seeds, together=False), lambda: None, EveryDraw())
         self.assertEqual(program.explored, [(1, 20), (21, 40), (61, 30)])
 
     def test_a_draw_that_does_not_come_to_the_place_is_not_made(self):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder) / "program"
             program.write_text("")
-            reach = search.Reach(SimpleNamespace(path=program, jobs="1", reached=lambda draw: ["m"] * (draw in (3, 4, 9, 30))),
+            reach = search.Reach(SimpleNamespace(path=program, jobs="1", reached=lambda draw: (["m"] * (draw in (3, 4, 9, 30)), draw == 12)),
                                  pathlib.Path(folder) / "reached.json")
             reach.learn(30)
         self.assertEqual(reach.spans(mutant("m"), 1, 20), [(3, 2), (9, 1)])
         self.assertEqual(reach.spans(mutant("m"), 21, 10), [(30, 1)])
         self.assertEqual(reach.spans(mutant("other"), 1, 20), [])
-        self.assertEqual(reach.spans(mutant("script", file="engine/a.lua"), 1, 20), [(1, 20)])
+        self.assertEqual(reach.spans(mutant("script", file="engine/a.lua"), 1, 20), [(1, 11), (13, 8)])  # 12 fails anyway
         self.assertEqual(reach.number(mutant("m")), 4)
+
+    def test_of_a_company_those_are_found_who_are_to_blame_alone(self):
+        program = FakeCompany({"a": {5, 7}, "b": {7, 60}, "c": set()}, failing_anyway={3})
+        notes = SimpleNamespace(known={name: {"draws": 0} for name in "abc"}, save=lambda: None)
+        told = []
+        together.search_together(program, [mutant(name) for name in "abc"], notes, 70, EveryDraw(failing={3}), told.append)
+        self.assertEqual(notes.known["a"]["found"], {"draw": 5, "by": "lock_exclusion"})
+        self.assertEqual(notes.known["b"]["found"], {"draw": 7, "by": "lock_exclusion"})
+        self.assertEqual(notes.known["c"], {"draws": 0, "together": 70})
+        self.assertEqual([one.name for one in told], ["a", "b"])
+
+    def test_neighbours_are_in_different_companies(self):
+        made = together.companies([f"m{number:02}" for number in range(20)])
+        self.assertEqual(sorted(name for company in made for name in company), [f"m{number:02}" for number in range(20)])
+        self.assertLessEqual(max(len(company) for company in made), together.COMPANY)
+        self.assertEqual(made[0][:2], ["m00", "m03"])
 
     def test_shares_are_of_those_that_count(self):
         judged = [(None, (kind, "")) for kind in ["found", "survived", "equivalent", "not searched"]]

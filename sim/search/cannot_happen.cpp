@@ -10,12 +10,44 @@ namespace {
 using namespace coverage;
 
 constexpr const char* kNoRuns = "workflow runs do not exist in this version, and nothing reads it";
+constexpr const char* kAnswersOrFails =
+    "an RPC has an answer or fails, and who fails cannot know that the server has heard nothing";
+constexpr const char* kOnlyWithoutTheQueue = "called only where the mechanism tenant_limit_atomicity is switched off";
+constexpr const char* kByWayOfScheduled = "a dispatch enters SCHEDULED and DISPATCHED in one step, in this order";
+constexpr const char* kOnlyAfterDispatched =
+    "RUNNING is entered with the number of the dispatch, which stands there only while the job is DISPATCHED";
+constexpr const char* kOnlyAfterADispatch = "a result of a job that is neither DISPATCHED nor RUNNING is refused";
 
 constexpr std::array kList{
     CannotHappen{kTunable, "run_lock_ttl", kNoRuns},
     CannotHappen{kTunable, "delay_poller_interval", kNoRuns},
     CannotHappen{kTunable, "delay_persist_min", kNoRuns},
     CannotHappen{kTunable, "lock_on_abandon", "nothing reads it: a lock that cannot be renewed is given up in one way"},
+    CannotHappen{kCall, "kernel_check: not applied", kAnswersOrFails},
+    CannotHappen{kCall, "output_check: not applied", kAnswersOrFails},
+    CannotHappen{kCall, "redis tenant_is_full: applied", kOnlyWithoutTheQueue},
+    CannotHappen{kCall, "redis tenant_is_full: not applied", kOnlyWithoutTheQueue},
+    CannotHappen{kCall, "redis tenant_is_full: unknown", kOnlyWithoutTheQueue},
+    CannotHappen{kState, "(none) -> DISPATCHED", kByWayOfScheduled},
+    CannotHappen{kState, "PENDING -> DISPATCHED", kByWayOfScheduled},
+    CannotHappen{kState, "APPROVAL_REQUIRED -> DISPATCHED", kByWayOfScheduled},
+    CannotHappen{kState, "(none) -> RUNNING", kOnlyAfterDispatched},
+    CannotHappen{kState, "PENDING -> RUNNING", kOnlyAfterDispatched},
+    CannotHappen{kState, "APPROVAL_REQUIRED -> RUNNING", kOnlyAfterDispatched},
+    CannotHappen{kState, "SCHEDULED -> RUNNING", kOnlyAfterDispatched},
+    CannotHappen{kState, "SCHEDULED -> SUCCEEDED", kOnlyAfterADispatch},
+    CannotHappen{kState, "SCHEDULED -> OUTPUT_QUARANTINED", kOnlyAfterADispatch},
+    CannotHappen{kBranch, "cancel_dropped",
+                 "takes ten thousand cancellations, or four megabytes of ids, before Redis has answered one "
+                 "(fakes/engine_test/lifecycle_test.cpp hands them in)"},
+    CannotHappen{kBranch, "results_stream_made_anew",
+                 "takes an operator who deletes a stream, which no fault does "
+                 "(fakes/engine_test/unheard_results_test.cpp makes one anew)"},
+    CannotHappen{kBranch, "saga_effect_unknown",
+                 "takes a stored request that is damaged, and draws lose records as a whole "
+                 "(scenarios/an-unreadable-request-does-not-hold-up-the-result.json damages one)"},
+    CannotHappen{kBranch, "tick_lock_not_released",
+                 "a tick keeps its lock to the end of its window; it is released only where tick_lock_hold is off"},
 };
 
 }  // namespace

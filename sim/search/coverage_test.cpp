@@ -10,6 +10,7 @@ namespace lockstep::sim {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -115,9 +116,12 @@ TEST(CoverageReport, WhatNothingReachesAndNobodyExcusesIsAFailure) {
 TEST(CoverageReport, WhatCannotHappenAndDoesIsAFailure) {
     auto counts = all_that_can_happen(1);
     const CannotHappen& excused = cannot_happen().front();
+    const auto table = parse_coverage_markdown(coverage_markdown(report_of(counts, 1)));
+    ASSERT_TRUE(table) << table.error();
     counts[{excused.group, std::string(excused.name)}] = 3;
-    EXPECT_THAT(coverage_complaints(report_of(counts, 1)),
-                Contains(HasSubstr("is on the list of what cannot happen, and 3 draws reached it")));
+    const auto complaint = HasSubstr("is on the list of what cannot happen, and 3 draws reached it");
+    EXPECT_THAT(coverage_complaints(report_of(counts, 1)), Contains(complaint));
+    EXPECT_THAT(coverage_complaints(report_of(counts, 1), *table), Contains(complaint));
 }
 
 TEST(CoverageReport, FewDrawsNeedNotReachWhatIsRare) {
@@ -126,13 +130,45 @@ TEST(CoverageReport, FewDrawsNeedNotReachWhatIsRare) {
     const auto table = parse_coverage_markdown(coverage_markdown(report_of(counts, 1000)));
     ASSERT_TRUE(table) << table.error();
     EXPECT_EQ(table->draws, 1000U);
-    EXPECT_EQ(table->counts.at(kJobLife), 20U);
+    EXPECT_EQ(table->rows.at(kJobLife).plain, 20U);
     auto fewer = counts;
     fewer.erase(kJobLife);
     EXPECT_THAT(coverage_complaints(report_of(fewer, 100), *table), IsEmpty());
     fewer.erase({coverage::kTunable, "job_lock_ttl"});
     EXPECT_THAT(coverage_complaints(report_of(fewer, 100), *table),
                 Contains(HasSubstr("`job_lock_ttl`: none of 100 draws has reached it")));
+}
+
+TEST(CoverageReport, WhatOnlyDrawsThatLoseDataReachIsExpectedOfThose) {
+    const auto with_loss = [](std::map<CoverageItem, std::uint64_t> plain, std::map<CoverageItem, std::uint64_t> losing,
+                              std::uint64_t draws) {
+        CoverageReport report = report_of(plain, draws);
+        report.losing = Coverage{.draws = draws, .failures = 0, .counts = std::move(losing), .interrupted = false};
+        return report;
+    };
+    auto plain = all_that_can_happen(200);
+    plain.erase(kJobLife);
+    const auto table = parse_coverage_markdown(coverage_markdown(with_loss(plain, {{kJobLife, 150}}, 1000)));
+    ASSERT_TRUE(table) << table.error();
+    EXPECT_EQ(table->losing_draws, 1000U);
+    EXPECT_EQ(table->rows.at(kJobLife).losing, 150U);
+    EXPECT_THAT(coverage_complaints(report_of(plain, 100), *table), IsEmpty()) << "nothing was lost in these";
+    EXPECT_THAT(coverage_complaints(with_loss(plain, {{kJobLife, 1}}, 100), *table), IsEmpty());
+    EXPECT_THAT(
+        coverage_complaints(with_loss(plain, {}, 100), *table),
+        Contains(HasSubstr("`job_meta_ttl`: none of 200 draws has reached it, of the table's 2000 it was 150")));
+}
+
+TEST(CoverageReport, ATableInWhichSomethingIsNeverReachedIsNoExcuse) {
+    auto counts = all_that_can_happen(200);
+    counts.erase(kJobLife);
+    const auto table = parse_coverage_markdown(coverage_markdown(report_of(counts, 1000)));
+    ASSERT_TRUE(table) << table.error();
+    EXPECT_THAT(coverage_complaints(report_of(counts, 100), *table),
+                ElementsAre(HasSubstr("`job_meta_ttl`: the table says that no draw has reached it")));
+    const auto hasty = parse_coverage_markdown(coverage_markdown(report_of(counts, 999)));
+    ASSERT_TRUE(hasty) << hasty.error();
+    EXPECT_THAT(coverage_complaints(report_of(counts, 100), *hasty), IsEmpty()) << "it is not known whether none can";
 }
 
 TEST(CoverageReport, ATableOfAnotherVersionIsToBeWrittenAnew) {

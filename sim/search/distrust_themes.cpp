@@ -33,17 +33,36 @@ Document forged_heartbeat(Dice& dice) {
     return {{"heartbeat", std::move(beat)}};
 }
 
-/// The request of a job that waits for a human is lost, and somebody submits it again with the label of an approval.
+/// The request of a job that waits for a human is lost, and somebody submits it again with the label of an approval; often
+/// with another content, about which policy has to be asked.
 void add_resubmission_with_a_label(Dice& dice, Document& scenario, const Document& guarded) {
     const int lost_at = dice.between(20, 40);
     add_fault(scenario, {{"at", fmt::format("{}s", lost_at)}, {"do", "redis.evict"}, {"keys", "job:req:guarded"}});
     Document forged = guarded;
     forged["topic"] = "job.default";
     forged["labels"]["approval_granted"] = "true";
+    if (dice.chance(0.6)) forged["labels"]["needs"] = "nothing";
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"at", fmt::format("{}s", lost_at)},
+                             {"do", dice.word({"kernel.outage", "kernel.outage", "kernel.errors"})},
+                             {"for", dice.word({"25s", "40s"})}});
     add_load(scenario, {{"at", fmt::format("{}s", lost_at + dice.between(1, 20))},
                         {"forge", {{"job_request", std::move(forged)}}},
                         {"count", dice.between(1, 3)},
                         {"rate", "1/s"}});
+}
+
+/// What policy cannot be asked about passes, and is counted, where the count can be kept.
+void add_open_mode(Dice& dice, Document& scenario) {
+    config(scenario)["policy_check_fail_mode"] = "open";
+    if (!dice.chance(0.5)) return;
+    const int at = dice.between(2, 20);
+    add_fault(scenario, {{"at", fmt::format("{}s", at)}, {"do", "kernel.outage"}, {"for", "20s"}});
+    add_fault(scenario, {{"at", fmt::format("{}s", at)},
+                         {"do", "redis.errors"},
+                         {"commands", {"INCR"}},
+                         {"outcome", dice.word({"not_applied", "unknown"})},
+                         {"for", "20s"}});
 }
 
 }  // namespace
@@ -69,13 +88,18 @@ void forged_word(Dice& dice, Document& scenario) {
                             {"count", dice.between(1, 60)},
                             {"rate", dice.word({"1/s", "5/s"})}});
     if (dice.chance(0.5)) add_resubmission_with_a_label(dice, scenario, guarded);
+    // A worker may not say that policy denies: its word ends nothing.
+    if (dice.chance(0.5))
+        add_load(scenario, {{"at", dice.seconds(2, 30)},
+                            {"count", dice.between(1, 3)},
+                            {"job", {{"topic", "job.default"}, {"env", {{"SIM_OUTCOME", "DENIED"}}}}}});
 }
 
 void unseen_inputs(Dice& dice, Document& scenario) {
     scenario["cluster"].erase("gateway");
     scenario["cluster"]["kernel"]["policy"]["input_rules"] =
         Document::array({{{"id", "never"}, {"decision", "deny"}, {"match", {{"keywords", {"forbidden"}}}}}});
-    if (dice.chance(0.3)) scenario["cluster"]["config"]["policy_check_fail_mode"] = "open";
+    if (dice.chance(0.5)) add_open_mode(dice, scenario);
     const Document job = {{"env", {{"SIM_INPUT", dice.word({"forbidden", "allowed"})}}}};
     add_load(scenario,
              {{"at", dice.seconds(2, 20)}, {"count", dice.on_every_scale(10)}, {"rate", "1/s"}, {"job", job}});

@@ -123,6 +123,33 @@ Document placed(const Document& on, Document fault) {
     return out;
 }
 
+/// What is stored of jobs is lost in the middle of what somebody does about one.
+void add_loss_of_a_record(Dice& dice, Document& faults) {
+    Document on = {{"event", "publish"}, {"when", "before"}, {"nth", dice.on_every_scale(kPerJobMax)}};
+    switch (dice.between(0, 2)) {
+        case 0:  // between the question and the answer
+            on = {{"event", "kernel_check"},
+                  {"to", "REQUIRE_APPROVAL"},
+                  {"when", "applied"},
+                  {"nth", dice.between(1, 4)}};
+            faults.push_back({{"on", on}, {"do", "redis.evict"}, {"keys", "job:meta:*"}});
+            break;
+        case 1:  // the only message about a job never came to be
+            on["subject"] = "sys.job.submit";
+            on["node"] = "gateway";
+            faults.push_back({{"on", on}, {"do", "crash"}, {"target", "gateway"}, {"for", "3m"}});
+            faults.push_back({{"on", on}, {"do", "redis.evict"}, {"keys", "job:req:*"}});
+            break;
+        default:  // and whoever has ended the job cannot say so
+            on["subject"] = "sys.job.dlq";
+            on["node"] = "scheduler-*";
+            on["nth"] = dice.between(1, 4);
+            faults.push_back({{"on", on}, {"do", "redis.evict"}, {"keys", "dlq:entry:*"}});
+            faults.push_back({{"on", on}, {"do", "crash"}, {"target", "actor"}, {"for", "1s"}});
+            break;
+    }
+}
+
 }  // namespace
 
 void add_preemption_at(Dice& dice, Document on, int nth_max, Document& faults) {
@@ -145,6 +172,7 @@ void add_preemption(Dice& dice, Document& faults) {
 }
 
 void add_loss(Dice& dice, Document& faults) {
+    if (dice.chance(0.3)) return add_loss_of_a_record(dice, faults);
     const Document on = {{"event", "redis"},
                          {"script", dice.word({"take_up", "commit", "commit"})},
                          {"when", dice.word({"before", "applied"})},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/config/tunables.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/search/dice.h"
 #include "sim/search/disturbances.h"
@@ -131,6 +132,7 @@ public:
             spare_forgetful_redis(out);
         if (options_.data_loss.nats) lose_in_nats(out);
         if (!by_themselves && dice_.chance(0.3)) out["cluster"]["schedule"] = schedule();
+        keep_policy_reachable(out);
         if (out["faults"].empty()) out.erase("faults");
         if (!options_.without.empty()) out["without"] = options_.without;
         out["expect"] = {{"invariants", "all"}};
@@ -341,6 +343,16 @@ private:
         Document& cluster = out["cluster"];
         if (!cluster.contains("nats")) cluster["nats"] = {{"sync_interval", dice_.word({"200ms", "1s", "10s", "2m"})}};
         if (dice_.chance(0.7)) add_power_cut(dice_, out["faults"]);
+    }
+
+    /// Whoever waits for an answer for a shorter time than it always takes never has one: then no job could end, whatever anybody
+    /// did, and the draw would prove nothing.
+    static void keep_policy_reachable(Document& out) {
+        const Document::json_pointer at("/cluster/kernel/latency");
+        if (!out.contains(at) || !out[at].is_string()) return;
+        const auto latency = engine::parse_duration(out[at].get_ref<const std::string&>());
+        if (!latency || 2 * *latency < limit_in_force(out, "safety_timeout")) return;
+        out["cluster"]["config"]["safety_timeout"] = engine::format_duration(2 * *latency + std::chrono::seconds{1});
     }
 
     /// A server that forgets when it restarts is restarted only by those who ask for that.

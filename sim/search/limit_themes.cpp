@@ -24,21 +24,6 @@ constexpr std::array kLimits{"job_lock_ttl",      "job_lock_ttl",          "bus_
 /// Nobody is away for longer: everything has to heal in time.
 constexpr Duration kAwayMax = std::chrono::minutes{3};
 
-/// The limit that holds in this scenario.
-Duration limit_in_force(const Document& scenario, const std::string& name) {
-    const Document::json_pointer at("/cluster/config/" + name);
-    engine::Tunables tunables;
-    if (scenario.contains(at)) {
-        const Document& value = scenario[at];
-        const auto set =
-            engine::set_tunable(tunables, name, value.is_string() ? value.get<std::string>() : value.dump());
-        static_cast<void>(set);  // one that is refused is not in force, and the loader says so
-    }
-    const engine::TunableInfo* info = engine::find_tunable(name);
-    const auto* member = std::get_if<Duration engine::Tunables::*>(&info->member);
-    return member == nullptr ? Duration{} : tunables.*(*member);
-}
-
 /// A little less than the limit, a little more, or well beyond.
 Duration about(Dice& dice, Duration limit) {
     switch (dice.between(0, 4)) {
@@ -90,6 +75,20 @@ Document a_step(Dice& dice, const std::string& job) {
 
 }  // namespace
 
+Duration limit_in_force(const Document& scenario, const std::string& name) {
+    const Document::json_pointer at("/cluster/config/" + name);
+    engine::Tunables tunables;
+    if (scenario.contains(at)) {
+        const Document& value = scenario[at];
+        const auto set =
+            engine::set_tunable(tunables, name, value.is_string() ? value.get<std::string>() : value.dump());
+        static_cast<void>(set);  // one that is refused is not in force, and the loader says so
+    }
+    const engine::TunableInfo* info = engine::find_tunable(name);
+    const auto* member = std::get_if<Duration engine::Tunables::*>(&info->member);
+    return member == nullptr ? Duration{} : tunables.*(*member);
+}
+
 void full_stream(Dice& dice, Document& scenario) {
     scenario["cluster"]["nats"]["jobs_stream_messages"] = dice.between(1, 12);
     config(scenario)["dispatch_timeout"] = dice.word({"20s", "1m"});
@@ -121,6 +120,7 @@ void small_pages(Dice& dice, Document& scenario) {
              {"do", "pause"},
              {"target", "actor"},
              {"for", dice.word({"3s", "12s", "20s"})}});
+    if (dice.chance(0.5)) add_failing_script(dice, scenario, "time_out");
     for (int i = dice.between(0, 2); i > 0; --i)
         add_preemption_at(
             dice,

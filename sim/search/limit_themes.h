@@ -1,10 +1,16 @@
 // Themes of draws in which something runs full, or ends just when something else does: see themes.h.
 #pragma once
 
+#include <string>
+
+#include "engine/runtime/time.h"
 #include "sim/search/dice.h"
 #include "sim/search/document.h"
 
 namespace lockstep::sim {
+
+/// How long the tunable of this name lasts in this scenario. REQUIRES: one that is a duration.
+[[nodiscard]] engine::Duration limit_in_force(const Document& scenario, const std::string& name);
 
 /// Nothing more fits into the stream of dispatches, and workers hear of what it refuses all the same.
 void full_stream(Dice& dice, Document& scenario);

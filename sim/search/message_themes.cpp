@@ -8,6 +8,46 @@
 
 namespace lockstep::sim {
 
+namespace {
+
+/// Nobody can read it, and often it cannot be buried either, for a while.
+void add_garbage(Dice& dice, Document& scenario) {
+    add_load(scenario, {{"at", dice.seconds(1, 30)}, {"garbage", 13}, {"count", dice.on_every_scale(200)}});
+    if (dice.chance(0.6)) add_failing_script(dice, scenario, "bury_undecodable");
+}
+
+/// Whoever holds a message that cannot be buried is asked to end, and there is no other delivery.
+void add_last_delivery(Dice& dice, Document& scenario) {
+    scenario["cluster"]["schedulers"] = 1;
+    config(scenario) = {{"bus_max_deliver", 4}, {"bus_ack_wait", "15s"}};
+    add_fault(scenario, {{"at", "6s"},
+                         {"do", "redis.errors"},
+                         {"commands", {"EVALSHA", "EVAL"}},
+                         {"outcome", "not_applied"},
+                         {"for", "120s"}});
+    const int crash_at = dice.between(25, 35);
+    for (const auto& [at, kind] : {std::pair{crash_at, "crash"}, std::pair{crash_at + dice.between(35, 45), "stop"}})
+        add_fault(scenario, {{"at", fmt::format("{}s", at)}, {"do", kind}, {"target", "scheduler-0"}, {"for", "2s"}});
+}
+
+/// Every delivery is something else than what the stream holds, until nobody tries any more.
+void add_deliveries_that_differ(Dice& dice, Document& scenario, int limit) {
+    scenario["cluster"].erase("gateway");  // the message is given up: then the store has to know of the job
+    add_load(scenario, {{"at", "8s"}, {"count", dice.between(1, 4)}, {"rate", "1/s"}});
+    add_fault(scenario, {{"at", "7s"},
+                         {"do", "nats.garbled_delivery"},
+                         {"subject", "sys.job.submit"},
+                         {"for", fmt::format("{}s", 5 * (limit + dice.between(1, 4)))}});
+    if (dice.chance(0.6))
+        add_fault(scenario, {{"at", "10s"},
+                             {"do", "redis.errors"},
+                             {"script", "put_dead_letter"},
+                             {"outcome", dice.word({"not_applied", "unknown", "lost"})},
+                             {"for", fmt::format("{}s", 5 * limit)}});
+}
+
+}  // namespace
+
 void garbled_packets(Dice& dice, Document& scenario) {
     add_fault(scenario,
               {{"at", dice.seconds(1, 20)},
@@ -31,8 +71,7 @@ void garbled_deliveries(Dice& dice, Document& scenario) {
                              {"subject", dice.word({"sys.job.submit", "sys.job.submit", "sys.job.result"})},
                              {"rate", dice.share({0.05, 0.3, 1.0})},
                              {"for", dice.seconds(1, 15)}});
-    if (dice.chance(0.3))
-        add_load(scenario, {{"at", dice.seconds(1, 30)}, {"garbage", 13}, {"count", dice.on_every_scale(200)}});
+    if (dice.chance(0.4)) add_garbage(dice, scenario);
     if (dice.chance(0.3))
         add_fault(
             scenario,
@@ -48,6 +87,8 @@ void spent_deliveries(Dice& dice, Document& scenario) {
     scenario["load"] = {{{"at", "7s"}, {"garbage", 13}, {"count", dice.between(1, 6)}},
                         {{"at", "3m"}, {"job", {{"job_id", "last"}}}}};
     scenario["faults"] = Document::array();
+    if (dice.chance(0.3)) return add_last_delivery(dice, scenario);
+    if (dice.chance(0.4)) return add_deliveries_that_differ(dice, scenario, limit);
     // Handed back every five seconds until it is held.
     const int held_at = 7 + (5 * limit);
     const int back_at = held_at + dice.between(5, 60);
@@ -78,6 +119,10 @@ void large_jobs(Dice& dice, Document& scenario) {
                          {"do", "kernel.latency"},
                          {"latency", dice.word({"5s", "10s", "20s"})},
                          {"for", dice.word({"40s", "60s"})}});
+    if (dice.chance(0.6))
+        add_fault(
+            scenario,
+            {{"at", dice.seconds(15, 45)}, {"do", "crash"}, {"target", "nats"}, {"for", dice.word({"500ms", "3s"})}});
 }
 
 void redelivery(Dice& dice, Document& scenario) {

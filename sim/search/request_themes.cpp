@@ -143,8 +143,11 @@ std::string millis(int count) { return fmt::format("{}", count); }
 
 void embellish(Dice& dice, Document& job) {
     for (int i = dice.between(1, 3); i > 0; --i) add_field(dice.one_of(kFields), job);
-    if (!job.contains("compensation")) return;
-    for (int i = dice.between(1, 3); i > 0; --i) add_field(dice.one_of(kCompensationFields), job["compensation"]);
+    if (job.contains("compensation")) embellish_compensation(dice, job["compensation"]);
+}
+
+void embellish_compensation(Dice& dice, Document& compensation) {
+    for (int i = dice.between(2, 6); i > 0; --i) add_field(dice.one_of(kCompensationFields), compensation);
 }
 
 void odd_requests(Dice& dice, Document& scenario) {

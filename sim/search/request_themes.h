@@ -9,6 +9,9 @@ namespace lockstep::sim {
 /// Adds one to three fields of a request to a job, with values that the rules allow; what it says already stays.
 void embellish(Dice& dice, Document& job);
 
+/// The same for what undoes a job, and more of it.
+void embellish_compensation(Dice& dice, Document& compensation);
+
 /// Requests that are invalid, or just valid; the same id with another content; one idempotency key for several jobs; inputs in
 /// odd places.
 void odd_requests(Dice& dice, Document& scenario);

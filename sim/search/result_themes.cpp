@@ -8,6 +8,21 @@
 
 namespace lockstep::sim {
 
+namespace {
+
+/// Who holds a job's lock freezes with it, for longer than anybody waits for the result that cannot be heard meanwhile.
+void add_frozen_owner(Dice& dice, Document& scenario) {
+    at_least_two_replicas(dice, scenario);
+    config(scenario)["job_lock_ttl"] = "10m";
+    config(scenario)["bus_ack_wait"] = "30s";
+    config(scenario)["running_timeout"] = "20s";
+    const Document on = {
+        {"event", "publish"}, {"subject", "worker.*.jobs"}, {"when", "applied"}, {"nth", dice.on_every_scale(8)}};
+    add_fault(scenario, {{"on", on}, {"do", "pause"}, {"target", "actor"}, {"for", dice.word({"2m", "4m"})}});
+}
+
+}  // namespace
+
 void short_records(Dice& dice, Document& scenario) {
     Document& cluster = scenario["cluster"];
     cluster["config"] = {{"job_meta_ttl", dice.word({"90s", "2m"})},
@@ -61,6 +76,7 @@ void unheard_reports(Dice& dice, Document& scenario) {
         add_preemption_at(dice, on, 16, faults);
         for (Document& fault : faults) add_fault(scenario, std::move(fault));
     }
+    if (dice.chance(0.3)) add_frozen_owner(dice, scenario);
     // Locks that are held for longer than a result waits for one.
     if (dice.chance(0.5))
         add_fault(scenario, {{"at", dice.seconds(1, 10)},
@@ -94,6 +110,45 @@ void withheld_outputs(Dice& dice, Document& scenario) {
                          {"status", "UNAVAILABLE"},
                          {"rate", 1.0},
                          {"for", dice.word({"90s", "3m"})}});
+}
+
+void redactions(Dice& dice, Document& scenario) {
+    const auto rule = [](const char* id, const char* decision, Document match) {
+        return Document{{"id", id}, {"decision", decision}, {"match", std::move(match)}};
+    };
+    scenario["cluster"]["output_policy"] = {
+        {"enabled", true},
+        {"fail_mode", dice.word({"open", "closed"})},
+        {"rules", Document::array({rule("people", "redact", {{"scanners", {"pii"}}}),
+                                   rule("tagged", "redact", {{"risk_tags", {"private"}}})})}};
+    for (int i = dice.between(2, 4); i > 0; --i) {
+        Document job = {{"topic", "job.default"}, {"env", {{"SIM_OUTPUT", "write to ann@example.org"}}}};
+        if (dice.chance(0.5)) job["meta"]["risk_tags"] = {"private"};
+        if (dice.chance(0.25)) job["env"]["SIM_OUTPUT_BYTES"] = "2200000";  // more than is sent to policy
+        add_load(scenario, {{"at", dice.seconds(3, 20)}, {"count", dice.between(1, 3)}, {"job", std::move(job)}});
+    }
+    const auto seen = [&dice](const char* verdict) {
+        return Document{{"event", "output_check"}, {"to", verdict}, {"when", "applied"}, {"nth", dice.between(1, 4)}};
+    };
+    if (dice.chance(0.5))
+        add_fault(scenario, {{"on", seen("REDACT")},
+                             {"do", "redis.errors"},
+                             {"commands", {"SET"}},
+                             {"outcome", dice.word({"not_applied", "unknown"})},
+                             {"for", dice.word({"1s", "5s"})}});
+    if (dice.chance(0.5))
+        add_fault(scenario, {{"on", seen("REDACT")},
+                             {"do", "output_policy.errors"},
+                             {"status", "UNAVAILABLE"},
+                             {"rate", 1.0},
+                             {"for", dice.word({"2s", "20s"})}});
+    if (!dice.chance(0.5)) return;
+    config(scenario)["shutdown_grace"] = dice.word({"500ms", "1s"});
+    config(scenario)["output_content_timeout"] = "10s";
+    const Document on = seen("ALLOW");
+    add_fault(scenario, {{"on", on}, {"do", "output_policy.latency"}, {"latency", "8s"}, {"for", "20s"}});
+    const Document asked = {{"event", "output_check"}, {"when", "before"}, {"nth", dice.between(2, 8)}};
+    add_fault(scenario, {{"on", asked}, {"do", "stop"}, {"target", "actor"}, {"for", "1s"}});
 }
 
 }  // namespace lockstep::sim

@@ -18,4 +18,8 @@ void unheard_reports(Dice& dice, Document& scenario);
 /// nobody: what one replica has heard, no other will hear.
 void withheld_outputs(Dice& dice, Document& scenario);
 
+/// Outputs that are long, or that only a redacted copy of may be seen: the copy cannot be stored, or the look that would make it
+/// comes to nothing, or whoever looks is asked to end.
+void redactions(Dice& dice, Document& scenario);
+
 }  // namespace lockstep::sim

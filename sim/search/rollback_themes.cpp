@@ -24,6 +24,25 @@ void add_change_of_mind(Dice& dice, Document& scenario) {
                          {"for", dice.word({"20s", "40s"})}});
 }
 
+/// The rollback's lock runs out while its owner is away, and the call that finds out is still waited for.
+void add_lapse_of_the_lock(Dice& dice, Document& scenario) {
+    config(scenario)["saga_lock_ttl"] = "10s";
+    config(scenario)["store_op_timeout"] = "20s";
+    const Document on = {{"event", "redis"}, {"script", "saga_next"}, {"when", "before"}, {"nth", dice.between(2, 5)}};
+    add_fault(scenario, {{"on", on}, {"do", "pause"}, {"target", "actor"}, {"for", dice.word({"11s", "13s", "16s"})}});
+}
+
+/// Two tenants share a stack. One of them comes across what the other has recorded, again and again.
+void add_stack_of_two(Dice& dice, Document& scenario) {
+    config(scenario)["saga_entry_max_age"] = "30s";
+    for (int i = dice.between(1, 2); i > 0; --i)
+        workflow_step(scenario, dice.seconds(2, 10), "job.book", "", true, "initech");
+    for (const int at : {dice.between(12, 30), dice.between(50, 70), dice.between(80, 120)}) {
+        workflow_step(scenario, fmt::format("{}s", at), "job.book", "", true, "acme");
+        workflow_step(scenario, fmt::format("{}s", at + 5), "job.fail", "", false, "acme");
+    }
+}
+
 }  // namespace
 
 void rollbacks(Dice& dice, Document& scenario) {
@@ -35,8 +54,10 @@ void rollbacks(Dice& dice, Document& scenario) {
     settings["saga_rollback_timeout"] = dice.word({"15s", "30s"});
     for (int run = dice.between(1, 2); run > 0; --run) {
         const std::string name = dice.chance(0.8) ? fmt::format("trip-{}", run) : std::string{};
-        for (int step = dice.between(2, 6); step > 0; --step)
+        for (int step = dice.between(2, 6); step > 0; --step) {
             workflow_step(scenario, dice.seconds(2, 10), "job.book", name, true);
+            if (dice.chance(0.4)) embellish_compensation(dice, scenario["load"].back()["job"]["compensation"]);
+        }
         workflow_step(scenario, dice.seconds(12, 30), "job.fail", name, false);
     }
     Document faults = Document::array();
@@ -74,6 +95,9 @@ void rollbacks(Dice& dice, Document& scenario) {
                              {"decision", dice.word({"deny", "throttle"})},
                              {"for", dice.word({"5s", "20s", "40s"})}});
     if (dice.chance(0.5)) add_change_of_mind(dice, scenario);
+    if (dice.chance(0.3)) add_failing_script(dice, scenario, "saga_next");
+    if (dice.chance(0.3)) add_lapse_of_the_lock(dice, scenario);
+    if (dice.chance(0.3)) add_stack_of_two(dice, scenario);
 }
 
 }  // namespace lockstep::sim

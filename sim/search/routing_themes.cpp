@@ -92,6 +92,13 @@ void fallbacks(Dice& dice, Document& scenario) {
                          {"do", dice.word({"worker.silence", "crash"})},
                          {"target", "workers"},
                          {"for", dice.word({"20s", "40s"})}});
+    if (dice.chance(0.6))
+        add_fault(scenario, {{"at", dice.seconds(3, 20)},
+                             {"do", "nats.publish_errors"},
+                             {"subject", "job.*"},
+                             {"outcome", dice.word({"not_applied", "unknown", "lost"})},
+                             {"rate", dice.share({0.3, 1.0})},
+                             {"for", dice.word({"5s", "20s"})}});
 }
 
 }  // namespace lockstep::sim

@@ -2,10 +2,57 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "sim/scenario/catalogue.h"
 #include "sim/search/theme_parts.h"
 
 namespace lockstep::sim {
+
+namespace {
+
+/// Who ends has not the time to finish what it has in hand.
+void add_short_grace(Dice& dice, Document& scenario) {
+    config(scenario)["shutdown_grace"] = dice.word({"100ms", "500ms"});
+    add_fault(scenario, {{"at", dice.seconds(3, 60)},
+                         {"do", "kernel.latency"},
+                         {"latency", dice.word({"300ms", "900ms"})},
+                         {"for", dice.word({"20s", "60s"})}});
+}
+
+/// Policy takes longer to answer than whoever is asked to end has time for.
+void add_stop_in_the_middle(Dice& dice, Document& scenario) {
+    config(scenario)["shutdown_grace"] = dice.word({"500ms", "1s"});
+    const Document on = {{"event", "kernel_check"}, {"when", "before"}, {"nth", dice.on_every_scale(16)}};
+    add_fault(scenario, {{"on", on}, {"do", "kernel.latency"}, {"latency", "1900ms"}, {"for", "10s"}});
+    add_fault(scenario, {{"on", on}, {"do", "stop"}, {"target", "actor"}, {"for", dice.word({"500ms", "5s"})}});
+}
+
+/// One kind of call does not come about for a while, or nobody knows.
+void add_failing_call(Dice& dice, Document& scenario) {
+    static const std::vector<std::string> kScripts = [] {
+        std::vector<std::string> out;
+        for (const std::string& script : redis_scripts())
+            if (!script.starts_with("gateway_")) out.push_back(script);
+        return out;
+    }();
+    if (dice.chance(0.6)) return add_failing_script(dice, scenario, dice.one_of(kScripts).c_str());
+    Document fault = {{"at", dice.seconds(1, 30)},
+                      {"outcome", dice.word({"not_applied", "unknown", "lost"})},
+                      {"rate", dice.share({0.3, 1.0})},
+                      {"for", dice.word({"5s", "20s", "40s"})}};
+    if (dice.chance(0.5)) {
+        fault["do"] = "nats.publish_errors";
+        fault["subject"] = dice.word(
+            {"sys.job.submit", "sys.job.dlq", "sys.job.cancel", "sys.handshake", "sys.audit.*", "worker.*.jobs"});
+    } else {
+        fault["do"] = "redis.errors";
+        fault["commands"] = Document::array({dice.word({"GET", "SET", "ZREM", "MGET", "TIME", "HGETALL", "EXISTS"})});
+    }
+    add_fault(scenario, std::move(fault));
+}
+
+}  // namespace
 
 void slow_servers(Dice& dice, Document& scenario) {
     scenario["cluster"]["kernel"]["latency"] = dice.word({"200ms", "1s", "4s", "7s"});
@@ -59,7 +106,14 @@ void settings_change(Dice& dice, Document& scenario) {
         return Document{{"topics", {{"job.default", {"default"}}}},
                         {"pools", {{"default", {{"requires", Document::array()}, {"status", status}}}}}};
     };
-    for (int i = dice.between(1, 3); i > 0; --i) {
+    // When they start, replicas tell the service of their files.
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"at", "0s"},
+                             {"do", "redis.errors"},
+                             {"script", "replace_document"},
+                             {"outcome", dice.word({"not_applied", "unknown"})},
+                             {"for", "20s"}});
+    for (int i = dice.between(2, 4); i > 0; --i) {
         Document fault = {{"at", dice.seconds(3, 60)}, {"do", "config.update"}};
         switch (dice.between(0, 3)) {
             case 0: fault["pools"] = pools(dice.chance(0.5) ? "draining" : "inactive"); break;
@@ -72,8 +126,8 @@ void settings_change(Dice& dice, Document& scenario) {
                 break;
             case 2:
                 fault["scheduler"] = {{"input_fail_mode", dice.word({"open", "closed"})}};
-                if (dice.chance(0.5)) fault["scheduler"]["output_fail_mode"] = dice.word({"open", "closed"});
-                if (dice.chance(0.3)) fault["scheduler"]["output_policy_enabled"] = dice.chance(0.5);
+                if (dice.chance(0.7)) fault["scheduler"]["output_fail_mode"] = dice.word({"open", "closed"});
+                if (dice.chance(0.6)) fault["scheduler"]["output_policy_enabled"] = dice.chance(0.5);
                 break;
             default: fault["raw"] = "{ \"data\": [[["; break;
         }
@@ -101,13 +155,37 @@ void comings_and_goings(Dice& dice, Document& scenario) {
                              {"target", "schedulers"},
                              {"for", "1s"}});
     }
-    if (!dice.chance(0.5)) return;
-    // Who ends has not the time to finish what it has in hand.
-    config(scenario)["shutdown_grace"] = dice.word({"100ms", "500ms"});
-    add_fault(scenario, {{"at", dice.seconds(3, 60)},
-                         {"do", "kernel.latency"},
-                         {"latency", dice.word({"300ms", "900ms"})},
-                         {"for", dice.word({"20s", "60s"})}});
+    if (dice.chance(0.5)) add_short_grace(dice, scenario);
+    if (dice.chance(0.5)) add_stop_in_the_middle(dice, scenario);
+}
+
+void failing_calls(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    cluster.erase("gateway");
+    open_travel_agency(cluster);
+    config(scenario)["running_timeout"] = "20s";
+    config(scenario)["reconciler_interval"] = dice.word({"3s", "5s"});
+    config(scenario)["cancel_on_timeout"] = true;
+    for (int step = dice.between(1, 3); step > 0; --step)
+        workflow_step(scenario, dice.seconds(2, 10), "job.book", "trip", true);
+    workflow_step(scenario, dice.seconds(12, 20), "job.fail", "trip", false);
+    add_load(scenario, {{"at", dice.seconds(2, 10)},
+                        {"count", dice.between(1, 4)},
+                        {"job", {{"topic", "job.default"}, {"env", {{"SIM_OUTCOME", "hang"}}}}}});
+    add_load(scenario, {{"at", dice.seconds(2, 30)}, {"garbage", 13}, {"count", dice.between(1, 4)}});
+    const Document denied = {
+        {"job_id", "denied"}, {"topic", "job.default"}, {"tenant_id", "t"}, {"labels", {{"needs", "nothing"}}}};
+    add_load(scenario, {{"at", "2s"}, {"job", denied}});
+    add_load(scenario, {{"at", "10s"}, {"forge", {{"job_request", denied}}}, {"count", 15}, {"rate", "1/s"}});
+    for (int i = dice.between(3, 8); i > 0; --i) add_failing_call(dice, scenario);
+}
+
+void squatted_keys(Dice& dice, Document& scenario) {
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_load(scenario,
+                 {{"at", dice.word({"0s", "0s", "5s", "20s"})},
+                  {"redis",
+                   {"SET", dice.word({"worker:jobs:w-0", "worker:jobs:w-1", "worker:jobs:w"}), "somebody else's"}}});
 }
 
 }  // namespace lockstep::sim

@@ -22,4 +22,11 @@ void settings_change(Dice& dice, Document& scenario);
 /// Replicas that are stopped, killed and started again, one after the other or all at once.
 void comings_and_goings(Dice& dice, Document& scenario);
 
+/// Single kinds of call fail, with or without effect, while everything that a replica calls for comes about: rollbacks,
+/// timeouts, messages that nobody can read, a submission that comes again after its end.
+void failing_calls(Dice& dice, Document& scenario);
+
+/// Where the jobs of a worker are listed, for whoever looks, stands somebody else's key of another type.
+void squatted_keys(Dice& dice, Document& scenario);
+
 }  // namespace lockstep::sim

@@ -25,6 +25,26 @@ void add_other_ends(Dice& dice, Document& scenario) {
     add_preemption_at(dice, on, 16, scenario["faults"]);
 }
 
+constexpr const char* kGateTopic = "job.cordum.approval-gate";
+
+/// An approval is written down, and its job does not leave the state in which it waits; meanwhile somebody submits it again.
+void add_half_an_approval(Dice& dice, Document& scenario, Document job) {
+    scenario["cluster"].erase("gateway");
+    const int at = dice.between(25, 60);
+    add_load(scenario, {{"at", fmt::format("{}s", at)}, {"approve", job["job_id"]}});
+    add_fault(scenario, {{"at", fmt::format("{}s", at - 1)},
+                         {"do", "redis.errors"},
+                         {"script", "gateway_set_state"},
+                         {"job", job["job_id"]},
+                         {"outcome", "not_applied"},
+                         {"for", dice.word({"10s", "30s"})}});
+    job["tenant_id"] = "default";
+    add_load(scenario, {{"at", fmt::format("{}s", at + dice.between(1, 5))},
+                        {"forge", {{"job_request", std::move(job)}}},
+                        {"count", dice.between(1, 4)},
+                        {"rate", "1/s"}});
+}
+
 /// Documents of tenants that forbid, and of a team, a workflow and a step that would lift that; and now and then one that is no
 /// document at all, until somebody puts it right.
 void layered_settings(Dice& dice, Document& scenario) {
@@ -57,8 +77,8 @@ void add_lie(Dice& dice, Document& job) {
             break;
         case 3: job["env"]["CORDUM_MAX_RETRIES"] = "99"; break;
         case 4:
-            job["env"][dice.word({"CORDUM_POLICY_CONSTRAINTS", "CORDUM_EFFECTIVE_CONFIG", "CORDUM_REDACTION_LEVEL"})] =
-                "{ }";
+            job["env"][dice.word({"CORDUM_POLICY_CONSTRAINTS", "CORDUM_EFFECTIVE_CONFIG", "CORDUM_REDACTION_LEVEL",
+                                  "CORDUM_MAX_ARTIFACT_BYTES", "CORDUM_MAX_CONCURRENT_JOBS"})] = "{ }";
             break;
         case 5: job["env"]["team_id"] = "ops"; break;
         default: job["tenant_id"] = "  acme "; break;
@@ -93,15 +113,25 @@ void tenants(Dice& dice, Document& scenario) {
 }
 
 void approvals(Dice& dice, Document& scenario) {
+    pools_of(scenario["cluster"])["topics"][kGateTopic] = Document::array({"default"});
     for (int i = dice.between(1, 4); i > 0; --i) {
         const std::string id = fmt::format("gate-{}", i);
-        Document labels = {{"needs", "a human"}};
-        if (dice.chance(0.3)) labels["approval_granted"] = "true";
-        add_load(scenario, {{"at", dice.seconds(2, 20)}, {"job", {{"job_id", id}, {"labels", std::move(labels)}}}});
+        Document job = {{"job_id", id}, {"topic", "job.default"}, {"labels", {{"needs", "a human"}}}};
+        if (dice.chance(0.3)) job["labels"]["approval_granted"] = "true";
+        if (dice.chance(0.4)) job["topic"] = kGateTopic;
+        if (dice.chance(0.25)) job["meta"]["requires"] = {"quantum"};  // which no pool has
+        add_load(scenario, {{"at", dice.seconds(2, 20)}, {"job", job}});
         for (int approval = dice.between(0, 2); approval > 0; --approval)
             add_load(scenario, {{"at", dice.seconds(3, 120)}, {"approve", id}});
+        if (dice.chance(0.5)) add_half_an_approval(dice, scenario, std::move(job));
         if (dice.chance(0.2)) add_load(scenario, {{"at", dice.seconds(3, 120)}, {"cancel", id}});
     }
+    if (dice.chance(0.3))
+        add_fault(scenario, {{"at", dice.seconds(3, 60)},
+                             {"do", "redis.errors"},
+                             {"commands", {"HMGET"}},
+                             {"outcome", dice.word({"not_applied", "unknown"})},
+                             {"for", dice.word({"10s", "60s"})}});
 }
 
 void mutated_submissions(Dice& dice, Document& scenario) {

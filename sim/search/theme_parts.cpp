@@ -6,6 +6,14 @@ namespace lockstep::sim {
 
 void add_fault(Document& scenario, Document fault) { scenario["faults"].push_back(std::move(fault)); }
 void add_load(Document& scenario, Document line) { scenario["load"].push_back(std::move(line)); }
+void add_failing_script(Dice& dice, Document& scenario, const char* script) {
+    add_fault(scenario, {{"at", dice.seconds(1, 30)},
+                         {"do", "redis.errors"},
+                         {"script", script},
+                         {"outcome", dice.word({"not_applied", "not_applied", "unknown", "lost"})},
+                         {"rate", dice.share({0.3, 1.0})},
+                         {"for", dice.word({"5s", "20s", "40s"})}});
+}
 Document& config(Document& scenario) { return scenario["cluster"]["config"]; }
 
 int replicas(const Document& scenario) { return scenario["cluster"]["schedulers"].get<int>(); }

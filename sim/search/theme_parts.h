@@ -10,6 +10,8 @@ namespace lockstep::sim {
 
 void add_fault(Document& scenario, Document fault);
 void add_load(Document& scenario, Document line);
+/// For a while the calls of this script fail, with or without effect.
+void add_failing_script(Dice& dice, Document& scenario, const char* script);
 /// The tunables of the scenario; made if there are none.
 [[nodiscard]] Document& config(Document& scenario);
 

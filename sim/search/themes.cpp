@@ -59,6 +59,9 @@ constexpr std::array kThemes{
     Theme{"changing-limits", false, changing_limits},
     Theme{"troubled-outputs", false, troubled_outputs},
     Theme{"ailing-policy", false, ailing_policy},
+    Theme{"redactions", false, redactions},
+    Theme{"failing-calls", false, failing_calls},
+    Theme{"squatted-keys", false, squatted_keys},
 };
 
 }  // namespace

@@ -10,10 +10,12 @@ constexpr const char* kCoverageFooter =
     "Counts the draws of `explore` that reach each documented setting, field of a request, outcome of a call, change "
     "of\n"
     "state and rare branch. Each has to be reached, or to be on the reviewed list of what cannot happen\n"
-    "(sim/search/cannot_happen.cpp); what is on that list must not be reached.\n"
+    "(sim/search/cannot_happen.cpp); what is on that list must not be reached. Against a table it is enough that what\n"
+    "the table lets expect ten times is reached, and that the table has no row too few, too many or, if it is of a\n"
+    "thousand draws, at zero without a reason.\n"
     "Examples:\n"
     "  lockstep coverage --seeds 1000 --data-loss --markdown sim/coverage.md\n"
-    "  lockstep coverage --seeds 200 --against sim/coverage.md    fewer draws: what is frequent must be reached\n"
+    "  lockstep coverage --seeds 60 --data-loss --against sim/coverage.md    as CI does\n"
     "Exit codes: 0 all as it should be, 1 something is not, 2 wrong input, 3 the harness failed.\n";
 
 }  // namespace
