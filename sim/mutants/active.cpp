@@ -24,12 +24,12 @@ std::string first_option(std::string_view option) {
     return words.size() < 3 || words[1] != option ? std::string() : words[2];
 }
 
-std::vector<bool> read_active() {
-    std::vector<bool> on(kKnown.size() + 1);  // their numbers begin with 1
+std::vector<int> read_active() {
+    std::vector<int> on;
     std::stringstream names(first_option("--mutant"));
     for (std::string name; std::getline(names, name, ',');) {
         const auto* found = std::ranges::find(kKnown, name, &Known::name);
-        if (found != kKnown.end()) on[static_cast<std::size_t>(found->number)] = true;
+        if (found != kKnown.end()) on.push_back(found->number);
     }
     return on;
 }
@@ -46,8 +46,8 @@ Reached& reached() {
 
 }  // namespace
 
-const std::vector<bool>& active() {
-    static const std::vector<bool> kOn = read_active();
+const std::vector<int>& active() {
+    static const std::vector<int> kOn = read_active();
     return kOn;
 }
 
@@ -71,7 +71,7 @@ bool write_reached() {
 std::string_view script(std::initializer_list<Piece> pieces) {
     auto* made = new std::string;  // the constant that views it is never destroyed either
     for (const Piece& piece : pieces)
-        *made += active()[static_cast<std::size_t>(piece.mutant)] ? piece.mutated : piece.original;
+        *made += std::ranges::find(active(), piece.mutant) != active().end() ? piece.mutated : piece.original;
     return *made;
 }
 

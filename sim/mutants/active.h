@@ -1,13 +1,14 @@
 // Which planted defects are on in this process. Only in the build of the mutants (LOCKSTEP_MUTANTS).
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 namespace lockstep::mutants {
 
-/// By number, whether the mutant is on: those that the command line names as its first argument (`--mutant NAME[,NAME]…`), none
-/// where it begins otherwise. The same for the life of the process, and known before main: scripts are constants.
-[[nodiscard]] const std::vector<bool>& active();
+/// The numbers of the mutants that the command line names as its first argument (`--mutant NAME[,NAME]…`); none where it begins
+/// otherwise. The same for the life of the process, and known before main: scripts are constants.
+[[nodiscard]] const std::vector<int>& active();
 
 /// Whether the command line begins with `--reached FILE`: no mutant is on, and what is asked for is noted.
 [[nodiscard]] bool noting();
@@ -17,10 +18,10 @@ void note_reached(int number);
 [[nodiscard]] bool write_reached();
 
 [[nodiscard]] inline bool is_on(int number) {
-    static const std::vector<bool>& kActive = active();
+    static const std::vector<int>& kActive = active();
     static const bool kNoting = noting();
     if (kNoting) note_reached(number);
-    return kActive[static_cast<std::size_t>(number)];
+    return std::ranges::find(kActive, number) != kActive.end();
 }
 
 }  // namespace lockstep::mutants

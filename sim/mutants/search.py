@@ -234,7 +234,7 @@ def verdict(mutant, note):
     if note.get("scenarios"):
         files = note["scenarios"]
         return "scenario", f"not in {note['draws']} draws; {files[0]}" + (f" and {len(files) - 1} more" if files[1:] else "")
-    told = [f"{note['draws']} draws" + (f" and {note['together'] - note['draws']} in company" if "together" in note else "")]
+    told = [f"{note['draws']} draws" + (f" and {together.done_by(note) - note['draws']} in company" if "together" in note else "")]
     if "reached" in note:
         told.append(f"its place reached in {note['reached']}")
     if "scenarios" not in note:
@@ -296,7 +296,8 @@ def main():
     parser.add_argument("--aside", action="store_true", help="those that are kept aside")
     parser.add_argument("--anew", action="store_true", help="forget what was learnt about them before")
     parser.add_argument("--seeds", type=int, default=1000, help="draws for each; default 1000")
-    parser.add_argument("--together", action="store_true", help=f"after {QUICK} draws search for several at once, as together.py says")
+    parser.add_argument("--together", type=int, metavar="N", default=0,
+                        help=f"after {QUICK} draws search for up to N at once, as together.py says")
     parser.add_argument("--no-scenarios", dest="scenarios", action="store_false", help="leave the scenario folder out")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="runs at once")
     parser.add_argument("--program", type=pathlib.Path, default=TREE / "build/release/bin/lockstep-mutants")
@@ -337,7 +338,7 @@ def search_all(options):
         tell(mutant)
     if options.together:
         left = [mutant for mutant in selected if not notes.of(mutant, False)["happy"] and "found" not in notes.of(mutant, False)]
-        for company in together.companies(left):
+        for company in together.companies(left, options.together, reach):
             together.search_together(program, company, notes, options.seeds, reach, tell)
             for mutant in company:
                 tell(mutant)

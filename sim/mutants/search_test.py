@@ -108,11 +108,21 @@ class Search(unittest.TestCase):
         self.assertEqual(notes.known["c"], {"draws": 0, "together": 70})
         self.assertEqual([one.name for one in told], ["a", "b"])
 
-    def test_neighbours_are_in_different_companies(self):
-        made = together.companies([f"m{number:02}" for number in range(20)])
-        self.assertEqual(sorted(name for company in made for name in company), [f"m{number:02}" for number in range(20)])
-        self.assertLessEqual(max(len(company) for company in made), together.COMPANY)
-        self.assertEqual(made[0][:2], ["m00", "m03"])
+    def test_neighbours_are_in_different_companies_and_the_rare_among_themselves(self):
+        common = [mutant(f"m{number:02}") for number in range(20)]
+        rare = [mutant("r0"), mutant("r1")]
+        reach = SimpleNamespace(number=lambda one: 3 if one in rare else 50, known={"draws": 100})
+        made = [[one.name for one in company] for company in together.companies(common + rare, 8, reach)]
+        self.assertEqual(made[0], ["r0", "r1"])
+        self.assertEqual(made[1], ["m00", "m03", "m06", "m09", "m12", "m15", "m18"])
+        self.assertEqual(sorted(name for company in made for name in company),
+                         sorted(one.name for one in common + rare))
+
+    def test_a_company_makes_the_draws_that_come_to_one_of_its_places(self):
+        program = FakeCompany({"a": {5, 7}}, failing_anyway={3})
+        reach = SimpleNamespace(failing=[3], spans=lambda *_: [(4, 2), (9, 1)])
+        self.assertEqual(together.failing_draws(program, {"a": mutant("a")}, 1, 50, reach), [5])
+        self.assertEqual(together.failing_draws(program, {"a": mutant("a")}, 1, 5, reach), [5])
 
     def test_shares_are_of_those_that_count(self):
         judged = [(None, (kind, "")) for kind in ["found", "survived", "equivalent", "not searched"]]
