@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "engine/wire/job_hash.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
@@ -212,6 +214,8 @@ std::string ForgedWorld::question_about(const std::string& job) const {
     question.set_topic(request.topic());
     question.set_tenant(std::string(wire::tenant_of(request)));
     *question.mutable_labels() = request.labels();
+    if (const auto* entry = keys_.find(kSettingsKey); entry != nullptr)
+        question.set_effective_config(nlohmann::json::parse(std::get<std::string>(entry->value))["data"].dump());
     if (!request.context_ptr().empty() && !hidden_.contains(job)) question.set_input_content("what to do");
     return question.SerializeAsString();
 }

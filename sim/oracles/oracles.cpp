@@ -25,6 +25,7 @@
 #include "sim/oracles/policy_before_dispatch.h"
 #include "sim/oracles/policy_marks_own.h"
 #include "sim/oracles/quarantine_final.h"
+#include "sim/oracles/questions_true.h"
 #include "sim/oracles/result_from_its_worker.h"
 #include "sim/oracles/result_heard.h"
 #include "sim/oracles/result_kept.h"
@@ -131,6 +132,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
          exactly(&T::worker_ttl)});
     add(std::type_identity<LimitsInForce>{}, "limits_in_force", {exactly(&T::job_lock_ttl)}, timeouts);
     oracles.push_back(std::make_unique<ValidRequests>(judge));
+    oracles.push_back(std::make_unique<QuestionsTrue>(judge));
     add(std::type_identity<FailModes>{}, "fail_modes",
         {exactly(&T::output_policy_fail_mode), exactly(&T::policy_check_fail_mode)}, pinned);
     return oracles;

@@ -47,6 +47,17 @@ void policy_not_asked(World& world, bool broken) {
     world.finish("a");
 }
 
+void asked_of_another(World& world, bool broken) {
+    world.submit("a");
+    world.store_request("a");
+    world.take_up("a");
+    if (broken) world.label("a", "region", "eu");
+    world.ask_policy("a", "DENY");
+    world.move("a", "DENIED");
+    world.bury("a", "safety_denied");
+    world.let_go("a");
+}
+
 void state_not_read(World& world, bool broken) {
     world.submit("a");
     if (broken)
@@ -417,6 +428,8 @@ constexpr std::array kBreaks{
     PlantedBreak{"hearsay", "a replica that has heard nobody passes a snapshot on", passes_hearsay_on},
     PlantedBreak{"limits_in_force", "a worker is not told of the limit that policy sets", limit_not_told},
     PlantedBreak{"valid_requests", "a request with a negative step is kept and run", keeps_what_is_to_be_dropped},
+    PlantedBreak{"questions_true", "policy is asked about a label that the stored request does not have",
+                 asked_of_another},
     PlantedBreak{"fail_modes", "an output that nobody objects to is withheld with the mode open", withheld_though_open},
 };
 

@@ -75,6 +75,7 @@ constexpr std::array kInvariants{
     NamedItem{"valid_requests", "a request that the rules reject never runs, a valid one is never dropped", kAvailable},
     NamedItem{"fail_modes", "fail-open lets pass and marks, fail-closed withholds, of inputs and outputs alike",
               kAvailable},
+    NamedItem{"questions_true", "policy is asked about what the stored request and the settings say", kAvailable},
 };
 
 /// Of a job that Redis has forgotten, nobody knows any more that it came, or that it was sent.

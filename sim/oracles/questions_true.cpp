@@ -1,0 +1,282 @@
+#include "sim/oracles/questions_true.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "engine/config/bounded_json.h"
+#include "engine/wire/json.h"
+#include "engine/wire/message_id.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/policy_marks.h"
+#include "engine/wire/text.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+namespace wire = engine::wire;
+using fakes::EventKind;
+using fakes::When;
+using Json = nlohmann::json;
+
+constexpr std::string_view kDocuments = "cfg:";
+constexpr std::string_view kPointer = "redis://";
+constexpr std::size_t kContentsMax = 4;  // of one job
+
+std::string trimmed(std::string_view text) { return std::string(wire::trim(text)); }
+
+std::string_view variable(const cap::JobRequest& request, const char* name) {
+    const auto found = request.env().find(name);
+    return found == request.env().end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::string tenant_named_by(const cap::JobRequest& request) {
+    for (const std::string_view named : {std::string_view(request.tenant_id()), variable(request, "tenant_id")})
+        if (!wire::trim(named).empty()) return trimmed(named);
+    return "default";
+}
+
+bool writes_it_alone(std::string_view label) {
+    std::string small(label);
+    std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return small.starts_with("approval_") || small == wire::kMessageIdLabel ||
+           std::ranges::count(wire::kPolicyLabels, label) > 0;
+}
+
+template <class Map>
+std::map<std::string, std::string> without_marks(const Map& labels) {
+    std::map<std::string, std::string> kept;
+    for (const auto& [label, value] : labels)
+        if (!writes_it_alone(label)) kept.emplace(label, value);
+    return kept;
+}
+
+/// Both sides of the comparison as one text: what is asked, and what ought to be asked about a request.
+std::string input_question(const cap::PolicyCheckRequest& asked) {
+    cap::JobMetadata meta = asked.meta();
+    const auto labels = without_marks(meta.labels());
+    meta.clear_labels();
+    cap::Budget budget = asked.budget();
+    budget.clear_deadline_ms();  // a limit of policy's may be tighter (limits_in_force)
+    return Json{{"topic", trimmed(asked.topic())},
+                {"tenant", asked.tenant()},
+                {"priority", static_cast<int>(asked.priority())},
+                {"principal", asked.principal_id()},
+                {"memory", asked.memory_id()},
+                {"labels", without_marks(asked.labels())},
+                {"meta labels", labels},
+                {"meta", wire::serialise(meta)},
+                {"budget", wire::serialise(budget)}}
+        .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string input_question(const cap::JobRequest& request) {
+    cap::PolicyCheckRequest due;
+    due.set_topic(request.topic());
+    due.set_tenant(tenant_named_by(request));
+    due.set_priority(request.priority());
+    due.set_principal_id(request.principal_id());
+    due.set_memory_id(request.memory_id());
+    *due.mutable_labels() = request.labels();
+    *due.mutable_meta() = request.meta();
+    *due.mutable_budget() = request.budget();
+    return input_question(due);
+}
+
+std::string output_question(const cap_output::OutputCheckRequest& asked) {
+    const std::vector<std::string> capabilities(asked.capabilities().begin(), asked.capabilities().end());
+    const std::vector<std::string> tags(asked.risk_tags().begin(), asked.risk_tags().end());
+    return Json{{"topic", asked.topic()},
+                {"tenant", asked.tenant()},
+                {"workflow", asked.workflow_id()},
+                {"step", asked.step_id()},
+                {"principal", asked.principal_id()},
+                {"pack", asked.pack_id()},
+                {"capabilities", capabilities},
+                {"risk tags", tags},
+                {"labels", without_marks(asked.labels())},
+                {"original labels", without_marks(asked.original_labels())}}
+        .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string output_question(const cap::JobRequest& request) {
+    cap_output::OutputCheckRequest due;
+    due.set_topic(trimmed(request.topic()));
+    due.set_tenant(tenant_named_by(request));
+    due.set_workflow_id(trimmed(request.workflow_id()));
+    const auto label = request.labels().find("step_id");
+    const std::string step = label == request.labels().end() ? std::string() : trimmed(label->second);
+    due.set_step_id(step.empty() ? trimmed(variable(request, "step_id")) : step);
+    due.set_principal_id(trimmed(request.principal_id()));
+    due.set_pack_id(trimmed(request.meta().pack_id()));
+    if (!trimmed(request.meta().capability()).empty()) due.add_capabilities(trimmed(request.meta().capability()));
+    for (const std::string& tool : request.meta().requires_()) due.add_capabilities(trimmed(tool));
+    for (const std::string& tag : request.meta().risk_tags()) due.add_risk_tags(trimmed(tag));
+    *due.mutable_labels() = request.labels();
+    *due.mutable_original_labels() = request.labels().empty() ? request.meta().labels() : request.labels();
+    return output_question(due);
+}
+
+template <class Question>
+bool parsed(const fakes::Event& event, Question& asked) {
+    return asked.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()));
+}
+
+void merge(Json& into, const Json& narrower) {
+    for (const auto& [name, value] : narrower.items()) {
+        if (value.is_object() && into[name].is_object())
+            merge(into[name], value);
+        else
+            into[name] = value;
+    }
+}
+
+/// What a document of settings says; nothing: it cannot be read.
+std::optional<Json> data_of(const std::string& text) {
+    const Json document = engine::parse_bounded(text);
+    if (!document.is_object()) return std::nullopt;
+    const auto data = document.find("data");
+    if (data == document.end() || data->is_null()) return Json::object();
+    return data->is_object() ? std::optional<Json>(*data) : std::nullopt;
+}
+
+}  // namespace
+
+void QuestionsTrue::on_event(const fakes::Event& event, Time) {
+    switch (event.kind) {
+        case EventKind::lock_acquired:
+            if (is_job_lock(event.key)) taken_up_[{event.node, std::string(event.job)}] = present();
+            break;
+        case EventKind::node_down:
+            std::erase_if(taken_up_, [&event](const auto& entry) { return entry.first.first == event.node; });
+            break;
+        case EventKind::kernel_check:
+            if (event.when == When::before && is_scheduler(event.node)) on_input_question(event);
+            break;
+        case EventKind::output_check:
+            if (event.when == When::before && is_scheduler(event.node)) on_output_question(event);
+            break;
+        default: break;
+    }
+}
+
+void QuestionsTrue::on_input_question(const fakes::Event& event) {
+    const auto stored = requests_.find(event.job);
+    cap::PolicyCheckRequest asked;
+    if (stored == requests_.end() || !parsed(event, asked)) return;
+    if (asked.labels().contains("saga_compensation")) return;
+    exercise();
+    const std::string said = input_question(asked);
+    const auto same = [&said](const auto& known) { return known.first == said; };
+    if (std::ranges::none_of(stored->second.known, same)) {
+        violated(
+            event.node, event.job,
+            fmt::format("policy is asked about {}, and its request says {}", said, stored->second.known.back().first),
+            stored->second.event);
+        return;
+    }
+    judge_settings(event, asked.effective_config());
+}
+
+void QuestionsTrue::judge_settings(const fakes::Event& event, const std::string& told) {
+    const auto taken_up = taken_up_.find({event.node, std::string(event.job)});
+    if (taken_up == taken_up_.end() || changed_ >= taken_up->second) return;
+    const auto request = wire::from_json<cap::JobRequest>(requests_.find(event.job)->second.json);
+    if (!request) return;
+    Json settings = Json::object();
+    for (const std::string& key : {std::string(kSettingsKey), "cfg:org:" + tenant_named_by(*request)}) {
+        const auto document = documents_.find(key);
+        if (document == documents_.end()) continue;
+        const auto data = data_of(document->second);
+        if (!data) return;
+        merge(settings, *data);
+    }
+    const auto layer = [this](std::string_view scope, std::string_view id) {
+        return !id.empty() && documents_.contains(fmt::format("cfg:{}:{}", scope, id));
+    };
+    const bool own_layers = layer("team", variable(*request, "team_id")) || layer("workflow", request->workflow_id()) ||
+                            layer("step", variable(*request, "step_id"));
+    const Json shown = told.empty() ? Json::object() : Json::parse(told, nullptr, false);
+    if (own_layers ? settings.empty() || !told.empty() : shown == settings) return;
+    violated(event.node, event.job,
+             fmt::format("policy is shown the settings {}, and they were {} when it was taken up",
+                         told.empty() ? "{}" : told, settings.dump(-1, ' ', false, Json::error_handler_t::replace)),
+             taken_up->second);
+}
+
+void QuestionsTrue::on_output_question(const fakes::Event& event) {
+    const auto stored = requests_.find(event.job);
+    cap_output::OutputCheckRequest asked;
+    if (stored == requests_.end() || !parsed(event, asked)) return;
+    exercise();
+    const std::string said = output_question(asked);
+    const auto same = [&said](const auto& known) { return known.second == said; };
+    if (std::ranges::none_of(stored->second.known, same))
+        violated(event.node, event.job,
+                 fmt::format("output policy is asked about {}, and its request says {}", said,
+                             stored->second.known.back().second),
+                 stored->second.event);
+    std::string_view pointer = asked.result_ptr();
+    if (asked.output_content().empty() || !pointer.starts_with(kPointer)) return;
+    const auto output = outputs_.find(pointer.substr(kPointer.size()));
+    if (output == outputs_.end()) return;
+    const std::int64_t size = asked.output_size_bytes();
+    if (size != output->second.now && size != output->second.before)
+        violated(
+            event.node, event.job,
+            fmt::format("output policy is told of an output of {} bytes, and it has {}", size, output->second.now));
+}
+
+void QuestionsTrue::note_request(std::string_view job, std::string_view json) {
+    const auto request = wire::from_json<cap::JobRequest>(json);
+    if (!request) return;
+    Stored& stored = requests_[std::string(job)];
+    stored.json = json;
+    stored.event = present();
+    std::pair content(input_question(*request), output_question(*request));
+    std::erase(stored.known, content);
+    if (stored.known.size() == kContentsMax) stored.known.erase(stored.known.begin());
+    stored.known.push_back(std::move(content));
+}
+
+void QuestionsTrue::note_document(std::string_view key, std::string_view text) {
+    documents_.insert_or_assign(std::string(key), std::string(text));
+    changed_ = present();
+}
+
+void QuestionsTrue::string_set(fakes::NodeId, std::string_view key, const std::string* before, std::string_view after,
+                               std::int64_t, std::int64_t) {
+    if (key.starts_with(kRequestPrefix)) note_request(key.substr(kRequestPrefix.size()), after);
+    if (key.starts_with(kDocuments)) note_document(key, after);
+    if (!key.starts_with("res:")) return;
+    const auto size = static_cast<std::int64_t>(after.size());
+    outputs_[std::string(key)] = {size, before == nullptr ? size : static_cast<std::int64_t>(before->size())};
+}
+
+void QuestionsTrue::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                                std::int64_t) {
+    const auto document = documents_.find(key);
+    if (document == documents_.end()) return;
+    documents_.erase(document);
+    changed_ = present();
+}
+
+void QuestionsTrue::restored(const fakes::redis::Keyspace& now) {
+    documents_.clear();
+    outputs_.clear();
+    changed_ = present();
+    for (const std::string_view key : now.keys()) {
+        const auto* text = std::get_if<std::string>(&now.find(key)->value);
+        if (text == nullptr) continue;
+        if (key.starts_with(kRequestPrefix)) note_request(key.substr(kRequestPrefix.size()), *text);
+        if (key.starts_with(kDocuments)) note_document(key, *text);
+    }
+}
+
+}  // namespace lockstep::sim

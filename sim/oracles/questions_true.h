@@ -1,0 +1,63 @@
+// questions_true: what input policy and output policy are asked about a job says what its stored request says, and what the settings
+// say (spec: wire, sections 7.1, 7.2 and 8 step 7; engine/delivery-semantics.md, "Whose word counts").
+//
+// 1. Topic, tenant, priority, principal, memory, budget, labels and metadata are those of a request that has been stored under the
+//    job's id, but for the labels that only policy and approvals write (policy_marks_own, approval_bound).
+// 2. Input policy is shown the settings of the job: the documents of the system and of its tenant, merged, as they stood when the
+//    replica took the job's lock for this try. Where the submitter has named layers of its own, the settings are not recomputed,
+//    but they are there. After a change, or where a document cannot be read, nothing is judged.
+// 3. Output policy is told the size of the whole output, however much of it it is shown.
+// A rollback asks about a job that it is going to submit: of such a question nothing is stored yet.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/wire/fwd.h"
+#include "sim/oracles/oracle.h"
+
+namespace lockstep::sim {
+
+class QuestionsTrue final : public Oracle {
+public:
+    using Oracle::Oracle;
+    [[nodiscard]] std::string_view invariant() const override { return "questions_true"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+
+private:
+    struct Stored {
+        std::string json;  // as it was stored last
+        EventNumber event = 0;
+        std::vector<std::pair<std::string, std::string>>
+            known;  // what the two questions about each content say, the latest last
+    };
+    /// What output policy may be told of an output.
+    struct Sizes {
+        std::int64_t now = 0;
+        std::int64_t before = 0;
+    };
+
+    void on_input_question(const fakes::Event& event);
+    void on_output_question(const fakes::Event& event);
+    void judge_settings(const fakes::Event& event, const std::string& told);
+    void note_request(std::string_view job, std::string_view json);
+    void note_document(std::string_view key, std::string_view text);
+
+    std::map<std::string, Stored, std::less<>> requests_;        // by job
+    std::map<std::string, std::string, std::less<>> documents_;  // settings, by key
+    EventNumber changed_ = 0;                                    // the last change of any of them
+    std::map<std::pair<fakes::NodeId, std::string>, EventNumber>
+        taken_up_;                                       // by replica and job: its lock, the last time
+    std::map<std::string, Sizes, std::less<>> outputs_;  // by key
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,189 @@
+#include "sim/oracles/questions_true.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/wire/json.h"
+#include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fakes::EventKind;
+using fakes::When;
+
+constexpr fakes::NodeId kReplica{5};
+
+struct QuestionsTrueTest : ::testing::Test {
+    testing::KeepingJudge judge;
+    QuestionsTrue oracle{judge};
+
+    cap::JobRequest request() {
+        cap::JobRequest stored;
+        stored.set_job_id("J");
+        stored.set_topic("job.default");
+        (*stored.mutable_env())["tenant_id"] = "acme";
+        stored.set_principal_id("ann");
+        (*stored.mutable_labels())["region"] = "eu";
+        stored.mutable_meta()->set_capability("mail");
+        stored.mutable_meta()->add_requires_("net");
+        return stored;
+    }
+    void store(const cap::JobRequest& stored) { set("job:req:J", engine::wire::to_json(stored)); }
+    void set(const std::string& key, const std::string& text) {
+        ++judge.number;
+        oracle.string_set(Topology::kGateway, key, nullptr, text, 0, 0);
+    }
+    void take_up() {
+        fakes::Event event = testing::event_of(EventKind::lock_acquired, "J");
+        event.node = kReplica;
+        event.key = "cordum:scheduler:job:J";
+        tell(event);
+    }
+    void tell(const fakes::Event& event) {
+        ++judge.number;
+        oracle.on_event(event, {});
+    }
+    void tell_question(EventKind kind, const std::string& bytes) {
+        fakes::Event event = testing::event_of(kind, "J", When::before);
+        event.node = kReplica;
+        event.payload = bytes;
+        tell(event);
+    }
+
+    static cap::PolicyCheckRequest question() {
+        cap::PolicyCheckRequest asked;
+        asked.set_job_id("J");
+        asked.set_topic("job.default");
+        asked.set_tenant("acme");
+        asked.set_principal_id("ann");
+        (*asked.mutable_labels())["region"] = "eu";
+        asked.mutable_meta()->set_capability("mail");
+        asked.mutable_meta()->add_requires_("net");
+        return asked;
+    }
+    void ask(const cap::PolicyCheckRequest& asked) {
+        tell_question(EventKind::kernel_check, asked.SerializeAsString());
+    }
+
+    static cap_output::OutputCheckRequest output_question() {
+        cap_output::OutputCheckRequest asked;
+        asked.set_job_id("J");
+        asked.set_topic("job.default");
+        asked.set_tenant("acme");
+        asked.set_principal_id("ann");
+        asked.add_capabilities("mail");
+        asked.add_capabilities("net");
+        (*asked.mutable_labels())["region"] = "eu";
+        (*asked.mutable_original_labels())["region"] = "eu";
+        return asked;
+    }
+    void ask(const cap_output::OutputCheckRequest& asked) {
+        tell_question(EventKind::output_check, asked.SerializeAsString());
+    }
+};
+
+TEST_F(QuestionsTrueTest, WhatIsAskedIsWhatIsStored) {
+    store(request());
+    ask(question());
+    ask(output_question());
+    EXPECT_TRUE(judge.found.empty());
+    EXPECT_EQ(oracle.exercised(), 2U);
+}
+
+TEST_F(QuestionsTrueTest, ATenantOfTheEnvironmentCounts) {
+    store(request());
+    auto asked = question();
+    asked.set_tenant("default");
+    ask(asked);
+    EXPECT_EQ(judge.found.size(), 1U);
+    auto about_output = output_question();
+    about_output.set_tenant("default");
+    ask(about_output);
+    EXPECT_EQ(judge.found.size(), 2U);
+}
+
+TEST_F(QuestionsTrueTest, MarksAreForOthersAndAnEarlierRequestStillCounts) {
+    store(request());
+    auto changed = request();
+    changed.set_principal_id("bob");
+    store(changed);
+    auto asked = question();
+    (*asked.mutable_labels())["approval_granted"] = "true";
+    (*asked.mutable_labels())["safety_bypassed"] = "true";
+    ask(asked);
+    asked.set_principal_id("eve");
+    ask(asked);
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(QuestionsTrueTest, PolicyIsShownTheSettingsOfTheTry) {
+    store(request());
+    set("cfg:system:default", R"({"data":{"safety":{"a":1,"b":1}}})");
+    set("cfg:org:acme", R"({"data":{"safety":{"b":2}}})");
+    take_up();
+    auto asked = question();
+    asked.set_effective_config(R"({"safety":{"a":1,"b":2}})");
+    ask(asked);
+    EXPECT_TRUE(judge.found.empty());
+    asked.set_effective_config(R"({"safety":{"a":1,"b":1}})");
+    ask(asked);
+    asked.clear_effective_config();
+    ask(asked);
+    EXPECT_EQ(judge.found.size(), 2U);
+}
+
+TEST_F(QuestionsTrueTest, SettingsThatHaveChangedOrCannotBeReadAreNotJudged) {
+    store(request());
+    set("cfg:system:default", R"({"data":{"a":1}})");
+    take_up();
+    set("cfg:system:default", R"({"data":{"a":2}})");
+    ask(question());
+    set("cfg:org:acme", "{");
+    take_up();
+    ask(question());
+    EXPECT_TRUE(judge.found.empty());
+}
+
+TEST_F(QuestionsTrueTest, WithLayersOfTheSubmitterThereAreSettingsAllTheSame) {
+    auto stored = request();
+    stored.set_workflow_id("travel");
+    store(stored);
+    set("cfg:system:default", R"({"data":{"a":1}})");
+    set("cfg:workflow:travel", R"({"data":{"a":3}})");
+    take_up();
+    auto asked = question();
+    asked.set_effective_config(R"({"a":3})");
+    ask(asked);
+    EXPECT_TRUE(judge.found.empty());
+    asked.clear_effective_config();
+    ask(asked);
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(QuestionsTrueTest, AnOutputHasItsWholeSize) {
+    store(request());
+    set("res:J", "0123456789");
+    auto asked = output_question();
+    asked.set_result_ptr("redis://res:J");
+    asked.set_output_content("01234");
+    asked.set_output_size_bytes(10);
+    ask(asked);
+    EXPECT_TRUE(judge.found.empty());
+    asked.set_output_size_bytes(5);
+    ask(asked);
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(QuestionsTrueTest, OfARollbackNothingIsStoredYet) {
+    auto asked = question();
+    ask(asked);
+    store(request());
+    (*asked.mutable_labels())["saga_compensation"] = "true";
+    asked.set_topic("job.undo");
+    ask(asked);
+    EXPECT_TRUE(judge.found.empty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim
