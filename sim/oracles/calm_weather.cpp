@@ -47,7 +47,10 @@ void CalmWeather::on_event(const fakes::Event& event, Time now) {
         case EventKind::lock_acquired:
         case EventKind::lock_released:
         case EventKind::lock_expired:
-            if (!event.job.empty()) on_lock(event, now);
+            if (!event.job.empty())
+                on_lock(event, now);
+            else
+                on_other_lock(event, now);
             break;
         case EventKind::state: on_state(event, now); break;
         case EventKind::kernel_check:
@@ -198,6 +201,26 @@ void CalmWeather::on_lock(const fakes::Event& event, Time now) {
         default: exercise(); break;
     }
     job.holder = {};
+}
+
+void CalmWeather::on_other_lock(const fakes::Event& event, Time now) {
+    // A tick keeps its lock to the end of its window (single_ticker).
+    if (is_tick_lock(event.key)) return;
+    if (event.kind == EventKind::lock_acquired) {
+        holds_.insert_or_assign(std::string(event.key), Hold{event.node, now, present()});
+        return;
+    }
+    const auto hold = holds_.find(event.key);
+    if (hold == holds_.end()) return;
+    exercise();
+    const Hold was = hold->second;
+    holds_.erase(hold);
+    if (event.kind != EventKind::lock_expired || event.flag || !was.by.valid() || by_user(was.by)) return;
+    if (weather_.clear_for(was.by, was.since - 2 * tunables_.store_op_timeout))
+        violated(was.by, {},
+                 fmt::format("{} runs out {} ms after it was taken, and nothing has disturbed its holder", event.key,
+                             engine::to_millis(now - was.since)),
+                 was.event);
 }
 
 void CalmWeather::on_state(const fakes::Event& event, Time now) {

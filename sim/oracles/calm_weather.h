@@ -8,6 +8,7 @@
 // 2. No lock of a job runs out under a replica: whoever is at work renews it, whoever is not gives it back. A disturbance shortly
 //    before the lock was taken excuses it, too: a call that its replica has given up may still take the lock, after the release
 //    that was sent behind it on another connection, and then nobody knows that it is held.
+//    Neither does the lock of a rollback or that of the snapshot.
 // 3. A message is not handed back for the delay of a store or a bus that did not answer, unless a call of its replica got none, or
 //    that delay is what is left of another one that its job has been given.
 // 4. Nor for the delay of a job in other hands, unless anybody else has been at the job since it was delivered: another message
@@ -88,6 +89,12 @@ private:
         bool lock_taken = false;  // was held when it came
         std::vector<Time> due;    // again, because the server was told so, once for each word that reached it
     };
+    /// A lock that is no job's.
+    struct Hold {
+        fakes::NodeId by;
+        Time since{};
+        EventNumber event = 0;
+    };
     using MessageId = std::pair<bool, std::uint64_t>;  // a result, and the sequence in the one stream
 
     void on_deliver(const fakes::Event& event, Time now);
@@ -95,6 +102,7 @@ private:
     void on_handed_back(const fakes::Event& event, Time now);
     void judge_hand_back(const fakes::Event& event, const Message& message, const Job& job, Time now);
     void on_lock(const fakes::Event& event, Time now);
+    void on_other_lock(const fakes::Event& event, Time now);
     void on_state(const fakes::Event& event, Time now);
     void on_check(const fakes::Event& event, Time now);
     void lose_messages(Time now);
@@ -106,6 +114,7 @@ private:
     const engine::Tunables& tunables_;
     Weather weather_;
     std::map<std::string, Job, std::less<>> jobs_;
+    std::map<std::string, Hold, std::less<>> holds_;  // by lock
     std::map<MessageId, Message> messages_;
     std::map<std::string, Time, std::less<>> heartbeats_;  // of each worker, the last
     std::map<std::string, fakes::NodeId, std::less<>> workers_;

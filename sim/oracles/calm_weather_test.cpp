@@ -335,5 +335,28 @@ TEST_F(CalmWeatherTest, WhatRedisHasForgottenIsNotJudged) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(CalmWeatherTest, TheLockOfARollbackOrASnapshotDoesNotRunOutEither) {
+    const auto tell_of = [this](EventKind kind, std::string_view key, NodeId node) {
+        fakes::Event event = testing::event_of(kind, "");
+        event.node = node;
+        event.key = key;
+        oracle.on_event(event, now);
+    };
+    for (const std::string_view key :
+         {"lockstep:saga:lock:r1", "cordum:scheduler:snapshot:writer", "cordum:reconciler:default"}) {
+        tell_of(EventKind::lock_acquired, key, kReplica);
+        now += 40s;
+        tell_of(EventKind::lock_expired, key, Topology::kRedis);
+    }
+    EXPECT_THAT(judge.found,
+                ElementsAre(HasSubstr("lockstep:saga:lock:r1 runs out"), HasSubstr("snapshot:writer runs out")));
+
+    tell_of(EventKind::lock_acquired, "lockstep:saga:lock:r1", kReplica);
+    tell(EventKind::node_down, kReplica, "");
+    now += 40s;
+    tell_of(EventKind::lock_expired, "lockstep:saga:lock:r1", Topology::kRedis);
+    EXPECT_EQ(judge.found.size(), 2U);
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -20,6 +20,8 @@ constexpr std::string_view kEntryPrefix = "dlq:entry:";
 constexpr std::string_view kIndex = "dlq:index";
 constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:index";
 /// Of what the bus is told about several messages at once. The number of them comes first in its text.
+/// A sum is told once a minute; what disturbed the telling of one explains the next.
+constexpr engine::Duration kUntilToldAgain = std::chrono::minutes{2};
 constexpr std::string_view kSumPrefix = "undecodable:";
 
 std::string letter_of(const fakes::Event& event) { return fmt::format("poison:{}:{}", event.stream, event.sequence); }
@@ -40,7 +42,8 @@ std::string code_of(std::string_view entry) {
 
 }  // namespace
 
-void DeadLetterComplete::on_event(const fakes::Event& event, Time) {
+void DeadLetterComplete::on_event(const fakes::Event& event, Time now) {
+    weather_.on_event(event, now);
     switch (event.kind) {
         case fakes::EventKind::deliver:
             if (event.packet != nullptr && event.packet->has_job_result() &&
@@ -55,7 +58,7 @@ void DeadLetterComplete::on_event(const fakes::Event& event, Time) {
             last_out_.erase(message_of(event));
             if (!done_with_.contains(message_of(event))) given_up_.emplace(letter_of(event), present());
             break;
-        case fakes::EventKind::stored: note_told(event); break;
+        case fakes::EventKind::stored: note_told(event, now); break;
         case fakes::EventKind::fault:
             // What the stream has lost is not delivered again, and the server says nothing about it.
             if (event.name == "nats.power_cut") last_out_.clear();
@@ -78,7 +81,7 @@ void DeadLetterComplete::on_verdict(const fakes::Event& event) {
     terminated_.emplace(letter_of(event), present());
 }
 
-void DeadLetterComplete::note_told(const fakes::Event& event) {
+void DeadLetterComplete::note_told(const fakes::Event& event, Time now) {
     if (event.subject != engine::wire::kSubjectDlq || event.packet == nullptr) return;
     const auto& result = event.packet->job_result();
     if (result.error_code() == engine::kCodeQuarantineFailed) return;  // of a job whose own letter is still to come
@@ -89,6 +92,7 @@ void DeadLetterComplete::note_told(const fakes::Event& event) {
     const std::string& text = result.error_message();
     std::from_chars(text.data(), text.data() + text.size(), count);
     undecodable_told_ += count;
+    if (!weather_.clear_for(event.node, now - kUntilToldAgain)) may_repeat_ += count;
 }
 
 void DeadLetterComplete::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
@@ -199,6 +203,10 @@ void DeadLetterComplete::judge_told() {
                  fmt::format(
                      "all is quiet, {} messages were buried because nobody can read them, and the bus was told of {}",
                      undecodable_.size(), undecodable_told_));
+    if (undecodable_told_ > undecodable_.size() + may_repeat_)
+        violated({}, {},
+                 fmt::format("{} messages were buried because nobody can read them, and the bus was told of {}",
+                             undecodable_.size(), undecodable_told_));
 }
 
 bool DeadLetterComplete::needs_letter(std::string_view job, std::string_view state) const {

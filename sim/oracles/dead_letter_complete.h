@@ -5,7 +5,7 @@
 // itself.
 //
 // Letters of messages whose bytes are no packet have an index and a limit of their own, and are told of together: as many as
-// were written. What the bus alone has been told, because there was no store, counts as a letter.
+// were written, and no more but after a disturbance. What the bus alone has been told, because there was no store, counts as a letter.
 //
 // What a gateway ends is the gateway's business: it writes its own letters.
 #pragma once
@@ -16,6 +16,7 @@
 
 #include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
+#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 
@@ -51,7 +52,7 @@ private:
         return {std::string(event.stream), event.sequence, std::string(event.name)};
     }
     void on_verdict(const fakes::Event& event);
-    void note_told(const fakes::Event& event);
+    void note_told(const fakes::Event& event, Time now);
     void judge_messages();
     void judge_told();
 
@@ -78,6 +79,8 @@ private:
     std::set<Message> done_with_;                                 // acknowledged, which the server has not heard yet
     std::set<std::string, std::less<>> undecodable_;              // ids of letters that are told of together
     std::uint64_t undecodable_told_ = 0;
+    std::uint64_t may_repeat_ = 0;  // of what was told, because something disturbed the one before
+    Weather weather_;
 };
 
 }  // namespace lockstep::sim

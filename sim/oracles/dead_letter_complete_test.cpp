@@ -167,6 +167,16 @@ TEST_F(SpentMessageTest, LettersOfBytesThatNobodyCanReadAreToldOfTogether) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(SpentMessageTest, AndOfNoMoreThanThereWere) {
+    write_undecodable("poison:CORDUM_SYS:7");
+    tell_the_bus("undecodable:CORDUM_SYS:sys.job.submit", "1 messages not decodable");
+    quiet_rest();
+    EXPECT_TRUE(judge.found.empty());
+    tell_the_bus("undecodable:CORDUM_SYS:sys.job.submit", "1 messages not decodable");
+    quiet_rest();
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
 TEST_F(SpentMessageTest, AndKeepToALimitOfTheirOwn) {
     tunables.dlq_undecodable_max_size = 1;
     write_undecodable("poison:CORDUM_SYS:7");

@@ -426,8 +426,18 @@ void ForgedWorld::bury(const std::string& job, std::string_view code) {
         keys_.set_string("dlq:entry:" + job, fmt::format(R"({{"reason_code":"{}"}})", code), fakes::redis::kNever);
         keys_.zset_set(at<fakes::redis::SortedSet>("dlq:index"), job, 1);
     });
-    const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_FAILED);
+    cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_FAILED);
+    packet.mutable_job_result()->set_error_code(std::string(code));
     tell(EventKind::stored, When::applied, kReplica, job, wire::kSubjectDlq, &packet);
+}
+
+void ForgedWorld::audit_withheld(const std::string& job) {
+    cap::JobProgress progress;
+    progress.set_job_id(job);
+    progress.set_step_id("output_policy");
+    progress.set_status(cap::JOB_STATUS_DENIED);
+    const cap::BusPacket packet = wire::make_packet(std::move(progress), "trace", "cordum-scheduler", {});
+    tell(EventKind::core_publish, When::before, kReplica, job, wire::kSubjectAuditOutputPolicy, &packet);
 }
 
 void ForgedWorld::deliver_message(std::uint64_t sequence, bool readable, std::string_view payload) {
@@ -525,6 +535,7 @@ void ForgedWorld::withhold(const std::string& job) {
     take_up(job);
     move(job, "OUTPUT_QUARANTINED");
     bury(job, "output_quarantined");
+    if (!unaudited_) audit_withheld(job);
     let_go(job);
 }
 

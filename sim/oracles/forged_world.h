@@ -117,6 +117,8 @@ public:
     void judge_output_in_vain(const std::string& job);
     /// The output of a job that has succeeded is withheld.
     void withhold(const std::string& job);
+    /// From now on nobody who listens for what happens to outputs is told.
+    void leave_out_audits() { unaudited_ = true; }
     void start(NodeId replica);
     void tick(NodeId replica);
     /// The settings open it, and both replicas have read them.
@@ -154,6 +156,7 @@ private:
     void on_every_call(fakes::EventKind kind, NodeId node, std::string_view job, std::string_view to,
                        std::string_view question = {}, std::string_view answer = {});
     void enter(const std::string& job, std::string_view state, NodeId client);
+    void audit_withheld(const std::string& job);
     [[nodiscard]] std::string line_of(const std::string& job) const;
     void leave_index(const std::string& job, std::string_view state);
     template <class Container>
@@ -168,6 +171,7 @@ private:
     std::map<std::string, std::string> inputs_;                         // where each job's is
     std::set<std::string> hidden_;
     std::set<std::string> spoilt_;
+    bool unaudited_ = false;
     std::map<std::string, int> limits_;           // by job, what policy has constrained
     std::map<std::string, std::string> tenants_;  // by job
     std::set<std::string> violated_;

@@ -22,6 +22,7 @@
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/nothing_leaks.h"
 #include "sim/oracles/one_terminal_result.h"
+#include "sim/oracles/outputs_audited.h"
 #include "sim/oracles/policy_before_dispatch.h"
 #include "sim/oracles/policy_marks_own.h"
 #include "sim/oracles/quarantine_final.h"
@@ -133,6 +134,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
     add(std::type_identity<LimitsInForce>{}, "limits_in_force", {exactly(&T::job_lock_ttl)}, timeouts);
     oracles.push_back(std::make_unique<ValidRequests>(judge));
     oracles.push_back(std::make_unique<QuestionsTrue>(judge));
+    oracles.push_back(std::make_unique<OutputsAudited>(judge));
     add(std::type_identity<FailModes>{}, "fail_modes",
         {exactly(&T::output_policy_fail_mode), exactly(&T::policy_check_fail_mode)}, pinned);
     return oracles;

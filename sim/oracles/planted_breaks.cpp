@@ -58,6 +58,14 @@ void asked_of_another(World& world, bool broken) {
     world.let_go("a");
 }
 
+void withheld_in_silence(World& world, bool broken) {
+    if (broken) world.leave_out_audits();
+    world.serve("a");
+    world.judge_output("a", "QUARANTINE");
+    world.withhold("a");
+    world.rest();
+}
+
 void state_not_read(World& world, bool broken) {
     world.submit("a");
     if (broken)
@@ -428,6 +436,8 @@ constexpr std::array kBreaks{
     PlantedBreak{"hearsay", "a replica that has heard nobody passes a snapshot on", passes_hearsay_on},
     PlantedBreak{"limits_in_force", "a worker is not told of the limit that policy sets", limit_not_told},
     PlantedBreak{"valid_requests", "a request with a negative step is kept and run", keeps_what_is_to_be_dropped},
+    PlantedBreak{"outputs_audited", "an output is withheld, and whoever listens for that is not told",
+                 withheld_in_silence},
     PlantedBreak{"questions_true", "policy is asked about a label that the stored request does not have",
                  asked_of_another},
     PlantedBreak{"fail_modes", "an output that nobody objects to is withheld with the mode open", withheld_though_open},

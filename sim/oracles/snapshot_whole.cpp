@@ -62,6 +62,12 @@ void SnapshotWhole::string_set(fakes::NodeId client, std::string_view key, const
     const engine::Duration redis_clock = std::chrono::milliseconds(expires_at) - tunables_.data_ttl;
     const auto captured = *seconds_of(document["captured_at"].get_ref<const std::string&>());
     change_ = Change{client, std::max<engine::Duration>(redis_clock - captured, 0s)};
+    if (captured < said_ && !clocks_jumped_)
+        violated(client, {},
+                 fmt::format("the worker snapshot gives way to one that was captured {} s before it",
+                             (said_ - captured).count()),
+                 written_);
+    said_ = captured;
 }
 
 void SnapshotWhole::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
@@ -69,7 +75,10 @@ void SnapshotWhole::key_removed(fakes::NodeId, std::string_view key, fakes::redi
     if (key == kWorkerSnapshot) change_ = Change();
 }
 
-void SnapshotWhole::restored(const fakes::redis::Keyspace&) { change_ = Change(); }
+void SnapshotWhole::restored(const fakes::redis::Keyspace&) {
+    change_ = Change();
+    said_ = {};
+}
 
 void SnapshotWhole::on_event(const fakes::Event& event, Time now) {
     if (change_) settle(*change_, now);
@@ -101,6 +110,9 @@ void SnapshotWhole::follow(const fakes::Event& event, Time now) {
                 replica.reaches_since = now;
             return;
         }
+        case fault:
+            if (event.name == "clock_jump") clocks_jumped_ = true;
+            return;
         case node_down:
             if (const auto found = replicas_.find(event.node); found != replicas_.end()) found->second = Replica();
             return;

@@ -7,9 +7,11 @@
 //    a fault spoils, is owed anew from then on.
 // 3. 20 s have room for one writer that dies with the lock. Each further lock that ran out since the last write is forgiven for as
 //    long as it kept the others from writing.
-// 4. It is put to the test where replicas get in each other's way: one writes after another has, or a lock was lost.
+// 4. None gives way to one that was captured earlier, as long as no clock goes back: a writer that was held up has lost its lock.
+// 5. It is put to the test where replicas get in each other's way: one writes after another has, or a lock was lost.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,6 +54,8 @@ private:
     std::map<fakes::NodeId, Replica> replicas_;
     std::optional<Change> change_;
     Time captured_{};
+    std::chrono::seconds said_{};  // when the last one was captured, as it says
+    bool clocks_jumped_ = false;
     EventNumber written_ = 0;
     fakes::NodeId last_writer_;
     int lost_locks_ = 0;  // since the last write

@@ -75,6 +75,8 @@ constexpr std::array kInvariants{
     NamedItem{"valid_requests", "a request that the rules reject never runs, a valid one is never dropped", kAvailable},
     NamedItem{"fail_modes", "fail-open lets pass and marks, fail-closed withholds, of inputs and outputs alike",
               kAvailable},
+    NamedItem{"outputs_audited", "what policy withholds or redacts of outputs is told on sys.audit.output_policy",
+              kAvailable},
     NamedItem{"questions_true", "policy is asked about what the stored request and the settings say", kAvailable},
 };
 

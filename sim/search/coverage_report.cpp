@@ -17,7 +17,7 @@ constexpr std::string_view kLosingDraws = "Draws with loss of data: ";
 
 std::string shown(const CoverageItem& item) { return fmt::format("{} `{}`", item.group, item.name); }
 
-std::uint64_t reached(const CoverageReport& report, const CoverageItem& item) {
+std::uint64_t times_reached(const CoverageReport& report, const CoverageItem& item) {
     return report.plain.of(item) + (report.losing ? report.losing->of(item) : 0);
 }
 
@@ -33,7 +33,7 @@ std::vector<std::string> complaints_about_the_list(const CoverageReport& report)
                 fmt::format("{} is on the list of what cannot happen, and there is no such thing: take it off "
                             "sim/search/cannot_happen.cpp",
                             shown(item)));
-        else if (const std::uint64_t count = reached(report, item); count > 0)
+        else if (const std::uint64_t count = times_reached(report, item); count > 0)
             out.push_back(
                 fmt::format("{} is on the list of what cannot happen, and {} draws reached it: take it off "
                             "sim/search/cannot_happen.cpp",
@@ -145,7 +145,7 @@ tl::expected<CoverageTable, std::string> parse_coverage_markdown(std::string_vie
 std::vector<std::string> coverage_complaints(const CoverageReport& report) {
     std::vector<std::string> out = complaints_about_the_list(report);
     for (const CoverageItem& item : report.items)
-        if (reached(report, item) == 0 && find_cannot_happen(item) == nullptr)
+        if (times_reached(report, item) == 0 && find_cannot_happen(item) == nullptr)
             out.push_back(
                 fmt::format("{}: no draw has reached it; let one, or say in sim/search/cannot_happen.cpp why "
                             "none can",
@@ -168,7 +168,7 @@ std::vector<std::string> coverage_complaints(const CoverageReport& report, const
                 fmt::format("{}: the table says that no draw has reached it; let one, or say in "
                             "sim/search/cannot_happen.cpp why none can",
                             shown(item)));
-        if (expected(report, table, row) >= kExpected && reached(report, item) == 0)
+        if (expected(report, table, row) >= kExpected && times_reached(report, item) == 0)
             out.push_back(fmt::format("{}: none of {} draws has reached it, of the table's {} it was {}", shown(item),
                                       report.plain.draws + (report.losing ? report.losing->draws : 0),
                                       table.draws + table.losing_draws, row.plain + row.losing));
