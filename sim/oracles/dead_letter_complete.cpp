@@ -125,7 +125,11 @@ void DeadLetterComplete::key_removed(fakes::NodeId, std::string_view key, fakes:
                                      const fakes::redis::Value&, std::int64_t) {
     if (why == fakes::redis::Removal::deleted) return;
     if (key == kIndex || key == kUndecodableIndex) index_lost_ = true;
-    if (key.starts_with(kEntryPrefix)) ran_out_.emplace(key.substr(kEntryPrefix.size()));
+    if (!key.starts_with(kEntryPrefix)) return;
+    const std::string_view id = key.substr(kEntryPrefix.size());
+    ran_out_.emplace(id);
+    const auto letter = letters_.find(id);
+    if (letter != letters_.end() && why == fakes::redis::Removal::evicted) letter->second.lost = true;
 }
 
 void DeadLetterComplete::restored(const fakes::redis::Keyspace& now) {
@@ -189,7 +193,7 @@ void DeadLetterComplete::judge_messages() {
 
 void DeadLetterComplete::judge_told() {
     for (const auto& [id, letter] : letters_) {
-        if (letter.by_scheduler && !told_.contains(id) && !undecodable_.contains(id))
+        if (letter.by_scheduler && !letter.lost && !told_.contains(id) && !undecodable_.contains(id))
             violated({}, id,
                      fmt::format("all is quiet, and nobody has told the bus of its dead letter ({})", letter.code),
                      letter.event);

@@ -127,6 +127,23 @@ TEST_F(SpentMessageTest, WhatTheBusAloneWasToldOfIsALetter) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(SpentMessageTest, NobodyTellsOfALetterThatRedisHasLost) {
+    write_letter();
+    list_letter();
+    keys.remove(*keys.find("dlq:entry:J"), fakes::redis::Removal::evicted);
+    quiet_rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SpentMessageTest, OneThatIsWrittenAgainIsToldAgain) {
+    write_letter();
+    list_letter();
+    keys.remove(*keys.find("dlq:entry:J"), fakes::redis::Removal::evicted);
+    write_letter();
+    quiet_rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has told the bus")));
+}
+
 TEST_F(SpentMessageTest, ALetterAboutNoJobIsToldUnderTheTraceOfItsPacket) {
     write_letter("saga-expired-1");
     list_letter("saga-expired-1");
