@@ -60,6 +60,7 @@ private:
         std::string code;
         bool by_scheduler = false;
         EventNumber event = 0;
+        bool gone = false;  // it was taken out, ran out or was lost by itself
         bool lost = false;  // nobody who looks for letters that are still to be told finds it
     };
 
