@@ -51,10 +51,11 @@ Task<Verdict> ResultHandler::handle(cap::JobResult result, std::uint64_t sequenc
     // What stands in front of output policy is only of interest where it will be asked.
     const bool judged = context_.tunables.output_policy_enabled && result.status() == cap::JOB_STATUS_SUCCEEDED;
     const std::vector<std::string> along = judged ? context_.output.circuit_keys() : std::vector<std::string>{};
-    const Duration turn =
-        context_.mechanisms.on(Mechanism::result_order) ? context_.tunables.bus_ack_wait : Duration{0};
+    const ResultTurn turn{
+        sequence, context_.mechanisms.on(Mechanism::result_order) ? context_.tunables.bus_ack_wait : Duration{0},
+        context_.tunables.results_from_any_worker ? std::string{} : result.worker_id()};
     const auto taken =
-        co_await wait_for_lock(context_, lease, [&] { return context_.store.take_turn(lease, sequence, turn, along); });
+        co_await wait_for_lock(context_, lease, [&] { return context_.store.take_turn(lease, turn, along); });
     if (!taken.applied()) {
         co_await lease.release();
         co_return Verdict::hand_back(context_.tunables.retry_delay_store);

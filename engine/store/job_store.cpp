@@ -211,25 +211,26 @@ void JobStore::tell_of_wrong_typed(const std::string& key) {
 }
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_lock(JobLease& lease, std::vector<std::string> read_along) {
-    return ask_for_lock(lease, std::move(read_along), {}, {});
+    return ask_for_lock(lease, std::move(read_along), {});
 }
 
-Task<Outcome<std::optional<JobFacts>>> JobStore::take_turn(JobLease& lease, std::uint64_t sequence, Duration wait,
+Task<Outcome<std::optional<JobFacts>>> JobStore::take_turn(JobLease& lease, ResultTurn turn,
                                                            std::vector<std::string> read_along) {
-    return ask_for_lock(lease, std::move(read_along), sequence == 0 ? std::string{} : fmt::format("{}", sequence),
-                        millis(wait));
+    return ask_for_lock(lease, std::move(read_along), std::move(turn));
 }
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::ask_for_lock(JobLease& lease, std::vector<std::string> read_along,
-                                                              std::string sequence, std::string wait) {
+                                                              ResultTurn turn) {
     const std::string& job = lease.job();
     std::vector<std::string> names{lease.lock_key(), keys::job_meta(job), keys::job_request(job)};
     for (auto& key : read_along) names.push_back(std::move(key));
     const MonoTime asked = clock_.monotonic();
     lease.asking();
-    auto reply = co_await redis_.script(
-        scripts_.take_lock, std::move(names),
-        {job, lease.token(), millis(tunables_.job_lock_ttl), std::move(sequence), std::move(wait)}, deadline());
+    auto reply = co_await redis_.script(scripts_.take_lock, std::move(names),
+                                        {job, lease.token(), millis(tunables_.job_lock_ttl),
+                                         turn.sequence == 0 ? std::string{} : fmt::format("{}", turn.sequence),
+                                         millis(turn.wait), std::move(turn.worker)},
+                                        deadline());
     if (reply.kind() == OutcomeKind::not_applied) lease.refused();  // nothing to give back
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
     if (const std::string_view said = reply.value().at(0).text(); said != "held") {

@@ -36,6 +36,13 @@ inline constexpr Duration kInputRetryDelay = std::chrono::seconds{5};
 /// offered took its place: whatever that says about itself, nobody can compare it with what was there before.
 inline constexpr const char* kFieldRequestLost = "ls_request_lost";
 
+/// Where a result stands among those about its job.
+struct ResultTurn {
+    std::uint64_t sequence = 0;  // of the stream; 0: nobody knows, and it waits for none
+    Duration wait{};             // at most, after an earlier one was noted
+    std::string worker;          // who reports; empty: anybody's word counts
+};
+
 /// What Redis knew about a job at one instant.
 struct JobFacts {
     std::optional<JobState> state;  // before the call; nothing = the job was not known
@@ -234,11 +241,10 @@ public:
     /// when it succeeds.
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_lock(JobLease& lease,
                                                                    std::vector<std::string> read_along = {});
-    /// The same for a result that is number `sequence` of its stream (0: nobody knows). On a job that is at work it is noted
-    /// as being in hand, whether the lock is busy or not; nothing is also what it gets while an earlier one stands noted, for
-    /// at most `wait` after that was noted. The note is struck when the job ends, and by JobLease::settle_on_release.
-    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_turn(JobLease& lease, std::uint64_t sequence,
-                                                                   Duration wait,
+    /// The same for a result. On a job that is at work it is noted as being in hand, whether the lock is busy or not; nothing
+    /// is also what it gets while an earlier one stands noted. The note is struck when the job ends, and by
+    /// JobLease::settle_on_release. One from another worker than the job's takes the lock without either.
+    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_turn(JobLease& lease, ResultTurn turn,
                                                                    std::vector<std::string> read_along = {});
     /// Applies a step under the lease. An unusable lease is answered `lost` without asking; a lease that turns out to be
     /// lost is marked so; a commit that releases ends it.
@@ -305,7 +311,7 @@ public:
 private:
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> ask_for_lock(JobLease& lease,
                                                                       std::vector<std::string> read_along,
-                                                                      std::string sequence, std::string wait);
+                                                                      ResultTurn turn);
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
     void tell_of_woken(const RedisValue& jobs);
     /// Keys of another type than theirs, whose writes a script has left out. Said once a minute for each key.

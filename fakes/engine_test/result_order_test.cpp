@@ -80,6 +80,33 @@ TEST_F(ResultOrderTest, AResultThatChangesNothingIsSettledWithItsLock) {
     EXPECT_EQ(state("j1"), "SUCCEEDED");
 }
 
+TEST_F(ResultOrderTest, AStrangersReportTakesNoTurn) {
+    start();
+    run_job("j1");
+    comes_in_vain(51, cap::JOB_STATUS_FAILED);
+    cap::JobResult of_a_stranger = result_of("j1", cap::JOB_STATUS_CANCELLED);
+    of_a_stranger.set_worker_id("stranger");
+    const Fate refused = result(of_a_stranger, 50);
+    loop.run_for(3s);
+    EXPECT_TRUE(refused->acked());
+    EXPECT_EQ(note("j1").substr(0, 3), "51 ") << "nor has it struck the note of the worker's own";
+    EXPECT_TRUE(comes(52, cap::JOB_STATUS_SUCCEEDED)->handed_back(500ms));
+    EXPECT_TRUE(comes(51, cap::JOB_STATUS_FAILED)->acked());
+    EXPECT_EQ(state("j1"), "FAILED");
+}
+
+TEST_F(ResultOrderTest, WhereAnybodyIsBelievedAStrangersReportTakesItsTurn) {
+    tunables.results_from_any_worker = true;
+    start();
+    run_job("j1");
+    comes_in_vain(51, cap::JOB_STATUS_FAILED);
+    cap::JobResult of_a_stranger = result_of("j1", cap::JOB_STATUS_SUCCEEDED);
+    of_a_stranger.set_worker_id("stranger");
+    const Fate later = result(of_a_stranger, 52);
+    loop.run_for(3s);
+    EXPECT_TRUE(later->handed_back(500ms));
+}
+
 TEST_F(ResultOrderTest, EndsByOthersSettleToo) {
     tunables.reconciler_interval = 1s;
     tunables.running_timeout = 5s;

@@ -80,7 +80,7 @@ void CalmWeather::on_deliver(const fakes::Event& event, Time now) {
     const auto called_for = std::ranges::find_if(message.due, [now](Time due) { return due <= now; });
     const bool due = called_for != message.due.end();
     if (due) message.due.erase(called_for);
-    if (!fresh && message.in_hand && !due && message.deliveries != event.number) {
+    if (!fresh && message.in_hand && !due && message.deliveries < event.number) {
         exercise();
         const Time since = message.delivered - kHeldUp;
         if (weather_.clear_for(message.node, since) && weather_.clear_at(event.node, since))
@@ -102,7 +102,7 @@ void CalmWeather::on_deliver(const fakes::Event& event, Time now) {
     message.copied = message.copied || message.in_hand;
     message.in_hand = true;
     message.delivered = now;
-    message.deliveries = event.number;
+    message.deliveries = std::max(message.deliveries, event.number);
     message.event = present();
     message.takings = job.takings;
     message.lock_taken = job.holder.valid();

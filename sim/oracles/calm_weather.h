@@ -4,7 +4,7 @@
 // 1. A message that a replica has in hand is not delivered again before that replica has handed it back: it signals that it is at
 //    work, well within the ack wait. A replica that had it before, and was frozen with it, may hand it back as well; and a word
 //    that a link has held up may reach the server after a later delivery has left it: then one more is due. A second arrival that
-//    carries the same count is a copy that the link has made.
+//    carries the same count is a copy that the link has made, and one that carries a lower one was held up on its way.
 // 2. No lock of a job runs out under a replica: whoever is at work renews it, whoever is not gives it back. A disturbance shortly
 //    before the lock was taken excuses it, too: a call that its replica has given up may still take the lock, after the release
 //    that was sent behind it on another connection, and then nobody knows that it is held.

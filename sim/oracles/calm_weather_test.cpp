@@ -165,6 +165,18 @@ TEST_F(CalmWeatherTest, ACopyThatTheLinkHasMadeOfADeliveryIsNoneOfTheServer) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 1 is delivered again 0 ms after")));
 }
 
+TEST_F(CalmWeatherTest, ADeliveryThatWasOvertakenByLaterOnesIsNotOneMore) {
+    deliveries = 4;
+    arrive();
+    now += 1ms;
+    deliveries = 1;
+    arrive();
+    EXPECT_THAT(judge.found, IsEmpty());
+    deliveries = 5;
+    arrive();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 1 is delivered again 0 ms after")));
+}
+
 TEST_F(CalmWeatherTest, ALockDoesNotRunOutUnderItsHolder) {
     tell(EventKind::lock_acquired, kReplica);
     now += 1min;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/wire/messages.h"
@@ -85,18 +86,19 @@ void CancelTold::on_sent(const fakes::Event& event, Time now) {
     if (event.when == When::before) {
         job.sender = event.node;
         job.sent = now;
-        job.stored = false;
+        job.stored = kBeforeAll;
         job.too_late = kBeforeAll;
     } else if (event.when == When::answered && event.outcome == fakes::EventOutcome::applied) {
-        job.stored = true;
+        job.stored = now;
+        job.over_by_then = called_off(job.state);
         owe_after_dispatch(event.job, job, now);
     }
 }
 
 void CancelTold::owe_after_dispatch(std::string_view name, const Job& job, Time now) {
-    if (!job.stored || job.too_late == kBeforeAll || job.worker_ended_it) return;
-    owe({now + soon_, std::string(name), job.sender, job.too_late, job.sent, "it reached a worker after it had ended",
-         present()});
+    if (job.stored == kBeforeAll || !job.over_by_then || job.too_late == kBeforeAll || job.worker_ended_it) return;
+    owe({now + soon_, std::string(name), job.sender, std::min(job.stored, job.too_late), job.sent,
+         "it reached a worker after it had ended", present()});
 }
 
 void CancelTold::on_result(const fakes::Event& event) {

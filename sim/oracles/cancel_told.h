@@ -3,8 +3,10 @@
 //
 // 1. A scheduler that ends a job TIMEOUT which was DISPATCHED or RUNNING publishes a JobCancel on sys.job.cancel soon after,
 //    unless `cancel_on_timeout` is off.
-// 2. Where a job's dispatch reaches a worker after the job has been CANCELLED or has timed out, what was published before was too
-//    early for that worker: whoever has sent the dispatch publishes a JobCancel after it.
+// 2. Where a job has been CANCELLED or has timed out before whoever sent its dispatch knows that the stream has it, and the
+//    dispatch reaches a worker all the same, what was published before was too early for that worker: whoever has sent the
+//    dispatch publishes a JobCancel after it. What is published once the dispatch is stored comes to its worker behind it,
+//    however long that one is frozen.
 // 3. A scheduler publishes a JobCancel about jobs only that are CANCELLED or TIMEOUT.
 //
 // A cancellation is a core message, at most once: it counts when it is published, whoever publishes it; that everybody hears it
@@ -38,7 +40,8 @@ private:
         std::string state;
         fakes::NodeId sender;          // of its last dispatch
         Time sent = kBeforeAll;        // when that was
-        bool stored = false;           // which its sender knows
+        Time stored = kBeforeAll;      // when its sender knew that the stream has it
+        bool over_by_then = false;     // the job had ended
         Time too_late = kBeforeAll;    // when it reached a worker, the job having ended
         bool worker_ended_it = false;  // or says so
         Time told = kBeforeAll;        // the last JobCancel about it

@@ -204,6 +204,48 @@ TEST_F(CancelToldTest, WhoeverHasSentItTellsAgain) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+// The dispatch and the word about its end wait for the worker in the order in which they were published.
+TEST_F(CancelToldTest, AFrozenWorkerHearsTheDispatchAndThenTheWordThatFollowedIt) {
+    move("DISPATCHED");
+    send();
+    learn();
+    now += 20s;
+    move("TIMEOUT");
+    call_off();
+    now += 20s;
+    arrive();
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CancelToldTest, SoItDoesWhereTheSenderHasToldAgain) {
+    move("DISPATCHED");
+    send();
+    move("CANCELLED", Topology::kOperator);
+    call_off(Topology::kOperator, "operator");
+    now += 1ms;
+    learn();
+    now += 1ms;
+    call_off();
+    now += 20s;
+    arrive();
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CancelToldTest, AFrozenWorkerIsOwedTheWordThatNobodyHasRepeated) {
+    move("DISPATCHED");
+    send();
+    move("CANCELLED", Topology::kOperator);
+    call_off(Topology::kOperator, "operator");
+    now += 1ms;
+    learn();
+    now += 20s;
+    arrive();
+    wait(1min);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it reached a worker after it had ended")));
+}
+
 TEST_F(CancelToldTest, AnOperatorsOwnCancellationIsTheOperatorsBusiness) {
     move("RUNNING");
     send();

@@ -137,8 +137,13 @@ std::string CircuitRules::probes_text() const {
     return out.empty() ? "none has begun" : out;
 }
 
-/// Somebody has closed the circuit.
+/// Somebody has closed the circuit: which of the answers were to probes, whoever was answered knows best. That there were enough
+/// of them is judged here.
 void CircuitRules::on_trip_over(fakes::NodeId client) {
+    if (phase_ == Phase::half_open) {
+        phase_ = Phase::closed;
+        phase_since_ = last_event_;
+    }
     const auto answered = std::ranges::count_if(told_, [](const Probe& probe) { return probe.answered.has_value(); });
     if (trips_ == 0 || lost_ || told_.size() == kToldMax || answered >= tunables_.circuit_close_after) return;
     violated(client, {},

@@ -96,6 +96,20 @@ TEST_F(CircuitRulesTest, ProbesOfARollbackCloseTheCircuitToo) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+// A rollback asks without the lock, also about a step that its replica has tried to take up while the circuit was open.
+TEST_F(CircuitRulesTest, WhoeverStrikesTheTripHasClosedTheCircuit) {
+    tell(EventKind::lock_acquired, When::applied, "comp-1");
+    half_open();
+    ask("comp-1");
+    answer("comp-1");
+    take_up_and_ask("comp-2");
+    answer("comp-2");
+    somebody_closes();
+    now += 1s;
+    four_jobs_ask();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(CircuitRulesTest, AProbeWhoseReplicaFrozeIsAnsweredAllTheSame) {
     half_open();
     take_up_and_ask("a");

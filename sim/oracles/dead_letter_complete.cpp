@@ -127,18 +127,31 @@ void DeadLetterComplete::string_set(fakes::NodeId client, std::string_view key, 
 
 void DeadLetterComplete::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                                      const fakes::redis::Value&, std::int64_t) {
-    if (why == fakes::redis::Removal::deleted) return;
-    if (key == kIndex || key == kUndecodableIndex) index_lost_ = true;
-    if (key.starts_with(kEntryPrefix)) ran_out_.emplace(key.substr(kEntryPrefix.size()));
+    const bool lost = why == fakes::redis::Removal::evicted;
+    if (key.starts_with(kEntryPrefix)) {
+        const std::string_view id = key.substr(kEntryPrefix.size());
+        if (const auto letter = letters_.find(id); letter != letters_.end()) {
+            letter->second.gone = true;
+            letter->second.lost = lost;
+        }
+        if (why != fakes::redis::Removal::deleted) ran_out_.emplace(id);
+    } else if (why != fakes::redis::Removal::deleted && (key == kIndex || key == kUndecodableIndex)) {
+        index_lost_ = true;
+    }
 }
 
 void DeadLetterComplete::restored(const fakes::redis::Keyspace& now) {
-    // Letters that were lost before anybody told of them are not owed any more, nor are those of ends that never happened.
-    letters_.clear();
+    // Letters that were lost before anybody told of them are not owed any more, nor are those of ends that never happened. One that
+    // had gone before has been written all the same, where its end stands.
+    std::erase_if(ended_, [&now](const auto& end) { return job_state(now, end.first) != end.second; });
+    std::erase_if(letters_,
+                  [this](const auto& letter) { return !letter.second.gone || !ended_.contains(letter.first); });
+    for (auto& [id, letter] : letters_) letter.by_scheduler = false;
     for (const std::string_view key : now.keys()) {
         const auto* entry = key.starts_with(kEntryPrefix) ? now.find(key) : nullptr;
         const auto* text = entry == nullptr ? nullptr : std::get_if<std::string>(&entry->value);
-        if (text != nullptr) letters_.emplace(key.substr(kEntryPrefix.size()), Letter{code_of(*text), false});
+        if (text != nullptr)
+            letters_.insert_or_assign(std::string(key.substr(kEntryPrefix.size())), Letter{code_of(*text), false});
     }
     // Whatever the two no longer say of each other is lost.
     index_lost_ = true;
@@ -149,7 +162,6 @@ void DeadLetterComplete::restored(const fakes::redis::Keyspace& now) {
     }
     undecodable_.clear();  // how many were still to be told of is lost as well
     std::erase_if(given_up_, [this](const auto& letter) { return !letters_.contains(letter.first); });
-    std::erase_if(ended_, [&now](const auto& end) { return job_state(now, end.first) != end.second; });
     std::erase_if(terminated_, [this](const auto& letter) { return !letters_.contains(letter.first); });
 }
 
@@ -193,7 +205,7 @@ void DeadLetterComplete::judge_messages() {
 
 void DeadLetterComplete::judge_told() {
     for (const auto& [id, letter] : letters_) {
-        if (letter.by_scheduler && !told_.contains(id) && !undecodable_.contains(id))
+        if (letter.by_scheduler && !letter.lost && !told_.contains(id) && !undecodable_.contains(id))
             violated({}, id,
                      fmt::format("all is quiet, and nobody has told the bus of its dead letter ({})", letter.code),
                      letter.event);

@@ -1,6 +1,7 @@
 // dead_letter_complete: every job that a scheduler ended DENIED, TIMEOUT, OUTPUT_QUARANTINED, or FAILED without leave to retry,
 // has a dead letter with a reason code, and so has every message that was terminated, or that the server has stopped
-// delivering though nobody had done with it. The first cause stays. When all is quiet, every letter has been told on the bus.
+// delivering though nobody had done with it. The first cause stays. When all is quiet, every letter that Redis has not lost has
+// been told on the bus.
 // The index lists the letters that there are, and of those that there are not only such as ran out: it has no time to live
 // itself.
 //
@@ -60,6 +61,8 @@ private:
         std::string code;
         bool by_scheduler = false;
         EventNumber event = 0;
+        bool gone = false;  // it was taken out, ran out or was lost by itself
+        bool lost = false;  // nobody who looks for letters that are still to be told finds it
     };
 
     [[nodiscard]] bool needs_letter(std::string_view job, std::string_view state) const;

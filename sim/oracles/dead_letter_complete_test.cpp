@@ -127,6 +127,59 @@ TEST_F(SpentMessageTest, WhatTheBusAloneWasToldOfIsALetter) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(SpentMessageTest, NobodyTellsOfALetterThatRedisHasLost) {
+    write_letter();
+    list_letter();
+    keys.remove(*keys.find("dlq:entry:J"), fakes::redis::Removal::evicted);
+    quiet_rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+class LetterOfALostTimeTest : public DeadLetterCompleteTest {
+protected:
+    void end() {
+        keys.hash_set(keys.create<fakes::redis::Hash>("job:meta:J"), "state", "TIMEOUT");
+        write_letter();
+        list_letter();
+    }
+    void evict_letter() { keys.remove(*keys.find("dlq:entry:J"), fakes::redis::Removal::evicted); }
+};
+
+TEST_F(LetterOfALostTimeTest, OneThatHadGoneBeforeRedisForgotWasWritten) {
+    end();
+    evict_letter();
+    oracle.restored(keys);
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(LetterOfALostTimeTest, OneThatRedisForgetsWhileItsEndStandsIsMissed) {
+    end();
+    fakes::redis::Keyspace of_its_end_only;
+    of_its_end_only.hash_set(of_its_end_only.create<fakes::redis::Hash>("job:meta:J"), "state", "TIMEOUT");
+    oracle.restored(of_its_end_only);
+    oracle.at_rest({.redis = of_its_end_only});
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it never had a dead letter")));
+}
+
+TEST_F(LetterOfALostTimeTest, AnEndThatIsTakenBackTakesItsLetterAlong) {
+    end();
+    evict_letter();
+    oracle.restored({});
+    oracle.hash_set(kScheduler, "job:meta:J", "state", nullptr, "TIMEOUT");
+    rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it never had a dead letter")));
+}
+
+TEST_F(SpentMessageTest, OneThatIsWrittenAgainIsToldAgain) {
+    write_letter();
+    list_letter();
+    keys.remove(*keys.find("dlq:entry:J"), fakes::redis::Removal::evicted);
+    write_letter();
+    quiet_rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has told the bus")));
+}
+
 TEST_F(SpentMessageTest, ALetterAboutNoJobIsToldUnderTheTraceOfItsPacket) {
     write_letter("saga-expired-1");
     list_letter("saga-expired-1");

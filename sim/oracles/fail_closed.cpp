@@ -14,14 +14,25 @@ bool reads_state(const fakes::Event& event) {
     return plain && (event.key.starts_with(kJobHashPrefix) || event.key.starts_with(kJobStatePrefix));
 }
 
+/// By which a call's answer is known again.
+std::string kind_of(const fakes::Event& event) { return std::string(event.command) + ' ' + std::string(event.script); }
+
 }  // namespace
+
+void FailClosed::on_applied(const fakes::Event& event) {
+    // What it does to the lock has just been told.
+    const auto given = given_.find({event.node, std::string(event.job)});
+    if (given != given_.end() && given->second.empty()) given->second = kind_of(event);
+}
 
 void FailClosed::on_answer(const fakes::Event& event) {
     // A server that does not know the script yet is sent it, and asked again.
     if (event.payload.starts_with("-NOSCRIPT")) return;
     Place place{event.node, std::string(event.job)};
     const bool failed = event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-');
-    const bool given = given_.erase(place) > 0;
+    const auto by = given_.find(place);
+    const bool given = by != given_.end() && (by->second.empty() || by->second == kind_of(event));
+    if (given) given_.erase(by);
     if (failed) {
         // Whoever has read the state already asks for other things.
         if (held_.contains(place)) return;
@@ -36,6 +47,7 @@ void FailClosed::on_answer(const fakes::Event& event) {
 void FailClosed::on_event(const fakes::Event& event, Time) {
     if (event.job.empty()) return;
     if (event.kind == fakes::EventKind::redis) {
+        if (event.when == fakes::When::applied && is_job_lock(event.key)) on_applied(event);
         if (event.when == fakes::When::answered && (is_job_lock(event.key) || reads_state(event))) on_answer(event);
         return;
     }
@@ -43,9 +55,9 @@ void FailClosed::on_event(const fakes::Event& event, Time) {
         case fakes::EventKind::lock_acquired:
         case fakes::EventKind::lock_released:
             std::erase_if(held_, [&event](const Place& place) { return place.second == event.job; });
-            if (event.kind == fakes::EventKind::lock_acquired) given_.emplace(event.node, event.job);
+            if (event.kind == fakes::EventKind::lock_acquired) given_[{event.node, std::string(event.job)}].clear();
             return;
-        case fakes::EventKind::lock_renewed: given_.emplace(event.node, event.job); return;
+        case fakes::EventKind::lock_renewed: given_[{event.node, std::string(event.job)}].clear(); return;
         default: break;
     }
     const bool leaves = event.kind == fakes::EventKind::publish && event.when == fakes::When::before;

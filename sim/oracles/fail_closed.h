@@ -20,11 +20,14 @@ public:
 
 private:
     void on_answer(const fakes::Event& event);
+    void on_applied(const fakes::Event& event);
 
     using Place = std::pair<fakes::NodeId, std::string>;  // node and job
     std::map<Place, EventNumber> unread_;                 // and when that was
-    std::set<Place> given_;  // was given the lock, or has prolonged it, and does not know it yet
-    std::set<Place> held_;   // a handler of this node has read the state under the lock, and not given it back
+    // Was given the lock, or has prolonged it, and does not know it yet: by which call. What another call for the same lock is
+    // answered meanwhile, such as one that gives an earlier lock back, is not the answer to that one.
+    std::map<Place, std::string> given_;
+    std::set<Place> held_;  // a handler of this node has read the state under the lock, and not given it back
 };
 
 }  // namespace lockstep::sim

@@ -34,13 +34,20 @@ void FailModes::on_event(const fakes::Event& event, Time now) {
     const Place place{event.node, std::string(event.job)};
     switch (event.kind) {
         case EventKind::lock_acquired:
-            if (!event.job.empty() && is_scheduler(event.node)) begun_[place] = now;
+            if (event.job.empty() || !is_scheduler(event.node)) break;
+            begun_[place] = now;
+            if (const auto heard = outputs_.find(place); heard != outputs_.end() && heard->second.down)
+                outputs_.erase(heard);
             break;
         case EventKind::lock_released:
             if (!event.job.empty()) begun_.erase({event.peer, std::string(event.job)});
             break;
         case EventKind::output_check:
-            if (event.when == When::before) outputs_[place].since = now;
+            if (event.when == When::before) {
+                Heard& heard = outputs_[place];
+                if (heard.down) heard = {};
+                heard.since = now;
+            }
             if (event.when == When::answered && event.outcome == EventOutcome::applied) {
                 Heard& heard = outputs_[place];
                 heard.event = present();
@@ -51,7 +58,7 @@ void FailModes::on_event(const fakes::Event& event, Time now) {
         case EventKind::node_down: {
             const auto of_node = [&event](const auto& entry) { return entry.first.first == event.node; };
             std::erase_if(begun_, of_node);
-            std::erase_if(outputs_, of_node);
+            for (auto& [whose, heard] : outputs_) heard.down = heard.down || whose.first == event.node;
             break;
         }
         default: break;

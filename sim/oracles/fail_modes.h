@@ -59,6 +59,7 @@ private:
     struct Heard {
         Time since{};          // the last question
         bool against = false;  // an answer to one of them was not to let it pass
+        bool down = false;     // the replica has gone down since: only a call that was on its way goes by it
         EventNumber event = 0;
     };
 

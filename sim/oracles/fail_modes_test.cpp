@@ -192,6 +192,27 @@ TEST_F(FailModesTest, AWordAgainstAnOutputNeedsNoMode) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(FailModesTest, ACallThatOutlivesItsReplicaGoesByWhatThatHasHeard) {
+    ask_about_output("j", "QUARANTINE");
+    tell(testing::event_of(fakes::EventKind::node_down, ""));
+    withhold("j");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(FailModesTest, WhoeverStartsAnewHasHeardNothing) {
+    ask_about_output("j", "QUARANTINE");
+    tell(testing::event_of(fakes::EventKind::node_down, ""));
+    take_up("j");
+    withhold("j");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has said that it is to be")));
+    judge.found.clear();
+    ask_about_output("k", "QUARANTINE");
+    tell(testing::event_of(fakes::EventKind::node_down, ""));
+    ask_about_output("k", "");
+    withhold("k");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has said that it is to be")));
+}
+
 TEST_F(FailModesTest, AScanWithAVerdictNeedsNoMode) {
     settings(R"("output_fail_mode":"closed")");
     read();

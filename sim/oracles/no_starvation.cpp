@@ -55,7 +55,7 @@ void NoStarvation::hash_set(fakes::NodeId, std::string_view key, std::string_vie
 }
 
 void NoStarvation::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
-    if (is_tenants_line(key)) jobs_[std::string(member)].in_line = true;
+    if (is_tenants_line(key)) jobs_[std::string(member)].line = key;
 }
 
 void NoStarvation::zset_removed(fakes::NodeId, std::string_view key, std::string_view member, double) {
@@ -65,7 +65,8 @@ void NoStarvation::zset_removed(fakes::NodeId, std::string_view key, std::string
 void NoStarvation::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                                std::int64_t) {
     if (!is_tenants_line(key)) return;
-    for (auto& [name, job] : jobs_) leave_line(job);
+    for (auto& [name, job] : jobs_)
+        if (job.line == key) leave_line(job);
 }
 
 void NoStarvation::restored(const fakes::redis::Keyspace&) {
@@ -73,7 +74,7 @@ void NoStarvation::restored(const fakes::redis::Keyspace&) {
 }
 
 void NoStarvation::leave_line(Waiting& job) const {
-    if (std::exchange(job.in_line, false)) job.since = now_;
+    if (!std::exchange(job.line, {}).empty()) job.since = now_;
 }
 
 void NoStarvation::set_waiting(Waiting& job, bool waits, Time now) {
@@ -100,7 +101,7 @@ void NoStarvation::on_try(const fakes::Event& event, Time now) {
     if (found == jobs_.end()) return;
     Waiting& job = found->second;
     const Time since = std::exchange(job.since, now);
-    if (!job.waits || job.in_line || !std::exchange(job.tried, true)) return;
+    if (!job.waits || !job.line.empty() || !std::exchange(job.tried, true)) return;
     const Tenant& tenant = tenants_[job.tenant];
     const bool few = tenant.waiting <= kFewJobs && tenant.crowded_until < since;
     if (!few || calm_.disturbed() || calm_.since() > since) return;

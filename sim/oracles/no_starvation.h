@@ -34,8 +34,8 @@ private:
         std::string tenant;
         bool waits = false;
         bool tried = false;  // since it waits: the first try is that of its submission
-        bool in_line = false;
-        Time since{};  // the last try, or when it left the line
+        std::string line;    // the key of the one in which it stands; empty: in none
+        Time since{};        // the last try, or when it left the line
     };
     struct Tenant {
         int waiting = 0;

@@ -106,5 +106,19 @@ TEST_F(NoStarvationTest, AJobInItsTenantsLineWaitsForItsTurn) {
     EXPECT_EQ(judge.found.size(), 1U) << "it has left the line";
 }
 
+TEST_F(NoStarvationTest, OnlyItsOwnLineLetsAJobGoWhenItIsGone) {
+    submit("a", "small");
+    attempt("a");
+    oracle.zset_set({}, "lockstep:tenant:waiting:small", "a", nullptr, 1);
+    oracle.key_removed({}, "lockstep:tenant:waiting:large", fakes::redis::Removal::deleted, {}, 0);
+    now += 1h;
+    attempt("a");
+    EXPECT_THAT(judge.found, IsEmpty()) << "it stands where it stood";
+    oracle.key_removed({}, "lockstep:tenant:waiting:small", fakes::redis::Removal::deleted, {}, 0);
+    now += 1h;
+    attempt("a");
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -64,7 +64,7 @@ void OneTerminalResult::key_removed(fakes::NodeId, std::string_view key, fakes::
 
 void OneTerminalResult::restored(const fakes::redis::Keyspace& now) {
     recorded_.restored(now);
-    turns_.restored();
+    turns_.restored(now);
     data_lost_ = true;
     std::erase_if(ended_, [this](const auto& end) { return !is_final(recorded_.of(end.first)); });
 }

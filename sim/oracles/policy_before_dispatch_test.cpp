@@ -90,6 +90,39 @@ TEST_F(PolicyBeforeDispatchTest, WhoFindsTheJobWaitingMeanwhileChangesNothing) {
     EXPECT_THAT(world.violated(), IsEmpty());
 }
 
+// Its lock is evicted before it has gone by the answer, and the next one does.
+TEST_F(PolicyBeforeDispatchTest, WhoLosesTheJobMeanwhileLeavesTheAnswerToTheNext) {
+    world.submit("a");
+    wait_for_tenant("ALLOW");
+    take_up();
+    world.lose_lock("a");
+    take_up();
+    dispatch();
+    EXPECT_FALSE(alarmed());
+}
+
+TEST_F(PolicyBeforeDispatchTest, WhoLosesTheJobLeavesNoAnswerThatHasGrownOld) {
+    world.submit("a");
+    wait_for_tenant("ALLOW");
+    take_up();
+    world.lose_lock("a");
+    world.wait(6s);
+    take_up();
+    dispatch();
+    EXPECT_TRUE(alarmed());
+}
+
+TEST_F(PolicyBeforeDispatchTest, WhoLosesTheJobLeavesNoRefusalAsALeave) {
+    world.submit("a");
+    wait_for_tenant("ALLOW");
+    take_up();
+    world.ask_policy("a", "DENY");
+    world.lose_lock("a");
+    take_up();
+    dispatch();
+    EXPECT_TRUE(alarmed());
+}
+
 TEST_F(PolicyBeforeDispatchTest, AfterThatPolicyIsAskedAgain) {
     world.submit("a");
     wait_for_tenant("ALLOW");

@@ -87,22 +87,25 @@ PolicyWord::Handling& PolicyWord::at(const fakes::Event& event) {
 }
 
 bool PolicyWord::still_good(const Handling& earlier, Time now) const {
-    return earlier.over && earlier.tenant_full && earlier.answered && now - earlier.heard_at <= answer_max_age_;
+    const bool left_it = earlier.over || earlier.carried;
+    return left_it && earlier.tenant_full && earlier.answered && now - earlier.heard_at <= answer_max_age_;
 }
 
 void PolicyWord::begin(Place place, Time now) {
     Handling next;
     const auto before = handlings_.find(place);
-    if (before != handlings_.end() && !before->second.over) {
+    if (before != handlings_.end() && still_good(before->second, now)) {
+        next = before->second;
+        next.carried = true;
+        next.over = false;  // still good, if it asks nothing and sends nothing
+        next.shared = next.shared || !before->second.over;
+        next.may_go_on = next.may_go_on && !before->second.over;
+    } else if (before != handlings_.end() && !before->second.over) {
         if (before->second.may_go_on)
             next = before->second;
         else
             next.others_open = before->second.open + before->second.others_open;
         next.shared = true;
-    } else if (before != handlings_.end() && still_good(before->second, now)) {
-        next = before->second;
-        next.carried = true;
-        next.over = next.may_go_on = false;  // still good, if it asks nothing and sends nothing
     }
     if (before != handlings_.end() && !next.answered)
         next.heard_before = before->second.last_allows ? before->second.heard : before->second.heard_before;

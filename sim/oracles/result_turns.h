@@ -1,16 +1,19 @@
 // Which of several results that contradict each other may end their job: the first one in the stream, as far as a replica has
 // had it in hand (engine/delivery-semantics.md, "Results that contradict each other"). Part of one_terminal_result.
 //
-// 1. A result has been in hand for all to know once it is noted on its job's hash (ls_result_first), or once a replica hands it
-//    back for the time that a busy lock takes.
+// 1. A result has been in hand for all to know once it is noted on its job's hash (ls_result_first), or once a replica that has
+//    been answered when it asked for the job's lock hands it back for the time that a busy lock takes. One that came when the
+//    replica had as many results of the job in hand as it handles at once may never have been asked for.
 // 2. From then on, and for one ack wait, no later result may end the job otherwise: one that takes the job's lock after it.
-// 3. What Redis forgets, a clock that jumps and a power cut of NATS excuse everybody.
+// 3. A result that does not count contradicts none: one that is not from the job's worker, or that asks for what a job at work
+//    cannot become.
+// 4. What Redis forgets, a clock that jumps and a power cut of NATS excuse everybody.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -29,7 +32,7 @@ public:
     void hash_set(std::string_view key, std::string_view field, std::string_view after, EventNumber number);
     void hash_removed(std::string_view key, std::string_view field, std::string_view before);
     void key_removed(std::string_view key);
-    void restored() { jobs_.clear(); }
+    void restored(const fakes::redis::Keyspace& now);
 
     struct Overtaken {
         Sequence earlier = 0;
@@ -45,16 +48,32 @@ private:
         Time since{};
         EventNumber event = 0;
     };
+    struct Report {
+        std::string state;  // that it would bring
+        std::string worker;
+    };
+    struct Hand {
+        EventNumber since = 0;
+        bool crowded = false;  // it may have to wait for its place
+    };
     struct Job {
-        std::map<Sequence, std::string> asks_for;  // the state that each stored result that is not settled would bring
-        std::map<Sequence, Known> known;           // to be in hand
-        std::set<std::pair<fakes::NodeId, Sequence>> hands;
+        std::map<Sequence, Report> asks_for;  // each stored result that is not settled
+        std::map<Sequence, Known> known;      // to be in hand
+        std::map<std::pair<fakes::NodeId, Sequence>, Hand> hands;
+        std::map<fakes::NodeId, EventNumber> answered;  // when a replica last was, about the job's lock
+        std::string worker;                             // to which it has been sent; empty: nobody knows
         EventNumber lock_taken = 0;
         bool at_work = false;
     };
 
     void on_result(const fakes::Event& event, Time now, EventNumber number);
+    void take_in_hand(Job& job, const fakes::Event& event, EventNumber number);
+    void hand_back(Job& job, const fakes::Event& event, Time now, EventNumber number);
     void settle(Job& job, Sequence sequence);
+    void forget_results();
+    /// How many results about one job a replica handles at once, whatever else it has in hand.
+    [[nodiscard]] std::size_t surely_at_once() const;
+    [[nodiscard]] bool counts(const Job& job, const Report& report) const;
     [[nodiscard]] Job& at(std::string_view job);
 
     const engine::Tunables& tunables_;

@@ -51,10 +51,10 @@ protected:
         keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>(kHash), field, value);
     }
     void about(EventKind kind, When when, NodeId node, std::uint64_t sequence, cap::JobStatus status,
-               engine::Duration delay = {}) {
+               engine::Duration delay = {}, const std::string& worker = "w") {
         cap::BusPacket packet;
         packet.mutable_job_result()->set_job_id("J");
-        packet.mutable_job_result()->set_worker_id("w");
+        packet.mutable_job_result()->set_worker_id(worker);
         packet.mutable_job_result()->set_status(status);
         fakes::Event event = testing::event_of(kind, "J", when);
         event.node = node;
@@ -65,8 +65,16 @@ protected:
         event.packet = &packet;
         tell(event);
     }
-    void store(std::uint64_t sequence, cap::JobStatus status) {
-        about(EventKind::stored, When::applied, {}, sequence, status);
+    void store(std::uint64_t sequence, cap::JobStatus status, const std::string& worker = "w") {
+        about(EventKind::stored, When::applied, {}, sequence, status, {}, worker);
+    }
+    /// Asks for the job's lock.
+    void ask(NodeId node, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
+        fakes::Event event = testing::event_of(EventKind::redis, "J", When::answered);
+        event.node = node;
+        event.key = "cordum:scheduler:job:J";
+        event.outcome = outcome;
+        tell(event);
     }
     void deliver(NodeId node, std::uint64_t sequence) {
         about(EventKind::deliver, When::applied, node, sequence, cap::JOB_STATUS_SUCCEEDED);
@@ -103,10 +111,76 @@ TEST_F(ResultTurnsTest, OvertakingOneThatWasNotedAlarms) {
 
 TEST_F(ResultTurnsTest, OvertakingOneThatWasHandedBackForABusyLockAlarms) {
     deliver(kFirst, 7);
+    ask(kFirst);
     hand_back(kFirst, 7, tunables.retry_delay_busy);
     deliver(kSecond, 8);
     end(kSecond, "FAILED");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("number 8 makes it FAILED")));
+}
+
+// It stands among many results of the job, and neither it nor any other reaches Redis.
+TEST_F(ResultTurnsTest, OneThatIsHandedBackWithoutAnAnswerAboutTheLockIsNotKnown) {
+    deliver(kFirst, 7);
+    ask(kFirst, fakes::EventOutcome::not_applied);
+    hand_back(kFirst, 7, tunables.retry_delay_busy);
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ResultTurnsTest, OneThatFoundNoPlaceAmongManyIsNotKnown) {
+    for (std::uint64_t other = 20; other < 28; ++other) deliver(kFirst, other);
+    deliver(kFirst, 7);
+    ask(kFirst);
+    hand_back(kFirst, 7, tunables.retry_delay_busy);
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ResultTurnsTest, SevenOthersLeaveOnePlace) {
+    for (std::uint64_t other = 20; other < 27; ++other) deliver(kFirst, other);
+    deliver(kFirst, 7);
+    ask(kFirst);
+    hand_back(kFirst, 7, tunables.retry_delay_busy);
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(ResultTurnsTest, WhatAStrangerReportsContradictsNobody) {
+    store(6, cap::JOB_STATUS_CANCELLED, "stranger");
+    note(6);
+    set("ls_worker", "w", kFirst);
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ResultTurnsTest, WhoeverReportsIsBelievedWhereNobodyIsNamed) {
+    store(6, cap::JOB_STATUS_CANCELLED, "stranger");
+    note(6);
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(ResultTurnsTest, WhereTheSettingSaysSoAnybodyIsBelieved) {
+    tunables.results_from_any_worker = true;
+    store(6, cap::JOB_STATUS_CANCELLED, "stranger");
+    note(6);
+    set("ls_worker", "w", kFirst);
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(ResultTurnsTest, AReportOfWhatNoRunningJobBecomesContradictsNobody) {
+    store(6, cap::JOB_STATUS_DENIED);
+    note(6);
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, TheFirstOneMayEndItsJobWhateverElseIsInHand) {
@@ -129,6 +203,7 @@ TEST_F(ResultTurnsTest, WhoHasTheLockAlreadyNeedNotWait) {
     deliver(kSecond, 8);
     take_lock(kSecond);
     deliver(kFirst, 7);
+    ask(kFirst);
     hand_back(kFirst, 7, tunables.retry_delay_busy);
     set("state", "FAILED", kSecond);
     EXPECT_THAT(judge.found, IsEmpty());

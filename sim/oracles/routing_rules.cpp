@@ -96,8 +96,16 @@ void RoutingRules::on_lock(const fakes::Event& event, Time now) {
     const Place place{holder, std::string(event.job)};
     if (const auto old = handlings_.find(place); old != handlings_.end()) {
         // It may have chosen, and nothing has come of it.
+        const bool unaware = event.kind == EventKind::lock_expired;
         if (old->second.undecided)
-            traffic_[holder].sendings.push_back({place.second, {}, old->second.since, present(), 0, true, now});
+            traffic_[holder].sendings.push_back(
+                {.job = place.second,
+                 .worker = {},
+                 .first = old->second.since,
+                 .last = present(),
+                 .doubtful = true,
+                 .at = now,
+                 .until = unaware ? now + tunables_.job_lock_ttl + tunables_.store_op_timeout : kBeforeAll});
         handlings_.erase(old);
     }
     if (event.kind != EventKind::lock_acquired || !is_scheduler(holder)) return;
@@ -259,7 +267,8 @@ void RoutingRules::on_choice(fakes::NodeId replica, std::string_view job, std::s
     }
     Traffic& traffic = traffic_[replica];
     forget_old(traffic);
-    traffic.sendings.push_back({name, std::string(worker), handling->second.since, upcoming(), 0, false, now_});
+    traffic.sendings.push_back(
+        {.job = name, .worker = std::string(worker), .first = handling->second.since, .last = upcoming(), .at = now_});
     handling->second.undecided = false;
 }
 
@@ -382,8 +391,9 @@ RoutingRules::Load RoutingRules::load_of(const Choice& choice, const std::string
             const bool sure = its_own && sending.sent != 0 && !sending.doubtful;
             if (!sure && sending.first <= report.event) ++perhaps_taken_off;
             // A worker's word starts the count anew.
-            const bool off_again = sending.worker.empty() && sending.last < window.from;
-            if (sending.last <= report.event || off_again) continue;
+            const bool off_again = sending.worker.empty() && sending.last < window.from && sending.until < choice.from;
+            const bool before = sending.last <= report.event && sending.until < report.at;
+            if (before || off_again) continue;
             ++perhaps_sent;
             if (sure && sending.first > report.event && sending.last < window.from) ++surely_sent;
         }

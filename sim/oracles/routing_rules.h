@@ -8,7 +8,8 @@
 //    it recorded, up from the answer to that (`routing_inflight_correction`).
 // 3. When exactly the replica chose nobody outside knows: after the last answer of policy, or after it took the job's lock or its
 //    last choice back, and before the call that committed the choice. A choice is wrong when it is so at every instant of that
-//    time: of what may be counted the chosen worker is given the least, and every other one the most.
+//    time: of what may be counted the chosen worker is given the least, and every other one the most. Whoever loses a lock
+//    that was evicted or ran out early does not know it, and may choose for as long as the lock would have lasted.
 // 4. One try has at most `max_dispatch_retries` choices and counts once. None of them is a worker again that this try has taken
 //    the job back from, unless that was heard in between.
 // 5. A job for which there is nobody (`ls_last_cause`) has nobody either by these rules.
@@ -28,6 +29,7 @@
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/recorded_states.h"
 #include "sim/oracles/settings_in_force.h"
+#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 
@@ -76,6 +78,8 @@ private:
         EventNumber sent = 0;   // 0: not sent
         bool doubtful = false;  // it may have been taken back
         Time at{};
+        // Its replica has lost the lock without a word, and may go on in good faith until then.
+        Time until = kBeforeAll;
     };
     struct End {
         std::string worker;

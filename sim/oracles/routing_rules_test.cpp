@@ -83,6 +83,11 @@ protected:
         event.peer = kReplica;
         tell(event);
     }
+    void lose_lock(const std::string& job) {
+        fakes::Event event = testing::event_of(fakes::EventKind::lock_expired, job);
+        event.peer = kReplica;
+        tell(event);
+    }
     void route(const std::string& job, const std::string& worker) {
         take_up(job);
         choose(job, worker);
@@ -227,6 +232,35 @@ TEST_F(RoutingRulesTest, JobsThatMayBeOnTheirWayToAWorkerDoNotSpeakAgainstAnothe
     take_up("k");
     route("j", "v");
     EXPECT_THAT(judge.found, IsEmpty()) << "for all that is known, k had gone to w already";
+}
+
+// It has been evicted, and its holder chooses in good faith; what it chose comes to nothing with its call.
+TEST_F(RoutingRulesTest, WhoeverHasLostALockWithoutAWordMayStillChoose) {
+    hear("v", "a", {.active = 0});
+    hear("w", "a", {.active = 0});
+    for (const char* job : {"j", "k", "l"}) submit(job);
+    take_up("j");
+    lose_lock("j");
+    now += 100ms;
+    route("k", "w");
+    EXPECT_THAT(judge.found, IsEmpty()) << "j may count for v";
+    now += 2 * tunables.job_lock_ttl;
+    hear("v", "a", {.active = 0});
+    hear("w", "a", {.active = 0});
+    now += 100ms;
+    route("l", "w");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("v has 0.00 at most"))) << "not for ever";
+}
+
+TEST_F(RoutingRulesTest, WhoeverHasGivenALockBackChoosesNoMore) {
+    hear("v", "a", {.active = 0});
+    hear("w", "a", {.active = 0});
+    for (const char* job : {"j", "k"}) submit(job);
+    take_up("j");
+    give_back("j");
+    now += 100ms;
+    route("k", "w");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("v has 0.00 at most")));
 }
 
 TEST_F(RoutingRulesTest, AnOverloadedWorkerGetsNothing) {

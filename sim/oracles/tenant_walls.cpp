@@ -100,7 +100,13 @@ void TenantWalls::on_event(const fakes::Event& event, Time now) {
     now_ = now;
     switch (event.kind) {
         case EventKind::lock_acquired:
-            if (is_job_lock(event.key)) taken_up_.insert_or_assign({event.node, std::string(event.job)}, now);
+            if (!is_job_lock(event.key)) break;
+            taken_up_.insert_or_assign({event.node, std::string(event.job)}, now);
+            given_.insert_or_assign(std::string(event.job), event.node);
+            break;
+        case EventKind::lock_released:
+            if (const auto given = given_.find(event.job); given != given_.end() && is_job_lock(event.key))
+                given_.erase(given);
             break;
         case EventKind::kernel_check:
             if (event.when == When::before) on_question(event);
@@ -216,7 +222,8 @@ void TenantWalls::on_question(const fakes::Event& event) {
         violated(event.node, event.job,
                  fmt::format("it is a job of {}, and policy is asked as for {}", job.tenant, question.tenant()),
                  job.stored);
-    else if (restricted_ && taken_up_.contains({event.node, std::string(event.job)}))
+    else if (const auto given = given_.find(event.job);
+             restricted_ && given != given_.end() && given->second == event.node)
         judge_settings(event, job.tenant, question.effective_config());
 }
 

@@ -7,7 +7,8 @@
 //    tenant did is saga_exact's.
 // 4. What the documents of the system and of the tenant deny stays denied, and what they do not allow is not allowed, whatever
 //    documents a submitter has chosen: policy is told so with each question. Counted are the documents that there were from the
-//    take-up of the job on; where one cannot be read, any that could be read before.
+//    take-up of the job on; where one cannot be read, any that could be read before. A rollback asks about what it is going to
+//    submit, without the job's lock and without settings: it is asked about once more, as any job.
 //
 // Whose a job is of which Redis has evicted some is not known, and it is not judged.
 #pragma once
@@ -71,6 +72,7 @@ private:
     std::set<std::string, std::less<>> tenants_;
     std::map<std::string, History, std::less<>> documents_;           // by key
     std::map<std::pair<fakes::NodeId, std::string>, Time> taken_up_;  // by node and job, the latest
+    std::map<std::string, fakes::NodeId, std::less<>> given_;         // the job's lock, and it was not given back
     bool restricted_ = false;                                         // a document denies something, or did
     Time now_{};
 };

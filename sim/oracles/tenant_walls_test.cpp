@@ -42,6 +42,13 @@ protected:
         event.node = kReplica;
         tell(event);
     }
+    void give_back(const std::string& job) {
+        const std::string key = "cordum:scheduler:job:" + job;
+        fakes::Event event = testing::event_of(fakes::EventKind::lock_released, job);
+        event.key = key;
+        event.node = kReplica;
+        tell(event);
+    }
     void ask(const std::string& job, const std::string& tenant, const std::string& settings = "") {
         cap::PolicyCheckRequest question;
         question.set_tenant(tenant);
@@ -156,6 +163,20 @@ TEST_F(TenantWallsTest, WhatIsDeniedAboveIsToldToPolicy) {
     ask("a", "acme", R"({"safety":{"denied_topics":["job.x"]}})");
     ask("a", "acme");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("\"job.pay\" is denied"), HasSubstr("\"job.pay\" is denied")));
+}
+
+// Its replica has tried the step before, and now asks as a rollback does that is to submit it.
+TEST_F(TenantWallsTest, WhoeverDoesNotHoldTheJobAsksForARollback) {
+    document("cfg:org:acme", kNoPay);
+    store("a", "acme");
+    pass(1s);
+    take_up("a");
+    give_back("a");
+    ask("a", "acme");
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up("a");
+    ask("a", "acme");
+    EXPECT_EQ(judge.found.size(), 1u);
 }
 
 TEST_F(TenantWallsTest, WhatIsAllowedAboveIsNotWidened) {

@@ -3,18 +3,22 @@
 --
 -- KEYS  1 lock  2 job hash  3 stored request  4.. strings to read along, for whoever needs them next
 -- ARGV  1 job  2 token  3 lock ttl ms  4 for a result: its sequence in the stream ('' = none)
---       5 how long it waits for an earlier one, ms
+--       5 how long it waits for an earlier one, ms  6 whose word it is ('' = whoever's counts)
 -- Reply {'busy'} or {'later'} or {'held', state, attempts, topic, tenant, dispatch number, worker of the dispatch, trace id,
 --                     stored request, {strings read along}}
 
 -- ls_result_first of a job that is at work is the lowest sequence among the results that somebody has had in hand and that
--- are not settled, and since when: '<sequence> <micros>'. Nobody knows of a result that nobody has had in hand yet.
+-- are not settled, and since when: '<sequence> <micros>'. Nobody knows of a result that nobody has had in hand yet. One that
+-- is not from the worker of the dispatch ends nothing, so that it waits for none, and its note must not stand in another's place.
 --
 -- Notes that this one has come, and says whether it has to wait for an earlier one: no longer than `wait_ms` after that was
 -- noted, by a clock that has not been set back since.
-local function comes_later(meta, sequence, wait_ms)
-  local facts = redis.call('HMGET', meta, 'state', 'ls_result_first')
+local function comes_later(meta, sequence, wait_ms, worker)
+  local facts = redis.call('HMGET', meta, 'state', 'ls_result_first', 'ls_worker')
   if facts[1] ~= 'DISPATCHED' and facts[1] ~= 'RUNNING' then
+    return false
+  end
+  if present(worker) and present(facts[3]) and facts[3] ~= worker then
     return false
   end
   local at = now_micros()
@@ -31,7 +35,7 @@ local function comes_later(meta, sequence, wait_ms)
   return false
 end
 
-if present(ARGV[4]) and comes_later(KEYS[2], ARGV[4], ARGV[5]) then
+if present(ARGV[4]) and comes_later(KEYS[2], ARGV[4], ARGV[5], ARGV[6]) then
   return {'later'}
 end
 if not take(KEYS[1], ARGV[2], ARGV[3]) then
