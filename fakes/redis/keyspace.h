@@ -77,8 +77,8 @@ public:
     void act_for(NodeId client) { client_ = client; }
     [[nodiscard]] NodeId acting() const { return client_; }
     /// For whoever runs commands: see KeyspaceObserver.
-    void tell_command(NodeId client, std::span<const std::string_view> words) {
-        for (KeyspaceObserver* observer : observers_) observer->command(client, words);
+    void tell_command(NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
+        for (KeyspaceObserver* observer : observers_) observer->command(client, words, now_ms);
     }
     void tell_listed(std::string_view key) { tell(&KeyspaceObserver::zset_listed, key); }
     /// The observer must outlive the keyspace.

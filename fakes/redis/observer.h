@@ -31,8 +31,8 @@ public:
     virtual ~KeyspaceObserver() = default;
 
     /// A client's command begins, or a script with all that it calls: what is told until the next one comes of it. The words
-    /// live as long as it runs; none at all: it is over.
-    virtual void command(NodeId /*client*/, std::span<const std::string_view> /*words*/) {}
+    /// live as long as it runs; none at all: it is over. `now_ms`: by the server's clock, milliseconds since the Unix epoch.
+    virtual void command(NodeId /*client*/, std::span<const std::string_view> /*words*/, std::int64_t /*now_ms*/) {}
     /// A range of a sorted set was read by score, whether the key exists or not.
     virtual void zset_listed(NodeId /*client*/, std::string_view /*key*/) {}
 

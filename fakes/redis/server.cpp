@@ -152,9 +152,11 @@ ServerReply RedisServer::execute(Peer& peer, const engine::RedisCommand& command
     const std::optional<Effect> no_room = out_of_memory(peer, command);
     database_->set_out_of_memory(no_room.has_value());
     ServerReply reply;
-    database_->keyspace().tell_command(client, args);
-    reply.value = database_->execute(*peer.session, args, world_.wall(node_));
-    database_->keyspace().tell_command(client, {});
+    const engine::WallTime now = world_.wall(node_);
+    const std::int64_t now_ms = engine::to_unix_micros(now) / 1000;
+    database_->keyspace().tell_command(client, args, now_ms);
+    reply.value = database_->execute(*peer.session, args, now);
+    database_->keyspace().tell_command(client, {}, now_ms);
     if (no_room && database_->refused_for_memory()) no_room->count();
     append_resp(reply.bytes, reply.value);
 

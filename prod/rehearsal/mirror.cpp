@@ -71,7 +71,7 @@ void Mirror::apply(const MonitorLine& line) {
         // A script's words stand for all that it does: they are kept until the next command.
         command_ = line.words;
         command_views_.assign(command_.begin(), command_.end());
-        database_.keyspace().tell_command(caller.client(), command_views_);
+        database_.keyspace().tell_command(caller.client(), command_views_, line.at_us / 1000);
         const std::string_view script = scripts_.of(line.words);
         if (calls_script(line)) {
             script_caller_ = line.client;

@@ -91,7 +91,7 @@ void SweepRecorder::on_event(const fakes::Event& event, Time now) {
     log_.pages.push_back(*std::exchange(reading_, std::nullopt));
 }
 
-void SweepRecorder::command(fakes::NodeId client, std::span<const std::string_view> words) {
+void SweepRecorder::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t) {
     if (words.size() <= kIndexWord || !contains(kTickLocks, words[kLockWord]) || !is_index(words[kIndexWord])) return;
     reading_.emplace();
     reading_->node = static_cast<std::int16_t>(client.value);

@@ -38,7 +38,7 @@ struct SweepLog {
 class SweepRecorder final : public EventObserver, public fakes::redis::KeyspaceObserver {
 public:
     void on_event(const fakes::Event& event, Time now) override;
-    void command(fakes::NodeId client, std::span<const std::string_view> words) override;
+    void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
     void zset_listed(fakes::NodeId client, std::string_view key) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                   double after) override;

@@ -22,7 +22,7 @@ protected:
     }
     void sweep(std::string_view answer, bool reads = true, std::string_view index = "job:index:running") {
         const std::string_view words[] = {"EVALSHA", "sum", "2", "cordum:reconciler:default", index};
-        recorder.command(kReplica, words);
+        recorder.command(kReplica, words, 0);
         if (reads) recorder.zset_listed(kReplica, index);
         fakes::Event event;
         event.kind = fakes::EventKind::redis;

@@ -13,6 +13,8 @@
 #include "engine/wire/validation.h"
 #include "sim/oracles/heard_results.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/oracles/letter_facts.h"
+#include "sim/oracles/request_facts.h"
 #include "sim/oracles/snapshot_text.h"
 
 namespace lockstep::sim {
@@ -34,6 +36,7 @@ cap::BusPacket result_packet(const std::string& job, cap::JobStatus status) {
     result.set_status(status);
     result.set_worker_id(std::string(ForgedWorld::kWorkerId));
     if (status == cap::JOB_STATUS_SUCCEEDED) result.set_result_ptr("redis://res:" + job);
+    if (status == cap::JOB_STATUS_FAILED) result.set_error_code("worker_failed");
     return wire::make_packet(std::move(result), "trace", "worker", {});
 }
 
@@ -88,6 +91,28 @@ cap::BusPacket ForgedWorld::request_packet(const std::string& job) const {
 }
 
 template <class Change>
+void ForgedWorld::command(NodeId client, std::string_view name, std::string_view key, Change change) {
+    // It names the token of the job's lock, where there is one.
+    const std::string job(key.substr(key.starts_with(kJobHashPrefix) ? kJobHashPrefix.size() : 0));
+    const bool locked = keys_.find(is_job_lock(key) ? std::string(key) : lock_key(job)) != nullptr;
+    const std::string token = locked ? fmt::format("token-{}", client.value) : std::string{};
+    const std::string_view words[] = {name, "sha1", "1", key, token};
+    keys_.act_for(client);
+    keys_.tell_command(client, words, redis_now());
+    change();
+    keys_.tell_command(client, {}, redis_now());
+}
+
+std::int64_t ForgedWorld::expiry_of(std::string_view key, std::string_view value) const {
+    const Lifetime* life = lifetimes_.of(key, value);
+    return life == nullptr || life->for_ever ? fakes::redis::kNever : redis_now() + life->least;
+}
+
+void ForgedWorld::renew(std::string_view key) {
+    if (auto* node = keys_.find(key)) keys_.set_expiry(*node, expiry_of(key));
+}
+
+template <class Change>
 void ForgedWorld::script(NodeId client, std::string_view name, std::string_view key, std::string_view job,
                          std::string_view reply, Change change) {
     fakes::Event event;
@@ -100,8 +125,7 @@ void ForgedWorld::script(NodeId client, std::string_view name, std::string_view 
     event.job = job;
     event.when = When::before;
     emit(event);
-    keys_.act_for(client);
-    change();
+    command(client, event.command, key, change);
     event.when = When::applied;
     event.outcome = fakes::EventOutcome::applied;
     event.payload = reply;
@@ -169,7 +193,7 @@ void ForgedWorld::submit(const std::string& job, const std::string& tenant) {
     const cap::BusPacket packet = request_packet(job);
     tell(EventKind::submit, When::before, Topology::kGateway, job, {}, nullptr);
     set_field(Topology::kGateway, meta_key(job), "tenant", tenant);
-    enter(job, "PENDING", Topology::kGateway);
+    command(Topology::kGateway, "EXEC", meta_key(job), [&] { enter(job, "PENDING"); });
     tell(EventKind::publish, When::before, Topology::kGateway, job, wire::kSubjectSubmit, &packet, "jobreq:" + job);
     tell(EventKind::stored, When::applied, Topology::kGateway, job, wire::kSubjectSubmit, &packet, "jobreq:" + job);
     fakes::Event told;
@@ -183,8 +207,10 @@ void ForgedWorld::submit(const std::string& job, const std::string& tenant) {
 }
 
 void ForgedWorld::take_up(const std::string& job, NodeId replica) {
-    script(replica, "take_up", lock_key(job), job, "*2\r\n$4\r\nheld\r\n",
-           [&] { keys_.set_string(lock_key(job), fmt::format("token-{}", replica.value), 1'000'000'000'000'000); });
+    script(replica, "take_up", lock_key(job), job, "*2\r\n$4\r\nheld\r\n", [&] {
+        const std::string lock = lock_key(job);
+        keys_.set_string(lock, fmt::format("token-{}", replica.value), expiry_of(lock));
+    });
 }
 
 void ForgedWorld::fail_to_read(const std::string& job) {
@@ -280,18 +306,20 @@ void ForgedWorld::leave_index(const std::string& job, std::string_view state) {
 }
 
 void ForgedWorld::list_in_index(const std::string& job, std::string_view state) {
-    keys_.zset_set(at<fakes::redis::SortedSet>(index_key(state)), job, 1);
+    keys_.zset_set(at<fakes::redis::SortedSet>(index_key(state)), job, static_cast<double>(redis_micros()));
 }
 
-void ForgedWorld::enter(const std::string& job, std::string_view state, NodeId client) {
-    keys_.act_for(client);
+void ForgedWorld::enter(const std::string& job, std::string_view state) {
     const std::string before = job_state(keys_, job);
     auto& meta = at<fakes::redis::Hash>(meta_key(job));
     keys_.hash_set(meta, "state", state);
     keys_.hash_set(meta, "attempts", hash_field(keys_, meta.first, "attempts").value_or("0"));
     auto& history = at<fakes::redis::List>("job:events:" + job);
-    keys_.list_insert(history, std::get<fakes::redis::List>(history.second.value).size(), fmt::format("1|{}", state));
-    keys_.set_string("job:state:" + job, std::string(state), fakes::redis::kNever);
+    keys_.list_insert(history, std::get<fakes::redis::List>(history.second.value).size(),
+                      fmt::format("{}|{}", redis_micros(), state));
+    keys_.set_string("job:state:" + job, std::string(state), expiry_of("job:state:"));
+    renew(meta.first);
+    renew("job:req:" + job);
     leave_index(job, before);
     list_in_index(job, state);
     const std::string active = "job:tenant:active:" + hash_field(keys_, meta_key(job), "tenant").value_or("");
@@ -301,21 +329,23 @@ void ForgedWorld::enter(const std::string& job, std::string_view state, NodeId c
 
 void ForgedWorld::move(const std::string& job, std::string_view state, NodeId replica) {
     const std::string_view name = state == "TIMEOUT" ? "time_out" : "commit";
-    script(replica, name, meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] { enter(job, state, replica); });
+    script(replica, name, meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] { enter(job, state); });
 }
 
 void ForgedWorld::commit_dispatch(const std::string& job, NodeId replica) {
     script(replica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
         if (auto* line = keys_.find(line_of(job))) keys_.zset_remove(*line, job);
         keys_.hash_set(at<fakes::redis::Hash>(meta_key(job)), "ls_worker", kWorkerId);
-        enter(job, "SCHEDULED", replica);
-        enter(job, "DISPATCHED", replica);
+        enter(job, "SCHEDULED");
+        enter(job, "DISPATCHED");
     });
 }
 
 void ForgedWorld::find_tenant_full(const std::string& job, NodeId replica) {
-    script(replica, "commit", meta_key(job), job, "*5\r\n$7\r\nrefused\r\n$12\r\ntenant_limit\r\n",
-           [&] { keys_.zset_set(at<fakes::redis::SortedSet>(line_of(job)), job, 1); });
+    script(replica, "commit", meta_key(job), job, "*5\r\n$7\r\nrefused\r\n$12\r\ntenant_limit\r\n", [&] {
+        keys_.zset_set(at<fakes::redis::SortedSet>(line_of(job)), job, 1);
+        renew(line_of(job));
+    });
 }
 
 void ForgedWorld::send(const std::string& job, NodeId replica) {
@@ -368,14 +398,18 @@ void ForgedWorld::report(const std::string& job) {
 }
 
 void ForgedWorld::date(const std::string& job, NodeId replica) {
+    command(replica, "HSET", meta_key(job), [&] { write_date(job); });
+}
+
+void ForgedWorld::write_date(const std::string& job) {
     const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch());
-    set_field(replica, meta_key(job), "updated_at", fmt::format("{}", micros.count()));
+    keys_.hash_set(at<fakes::redis::Hash>(meta_key(job)), "updated_at", fmt::format("{}", micros.count()));
 }
 
 void ForgedWorld::time_out(const std::string& job) {
     script(kReplica, "time_out", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
-        enter(job, "TIMEOUT", kReplica);
-        date(job);
+        enter(job, "TIMEOUT");
+        write_date(job);
     });
 }
 
@@ -421,10 +455,25 @@ void ForgedWorld::turn_away(const std::string& job, NodeId replica, Duration del
     emit(event);
 }
 
+std::string ForgedWorld::utc() const {
+    const std::int64_t seconds = redis_now() / 1000;
+    return fmt::format("1970-01-01T{:02}:{:02}:{:02}Z", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+std::string ForgedWorld::letter_about(const std::string& job, std::string_view code) const {
+    const CodeMeaning* meaning = meaning_of(code);
+    const std::string tries = hash_field(keys_, meta_key(job), "attempts").value_or("0");
+    return fmt::format(R"({{"job_id":"{}","created_at":"{}","status":"{}","reason_code":"{}","last_state":"{}"{}{}}})",
+                       job, utc(), meaning == nullptr ? "JOB_STATUS_FAILED" : meaning->status, code,
+                       job_state(keys_, job), tries == "0" ? "" : fmt::format(R"(,"attempts":{})", tries),
+                       code == "timeout" ? R"(,"reason":"timeout: RUNNING >15m")" : "");
+}
+
 void ForgedWorld::bury(const std::string& job, std::string_view code) {
     script(kReplica, "put_dead_letter", "dlq:entry:" + job, job, ":1\r\n", [&] {
-        keys_.set_string("dlq:entry:" + job, fmt::format(R"({{"reason_code":"{}"}})", code), fakes::redis::kNever);
-        keys_.zset_set(at<fakes::redis::SortedSet>("dlq:index"), job, 1);
+        const std::string letter = "dlq:entry:" + job;
+        keys_.set_string(letter, letter_about(job, code), expiry_of(letter));
+        keys_.zset_set(at<fakes::redis::SortedSet>("dlq:index"), job, static_cast<double>(redis_now() / 1000));
     });
     cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_FAILED);
     packet.mutable_job_result()->set_error_code(std::string(code));
@@ -515,7 +564,15 @@ void ForgedWorld::keep_request(const std::string& job) {
     event.job = job;
     event.packet = &packet;
     emit(event);
-    set_text(kReplica, "job:req:" + job, wire::to_json(packet.job_request()));
+    const std::string key = "job:req:" + job;
+    script(kReplica, "take_up", lock_key(job), job, "*2\r\n$4\r\nheld\r\n", [&] {
+        keys_.set_string(key, wire::to_json(packet.job_request()), expiry_of(key));
+        auto& meta = at<fakes::redis::Hash>(meta_key(job));
+        for (const auto& [field, value] : fields_of(packet.job_request()))
+            if (!value.empty()) keys_.hash_set(meta, field, value);
+        renew(meta.first);
+        renew("job:state:" + job);
+    });
 }
 
 void ForgedWorld::judge_output_in_vain(const std::string& job) {
@@ -531,7 +588,16 @@ void ForgedWorld::judge_output_in_vain(const std::string& job) {
 }
 
 void ForgedWorld::withhold(const std::string& job) {
-    set_field(kReplica, meta_key(job), "output_safety", R"({"decision":"QUARANTINE"})");
+    const std::string key = meta_key(job);
+    const std::string record =
+        fmt::format(R"({{"decision":"QUARANTINE","checked_at":{},"phase":"async"}})", redis_micros());
+    command(kReplica, "EXEC", key, [&] {
+        keys_.set_string("job:" + job + ":output_decision", record, expiry_of(key));
+        keys_.hash_set(at<fakes::redis::Hash>(key), "output_safety", record);
+        renew(key);
+        renew("job:state:" + job);
+        renew("job:req:" + job);
+    });
     take_up(job);
     move(job, "OUTPUT_QUARANTINED");
     bury(job, "output_quarantined");
@@ -547,12 +613,8 @@ void ForgedWorld::start(NodeId replica) {
 void ForgedWorld::tick(NodeId replica) {
     const std::string key = "cordum:reconciler:default";
     if (keys_.find(key) == nullptr) set_text(replica, key, "ticker");
-    script(replica, "stale_jobs", key, {}, "*1\r\n$4\r\npage\r\n", [this, &key] {
-        const std::string_view words[] = {"EVALSHA", "sha1", "2", key};
-        keys_.tell_command(keys_.acting(), words);
-        keys_.tell_listed("job:index:DISPATCHED");
-        keys_.tell_command(keys_.acting(), {});
-    });
+    script(replica, "stale_jobs", key, {}, "*1\r\n$4\r\npage\r\n",
+           [this] { keys_.tell_listed("job:index:DISPATCHED"); });
 }
 
 void ForgedWorld::open_fail_mode() {
@@ -586,8 +648,11 @@ void ForgedWorld::store_request(const std::string& job) {
 }
 
 void ForgedWorld::hold_slot(const std::string& job, const std::string& tenant) {
-    script(kReplica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n",
-           [&] { keys_.zset_set(at<fakes::redis::SortedSet>("lockstep:tenant:slots:" + tenant), job, 1); });
+    script(kReplica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
+        const std::string slots = "lockstep:tenant:slots:" + tenant;
+        keys_.zset_set(at<fakes::redis::SortedSet>(slots), job, static_cast<double>(redis_micros()));
+        renew(slots);
+    });
 }
 
 void ForgedWorld::judge_output(const std::string& job, std::string_view decision) {
@@ -606,25 +671,30 @@ void ForgedWorld::undo(const std::string& job, const std::string& by) {
 }
 
 void ForgedWorld::write_snapshot(bool whole, NodeId replica) {
-    constexpr std::string_view kText =
-        R"({"captured_at":"2026-01-01T00:00:05Z","topics":{"job.default":{"pool":"default"}},"workers":[)"
-        R"({"worker_id":"w","pool":"default","active_jobs":0,"max_parallel_jobs":4}]})";
-    const auto written =
-        std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}.time_since_epoch() + std::chrono::seconds{5};
-    const auto expires = std::chrono::duration_cast<std::chrono::milliseconds>(written + tunables_.data_ttl);
+    const std::string text =
+        fmt::format(R"({{"captured_at":"{}","topics":{{"job.default":{{"pool":"default"}}}},"workers":[)"
+                    R"({{"worker_id":"w","pool":"default","active_jobs":0,"max_parallel_jobs":4}}]}})",
+                    utc());
     script(replica, "write_snapshot", kWorkerSnapshot, {}, ":1\r\n", [&] {
-        keys_.set_string(kWorkerSnapshot, std::string(whole ? kText : kText.substr(0, kText.size() / 2)),
-                         expires.count());
+        keys_.set_string(kWorkerSnapshot, text.substr(0, whole ? text.size() : text.size() / 2),
+                         expiry_of(kWorkerSnapshot));
     });
 }
 
 void ForgedWorld::set_text(NodeId client, std::string_view key, std::string text) {
-    script(client, {}, key, {}, "+OK\r\n", [&] { keys_.set_string(key, std::move(text), 1'000'000'000'000'000); });
+    const std::int64_t expires_at = expiry_of(key, text);
+    script(client, {}, key, {}, "+OK\r\n", [&] { keys_.set_string(key, std::move(text), expires_at); });
 }
 
 void ForgedWorld::set_field(NodeId client, std::string_view key, std::string_view field, std::string_view value) {
-    keys_.act_for(client);
-    keys_.hash_set(at<fakes::redis::Hash>(key), field, value);
+    command(client, "EXEC", key, [&] {
+        keys_.hash_set(at<fakes::redis::Hash>(key), field, value);
+        renew(key);
+    });
+}
+
+void ForgedWorld::persist(std::string_view key) {
+    command(kReplica, "PERSIST", key, [&] { keys_.set_expiry(*keys_.find(key), fakes::redis::kNever); });
 }
 
 }  // namespace lockstep::sim

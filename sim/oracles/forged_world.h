@@ -14,6 +14,7 @@
 #include "engine/config/tunables.h"
 #include "engine/wire/fwd.h"
 #include "fakes/redis/keyspace_events.h"
+#include "sim/oracles/documented_lifetimes.h"
 #include "sim/oracles/oracle.h"
 #include "sim/world/topology.h"
 
@@ -135,6 +136,8 @@ public:
     void write_snapshot(bool whole, NodeId replica = kReplica);
     void set_text(NodeId client, std::string_view key, std::string text);
     void set_field(NodeId client, std::string_view key, std::string_view field, std::string_view value);
+    /// A replica takes the expiry of a key away.
+    void persist(std::string_view key);
     void list_in_index(const std::string& job, std::string_view state);
 
 private:
@@ -155,15 +158,29 @@ private:
                         const std::string& job, const cap::BusPacket& packet);
     void on_every_call(fakes::EventKind kind, NodeId node, std::string_view job, std::string_view to,
                        std::string_view question = {}, std::string_view answer = {});
-    void enter(const std::string& job, std::string_view state, NodeId client);
+    void enter(const std::string& job, std::string_view state);
     void audit_withheld(const std::string& job);
     [[nodiscard]] std::string line_of(const std::string& job) const;
+    void write_date(const std::string& job);
+    [[nodiscard]] std::string letter_about(const std::string& job, std::string_view code) const;
+    /// When it is by the clock of Redis, in UTC.
+    [[nodiscard]] std::string utc() const;
     void leave_index(const std::string& job, std::string_view state);
     template <class Container>
     fakes::redis::Keyspace::Node& at(std::string_view key);
+    /// What `change` does is one command of `client`.
+    template <class Change>
+    void command(NodeId client, std::string_view name, std::string_view key, Change change);
+    /// By the clock of Redis, which shows how long the story has been told; milliseconds.
+    [[nodiscard]] std::int64_t redis_now() const { return engine::to_millis(now_.time_since_epoch()); }
+    [[nodiscard]] std::int64_t redis_micros() const { return redis_now() * 1000; }
+    /// As it is documented for such a key.
+    [[nodiscard]] std::int64_t expiry_of(std::string_view key, std::string_view value = {}) const;
+    void renew(std::string_view key);
 
     engine::Tunables tunables_;
     TunablesInForce settings_{tunables_};
+    DocumentedLifetimes lifetimes_{settings_};
     fakes::redis::Keyspace keys_;
     fakes::redis::KeyspaceEvents keyspace_events_;
     std::vector<std::unique_ptr<Oracle>> oracles_;

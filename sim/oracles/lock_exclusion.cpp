@@ -46,7 +46,7 @@ void LockExclusion::on_event(const fakes::Event& event, Time now) {
     }
 }
 
-void LockExclusion::command(fakes::NodeId, std::span<const std::string_view> words) { command_ = words; }
+void LockExclusion::command(fakes::NodeId, std::span<const std::string_view> words, std::int64_t) { command_ = words; }
 
 bool LockExclusion::names(std::string_view token) const { return std::ranges::find(command_, token) != command_.end(); }
 

@@ -23,7 +23,7 @@ public:
     LockExclusion(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "lock_exclusion"; }
     void on_event(const fakes::Event& event, Time now) override;
-    void command(fakes::NodeId client, std::span<const std::string_view> words) override;
+    void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
     /// Redis has lost data: who holds what is anybody's guess until a lock is taken again.
     void restored(const fakes::redis::Keyspace& now) override;
 

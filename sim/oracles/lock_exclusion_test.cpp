@@ -40,15 +40,15 @@ protected:
     /// By a command that names this token, or none.
     void state_by(NodeId node, std::string_view token, std::string_view to) {
         words = {"EVALSHA", "sha1", "2", kJobLock, "job:meta:J", "J", token};
-        oracle.command(node, words);
+        oracle.command(node, words, 0);
         state(node, to);
-        oracle.command(node, {});
+        oracle.command(node, {}, 0);
     }
     void give_back(NodeId node, std::string_view names, std::string_view held) {
         words = {"EVALSHA", "sha1", "1", kJobLock, names};
-        oracle.command(node, words);
+        oracle.command(node, words, 0);
         lock(EventKind::lock_released, node, node, kJobLock, held);
-        oracle.command(node, {});
+        oracle.command(node, {}, 0);
     }
 
     std::vector<std::string_view> words;

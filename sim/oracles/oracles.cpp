@@ -13,6 +13,7 @@
 #include "sim/oracles/indexes_agree.h"
 #include "sim/oracles/job_history.h"
 #include "sim/oracles/legal_transitions.h"
+#include "sim/oracles/lifetimes_kept.h"
 #include "sim/oracles/limits_in_force.h"
 #include "sim/oracles/live_worker_only.h"
 #include "sim/oracles/lock_exclusion.h"
@@ -137,6 +138,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
     oracles.push_back(std::make_unique<OutputsAudited>(judge));
     add(std::type_identity<FailModes>{}, "fail_modes",
         {exactly(&T::output_policy_fail_mode), exactly(&T::policy_check_fail_mode)}, pinned);
+    oracles.push_back(std::make_unique<LifetimesKept>(judge, tunables));
     return oracles;
 }
 

@@ -392,6 +392,11 @@ void withheld_though_open(World& world, bool broken) {
     world.withhold("a");
 }
 
+void kept_for_ever(World& world, bool broken) {
+    world.serve("a");
+    if (broken) world.persist("job:meta:a");
+}
+
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -441,6 +446,7 @@ constexpr std::array kBreaks{
     PlantedBreak{"questions_true", "policy is asked about a label that the stored request does not have",
                  asked_of_another},
     PlantedBreak{"fail_modes", "an output that nobody objects to is withheld with the mode open", withheld_though_open},
+    PlantedBreak{"lifetimes_kept", "the record of a finished job is left without an expiry", kept_for_ever},
 };
 
 }  // namespace

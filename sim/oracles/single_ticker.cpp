@@ -71,7 +71,7 @@ void SingleTicker::on_fault(const fakes::Event& event) {
     for (auto& [lock, window] : windows_) window.clock_is_off = true;
 }
 
-void SingleTicker::command(fakes::NodeId, std::span<const std::string_view> words) {
+void SingleTicker::command(fakes::NodeId, std::span<const std::string_view> words, std::int64_t) {
     const bool script = words.size() > kFirstKeyOfScript;
     command_lock_ = script ? tick_lock(words[kFirstKeyOfScript]) : std::string_view{};
 }

@@ -22,7 +22,7 @@ public:
     SingleTicker(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "single_ticker"; }
     void on_event(const fakes::Event& event, Time now) override;
-    void command(fakes::NodeId client, std::span<const std::string_view> words) override;
+    void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
     void zset_listed(fakes::NodeId client, std::string_view key) override;
     void restored(const fakes::redis::Keyspace& now) override;
 

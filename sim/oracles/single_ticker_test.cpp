@@ -32,9 +32,9 @@ protected:
     void reach(NodeId node) { tell(EventKind::redis, node); }
     void tick(NodeId node, std::string_view index = "job:index:DISPATCHED", std::string_view lock = kLock) {
         const std::string_view words[] = {"EVALSHA", "sha1", "2", lock, index};
-        oracle.command(node, words);
+        oracle.command(node, words, 0);
         oracle.zset_listed(node, index);
-        oracle.command(node, {});
+        oracle.command(node, {}, 0);
         reach(node);
     }
     void runs_out(bool lost = false) { tell(EventKind::lock_expired, Topology::kRedis, lost); }

@@ -58,6 +58,12 @@ public:
     [[nodiscard]] const std::vector<Unjudged>& unjudged() const { return unjudged_; }
 
     template <class Value>
+    [[nodiscard]] Value least_of(Value engine::Tunables::* member) const {
+        Value value = first_->*member;
+        for (const Other& other : others_) value = std::min(value, other.tunables.*member);
+        return value;
+    }
+    template <class Value>
     [[nodiscard]] Value most_of(Value engine::Tunables::* member) const {
         Value value = first_->*member;
         for (const Other& other : others_) value = std::max(value, other.tunables.*member);

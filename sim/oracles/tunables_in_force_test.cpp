@@ -40,6 +40,7 @@ TEST_F(TunablesInForceTest, EachReaderGetsTheMostLenient) {
     EXPECT_TRUE(other->cancel_on_timeout) << "it does not read that";
     EXPECT_EQ(lenient->job_lock_ttl, 90s) << "of the one before";
     EXPECT_EQ(settings.most_of(&Tunables::job_lock_ttl), 90s);
+    EXPECT_EQ(settings.least_of(&Tunables::job_lock_ttl), 30s);
 }
 
 TEST_F(TunablesInForceTest, WhereNoneOfThemIsRightForAllThereIsNone) {

@@ -78,6 +78,9 @@ constexpr std::array kInvariants{
     NamedItem{"outputs_audited", "what policy withholds or redacts of outputs is told on sys.audit.output_policy",
               kAvailable},
     NamedItem{"questions_true", "policy is asked about what the stored request and the settings say", kAvailable},
+    NamedItem{"lifetimes_kept",
+              "what a scheduler writes to Redis lives as long as it is documented to, no longer or shorter",
+              kAvailable},
 };
 
 /// Of a job that Redis has forgotten, nobody knows any more that it came, or that it was sent.

@@ -6,7 +6,7 @@
 local job = ARGV[1]
 local state = read_state(job)
 if state == '' or terminal[state] then
-  give_way(job, now_micros())
+  give_way(job, now_micros(), ARGV[2])
   return {state, state, woken_jobs}
 end
 local attempts = counter(redis.call('HGET', KEYS[1], 'attempts'))

@@ -79,10 +79,11 @@ if limit and limit ~= '0' then
     local waits = queue and not holds_slot[from]
     if waits then
       stand_in_line(job, tenant, limit, token, at, ttl)
-      wake_next(tenant, at)
+      wake_next(tenant, at, ttl)
     else
       redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, options['@limit_delay']))
     end
+    keep(job, ttl)
     if ARGV[9] == '1' then redis.call('DEL', lock) end
     return {'refused', from, attempts, dispatch, 'tenant_limit', waits and 'in_line' or '', woken_jobs}
   end
@@ -157,10 +158,11 @@ if #states > 0 then
   enter(job, from, states, at, attempts, ttl)
 else
   if ARGV[6] ~= '0' then redis.call('HSET', meta, 'attempts', attempts) end
+  keep(job, ttl)
   -- Its turn is over, and has come to nothing: somebody else may have the slot. It keeps its place for when it waits again.
   if in_line and ARGV[9] == '1' and leave_line(job, tenant) then news = true end
 end
-if news or has_struck_off then wake_next(tenant, at) end
+if news or has_struck_off then wake_next(tenant, at, ttl) end
 if ARGV[10] ~= '' then
   write_dead_letter(job, ARGV[10], from, attempts, at, ARGV[11], ARGV[12])
 end

@@ -129,9 +129,17 @@ local function stands(job)
          redis.call('HEXISTS', meta_key(job), 'ls_waits_since') == 1
 end
 
+-- The line of a tenant lives on while somebody stands in it, or looks at it.
+local function keep_line(tenant, ttl)
+  redis.call('PEXPIRE', tenant_key('waiting', tenant), ttl)
+  redis.call('PEXPIRE', tenant_key('woken', tenant), ttl)
+  redis.call('PEXPIRE', tenant_key('turns', tenant), ttl)
+  redis.call('PEXPIRE', tenants_waiting, ttl)
+end
+
 -- Calls those out of the tenant's line for whom there is room, first come, first served. A job goes by the limit that it was
 -- told, or by what a job with the same limit has been told since.
-local function wake_next(tenant, at)
+local function wake_next(tenant, at, ttl)
   local waiting, woken = tenant_key('waiting', tenant), tenant_key('woken', tenant)
   if redis.call('EXISTS', waiting, woken) == 0 then
     return
@@ -158,20 +166,13 @@ local function wake_next(tenant, at)
       end
     end
   end
+  keep_line(tenant, ttl)
 end
 
 -- Takes the job out of its tenant's line. True when it had a slot in reserve.
 local function leave_line(job, tenant)
   redis.call('ZREM', tenant_key('waiting', tenant), job)
   return redis.call('ZREM', tenant_key('woken', tenant), job) == 1
-end
-
--- The line of a tenant lives on while somebody stands in it, or looks at it.
-local function keep_line(tenant, ttl)
-  redis.call('PEXPIRE', tenant_key('waiting', tenant), ttl)
-  redis.call('PEXPIRE', tenant_key('woken', tenant), ttl)
-  redis.call('PEXPIRE', tenant_key('turns', tenant), ttl)
-  redis.call('PEXPIRE', tenants_waiting, ttl)
 end
 
 -- Puts the job in its tenant's line: at the end, or where it stood before. `token` names the handling that came to this.
@@ -266,11 +267,11 @@ local function enter(job, from, states, at, attempts, ttl)
     redis.call('ZREM', 'job:deadline', job)
     redis.call('HDEL', meta, 'deadline_unix', 'ls_result_first')
   end
-  if freed then wake_next(tenant, at) end
+  if freed then wake_next(tenant, at, ttl) end
 end
 
 -- Somebody else has ended the job, or sent it: its slot, and its place in line, are others' now.
-local function give_way(job, at)
+local function give_way(job, at, ttl)
   local meta = meta_key(job)
   local facts = redis.call('HMGET', meta, 'tenant', 'ls_waits_since')
   local freed = false
@@ -281,7 +282,7 @@ local function give_way(job, at)
     freed = leave_line(job, facts[1]) or freed
     redis.call('HDEL', meta, 'ls_waits_since', 'ls_waits_limit', 'ls_waits_token')
   end
-  if freed then wake_next(facts[1], at) end
+  if freed then wake_next(facts[1], at, ttl) end
 end
 
 -- Of two deadlines the earlier one holds.

@@ -24,6 +24,7 @@ local function waits_for_its_turn(job)
   if listed then
     keep(job, ARGV[7])
     redis.call('ZADD', tenants_waiting, 'NX', at, present(facts[1]) and facts[1] or 'default')
+    keep_line(facts[1], ARGV[7])
   end
   return listed
 end

@@ -89,7 +89,7 @@ elseif not at_work then
     keep(job, ttl)
   end
 else
-  give_way(job, now_micros())
+  give_way(job, now_micros(), ttl)
 end
 
 local along = not at_work and #KEYS > 2 and redis.call('MGET', unpack(KEYS, 3)) or {}

@@ -1,0 +1,109 @@
+#include "sim/oracles/documented_lifetimes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+namespace lockstep::sim {
+
+namespace {
+
+using T = engine::Tunables;
+using engine::to_millis;
+
+/// `CORDUM_IDEMPOTENCY_TTL`, which no tunable changes.
+constexpr Duration kIdempotency = std::chrono::hours{2160};
+constexpr std::string_view kCircuit = "cordum:cb:";
+constexpr std::string_view kFailuresSuffix = ":failures";
+
+constexpr Lifetime exactly(Duration life) { return {.least = to_millis(life), .most = to_millis(life)}; }
+
+}  // namespace
+
+DocumentedLifetimes::DocumentedLifetimes(const TunablesInForce& tunables) {
+    const auto any_of = [&tunables](Duration T::* member, int times = 1) {
+        return Lifetime{.least = to_millis(times * tunables.least_of(member)),
+                        .most = to_millis(times * tunables.most_of(member))};
+    };
+    const auto at_least = [&tunables](Duration T::* member) {
+        return Lifetime{.least = to_millis(tunables.least_of(member))};
+    };
+    const Lifetime for_ever{.for_ever = true};
+    const Lifetime record = any_of(&T::job_meta_ttl);
+    const Lifetime letter = any_of(&T::dlq_entry_ttl);
+    const Lifetime saga_lock = any_of(&T::saga_lock_ttl);
+    const Lifetime mark = any_of(&T::bus_processed_ttl);
+    const Lifetime waits = any_of(&T::bus_ack_wait, 2);  // a mark outlives what may come again
+    open_circuit_ = any_of(&T::circuit_open_for);
+    fail_budget_ = tunables.most_of(&T::circuit_fail_budget);
+    rules_ = {
+        // Jobs
+        {"job:meta:", "", record},
+        {"job:state:", "", record},
+        {"job:result_ptr:", "", record},
+        {"job:req:", "", record},
+        {"job:decisions:", "", record},
+        {"worker:jobs:", "", record},
+        {"job:idempotency:", "", exactly(kIdempotency)},
+        {"job:events:", "", for_ever},
+        {"job:index:", "", for_ever},
+        {"job:tenant:active:", "", for_ever},
+        {"job:recent", "", for_ever},
+        {"job:deadline", "", for_ever},
+        {"job:", ":output_decision", record},
+        {"trace:", "", for_ever},
+        {"sys:workers:snapshot", "", any_of(&T::data_ttl)},
+        // Coordination
+        {"cordum:scheduler:job:", "", any_of(&T::job_lock_ttl)},
+        {"cordum:scheduler:snapshot:writer", "", any_of(&T::snapshot_lock_ttl)},
+        {"cordum:scheduler:input_fail_open_total", "", for_ever},
+        {"cordum:reconciler:default", "", any_of(&T::reconciler_interval, 2)},
+        {"cordum:replayer:pending", "", any_of(&T::replayer_interval, 2)},
+        {"cordum:bus:processed:", "", {std::max(mark.least, waits.least), std::max(mark.most, waits.most)}},
+        {"cordum:bus:inflight:", "", any_of(&T::bus_inflight_ttl)},
+        {kCircuit, kFailuresSuffix, at_least(&T::circuit_open_for)},
+        {"lockstep:cb:", ":trip", at_least(&T::circuit_open_for)},
+        {"lockstep:cb:", ":probes", {}},
+        // Compensations
+        {"saga:", ":stack", for_ever},
+        {"saga:", ":lock", saga_lock},
+        {"lockstep:saga:lock:", "", saga_lock},
+        {"lockstep:saga:aborted:", "", record},
+        {"lockstep:saga:met:", "", at_least(&T::saga_entry_max_age)},
+        {"lockstep:saga:unreadable:", "", letter},
+        {"lockstep:saga:", "", for_ever},  // the stacks of runs, and what is owed
+        // Dead letters, settings, tenants
+        {"dlq:entry:", "", letter},
+        {"dlq:index", "", for_ever},
+        {"cfg:", "", for_ever},
+        {"lockstep:dead_letter:outbox", "", for_ever},
+        {"lockstep:undecodable:", "", for_ever},
+        {"lockstep:output:scan_pending", "", for_ever},
+        {"lockstep:tenant:slots:", "", record},
+        {"lockstep:tenant:waiting:", "", record},
+        {"lockstep:tenant:woken:", "", record},
+        {"lockstep:tenant:turns:", "", record},
+        {"lockstep:tenants:waiting", "", record},
+        {":redacted:", "", any_of(&T::data_ttl)},
+    };
+}
+
+const Lifetime* DocumentedLifetimes::of(std::string_view key) const {
+    for (const Rule& rule : rules_) {
+        // The output that a redaction stands beside may have any name.
+        const bool anywhere = rule.prefix.front() == ':' && key.find(rule.prefix) != std::string_view::npos;
+        if (anywhere || (key.starts_with(rule.prefix) && key.ends_with(rule.suffix))) return &rule.life;
+    }
+    return nullptr;
+}
+
+const Lifetime* DocumentedLifetimes::of(std::string_view key, std::string_view value) const {
+    std::int64_t failures = 0;
+    if (key.starts_with(kCircuit) && key.ends_with(kFailuresSuffix) &&
+        std::from_chars(value.data(), value.data() + value.size(), failures).ec == std::errc{} &&
+        failures >= fail_budget_)
+        return &open_circuit_;
+    return of(key);
+}
+
+}  // namespace lockstep::sim

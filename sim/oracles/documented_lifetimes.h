@@ -1,0 +1,44 @@
+// How long each key that schedulers write is documented to live (spec: redis-schema, sections 1, 5, 8 and 9; conflicts, C-01, C-06,
+// C-28 and C-42; engine/delivery-semantics.md). Where schedulers start again with other tunables, what any of them may give.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "sim/oracles/tunables_in_force.h"
+
+namespace lockstep::sim {
+
+/// In milliseconds from the write that gives it.
+struct Lifetime {
+    static constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+
+    std::int64_t least = 1;
+    std::int64_t most = kAny;  // kAny: the documents only say that it has an end, or which one it must not be before
+    bool for_ever = false;     // it has no expiry, and the others say nothing
+};
+
+class DocumentedLifetimes {
+public:
+    explicit DocumentedLifetimes(const TunablesInForce& tunables);
+
+    /// Null where the documents say nothing of such a key. Lives as long as this.
+    [[nodiscard]] const Lifetime* of(std::string_view key) const;
+    /// The same of a string, whose value may count as well: the failures of a circuit live longer until they open it.
+    [[nodiscard]] const Lifetime* of(std::string_view key, std::string_view value) const;
+
+private:
+    struct Rule {
+        std::string_view prefix;
+        std::string_view suffix;
+        Lifetime life;
+    };
+
+    std::vector<Rule> rules_;  // the first that fits counts
+    Lifetime open_circuit_;
+    std::int64_t fail_budget_ = 0;  // the most that anybody has
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,125 @@
+#include "sim/oracles/letter_facts.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/oracles/snapshot_text.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kFailed = "JOB_STATUS_FAILED";
+constexpr std::string_view kDenied = "JOB_STATUS_DENIED";
+constexpr std::string_view kTimeout = "JOB_STATUS_TIMEOUT";
+constexpr std::string_view kFatal = "JOB_STATUS_FAILED_FATAL";
+
+constexpr std::array kMeanings{
+    CodeMeaning{"safety_denied", kDenied, "DENIED"},
+    CodeMeaning{"safety_unknown", kDenied, "DENIED"},
+    CodeMeaning{"input_unreadable", kDenied, "DENIED"},
+    CodeMeaning{"invalid_request", kFailed, "FAILED"},
+    CodeMeaning{"request_missing", kFailed, "FAILED"},
+    CodeMeaning{"max_scheduling_retries", kFailed, "FAILED"},
+    CodeMeaning{"max_retries_exceeded", kFailed, "FAILED"},
+    CodeMeaning{"no_pool_mapping", kFailed, "FAILED"},
+    CodeMeaning{"no_workers", kFailed, "FAILED"},
+    CodeMeaning{"stale_worker", kFailed, "FAILED"},
+    CodeMeaning{"pool_overloaded", kFailed, "FAILED"},
+    CodeMeaning{"tenant_limit", kFailed, "FAILED"},
+    CodeMeaning{"dispatch_failed", kFailed, "FAILED"},
+    CodeMeaning{"timeout", kTimeout, "TIMEOUT"},
+    CodeMeaning{"timeout_unheard", kTimeout, "TIMEOUT"},
+    CodeMeaning{"output_quarantined", kDenied, "OUTPUT_QUARANTINED"},
+    CodeMeaning{"output_quarantined_async", kDenied, "OUTPUT_QUARANTINED"},
+    CodeMeaning{"quarantine_failed", kFailed, ""},
+    CodeMeaning{"redelivery_dlq_retry", "", ""},  // of the end that the job has
+    CodeMeaning{"poison_message", kFailed, ""},
+    CodeMeaning{"saga_unmarshal_failed", kFatal, ""},
+    CodeMeaning{"saga_entry_expired", kFatal, ""},
+};
+
+constexpr std::array<std::string_view, 5> kNotAboutJobs{"poison:", "undecodable:", "saga-unmarshal-", "saga-expired-",
+                                                        "saga-unknown-"};
+
+struct TextField {
+    const char* key;
+    std::string LetterText::* member;
+};
+constexpr std::array kTexts{
+    TextField{"job_id", &LetterText::id},        TextField{"topic", &LetterText::topic},
+    TextField{"status", &LetterText::status},    TextField{"reason", &LetterText::reason},
+    TextField{"reason_code", &LetterText::code}, TextField{"last_state", &LetterText::last_state},
+};
+
+/// RFC 3339 in UTC, with or without fractions of a second.
+std::optional<std::chrono::seconds> time_of(std::string text) {
+    const std::size_t dot = text.find('.');
+    if (dot == std::string::npos) return seconds_of(text);
+    const bool digits = text.ends_with('Z') && dot + 2 < text.size() &&
+                        std::all_of(text.begin() + static_cast<std::ptrdiff_t>(dot) + 1, text.end() - 1,
+                                    [](char c) { return c >= '0' && c <= '9'; });
+    return digits ? seconds_of(text.substr(0, dot) + "Z") : std::nullopt;
+}
+
+}  // namespace
+
+tl::expected<LetterText, std::string> read_letter(std::string_view entry) {
+    const Json json = Json::parse(entry, nullptr, false);
+    if (!json.is_object()) return tl::make_unexpected("is no JSON object");
+    LetterText letter;
+    for (const auto& [key, value] : json.items()) {
+        const auto* const text =
+            std::ranges::find_if(kTexts, [&key](const TextField& field) { return key == field.key; });
+        if (text != kTexts.end()) {
+            if (!value.is_string()) return tl::make_unexpected(fmt::format("has a {} that is no text", key));
+            letter.*(text->member) = value.get<std::string>();
+        } else if (key == "attempts") {
+            if (!value.is_number_integer()) return tl::make_unexpected("has attempts that are no whole number");
+            letter.attempts = value.get<std::int64_t>();
+        } else if (key == "created_at") {
+            const auto time = value.is_string() ? time_of(value.get<std::string>()) : std::nullopt;
+            if (!time) return tl::make_unexpected("has a created_at that is no time in UTC");
+            letter.created_at = *time;
+        } else {
+            return tl::make_unexpected(fmt::format("has a {}, which no letter has", key));
+        }
+    }
+    if (letter.id.empty() || letter.created_at.count() == 0)
+        return tl::make_unexpected("does not say whose it is, or when it was written");
+    return letter;
+}
+
+bool about_a_job(std::string_view id) {
+    return std::ranges::none_of(kNotAboutJobs, [id](std::string_view prefix) { return id.starts_with(prefix); });
+}
+
+const CodeMeaning* meaning_of(std::string_view code) {
+    const auto* const found = std::ranges::find(kMeanings, code, &CodeMeaning::code);
+    return found == kMeanings.end() ? nullptr : found;
+}
+
+std::int32_t number_of(std::string_view code) {
+    if (code == "approval_rejected" || code == "policy_denied") return 300;
+    if (code == "policy_violation") return 301;
+    if (code == "max_scheduling_retries") return 201;
+    if (code == "timeout") return 200;
+    if (code == "permission_denied") return 202;
+    return 0;
+}
+
+std::string_view state_after(std::string_view status) {
+    if (status == "JOB_STATUS_SUCCEEDED") return "SUCCEEDED";
+    if (status == kTimeout) return "TIMEOUT";
+    if (status == kDenied) return "DENIED";
+    if (status == "JOB_STATUS_CANCELLED") return "CANCELLED";
+    return "FAILED";
+}
+
+}  // namespace lockstep::sim

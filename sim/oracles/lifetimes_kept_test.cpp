@@ -1,0 +1,174 @@
+#include "sim/oracles/lifetimes_kept.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <optional>
+
+#include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using fakes::redis::Keyspace;
+using fakes::redis::kNever;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::int64_t kNow = 1'700'000'000'000;
+constexpr fakes::NodeId kReplica{5};
+
+class LifetimesKeptTest : public ::testing::Test {
+protected:
+    /// One command of `client`, which does all of `changes`.
+    template <class... Changes>
+    void command(fakes::NodeId client, Changes... changes) {
+        if (!oracle) start();
+        const std::string_view words[] = {"EVALSHA", "sha1"};
+        keys.act_for(client);
+        keys.tell_command(client, words, kNow);
+        (changes(), ...);
+        keys.tell_command(client, {}, kNow);
+    }
+    void start() {
+        oracle.emplace(judge, settings);
+        keys.add_observer(*oracle);
+    }
+
+    auto text(std::string_view key, std::int64_t expires_at, std::string value = "x") {
+        return [this, key, expires_at, value] { keys.set_string(key, value, expires_at); };
+    }
+    auto field(std::string_view key, std::string_view name) {
+        return [this, key, name] { keys.hash_set(at<fakes::redis::Hash>(key), name, "x"); };
+    }
+    auto member(std::string_view key) {
+        return [this, key] { keys.zset_set(at<fakes::redis::SortedSet>(key), "a", 1); };
+    }
+    auto expire(std::string_view key, std::int64_t expires_at) {
+        return [this, key, expires_at] { keys.set_expiry(*keys.find(key), expires_at); };
+    }
+    static std::int64_t in(engine::Duration life) { return kNow + engine::to_millis(life); }
+
+    template <class Container>
+    Keyspace::Node& at(std::string_view key) {
+        auto* node = keys.find(key);
+        return node != nullptr ? *node : keys.create<Container>(key);
+    }
+
+    testing::KeepingJudge judge;
+    engine::Tunables tunables;
+    TunablesInForce settings{tunables};
+    Keyspace keys;
+    std::optional<LifetimesKept> oracle;
+};
+
+TEST_F(LifetimesKeptTest, WhatLivesAsLongAsDocumentedIsInOrder) {
+    command(kReplica, text("job:state:a", in(168h)), text("dlq:entry:a", in(720h)),
+            text("cordum:scheduler:job:a", in(60s)), text("cordum:bus:processed:S:1:d", in(20min)),
+            text("cordum:reconciler:default", in(60s)), text("job:idempotency:t:k", in(2160h)),
+            text("job:a:output_decision", in(168h)), text("res:a:redacted:0123456789abcdef", in(24h)),
+            text("lockstep:saga:lock:1:t:r", in(2min)), text("cfg:system:default", kNever));
+    command(kReplica, member("job:recent"), member("lockstep:saga:owed"));
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_EQ(oracle->exercised(), 10U) << "the two sets have no end";
+}
+
+TEST_F(LifetimesKeptTest, AStringThatLivesTooShortOrTooLongIsObjectedTo) {
+    command(kReplica, text("job:state:a", in(24h)));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("job:state:a is to live for 604800000 ms, and was given 86400000")));
+    command(kReplica, text("cordum:scheduler:job:a", in(10min)));
+    EXPECT_THAT(judge.found.back(), HasSubstr("is to live for no longer than 60000 ms, and was given 600000"));
+    command(kReplica, text("dlq:entry:a", kNever));
+    EXPECT_THAT(judge.found.back(), HasSubstr("dlq:entry:a is not to be kept for ever"));
+    EXPECT_EQ(judge.found.size(), 3U);
+}
+
+TEST_F(LifetimesKeptTest, AMarkOutlivesWhatMayComeAgain) {
+    tunables.bus_ack_wait = 30min;
+    command(kReplica, text("cordum:bus:processed:S:1:d", in(20min)));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is to live for 3600000 ms")));
+}
+
+TEST_F(LifetimesKeptTest, WhatIsToBeKeptForEverGetsNoExpiry) {
+    command(kReplica, member("dlq:index"));
+    command(kReplica, expire("dlq:index", in(720h)));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("dlq:index is to be kept for ever")));
+}
+
+TEST_F(LifetimesKeptTest, AJobsHashIsRenewedByAChangeOfState) {
+    command(kReplica, field("job:meta:a", "state"), expire("job:meta:a", in(168h)));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, expire("job:meta:a", in(1h)), expire("job:meta:a", in(168h)));
+    EXPECT_THAT(judge.found, IsEmpty()) << "it is put right by the same command";
+    command(Topology::kGateway, expire("job:meta:a", in(1h)));
+    command(kReplica, field("job:meta:a", "attempts"));
+    EXPECT_THAT(judge.found, IsEmpty()) << "this renews nothing";
+    command(kReplica, field("job:meta:a", "state"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("job:meta:a is to live for 604800000 ms, and was given 3600000")));
+}
+
+TEST_F(LifetimesKeptTest, AHashThatIsMadeAnewHasAnEnd) {
+    command(kReplica, field("job:meta:a", "attempts"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("job:meta:a is not to be kept for ever")));
+}
+
+TEST_F(LifetimesKeptTest, WhatOthersHaveLeftWithoutAnEndIsTheirs) {
+    command(Topology::kGateway, field("job:meta:a", "state"), text("job:state:a", kNever));
+    command(kReplica, field("job:meta:a", "attempts"));
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(LifetimesKeptTest, EveryUseOfATenantsLineRenewsIt) {
+    command(kReplica, member("lockstep:tenant:woken:t"), expire("lockstep:tenant:woken:t", in(168h)));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, member("lockstep:tenant:slots:t"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("lockstep:tenant:slots:t is not to be kept for ever")));
+}
+
+TEST_F(LifetimesKeptTest, NoWriteTakesAnExpiryAway) {
+    command(Topology::kGateway, text("somebody's", in(1h)));
+    command(kReplica, text("somebody's", kNever));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("somebody's had an expiry")));
+    command(kReplica, text("nobody's", kNever));
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(LifetimesKeptTest, AJobsRecordsRunOutTogether) {
+    command(Topology::kGateway, text("job:req:a", in(1h)), text("job:result_ptr:a", in(1h)));
+    command(kReplica, field("job:meta:a", "trace_id"), expire("job:meta:a", in(168h)));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("job:req:a runs out 601200000 ms before job:meta:a")));
+    judge.found.clear();
+    command(kReplica, field("job:meta:a", "state"), expire("job:meta:a", in(168h)), expire("job:req:a", in(168h)));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("job:result_ptr:a runs out 601200000 ms before")));
+}
+
+TEST_F(LifetimesKeptTest, AnOpenCircuitIsOpenForItsTimeAndNoLonger) {
+    command(kReplica, text("cordum:cb:safety:failures", in(1h), "2"));
+    command(kReplica, text("cordum:cb:safety:failures", in(30s), "3"));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, text("cordum:cb:safety:failures", in(1h), "4"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no longer than 30000 ms")));
+}
+
+TEST_F(LifetimesKeptTest, WhereSchedulersHaveOtherSettingsAnyOfThemMayHold) {
+    settings.add("job_meta_ttl", "24h");
+    command(kReplica, text("job:state:a", in(24h)), text("job:state:b", in(168h)));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, text("job:state:a", in(12h)), text("job:state:b", in(336h)));
+    EXPECT_EQ(judge.found.size(), 2U);
+}
+
+TEST_F(LifetimesKeptTest, WhatIsLeftOfALossIsKnown) {
+    start();
+    keys.restore([this] { keys.put_back("job:meta:a", {fakes::redis::Hash{{"state", "RUNNING"}}, in(1h)}); });
+    command(kReplica, field("job:meta:a", "attempts"));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, expire("job:meta:a", kNever));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("job:meta:a had an expiry")));
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,75 @@
+// What of a request stands in its job's hash (spec: redis-schema, section 2; conflicts, D-06).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/text.h"
+
+namespace lockstep::sim {
+
+/// Fields of a job's hash that say what its request says.
+inline constexpr std::array<std::string_view, 13> kGivenByRequest{
+    "topic",   "tenant",          "team",       "principal", "memory_id", "actor_id", "actor_type",
+    "pack_id", "idempotency_key", "capability", "risk_tags", "requires",  "labels"};
+
+[[nodiscard]] inline bool given_by_request(std::string_view field) {
+    return std::ranges::find(kGivenByRequest, field) != kGivenByRequest.end();
+}
+
+/// The tenant rule: what the request names itself, else its environment, else `default`; blanks do not count.
+[[nodiscard]] inline std::string tenant_named_by(const cap::JobRequest& request) {
+    std::string_view tenant = engine::wire::trim(request.tenant_id());
+    const auto in_env = request.env().find("tenant_id");
+    if (tenant.empty() && in_env != request.env().end()) tenant = engine::wire::trim(in_env->second);
+    return tenant.empty() ? "default" : std::string(tenant);
+}
+
+/// All of them, as they are to be recorded; an empty one may be left out.
+[[nodiscard]] inline std::vector<std::pair<std::string_view, std::string>> fields_of(const cap::JobRequest& request) {
+    const cap::JobMetadata& meta = request.meta();
+    const auto list = [](const auto& texts) {
+        return texts.empty() ? std::string{}
+                             : nlohmann::json(std::vector<std::string>(texts.begin(), texts.end()))
+                                   .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    };
+    std::map<std::string, std::string> labels(request.labels().begin(), request.labels().end());
+    for (const auto& [name, value] : meta.labels()) labels[name] = value;
+    const auto team = request.env().find("team_id");
+    std::string actor_type;
+    if (meta.actor_type() == cap::ACTOR_TYPE_HUMAN) actor_type = "human";
+    if (meta.actor_type() == cap::ACTOR_TYPE_SERVICE) actor_type = "service";
+    return {{"topic", std::string(engine::wire::trim(request.topic()))},
+            {"tenant", tenant_named_by(request)},
+            {"team", team == request.env().end() ? std::string{} : team->second},
+            {"principal", request.principal_id()},
+            {"memory_id", request.memory_id()},
+            {"actor_id", meta.actor_id().empty() ? request.principal_id() : meta.actor_id()},
+            {"actor_type", actor_type},
+            {"pack_id", meta.pack_id()},
+            {"idempotency_key", meta.idempotency_key()},
+            {"capability", meta.capability()},
+            {"risk_tags", list(meta.risk_tags())},
+            {"requires", list(meta.requires_())},
+            {"labels", labels.empty()
+                           ? std::string{}
+                           : nlohmann::json(labels).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)}};
+}
+
+/// Lists and objects may be spelt in more than one way.
+[[nodiscard]] inline bool same_value(std::string_view field, std::string_view recorded, std::string_view expected) {
+    if (recorded == expected) return true;
+    if (field != "risk_tags" && field != "requires" && field != "labels") return false;
+    const auto one = nlohmann::json::parse(recorded, nullptr, false);
+    return !one.is_discarded() && one == nlohmann::json::parse(expected, nullptr, false);
+}
+
+}  // namespace lockstep::sim
