@@ -28,6 +28,7 @@
 #include "sim/oracles/policy_marks_own.h"
 #include "sim/oracles/quarantine_final.h"
 #include "sim/oracles/questions_true.h"
+#include "sim/oracles/records_true.h"
 #include "sim/oracles/result_from_its_worker.h"
 #include "sim/oracles/result_heard.h"
 #include "sim/oracles/result_kept.h"
@@ -139,6 +140,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
     add(std::type_identity<FailModes>{}, "fail_modes",
         {exactly(&T::output_policy_fail_mode), exactly(&T::policy_check_fail_mode)}, pinned);
     oracles.push_back(std::make_unique<LifetimesKept>(judge, tunables));
+    oracles.push_back(std::make_unique<RecordsTrue>(judge));
     return oracles;
 }
 

@@ -397,6 +397,15 @@ void kept_for_ever(World& world, bool broken) {
     if (broken) world.persist("job:meta:a");
 }
 
+void buried_as_denied(World& world, bool broken) {
+    world.run("a");
+    world.date("a");
+    world.wait(world.tunables().running_timeout + 10s);
+    world.time_out("a");
+    world.call_off("a");
+    world.bury("a", broken ? "safety_denied" : "timeout");
+}
+
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -447,6 +456,8 @@ constexpr std::array kBreaks{
                  asked_of_another},
     PlantedBreak{"fail_modes", "an output that nobody objects to is withheld with the mode open", withheld_though_open},
     PlantedBreak{"lifetimes_kept", "the record of a finished job is left without an expiry", kept_for_ever},
+    PlantedBreak{"records_true", "the dead letter of a job that timed out says that policy denied it",
+                 buried_as_denied},
 };
 
 }  // namespace

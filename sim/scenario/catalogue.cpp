@@ -81,6 +81,8 @@ constexpr std::array kInvariants{
     NamedItem{"lifetimes_kept",
               "what a scheduler writes to Redis lives as long as it is documented to, no longer or shorter",
               kAvailable},
+    NamedItem{"records_true", "records, dead letters and indexes say what was asked for and what has happened",
+              kAvailable},
 };
 
 /// Of a job that Redis has forgotten, nobody knows any more that it came, or that it was sent.

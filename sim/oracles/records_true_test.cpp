@@ -1,0 +1,292 @@
+#include "sim/oracles/records_true.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include "engine/wire/json.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fakes::EventKind;
+using fakes::When;
+using fakes::redis::kNever;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::int64_t kNow = 1'700'000'000'000;
+constexpr const char* kMicros = "1700000000000000";
+constexpr const char* kCreated = "2023-11-14T22:13:20.000123Z";
+constexpr fakes::NodeId kReplica{5};
+
+class RecordsTrueTest : public ::testing::Test {
+protected:
+    RecordsTrueTest() { keys.add_observer(oracle); }
+
+    template <class... Changes>
+    void command(fakes::NodeId client, Changes... changes) {
+        const std::string_view words[] = {"EVALSHA", "sha1"};
+        keys.act_for(client);
+        keys.tell_command(client, words, kNow);
+        (changes(), ...);
+        keys.tell_command(client, {}, kNow);
+    }
+    auto field(std::string name, std::string value) {
+        return [this, name, value] { keys.hash_set(at<fakes::redis::Hash>("job:meta:a"), name, value); };
+    }
+    auto text(std::string key, std::string value) {
+        return [this, key, value] { keys.set_string(key, value, kNever); };
+    }
+    auto score(std::string key, double at_score) {
+        return [this, key, at_score] { keys.zset_set(at<fakes::redis::SortedSet>(key), "a", at_score); };
+    }
+    auto entry(std::string key, std::string value) {
+        return [this, key, value] { keys.list_insert(at<fakes::redis::List>(key), 0, value); };
+    }
+    /// The entry of a job on `job.x` that has been tried once and was RUNNING.
+    auto letter(std::string status, std::string code, std::string reason) {
+        return text("dlq:entry:a",
+                    fmt::format(R"({{"job_id":"a","topic":"job.x","status":"{}","reason_code":"{}","reason":"{}",)"
+                                R"("last_state":"RUNNING","attempts":1,"created_at":"{}"}})",
+                                status, code, reason, kCreated));
+    }
+    void running() {
+        command(kReplica, field("topic", "job.x"), field("attempts", "1"), field("state", "RUNNING"));
+        EXPECT_THAT(judge.found, IsEmpty());
+    }
+    void reports(cap::JobStatus status, const std::string& code, const std::string& message) {
+        cap::JobResult result;
+        result.set_job_id("a");
+        result.set_status(status);
+        result.set_error_code(code);
+        result.set_error_message(message);
+        const auto packet = engine::wire::make_packet(std::move(result), "trace", "w", {});
+        fakes::Event event = testing::event_of(EventKind::deliver, "a");
+        event.packet = &packet;
+        oracle.on_event(event, {});
+    }
+    void tells(cap::JobStatus status, const std::string& code, const std::string& message, int number,
+               const std::string& trace = "a") {
+        cap::JobResult result;
+        result.set_job_id("a");
+        result.set_status(status);
+        result.set_error_code(code);
+        result.set_error_message(message);
+        result.set_error_code_enum(static_cast<cap::ErrorCode>(number));
+        const auto packet = engine::wire::make_packet(std::move(result), trace, "cordum-scheduler", {});
+        fakes::Event event = testing::event_of(EventKind::publish, "a", When::before);
+        event.node = kReplica;
+        event.subject = engine::wire::kSubjectDlq;
+        event.packet = &packet;
+        oracle.on_event(event, {});
+    }
+    template <class Answer>
+    void hears(EventKind kind, Answer answer) {
+        answer.set_reason("because");
+        answer.set_rule_id("r1");
+        answer.set_policy_snapshot("s1");
+        const std::string bytes = answer.SerializeAsString();
+        fakes::Event event = testing::event_of(kind, "a", When::answered);
+        event.node = kReplica;
+        event.payload = bytes;
+        oracle.on_event(event, {});
+    }
+
+    template <class Container>
+    fakes::redis::Keyspace::Node& at(std::string_view key) {
+        auto* node = keys.find(key);
+        return node != nullptr ? *node : keys.create<Container>(key);
+    }
+
+    testing::KeepingJudge judge;
+    RecordsTrue oracle{judge};
+    fakes::redis::Keyspace keys;
+};
+
+// Dead letters ----------------------------------------------------------------------------------------------------------
+
+TEST_F(RecordsTrueTest, ALetterSaysWhatBecameOfTheJob) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), field("failure_reason", "timeout: RUNNING >15m"),
+            letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: RUNNING >15m"));
+    EXPECT_THAT(judge.found, IsEmpty());
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: RUNNING >15m", 200);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(RecordsTrueTest, ACodeOfAnotherEndIsObjectedTo) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_DENIED", "safety_denied", "no"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it is not of that end")));
+}
+
+TEST_F(RecordsTrueTest, SoIsAStatusThatDoesNotGoWithTheCode) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_FAILED", "timeout", "timeout: x"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it has another status")));
+}
+
+TEST_F(RecordsTrueTest, WhatAWorkerHasReportedIsPassedOn) {
+    running();
+    reports(cap::JOB_STATUS_FAILED, "oom", "out of memory");
+    command(kReplica, field("state", "FAILED"), letter("JOB_STATUS_FAILED", "oom", "out of memory"));
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(RecordsTrueTest, AndNothingElse) {
+    running();
+    reports(cap::JOB_STATUS_FAILED, "oom", "out of memory");
+    command(kReplica, field("state", "FAILED"), letter("JOB_STATUS_FAILED", "oom", "something"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no worker has reported that")));
+}
+
+TEST_F(RecordsTrueTest, TopicTriesStateAndReasonAreThoseOfTheRecord) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), field("attempts", "2"), field("failure_reason", "timeout: y"),
+            letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
+    EXPECT_THAT(judge.found,
+                ElementsAre(HasSubstr("counts 1 tries, and its record 2"), HasSubstr("gives the reason 'timeout: x'")));
+}
+
+TEST_F(RecordsTrueTest, ALetterHasTheDocumentedFieldsAndNoOthers) {
+    command(kReplica, text("dlq:entry:poison:S:1", R"({"job_id":"poison:S:1","code":"x"})"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has a code, which no letter has")));
+    command(kReplica, text("dlq:entry:b", R"({"job_id":"b","created_at":1700000000})"));
+    EXPECT_THAT(judge.found.back(), HasSubstr("created_at that is no time"));
+    command(Topology::kGateway, text("dlq:entry:c", "{}"));
+    EXPECT_EQ(judge.found.size(), 2U) << "a gateway's letters are its own";
+}
+
+TEST_F(RecordsTrueTest, TheBusIsToldTheSame) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
+    tells(cap::JOB_STATUS_FAILED, "timeout", "timeout: x", 200);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and the bus is told JOB_STATUS_FAILED")));
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: x", 0);
+    EXPECT_THAT(judge.found.back(), HasSubstr("the bus is told of timeout by number 0, which is 200"));
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: x", 200, "b");
+    EXPECT_THAT(judge.found.back(), HasSubstr("under the trace b"));
+}
+
+// Times -----------------------------------------------------------------------------------------------------------------
+
+TEST_F(RecordsTrueTest, TimesAreMicrosecondsAndThoseOfLettersSeconds) {
+    command(kReplica, field("state", "PENDING"), field("updated_at", kMicros), score("job:index:pending", 1.7e15),
+            score("dlq:index", 1.7e9), entry("job:events:a", fmt::format("{}|PENDING", kMicros)));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, score("job:recent", 1.7e12));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("job:recent is dated 1700000000 ms")));
+    command(kReplica, score("dlq:index", 1.7e15));
+    EXPECT_THAT(judge.found.back(), HasSubstr("dlq:index is dated"));
+    command(kReplica, entry("job:events:a", "1700000000|RUNNING"));
+    EXPECT_THAT(judge.found.back(), HasSubstr("its history is dated"));
+}
+
+TEST_F(RecordsTrueTest, AnIndexSaysWhatTheRecordSays) {
+    command(kReplica, field("updated_at", kMicros), score("job:index:pending", 1.7e15 + 1));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("job:index:pending lists it under 1700000000000001")));
+    command(kReplica, field("deadline_unix", "1700000060000000"), score("job:deadline", 1.70000006e12));
+    EXPECT_THAT(judge.found.back(), HasSubstr("job:deadline lists it under 1700000060000,"));
+}
+
+// The request -----------------------------------------------------------------------------------------------------------
+
+TEST_F(RecordsTrueTest, TheRecordSaysWhatTheRequestSays) {
+    cap::JobRequest request;
+    request.set_job_id("a");
+    request.set_topic(" job.x ");
+    request.set_principal_id("p");
+    (*request.mutable_env())["tenant_id"] = "acme";
+    (*request.mutable_labels())["k"] = "1";
+    (*request.mutable_meta()->mutable_labels())["k"] = "2";
+    request.mutable_meta()->add_risk_tags("secrets");
+    const std::string json = engine::wire::to_json(request, engine::wire::Unpopulated::emit);
+    command(kReplica, text("job:req:a", json), field("topic", "job.x"), field("tenant", "acme"),
+            field("principal", "p"), field("actor_id", "p"), field("labels", R"({"k":"2"})"),
+            field("risk_tags", R"(["secrets"])"));
+    EXPECT_THAT(judge.found, IsEmpty());
+    keys.remove(*keys.find("job:req:a"));
+    command(kReplica, text("job:req:a", json), field("topic", "job.x"), field("tenant", "default"),
+            field("principal", "p"), field("actor_id", "p"), field("labels", R"({"k":"1"})"),
+            field("risk_tags", R"(["secrets"])"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the tenant 'acme', and its record says 'default'"),
+                                         HasSubstr(R"(the labels '{"k":"2"}')")));
+}
+
+// Policy ----------------------------------------------------------------------------------------------------------------
+
+TEST_F(RecordsTrueTest, ARecordedDecisionIsOneThatWasHeard) {
+    cap::PolicyCheckResponse answer;
+    answer.set_decision(cap::DECISION_TYPE_DENY);
+    hears(EventKind::kernel_check, answer);
+    const auto decided = [this](const char* rule) {
+        command(kReplica, field("safety_decision", "DENY"), field("safety_reason", "because"),
+                field("safety_rule_id", rule), field("safety_snapshot", "s1"), field("safety_checked_at", kMicros));
+    };
+    decided("r1");
+    EXPECT_THAT(judge.found, IsEmpty());
+    decided("s1");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("policy has decided DENY ('because', rule 's1', snapshot 's1')")));
+}
+
+TEST_F(RecordsTrueTest, TheListOfDecisionsSaysTheSame) {
+    cap::PolicyCheckResponse answer;
+    answer.set_decision(cap::DECISION_TYPE_ALLOW);
+    hears(EventKind::kernel_check, answer);
+    const auto decided = [this](const std::string& decision) {
+        command(kReplica, field("safety_decision", "ALLOW"), field("safety_reason", "because"),
+                field("safety_rule_id", "r1"), field("safety_snapshot", "s1"),
+                entry("job:decisions:a",
+                      fmt::format(R"({{"decision":"{}","reason":"because","rule_id":"r1","policy_snapshot":"s1",)"
+                                  R"("approval_ref":"","approval_required":false,"checked_at":{}}})",
+                                  decision, kMicros)));
+    };
+    decided("ALLOW");
+    EXPECT_THAT(judge.found, IsEmpty());
+    decided("DENY");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its list of decisions gets")));
+}
+
+// Outputs ---------------------------------------------------------------------------------------------------------------
+
+TEST_F(RecordsTrueTest, ARecordedVerdictIsOneThatWasHeardAndOfItsPhase) {
+    running();
+    cap_output::OutputCheckResponse answer;
+    answer.set_decision(cap_output::OUTPUT_DECISION_QUARANTINE);
+    hears(EventKind::output_check, answer);
+    const auto judged = [this](const char* state, const char* phase, const char* decision, const char* rule) {
+        const std::string record = fmt::format(
+            R"({{"decision":"{}","reason":"because","rule_id":"{}","policy_snapshot":"s1","checked_at":{},"phase":"{}"}})",
+            decision, rule, kMicros, phase);
+        command(kReplica, text("job:a:output_decision", record), field("output_safety", record), field("state", state));
+    };
+    judged("SUCCEEDED", "sync", "QUARANTINE", "r1");
+    judged("OUTPUT_QUARANTINED", "async", "QUARANTINE", "r1");
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, field("state", "SUCCEEDED"));
+    judged("SUCCEEDED", "sync", "QUARANTINE", "r1");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is of the phase 'sync', and it was SUCCEEDED")));
+    judged("SUCCEEDED", "async", "ALLOW", "r1");
+    EXPECT_THAT(judge.found.back(), HasSubstr("a verdict on its output that nobody has heard"));
+    judged("SUCCEEDED", "async", "QUARANTINE", "r2");
+    EXPECT_THAT(judge.found.back(), HasSubstr("a verdict on its output that nobody has heard"));
+    command(kReplica, field("output_safety", "{}"));
+    EXPECT_THAT(judge.found.back(), HasSubstr("is not recorded alike"));
+}
+
+TEST_F(RecordsTrueTest, JobsOfWhichSomethingIsLostAreLeftOut) {
+    running();
+    keys.act_for({});
+    keys.remove(*keys.find("job:meta:a"), fakes::redis::Removal::evicted);
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim
