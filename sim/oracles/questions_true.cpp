@@ -14,6 +14,7 @@
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/text.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/oracles/request_facts.h"
 #include "sim/world/topology.h"
 
 namespace lockstep::sim {
@@ -34,12 +35,6 @@ std::string trimmed(std::string_view text) { return std::string(wire::trim(text)
 std::string_view variable(const cap::JobRequest& request, const char* name) {
     const auto found = request.env().find(name);
     return found == request.env().end() ? std::string_view() : std::string_view(found->second);
-}
-
-std::string tenant_named_by(const cap::JobRequest& request) {
-    for (const std::string_view named : {std::string_view(request.tenant_id()), variable(request, "tenant_id")})
-        if (!wire::trim(named).empty()) return trimmed(named);
-    return "default";
 }
 
 bool writes_it_alone(std::string_view label) {
