@@ -4,9 +4,10 @@
 -- KEYS 1 job hash   ARGV 1 job  2 metadata ttl ms   Reply {state before, state now, {jobs woken},
 --        {keys of another type that were left alone}}; '' = unknown job
 local job = ARGV[1]
+records_ttl = ARGV[2]
 local state = read_state(job)
 if state == '' or terminal[state] then
-  give_way(job, now_micros(), ARGV[2])
+  give_way(job, now_micros())
   return {state, state, woken_jobs}
 end
 local attempts = counter(redis.call('HGET', KEYS[1], 'attempts'))

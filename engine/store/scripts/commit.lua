@@ -35,6 +35,7 @@
 --        {keys of another type that were left alone}}
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[3]
+records_ttl = ttl
 local lock, meta = KEYS[1], KEYS[2]
 local from = read_state(job)
 local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'tenant', 'ls_waits_since', 'ls_waits_limit')
@@ -79,7 +80,7 @@ if limit and limit ~= '0' then
     local waits = queue and not holds_slot[from]
     if waits then
       stand_in_line(job, tenant, limit, token, at, ttl)
-      wake_next(tenant, at, ttl)
+      wake_next(tenant, at)
     else
       redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, options['@limit_delay']))
     end
@@ -162,7 +163,7 @@ else
   -- Its turn is over, and has come to nothing: somebody else may have the slot. It keeps its place for when it waits again.
   if in_line and ARGV[9] == '1' and leave_line(job, tenant) then news = true end
 end
-if news or has_struck_off then wake_next(tenant, at, ttl) end
+if news or has_struck_off then wake_next(tenant, at) end
 if ARGV[10] ~= '' then
   write_dead_letter(job, ARGV[10], from, attempts, at, ARGV[11], ARGV[12])
 end

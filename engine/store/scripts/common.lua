@@ -79,6 +79,9 @@ end
 
 local tenants_waiting = 'lockstep:tenants:waiting'
 
+-- The life of job records, in ms, which a line has as well: whatever may wake somebody says it first.
+local records_ttl
+
 local look_max = 16
 local has_struck_off = false  -- a look of this call has freed a slot
 -- What is called and is not at work after this long goes to the end of the line. Longer than a job waits for its lock and for
@@ -139,7 +142,7 @@ end
 
 -- Calls those out of the tenant's line for whom there is room, first come, first served. A job goes by the limit that it was
 -- told, or by what a job with the same limit has been told since.
-local function wake_next(tenant, at, ttl)
+local function wake_next(tenant, at)
   local waiting, woken = tenant_key('waiting', tenant), tenant_key('woken', tenant)
   if redis.call('EXISTS', waiting, woken) == 0 then
     return
@@ -166,7 +169,7 @@ local function wake_next(tenant, at, ttl)
       end
     end
   end
-  keep_line(tenant, ttl)
+  keep_line(tenant, records_ttl)
 end
 
 -- Takes the job out of its tenant's line. True when it had a slot in reserve.
@@ -267,11 +270,11 @@ local function enter(job, from, states, at, attempts, ttl)
     redis.call('ZREM', 'job:deadline', job)
     redis.call('HDEL', meta, 'deadline_unix', 'ls_result_first')
   end
-  if freed then wake_next(tenant, at, ttl) end
+  if freed then wake_next(tenant, at) end
 end
 
 -- Somebody else has ended the job, or sent it: its slot, and its place in line, are others' now.
-local function give_way(job, at, ttl)
+local function give_way(job, at)
   local meta = meta_key(job)
   local facts = redis.call('HMGET', meta, 'tenant', 'ls_waits_since')
   local freed = false
@@ -282,7 +285,7 @@ local function give_way(job, at, ttl)
     freed = leave_line(job, facts[1]) or freed
     redis.call('HDEL', meta, 'ls_waits_since', 'ls_waits_limit', 'ls_waits_token')
   end
-  if freed then wake_next(facts[1], at, ttl) end
+  if freed then wake_next(facts[1], at) end
 end
 
 -- Of two deadlines the earlier one holds.

@@ -29,6 +29,7 @@ local function name_tenant(job, named, tenant)
 end
 
 local job, token, ttl = ARGV[1], ARGV[2], ARGV[4]
+records_ttl = ttl
 if not take(KEYS[1], token, ARGV[3]) then
   return {'busy'}
 end
@@ -89,7 +90,7 @@ elseif not at_work then
     keep(job, ttl)
   end
 else
-  give_way(job, now_micros(), ttl)
+  give_way(job, now_micros())
 end
 
 local along = not at_work and #KEYS > 2 and redis.call('MGET', unpack(KEYS, 3)) or {}

@@ -16,9 +16,10 @@ if #found == 0 then
   return {'over'}
 end
 local tenant, at = found[1], now_micros()
+records_ttl = ARGV[5]
 local waiting, woken = tenant_key('waiting', tenant), tenant_key('woken', tenant)
 local more = ARGV[3] ~= '0' and not look_at_slots(tenant, tonumber(ARGV[3]), ARGV[5])
-wake_next(tenant, at, ARGV[5])
+wake_next(tenant, at)
 -- Nothing moves, so nobody would learn that policy allows more by now: the first of the line asks.
 local first = redis.call('ZRANGE', waiting, 0, 0)[1]
 local asked_at = tonumber(redis.call('HGET', tenant_key('turns', tenant), 'asked_at') or '0')

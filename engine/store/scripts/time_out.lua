@@ -10,6 +10,7 @@
 --        {keys of another type that were left alone}}
 
 local job, meta = ARGV[1], KEYS[1]
+records_ttl = ARGV[5]
 local state = read_state(job)
 local facts = redis.call('HMGET', meta, 'attempts', 'updated_at', 'topic', 'ls_worker', 'trace_id')
 local attempts = counter(facts[1])
