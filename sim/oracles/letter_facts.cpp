@@ -105,7 +105,7 @@ const CodeMeaning* meaning_of(std::string_view code) {
     return found == kMeanings.end() ? nullptr : found;
 }
 
-std::int32_t number_of(std::string_view code) {
+std::int32_t bus_number_of(std::string_view code) {
     if (code == "approval_rejected" || code == "policy_denied") return 300;
     if (code == "policy_violation") return 301;
     if (code == "max_scheduling_retries") return 201;

@@ -38,7 +38,7 @@ struct CodeMeaning {
 [[nodiscard]] const CodeMeaning* meaning_of(std::string_view code);
 
 /// The number that goes with a code on the bus; 0 for codes without one.
-[[nodiscard]] std::int32_t number_of(std::string_view code);
+[[nodiscard]] std::int32_t bus_number_of(std::string_view code);
 
 /// The state in which a result of this status, named as by protobuf, ends a job.
 [[nodiscard]] std::string_view state_after(std::string_view status);

@@ -158,9 +158,9 @@ void RecordsTrue::on_told(const fakes::Event& event) {
     const cap::JobResult& told = event.packet->job_result();
     exercise();
     const auto object_to = [&](std::string detail) { violated(event.node, told.job_id(), std::move(detail)); };
-    if (static_cast<std::int32_t>(told.error_code_enum()) != number_of(told.error_code()))
+    if (static_cast<std::int32_t>(told.error_code_enum()) != bus_number_of(told.error_code()))
         object_to(fmt::format("the bus is told of {} by number {}, which is {}", told.error_code(),
-                              static_cast<std::int32_t>(told.error_code_enum()), number_of(told.error_code())));
+                              static_cast<std::int32_t>(told.error_code_enum()), bus_number_of(told.error_code())));
     const std::string status = cap::JobStatus_Name(told.status());
     const auto job = jobs_.find(told.job_id());
     const LetterText* letter = job == jobs_.end() || !job->second.letter ? nullptr : &*job->second.letter;
