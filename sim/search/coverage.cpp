@@ -28,7 +28,7 @@ using nlohmann::json;
 using Items = std::set<CoverageItem>;
 
 constexpr std::string_view kNobody = "(none)";
-constexpr std::array<std::string_view, 3> kOutcomes{"applied", "not applied", "unknown"};
+constexpr std::array<std::string_view, 3> kCallOutcomes{"applied", "not applied", "unknown"};
 
 // Names as a document has them; `*` is any topic, pool or workflow. `word=` at the end: the value matters.
 constexpr auto kDocumentKeys = std::to_array<std::string_view>({
@@ -199,9 +199,9 @@ bool is_verdict(fakes::EventKind kind) {
 
 std::string_view word_of(fakes::EventOutcome outcome) {
     switch (outcome) {
-        case fakes::EventOutcome::applied: return kOutcomes[0];
-        case fakes::EventOutcome::not_applied: return kOutcomes[1];
-        case fakes::EventOutcome::unknown: return kOutcomes[2];
+        case fakes::EventOutcome::applied: return kCallOutcomes[0];
+        case fakes::EventOutcome::not_applied: return kCallOutcomes[1];
+        case fakes::EventOutcome::unknown: return kCallOutcomes[2];
         case fakes::EventOutcome::none: break;
     }
     return {};
@@ -238,7 +238,7 @@ void add_events(const History& history, Items& out) {
             out.insert({coverage::kState, change(history.text(event.from), history.text(event.to))});
         } else if (is_verdict(event.kind)) {
             if (event.when == fakes::When::applied && by_scheduler(event))
-                out.insert({coverage::kCall, outcome_of(call_of(history, event), kOutcomes[0])});
+                out.insert({coverage::kCall, outcome_of(call_of(history, event), kCallOutcomes[0])});
         } else if (has_answer(event.kind) && event.when == fakes::When::answered && by_scheduler(event)) {
             const std::string_view outcome = word_of(event.outcome);
             if (!outcome.empty()) out.insert({coverage::kCall, outcome_of(call_of(history, event), outcome)});
@@ -270,7 +270,7 @@ std::set<CoverageItem> documented_items() {
         out.insert({coverage::kMark, fmt::format("variable {}", name)});
     for (const std::string& script : redis_scripts())
         if (!script.starts_with("gateway_"))
-            for (const std::string_view outcome : kOutcomes)
+            for (const std::string_view outcome : kCallOutcomes)
                 out.insert({coverage::kCall, outcome_of("redis " + script, outcome)});
     for (int to = 0; to < engine::kJobStateCount; ++to) {
         const auto target = static_cast<JobState>(to);
@@ -293,7 +293,7 @@ std::set<CoverageItem> with_calls(std::set<CoverageItem> documented, const std::
         const std::string call = item.name.substr(0, item.name.rfind(": "));
         const bool verdict = call == "ack" || call == "nak" || call == "term" || call == "in_progress";
         if (verdict) continue;  // nobody waits for its answer
-        for (const std::string_view outcome : kOutcomes)
+        for (const std::string_view outcome : kCallOutcomes)
             documented.insert({coverage::kCall, outcome_of(call, outcome)});
     }
     return documented;
