@@ -140,14 +140,16 @@ engine::Task<void> Worker::beat() {
     }
 }
 
+float Worker::drawn_load(const std::pair<double, double>& range) const {
+    const auto [least, most] = range;
+    constexpr std::uint64_t kSteps = 1000;
+    const auto drawn = static_cast<double>(world_.rng("worker load").below(kSteps + 1));
+    return static_cast<float>(least + (most - least) * drawn / static_cast<double>(kSteps));
+}
+
 float Worker::cpu_load() const {
     if (world_.faults().worker_overloaded(node_)) return kOverloadedCpu;
-    if (config_.cpu_load) {
-        const auto [least, most] = *config_.cpu_load;
-        constexpr std::uint64_t kSteps = 1000;
-        const auto drawn = static_cast<double>(world_.rng("worker load").below(kSteps + 1));
-        return static_cast<float>(least + (most - least) * drawn / static_cast<double>(kSteps));
-    }
+    if (config_.cpu_load) return drawn_load(*config_.cpu_load);
     // A busy worker's load stays below the threshold of overload: that is judged by its jobs.
     const int places = std::max(config_.max_parallel_jobs, 1);
     return 80.0F * static_cast<float>(std::min(active_jobs(), places)) / static_cast<float>(places);
@@ -162,7 +164,7 @@ std::string Worker::heartbeat() const {
     beat.set_active_jobs(active_jobs());
     beat.set_max_parallel_jobs(std::max(config_.max_parallel_jobs, 0));
     beat.set_cpu_load(cpu_load());
-    beat.set_gpu_utilization(0);
+    beat.set_gpu_utilization(config_.gpu_load ? drawn_load(*config_.gpu_load) : 0.0F);
     for (const auto& capability : config_.capabilities) beat.add_capabilities(capability);
     for (const auto& [label, value] : config_.labels) (*beat.mutable_labels())[label] = value;
     return wire::serialise(wire::make_packet(std::move(beat), "", config_.id, world_.wall(node_)));

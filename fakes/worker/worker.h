@@ -53,6 +53,8 @@ struct WorkerConfig {
     /// Least and most processor load in percent that a heartbeat reports, drawn for each from the world's stream "worker load";
     /// without it, the load follows from the jobs.
     std::optional<std::pair<double, double>> cpu_load;
+    /// The same of the graphics processor; without it, none.
+    std::optional<std::pair<double, double>> gpu_load;
     /// Added to the service time of a `late` job. Longer than the scheduler's running timeout, 15 minutes by default.
     engine::Duration late_by = std::chrono::minutes{16};
     engine::Duration duplicate_after = std::chrono::milliseconds{500};
@@ -106,6 +108,7 @@ private:
     [[nodiscard]] cap::JobResult result_of(const Job& job, cap::JobStatus status) const;
     [[nodiscard]] std::string heartbeat() const;
     [[nodiscard]] float cpu_load() const;
+    [[nodiscard]] float drawn_load(const std::pair<double, double>& range) const;
     /// False: a fault has killed this node.
     [[nodiscard]] bool tell(Event event, const Job& job);
     [[nodiscard]] engine::MonoTime in(engine::Duration delay) const { return executor_.monotonic() + delay; }

@@ -138,10 +138,11 @@ void SimulatedCluster::build_workers(Simulation& simulation, const Scenario& sce
     for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::worker)) {
         const Topology::Entry& entry = simulation.topology().node(id);
         const WorkerGroup& group = scenario.cluster.workers.at(static_cast<std::size_t>(entry.worker_group));
-        workers_.push_back(std::make_unique<WorkerProcess>(simulation, simulation.nodes()[id], servers_,
-                                                           simulation.lifecycle(),
-                                                           worker_config(group, entry.name, scenario.cluster.config)));
-        simulation.lifecycle().host(id, *workers_.back());
+        auto process =
+            std::make_unique<WorkerProcess>(simulation, simulation.nodes()[id], servers_, simulation.lifecycle(),
+                                            worker_config(group, entry.name, scenario.cluster.config));
+        simulation.lifecycle().host(id, *process);
+        workers_.emplace(id, std::move(process));
     }
 }
 
@@ -174,8 +175,11 @@ void SimulatedCluster::config_update(const Fault& fault, std::function<void()> e
     operator_->change_settings({fault.pools, fault.timeouts, fault.settings, fault.raw, fault.layers});
 }
 
-void SimulatedCluster::reconfigure(fakes::NodeId scheduler, const Fault& fault) {
-    schedulers_.at(scheduler)->reconfigure(fault.config);
+void SimulatedCluster::reconfigure(fakes::NodeId node, const Fault& fault) {
+    if (const auto scheduler = schedulers_.find(node); scheduler != schedulers_.end())
+        scheduler->second->reconfigure(fault.config);
+    else
+        workers_.at(node)->reconfigure(fault.worker);
 }
 
 void SimulatedCluster::on_event(const fakes::Event& event, Time) {

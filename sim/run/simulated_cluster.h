@@ -42,7 +42,7 @@ public:
     void nats_restart(engine::Duration down) override { nats_.restart(down); }
     void nats_power_cut(engine::Duration down) override { nats_.power_cut(down); }
     void config_update(const Fault& fault, std::function<void()> effective) override;
-    void reconfigure(fakes::NodeId scheduler, const Fault& fault) override;
+    void reconfigure(fakes::NodeId node, const Fault& fault) override;
 
 private:
     void build_schedulers(Simulation& simulation, const Scenario& scenario);
@@ -60,7 +60,7 @@ private:
     KernelProcess kernel_process_;
     std::map<fakes::NodeId, std::unique_ptr<SchedulerProcess>> schedulers_;
     std::vector<std::unique_ptr<ResultReaderProcess>> result_readers_;
-    std::vector<std::unique_ptr<WorkerProcess>> workers_;
+    std::map<fakes::NodeId, std::unique_ptr<WorkerProcess>> workers_;
     fakes::LoadPlan plan_;
     std::unique_ptr<GatewayProcess> gateway_;
     std::unique_ptr<OperatorProcess> operator_;

@@ -18,8 +18,16 @@ fakes::WorkerConfig worker_config(const WorkerGroup& group, const std::string& n
     config.first_outcomes = group.first_outcomes;
     config.heartbeat_phase = group.heartbeat_phase;
     config.cpu_load = group.cpu_load;
+    config.gpu_load = group.gpu_load;
     config.late_by = tunables.running_timeout + 3 * tunables.reconciler_interval;
     return config;
+}
+
+void WorkerProcess::reconfigure(const WorkerChange& change) {
+    if (change.pool) config_.pool = *change.pool;
+    if (change.max_parallel_jobs) config_.max_parallel_jobs = *change.max_parallel_jobs;
+    if (change.capabilities) config_.capabilities = *change.capabilities;
+    if (change.labels) config_.labels = *change.labels;
 }
 
 }  // namespace lockstep::sim

@@ -14,11 +14,14 @@ namespace lockstep::sim {
 class WorkerProcess final : public Process {
 public:
     /// All arguments outlive the process.
-    WorkerProcess(fakes::World& world, Node& node, const Servers& servers, Lifecycle& lifecycle, fakes::WorkerConfig config)
+    WorkerProcess(fakes::World& world, Node& node, const Servers& servers, Lifecycle& lifecycle,
+                  fakes::WorkerConfig config)
         : world_(world), node_(node), servers_(servers), lifecycle_(lifecycle), config_(std::move(config)) {}
 
     void start() override { life_ = std::make_unique<Life>(*this); }
     void crash() override { life_.reset(); }
+    /// From the next start on.
+    void reconfigure(const WorkerChange& change);
 
 private:
     struct Life {

@@ -49,13 +49,14 @@ enum class FaultArgKind : std::uint8_t {
     output_decision,
     pools,  // documents
     timeouts,
-    settings,  // the settings service's `scheduler` block
-    layers,    // its other documents
-    tunables,  // of a scheduler that starts again
-    anything,  // text
-    count,     // of calls, from 1
-    script,    // glob over the names of scripts
-    job,       // glob over job ids
+    settings,       // the settings service's `scheduler` block
+    layers,         // its other documents
+    tunables,       // of a scheduler that starts again
+    worker_change,  // of a worker that starts again
+    anything,       // text
+    count,          // of calls, from 1
+    script,         // glob over the names of scripts
+    job,            // glob over job ids
 };
 
 struct FaultArg {

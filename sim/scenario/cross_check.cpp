@@ -163,16 +163,19 @@ private:
                                 "the worker's jobs come by, got \"{}\"",
                                 id));
             const std::string pool = text_of(group, "pool", "default");
-            if (!pools_.contains(pool))
-                add(member(group, "pool") == nullptr ? at : at + "/pool",
-                    fmt::format("no topic and no pool of cluster.pools is named \"{}\"{}", pool,
-                                suggestion(pool, listed(pools_))));
+            known_pool(pool, member(group, "pool") == nullptr ? at : at + "/pool");
             if (const json* outcomes = member(group, "outcomes")) {
                 double sum = 0;
                 for (const json& weight : *outcomes) sum += weight.get<double>();
                 if (sum <= 0) add(at + "/outcomes", "expected at least one weight of more than 0");
             }
         }
+    }
+
+    void known_pool(const std::string& pool, const std::string& at) {
+        if (pools_.contains(pool)) return;
+        add(at, fmt::format("no topic and no pool of cluster.pools is named \"{}\"{}", pool,
+                            suggestion(pool, listed(pools_))));
     }
 
     void service_rates() {
@@ -325,7 +328,11 @@ private:
         for (const FaultArg& arg : info.args) argument(arg, object, at);
         narrowed(fault, at);
         if (info.name == "config.update") update(fault, at);
-        if (member(object, "config") != nullptr) comes_back(fault, at);
+        if (member(object, "config") != nullptr)
+            comes_back(fault, at, {"config", NodeRole::scheduler, "schedulers", "settings"});
+        if (member(object, "worker") != nullptr)
+            comes_back(fault, at, {"worker", NodeRole::worker, "workers", "a pool"});
+        if (fault.worker.pool) known_pool(*fault.worker.pool, at + "/worker/pool");
         timeouts(at + "/timeouts", member(object, "timeouts"));
         if (member(object, "period") != nullptr && fault.period <= Duration{})
             add(at + "/period", "expected a duration of more than 0");
@@ -347,20 +354,29 @@ private:
         if (parts && !fault.raw.empty()) add(at + "/raw", "expected either parts of the settings or \"raw\", got both");
     }
 
-    /// A scheduler that starts again with other settings.
-    void comes_back(const Fault& fault, const std::string& at) {
+    /// What a node may start again with, and which nodes may.
+    struct Restart {
+        const char* key;
+        NodeRole role;
+        const char* group;
+        const char* has;  // what others have not
+    };
+
+    void comes_back(const Fault& fault, const std::string& at, const Restart& with) {
         if (!fault.duration)
-            add(at + "/config", R"(without "for", how long until it starts again, it stays down and has no settings)");
-        const std::string schedulers = fmt::format("expected \"schedulers\" or one of them: {}",
-                                                   fmt::join(names_of_role(NodeRole::scheduler), ", "));
+            add(fmt::format("{}/{}", at, with.key),
+                fmt::format(R"(without "for", how long until it starts again, it stays down and has no {})",
+                            with.role == NodeRole::scheduler ? "settings" : "pool"));
+        const std::string which =
+            fmt::format("expected \"{}\" or one of them: {}", with.group, fmt::join(names_of_role(with.role), ", "));
         if (fault.target == "actor")
-            return add(at + "/target", "\"actor\" may be anybody, and only schedulers have settings; " + schedulers);
+            return add(at + "/target",
+                       fmt::format("\"actor\" may be anybody, and only {} have {}; {}", with.group, with.has, which));
         if (!topology_.known(fault.target)) return;
         const auto members = topology_.members(fault.target);
-        if (std::ranges::any_of(members,
-                                [&](fakes::NodeId node) { return topology_.node(node).role != NodeRole::scheduler; }))
+        if (std::ranges::any_of(members, [&](fakes::NodeId node) { return topology_.node(node).role != with.role; }))
             add(at + "/target",
-                fmt::format("only schedulers have settings, and \"{}\" is none; {}", fault.target, schedulers));
+                fmt::format("only {} have {}, and \"{}\" is none; {}", with.group, with.has, fault.target, which));
     }
 
     [[nodiscard]] std::vector<std::string> names_of_role(NodeRole role) const {

@@ -55,6 +55,11 @@ Shape argument(FaultArgKind kind) {
             return map(std::move(one));
         }
         case FaultArgKind::tunables: return tunables();
+        case FaultArgKind::worker_change:
+            return object({{"pool", "", text()},
+                           {"max_parallel_jobs", "", integer(0, 1'000'000)},
+                           {"capabilities", "", list(text())},
+                           {"labels", "", map(text_or_empty())}});
         case FaultArgKind::anything:
         case FaultArgKind::script:
         case FaultArgKind::job: return text();
@@ -81,6 +86,7 @@ std::string help_of(const FaultArg& argument) {
         case FaultArgKind::count: return "how many calls or messages it hits; default: no limit";
         case FaultArgKind::script: return "only calls of this script; * is any run of characters";
         case FaultArgKind::tunables: return "what a scheduler starts again with, and keeps";
+        case FaultArgKind::worker_change: return "what a worker starts again with under the same name, and keeps";
         case FaultArgKind::job: return "only what is about this job; * is any run of characters";
         default: return argument.name == "for" ? "default: until the end, or until chaos heals" : "";
     }

@@ -21,16 +21,17 @@ constexpr FaultArg kKey{"key", glob};
 constexpr FaultArg kCount{"count", count};
 constexpr FaultArg kJob{"job", job};
 constexpr FaultArg kConfig{"config", tunables};
+constexpr FaultArg kWorker{"worker", worker_change};
 constexpr FaultArg kLatency{"latency", distribution, kRequired};
 
 const std::vector<FaultInfo>& table() {
     static const std::vector<FaultInfo> kFaults{
         {"crash", "a node dies where it stands and restarts after `for`; without it, it stays down",
-         Args{{"target", node, kRequired}, kFor, kConfig}},
+         Args{{"target", node, kRequired}, kFor, kConfig, kWorker}},
         {"stop",
          "a node is asked to end, as by SIGTERM: a scheduler and a result reader finish or hand back their work, every "
          "other node just dies as by crash; it starts again `for` later, once it has ended; without it, it stays down",
-         Args{{"target", node, kRequired}, kFor, kConfig}},
+         Args{{"target", node, kRequired}, kFor, kConfig, kWorker}},
         {"pause", "a node freezes: its timers and messages wait, the world goes on",
          Args{{"target", node, kRequired}, kFor}},
         {"partition", "two parts cannot reach each other",

@@ -67,6 +67,8 @@ Shape workers() {
         {"heartbeat_phase", "pause before the first heartbeat; default 0s", duration()},
         {"cpu_load", "percent of processor load that heartbeats report, drawn; default: by the jobs",
          object({{"min", "least", number(0, 100), true}, {"max", "most", number(0, 100), true}})},
+        {"gpu_load", "percent of graphics processor load that heartbeats report, drawn; default: 0",
+         object({{"min", "least", number(0, 100), true}, {"max", "most", number(0, 100), true}})},
         {"listens_to_cancel", "whether a JobCancel stops its job; default false", flag()},
     });
 }

@@ -435,6 +435,18 @@ INSTANTIATE_TEST_SUITE_P(
             "settings_of_the_frozen",
             R"("faults": [{"at": "1s", "do": "pause", "target": "scheduler-0", "for": "5s", "config": {"job_lock_ttl": "30s"}}])",
             "/faults/0/config", ""},
+        Broken{
+            "a_worker_that_stays_down_in_another_pool",
+            R"("cluster": {"workers": [{"id": "w"}]}, "faults": [{"at": "1s", "do": "crash", "target": "workers", "worker": {"pool": "default"}}])",
+            "/faults/0/worker", "it stays down and has no pool"},
+        Broken{
+            "the_pool_of_a_scheduler",
+            R"("faults": [{"at": "1s", "do": "crash", "target": "scheduler-0", "for": "5s", "worker": {"pool": "default"}}])",
+            "/faults/0/target", "only workers have a pool, and \"scheduler-0\" is none"},
+        Broken{
+            "restart_in_an_unknown_pool",
+            R"("cluster": {"workers": [{"id": "w"}]}, "faults": [{"at": "1s", "do": "crash", "target": "workers", "for": "5s", "worker": {"pool": "defualt"}}])",
+            "/faults/0/worker/pool", "did you mean \"default\"?"},
         Broken{"update_of_nothing", R"("faults": [{"at": "1s", "do": "config.update"}])", "/faults/0",
                "\"pools\", \"timeouts\", \"scheduler\" or \"layers\""},
         Broken{

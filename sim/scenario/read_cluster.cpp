@@ -35,6 +35,12 @@ void read_timeouts(const json& document, engine::Tunables& tunables) {
     override_timeout(*reconciler, "scan_interval", 30s, {&tunables.reconciler_interval, &tunables.replayer_interval});
 }
 
+std::optional<std::pair<double, double>> range_of(const json& object, std::string_view name) {
+    const json* range = member(object, name);
+    if (range == nullptr) return std::nullopt;
+    return std::pair{number_of(*range, "min", 0), number_of(*range, "max", 0)};
+}
+
 WorkerGroup read_workers(const json& object) {
     WorkerGroup group;
     group.id = text_of(object, "id");
@@ -53,8 +59,8 @@ WorkerGroup read_workers(const json& object) {
     }
     group.first_outcomes = texts_of(object, "first_outcomes");
     group.heartbeat_phase = duration_of(object, "heartbeat_phase", group.heartbeat_phase);
-    if (const json* load = member(object, "cpu_load"))
-        group.cpu_load = {number_of(*load, "min", 0), number_of(*load, "max", 0)};
+    group.cpu_load = range_of(object, "cpu_load");
+    group.gpu_load = range_of(object, "gpu_load");
     group.listens_to_cancel = flag_of(object, "listens_to_cancel", group.listens_to_cancel);
     return group;
 }

@@ -24,6 +24,16 @@ std::string document_of(const json& object, std::string_view key) {
     return value == nullptr ? std::string{} : value->dump();
 }
 
+WorkerChange worker_change_of(const json& object) {
+    WorkerChange change;
+    if (member(object, "pool") != nullptr) change.pool = text_of(object, "pool");
+    if (member(object, "max_parallel_jobs") != nullptr)
+        change.max_parallel_jobs = int_of(object, "max_parallel_jobs", 0);
+    if (member(object, "capabilities") != nullptr) change.capabilities = texts_of(object, "capabilities");
+    if (member(object, "labels") != nullptr) change.labels = labels_of(object, "labels");
+    return change;
+}
+
 }  // namespace
 
 Trigger read_trigger(const json& object) {
@@ -77,6 +87,7 @@ Fault read_fault(const json& object, std::string pointer) {
     fault.by = fault.by_negative ? -by : by;
     fault.ppm = number_of(object, "ppm", 0);
     if (const json* config = member(object, "config")) fault.config = tunables_of(*config);
+    if (const json* worker = member(object, "worker")) fault.worker = worker_change_of(*worker);
     fault.pools = document_of(object, "pools");
     if (const json* timeouts = member(object, "timeouts")) fault.timeouts = timeouts_text(*timeouts);
     fault.settings = document_of(object, "scheduler");

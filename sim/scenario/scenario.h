@@ -40,6 +40,16 @@ struct WorkerGroup {
     std::vector<std::string> first_outcomes;
     Duration heartbeat_phase{};                         // before the first heartbeat after a start
     std::optional<std::pair<double, double>> cpu_load;  // least and most that a heartbeat reports; absent: by its jobs
+    std::optional<std::pair<double, double>> gpu_load;  // the same of its graphics processor; absent: none
+};
+
+/// What a worker starts again with; all else stays as it was.
+struct WorkerChange {
+    std::optional<std::string> pool;
+    std::optional<int> max_parallel_jobs;
+    std::optional<std::vector<std::string>> capabilities;
+    std::optional<std::map<std::string, std::string>> labels;
+    [[nodiscard]] bool empty() const { return !pool && !max_parallel_jobs && !capabilities && !labels; }
 };
 
 /// JSON text of the documents that are parsed elsewhere, each by the code that production uses.
@@ -148,6 +158,7 @@ struct Fault {
     bool by_negative = false;  // a clock jump backwards
     double ppm = 0;
     NamedTunables config;                   // crash, stop: of a scheduler from its restart on
+    WorkerChange worker;                    // crash, stop: of a worker from its restart on
     std::string pools, timeouts, settings;  // config.update: JSON text of the new documents
     std::string raw;                        // config.update: what replaces all of them, JSON or not
     std::string layers;                     // config.update: JSON object, other documents by scope and id

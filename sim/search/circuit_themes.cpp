@@ -42,4 +42,33 @@ void ailing_policy(Dice& dice, Document& scenario) {
     }
 }
 
+void lonely_circuits(Dice& dice, Document& scenario) {
+    Document& settings = config(scenario);
+    settings["circuit_fail_budget"] = dice.between(2, 4);
+    settings["circuit_open_for"] = dice.word({"2s", "5s"});
+    settings["safety_timeout"] = "1s";
+    settings["safety_unavailable_delay"] = dice.word({"1s", "2s"});
+    add_load(
+        scenario,
+        {{"at", "2s"}, {"topic", "job.default"}, {"count", dice.between(40, 80)}, {"rate", dice.word({"2/s", "4/s"})}});
+    for (int i = dice.between(1, 2); i > 0; --i)
+        add_fault(scenario, {{"at", dice.seconds(1, 10)},
+                             {"do", "redis.errors"},
+                             {"script", dice.word({"circuit_*", "circuit_*", "circuit_failure", "circuit_success"})},
+                             {"outcome", dice.word({"not_applied", "not_applied", "unknown"})},
+                             {"rate", dice.share({0.5, 1.0})},
+                             {"for", dice.word({"10s", "30s", "60s"})}});
+    add_fault(scenario, {{"at", dice.seconds(1, 5)},
+                         {"do", "kernel.errors"},
+                         {"status", dice.word({"UNAVAILABLE", "INTERNAL"})},
+                         {"rate", dice.share({0.15, 0.3, 0.5})},
+                         {"for", dice.word({"20s", "60s"})}});
+    if (dice.chance(0.6))
+        add_fault(scenario, {{"at", dice.seconds(1, 20)},
+                             {"do", "kernel.latency"},
+                             {"latency", {{"dist", "uniform"}, {"min", "500ms"}, {"max", "1800ms"}}},
+                             {"rate", dice.share({0.3, 0.6})},
+                             {"for", dice.word({"10s", "30s"})}});
+}
+
 }  // namespace lockstep::sim

@@ -9,4 +9,7 @@ namespace lockstep::sim {
 /// Policy answers late, throttles and fails by turns, and the circuit opens and closes with a steady load.
 void ailing_policy(Dice& dice, Document& scenario);
 
+/// Replicas that cannot reach the circuit that they share count for themselves; policy fails now and then, or answers late.
+void lonely_circuits(Dice& dice, Document& scenario);
+
 }  // namespace lockstep::sim

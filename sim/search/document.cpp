@@ -95,6 +95,15 @@ Document tunable_document(const std::string& name, const std::string& value) {
     return text ? Document(value) : Document::parse(value);
 }
 
+Document worker_document(const WorkerChange& change) {
+    Document out;
+    if (change.pool) out["pool"] = *change.pool;
+    if (change.max_parallel_jobs) out["max_parallel_jobs"] = *change.max_parallel_jobs;
+    if (change.capabilities) out["capabilities"] = *change.capabilities;
+    if (change.labels) out["labels"] = *change.labels;
+    return out;
+}
+
 /// One argument of a fault; null where the default says the same.
 Document argument_document(const FaultArg& arg, const Fault& fault) {
     switch (arg.kind) {
@@ -131,6 +140,7 @@ Document argument_document(const FaultArg& arg, const Fault& fault) {
             for (const auto& [name, value] : fault.config) config[name] = tunable_document(name, value);
             return config;
         }
+        case FaultArgKind::worker_change: return worker_document(fault.worker);
         case FaultArgKind::anything: return fault.raw.empty() ? Document() : Document(fault.raw);
         case FaultArgKind::count: return fault.count ? Document(*fault.count) : Document();
         case FaultArgKind::script: return fault.script.empty() ? Document() : Document(fault.script);

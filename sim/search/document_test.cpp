@@ -68,6 +68,18 @@ TEST(FaultDocument, KeepsWhatASchedulerStartsAgainWith) {
     EXPECT_EQ(fault_document(loaded(document).faults.at(0)), fault);
 }
 
+TEST(FaultDocument, KeepsWhatAWorkerStartsAgainWith) {
+    const Document worker = {{"pool", "default"},
+                             {"max_parallel_jobs", 0},
+                             {"capabilities", Document::array()},
+                             {"labels", {{"zone", "b"}}}};
+    const Document fault = {{"at", "5s"}, {"do", "crash"}, {"target", "workers"}, {"for", "2s"}, {"worker", worker}};
+    Document document = chaotic();
+    document.erase("chaos");
+    document["faults"] = Document::array({fault});
+    EXPECT_EQ(fault_document(loaded(document).faults.at(0)), fault);
+}
+
 TEST(FaultDocument, KeepsAnEventAndItsFilters) {
     const Document fault = {
         {"on", {{"event", "redis"}, {"when", "answered"}, {"script", "commit"}, {"nth", 3}, {"per", "job"}}},

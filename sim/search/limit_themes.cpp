@@ -73,6 +73,36 @@ Document a_step(Dice& dice, const std::string& job) {
     return on;
 }
 
+/// A time in one of its units.
+void set_time(Dice& dice, Document& block, const std::string& name, int min, int max) {
+    if (dice.chance(0.5))
+        block[name] = fmt::format("{}ms", 500 * dice.between(2 * min, 2 * max));
+    else
+        block[name + "_seconds"] = dice.between(min, max);
+}
+
+/// Of a topic, of a workflow and of all jobs: none of them is always the strictest.
+Document competing_timeouts(Dice& dice) {
+    Document out = Document::object();
+    for (const char* topic : {"job.default", "job.book"}) {
+        Document& block = out["topics"][topic];
+        block = Document::object();
+        if (dice.chance(0.7)) set_time(dice, block, "timeout", 1, 15);
+        if (dice.chance(0.6)) set_time(dice, block, "dispatch_timeout", 1, 15);
+        if (dice.chance(0.5)) block["max_retries"] = dice.between(1, 4);
+    }
+    Document& travel = out["workflows"]["travel"];
+    travel = Document::object();
+    if (dice.chance(0.6)) set_time(dice, travel, "child_timeout", 1, 15);
+    if (dice.chance(0.6)) set_time(dice, travel, "total_timeout", 2, 25);
+    if (dice.chance(0.5)) travel["max_retries"] = dice.between(1, 4);
+    if (dice.chance(0.5)) {
+        set_time(dice, out["reconciler"], "dispatch_timeout", 3, 30);
+        set_time(dice, out["reconciler"], "running_timeout", 3, 30);
+    }
+    return out;
+}
+
 }  // namespace
 
 Duration limit_in_force(const Document& scenario, const std::string& name) {
@@ -171,6 +201,38 @@ void relate_to_limits(Dice& dice, Document& scenario) {
         const Duration away = std::min(about(dice, limit_in_force(scenario, dice.one_of(kLimits))), kAwayMax);
         fault["for"] = engine::format_duration(away);
     }
+}
+
+void several_limits(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    open_travel_agency(cluster);
+    config(scenario)["reconciler_interval"] = dice.word({"1s", "2s"});
+    config(scenario)["config_reload_interval"] = "2s";
+    cluster["timeouts"] = competing_timeouts(dice);
+    cluster["kernel"]["policy"]["rules"].push_back(
+        {{"id", "brief"},
+         {"match", {{"labels", {{"needs", "brevity"}}}}},
+         {"decision", "allow_with_constraints"},
+         {"constraints",
+          {{"budgets", {{"max_runtime_ms", dice.between(1000, 12'000)}, {"max_retries", dice.between(1, 3)}}}}}});
+    for (int i = dice.between(6, 14); i > 0; --i) {
+        Document job = {{"topic", dice.word({"job.default", "job.default", "job.book"})},
+                        {"env", {{"SIM_SERVICE_MS", dice.word({"500", "4000", "9000", "20000"})}}}};
+        if (dice.chance(0.7)) job["workflow_id"] = "travel";
+        if (dice.chance(0.4)) job["labels"]["needs"] = "brevity";
+        if (dice.chance(0.3)) job["budget"]["deadline_ms"] = dice.word({"4000", "10000", "30000"});
+        add_load(scenario, {{"at", dice.seconds(2, 40)}, {"job", std::move(job)}});
+    }
+    for (int i = dice.between(0, 3); i > 0; --i)
+        add_fault(scenario,
+                  {{"at", dice.seconds(4, 40)}, {"do", "config.update"}, {"timeouts", competing_timeouts(dice)}});
+    // Long on their way, or often under way.
+    if (dice.chance(0.6))
+        add_fault(scenario, {{"at", dice.seconds(2, 20)},
+                             {"do", dice.word({"nats.drop_core", "nats.publish_errors"})},
+                             {"subject", "worker.*.jobs"},
+                             {"rate", dice.share({0.4, 0.8})},
+                             {"for", dice.word({"10s", "25s"})}});
 }
 
 }  // namespace lockstep::sim

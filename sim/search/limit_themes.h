@@ -28,4 +28,7 @@ void relate_to_limits(Dice& dice, Document& scenario);
 /// Jobs that wait for a human for longer than records live. Alone: what others leave waiting is forgotten.
 void patience(Dice& dice, Document& scenario);
 
+/// Limits of run time, of waiting and of attempts from several sides at once, in either unit, that change as jobs run.
+void several_limits(Dice& dice, Document& scenario);
+
 }  // namespace lockstep::sim

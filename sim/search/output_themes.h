@@ -10,4 +10,8 @@ namespace lockstep::sim {
 /// while they are read and written.
 void troubled_outputs(Dice& dice, Document& scenario);
 
+/// Outputs that can be read only a moment after they were reported, that are longer than policy is shown, whose first look stays
+/// without an answer, and that are to be scanned while the circuit is open.
+void late_outputs(Dice& dice, Document& scenario);
+
 }  // namespace lockstep::sim

@@ -100,4 +100,43 @@ void rollbacks(Dice& dice, Document& scenario) {
     if (dice.chance(0.3)) add_stack_of_two(dice, scenario);
 }
 
+void crowded_rollbacks(Dice& dice, Document& scenario) {
+    at_least_two_replicas(dice, scenario);
+    open_travel_agency(scenario["cluster"]);
+    Document& settings = config(scenario);
+    settings["saga_lock_ttl"] = "10s";
+    settings["saga_rollback_timeout"] = dice.word({"15s", "30s"});
+    settings["saga_entry_max_age"] = dice.word({"30s", "1m"});
+    const int end = dice.between(12, 20);
+    const auto second = [](int time) { return fmt::format("{}s", time); };
+    for (int run = dice.between(3, 5); run > 0; --run) {
+        const std::string name = fmt::format("tour-{}", run);
+        const std::string tenant = dice.word({"acme", "initech"});
+        for (int step = dice.between(2, 5); step > 0; --step) {
+            workflow_step(scenario, dice.seconds(2, 8), "job.book", name, true, tenant.c_str());
+            Document& job = scenario["load"].back()["job"];
+            // As long as it takes until nothing is rolled back any more.
+            if (dice.chance(0.25)) job["env"]["SIM_SERVICE_MS"] = dice.word({"12000", "25000"});
+        }
+        workflow_step(scenario, second(end), "job.fail", name, false, tenant.c_str());
+        if (dice.chance(0.3)) workflow_step(scenario, second(end + 35), "job.fail", name, false, tenant.c_str());
+    }
+    // Without runs, all of them share a stack.
+    for (const char* tenant : {"acme", "initech"}) {
+        for (int i = dice.between(1, 2); i > 0; --i)
+            workflow_step(scenario, dice.seconds(2, 10), "job.book", "", true, tenant);
+    }
+    for (const int at : {dice.between(12, 30), dice.between(50, 70), dice.between(80, 120)})
+        workflow_step(scenario, second(at), "job.fail", "", false, dice.chance(0.5) ? "acme" : "initech");
+    if (dice.chance(0.6))
+        add_fault(scenario, {{"at", second(end)},
+                             {"do", "kernel.latency"},
+                             {"job", "comp-*"},
+                             {"latency", dice.word({"800ms", "1500ms", "1900ms"})},
+                             {"for", dice.word({"20s", "60s"})}});
+    if (dice.chance(0.4))
+        add_preemption_at(dice, {{"event", "publish"}, {"subject", "sys.job.submit"}, {"job", "comp-*"}}, 8,
+                          scenario["faults"]);
+}
+
 }  // namespace lockstep::sim

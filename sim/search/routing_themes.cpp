@@ -89,7 +89,7 @@ void fallbacks(Dice& dice, Document& scenario) {
     add_load(scenario,
              {{"at", dice.seconds(3, 30)}, {"count", dice.on_every_scale(12)}, {"rate", dice.word({"1/s", "5/s"})}});
     add_fault(scenario, {{"at", dice.seconds(1, 10)},
-                         {"do", dice.word({"worker.silence", "crash"})},
+                         {"do", dice.word({"worker.silence", "crash", "worker.overload"})},
                          {"target", "workers"},
                          {"for", dice.word({"20s", "40s"})}});
     if (dice.chance(0.6))

@@ -2,10 +2,14 @@
 
 #include <array>
 
+#include "sim/search/choice_themes.h"
 #include "sim/search/circuit_themes.h"
+#include "sim/search/claim_themes.h"
 #include "sim/search/distrust_themes.h"
+#include "sim/search/human_themes.h"
 #include "sim/search/limit_themes.h"
 #include "sim/search/message_themes.h"
+#include "sim/search/mode_themes.h"
 #include "sim/search/output_themes.h"
 #include "sim/search/request_themes.h"
 #include "sim/search/result_themes.h"
@@ -13,6 +17,7 @@
 #include "sim/search/routing_themes.h"
 #include "sim/search/server_themes.h"
 #include "sim/search/settings_themes.h"
+#include "sim/search/stream_themes.h"
 #include "sim/search/tenant_themes.h"
 #include "sim/search/worker_themes.h"
 
@@ -62,6 +67,24 @@ constexpr std::array kThemes{
     Theme{"redactions", false, redactions},
     Theme{"failing-calls", false, failing_calls},
     Theme{"squatted-keys", false, squatted_keys},
+    Theme{"graded-loads", false, graded_loads},
+    Theme{"moving-workers", false, moving_workers},
+    Theme{"lost-choices", false, lost_choices},
+    Theme{"odd-pools", false, odd_pools},
+    Theme{"tenants-in-variables", false, tenants_in_variables},
+    Theme{"forged-marks", false, forged_marks},
+    Theme{"cancellations", false, cancellations},
+    Theme{"gates-without-policy", false, gates_without_policy},
+    Theme{"rewritten-settings", false, rewritten_settings},
+    Theme{"contradicted-modes", false, contradicted_modes},
+    Theme{"refused-dispatches", false, refused_dispatches},
+    Theme{"many-unheard", false, many_unheard},
+    Theme{"steady-garbage", false, steady_garbage},
+    Theme{"narrow-window", kAlone, narrow_window},
+    Theme{"lonely-circuits", false, lonely_circuits},
+    Theme{"crowded-rollbacks", false, crowded_rollbacks},
+    Theme{"late-outputs", false, late_outputs},
+    Theme{"several-limits", false, several_limits},
 };
 
 }  // namespace

@@ -98,7 +98,7 @@ void FaultPlan::stop(Plan& plan, NodeId node) {
 }
 
 void FaultPlan::restart_later(Plan& plan, NodeId node) {
-    const bool reconfigures = !plan.fault.config.empty();
+    const bool reconfigures = !plan.fault.config.empty() || !plan.fault.worker.empty();
     // Other settings take effect when somebody has started with them.
     if (!reconfigures) ++plan.count.effective;
     hold(plan, node, [this, &plan, node, reconfigures] {

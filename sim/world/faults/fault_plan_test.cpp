@@ -41,8 +41,9 @@ struct RecordingControls final : ServerControls {
         calls.push_back("config_update " + fault.pools + " " + fault.timeouts);
         noticed.push_back(std::move(effective));
     }
-    void reconfigure(fakes::NodeId scheduler, const Fault& fault) override {
-        calls.push_back("reconfigure " + std::to_string(scheduler.value) + " " + fault.config.at(0).first);
+    void reconfigure(fakes::NodeId node, const Fault& fault) override {
+        calls.push_back("reconfigure " + std::to_string(node.value) + " " +
+                        (fault.config.empty() ? fault.worker.pool.value_or("") : fault.config.at(0).first));
     }
     std::vector<std::function<void()>> noticed;
 };

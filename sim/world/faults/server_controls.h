@@ -38,8 +38,9 @@ public:
     /// force, or refused them; it may be kept for as long as the fault plan lives.
     virtual void config_update(const Fault& fault, std::function<void()> effective) = 0;
 
-    /// Whenever this scheduler starts from now on, it has the `config` of `fault`, and all else as before.
-    virtual void reconfigure(fakes::NodeId scheduler, const Fault& fault) = 0;
+    /// Whenever this scheduler starts from now on, it has the `config` of `fault`, this worker its `worker`, and all else as
+    /// before.
+    virtual void reconfigure(fakes::NodeId node, const Fault& fault) = 0;
 };
 
 }  // namespace lockstep::sim

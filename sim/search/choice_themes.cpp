@@ -1,0 +1,189 @@
+#include "sim/search/choice_themes.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "sim/search/theme_parts.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+/// Percent of a processor.
+Document load_range(int min, int max) { return {{"min", std::clamp(min, 0, 100)}, {"max", std::clamp(max, 0, 100)}}; }
+
+/// How busy a worker may be before it counts as overloaded.
+struct Bounds {
+    int cpu, gpu;
+};
+
+Document graded_group(Dice& dice, const std::string& id, Bounds bounds) {
+    Document group = {{"id", id}, {"count", dice.between(1, 2)}, {"max_parallel_jobs", dice.between(1, 4)}};
+    group["service_time"] = {{"dist", "exp"}, {"mean", dice.word({"500ms", "3s"})}};
+    group["heartbeat"] = dice.word({"1s", "3s", "5s"});
+    group["cpu_load"] = load_range(0, bounds.cpu - 20);
+    group["gpu_load"] = load_range(0, bounds.gpu - 20);
+    const bool by_gpu = dice.chance(0.6);
+    const char* load = by_gpu ? "gpu_load" : "cpu_load";
+    const int bound = by_gpu ? bounds.gpu : bounds.cpu;
+    if (id == "edge") group[load] = load_range(bound - 10, bound + 10);
+    if (id == "hot") group[load] = load_range(bound, 100);
+    return group;
+}
+
+/// Who starts now knows of the workers what a snapshot says, some of which was so long ago; and jobs come at once.
+void add_start_in_the_middle(Dice& dice, Document& scenario, const char* one, const char* another) {
+    const int at = dice.between(15, 40);
+    const auto second = [](int time) { return fmt::format("{}s", time); };
+    if (dice.chance(0.5))
+        add_fault(scenario, {{"at", second(at - dice.between(2, 14))},
+                             {"do", "crash"},
+                             {"target", one},
+                             {"for", dice.word({"40s", "2m"})}});
+    if (dice.chance(0.5))
+        add_fault(scenario, {{"at", second(at - dice.between(0, 3))},
+                             {"do", "worker.silence"},
+                             {"target", "workers"},
+                             {"for", dice.word({"6s", "12s", "20s"})}});
+    // It says hello as it starts, and nothing else.
+    if (dice.chance(0.5)) {
+        add_fault(scenario, {{"at", second(at - dice.between(2, 14))},
+                             {"do", "worker.silence"},
+                             {"target", another},
+                             {"for", dice.word({"40s", "60s"})}});
+        add_fault(scenario,
+                  {{"at", second(at + dice.between(-1, 4))}, {"do", "crash"}, {"target", another}, {"for", "200ms"}});
+    }
+    add_fault(scenario, {{"at", second(at)},
+                         {"do", dice.word({"crash", "stop"})},
+                         {"target", "schedulers"},
+                         {"for", dice.word({"200ms", "1s", "3s"})}});
+    add_load(scenario, {{"at", second(at + 1)},
+                        {"topic", "job.default"},
+                        {"count", dice.between(4, 16)},
+                        {"rate", dice.word({"2/s", "5/s"})}});
+}
+
+}  // namespace
+
+void graded_loads(Dice& dice, Document& scenario) {
+    Document& settings = config(scenario);
+    const Bounds bounds{dice.one_of(std::array{50, 75, 90}), dice.one_of(std::array{50, 75, 90})};
+    settings["overload_cpu"] = bounds.cpu;
+    settings["overload_gpu"] = bounds.gpu;
+    settings["overload_utilization"] = dice.share({0.5, 0.75, 1.0});
+    settings["worker_ttl"] = dice.word({"10s", "15s", "30s"});
+    Document& workers = scenario["cluster"]["workers"];
+    workers[0]["count"] = dice.between(2, 4);
+    workers[0]["max_parallel_jobs"] = dice.between(1, 4);
+    workers[0]["gpu_load"] = load_range(bounds.gpu - 15, bounds.gpu + (dice.chance(0.5) ? 10 : -1));
+    if (dice.chance(0.8)) workers.push_back(graded_group(dice, "cool", bounds));
+    workers.push_back(graded_group(dice, "edge", bounds));
+    if (dice.chance(0.7)) workers.push_back(graded_group(dice, "hot", bounds));
+    for (int i = dice.between(2, 4); i > 0; --i)
+        add_load(scenario, {{"at", dice.seconds(2, 40)},
+                            {"topic", "job.default"},
+                            {"count", dice.between(4, 12)},
+                            {"rate", dice.word({"1/s", "5/s", "20/s"})}});
+    if (dice.chance(0.6)) add_start_in_the_middle(dice, scenario, "w-0", "edge-0");
+}
+
+void moving_workers(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    Document& pools = pools_of(cluster);
+    pools["topics"]["job.far"] = Document::array({"far"});
+    pools["topics"]["job.both"] = {"default", "far"};
+    pools["pools"]["far"] = {{"requires", dice.chance(0.5) ? Document::array({"gpu"}) : Document::array()}};
+    config(scenario)["worker_ttl"] = dice.word({"10s", "15s"});
+    config(scenario)["running_timeout"] = dice.word({"20s", "1m"});
+    cluster["workers"].push_back({{"id", "mover"},
+                                  {"count", 2},
+                                  {"max_parallel_jobs", dice.between(1, 4)},
+                                  {"service_time", dice.word({"200ms", "1s", "3s"})},
+                                  {"heartbeat", dice.word({"1s", "3s"})}});
+    if (dice.chance(0.6)) cluster["workers"].push_back({{"id", "stayer"}, {"pool", "far"}, {"max_parallel_jobs", 2}});
+    for (int i = dice.between(3, 7); i > 0; --i) {
+        Document worker = {{"pool", dice.word({"far", "far", "default"})}};
+        if (dice.chance(0.4)) worker["max_parallel_jobs"] = dice.between(0, 4);
+        if (dice.chance(0.4)) worker["capabilities"] = dice.chance(0.6) ? Document::array({"gpu"}) : Document::array();
+        if (dice.chance(0.4)) worker["labels"] = {{"placement.zone", dice.word({"a", "b"})}};
+        add_fault(scenario, {{"at", dice.seconds(5, 60)},
+                             {"do", "crash"},
+                             {"target", dice.word({"mover-0", "mover-0", "mover-1"})},
+                             {"for", dice.word({"100ms", "1s", "4s"})},
+                             {"worker", std::move(worker)}});
+    }
+    for (int i = dice.between(6, 14); i > 0; --i) {
+        Document job = {{"topic", dice.word({"job.default", "job.far", "job.far", "job.both"})}};
+        if (dice.chance(0.3)) job["labels"]["preferred_worker_id"] = dice.word({"mover-0", "mover-1"});
+        if (dice.chance(0.2)) job["labels"]["placement.zone"] = dice.word({"a", "b"});
+        if (dice.chance(0.2)) job["meta"]["requires"] = {"gpu"};
+        add_load(
+            scenario,
+            {{"at", dice.seconds(3, 60)}, {"count", dice.between(1, 4)}, {"rate", "2/s"}, {"job", std::move(job)}});
+    }
+    if (dice.chance(0.4)) add_start_in_the_middle(dice, scenario, "mover-1", "mover-0");
+}
+
+void lost_choices(Dice& dice, Document& scenario) {
+    Document& workers = scenario["cluster"]["workers"][0];
+    const int count = dice.between(3, 4);
+    workers["count"] = count;
+    workers["max_parallel_jobs"] = dice.between(2, 8);
+    workers["heartbeat"] = dice.word({"1s", "2s", "3s"});
+    Document& settings = config(scenario);
+    settings["worker_ttl"] = dice.word({"5s", "6s"});
+    settings["max_dispatch_retries"] = dice.between(0, 3);
+    settings["store_op_timeout"] = "5s";
+    const int at = dice.between(5, 20);
+    const std::string length = dice.word({"12s", "20s", "40s"});
+    const int apart = dice.one_of(std::array{200, 700, 1500, 3000});
+    for (int i = 0; i < count; ++i)
+        add_fault(scenario, {{"at", fmt::format("{}ms", (1000 * at) + (i * apart) + dice.between(0, 300))},
+                             {"do", dice.word({"worker.silence", "worker.silence", "crash"})},
+                             {"target", fmt::format("w-{}", i)},
+                             {"for", length}});
+    // Between the choice and the dispatch a heartbeat grows too old.
+    add_fault(scenario, {{"at", fmt::format("{}s", at)},
+                         {"do", "redis.latency"},
+                         {"script", "commit"},
+                         {"latency", dice.word({"500ms", "1500ms", "3s"})},
+                         {"for", "30s"}});
+    add_load(scenario, {{"at", fmt::format("{}s", at)},
+                        {"topic", "job.default"},
+                        {"count", dice.between(10, 40)},
+                        {"rate", dice.word({"2/s", "5/s"})}});
+}
+
+void odd_pools(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    Document& pools = pools_of(cluster);
+    pools["topics"]["job.default"] = {"default", "shouting", "unwritten"};
+    pools["pools"]["default"] = {{"requires", Document::array({dice.word({"gpu", "GPU", " Gpu "}), "SSD"})}};
+    pools["pools"]["shouting"] = {{"requires", Document::array({dice.word({"GPU", "ssd", "QUANTUM"})})}};
+    pools["pools"]["aside"] = {{"requires", Document::array({"gpu"})}};
+    for (const char* pool : {"shouting", "unwritten", "aside"}) {
+        if (!dice.chance(0.7)) continue;
+        Document group = {
+            {"id", fmt::format("in-{}", pool)}, {"pool", pool}, {"max_parallel_jobs", dice.between(1, 4)}};
+        if (dice.chance(0.5)) group["capabilities"] = Document::array({dice.word({"gpu", "GPU", "ssd"})});
+        cluster["workers"].push_back(std::move(group));
+    }
+    config(scenario)["max_scheduling_retries"] = dice.between(2, 4);
+    for (int i = dice.between(5, 14); i > 0; --i) {
+        Document job = {{"topic", "job.default"}};
+        if (dice.chance(0.6))
+            job["meta"]["requires"] = Document::array({dice.word({"gpu", "GPU", " Gpu", "ssd", "SSD", "quantum"})});
+        if (dice.chance(0.4))
+            job["labels"]["preferred_worker_id"] = dice.word({"w-0", "in-shouting", "in-unwritten", "in-aside"});
+        if (dice.chance(0.3))
+            job["labels"]["preferred_pool"] = dice.word({"default", "shouting", "unwritten", "aside"});
+        add_load(
+            scenario,
+            {{"at", dice.seconds(2, 30)}, {"count", dice.between(1, 3)}, {"rate", "2/s"}, {"job", std::move(job)}});
+    }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,21 @@
+// Themes of draws about which worker a job goes to: see themes.h.
+#pragma once
+
+#include "sim/search/dice.h"
+#include "sim/search/document.h"
+
+namespace lockstep::sim {
+
+/// Workers whose processors are about as busy as a worker may be, and replicas that start when they are.
+void graded_loads(Dice& dice, Document& scenario);
+
+/// Workers that start again under their names in another pool, with other places, capabilities or labels.
+void moving_workers(Dice& dice, Document& scenario);
+
+/// Workers fall silent one after the other while jobs are on their way to them.
+void lost_choices(Dice& dice, Document& scenario);
+
+/// Pools that offer the same by other spellings, pools of which nothing is written, and jobs that prefer whom they cannot have.
+void odd_pools(Dice& dice, Document& scenario);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,87 @@
+#include "sim/search/human_themes.h"
+
+#include <string>
+#include <utility>
+
+#include "sim/search/disturbances.h"
+#include "sim/search/theme_parts.h"
+
+namespace lockstep::sim {
+
+void cancellations(Dice& dice, Document& scenario) {
+    at_least_two_replicas(dice, scenario);
+    scenario["cluster"]["kernel"]["policy"]["rules"].push_back(
+        {{"id", "one-by-one"},
+         {"match", {{"tenants", {"slotted"}}}},
+         {"decision", "allow_with_constraints"},
+         {"constraints", {{"budgets", {{"max_concurrent_jobs", dice.between(1, 2)}}}}}});
+    if (dice.chance(0.5)) scenario["cluster"]["workers"][0]["listens_to_cancel"] = true;
+    const int at = dice.between(6, 15);
+    const auto millis = [at](int offset) { return fmt::format("{}ms", (1000 * at) + offset); };
+    for (int i = dice.between(5, 14); i > 0; --i) {
+        const std::string id = fmt::format("off-{}", i);
+        Document job = {
+            {"job_id", id}, {"topic", "job.default"}, {"tenant_id", dice.word({"slotted", "slotted", "t"})}};
+        job["env"]["SIM_SERVICE_MS"] = dice.word({"200", "3000", "12000", "12000"});
+        const int submitted = -dice.between(200, 4000);
+        add_load(scenario, {{"at", millis(submitted)}, {"job", std::move(job)}});
+        // Before anybody knows of the job: again and again until it is there.
+        if (dice.chance(0.3)) add_load(scenario, {{"at", millis(submitted - dice.between(10, 1000))}, {"cancel", id}});
+        if (dice.chance(0.7)) add_load(scenario, {{"at", millis(0)}, {"cancel", id}});
+        if (dice.chance(0.4)) add_load(scenario, {{"at", millis(dice.between(0, 40))}, {"cancel", id}});
+        if (dice.chance(0.3)) add_load(scenario, {{"at", millis(dice.between(500, 6000))}, {"cancel", id}});
+    }
+    if (dice.chance(0.7))
+        add_fault(scenario, {{"at", millis(-500)},
+                             {"do", "slow_link"},
+                             {"a", a_replica(dice, scenario)},
+                             {"b", dice.word({"redis", "redis", "nats"})},
+                             {"latency", dice.word({"50ms", "300ms", "800ms"})},
+                             {"for", dice.word({"3s", "10s"})}});
+    if (dice.chance(0.4)) add_preemption_at(dice, {{"event", "redis"}, {"script", "cancel"}}, 8, scenario["faults"]);
+    if (dice.chance(0.3))
+        add_preemption_at(dice, {{"event", "deliver"}, {"subject", "sys.job.cancel"}}, 8, scenario["faults"]);
+}
+
+void gates_without_policy(Dice& dice, Document& scenario) {
+    scenario["cluster"].erase("gateway");
+    Document& pools = pools_of(scenario["cluster"]);
+    for (const char* topic : {"job.cordum.approval-gate", "sys.approval.gate"})
+        pools["topics"][topic] = Document::array({"default"});
+    const int at = dice.between(5, 20);
+    const auto second = [at](int offset) { return fmt::format("{}s", at + offset); };
+    for (int i = dice.between(3, 7); i > 0; --i) {
+        const std::string id = fmt::format("passage-{}", i);
+        Document job = {{"job_id", id},
+                        {"topic", dice.word({"job.cordum.approval-gate", "sys.approval.gate", "job.default"})}};
+        job["tenant_id"] = "default";
+        job["labels"]["needs"] = "a human";
+        if (dice.chance(0.2)) job["labels"]["gate_type"] = "workflow_approval";
+        if (dice.chance(0.3)) job["labels"]["approval_granted"] = "true";
+        const int submitted = dice.between(-3, 8);
+        add_load(scenario, {{"at", second(submitted)}, {"job", job}});
+        // It waits until it is asked, or comes in the moment of the question.
+        if (dice.chance(0.6)) add_load(scenario, {{"at", second(submitted + dice.between(0, 2))}, {"approve", id}});
+        if (dice.chance(0.4)) add_load(scenario, {{"at", second(dice.between(10, 60))}, {"approve", id}});
+        if (dice.chance(0.2)) {
+            job["labels"]["approval_granted"] = "true";
+            add_load(scenario, {{"at", second(dice.between(8, 40))},
+                                {"forge", {{"job_request", std::move(job)}}},
+                                {"count", dice.between(1, 2)},
+                                {"rate", "1/s"}});
+        }
+    }
+    add_fault(scenario, {{"at", second(dice.between(-2, 1))},
+                         {"do", dice.word({"kernel.outage", "kernel.outage", "kernel.errors"})},
+                         {"for", dice.word({"4s", "10s", "25s"})}});
+    // What was asked about is lost before the answer, or when that is on its way.
+    if (dice.chance(0.4)) {
+        const Document on = dice.chance(0.5) ? Document{{"event", "state"}, {"to", "APPROVAL_REQUIRED"}}
+                                             : Document{{"event", "approve"}, {"when", "answered"}};
+        Document placed = on;
+        placed["job"] = "passage-1";
+        add_fault(scenario, {{"on", std::move(placed)}, {"do", "redis.evict"}, {"keys", "job:req:passage-1"}});
+    }
+}
+
+}  // namespace lockstep::sim
