@@ -77,9 +77,10 @@ FailModes::Change& FailModes::change(fakes::NodeId replica, std::string_view job
 
 void FailModes::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                          std::string_view after) {
-    const auto job = is_scheduler(client) ? job_of_hash(key) : std::nullopt;
-    if (!job) return;
-    if (field == "topic") gates_.insert_or_assign(std::string(*job), is_gate(after));
+    const auto job = job_of_hash(key);
+    // A gateway's record tells as well as a scheduler's which job is a gate.
+    if (job && field == "topic") gates_.insert_or_assign(std::string(*job), is_gate(after));
+    if (!job || !is_scheduler(client)) return;
     if (field == "safety_decision" && after == kUnavailable) change(client, *job).unanswered = true;
     if (field == "attempts") change(client, *job).tried = true;
     if (field == "ls_next_attempt_at") change(client, *job).put_off = true;

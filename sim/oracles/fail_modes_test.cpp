@@ -159,6 +159,15 @@ TEST_F(FailModesTest, AGateIsNeverLetThrough) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it is a gate")));
 }
 
+TEST_F(FailModesTest, WhichJobIsAGateAGatewayTellsAsWell) {
+    settings(R"("input_fail_mode":"open")");
+    read();
+    take_up("a");
+    oracle.hash_set(Topology::kGateway, "job:meta:a", "topic", nullptr, "job.cordum.approval-gate");
+    put_off("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(FailModesTest, AnAnswerIsNoFailure) {
     take_up("a");
     set("a", "safety_decision", "ALLOW");

@@ -48,7 +48,12 @@ std::pair<std::string, bool> saga_of(const cap::JobRequest& job) {
     return saga_of(engine::wire::tenant_of(job), job.workflow_id(), job.labels());
 }
 
-bool undoes(const cap::JobRequest& request) { return value_of(request.labels(), "saga_compensation") == "true"; }
+/// Marked as a compensation by its label or in its environment (spec: wire, section 10).
+bool undoes(const cap::JobRequest& request) {
+    const auto says_so = [](const std::string& mark) { return !mark.empty() && mark != "false"; };
+    return says_so(value_of(request.labels(), "saga_compensation")) ||
+           says_so(value_of(request.env(), "saga_compensation"));
+}
 
 bool success(std::string_view state) { return state == "SUCCEEDED" || state == "OUTPUT_QUARANTINED"; }
 

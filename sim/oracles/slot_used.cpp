@@ -18,12 +18,12 @@ constexpr Duration kPromptly = std::chrono::seconds{1};
 constexpr int kCallsOfAWake = 3;
 /// What is called and does not come is called again after ten seconds, and by a tick.
 constexpr Duration kWakeHold = std::chrono::seconds{10};
-constexpr Duration kAllowance = std::chrono::seconds{30};
+constexpr Duration kSlackForASlot = std::chrono::seconds{30};
 
 /// A tick lock lives for two intervals; then comes the tick of whoever has taken it over.
 Duration longest_after_trouble(const engine::Tunables& tunables) {
     return kWakeHold + tunables.job_lock_ttl + tunables.pending_age + 3 * tunables.replayer_interval +
-           3 * tunables.reconciler_interval + kAllowance;
+           3 * tunables.reconciler_interval + kSlackForASlot;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ using fakes::EventKind;
 
 constexpr int kFewJobs = 5;
 /// For messages on their way and handlers that are at other jobs.
-constexpr Duration kAllowance = std::chrono::seconds{30};
+constexpr Duration kSlackForATimeout = std::chrono::seconds{30};
 /// Beside the calls themselves.
 constexpr Duration kOnTop = std::chrono::seconds{1};
 /// An input that is not found is looked for again after so long (spec: conflicts, 5.4).
@@ -40,7 +40,7 @@ Duration longest_delay(const engine::Tunables& tunables) {
 TimeoutExplained::TimeoutExplained(Judge& judge, const engine::Tunables& tunables)
     : Oracle(judge),
       on_the_way_(tunables.publish_timeout + 2 * tunables.store_op_timeout + kOnTop),
-      between_tries_(longest_delay(tunables) + kAllowance) {}
+      between_tries_(longest_delay(tunables) + kSlackForATimeout) {}
 
 void TimeoutExplained::on_event(const fakes::Event& event, Time now) {
     // First: what goes wrong from now on has not disturbed what was due before.
