@@ -5,11 +5,19 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
 using fakes::EventKind;
 using fakes::When;
+
+namespace {
+
+/// The reason of a decision that a human has made.
+constexpr std::string_view kGranted = "approval granted";
+
+}  // namespace
 
 void ApprovalBound::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
                                std::int64_t, std::int64_t) {
@@ -19,9 +27,45 @@ void ApprovalBound::string_set(fakes::NodeId client, std::string_view key, const
 
 void ApprovalBound::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                              std::string_view after) {
-    if (field == "state" && after == "APPROVAL_REQUIRED")
-        if (const auto asked = job_of_hash(key)) question_recorded_.emplace(*asked);
+    const auto job = job_of_hash(key);
+    if (job && field == "state") on_state(client, *job, after);
+    // It is asked about anew, as it is stored now.
+    if (job && field == "safety_decision" && after == "REQUIRE_APPROVAL" && is_scheduler(client))
+        if (const auto waiting = waiting_.find(*job); waiting != waiting_.end()) waiting->second = {};
+    if (job && field == "safety_reason" && after == kGranted && is_scheduler(client)) on_grant(client, *job);
     approvals_.hash_set(client, key, field, present());
+}
+
+void ApprovalBound::on_state(fakes::NodeId client, std::string_view job, std::string_view state) {
+    if (state == "APPROVAL_REQUIRED") {
+        question_recorded_.emplace(job);
+        waiting_.insert_or_assign(std::string(job), Waiting{});
+    } else if (!is_scheduler(client)) {
+        // Moved on, which an operator does once the approval is recorded.
+        if (const auto waiting = waiting_.find(job); waiting != waiting_.end()) waiting_.erase(waiting);
+    }
+}
+
+/// What was asked about is lost: whether anybody has approved it, only a whole approval tells.
+void ApprovalBound::on_grant(fakes::NodeId client, std::string_view job) {
+    const auto waiting = waiting_.find(job);
+    if (waiting == waiting_.end() || !waiting->second.request_lost) return;
+    exercise();
+    violated(
+        client, job,
+        "it counts as approved though its stored request is lost, and no operator has moved it on from its question",
+        waiting->second.event);
+}
+
+void ApprovalBound::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                                std::int64_t) {
+    const auto hash = job_of_hash(key);
+    if (hash) {
+        if (const auto waiting = waiting_.find(*hash); waiting != waiting_.end()) waiting_.erase(waiting);
+    }
+    if (!key.starts_with(kRequestPrefix)) return;
+    const auto waiting = waiting_.find(key.substr(kRequestPrefix.size()));
+    if (waiting != waiting_.end()) waiting->second = {true, present()};
 }
 
 void ApprovalBound::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*,
@@ -29,7 +73,10 @@ void ApprovalBound::zset_set(fakes::NodeId client, std::string_view key, std::st
     word_.zset_set(client, key, member);
 }
 
-void ApprovalBound::restored(const fakes::redis::Keyspace&) { word_.restored(); }
+void ApprovalBound::restored(const fakes::redis::Keyspace&) {
+    word_.restored();
+    waiting_.clear();
+}
 
 void ApprovalBound::on_event(const fakes::Event& event, Time now) {
     word_.on_event(event, present(), now);

@@ -2,6 +2,8 @@
 // human, or which only says itself that it was approved, reaches a worker only after an operator has recorded an approval,
 // and with the content that the operator saw; a gate is declared done only after one.
 //
+// Where the stored request is lost while a job waits for its human, an approval counts only once an operator has moved the job on.
+//
 // Judged as it is sent, since a packet may be garbled on its way; told when it arrives.
 #pragma once
 
@@ -26,9 +28,18 @@ public:
                   std::string_view after) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                   double after) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
+    /// A job that waits for a human.
+    struct Waiting {
+        bool request_lost = false;  // since the question
+        EventNumber event = 0;
+    };
+    void on_state(fakes::NodeId client, std::string_view job, std::string_view state);
+    void on_grant(fakes::NodeId client, std::string_view job);
     struct Fault {
         std::string_view what;  // empty: it may go
         EventNumber earlier = 0;
@@ -42,7 +53,8 @@ private:
     OperatorApprovals approvals_;
     std::map<std::string, EventNumber, std::less<>> waits_for_human_;  // since when
     std::set<std::string, std::less<>> question_recorded_;             // it waited for a human once, by its state
-    std::map<std::string, Fault, std::less<>> sent_;                   // by job, the latest
+    std::map<std::string, Waiting, std::less<>> waiting_;
+    std::map<std::string, Fault, std::less<>> sent_;  // by job, the latest
 };
 
 }  // namespace lockstep::sim

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <utility>
+
+#include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
 
@@ -22,6 +25,8 @@ constexpr std::size_t kNamedMax = 6;
 constexpr Duration kReportWithin = 1s;
 /// What clocks that run at different speeds, and expiry in whole milliseconds, may take off the open time.
 constexpr Duration kOpenTolerance = 100ms;
+/// What a replica records of a job that it has not asked about (spec: wire, section 7.1).
+constexpr std::string_view kTurnedAway = "safety kernel circuit open";
 
 std::int64_t number(std::string_view text) {
     std::int64_t value = 0;
@@ -42,6 +47,7 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
             violated(event.node, {}, fmt::format("the circuit was open for {} ms only", ms(open_for)), trip_);
     }
     if (!untold_.empty()) judge_reports(now);
+    if (!remembered_.empty()) judge_remembered(now);
     switch (event.kind) {
         case fakes::EventKind::kernel_check:
             if (event.when == fakes::When::before) on_call(event, now);
@@ -54,8 +60,9 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
             break;
         case fakes::EventKind::lock_released: holding_.erase({event.node, std::string(event.job)}); break;
         case fakes::EventKind::redis:
-            if (event.key == kFailures) on_shared_circuit(event);
+            if (event.key == kFailures) on_shared_circuit(event, now);
             break;
+        case fakes::EventKind::fault: clocks_jumped_ = clocks_jumped_ || event.name.starts_with("clock_"); break;
         case fakes::EventKind::node_down:
             forget(event.node);
             std::erase_if(calls_, [&event](const auto& call) { return call.first.first == event.node; });
@@ -76,7 +83,12 @@ void CircuitRules::on_call(const fakes::Event& event, Time now) {
     const auto taken = taken_up_.find(call);
     const bool may_be_older = held_when_frozen_.erase(call) > 0;
     const bool knew = !may_be_older && taken != taken_up_.end() && taken->second > phase_since_;
+    last_check_ = now;
+    asked_.insert_or_assign(call, now);
     Begun begun{trips_, false};
+    begun.half_open = phase_ == Phase::half_open;
+    begun.knew_failures = phase_ == Phase::closed && failures_ > 0 && knew && taken->second > failures_since_;
+    begun.at = now;
     switch (phase_) {
         case Phase::closed: break;
         case Phase::open:
@@ -98,6 +110,7 @@ void CircuitRules::on_call(const fakes::Event& event, Time now) {
             }
             exercise();
             begun.probe = true;
+            begun.sure = !detached_.contains(event.node);
             on_probe(event);
             break;
     }
@@ -116,14 +129,74 @@ void CircuitRules::on_probe(const fakes::Event& event) {
             event.node, event.job,
             fmt::format("it is probe {} of a half-open circuit that allows {}: {}", probes, allowed, probes_text()),
             trip_);
+    if (probes > allowed || clocks_jumped_) return;  // by which a place among them would be free too soon
+    const auto others = std::ranges::count_if(calls_, [&](const auto& call) {
+        const Begun& other = call.second;
+        return other.sure && !other.slept && other.trips == trips_ && call.first != Call(event.node, event.job);
+    });
+    if (others >= tunables_.circuit_half_open_max)
+        violated(event.node, event.job,
+                 fmt::format(
+                     "it is asked about while {} probes are waiting for their answers, and {} may be let through at a "
+                     "time: {}",
+                     others, tunables_.circuit_half_open_max, probes_text()),
+                 trip_);
 }
 
-void CircuitRules::on_shared_circuit(const fakes::Event& event) {
+void CircuitRules::on_shared_circuit(const fakes::Event& event, Time now) {
     untold_.erase(event.node);
     const bool refused = event.payload.starts_with('-') && !event.payload.starts_with("-NOSCRIPT");
     const bool failed =
         refused || event.outcome == fakes::EventOutcome::not_applied || event.outcome == fakes::EventOutcome::unknown;
     if (event.when == fakes::When::answered && failed) detached_.insert(event.node);
+    follow_telling(event, failed, now);
+}
+
+/// A replica that has had an answer tells the shared circuit at once, beside what it asks and tells for other jobs: once all that
+/// has been answered, so has this.
+void CircuitRules::follow_telling(const fakes::Event& event, bool failed, Time now) {
+    Telling& telling = telling_[event.node];
+    const auto remembered = remembered_.find(event.node);
+    if (event.when == fakes::When::before) {
+        // What the server did not know is sent once more.
+        if (telling.unknown > 0)
+            --telling.unknown;
+        else
+            ++telling.open;
+        if (remembered != remembered_.end()) remembered->second.told = true;
+        return;
+    }
+    if (event.when != fakes::When::answered) return;
+    if (event.payload.starts_with("-NOSCRIPT")) {
+        ++telling.unknown;
+        return;
+    }
+    if (telling.open > 0) --telling.open;
+    if (remembered == remembered_.end()) return;
+    if (failed) {
+        remembered_.erase(remembered);
+    } else if (telling.open == 0 && remembered->second.told) {
+        const Failure answer = std::exchange(remembered->second.answer, {});
+        remembered_.erase(remembered);
+        violated_at(answer.event, event.node, answer.job,
+                    fmt::format("policy has answered about it, its replica has told the others {} ms later, and the {} "
+                                "failures before that still count",
+                                ms(now - answer.at), failures_));
+    }
+}
+
+void CircuitRules::judge_remembered(Time now) {
+    for (auto it = remembered_.begin(); it != remembered_.end();) {
+        const Failure answer = it->second.answer;
+        if (it->second.told || now - answer.at <= kReportWithin) {
+            ++it;
+            continue;
+        }
+        violated_at(answer.event, it->first, answer.job,
+                    fmt::format("policy has answered about it, and {} ms later the {} failures before that still count",
+                                ms(now - answer.at), failures_));
+        it = remembered_.erase(it);
+    }
 }
 
 /// All that have begun since the open time was over, by the numbers of their events.
@@ -145,6 +218,7 @@ void CircuitRules::on_trip_over(fakes::NodeId client) {
         phase_since_ = last_event_;
     }
     const auto answered = std::ranges::count_if(told_, [](const Probe& probe) { return probe.answered.has_value(); });
+    failed_probers_.clear();
     if (trips_ == 0 || lost_ || told_.size() == kToldMax || answered >= tunables_.circuit_close_after) return;
     violated(client, {},
              fmt::format("it closed the circuit after {} of the {} answers that this takes: {}", answered,
@@ -159,13 +233,24 @@ void CircuitRules::on_answer(const fakes::Event& event, Time now) {
         });
         if (probe != told_.end()) probe->answered = present();
     }
+    last_check_ = now;
     const auto call = calls_.find({event.node, std::string(event.job)});
-    if (call == calls_.end()) return;
+    if (call == calls_.end()) {
+        failed_probers_.insert(event.node);  // for all that anybody can tell
+        return;
+    }
     const Begun begun = call->second;
     calls_.erase(call);
     if (event.outcome != fakes::EventOutcome::applied) {
+        if (begun.half_open && begun.trips == trips_) failed_probers_.insert(event.node);
         if (!begun.slept) untold_.try_emplace(event.node, Failure{now, present(), std::string(event.job)});
         return;
+    }
+    const bool ends_a_row = begun.knew_failures && !begun.slept && begun.trips == trips_ && phase_ == Phase::closed &&
+                            failures_ > 0 && failures_since_ < begun.at && !lost_;
+    if (ends_a_row) {
+        exercise();
+        remembered_.try_emplace(event.node, Remembered{{now, present(), std::string(event.job)}, false});
     }
     if (phase_ != Phase::half_open || !begun.probe || begun.trips != trips_) return;
     if (++probes_succeeded_ < tunables_.circuit_close_after) return;
@@ -191,6 +276,8 @@ void CircuitRules::judge_reports(Time now) {
 
 void CircuitRules::forget(fakes::NodeId node) {
     untold_.erase(node);
+    remembered_.erase(node);
+    telling_.erase(node);
     // What it took up before may come as late as it likes.
     std::erase_if(taken_up_, [node](const auto& entry) { return entry.first.first == node; });
     // What became of its probes, it may tell too late or not at all: their places come free in time. Should one be answered
@@ -202,9 +289,50 @@ void CircuitRules::forget(fakes::NodeId node) {
 
 void CircuitRules::at_rest(const RestView&) { judge_reports(last_event_ + kReportWithin + kReportWithin); }
 
-void CircuitRules::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
-                              std::int64_t, std::int64_t) {
-    if (key != kFailures || number(after) < tunables_.circuit_fail_budget) return;
+/// A job is turned away unasked while the circuit lets probes through, and nobody has been asking for longer than a place among them is
+/// kept for somebody who never comes back.
+void CircuitRules::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
+                            std::string_view after) {
+    const auto job = field == "safety_reason" && after == kTurnedAway ? job_of_hash(key) : std::nullopt;
+    if (!job || phase_ != Phase::half_open || lost_ || clocks_jumped_ || detached_.contains(client)) return;
+    const Call call{client, std::string(*job)};
+    const auto taken = taken_up_.find(call);
+    if (taken == taken_up_.end() || taken->second <= phase_since_ || held_when_frozen_.contains(call)) return;
+    const auto asked = asked_.find(call);
+    if (asked != asked_.end() && asked->second >= taken->second) return;
+    exercise();
+    const Duration kept = 2 * (tunables_.safety_timeout + tunables_.store_op_timeout);
+    const Duration told = 3 * tunables_.store_op_timeout;
+    const Time since = std::max(last_check_, phase_since_);
+    if (taken->second - since <= kept + told + 1s) return;
+    // Somebody may have been let through who has not asked yet.
+    if (turned_away_since_ <= since) turned_away_since_ = taken->second;
+    if (taken->second - turned_away_since_ > kept)
+        violated(client, *job,
+                 fmt::format("it is turned away, and no probe has been under way for {} ms", ms(taken->second - since)),
+                 trip_);
+}
+
+void CircuitRules::on_trip(fakes::NodeId client, const std::string* before) {
+    if (lost_ || !client.valid()) return;
+    if (phase_ == Phase::open && before != nullptr)
+        violated(client, {},
+                 fmt::format("it opens the circuit anew {} ms after its trip, and nothing has been let through since",
+                             ms(last_event_ - phase_since_)),
+                 trip_);
+    if (phase_ == Phase::half_open && !failed_probers_.contains(client))
+        violated(client, {}, "it opens the half-open circuit anew, and none of its probes has failed", trip_);
+}
+
+void CircuitRules::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
+                              std::string_view after, std::int64_t, std::int64_t) {
+    if (key != kFailures) return;
+    if (failures_ == 0) failures_since_ = last_event_;
+    failures_ = number(after);
+    if (failures_ < tunables_.circuit_fail_budget) return;
+    on_trip(client, before);
+    failed_probers_.clear();
+    remembered_.clear();
     exercise();
     phase_ = Phase::open;
     phase_since_ = last_event_;
@@ -221,6 +349,10 @@ void CircuitRules::string_set(fakes::NodeId, std::string_view key, const std::st
 void CircuitRules::key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                                const fakes::redis::Value&, std::int64_t) {
     if (why == fakes::redis::Removal::evicted && (key == kFailures || key == kTrip)) lost_ = true;
+    if (key == kFailures) {
+        failures_ = 0;
+        remembered_.clear();
+    }
     if (key == kTrip && why == fakes::redis::Removal::deleted) on_trip_over(client);
     if (key != kFailures || phase_ != Phase::open) return;
     switch (why) {
@@ -239,6 +371,8 @@ void CircuitRules::key_removed(fakes::NodeId client, std::string_view key, fakes
 }
 
 void CircuitRules::restored(const fakes::redis::Keyspace&) {
+    failures_ = 0;
+    remembered_.clear();
     phase_ = Phase::closed;
     phase_since_ = last_event_;
     lost_ = true;

@@ -1,6 +1,8 @@
 // circuit_rules: no kernel call while the circuit is open; at most a few probes while it is half-open, over all replicas;
 // open for its full time after a trip, and not closed by anybody before that, nor before as many calls that began after that
-// were answered as it takes; every failure is told to the others.
+// were answered as it takes; every failure is told to the others, and so is an answer after failures, which do not count any more then.
+// Opened anew by a probe that fails, and by nothing that began before. Nobody is turned away unasked while the circuit lets probes
+// through and none is under way.
 //
 // Read off the shared failure counter, which gateways read too, off the trip beside it, which is there until the circuit has
 // closed (engine/delivery-semantics.md, "While policy does not answer"), and off the calls themselves. A call counts as begun when
@@ -28,6 +30,8 @@ public:
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;
 
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                     std::int64_t expires_before, std::int64_t expires_at) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
@@ -40,14 +44,22 @@ private:
     struct Begun {
         std::uint64_t trips = 0;
         bool probe = false;
-        bool slept = false;  // the caller was frozen meanwhile
+        bool slept = false;          // the caller was frozen meanwhile
+        bool half_open = false;      // it began while the circuit was
+        bool sure = false;           // a probe whose caller goes by the shared circuit
+        bool knew_failures = false;  // its caller had seen that there were some when it took the job up
+        Time at{};
     };
 
     void on_call(const fakes::Event& event, Time now);
     void on_probe(const fakes::Event& event);
     void on_trip_over(fakes::NodeId client);
     [[nodiscard]] std::string probes_text() const;
-    void on_shared_circuit(const fakes::Event& event);
+    void on_shared_circuit(const fakes::Event& event, Time now);
+    void follow_telling(const fakes::Event& event, bool failed, Time now);
+    void judge_remembered(Time now);
+    /// Somebody opens the circuit. `before`: the failures that there were; null: none.
+    void on_trip(fakes::NodeId client, const std::string* before);
     void on_answer(const fakes::Event& event, Time now);
     void judge_reports(Time now);
     void forget(fakes::NodeId node);
@@ -80,6 +92,25 @@ private:
         std::string job;
     };
     std::map<fakes::NodeId, Failure> untold_;  // that a node has yet to tell the others, the first of each
+    std::int64_t failures_ = 0;                // in a row, as they are shared
+    Time failures_since_{};
+    struct Remembered {
+        Failure answer;
+        bool told = false;  // its replica has begun to tell the others something since
+    };
+    /// Answers after which the failures before them are to be forgotten, and are not yet.
+    std::map<fakes::NodeId, Remembered> remembered_;
+    /// Calls to the shared circuit that a node waits for.
+    struct Telling {
+        int open = 0;
+        int unknown = 0;  // those of them that the server has forgotten the script of
+    };
+    std::map<fakes::NodeId, Telling> telling_;
+    std::set<fakes::NodeId> failed_probers_;  // nodes of whose calls since the open time was over one has failed
+    std::map<Call, Time> asked_;              // when a node last asked about a job
+    Time turned_away_since_{};                // jobs are, though nobody has been asking for long
+    Time last_check_{};                       // when anybody last asked, or was answered
+    bool clocks_jumped_ = false;
 };
 
 }  // namespace lockstep::sim

@@ -257,5 +257,119 @@ TEST_F(CircuitRulesTest, AProbeTooManyIsNamedWithThoseBeforeIt) {
                                                HasSubstr("about d"))));
 }
 
+// What is shared ---------------------------------------------------------------------------------------------------------
+
+class SharedCircuitTest : public CircuitRulesTest {
+protected:
+    void call_shared(When when, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
+        fakes::Event event = testing::event_of(EventKind::redis, {}, when);
+        event.key = "cordum:cb:safety:failures";
+        event.node = node;
+        event.outcome = outcome;
+        oracle.on_event(event, now);
+    }
+    void failures(const char* count, const std::string* before = nullptr) {
+        oracle.string_set(node, "cordum:cb:safety:failures", before, count, -1, -1);
+    }
+    void one_failure() {
+        tell(EventKind::timer, When::applied, {});
+        failures("1");
+        now += 1s;
+        tell(EventKind::timer, When::applied, {});
+        now += 1s;
+    }
+    void turn_away(std::string_view job) {
+        oracle.hash_set(node, "job:meta:" + std::string(job), "safety_reason", nullptr, "safety kernel circuit open");
+    }
+};
+
+TEST_F(SharedCircuitTest, AnAnswerEndsARowOfFailures) {
+    one_failure();
+    take_up_and_ask("a");
+    answer("a");
+    call_shared(When::before);
+    oracle.key_removed(node, "cordum:cb:safety:failures", fakes::redis::Removal::deleted, {}, -1);
+    call_shared(When::answered);
+    EXPECT_THAT(judge.found, IsEmpty());
+    one_failure();
+    take_up_and_ask("b");
+    answer("b");
+    call_shared(When::before);
+    call_shared(When::answered);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the 1 failures before that still count")));
+}
+
+TEST_F(SharedCircuitTest, UnlessNobodyCanBeToldOfIt) {
+    one_failure();
+    take_up_and_ask("a");
+    answer("a");
+    call_shared(When::before);
+    call_shared(When::answered, fakes::EventOutcome::unknown);
+    now += 1min;
+    tell(EventKind::timer, When::applied, {});
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SharedCircuitTest, AnAnswerThatIsNeverToldIsMissed) {
+    one_failure();
+    take_up_and_ask("a");
+    answer("a");
+    now += 2s;
+    tell(EventKind::timer, When::applied, {});
+    EXPECT_THAT(judge.found, SizeIs(1));
+}
+
+TEST_F(SharedCircuitTest, WhatBeganBeforeATripOpensNothingAnew) {
+    take_up_and_ask("a");
+    half_open();
+    fail_to_answer("a");
+    failures("3");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("none of its probes has failed")));
+}
+
+TEST_F(SharedCircuitTest, AProbeThatFailsDoes) {
+    half_open();
+    take_up_and_ask("a");
+    fail_to_answer("a");
+    failures("3");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SharedCircuitTest, AnOpenCircuitIsNotOpenedAnew) {
+    trip();
+    const std::string before = "3";
+    failures("4", &before);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has been let through since")));
+}
+
+TEST_F(SharedCircuitTest, NoMoreProbesThanAllowedWaitAtATime) {
+    tunables.circuit_half_open_max = 1;
+    tunables.circuit_close_after = 3;
+    half_open();
+    take_up_and_ask("a");
+    answer("a");
+    take_up_and_ask("b");
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up_and_ask("c");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("1 probes are waiting")));
+}
+
+TEST_F(SharedCircuitTest, NobodyIsTurnedAwayForAPlaceThatNobodyNeeds) {
+    half_open();
+    take_up_and_ask("a");
+    now += 5s;
+    tell(EventKind::lock_acquired, When::applied, "b");
+    turn_away("b");
+    EXPECT_THAT(judge.found, IsEmpty());
+    now += 1min;
+    tell(EventKind::lock_acquired, When::applied, "c");
+    turn_away("c");
+    EXPECT_THAT(judge.found, IsEmpty()) << "somebody may have been let through in this very moment";
+    now += 1min;
+    tell(EventKind::lock_acquired, When::applied, "d");
+    turn_away("d");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no probe has been under way")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

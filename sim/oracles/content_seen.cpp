@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
+#include <cstdint>
+
 #include "engine/wire/input_pointer.h"
 #include "engine/wire/messages.h"
 #include "sim/oracles/job_keys.h"
@@ -14,6 +17,9 @@ using fakes::EventKind;
 using fakes::When;
 
 constexpr std::string_view kMark = "ls_input_unread";
+constexpr std::string_view kMisses = "ls_input_misses";
+/// How often a job is tried again whose input is not there.
+constexpr std::int64_t kTriesAgain = 3;
 
 }  // namespace
 
@@ -57,8 +63,19 @@ void ContentSeen::on_sending(const fakes::Event& event) {
         question->second.event);
 }
 
-void ContentSeen::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
+void ContentSeen::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                            std::string_view after) {
+    if (field == kMisses) {
+        std::int64_t misses = 0;
+        std::from_chars(after.data(), after.data() + after.size(), misses);
+        if (const auto tried = job_of_hash(key); tried && misses > 0) {
+            exercise();
+            if (misses > kTriesAgain)
+                violated(client, *tried,
+                         fmt::format("its input is not there, and it is tried again for the {}th time", misses));
+        }
+        return;
+    }
     const auto job = field == kMark ? job_of_hash(key) : std::nullopt;
     if (job && after == "1") marked_.emplace(*job);
 }

@@ -6,6 +6,7 @@
 //    beside whoever handles it: of such a job any question counts that showed the input.
 // 3. A human's approval asks nothing, and a recorded fail-open has had no answer: approval_bound and policy_before_dispatch
 //    judge those. So does policy_before_dispatch a job about which its sender never asked.
+// 4. A job whose input is not there is tried again three times, and no more.
 #pragma once
 
 #include <map>

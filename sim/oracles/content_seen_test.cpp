@@ -83,5 +83,12 @@ TEST_F(ContentSeenTest, NorIsOneThatAHumanHasApproved) {
     EXPECT_FALSE(alarmed());
 }
 
+TEST_F(ContentSeenTest, AnInputThatIsNotThereIsLookedForThreeTimesMore) {
+    world.set_field(World::kReplica, "job:meta:a", "ls_input_misses", "3");
+    EXPECT_FALSE(alarmed());
+    world.set_field(World::kReplica, "job:meta:a", "ls_input_misses", "4");
+    EXPECT_TRUE(alarmed());
+}
+
 }  // namespace
 }  // namespace lockstep::sim

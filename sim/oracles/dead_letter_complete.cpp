@@ -9,7 +9,9 @@
 #include "engine/output/output_audit.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
+#include "engine/wire/validation.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/oracles/request_facts.h"
 #include "sim/world/topology.h"
 
 namespace lockstep::sim {
@@ -23,6 +25,9 @@ constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:index";
 /// A sum is told once a minute; what disturbed the telling of one explains the next.
 constexpr engine::Duration kUntilToldAgain = std::chrono::minutes{2};
 constexpr std::string_view kSumPrefix = "undecodable:";
+
+/// Of a job that somebody has ended without a letter (spec: conflicts, D-11).
+constexpr std::string_view kRepaired = "redelivery_dlq_retry";
 
 std::string letter_of(const fakes::Event& event) { return fmt::format("poison:{}:{}", event.stream, event.sequence); }
 
@@ -49,6 +54,7 @@ void DeadLetterComplete::on_event(const fakes::Event& event, Time now) {
             if (event.packet != nullptr && event.packet->has_job_result() &&
                 event.packet->job_result().status() == cap::JOB_STATUS_FAILED_RETRYABLE)
                 retryable_.insert(event.packet->job_result().job_id());
+            note_delivery(event);
             if (event.number >= tunables_.bus_max_deliver) last_out_.insert(message_of(event));
             break;
         case fakes::EventKind::ack:
@@ -67,9 +73,27 @@ void DeadLetterComplete::on_event(const fakes::Event& event, Time now) {
     }
 }
 
+/// Of a submission of a job that somebody else has ended before it came.
+void DeadLetterComplete::note_delivery(const fakes::Event& event) {
+    // One that comes again may have been dealt with before.
+    if (event.packet == nullptr || !event.packet->has_job_request() || event.number > 1 || !is_scheduler(event.node))
+        return;
+    const auto ended = ended_by_others_.find(event.job);
+    if (ended == ended_by_others_.end()) return;
+    // What is no request, or names a job of another tenant, is dropped.
+    const cap::JobRequest& request = event.packet->job_request();
+    const auto tenant = tenants_.find(event.job);
+    if (tenant != tenants_.end() && tenant->second == tenant_named_by(request) && !engine::wire::malformation(request))
+        ended->second.found_by.insert(event.node);
+}
+
 void DeadLetterComplete::on_verdict(const fakes::Event& event) {
     const bool ack = event.kind == fakes::EventKind::ack;
     if (event.when == fakes::When::before) {
+        const auto ended = ack ? ended_by_others_.find(event.job) : ended_by_others_.end();
+        if (ended != ended_by_others_.end() && event.packet != nullptr && event.packet->has_job_request() &&
+            ended->second.found_by.contains(event.node))
+            ended->second.found = present();
         if (ack) done_with_.insert(message_of(event));
         return;
     }
@@ -102,7 +126,12 @@ void DeadLetterComplete::zset_set(fakes::NodeId, std::string_view key, std::stri
 void DeadLetterComplete::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
                                   const std::string*, std::string_view after) {
     const auto job = job_of_hash(key);
+    if (job && field == "tenant") tenants_.insert_or_assign(std::string(*job), std::string(after));
+    if (job && field == "ls_retryable") may_be_retried_.emplace(*job);
     if (!job || field != "state") return;
+    if (const auto ended = ended_by_others_.find(*job); ended != ended_by_others_.end()) ended_by_others_.erase(ended);
+    if (!is_scheduler(client) && (after == "DENIED" || after == "FAILED"))
+        ended_by_others_.emplace(*job, EndedByOthers{std::string(after), {}, 0});
     if (is_bad(after) && is_scheduler(client)) {
         exercise();
         ended_.insert_or_assign(std::string(*job), std::string(after));
@@ -118,6 +147,8 @@ void DeadLetterComplete::string_set(fakes::NodeId client, std::string_view key, 
     const std::string_view id = key.substr(kEntryPrefix.size());
     const bool by_scheduler = is_scheduler(client);
     if (const auto gone = ran_out_.find(id); gone != ran_out_.end()) ran_out_.erase(gone);
+    if (by_scheduler && before == nullptr && code_of(after) == kRepaired && may_be_retried_.contains(id))
+        violated(client, id, "its failure may be retried by its submitter, and it is given a dead letter");
     if (before == nullptr) {
         letters_.insert_or_assign(std::string(id), Letter{code_of(after), by_scheduler, upcoming()});
     } else if (by_scheduler && *before != after) {
@@ -127,12 +158,21 @@ void DeadLetterComplete::string_set(fakes::NodeId client, std::string_view key, 
 
 void DeadLetterComplete::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                                      const fakes::redis::Value&, std::int64_t) {
+    if (const auto job = job_of_hash(key)) {
+        if (const auto ended = ended_by_others_.find(*job); ended != ended_by_others_.end())
+            ended_by_others_.erase(ended);
+        if (const auto known = may_be_retried_.find(*job); known != may_be_retried_.end()) may_be_retried_.erase(known);
+    }
     const bool lost = why == fakes::redis::Removal::evicted;
     if (key.starts_with(kEntryPrefix)) {
         const std::string_view id = key.substr(kEntryPrefix.size());
         if (const auto letter = letters_.find(id); letter != letters_.end()) {
             letter->second.gone = true;
             letter->second.lost = lost;
+            // As if it had never had one.
+            const auto ended = ended_.find(id);
+            if (lost && ended != ended_.end() && (ended->second == "DENIED" || ended->second == "FAILED"))
+                ended_by_others_.insert_or_assign(std::string(id), EndedByOthers{ended->second, {}, 0});
         }
         if (why != fakes::redis::Removal::deleted) ran_out_.emplace(id);
     } else if (why != fakes::redis::Removal::deleted && (key == kIndex || key == kUndecodableIndex)) {
@@ -141,6 +181,7 @@ void DeadLetterComplete::key_removed(fakes::NodeId, std::string_view key, fakes:
 }
 
 void DeadLetterComplete::restored(const fakes::redis::Keyspace& now) {
+    ended_by_others_.clear();
     // Letters that were lost before anybody told of them are not owed any more, nor are those of ends that never happened. One that
     // had gone before has been written all the same, where its end stands.
     std::erase_if(ended_, [&now](const auto& end) { return job_state(now, end.first) != end.second; });
@@ -239,6 +280,17 @@ void DeadLetterComplete::at_rest(const RestView& view) {
             violated({}, job, fmt::format("its output is withheld, and its dead letter says {}", letter->second.code),
                      letter->second.event);
         }
+    }
+    for (const auto& [job, ended] : ended_by_others_) {
+        if (ended.found == 0 || may_be_retried_.contains(job)) continue;
+        exercise();
+        const auto letter = letters_.find(job);
+        if (letter == letters_.end() || letter->second.lost)
+            violated({}, job,
+                     fmt::format("it was {} without a dead letter, and whoever came across it has not "
+                                 "written one",
+                                 ended.state),
+                     ended.found);
     }
     judge_messages();
     judge_index(view.redis);

@@ -8,7 +8,8 @@
 // Letters of messages whose bytes are no packet have an index and a limit of their own, and are told of together: as many as
 // were written, and no more but after a disturbance. What the bus alone has been told, because there was no store, counts as a letter.
 //
-// What a gateway ends is the gateway's business: it writes its own letters.
+// What a gateway ends is the gateway's business: it writes its own letters. Where a scheduler comes across a submission of a job that is
+// DENIED or FAILED without a letter, by somebody else or because the letter is lost, it writes one; not of a failure that may be retried.
 #pragma once
 
 #include <map>
@@ -53,10 +54,17 @@ private:
         return {std::string(event.stream), event.sequence, std::string(event.name)};
     }
     void on_verdict(const fakes::Event& event);
+    void note_delivery(const fakes::Event& event);
     void note_told(const fakes::Event& event, Time now);
     void judge_messages();
     void judge_told();
 
+    /// A job that a gateway, or somebody at the store, has ended badly.
+    struct EndedByOthers {
+        std::string state;
+        std::set<fakes::NodeId> found_by;  // replicas that its submission was delivered to since
+        EventNumber found = 0;             // one of them has dealt with that; 0: none has
+    };
     struct Letter {
         std::string code;
         bool by_scheduler = false;
@@ -71,9 +79,12 @@ private:
     const engine::Tunables& tunables_;
     std::map<std::string, std::string, std::less<>> ended_;     // job -> the bad end that a scheduler gave it
     std::map<std::string, EventNumber, std::less<>> ended_at_;  // likewise
-    std::set<std::string, std::less<>> retryable_;              // jobs with a failure that may be retried
-    std::map<std::string, Letter, std::less<>> letters_;        // by id; also those that have expired since
-    std::set<std::string, std::less<>> ran_out_;                // ids of letters that expired, or were lost
+    std::map<std::string, EndedByOthers, std::less<>> ended_by_others_;
+    std::map<std::string, std::string, std::less<>> tenants_;  // by job
+    std::set<std::string, std::less<>> may_be_retried_;        // jobs whose record says so
+    std::set<std::string, std::less<>> retryable_;             // jobs with a failure that may be retried
+    std::map<std::string, Letter, std::less<>> letters_;       // by id; also those that have expired since
+    std::set<std::string, std::less<>> ran_out_;               // ids of letters that expired, or were lost
     bool index_lost_ = false;
     std::set<std::string, std::less<>> told_;                     // ids that the stream has taken
     std::map<std::string, EventNumber, std::less<>> terminated_;  // ids that letters of terminated messages must have

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/wire/messages.h"
 #include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 namespace {
@@ -238,6 +240,46 @@ TEST_F(SpentMessageTest, AndKeepToALimitOfTheirOwn) {
     write_undecodable("poison:CORDUM_SYS:8");
     rest();
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("lists more than 1 letters")));
+}
+
+class EndedByOthersTest : public DeadLetterCompleteTest {
+protected:
+    EndedByOthersTest() { judge.number = 1; }
+    void end(const char* state) {
+        oracle.hash_set(Topology::kGateway, "job:meta:J", "tenant", nullptr, "t");
+        oracle.hash_set(Topology::kGateway, "job:meta:J", "state", nullptr, state);
+    }
+    void handle() {
+        cap::BusPacket packet;
+        packet.mutable_job_request()->set_job_id("J");
+        packet.mutable_job_request()->set_topic("job.x");
+        packet.mutable_job_request()->set_tenant_id("t");
+        for (const EventKind kind : {EventKind::deliver, EventKind::ack}) {
+            fakes::Event event = testing::event_of(kind, "J", kind == EventKind::ack ? When::before : When::applied);
+            event.node = kScheduler;
+            event.packet = &packet;
+            oracle.on_event(event, {});
+        }
+    }
+};
+
+TEST_F(EndedByOthersTest, WhoeverComesAcrossItWritesItsLetter) {
+    end("DENIED");
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty()) << "nobody has come across it";
+    handle();
+    rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it was DENIED without a dead letter")));
+}
+
+TEST_F(EndedByOthersTest, AFailureThatMayBeRetriedHasNone) {
+    oracle.hash_set(kScheduler, "job:meta:J", "ls_retryable", nullptr, "1");
+    end("FAILED");
+    handle();
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+    keys.set_string("dlq:entry:J", R"({"reason_code":"redelivery_dlq_retry"})", fakes::redis::kNever);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("may be retried")));
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ void FailModes::hash_set(fakes::NodeId client, std::string_view key, std::string
     if (job && field == "topic") gates_.insert_or_assign(std::string(*job), is_gate(after));
     if (!job || !is_scheduler(client)) return;
     if (field == "safety_decision" && after == kUnavailable) change(client, *job).unanswered = true;
+    if (field == "ls_input_unread" && after == "1") change(client, *job).unread = true;
     if (field == "attempts") change(client, *job).tried = true;
     if (field == "ls_next_attempt_at") change(client, *job).put_off = true;
     if (field == "output_safety") change(client, *job).verdict = true;
@@ -138,6 +139,7 @@ FailModes::Modes FailModes::output_modes(fakes::NodeId replica, Time from) const
 
 void FailModes::settle(const Change& change) {
     if (change.unanswered) settle_input(change);
+    if (change.unread && !change.unanswered) settle_unread(change);
     if (change.scan_over || change.state == "OUTPUT_QUARANTINED") settle_output(change);
 }
 
@@ -154,6 +156,14 @@ void FailModes::settle_input(const Change& change) {
         violated(change.replica, change.job, "policy has given no answer, the mode is closed, and the job goes on");
     else if (!goes_on && !modes.closed && !is_of_a_gate)
         violated(change.replica, change.job, "policy has given no answer, the mode is open, and the job is put off");
+}
+
+void FailModes::settle_unread(const Change& change) {
+    const bool turned_away = change.tried && change.state.empty();  // by its workers
+    if (!turned_away && change.state != "SCHEDULED" && change.state != "DISPATCHED") return;
+    exercise();
+    if (!input_modes(change.replica, since({change.replica, change.job})).open)
+        violated(change.replica, change.job, "policy has not seen its input, the mode is closed, and the job goes on");
 }
 
 void FailModes::on_publish(const fakes::Event& event) {

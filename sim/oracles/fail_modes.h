@@ -4,7 +4,8 @@
 // 1. A mode that the operator has set at start stays; another one is what the settings say that the replica has read last, or else
 //    the built-in one. Where the replica may have gone by one or the other, either is right.
 // 2. Inputs: a job about which nobody has answered (`safety_decision` is UNAVAILABLE) goes on only with the mode open, then carries
-//    the labels that say so and why; it is put off for it only with the mode closed. A gate is never let through.
+//    the labels that say so and why; it is put off for it only with the mode closed. A gate is never let through. A job whose input
+//    policy has not seen (`ls_input_unread`) goes on only with the mode open.
 // 3. Outputs: a scan that is over without a verdict leaves the job as it is with the mode open. An output about which policy has not
 //    said that it is to be withheld or redacted is withheld with the mode closed only.
 #pragma once
@@ -49,6 +50,7 @@ private:
         fakes::NodeId replica;
         std::string job;
         bool unanswered = false;  // it records that policy has given no answer
+        bool unread = false;      // or one without having seen the input
         bool tried = false;       // it counts a try
         bool put_off = false;
         bool scan_over = false;
@@ -66,6 +68,7 @@ private:
     [[nodiscard]] Change& change(fakes::NodeId replica, std::string_view job);
     void settle(const Change& change);
     void settle_input(const Change& change);
+    void settle_unread(const Change& change);
     void settle_output(const Change& change);
     void on_publish(const fakes::Event& event);
     [[nodiscard]] Modes input_modes(fakes::NodeId replica, Time from) const;

@@ -231,5 +231,22 @@ TEST_F(FailModesTest, AScanWithAVerdictNeedsNoMode) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(FailModesTest, ClosedKeepsWhatPolicyHasNotSeen) {
+    const auto go_on_unread = [this](const std::string& job) {
+        set(job, "safety_decision", "ALLOW");
+        set(job, "ls_input_unread", "1");
+        set(job, "state", "DISPATCHED");
+        done(job);
+    };
+    tunables.policy_check_fail_mode = "open";
+    take_up("a");
+    go_on_unread("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    tunables.policy_check_fail_mode = "closed";
+    take_up("b");
+    go_on_unread("b");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("policy has not seen its input")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "engine/wire/heartbeat_bounds.h"
 #include "engine/wire/messages.h"
+#include "sim/oracles/heartbeat_soundness.h"
 
 namespace lockstep::sim {
 
@@ -57,7 +57,7 @@ void HeardWorkers::on_message(const fakes::Event& event, EventNumber present, Ti
     const Duration ttl = tunables_.worker_ttl;
     if (event.packet->has_heartbeat()) {
         const cap::Heartbeat& heartbeat = event.packet->heartbeat();
-        if (!engine::wire::unsound(heartbeat).empty()) return;
+        if (!sound_heartbeat(heartbeat)) return;
         signs_[{event.node, heartbeat.worker_id()}] = present;
         note(heard_[event.node][heartbeat.worker_id()],
              {present, now, now + surely(ttl), now + perhaps(ttl), true, false, facts_of(heartbeat)}, now);

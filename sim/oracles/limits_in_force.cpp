@@ -8,12 +8,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "engine/config/overlay.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/text.h"
+#include "sim/oracles/documented_settings.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/world/topology.h"
 
@@ -42,6 +42,13 @@ std::int64_t least_of(std::int64_t a, std::int64_t b) { return a == 0 || b == 0 
 
 std::string decimal(std::int64_t value) { return value > 0 ? fmt::format("{}", value) : std::string{}; }
 
+/// As every reader of the settings knows them: no limit of a topic's dispatches, and no block that says nothing.
+engine::Timeouts as_stored(engine::Timeouts timeouts) {
+    for (auto& [name, topic] : timeouts.topics) topic.dispatch = {};
+    timeouts.reconciler.given = false;
+    return timeouts;
+}
+
 std::string variable(const cap::JobRequest& request, const char* name) {
     const auto found = request.env().find(name);
     return found == request.env().end() ? std::string{} : found->second;
@@ -51,7 +58,7 @@ std::string variable(const cap::JobRequest& request, const char* name) {
 
 LimitsInForce::LimitsInForce(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
     : Oracle(judge), tunables_(tunables) {
-    const auto read = engine::parse_timeouts(timeouts.empty() ? "{}" : timeouts);
+    const auto read = read_limits(timeouts.empty() ? "{}" : timeouts);
     timeouts_.push_back(read ? *read : engine::Timeouts{});
 }
 
@@ -123,9 +130,20 @@ void LimitsInForce::string_set(fakes::NodeId client, std::string_view key, const
     if (key.starts_with(kLetterPrefix) && is_scheduler(client))
         on_letter(client, key.substr(kLetterPrefix.size()), after);
     if (key != kSettingsKey) return;
-    const auto settings = engine::read_overlay(after);
+    const auto settings = read_settings(after);
     if (!settings || !settings->timeouts) return;
+    if (is_scheduler(client)) judge_introduced(client, before, *settings->timeouts);
     if (std::ranges::count(timeouts_, *settings->timeouts) == 0) timeouts_.push_back(*settings->timeouts);
+}
+
+/// What a scheduler writes into the settings at its start are the limits of its file, unless it leaves what stood there.
+void LimitsInForce::judge_introduced(fakes::NodeId client, const std::string* before, const engine::Timeouts& written) {
+    const auto stood = before == nullptr ? std::nullopt : read_settings(*before);
+    const auto said = as_stored(written);
+    if (stood && stood->timeouts && as_stored(*stood->timeouts) == said) return;
+    exercise();
+    if (as_stored(timeouts_.front()) != said)
+        violated(client, {}, "the limits that it writes into the settings are not those of its file");
 }
 
 void LimitsInForce::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,

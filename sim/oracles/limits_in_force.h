@@ -71,6 +71,7 @@ private:
 
     void note_request(Job& job, std::string_view json);
     void note_answer(const fakes::Event& event);
+    void judge_introduced(fakes::NodeId client, const std::string* before, const engine::Timeouts& written);
     void note_take_up(std::string_view job, std::int64_t expires_at);
     void on_sending(const fakes::Event& event);
     void on_deadline(fakes::NodeId client, std::string_view name, Job& job, std::int64_t deadline);

@@ -218,5 +218,19 @@ TEST_F(LimitsInForceTest, ClocksThatWereSetTellNothing) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(LimitsInForceTest, WhatAFileSaysIsWhatIsWrittenOfIt) {
+    const auto write = [this](const char* total) {
+        oracle.string_set(kReplica, "cfg:system:default", nullptr,
+                          fmt::format(R"({{"data":{{"timeouts":{{"topics":{{"job.t":{{"max_retries":2}}}},)"
+                                      R"("workflows":{{"wf":{{"{}":60}}}}}}}}}})",
+                                      total),
+                          -1, -1);
+    };
+    write("total_timeout_seconds");
+    EXPECT_THAT(judge.found, IsEmpty());
+    write("child_timeout_seconds");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("not those of its file")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

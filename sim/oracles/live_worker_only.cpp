@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "engine/wire/heartbeat_bounds.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
+#include "sim/oracles/heartbeat_soundness.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/snapshot_text.h"
 
@@ -51,7 +51,7 @@ void LiveWorkerOnly::on_message(const fakes::Event& event, Time now) {
     if (event.packet == nullptr) return;
     const Time alive_until = now + by_the_slowest_clock(tunables_.worker_ttl);
     if (event.packet->has_heartbeat()) {
-        if (wire::unsound(event.packet->heartbeat()).empty())
+        if (sound_heartbeat(event.packet->heartbeat()))
             note(event.node, event.packet->heartbeat().worker_id(), alive_until);
         else
             exercise();

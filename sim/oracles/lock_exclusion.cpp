@@ -18,7 +18,7 @@ constexpr bool is_unlocked_end(std::string_view state) { return state == "TIMEOU
 /// Tokens that are remembered of one job's lock. An older one is nobody's any more: its holder is told so at the next renewal.
 constexpr std::size_t kFormerMax = 8;
 
-constexpr bool is_gateway(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
+constexpr bool is_user_side(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
 
 }  // namespace
 
@@ -72,7 +72,7 @@ void LockExclusion::leave(const fakes::Event& event) {
 }
 
 void LockExclusion::on_state(const fakes::Event& event) {
-    if (is_gateway(event.node)) return;
+    if (is_user_side(event.node)) return;
     const auto found = locks_.find(event.job);
     const Lock* lock = found == locks_.end() ? nullptr : &found->second;
     if (lock != nullptr && lock->unknown) return;
@@ -98,7 +98,7 @@ std::string LockExclusion::fault_of(const fakes::Event& change, const Lock* lock
 /// Of any lock. Who holds it is the event's peer; not valid where the lock came out of a loss of data.
 void LockExclusion::on_release(const fakes::Event& event) {
     if (!event.node.valid() || !event.peer.valid()) return;
-    const bool told = command_.empty() || is_gateway(event.node) || names(event.name);
+    const bool told = command_.empty() || is_user_side(event.node) || names(event.name);
     const bool own = event.node == event.peer && told;
     if (own) return;
     const auto lock = locks_.find(event.job);

@@ -18,6 +18,9 @@ namespace {
 namespace wire = engine::wire;
 using namespace std::chrono_literals;
 
+/// More than lies between two looks at the snapshot.
+constexpr engine::Duration kBetweenLooks = 300ms;
+
 engine::Duration by_any_clock(engine::Duration duration) { return duration - duration / 8; }
 
 /// Whether nothing but its topic decides which workers may have it.
@@ -47,17 +50,28 @@ void NoColdStart::on_event(const fakes::Event& event, Time now) {
         stored_->event = present();
     }
     switch (event.kind) {
-        case fakes::EventKind::node_up: on_start(event.node, now); break;
-        case fakes::EventKind::node_down: starting_.erase(event.node); break;
+        case fakes::EventKind::node_up:
+            on_start(event.node, now);
+            looks_.insert_or_assign(event.node, Looks{now});
+            break;
+        case fakes::EventKind::node_down:
+            starting_.erase(event.node);
+            looks_.erase(event.node);
+            break;
+        case fakes::EventKind::paused: looks_.erase(event.node); break;
         case fakes::EventKind::connection_broken:
             starting_.erase(event.node);
             starting_.erase(event.peer);
             break;
         case fakes::EventKind::redis:
             on_redis(event);
+            on_look(event);
             if (turned_ && event.when == fakes::When::applied) judge(*std::exchange(turned_, std::nullopt), now);
             break;
-        case fakes::EventKind::lock_acquired: on_lock(event); break;
+        case fakes::EventKind::lock_acquired:
+            on_lock(event);
+            if (is_job_lock(event.key)) judge_looks(event, now);
+            break;
         case fakes::EventKind::core_deliver: on_message(event); break;
         case fakes::EventKind::state: on_state(event, now); break;
         case fakes::EventKind::publish:
@@ -89,6 +103,34 @@ void NoColdStart::on_redis(const fakes::Event& event) {
     if (event.when != fakes::When::answered) return;
     const bool refused = event.payload.starts_with('-') && !event.payload.starts_with("-NOSCRIPT");
     if (event.outcome != fakes::EventOutcome::applied || refused) starting_.erase(replica);
+}
+
+void NoColdStart::on_look(const fakes::Event& event) {
+    const auto looks = looks_.find(event.node);
+    if (looks == looks_.end() || event.command != "GET" || event.key != kWorkerSnapshot) return;
+    if (event.when != fakes::When::answered) return;
+    if (event.outcome == fakes::EventOutcome::applied && !event.payload.starts_with('-'))
+        looks_.erase(looks);
+    else
+        looks->second.failed = present();
+}
+
+/// Whoever cannot read the snapshot tries on for a while before it goes to work without.
+void NoColdStart::judge_looks(const fakes::Event& event, Time now) {
+    const auto looks = looks_.find(event.node);
+    if (looks == looks_.end()) return;
+    const Looks had = looks->second;
+    looks_.erase(looks);
+    if (had.failed == 0) return;
+    exercise();
+    const engine::Duration patience = by_any_clock(tunables_.snapshot_read_timeout) - kBetweenLooks;
+    if (now - had.since < patience)
+        violated(event.node, event.job,
+                 fmt::format(
+                     "it is taken up {} ms after the start of a replica that could not read the worker snapshot, and "
+                     "is to try for {} ms",
+                     engine::to_millis(now - had.since), engine::to_millis(tunables_.snapshot_read_timeout)),
+                 had.failed);
 }
 
 void NoColdStart::on_lock(const fakes::Event& event) {

@@ -9,6 +9,7 @@
 //    pools were changed.
 // 4. Nobody relies on the snapshot for longer than `hydrated_worker_ttl`, nor on one older than `worker_ttl`; an eighth of both
 //    is left out, for clocks that differ.
+// 5. A replica whose look at the snapshot fails looks again, for `snapshot_read_timeout` in all, before it takes up jobs.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,14 @@ private:
         std::string job;
     };
 
+    /// Of a replica that has not read the snapshot yet.
+    struct Looks {
+        Time since{};            // its start
+        EventNumber failed = 0;  // the latest look that failed; 0: none has
+    };
+
+    void on_look(const fakes::Event& event);
+    void judge_looks(const fakes::Event& event, Time now);
     void on_start(fakes::NodeId node, Time now);
     void on_redis(const fakes::Event& event);
     void on_lock(const fakes::Event& event);
@@ -76,6 +85,7 @@ private:
     const engine::Tunables& tunables_;
     std::optional<Stored> stored_;
     std::map<fakes::NodeId, Starting> starting_;
+    std::map<fakes::NodeId, Looks> looks_;
     /// The topic of each job that asks for nothing more; empty: it asks, or has been seen with another content.
     std::map<std::string, std::string, std::less<>> topics_;
     std::string moved_;  // the job whose state the present command has changed

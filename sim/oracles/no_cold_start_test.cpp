@@ -203,5 +203,30 @@ TEST_F(NoColdStartTest, WhatAFaultHasWrittenBindsNobody) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(NoColdStartTest, OneLookAtTheSnapshotIsNotEnough) {
+    const auto look = [this](fakes::EventOutcome outcome) {
+        fakes::Event event = testing::event_of(EventKind::redis, {}, When::answered);
+        event.command = "GET";
+        event.key = "sys:workers:snapshot";
+        event.outcome = outcome;
+        tell(event);
+    };
+    judge.number = 1;
+    restart();
+    look(fakes::EventOutcome::not_applied);
+    look(fakes::EventOutcome::applied);
+    take_up("a");
+    restart();
+    look(fakes::EventOutcome::not_applied);
+    now += tunables.snapshot_read_timeout;
+    take_up("b");
+    EXPECT_THAT(judge.found, IsEmpty());
+    restart();
+    look(fakes::EventOutcome::not_applied);
+    now += 1s;
+    take_up("c");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("could not read the worker snapshot")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -75,8 +75,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
     oracles.push_back(std::make_unique<ResultKept>(judge));
     oracles.push_back(std::make_unique<QuarantineFinal>(judge));
     add(std::type_identity<CircuitRules>{}, "circuit_rules",
-        {most(&T::circuit_half_open_max), least(&T::circuit_open_for), exactly(&T::circuit_close_after),
-         exactly(&T::circuit_fail_budget)});
+        {most(&T::circuit_half_open_max), most(&T::safety_timeout), most(&T::store_op_timeout),
+         least(&T::circuit_open_for), exactly(&T::circuit_close_after), exactly(&T::circuit_fail_budget)});
     add(std::type_identity<RetryBounds>{}, "retry_bounds",
         {most(&T::max_scheduling_retries), exactly(&T::backoff_base), exactly(&T::backoff_jitter),
          exactly(&T::backoff_max), exactly(&T::retry_delay_busy), exactly(&T::retry_delay_no_workers),
@@ -103,7 +103,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
         {most(&T::hydrated_worker_ttl), most(&T::worker_ttl)});
     add(std::type_identity<NoColdStart>{}, "no_cold_start",
         {least(&T::hydrated_worker_ttl), least(&T::overload_cpu), least(&T::overload_gpu),
-         least(&T::overload_utilization), least(&T::worker_ttl), exactly(&T::data_ttl)});
+         least(&T::overload_utilization), least(&T::snapshot_read_timeout), least(&T::worker_ttl),
+         exactly(&T::data_ttl)});
     oracles.push_back(std::make_unique<ResultHeard>(judge));
     add(std::type_identity<StoredResultWins>{}, "stored_result_wins",
         {exactly(&T::bus_ack_wait), exactly(&T::dispatch_timeout), exactly(&T::max_scheduling_retries),

@@ -2,12 +2,12 @@
 
 #include <fmt/core.h>
 
-#include "engine/config/overlay.h"
 #include "engine/policy/safety_decision.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
+#include "sim/oracles/documented_settings.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -31,17 +31,19 @@ bool is_saga_stack(std::string_view key) {
 }  // namespace
 
 void PolicyMarksOwn::note_submission(const cap::JobRequest& request, EventNumber event) {
-    if (!wire::carries_policy_marks(request)) return;
-    Job& job = jobs_[request.job_id()];
-    const auto note = [&job, event](const auto& map, const auto& names) {
+    const auto note = [&](const auto& map, const auto& names) {
         for (const char* name : names) {
             const auto found = map.find(name);
-            if (found != map.end()) job.submitted.try_emplace({name, found->second}, event);
+            if (found != map.end()) jobs_[request.job_id()].submitted.try_emplace({name, found->second}, event);
         }
     };
-    note(request.labels(), wire::kPolicyLabels);
-    note(request.meta().labels(), wire::kPolicyLabels);
-    note(request.env(), wire::kPolicyVariables);
+    const auto note_all = [&note](const auto& message) {
+        note(message.labels(), wire::kPolicyLabels);
+        note(message.meta().labels(), wire::kPolicyLabels);
+        note(message.env(), wire::kPolicyVariables);
+    };
+    note_all(request);
+    note_all(request.compensation());
 }
 
 void PolicyMarksOwn::note_constraints(Job& job, const cap::PolicyConstraints& constraints) {
@@ -75,6 +77,13 @@ void PolicyMarksOwn::judge(const fakes::Event& event, const Map& map, const Name
     }
 }
 
+template <class Message>
+void PolicyMarksOwn::judge_message(const fakes::Event& event, const Message& message, std::string_view what) {
+    judge(event, message.labels(), wire::kPolicyLabels, what);
+    judge(event, message.meta().labels(), wire::kPolicyLabels, what);
+    judge(event, message.env(), wire::kPolicyVariables, what);
+}
+
 void PolicyMarksOwn::on_event(const fakes::Event& event, Time) {
     const bool known = jobs_.contains(event.job);
     switch (event.kind) {
@@ -84,9 +93,8 @@ void PolicyMarksOwn::on_event(const fakes::Event& event, Time) {
             if (event.subject == wire::kSubjectSubmit) note_submission(request, present());
             if (!known || !goes_to_worker(event.subject)) break;
             exercise();
-            judge(event, request.labels(), wire::kPolicyLabels, "what goes to a worker");
-            judge(event, request.meta().labels(), wire::kPolicyLabels, "what goes to a worker");
-            judge(event, request.env(), wire::kPolicyVariables, "what goes to a worker");
+            judge_message(event, request, "what goes to a worker");
+            judge_message(event, request.compensation(), "the compensation in what goes to a worker");
             break;
         }
         case EventKind::kernel_check: {
@@ -123,7 +131,7 @@ void PolicyMarksOwn::on_event(const fakes::Event& event, Time) {
 void PolicyMarksOwn::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
                                 std::int64_t, std::int64_t) {
     if (key == kSettingsKey) {
-        const auto settings = engine::read_overlay(after);
+        const auto settings = read_settings(after);
         may_fail_open_ = may_fail_open_ || (settings && settings->input_fail_mode == "open");
     }
     const bool may_carry =

@@ -41,6 +41,8 @@ private:
     /// The first of these that is a submitter's own is told of. `what`: of what they stand on.
     template <class Map, class Names>
     void judge(const fakes::Event& event, const Map& map, const Names& names, std::string_view what);
+    template <class Message>
+    void judge_message(const fakes::Event& event, const Message& message, std::string_view what);
     void judge_value(const fakes::Event& event, const std::string& name, const std::string& value,
                      std::string_view what);
     [[nodiscard]] bool may_be_ours(const Job& job, const Mark& mark) const;

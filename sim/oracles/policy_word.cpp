@@ -1,10 +1,10 @@
 #include "sim/oracles/policy_word.h"
 
-#include "engine/config/overlay.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/validation.h"
+#include "sim/oracles/documented_settings.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -152,7 +152,7 @@ void PolicyWord::on_check(const fakes::Event& event, EventNumber present, Time n
 
 void PolicyWord::string_set(std::string_view key, std::string_view after) {
     if (key != kSettingsKey) return;
-    const auto settings = engine::read_overlay(after);
+    const auto settings = read_settings(after);
     may_fail_open_ = may_fail_open_ || (settings && settings->input_fail_mode == "open");
 }
 

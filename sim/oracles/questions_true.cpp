@@ -6,7 +6,6 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
 #include "engine/wire/json.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
@@ -14,6 +13,7 @@
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/text.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/oracles/layered_settings.h"
 #include "sim/oracles/request_facts.h"
 #include "sim/world/topology.h"
 
@@ -123,22 +123,21 @@ bool parsed(const fakes::Event& event, Question& asked) {
     return asked.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()));
 }
 
-void merge(Json& into, const Json& narrower) {
-    for (const auto& [name, value] : narrower.items()) {
-        if (value.is_object() && into[name].is_object())
-            merge(into[name], value);
-        else
-            into[name] = value;
-    }
-}
+/// The documents of the system and of the tenant say what they like.
+constexpr std::size_t kBindingLayers = 2;
+/// Texts of one document that are remembered.
+constexpr std::size_t kVersionsMax = 16;
 
-/// What a document of settings says; nothing: it cannot be read.
-std::optional<Json> data_of(const std::string& text) {
-    const Json document = engine::parse_bounded(text);
-    if (!document.is_object()) return std::nullopt;
-    const auto data = document.find("data");
-    if (data == document.end() || data->is_null()) return Json::object();
-    return data->is_object() ? std::optional<Json>(*data) : std::nullopt;
+/// The documents of a job's settings, the system's first.
+std::vector<std::string> documents_of(const cap::JobRequest& request) {
+    std::vector<std::string> keys{std::string(kSettingsKey), "cfg:org:" + tenant_named_by(request)};
+    const auto add = [&keys](std::string_view scope, std::string_view id) {
+        if (!id.empty()) keys.push_back(fmt::format("cfg:{}:{}", scope, id));
+    };
+    add("team", variable(request, "team_id"));
+    add("workflow", request.workflow_id());
+    add("step", variable(request, "step_id"));
+    return keys;
 }
 
 }  // namespace
@@ -150,6 +149,7 @@ void QuestionsTrue::on_event(const fakes::Event& event, Time) {
             break;
         case EventKind::node_down:
             std::erase_if(taken_up_, [&event](const auto& entry) { return entry.first.first == event.node; });
+            std::erase_if(read_, [&event](const auto& entry) { return entry.first.first == event.node; });
             break;
         case EventKind::kernel_check:
             if (event.when == When::before && is_scheduler(event.node)) on_input_question(event);
@@ -182,27 +182,61 @@ void QuestionsTrue::on_input_question(const fakes::Event& event) {
 void QuestionsTrue::judge_settings(const fakes::Event& event, const std::string& told) {
     const auto taken_up = taken_up_.find({event.node, std::string(event.job)});
     if (taken_up == taken_up_.end() || changed_ >= taken_up->second) return;
-    const auto request = wire::from_json<cap::JobRequest>(requests_.find(event.job)->second.json);
-    if (!request) return;
-    Json settings = Json::object();
-    for (const std::string& key : {std::string(kSettingsKey), "cfg:org:" + tenant_named_by(*request)}) {
-        const auto document = documents_.find(key);
-        if (document == documents_.end()) continue;
-        const auto data = data_of(document->second);
-        if (!data) return;
-        merge(settings, *data);
+    const Stored& stored = requests_.find(event.job)->second;
+    const auto request = wire::from_json<cap::JobRequest>(stored.json);
+    if (!request || stored.event >= taken_up->second) return;
+    const std::vector<std::string> keys = documents_of(*request);
+    std::vector<std::vector<Json>> choices;  // of each layer, what it may say
+    for (const std::string& key : keys) {
+        choices.push_back(contents_for(event.node, key));
+        if (choices.back().empty()) return;
     }
-    const auto layer = [this](std::string_view scope, std::string_view id) {
-        return !id.empty() && documents_.contains(fmt::format("cfg:{}:{}", scope, id));
-    };
-    const bool own_layers = layer("team", variable(*request, "team_id")) || layer("workflow", request->workflow_id()) ||
-                            layer("step", variable(*request, "step_id"));
+    for (const std::string& key : keys) {
+        const auto document = documents_.find(key);
+        if (document == documents_.end() || settings_in(document->second)) read_[{event.node, key}] = taken_up->second;
+    }
     const Json shown = told.empty() ? Json::object() : Json::parse(told, nullptr, false);
-    if (own_layers ? settings.empty() || !told.empty() : shown == settings) return;
+    std::vector<Json> layers;
+    const auto fits = [&](const auto& self) -> bool {
+        if (layers.size() == choices.size()) {
+            const auto settings = layered(layers, kBindingLayers);
+            return !settings || same_settings(*settings, shown);
+        }
+        for (const Json& content : choices[layers.size()]) {
+            layers.push_back(content);
+            const bool fitting = self(self);
+            layers.pop_back();
+            if (fitting) return true;
+        }
+        return false;
+    };
+    if (fits(fits)) return;
+    for (const auto& of_layer : choices) layers.push_back(of_layer.back());
     violated(event.node, event.job,
              fmt::format("policy is shown the settings {}, and they were {} when it was taken up",
-                         told.empty() ? "{}" : told, settings.dump(-1, ' ', false, Json::error_handler_t::replace)),
+                         told.empty() ? "{}" : told,
+                         layered(layers, kBindingLayers)
+                             .value_or(Json::object())
+                             .dump(-1, ' ', false, Json::error_handler_t::replace)),
              taken_up->second);
+}
+
+/// What a replica may go by for a document that has stood as it is since it was read; none: nobody can say.
+std::vector<Json> QuestionsTrue::contents_for(fakes::NodeId replica, const std::string& key) const {
+    const auto document = documents_.find(key);
+    if (document == documents_.end()) return {Json::object()};
+    if (auto content = settings_in(document->second)) return {std::move(*content)};
+    // The last copy that it could read: one since it has read the document for sure.
+    const auto read = read_.find({replica, key});
+    const auto versions = versions_.find(key);
+    if (read == read_.end() || versions == versions_.end()) return {};
+    std::vector<Json> contents;
+    for (const Version& version : versions->second) {
+        auto content = settings_in(version.text);
+        if (version.since <= read->second && (content || version.text.empty())) contents.clear();
+        if (content) contents.push_back(std::move(*content));
+    }
+    return contents;
 }
 
 void QuestionsTrue::on_output_question(const fakes::Event& event) {
@@ -241,6 +275,9 @@ void QuestionsTrue::note_request(std::string_view job, std::string_view json) {
 }
 
 void QuestionsTrue::note_document(std::string_view key, std::string_view text) {
+    auto& versions = versions_[std::string(key)];
+    if (versions.size() == kVersionsMax) versions.erase(versions.begin());
+    versions.push_back({upcoming(), std::string(text)});
     documents_.insert_or_assign(std::string(key), std::string(text));
     changed_ = present();
 }
@@ -258,12 +295,15 @@ void QuestionsTrue::key_removed(fakes::NodeId, std::string_view key, fakes::redi
                                 std::int64_t) {
     const auto document = documents_.find(key);
     if (document == documents_.end()) return;
+    versions_[document->first].push_back({upcoming(), {}});  // one that says nothing, and of which nobody keeps a copy
     documents_.erase(document);
     changed_ = present();
 }
 
 void QuestionsTrue::restored(const fakes::redis::Keyspace& now) {
     documents_.clear();
+    versions_.clear();
+    read_.clear();
     outputs_.clear();
     changed_ = present();
     for (const std::string_view key : now.keys()) {

@@ -3,9 +3,9 @@
 //
 // 1. Topic, tenant, priority, principal, memory, budget, labels and metadata are those of a request that has been stored under the
 //    job's id, but for the labels that only policy and approvals write (policy_marks_own, approval_bound).
-// 2. Input policy is shown the settings of the job: the documents of the system and of its tenant, merged, as they stood when the
-//    replica took the job's lock for this try. Where the submitter has named layers of its own, the settings are not recomputed,
-//    but they are there. After a change, or where a document cannot be read, nothing is judged.
+// 2. Input policy is shown the settings of the job: the documents of its layers as they stood when the replica took the job's lock
+//    for this try, of which those that its submitter names can only tighten. Of a document that cannot be read the replica's last good
+//    copy counts, which is none from before its last look at the document for sure. After a change nothing is judged.
 // 3. Output policy is told the size of the whole output, however much of it it is shown.
 // A rollback asks about a job that it is going to submit: of such a question nothing is stored yet.
 #pragma once
@@ -16,6 +16,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "engine/wire/fwd.h"
 #include "sim/oracles/oracle.h"
@@ -46,15 +48,23 @@ private:
         std::int64_t before = 0;
     };
 
+    struct Version {
+        EventNumber since = 0;
+        std::string text;  // empty: the document is deleted
+    };
+
     void on_input_question(const fakes::Event& event);
     void on_output_question(const fakes::Event& event);
     void judge_settings(const fakes::Event& event, const std::string& told);
+    [[nodiscard]] std::vector<nlohmann::json> contents_for(fakes::NodeId replica, const std::string& key) const;
     void note_request(std::string_view job, std::string_view json);
     void note_document(std::string_view key, std::string_view text);
 
-    std::map<std::string, Stored, std::less<>> requests_;        // by job
-    std::map<std::string, std::string, std::less<>> documents_;  // settings, by key
-    EventNumber changed_ = 0;                                    // the last change of any of them
+    std::map<std::string, Stored, std::less<>> requests_;                // by job
+    std::map<std::string, std::string, std::less<>> documents_;          // settings, by key
+    std::map<std::string, std::vector<Version>, std::less<>> versions_;  // of each, oldest first
+    std::map<std::pair<fakes::NodeId, std::string>, EventNumber> read_;  // by replica and key: the last time for sure
+    EventNumber changed_ = 0;                                            // the last change of any of them
     std::map<std::pair<fakes::NodeId, std::string>, EventNumber>
         taken_up_;                                       // by replica and job: its lock, the last time
     std::map<std::string, Sizes, std::less<>> outputs_;  // by key

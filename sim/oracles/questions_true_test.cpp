@@ -185,5 +185,41 @@ TEST_F(QuestionsTrueTest, OfARollbackNothingIsStoredYet) {
     EXPECT_TRUE(judge.found.empty());
 }
 
+TEST_F(QuestionsTrueTest, LayersOfTheSubmitterOnlyTighten) {
+    auto stored = request();
+    stored.set_workflow_id("travel");
+    store(stored);
+    set("cfg:system:default", R"({"data":{"safety":{"allowed_topics":["job.*"],"denied_topics":["job.x"]}}})");
+    set("cfg:workflow:travel", R"({"data":{"safety":{"allowed_topics":["job.b*","sys.*"],"mode":"off"}}})");
+    take_up();
+    auto asked = question();
+    asked.set_effective_config(R"({"safety":{"allowed_topics":["job.b*"],"denied_topics":["job.x"]}})");
+    ask(asked);
+    EXPECT_TRUE(judge.found.empty());
+    asked.set_effective_config(R"({"safety":{"allowed_topics":["job.*"],"denied_topics":["job.x"]}})");
+    ask(asked);
+    asked.set_effective_config(R"({"safety":{"allowed_topics":["job.b*"],"denied_topics":["job.x"],"mode":"off"}})");
+    ask(asked);
+    EXPECT_EQ(judge.found.size(), 2U);
+}
+
+TEST_F(QuestionsTrueTest, OfAnUnreadableDocumentTheLastGoodCopyCounts) {
+    store(request());
+    auto asked = question();
+    for (const char* content : {R"({"a":1})", R"({"a":2})"}) {
+        set("cfg:org:acme", std::string(R"({"data":)") + content + "}");
+        take_up();
+        asked.set_effective_config(content);
+        ask(asked);
+    }
+    set("cfg:org:acme", "{");
+    take_up();
+    ask(asked);
+    EXPECT_TRUE(judge.found.empty());
+    asked.set_effective_config(R"({"a":1})");
+    ask(asked);
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -10,7 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/json.h"
+#include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/sha256.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
 #include "sim/oracles/job_keys.h"
@@ -43,10 +46,11 @@ constexpr std::array<std::string_view, 7> kInMicros{"job:index:",
 constexpr std::array<std::string_view, 2> kInSeconds{"dlq:index", "lockstep:undecodable:index"};
 
 /// What of a job's hash is looked at, beside the fields that its request gives.
-constexpr std::array<std::string_view, 14> kLookedAt{
-    "state",           "updated_at",          "attempts",          "failure_reason",          "deadline_unix",
-    "result_ptr",      "output_safety",       "safety_decision",   "safety_reason",           "safety_rule_id",
-    "safety_snapshot", "safety_approval_ref", "safety_checked_at", "safety_approval_required"};
+constexpr std::array<std::string_view, 16> kLookedAt{
+    "ls_dispatches",           "safety_job_hash", "state",           "updated_at",          "attempts",
+    "failure_reason",          "deadline_unix",   "result_ptr",      "output_safety",       "safety_decision",
+    "safety_reason",           "safety_rule_id",  "safety_snapshot", "safety_approval_ref", "safety_checked_at",
+    "safety_approval_required"};
 
 constexpr std::size_t kKeptMax = 16;  // of reports and words about one job
 /// A script's time is that of its beginning, and a real server tells of each of its commands when it comes to it.
@@ -97,6 +101,37 @@ std::string_view field_in(const auto& fields, std::string_view name) {
     return found == fields.end() ? std::string_view{} : std::string_view(found->second);
 }
 
+/// What an approval is bound to: all of the request as it is stored but what belongs to the approval itself, to its message and to the
+/// settings of the moment (spec: wire, section 7.4; engine/delivery-semantics.md, "Tenants, and what only policy writes").
+std::string approval_hash(cap::JobRequest request, std::string_view job) {
+    std::vector<std::string> of_the_approval;
+    for (const auto& [label, value] : request.labels())
+        if (label == engine::wire::kMessageIdLabel || engine::wire::ascii_lower(label).starts_with("approval_"))
+            of_the_approval.push_back(label);
+    for (const std::string& label : of_the_approval) request.mutable_labels()->erase(label);
+    request.mutable_env()->erase("CORDUM_EFFECTIVE_CONFIG");
+    request.set_job_id(std::string(job));
+    request.set_topic(std::string(engine::wire::trim(request.topic())));
+    return engine::wire::sha256_hex(engine::wire::serialise(request));
+}
+
+/// The first of the members of `before` that `after` does not have as they were; empty: it has them all.
+std::string left_out(const Json& before, const Json& after, const std::string& at = {}) {
+    for (const auto& [name, value] : before.items()) {
+        const std::string place = at.empty() ? name : at + "." + name;
+        const bool of_the_writer = place == "revision" || place == "updated_at" || place == "data.timeouts" ||
+                                   place == "data._poolsFileHash" || place == "data._timeoutsFileHash";
+        if (of_the_writer || value.is_null()) continue;
+        if (!after.contains(name)) return place;
+        if (value.is_object() && after[name].is_object()) {
+            if (std::string inner = left_out(value, after[name], place); !inner.empty()) return inner;
+        } else if (value != after[name]) {
+            return place;
+        }
+    }
+    return {};
+}
+
 template <class Message>
 bool read(std::string_view bytes, Message& message) {
     return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
@@ -118,8 +153,9 @@ void RecordsTrue::on_event(const fakes::Event& event, Time) {
             if (event.when != When::before) note_verdict(event);
             break;
         case EventKind::publish:
-            if (event.when == When::before && event.subject == engine::wire::kSubjectDlq && is_scheduler(event.node))
-                on_told(event);
+            if (event.when != When::before || !is_scheduler(event.node)) break;
+            if (event.subject == engine::wire::kSubjectDlq) on_told(event);
+            if (is_worker_subject(event.subject)) on_sent(event);
             break;
         case EventKind::fault:
             if (event.name.starts_with("clock_")) clocks_jumped_ = true;
@@ -179,6 +215,21 @@ void RecordsTrue::on_told(const fakes::Event& event) {
                               letter->code, letter->reason, status, told.error_code(), told.error_message()));
 }
 
+/// A stream takes a second message of an id for a repetition of the first.
+void RecordsTrue::on_sent(const fakes::Event& event) {
+    const auto job = jobs_.find(event.job);
+    if (job == jobs_.end() || event.message_id.empty() || lost_.any_of(event.job)) return;
+    exercise();
+    auto& sent_as = job->second.sent_as;
+    const auto same = std::ranges::find(sent_as, event.message_id, &std::pair<std::string, std::string>::first);
+    if (same == sent_as.end())
+        keep(sent_as, {std::string(event.message_id), job->second.dispatches});
+    else if (same->second != job->second.dispatches)
+        violated(event.node, event.job,
+                 fmt::format("its dispatch number {} has the message id {}, and so had number {}",
+                             job->second.dispatches, event.message_id, same->second));
+}
+
 // What is written -------------------------------------------------------------------------------------------------------
 
 bool RecordsTrue::judges(fakes::NodeId client) const { return is_scheduler(client) && client == client_; }
@@ -201,7 +252,9 @@ void RecordsTrue::note_request(std::string_view job, std::string_view json) {
     Job& known = jobs_[std::string(job)];
     const auto request = engine::wire::from_json<cap::JobRequest>(json);
     known.any_topic = known.any_topic || !request;
-    if (request) known.topics.emplace(engine::wire::trim(request->topic()));
+    if (!request) return;
+    known.topics.emplace(engine::wire::trim(request->topic()));
+    keep(known.hashes, approval_hash(*request, job));
 }
 
 void RecordsTrue::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
@@ -221,7 +274,27 @@ void RecordsTrue::string_set(fakes::NodeId client, std::string_view key, const s
         key.remove_prefix(kOutputPrefix.size());
         key.remove_suffix(kOutputSuffix.size());
         change_of(key).output = after;
+    } else if (key == kSettingsKey && judges(client)) {
+        on_settings(before, after);
     }
+}
+
+/// At its start a scheduler adds what its files say and the document does not, and changes nothing that stands there (spec: config,
+/// section 3).
+void RecordsTrue::on_settings(const std::string* before, std::string_view after) {
+    exercise();
+    const Json is = Json::parse(after, nullptr, false);
+    const Json was = before == nullptr ? Json::object() : Json::parse(*before, nullptr, false);
+    if (!is.is_object() || !was.is_object())
+        return object({}, fmt::format("it writes settings where there were {}", before == nullptr ? "none" : *before));
+    if (const std::string lost = left_out(was, is); !lost.empty())
+        return object({}, fmt::format("it writes the settings anew, and {} is not what stood there", lost));
+    const auto revision = [](const Json& document) {
+        const auto found = document.find("revision");
+        return found != document.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+    };
+    if (revision(is) != revision(was) + 1)
+        object({}, fmt::format("it writes revision {} of the settings over revision {}", revision(is), revision(was)));
 }
 
 void RecordsTrue::on_letter(std::string_view id, std::string_view entry) {
@@ -253,13 +326,15 @@ void RecordsTrue::hash_set(fakes::NodeId client, std::string_view key, std::stri
         if (field == "state" && !change.from) change.from = before == nullptr ? std::string{} : *before;
         change.fields.insert_or_assign(std::string(field), std::string(after));
     }
-    if (field == "state" || field == "topic" || field == "attempts") {
+    if (field == "state" || field == "topic" || field == "attempts" || field == "ls_dispatches") {
         Job& job = jobs_[std::string(*name)];
         if (field == "state") {
             if (before == nullptr) job.letter.reset();
             job.state = after;
         } else if (field == "attempts") {
             job.attempts = after;
+        } else if (field == "ls_dispatches") {
+            job.dispatches = after;
         } else {
             job.topics.emplace(engine::wire::trim(after));
             job.topic = after;
@@ -284,8 +359,14 @@ void RecordsTrue::zset_set(fakes::NodeId client, std::string_view key, std::stri
         exercise();
         judge_time(member, key, after * 1000);
     }
-    if (key.starts_with("job:index:") || key == "job:recent" || key == kDeadlineIndex)
-        change_of(member).scores.emplace_back(key, after);
+    if (!key.starts_with("job:index:") && key != "job:recent" && key != kDeadlineIndex) return;
+    // One command may bring a deadline forward twice.
+    auto& scores = change_of(member).scores;
+    const auto known = std::ranges::find(scores, key, &std::pair<std::string, double>::first);
+    if (known != scores.end())
+        known->second = after;
+    else
+        scores.emplace_back(key, after);
 }
 
 void RecordsTrue::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
@@ -428,6 +509,11 @@ void RecordsTrue::judge_decision(const Change& change, const Job& job) {
         if (listed.is_object() && listed.contains("checked_at"))
             judge_time(change.job, "a decision about it", listed["checked_at"].dump());
     }
+    const std::string_view bound_to = field("safety_job_hash");
+    if (!bound_to.empty() && !job.any_topic && !job.hashes.empty() &&
+        std::ranges::find(job.hashes, bound_to) == job.hashes.end())
+        object(change.job,
+               fmt::format("its approval is bound to the hash {}, and none of its stored requests has that", bound_to));
     const bool own = decision == "UNAVAILABLE" || field("safety_reason") == kApprovalGranted ||
                      (change.letter && change.letter->code == "input_unreadable");
     if (own) return;

@@ -9,8 +9,11 @@
 // 3. The request. The first time that a scheduler stores a request, the fields of the job's hash are those that the request has.
 // 4. Policy. A decision that is recorded is one that was heard about the job, with its reason, rule and snapshot, or one of those
 //    that a scheduler comes to by itself; the list of decisions says the same as the hash.
+//    What an approval is bound to is the hash of a request that was stored.
 // 5. Outputs. A recorded verdict is one that was heard, of the phase in which the job is, and names what stands in for an output
 //    that is redacted.
+// 6. Dispatches. No two of a job have the same message id, which a stream would take for a repetition.
+// 7. Settings. Whoever writes those of the system at its start adds to what stood there, changes none of it, and counts the revision up.
 //
 // Judged as each command of a scheduler ends. Jobs of which Redis has lost something are left out.
 #pragma once
@@ -69,8 +72,12 @@ private:
         std::set<std::string, std::less<>> topics;  // that its hash and its stored requests have had
         bool any_topic = false;                     // a stored request could not be read
         std::vector<Report> reports;
-        std::vector<Word> decisions;  // about the job
-        std::vector<Word> verdicts;   // about its output
+        std::vector<Word> decisions;      // about the job
+        std::vector<Word> verdicts;       // about its output
+        std::vector<std::string> hashes;  // of its stored requests, as an approval is bound to them
+        std::string dispatches;           // how many it has had
+        std::vector<std::pair<std::string, std::string>>
+            sent_as;  // message ids, and the number of the dispatch of each
         std::optional<LetterText> letter;
     };
     /// What the present command does to one job.
@@ -91,6 +98,8 @@ private:
     void note_request(std::string_view job, std::string_view json);
     void on_letter(std::string_view id, std::string_view entry);
     void on_told(const fakes::Event& event);
+    void on_sent(const fakes::Event& event);
+    void on_settings(const std::string* before, std::string_view after);
 
     [[nodiscard]] bool judges(fakes::NodeId client) const;
     Change& change_of(std::string_view job);

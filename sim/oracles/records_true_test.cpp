@@ -5,6 +5,7 @@
 
 #include "engine/wire/json.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/sha256.h"
 #include "engine/wire/subjects.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/test_oracle.h"
@@ -286,6 +287,59 @@ TEST_F(RecordsTrueTest, JobsOfWhichSomethingIsLostAreLeftOut) {
     keys.remove(*keys.find("job:meta:a"), fakes::redis::Removal::evicted);
     command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(RecordsTrueTest, AnApprovalIsBoundToAStoredRequest) {
+    cap::JobRequest request;
+    request.set_job_id("a");
+    request.set_topic("job.x");
+    (*request.mutable_labels())["safety_bypassed"] = "true";
+    command(Topology::kGateway, text("job:req:a", engine::wire::to_json(request)));
+    cap::PolicyCheckResponse answer;
+    answer.set_decision(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    hears(EventKind::kernel_check, answer);
+    const auto asked = [this](const std::string& hash) {
+        command(kReplica, field("safety_decision", "REQUIRE_APPROVAL"), field("safety_reason", "because"),
+                field("safety_rule_id", "r1"), field("safety_snapshot", "s1"), field("safety_job_hash", hash));
+    };
+    asked(engine::wire::sha256_hex(engine::wire::serialise(request)));
+    EXPECT_THAT(judge.found, IsEmpty());
+    request.clear_labels();
+    asked(engine::wire::sha256_hex(engine::wire::serialise(request)));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("none of its stored requests has that")));
+}
+
+TEST_F(RecordsTrueTest, EveryDispatchHasAMessageIdOfItsOwn) {
+    const auto send = [this](const char* number, const char* id) {
+        command(kReplica, field("ls_dispatches", number));
+        fakes::Event event = testing::event_of(EventKind::publish, "a", When::before);
+        event.node = kReplica;
+        event.subject = "worker.w.jobs";
+        event.message_id = id;
+        oracle.on_event(event, {});
+    };
+    running();
+    send("1", "jobreq:a:1");
+    send("1", "jobreq:a:1");
+    send("2", "jobreq:a:2");
+    EXPECT_THAT(judge.found, IsEmpty());
+    send("3", "jobreq:a:2");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and so had number 2")));
+}
+
+TEST_F(RecordsTrueTest, SettingsAreAddedToAndNotChanged) {
+    command(Topology::kOperator,
+            text("cfg:system:default", R"({"data":{"pools":{"topics":{"a":["x"]}}},"revision":3})"));
+    command(kReplica, text("cfg:system:default",
+                           R"({"data":{"pools":{"topics":{"a":["x"],"b":["y"]}},"_poolsFileHash":"h"},"revision":4})"));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica,
+            text("cfg:system:default", R"({"data":{"pools":{"topics":{"a":["z"],"b":["y"]}}},"revision":5})"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("data.pools.topics.a is not what stood there")));
+    judge.found.clear();
+    command(kReplica,
+            text("cfg:system:default", R"({"data":{"pools":{"topics":{"a":["z"],"b":["y"]}}},"revision":9})"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("writes revision 9")));
 }
 
 }  // namespace

@@ -73,10 +73,23 @@ void RetryBounds::on_event(const fakes::Event& event, Time now) {
     }
 }
 
+/// Whatever one command says of a try belongs together.
+void RetryBounds::command(fakes::NodeId, std::span<const std::string_view>, std::int64_t) {
+    const std::string failed = std::exchange(failed_, {});
+    const std::string put_off = std::exchange(put_off_, {});
+    if (failed.empty() || !is_scheduler(client_)) return;
+    exercise();
+    if (failed != put_off)
+        violated(client_, failed, "a try has failed, and that is recorded without a delay before the next one");
+}
+
 void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
                            const std::string* before, std::string_view after) {
     const auto name = job_of_hash(key);
     if (!name) return;
+    client_ = client;
+    if (field == "ls_next_attempt_at") put_off_ = *name;
+    if (field == "ls_last_cause" && !after.empty()) failed_ = *name;
     if (field == "state") {
         Job& job = jobs_[std::string(*name)];
         job.state_written = true;

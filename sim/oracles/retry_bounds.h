@@ -1,6 +1,8 @@
 // retry_bounds: a try that found no worker is followed by another one after min(base * 2^n + jitter, max), jitter uniform in
 // [0, backoff_jitter), and there are no more than max_scheduling_retries of them.
 //
+// Whatever records why a try came to nothing (`ls_last_cause`) gives the job its delay as well (`ls_next_attempt_at`).
+//
 // Read off the attempts in the job hash, which grow without a change of state when a try fails, and off the delays with
 // which the job's message is handed back after that. Deliveries that a consumer makes on its own account are no tries.
 //
@@ -29,6 +31,7 @@ public:
     RetryBounds(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "retry_bounds"; }
     void on_event(const fakes::Event& event, Time now) override;
+    void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
@@ -61,6 +64,10 @@ private:
     const engine::Tunables& tunables_;
     std::map<std::string, Job, std::less<>> jobs_;
     OpenLooks looks_;
+    // What the present command says, and whose it is.
+    fakes::NodeId client_;
+    std::string failed_;    // the job of which it says why a try came to nothing
+    std::string put_off_;   // the job that it gives a delay
     std::string to_stamp_;  // the job whose try failed in the command that is being carried out
     Time now_{};
     std::optional<Time> store_clock_jumped_at_;

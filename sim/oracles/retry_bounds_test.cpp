@@ -365,5 +365,19 @@ TEST_F(RetryBoundsTest, ADelayDuringWhichTheClockOfRedisJumpedNeedNotPass) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(RetryBoundsTest, WhatFailsIsPutOff) {
+    const auto record = [this](const char* field, const char* value) {
+        oracle.hash_set(kReplica, kMeta, field, nullptr, value);
+    };
+    oracle.command(kReplica, {}, 0);
+    record("ls_next_attempt_at", "1");
+    record("ls_last_cause", "no_workers: x");
+    oracle.command(kReplica, {}, 0);
+    EXPECT_THAT(judge.found, IsEmpty());
+    record("ls_last_cause", "stale_worker: x");
+    oracle.command(kReplica, {}, 0);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("without a delay")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

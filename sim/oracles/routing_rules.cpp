@@ -8,6 +8,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
+#include "sim/oracles/heartbeat_soundness.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/world/topology.h"
 
@@ -145,8 +146,39 @@ void RoutingRules::on_call(const fakes::Event& event, Time now) {
     if (awaited->second <= 0) awaited_.erase(awaited);
 }
 
+/// On its own topic a job goes to whoever listens there, where no worker is known that may have it; not where all are busy.
+void RoutingRules::on_fallback(const fakes::Event& event) {
+    const auto choice = choice_of(event.node, event.job);
+    if (!choice) return;
+    exercise();
+    std::string busy;
+    for (const engine::RoutingTable& table : tables_of(*choice)) {
+        const auto pools = pools_for(choice->wanted.topic, choice->wanted.pool, choice->wanted.requires_, table);
+        const auto& known = heard_.of(event.node);
+        const auto found = std::ranges::find_if(known, [&](const auto& worker) {
+            const auto reports = HeardWorkers::latest(worker.second, choice->window);
+            return !reports.empty() && reports.front().event < choice->window.from &&
+                   std::ranges::all_of(
+                       reports,
+                       [&](const HeardWorkers::Report& report) {
+                           return report.routable && report.surely_alive_until >= now_ &&
+                                  contains(pools, report.facts.pool) && carries(report.facts, choice->wanted.placement);
+                       });
+        });
+        if (found == known.end()) return;
+        busy = found->first;
+    }
+    if (!busy.empty())
+        violated(event.node, event.job,
+                 fmt::format("it goes out on {}, and worker {}, which may have it, is only busy", event.subject, busy),
+                 choice->window.from);
+}
+
 void RoutingRules::on_publish(const fakes::Event& event) {
-    if (event.job.empty() || !wire::worker_of(event.subject)) return;
+    if (event.job.empty()) return;
+    if (event.when == When::before && event.subject.starts_with("job.") && is_scheduler(event.node))
+        return on_fallback(event);
+    if (!wire::worker_of(event.subject)) return;
     const auto traffic = traffic_.find(event.node);
     if (traffic == traffic_.end()) return;
     auto& sendings = traffic->second.sendings;
@@ -252,6 +284,8 @@ void RoutingRules::on_choice(fakes::NodeId replica, std::string_view job, std::s
     const std::string name(job);
     const auto handling = handlings_.find({replica, name});
     if (handling == handlings_.end()) return;
+    if (!sound_worker_id(worker))
+        violated(replica, job, fmt::format("it goes to worker \"{}\", which is no name for one", worker));
     if (++handling->second.choices > 1) chosen_again_ = Place(replica, name);
     judge_repetition(replica, name, handling->second, worker);
     if (const auto choice = choice_of(replica, job)) {

@@ -12,7 +12,8 @@
 //    that was evicted or ran out early does not know it, and may choose for as long as the lock would have lasted.
 // 4. One try has at most `max_dispatch_retries` choices and counts once. None of them is a worker again that this try has taken
 //    the job back from, unless that was heard in between.
-// 5. A job for which there is nobody (`ls_last_cause`) has nobody either by these rules.
+// 5. A job for which there is nobody (`ls_last_cause`) has nobody either by these rules. One that goes out on its topic
+//    (`topic_fallback`) has nobody either who is only busy.
 #pragma once
 
 #include <deque>
@@ -113,6 +114,7 @@ private:
     void note_request(std::string_view job, std::string_view json);
     void on_lock(const fakes::Event& event, Time now);
     void on_publish(const fakes::Event& event);
+    void on_fallback(const fakes::Event& event);
     void on_answer(const fakes::Event& event, Time now);
     /// A call about a job, from before it leaves to its answer: what an end that it records waits for.
     void on_call(const fakes::Event& event, Time now);

@@ -380,5 +380,33 @@ TEST_F(RoutingRulesTest, WhoKnowsNoSettingsIsNotJudged) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(RoutingRulesTest, OnItsTopicGoesOnlyWhatNobodyKnowsAWorkerFor) {
+    const auto send_out = [this](const std::string& job) {
+        submit(job);
+        take_up(job);
+        fakes::Event event = testing::event_of(fakes::EventKind::publish, job, fakes::When::before);
+        event.subject = "job.t";
+        tell(event);
+        give_back(job);
+    };
+    hear("w", "elsewhere", {});
+    now += 1s;
+    send_out("j1");
+    EXPECT_THAT(judge.found, IsEmpty());
+    hear("x", "a", {.active = 4});
+    now += 1s;
+    send_out("j2");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is only busy")));
+}
+
+TEST_F(RoutingRulesTest, ANameThatStandsForMoreIsNoWorkers) {
+    hear("w", "a", {});
+    now += 1s;
+    submit("j");
+    take_up("j");
+    choose("j", "w.x");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no name for one")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -1,6 +1,7 @@
 #include "sim/oracles/settings_in_force.h"
 
 #include "fakes/redis/value.h"
+#include "sim/oracles/documented_settings.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -23,7 +24,7 @@ void SettingsInForce::on_event(const fakes::Event& event, Time now) {
 void SettingsInForce::string_set(std::string_view key, std::string_view after) {
     if (key != kSettingsKey || text_ == after) return;
     text_ = after;
-    auto overlay = engine::read_overlay(after);
+    auto overlay = read_settings(after);
     parsed_ = overlay ? std::make_shared<const engine::Overlay>(std::move(*overlay)) : nullptr;
 }
 

@@ -53,6 +53,9 @@ void SnapshotWhole::string_set(fakes::NodeId client, std::string_view key, const
         change_ = Change();
         return;
     }
+    // Whoever was held up has lost its lock, and may have been overtaken.
+    if (holder_.valid() && holder_ != client)
+        violated(client, {}, "the worker snapshot is written by one replica while another holds its lock", locked_);
     const Json document = Json::parse(after, nullptr, false);
     if (const std::string flaw = flaw_of(document); !flaw.empty()) {
         violated(client, {}, fmt::format("the worker snapshot is not whole: {}", flaw));
@@ -77,6 +80,7 @@ void SnapshotWhole::key_removed(fakes::NodeId, std::string_view key, fakes::redi
 
 void SnapshotWhole::restored(const fakes::redis::Keyspace&) {
     change_ = Change();
+    holder_ = {};
     said_ = {};
 }
 
@@ -134,13 +138,19 @@ void SnapshotWhole::follow(const fakes::Event& event, Time now) {
             if (event.key != kWriterLock) return;
             ++lost_locks_;
             locked_since_.reset();
+            holder_ = {};
             exercise();
             return;
         case lock_acquired:
-            if (event.key == kWriterLock) locked_since_ = now;
+            if (event.key != kWriterLock) return;
+            locked_since_ = now;
+            holder_ = event.node;
+            locked_ = present();
             return;
         case lock_released:
-            if (event.key == kWriterLock) locked_since_.reset();
+            if (event.key != kWriterLock) return;
+            locked_since_.reset();
+            holder_ = {};
             return;
         default: return;
     }

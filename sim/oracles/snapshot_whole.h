@@ -8,6 +8,7 @@
 // 3. 20 s have room for one writer that dies with the lock. Each further lock that ran out since the last write is forgiven for as
 //    long as it kept the others from writing.
 // 4. None gives way to one that was captured earlier, as long as no clock goes back: a writer that was held up has lost its lock.
+//    Nor is one written by anybody while somebody else holds the lock of the writer.
 // 5. It is put to the test where replicas get in each other's way: one writes after another has, or a lock was lost.
 #pragma once
 
@@ -60,6 +61,8 @@ private:
     fakes::NodeId last_writer_;
     int lost_locks_ = 0;  // since the last write
     std::optional<Time> locked_since_;
+    fakes::NodeId holder_;  // of the writer's lock; not valid: nobody, or nobody knows
+    EventNumber locked_ = 0;
     bool told_ = false;
 };
 

@@ -44,5 +44,18 @@ TEST_F(SnapshotWholeTest, UnlessAClockWentBackOrDataWasLost) {
     EXPECT_TRUE(judge.found.empty());
 }
 
+TEST_F(SnapshotWholeTest, NobodyWritesUnderTheLockOfAnother) {
+    fakes::Event lock = testing::event_of(fakes::EventKind::lock_acquired, "");
+    lock.key = "cordum:scheduler:snapshot:writer";
+    lock.node = kReplica;
+    oracle.on_event(lock, {});
+    write(10);
+    EXPECT_TRUE(judge.found.empty());
+    lock.node = fakes::NodeId{6};
+    oracle.on_event(lock, {});
+    write(10);
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
 }  // namespace
 }  // namespace lockstep::sim

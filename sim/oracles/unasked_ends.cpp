@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "engine/config/overlay.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/validation.h"
+#include "sim/oracles/documented_settings.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/world/topology.h"
 
@@ -63,14 +63,14 @@ std::string code_of(std::string_view letter) {
 
 UnaskedEnds::UnaskedEnds(const engine::Tunables& tunables, std::string_view timeouts)
     : tunables_(tunables), dispatched_{tunables.dispatch_timeout}, running_{tunables.running_timeout} {
-    const auto read = engine::parse_timeouts(timeouts.empty() ? "{}" : timeouts);
+    const auto read = read_limits(timeouts.empty() ? "{}" : timeouts);
     // What its reconciler block says is in the tunables.
     if (read) in_force_.push_back(*read);
 }
 
 void UnaskedEnds::take_over(const engine::Timeouts& timeouts) {
     if (timeouts.reconciler.given) {
-        const engine::ReconcilerTimeouts limits = engine::with_fallbacks(timeouts.reconciler);
+        const engine::ReconcilerTimeouts limits = limits_meant_by(timeouts.reconciler);
         dispatched_.push_back(limits.dispatch);
         running_.push_back(limits.running);
     }
@@ -168,7 +168,7 @@ void UnaskedEnds::string_set(std::string_view key, std::string_view after) {
         if (job.letter.empty()) job.letter = code_of(after);
     }
     if (key != kSettingsKey) return;
-    const auto settings = engine::read_overlay(after);
+    const auto settings = read_settings(after);
     if (settings && settings->timeouts) take_over(*settings->timeouts);
 }
 
