@@ -132,16 +132,18 @@ void lost_choices(Dice& dice, Document& scenario) {
     const int count = dice.between(3, 4);
     workers["count"] = count;
     workers["max_parallel_jobs"] = dice.between(2, 8);
-    workers["heartbeat"] = dice.word({"1s", "2s", "3s"});
+    workers["heartbeat"] = dice.word({"500ms", "500ms", "1s", "3s"});
     Document& settings = config(scenario);
     settings["worker_ttl"] = dice.word({"5s", "6s"});
     settings["max_dispatch_retries"] = dice.between(0, 3);
     settings["store_op_timeout"] = "5s";
     const int at = dice.between(5, 20);
     const std::string length = dice.word({"12s", "20s", "40s"});
-    const int apart = dice.one_of(std::array{200, 700, 1500, 3000});
+    // A choice and its commit, or a choice that is taken back, take as long as one worker outlives the other.
+    const int commit = dice.one_of(std::array{500, 1000, 1500});
+    const int apart = commit * dice.one_of(std::array{1, 2, 2, 2, 4});
     for (int i = 0; i < count; ++i)
-        add_fault(scenario, {{"at", fmt::format("{}ms", (1000 * at) + (i * apart) + dice.between(0, 300))},
+        add_fault(scenario, {{"at", fmt::format("{}ms", (1000 * at) + (i * apart) + dice.between(0, 100))},
                              {"do", dice.word({"worker.silence", "worker.silence", "crash"})},
                              {"target", fmt::format("w-{}", i)},
                              {"for", length}});
@@ -149,7 +151,7 @@ void lost_choices(Dice& dice, Document& scenario) {
     add_fault(scenario, {{"at", fmt::format("{}s", at)},
                          {"do", "redis.latency"},
                          {"script", "commit"},
-                         {"latency", dice.word({"500ms", "1500ms", "3s"})},
+                         {"latency", fmt::format("{}ms", commit)},
                          {"for", "30s"}});
     add_load(scenario, {{"at", fmt::format("{}s", at)},
                         {"topic", "job.default"},
@@ -184,6 +186,52 @@ void odd_pools(Dice& dice, Document& scenario) {
             scenario,
             {{"at", dice.seconds(2, 30)}, {"count", dice.between(1, 3)}, {"rate", "2/s"}, {"job", std::move(job)}});
     }
+}
+
+void old_news(Dice& dice, Document& scenario) {
+    Document& settings = config(scenario);
+    settings["worker_ttl"] = dice.word({"20s", "30s", "60s"});
+    settings["hydrated_worker_ttl"] = dice.word({"3s", "5s", "30s"});
+    settings["snapshot_interval"] = "1s";
+    settings["snapshot_lock_ttl"] = "6s";
+    settings["snapshot_read_timeout"] = dice.word({"2s", "5s"});
+    settings["running_timeout"] = "20s";
+    settings["dispatch_timeout"] = "10s";
+    Document& workers = scenario["cluster"]["workers"];
+    workers[0]["count"] = 2;
+    workers[0]["max_parallel_jobs"] = dice.between(2, 8);
+    workers[0]["heartbeat"] = dice.word({"1s", "2s"});
+    const int at = dice.between(12, 40);
+    const int silent = dice.one_of(std::array{1, 4, 15, 25});
+    // Fallen silent some time before, of which the snapshot tells for as long as they count as alive.
+    add_fault(scenario, {{"at", fmt::format("{}s", at - std::min(silent, at - 4))},
+                         {"do", dice.word({"worker.silence", "worker.silence", "crash"})},
+                         {"target", dice.word({"w-0", "workers"})},
+                         {"for", dice.word({"40s", "2m"})}});
+    // Nobody has written a snapshot for a while when they come back.
+    add_fault(scenario, {{"at", fmt::format("{}s", at)},
+                         {"do", dice.word({"crash", "stop"})},
+                         {"target", "schedulers"},
+                         {"for", dice.word({"200ms", "3s", "12s", "25s"})}});
+    if (dice.chance(0.6))
+        add_fault(scenario, {{"on", {{"event", "node_up"}, {"node", "scheduler-*"}, {"nth", dice.between(1, 6)}}},
+                             {"do", "redis.errors"},
+                             {"key", "sys:workers:snapshot"},
+                             {"outcome", "not_applied"},
+                             {"for", dice.word({"300ms", "900ms"})}});
+    add_load(scenario, {{"at", fmt::format("{}s", at - 3)},
+                        {"topic", "job.default"},
+                        {"count", dice.between(20, 60)},
+                        {"rate", dice.word({"1/s", "2/s"})}});
+    // Held up between taking the lock of the snapshot and writing it.
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_fault(scenario, {{"on",
+                              {{"event", "lock_acquired"},
+                               {"key", "cordum:scheduler:snapshot:writer"},
+                               {"nth", dice.on_every_scale(30)}}},
+                             {"do", "pause"},
+                             {"target", "actor"},
+                             {"for", dice.word({"6500ms", "8s", "12s"})}});
 }
 
 }  // namespace lockstep::sim

@@ -15,6 +15,9 @@ void moving_workers(Dice& dice, Document& scenario);
 /// Workers fall silent one after the other while jobs are on their way to them.
 void lost_choices(Dice& dice, Document& scenario);
 
+/// Replicas that start with an old snapshot of workers, some of whom are gone; its writers are held up.
+void old_news(Dice& dice, Document& scenario);
+
 /// Pools that offer the same by other spellings, pools of which nothing is written, and jobs that prefer whom they cannot have.
 void odd_pools(Dice& dice, Document& scenario);
 

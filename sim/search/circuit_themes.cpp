@@ -71,4 +71,59 @@ void lonely_circuits(Dice& dice, Document& scenario) {
                              {"for", dice.word({"10s", "30s"})}});
 }
 
+void probed_policy(Dice& dice, Document& scenario) {
+    Document& settings = config(scenario);
+    const int open_for = dice.one_of(std::array{2, 3, 5});
+    settings["circuit_fail_budget"] = dice.between(1, 4);
+    settings["circuit_open_for"] = fmt::format("{}s", open_for);
+    settings["circuit_half_open_max"] = dice.one_of(std::array{1, 1, 2, 3});
+    settings["circuit_close_after"] = dice.one_of(std::array{2, 3, 4, 5});
+    settings["safety_timeout"] = "2s";
+    settings["safety_unavailable_delay"] = dice.word({"1s", "2s"});
+    settings["store_op_timeout"] = "1s";
+    add_load(
+        scenario,
+        {{"at", "2s"}, {"topic", "job.default"}, {"count", dice.between(40, 80)}, {"rate", dice.word({"2/s", "5/s"})}});
+    const int at = dice.between(4, 10);
+    const int away = dice.between(1, 4);
+    // Answers take so long that several are waited for, and some of what began before the trip ends after it.
+    const auto millis = [](int count) { return fmt::format("{}ms", count); };
+    const int slowest = dice.one_of(std::array{400, 1200, 1800, 2300});
+    add_fault(scenario, {{"at", millis((1000 * at) - 500)},
+                         {"do", "kernel.latency"},
+                         {"latency", {{"dist", "uniform"}, {"min", millis(slowest / 4)}, {"max", millis(slowest)}}},
+                         {"for", dice.word({"15s", "40s"})}});
+    add_fault(scenario, {{"at", fmt::format("{}s", at)},
+                         {"do", "kernel.errors"},
+                         {"status", dice.word({"UNAVAILABLE", "INTERNAL"})},
+                         {"rate", dice.share({0.3, 1.0, 1.0})},
+                         {"for", fmt::format("{}s", away)}});
+    switch (dice.between(0, 3)) {
+        case 0:
+            add_fault(scenario, {{"at", fmt::format("{}s", at)},
+                                 {"do", "redis.errors"},
+                                 {"script", dice.word({"circuit_success", "circuit_success", "circuit_failure"})},
+                                 {"outcome", "unknown"},
+                                 {"rate", dice.share({0.5, 0.8})},
+                                 {"for", dice.word({"15s", "40s"})}});
+            break;
+        case 1:
+            // Whoever asks is gone before the answer.
+            settings["circuit_half_open_max"] = 1;
+            add_fault(scenario, {{"at", millis((1000 * (at + away + open_for)) + dice.between(-500, 2500))},
+                                 {"do", "crash"},
+                                 {"target", dice.word({"schedulers", "schedulers", "scheduler-0"})},
+                                 {"for", dice.word({"200ms", "2s"})}});
+            break;
+        case 2:
+            add_fault(scenario, {{"at", fmt::format("{}s", at + away)},
+                                 {"do", "kernel.errors"},
+                                 {"status", "UNAVAILABLE"},
+                                 {"rate", dice.share({0.1, 0.2, 0.4})},
+                                 {"for", dice.word({"20s", "40s"})}});
+            break;
+        default: break;
+    }
+}
+
 }  // namespace lockstep::sim

@@ -12,4 +12,8 @@ void ailing_policy(Dice& dice, Document& scenario);
 /// Replicas that cannot reach the circuit that they share count for themselves; policy fails now and then, or answers late.
 void lonely_circuits(Dice& dice, Document& scenario);
 
+/// Policy comes back slowly: several probes at a time wait for it, end after the next trip, are told twice, or are asked by somebody
+/// who does not live to hear the answer.
+void probed_policy(Dice& dice, Document& scenario);
+
 }  // namespace lockstep::sim

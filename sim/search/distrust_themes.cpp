@@ -24,7 +24,12 @@ Document forged_result(Dice& dice) {
 Document forged_heartbeat(Dice& dice) {
     Document beat = {
         {"worker_id", dice.word({"ghost", "ghost", "w-0", "w-1"})}, {"pool", "default"}, {"max_parallel_jobs", 8}};
-    switch (dice.between(0, 3)) {
+    switch (dice.between(0, 6)) {
+        case 4:
+        case 5:
+            beat["worker_id"] = dice.word({"a.ghost", "ghost.", "a ghost", "*", ">", "gh>st", "ghost\n", "gh*st"});
+            break;
+        case 6: beat[dice.word({"cpu_load", "gpu_utilization", "memory_load"})] = dice.word({"1000.5", "-0.5"}); break;
         case 0: beat["active_jobs"] = -dice.on_every_scale(1'000'000); break;
         case 1: beat["cpu_load"] = dice.word({"-Infinity", "NaN"}); break;
         case 2: beat["gpu_utilization"] = -100 * dice.between(1, 1000); break;

@@ -48,6 +48,7 @@ void gates_without_policy(Dice& dice, Document& scenario) {
     Document& pools = pools_of(scenario["cluster"]);
     for (const char* topic : {"job.cordum.approval-gate", "sys.approval.gate"})
         pools["topics"][topic] = Document::array({"default"});
+    if (dice.chance(0.5)) config(scenario)["policy_check_fail_mode"] = "open";
     const int at = dice.between(5, 20);
     const auto second = [at](int offset) { return fmt::format("{}s", at + offset); };
     for (int i = dice.between(3, 7); i > 0; --i) {
@@ -81,6 +82,45 @@ void gates_without_policy(Dice& dice, Document& scenario) {
         Document placed = on;
         placed["job"] = "passage-1";
         add_fault(scenario, {{"on", std::move(placed)}, {"do", "redis.evict"}, {"keys", "job:req:passage-1"}});
+    }
+}
+
+void half_approved(Dice& dice, Document& scenario) {
+    scenario["cluster"].erase("gateway");
+    for (int i = dice.between(2, 4); i > 0; --i) {
+        const std::string id = fmt::format("half-{}", i);
+        const int at = dice.between(10, 40);
+        const auto millis = [at](int offset) { return fmt::format("{}ms", (1000 * at) + offset); };
+        Document job = {{"job_id", id}, {"topic", "job.default"}, {"tenant_id", "default"}};
+        job["labels"]["needs"] = "a human";
+        if (dice.chance(0.4)) job["labels"]["approval_granted"] = "true";  // before anybody has asked
+        if (dice.chance(0.3)) job["labels"]["safety_bypassed"] = "true";
+        add_load(scenario, {{"at", dice.seconds(2, 8)}, {"job", job}});
+        // The approval is recorded, and the job is not moved on; then what was asked about is lost, and comes again.
+        const bool half = dice.chance(0.6);
+        if (half) {
+            add_fault(scenario, {{"at", millis(-500)},
+                                 {"do", "redis.errors"},
+                                 {"script", "gateway_set_state"},
+                                 {"job", id},
+                                 {"outcome", "not_applied"},
+                                 {"for", "20s"}});
+            const int lost = dice.between(30, 400);
+            add_fault(scenario, {{"at", millis(lost)}, {"do", "redis.evict"}, {"keys", "job:req:" + id}});
+            // The operator's next try would store it once more.
+            add_fault(scenario, {{"at", millis(lost)},
+                                 {"do", "redis.errors"},
+                                 {"commands", {"SET"}},
+                                 {"key", "job:req:" + id},
+                                 {"outcome", "not_applied"},
+                                 {"for", "15s"}});
+        }
+        if (half || dice.chance(0.5)) add_load(scenario, {{"at", millis(0)}, {"approve", id}});
+        if (dice.chance(0.8)) job["labels"]["approval_granted"] = "true";
+        add_load(scenario, {{"at", millis(dice.between(500, 4000))},
+                            {"forge", {{"job_request", std::move(job)}}},
+                            {"count", dice.between(1, 3)},
+                            {"rate", "1/s"}});
     }
 }
 

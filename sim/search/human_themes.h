@@ -13,4 +13,7 @@ void cancellations(Dice& dice, Document& scenario);
 /// about is lost.
 void gates_without_policy(Dice& dice, Document& scenario);
 
+/// Approvals of which only the first half is done, of what is lost meanwhile, or that a submitter has given himself.
+void half_approved(Dice& dice, Document& scenario);
+
 }  // namespace lockstep::sim

@@ -227,12 +227,29 @@ void several_limits(Dice& dice, Document& scenario) {
         add_fault(scenario,
                   {{"at", dice.seconds(4, 40)}, {"do", "config.update"}, {"timeouts", competing_timeouts(dice)}});
     // Long on their way, or often under way.
-    if (dice.chance(0.6))
-        add_fault(scenario, {{"at", dice.seconds(2, 20)},
-                             {"do", dice.word({"nats.drop_core", "nats.publish_errors"})},
-                             {"subject", "worker.*.jobs"},
-                             {"rate", dice.share({0.4, 0.8})},
-                             {"for", dice.word({"10s", "25s"})}});
+    switch (dice.between(0, 3)) {
+        case 0: break;
+        case 1:
+            add_fault(scenario, {{"at", dice.seconds(2, 20)},
+                                 {"do", "nats.drop_core"},
+                                 {"subject", "worker.*.jobs"},
+                                 {"rate", dice.share({0.4, 0.8})},
+                                 {"for", dice.word({"10s", "25s"})}});
+            break;
+        default:
+            config(scenario)["retry_delay_publish"] = "500ms";
+            config(scenario)["backoff_base"] = "200ms";
+            config(scenario)["backoff_max"] = "1s";
+            config(scenario)["backoff_jitter"] = "200ms";
+            config(scenario)["publish_timeout"] = "1s";
+            add_fault(scenario, {{"at", dice.seconds(2, 20)},
+                                 {"do", "nats.publish_errors"},
+                                 {"subject", "worker.*.jobs"},
+                                 {"outcome", "not_applied"},
+                                 {"rate", dice.share({0.6, 0.9, 1.0})},
+                                 {"for", dice.word({"15s", "30s"})}});
+            break;
+    }
 }
 
 }  // namespace lockstep::sim

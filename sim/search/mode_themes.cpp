@@ -108,6 +108,21 @@ void contradicted_modes(Dice& dice, Document& scenario) {
     if (dice.chance(0.5)) config(scenario)["output_policy_fail_mode"] = dice.word({"open", "closed"});
     config(scenario)["config_reload_interval"] = "2s";
     for (int i = dice.between(2, 5); i > 0; --i) add_fault(scenario, change_of_modes(dice, 100 + i));
+    // A mode, then a word that is none, and then there is something to decide.
+    if (dice.chance(0.6)) {
+        const int at = dice.between(5, 20);
+        const char* of = dice.chance(0.7) ? "output_fail_mode" : "input_fail_mode";
+        const std::string mode = dice.word({"open", "closed", "closed"});
+        for (const std::string& word : {mode, dice.word({"ajar", "OPEN", ""})})
+            add_fault(scenario, {{"at", fmt::format("{}s", word == mode ? at : at + 5)},
+                                 {"do", "config.update"},
+                                 {"scheduler", {{of, word}}}});
+        add_fault(scenario, {{"at", fmt::format("{}s", at + 9)},
+                             {"do", "output_policy.errors"},
+                             {"status", "UNAVAILABLE"},
+                             {"for", "20s"}});
+        add_load(scenario, {{"at", fmt::format("{}s", at + 9)}, {"count", 10}, {"rate", "1/s"}});
+    }
     for (int i = dice.between(2, 4); i > 0; --i) {
         Document fault = {{"at", dice.seconds(4, 45)}, {"for", dice.word({"5s", "10s", "20s"})}};
         switch (dice.between(0, 2)) {

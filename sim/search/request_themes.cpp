@@ -264,4 +264,25 @@ void own_limits(Dice& dice, Document& scenario) {
                              {"for", "20s"}});
 }
 
+void called_again(Dice& dice, Document& scenario) {
+    scenario["cluster"].erase("gateway");
+    for (int i = dice.between(3, 7); i > 0; --i) {
+        const std::string id = fmt::format("again-{}", i);
+        Document job = {{"job_id", id}, {"topic", "job.default"}, {"tenant_id", "default"}};
+        job["env"]["SIM_OUTCOME"] =
+            dice.word({"FAILED_RETRYABLE", "FAILED_RETRYABLE", "FAILED", "FAILED_FATAL", "SUCCEEDED"});
+        const int at = dice.between(3, 12);
+        if (dice.chance(0.4)) job["labels"]["needs"] = "nothing";
+        // Its dead letter is lost before it is called again.
+        const bool lost = dice.chance(0.5);
+        if (lost)
+            add_fault(scenario,
+                      {{"at", fmt::format("{}s", at + 6)}, {"do", "redis.evict"}, {"keys", "dlq:entry:" + id}});
+        add_load(scenario, {{"at", fmt::format("{}s", at)}, {"job", job}});
+        for (int more = dice.between(1, 3); more > 0; --more)
+            add_load(scenario, {{"at", fmt::format("{}s", at + dice.between(lost ? 7 : 1, 40))},
+                                {"forge", {{"job_request", job}}}});
+    }
+}
+
 }  // namespace lockstep::sim

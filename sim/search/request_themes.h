@@ -16,6 +16,9 @@ void embellish_compensation(Dice& dice, Document& compensation);
 /// odd places.
 void odd_requests(Dice& dice, Document& scenario);
 
+/// Submissions of jobs that have ended, of some of which the dead letter is lost.
+void called_again(Dice& dice, Document& scenario);
+
 /// Jobs whose deadline comes about when they end: their own, or one that policy sets.
 void deadlines(Dice& dice, Document& scenario);
 

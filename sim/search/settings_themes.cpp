@@ -11,7 +11,8 @@ namespace lockstep::sim {
 namespace {
 
 constexpr std::array kTopicPatterns{"job.*",    "job.default", "job.book", "job.b*",    "job.d*",
-                                    "job.?ook", "job.de*t",    "job.fail", "job.other", "*"};
+                                    "job.?ook", "job.de*t",    "job.fail", "job.other", "job.d*/eu",
+                                    "job.*",    "job.eu/one",  "job.eu/*", "*"};
 
 Document some_patterns(Dice& dice) {
     Document out = Document::array();
@@ -32,6 +33,38 @@ Document safety_layer(Dice& dice) {
     return out;
 }
 
+/// Under the same ids come other requests, whose team, workflow and step are not those of the stored ones, while all of them wait
+/// for policy.
+void add_delivered_otherwise(Dice& dice, Document& scenario) {
+    add_fault(scenario, {{"at", "1s"},
+                         {"do", dice.word({"kernel.decision", "kernel.decision", "kernel.outage"})},
+                         {"for", dice.word({"8s", "15s"})}});
+    Document& fault = scenario["faults"].back();
+    if (fault["do"] == "kernel.decision") fault["decision"] = "throttle";
+    if (dice.chance(0.5))
+        add_fault(scenario, {{"at", dice.seconds(6, 16)},
+                             {"do", "redis.errors"},
+                             {"commands", {"MGET"}},
+                             {"key", "cfg:*"},
+                             {"outcome", dice.word({"not_applied", "unknown"})},
+                             {"for", dice.word({"3s", "10s"})}});
+    for (int i = dice.between(2, 5); i > 0; --i) {
+        const int at = dice.between(2, 8);
+        Document job = {{"job_id", fmt::format("otherwise-{}", i)}, {"topic", "job.default"}, {"tenant_id", "acme"}};
+        Document other = job;
+        for (Document* one : {&job, &other}) {
+            if (dice.chance(0.6)) (*one)["env"]["team_id"] = dice.word({"ops", "ops", "sales"});
+            if (dice.chance(0.5)) (*one)["workflow_id"] = "travel";
+            if (dice.chance(0.5)) (*one)["env"]["step_id"] = "pay";
+        }
+        add_load(scenario, {{"at", fmt::format("{}s", at)}, {"job", std::move(job)}});
+        add_load(scenario, {{"at", fmt::format("{}ms", (1000 * at) + dice.between(100, 3000))},
+                            {"forge", {{"job_request", std::move(other)}}},
+                            {"count", dice.between(1, 2)},
+                            {"rate", "1/s"}});
+    }
+}
+
 }  // namespace
 
 void tightening_layers(Dice& dice, Document& scenario) {
@@ -50,6 +83,43 @@ void tightening_layers(Dice& dice, Document& scenario) {
         if (dice.chance(0.6)) job["env"]["step_id"] = "pay";
         add_load(scenario, {{"at", dice.seconds(2, 20)}, {"job", std::move(job)}});
     }
+    if (dice.chance(0.6)) add_delivered_otherwise(dice, scenario);
+}
+
+void written_settings(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    at_least_two_replicas(dice, scenario);
+    open_travel_agency(cluster);
+    config(scenario)["config_reload_interval"] = dice.word({"2s", "5s"});
+    // As an older release, or somebody by hand, has left it: some of it is what the files say, some is not.
+    if (dice.chance(0.7)) {
+        Document pools = {{"topics", {{"job.default", Document::array({"default"})}}}, {"pools", Document::object()}};
+        if (dice.chance(0.6)) pools["topics"]["job.book"] = Document::array({dice.word({"booking", "default"})});
+        if (dice.chance(0.5)) pools["pools"]["booking"] = {{"requires", Document::array({"gpu"})}};
+        if (dice.chance(0.4)) pools["topics"]["job.elsewhere"] = Document::array({"default"});
+        Document data = {{"pools", std::move(pools)}};
+        if (dice.chance(0.8)) data["_poolsFileHash"] = "of-another-file";
+        if (dice.chance(0.5)) data["scheduler"] = {{"input_fail_mode", dice.word({"open", "closed"})}};
+        if (dice.chance(0.3)) data["timeouts"] = {{"topics", {{"job.default", {{"timeout_seconds", 20}}}}}};
+        const Document document = {
+            {"scope", "system"}, {"scope_id", "default"}, {"data", std::move(data)}, {"revision", dice.between(1, 9)}};
+        add_load(scenario, {{"at", "0s"}, {"redis", {"SET", "cfg:system:default", document.dump()}}});
+    }
+    // Between the look of one and its write another has written.
+    if (dice.chance(0.7))
+        add_fault(scenario, {{"at", "0s"},
+                             {"do", "slow_link"},
+                             {"a", a_replica(dice, scenario)},
+                             {"b", "redis"},
+                             {"latency", dice.word({"100ms", "400ms", "900ms"})},
+                             {"for", "10s"}});
+    for (int i = dice.between(0, 3); i > 0; --i)
+        add_fault(scenario, {{"at", fmt::format("{}ms", dice.between(50, 3000))},
+                             {"do", "config.update"},
+                             {"scheduler", {{"output_fail_mode", dice.word({"open", "closed"})}}}});
+    add_load(scenario, {{"at", "4s"}, {"count", dice.between(3, 10)}, {"rate", "2/s"}});
+    for (int i = dice.between(2, 5); i > 0; --i)
+        add_load(scenario, {{"at", dice.seconds(4, 20)}, {"job", {{"topic", "job.book"}}}});
 }
 
 void unreadable_settings(Dice& dice, Document& scenario) {

@@ -85,6 +85,11 @@ constexpr std::array kThemes{
     Theme{"crowded-rollbacks", false, crowded_rollbacks},
     Theme{"late-outputs", false, late_outputs},
     Theme{"several-limits", false, several_limits},
+    Theme{"probed-policy", false, probed_policy},
+    Theme{"written-settings", false, written_settings},
+    Theme{"old-news", false, old_news},
+    Theme{"half-approved", false, half_approved},
+    Theme{"called-again", false, called_again},
 };
 
 }  // namespace
