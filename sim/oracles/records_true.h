@@ -10,7 +10,8 @@
 // 4. Policy. A decision that is recorded is one that was heard about the job, with its reason, rule and snapshot, or one of those
 //    that a scheduler comes to by itself; the list of decisions says the same as the hash.
 // 5. Outputs. A recorded verdict is one that was heard, of the phase in which the job is, and names what stands in for an output
-//    that is redacted.
+//    that is redacted. What stands in is there, and holds what policy has seen but for what it has found: each place of a finding,
+//    or all where it names none, is replaced, and so is what policy has not seen.
 //
 // Judged as each command of a scheduler ends. Jobs of which Redis has lost something are left out.
 #pragma once
@@ -69,8 +70,10 @@ private:
         std::set<std::string, std::less<>> topics;  // that its hash and its stored requests have had
         bool any_topic = false;                     // a stored request could not be read
         std::vector<Report> reports;
-        std::vector<Word> decisions;  // about the job
-        std::vector<Word> verdicts;   // about its output
+        std::vector<Word> decisions;          // about the job
+        std::vector<Word> verdicts;           // about its output
+        std::vector<std::string> redactions;  // what may stand in for it, by the last answers
+        std::string stand_in;                 // where policy itself has put one
         std::optional<LetterText> letter;
     };
     /// What the present command does to one job.
@@ -88,6 +91,9 @@ private:
     void note_result(const cap::JobResult& result);
     void note_answer(const fakes::Event& event);
     void note_verdict(const fakes::Event& event);
+    void note_shown(const fakes::Event& event);
+    void note_redaction(const fakes::Event& event, const cap_output::OutputCheckResponse& answer);
+    void judge_stand_in(const Change& change, const Job& job, std::string_view pointer);
     void note_request(std::string_view job, std::string_view json);
     void on_letter(std::string_view id, std::string_view entry);
     void on_told(const fakes::Event& event);
@@ -107,6 +113,14 @@ private:
     void object(std::string_view job, std::string detail) { violated(client_, job, std::move(detail)); }
 
     std::map<std::string, Job, std::less<>> jobs_;
+    /// What policy was shown of an output.
+    struct Shown {
+        std::string content;
+        bool cut_off = false;
+    };
+    std::map<std::pair<fakes::NodeId, std::string>, Shown> shown_;  // by who asks, and about which job
+    std::map<std::string, std::string, std::less<>> stand_ins_;     // of redacted outputs, by key
+    bool data_lost_ = false;
     LostRecords lost_;
     std::vector<Change> changes_;  // of the present command
     fakes::NodeId client_;         // whose command it is; not valid: none is under way

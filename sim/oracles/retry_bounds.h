@@ -1,5 +1,6 @@
 // retry_bounds: a try that found no worker is followed by another one after min(base * 2^n + jitter, max), jitter uniform in
-// [0, backoff_jitter), and there are no more than max_scheduling_retries of them.
+// [0, backoff_jitter), and there are no more than max_scheduling_retries of them. Whoever takes a dispatch back and lets
+// go of the job puts it off.
 //
 // Read off the attempts in the job hash, which grow without a change of state when a try fails, and off the delays with
 // which the job's message is handed back after that. Deliveries that a consumer makes on its own account are no tries.
@@ -29,6 +30,7 @@ public:
     RetryBounds(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "retry_bounds"; }
     void on_event(const fakes::Event& event, Time now) override;
+    void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
@@ -46,8 +48,15 @@ private:
     struct Job {
         bool state_written = false;  // in the same command: the attempts that follow belong to a dispatch
         bool rolled_back = false;    // last it was taken back from DISPATCHED
+        std::string state;
         std::optional<FailedTry> failed;
     };
+    /// What is to be judged when the command is over.
+    struct TakenBack {
+        fakes::NodeId by;
+        std::string job;
+    };
+    void judge_taken_back();
     void on_failed_try(fakes::NodeId client, const std::string& name, Job& job, FailedTry failed);
     void on_take_up(const fakes::Event& event);
     void on_verdict(const fakes::Event& event);
@@ -60,6 +69,9 @@ private:
 
     const engine::Tunables& tunables_;
     std::map<std::string, Job, std::less<>> jobs_;
+    TakenBack taken_back_;  // by the present command
+    std::string put_off_;   // likewise
+    std::string let_go_;    // likewise: whose lock it has released
     OpenLooks looks_;
     std::string to_stamp_;  // the job whose try failed in the command that is being carried out
     Time now_{};
