@@ -11,6 +11,7 @@
 #include "sim/search/message_themes.h"
 #include "sim/search/mode_themes.h"
 #include "sim/search/output_themes.h"
+#include "sim/search/quiet_themes.h"
 #include "sim/search/request_themes.h"
 #include "sim/search/result_themes.h"
 #include "sim/search/rollback_themes.h"
@@ -85,6 +86,12 @@ constexpr std::array kThemes{
     Theme{"crowded-rollbacks", false, crowded_rollbacks},
     Theme{"late-outputs", false, late_outputs},
     Theme{"several-limits", false, several_limits},
+    Theme{"scans-in-peace", kAlone, scans_in_peace},
+    Theme{"limits-in-peace", kAlone, limits_in_peace},
+    Theme{"rollbacks-in-peace", kAlone, rollbacks_in_peace},
+    Theme{"strangers-cancel", kAlone, strangers_cancel},
+    Theme{"long-ways-out", kAlone, long_ways_out},
+    Theme{"afterlives", kAlone, afterlives},
 };
 
 }  // namespace
