@@ -25,8 +25,8 @@ constexpr Duration kTolerance = std::chrono::seconds{1};
 constexpr Duration kReported = std::chrono::seconds{5};
 /// Beyond the intervals: the calls of a look, and those of an end.
 constexpr Duration kSoonAfter = std::chrono::seconds{5};
-/// Until everybody has found the way back to the servers.
-constexpr Duration kUntilAllIsWell = std::chrono::minutes{5};
+/// Of fewer, a look at who is overdue may leave some to the next one.
+constexpr std::int64_t kPagesAtOnce = 5;
 /// Of more, a look at what may be unheard may not come to the end.
 constexpr std::uint64_t kResultsLookedAt = 900;
 
@@ -128,12 +128,13 @@ Duration StoredResultWins::bound(bool waited_for) const {
 
 bool StoredResultWins::all_are_looked_at() const {
     const auto at_once = static_cast<std::uint64_t>(tunables_.reconciler_batch * tunables_.reconciler_max_iterations);
-    return results_ < kResultsLookedAt && at_once > 2 * at_work_.size();
+    return tunables_.reconciler_max_iterations >= kPagesAtOnce && results_ < kResultsLookedAt &&
+           at_once > 2 * at_work_.size();
 }
 
 bool StoredResultWins::surely_calm() const {
     const auto calm = undisturbed_.lasts_for(now_);
-    return calm && (*calm > kUntilAllIsWell || now_ - *calm < Time{kTolerance});
+    return calm && now_ - *calm < Time{kTolerance};
 }
 
 void StoredResultWins::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,

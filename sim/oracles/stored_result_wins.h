@@ -8,7 +8,7 @@
 // 3. One that leaves these states later than that and three intervals more, in a cluster that nothing has disturbed for as
 //    long, has been forgotten: a message that nobody can handle, a consumer that is stuck and a ticker that changes hands
 //    delay nobody else's end. One that never leaves them is for no_lost_job. Where no result of the job was there to be waited for,
-//    three intervals and a few seconds are enough, in a cluster that nothing has disturbed since it began, or for long.
+//    three intervals and a few seconds are enough, in a cluster that nothing has disturbed since it began.
 // 4. Limits are counted by Redis' clock, from the times that it wrote; where several may be in force the one that lets more pass
 //    counts.
 #pragma once
