@@ -216,7 +216,10 @@ void CalmWeather::on_other_lock(const fakes::Event& event, Time now) {
     const Hold was = hold->second;
     holds_.erase(hold);
     if (event.kind != EventKind::lock_expired || event.flag || !was.by.valid() || by_user(was.by)) return;
-    if (weather_.clear_for(was.by, was.since - 2 * tunables_.store_op_timeout))
+    // Whoever rolls back asks policy under the lock.
+    const bool calm = weather_.clear_for(was.by, was.since - 2 * tunables_.store_op_timeout) &&
+                      weather_.clear_at(Topology::kKernel, was.since - 2 * tunables_.store_op_timeout);
+    if (calm)
         violated(was.by, {},
                  fmt::format("{} runs out {} ms after it was taken, and nothing has disturbed its holder", event.key,
                              engine::to_millis(now - was.since)),

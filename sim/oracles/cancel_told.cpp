@@ -23,6 +23,9 @@ constexpr std::string_view kScheduler = "cordum-scheduler";
 /// Beside the call itself.
 constexpr engine::Duration kOnTop = std::chrono::seconds{1};
 
+/// So many cancellations a replica works off at a time.
+constexpr std::size_t kTogether = 32;
+
 bool at_work(std::string_view state) { return state == "DISPATCHED" || state == "RUNNING"; }
 bool called_off(std::string_view state) { return state == "CANCELLED" || state == "TIMEOUT"; }
 
@@ -49,7 +52,13 @@ void CancelTold::on_event(const fakes::Event& event, Time now) {
                 event.subject != engine::wire::kSubjectSubmit)
                 on_sent(event, now);
             break;
-        case EventKind::core_deliver: on_dispatch_arrived(event, now); break;
+        case EventKind::core_deliver:
+            on_dispatch_arrived(event, now);
+            on_request_to_cancel(event, now);
+            break;
+        case EventKind::redis:
+            if (event.when == When::answered && event.payload.starts_with('-')) refused_[event.node] = now;
+            break;
         case EventKind::deliver:
             if (is_schedulers_results(event.name)) on_result(event);
             break;
@@ -122,18 +131,48 @@ void CancelTold::on_cancel(const fakes::Event& event, Time now) {
                  fmt::format("its worker is told to leave off, and it is {}", found->second.state));
 }
 
+void CancelTold::on_request_to_cancel(const fakes::Event& event, Time now) {
+    // Each word is for one of the schedulers, who share a queue, and for every worker.
+    if (event.subject != engine::wire::kSubjectCancel || event.name.empty() || event.packet == nullptr) return;
+    if (!event.packet->has_job_cancel() || event.packet->sender_id() == kScheduler) return;
+    const auto found = jobs_.find(event.packet->job_cancel().job_id());
+    if (found == jobs_.end() || found->second.state.empty() || is_final(found->second.state)) return;
+    exercise();
+    const auto rounds = static_cast<std::int64_t>(1 + asked_of_[event.node]++ / kTogether);
+    asked_.emplace(now + rounds * tunables_.store_op_timeout + kOnTop, Asked{found->first, event.node, now, present()});
+}
+
+void CancelTold::judge_requests(Time now) {
+    while (!asked_.empty() && asked_.begin()->first <= now) {
+        const Asked asked = std::move(asked_.begin()->second);
+        asked_.erase(asked_.begin());
+        --asked_of_[asked.of];
+        const auto found = jobs_.find(asked.job);
+        if (found == jobs_.end() || found->second.state.empty() || is_final(found->second.state)) continue;
+        const auto refused = refused_.find(asked.of);
+        if (refused != refused_.end() && refused->second >= asked.since) continue;
+        if (!weather_.clear_but_slow_for(asked.of, asked.since)) continue;
+        violated(asked.of, asked.job,
+                 fmt::format("a scheduler has heard that it is to be cancelled, and it is still {}, though nothing has "
+                             "disturbed the replica, Redis or NATS",
+                             found->second.state),
+                 asked.event);
+    }
+}
+
 void CancelTold::owe(Owed owed) {
     exercise();
     owed_.push_back(std::move(owed));
 }
 
 void CancelTold::judge_due(Time now) {
+    judge_requests(now);
     while (!owed_.empty() && owed_.front().due <= now) {
         const Owed owed = std::move(owed_.front());
         owed_.pop_front();
         const auto found = jobs_.find(owed.job);
         if (found == jobs_.end() || found->second.told >= owed.since) continue;
-        if (found->second.worker_ended_it || !weather_.clear_for(owed.by, owed.calm_since)) continue;
+        if (found->second.worker_ended_it || !weather_.clear_but_slow_for(owed.by, owed.calm_since)) continue;
         violated(
             owed.by, owed.job,
             fmt::format("{}, and {} ms later no cancellation has been published for its worker, though nothing has "
@@ -158,6 +197,8 @@ void CancelTold::key_removed(fakes::NodeId, std::string_view key, fakes::redis::
 void CancelTold::restored(const fakes::redis::Keyspace&) {
     jobs_.clear();
     owed_.clear();
+    asked_.clear();
+    asked_of_.clear();
 }
 
 }  // namespace lockstep::sim

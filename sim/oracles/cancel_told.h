@@ -8,12 +8,16 @@
 //    dispatch publishes a JobCancel after it. What is published once the dispatch is stored comes to its worker behind it,
 //    however long that one is frozen.
 // 3. A scheduler publishes a JobCancel about jobs only that are CANCELLED or TIMEOUT.
+// 4. A scheduler that hears what somebody else publishes about a job that Redis knows and that has not ended ends it, however
+//    many such words come together, and whatever was heard about the job before it was known ("Many messages about one job, and
+//    many cancellations").
 //
 // A cancellation is a core message, at most once: it counts when it is published, whoever publishes it; that everybody hears it
-// is the server's business. It is owed while the scheduler that owes it, Redis and NATS are undisturbed (weather.h): nobody
-// keeps it for later. A worker that has itself reported the end needs no word.
+// is the server's business. It is owed while the scheduler that owes it, Redis and NATS are undisturbed (weather.h), if slow:
+// nobody keeps it for later. A worker that has itself reported the end needs no word.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <string>
@@ -61,17 +65,30 @@ private:
     void on_dispatch_arrived(const fakes::Event& event, Time now);
     void on_result(const fakes::Event& event);
     void on_cancel(const fakes::Event& event, Time now);
+    void on_request_to_cancel(const fakes::Event& event, Time now);
+    void judge_requests(Time now);
     void owe_after_dispatch(std::string_view name, const Job& job, Time now);
     void owe(Owed owed);
     void judge_due(Time now);
     [[nodiscard]] Job& at(std::string_view job);
+
+    /// What a scheduler was asked for on the bus.
+    struct Asked {
+        std::string job;
+        fakes::NodeId of;
+        Time since{};
+        EventNumber event = 0;
+    };
 
     const engine::Tunables& tunables_;
     /// From the end on, or from when the dispatch has arrived and its sender knows that it is stored.
     const engine::Duration soon_;
     Weather weather_;
     std::map<std::string, Job, std::less<>> jobs_;
-    std::deque<Owed> owed_;  // by when it is due
+    std::deque<Owed> owed_;             // by when it is due
+    std::multimap<Time, Asked> asked_;  // likewise
+    std::map<fakes::NodeId, std::size_t> asked_of_;
+    std::map<fakes::NodeId, Time> refused_;  // when the store last refused a call of each
 };
 
 }  // namespace lockstep::sim

@@ -75,6 +75,12 @@ protected:
         now += duration;
         watch().on_event(testing::event_of(EventKind::timer, ""), now);
     }
+    void hear(const std::string& sender = "stranger") {
+        cap::BusPacket cancel;
+        cancel.set_sender_id(sender);
+        cancel.mutable_job_cancel()->set_job_id("J");
+        packet(EventKind::core_deliver, When::applied, kReplica, "sys.job.cancel", cancel, "cordum-scheduler");
+    }
     CancelTold& watch() {
         if (!oracle) oracle.emplace(judge, tunables);
         return *oracle;
@@ -262,6 +268,41 @@ TEST_F(CancelToldTest, NoWorkerIsToldToLeaveOffAJobThatGoesOn) {
     EXPECT_THAT(judge.found, IsEmpty()) << "users may ask for what they like";
     call_off();
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its worker is told to leave off, and it is RUNNING")));
+}
+
+TEST_F(CancelToldTest, WhatSomebodyElseAsksForIsDone) {
+    move("RUNNING");
+    hear();
+    move("CANCELLED");
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_GE(oracle->exercised(), 1U);
+}
+
+TEST_F(CancelToldTest, AJobThatWasToBeCancelledDoesNotGoOn) {
+    move("PENDING");
+    hear();
+    wait(2s);
+    EXPECT_THAT(judge.found, IsEmpty()) << "there is still time";
+    wait(2s);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("that it is to be cancelled, and it is still PENDING")));
+}
+
+TEST_F(CancelToldTest, OfManyWordsTheLastHasMoreTime) {
+    move("PENDING");
+    for (int i = 0; i < 33; ++i) hear();
+    wait(4s);
+    EXPECT_EQ(judge.found.size(), 32U);
+    wait(2s);
+    EXPECT_EQ(judge.found.size(), 33U);
+}
+
+TEST_F(CancelToldTest, NobodyIsAskedAboutAJobThatIsNotKnownOrByASchedulersOwnWord) {
+    hear();
+    move("PENDING");
+    hear("cordum-scheduler");
+    wait(1min);
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(CancelToldTest, WhatRedisHasForgottenIsNotJudged) {

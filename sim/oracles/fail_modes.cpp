@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
@@ -20,6 +21,14 @@ using fakes::When;
 constexpr std::string_view kUnavailable = "UNAVAILABLE";
 constexpr std::string_view kOpen = "open";
 
+/// A record of a scan that has seen a part of the output, and has nothing against it.
+bool allows_in_part(std::string_view record) {
+    if (record.find("\"partial\"") == std::string_view::npos) return false;
+    const auto json = nlohmann::json::parse(record, nullptr, false);
+    return json.is_object() && json.value("partial", false) && json.value("decision", "") == "ALLOW" &&
+           json.value("phase", "") == "async";
+}
+
 bool is_gate(std::string_view topic) { return topic == "job.cordum.approval-gate" || topic == "sys.approval.gate"; }
 
 }  // namespace
@@ -31,6 +40,8 @@ void FailModes::on_event(const fakes::Event& event, Time now) {
         change_.reset();
     }
     settings_.on_event(event, now);
+    if (const std::string complaint = scans_.on_event(event, now); !complaint.empty())
+        violated(event.node, event.job, complaint);
     const Place place{event.node, std::string(event.job)};
     switch (event.kind) {
         case EventKind::lock_acquired:
@@ -52,6 +63,7 @@ void FailModes::on_event(const fakes::Event& event, Time now) {
                 Heard& heard = outputs_[place];
                 heard.event = present();
                 heard.against = heard.against || (event.to != "ALLOW" && !event.to.empty());
+                heard.redacts = event.to == "REDACT";
             }
             break;
         case EventKind::publish: on_publish(event); break;
@@ -75,8 +87,9 @@ FailModes::Change& FailModes::change(fakes::NodeId replica, std::string_view job
     return *change_;
 }
 
-void FailModes::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
+void FailModes::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                          std::string_view after) {
+    scans_.hash_set(client, key, field);
     const auto job = job_of_hash(key);
     // A gateway's record tells as well as a scheduler's which job is a gate.
     if (job && field == "topic") gates_.insert_or_assign(std::string(*job), is_gate(after));
@@ -85,9 +98,20 @@ void FailModes::hash_set(fakes::NodeId client, std::string_view key, std::string
     if (field == "ls_input_unread" && after == "1") change(client, *job).unread = true;
     if (field == "attempts") change(client, *job).tried = true;
     if (field == "ls_next_attempt_at") change(client, *job).put_off = true;
-    if (field == "output_safety") change(client, *job).verdict = true;
-    if (field == "state") change(client, *job).state = after;
-    if (field == "ls_scan_pending") succeeded_.insert_or_assign(std::string(*job), now_);
+    if (field == "output_safety") {
+        change(client, *job).verdict = true;
+        change(client, *job).allowed_in_part = allows_in_part(after);
+    }
+    if (field == "state") {
+        Change& moved = change(client, *job);
+        if (moved.state.empty())
+            moved.from_work = before != nullptr && (*before == "DISPATCHED" || *before == "RUNNING");
+        moved.state = after;
+    }
+    if (field == "ls_scan_pending") {
+        change(client, *job).marked = true;
+        succeeded_.insert_or_assign(std::string(*job), now_);
+    }
 }
 
 void FailModes::hash_removed(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view) {
@@ -95,17 +119,31 @@ void FailModes::hash_removed(fakes::NodeId client, std::string_view key, std::st
     if (job) change(client, *job).scan_over = true;
 }
 
-void FailModes::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+void FailModes::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*, double) {
+    scans_.zset_set(client, key, member);
+}
+
+void FailModes::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
                            std::int64_t, std::int64_t) {
+    scans_.string_set(client, key);
     settings_.string_set(key, after);
 }
 
-void FailModes::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+void FailModes::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
                             std::int64_t) {
+    // Without its request no output is judged.
+    if (why != fakes::redis::Removal::expired && key.starts_with(kRequestPrefix))
+        std::erase_if(outputs_, [job = key.substr(kRequestPrefix.size())](const auto& entry) {
+            return entry.first.second == job && !entry.second.against;
+        });
     settings_.key_removed(key);
+    scans_.key_removed(key);
 }
 
-void FailModes::restored(const fakes::redis::Keyspace& now) { settings_.restored(now); }
+void FailModes::restored(const fakes::redis::Keyspace& now) {
+    settings_.restored(now);
+    scans_.restored();
+}
 
 Time FailModes::since(const Place& place) const {
     const auto begun = begun_.find(place);
@@ -140,7 +178,23 @@ FailModes::Modes FailModes::output_modes(fakes::NodeId replica, Time from) const
 void FailModes::settle(const Change& change) {
     if (change.unanswered) settle_input(change);
     if (change.unread && !change.unanswered) settle_unread(change);
-    if (change.scan_over || change.state == "OUTPUT_QUARANTINED") settle_output(change);
+    if (change.state == "SUCCEEDED") settle_success(change);
+    if (change.scan_over || change.state == "OUTPUT_QUARANTINED") {
+        settle_output(change);
+        scans_.over(change.job);
+    }
+}
+
+void FailModes::settle_success(const Change& change) {
+    const auto found = outputs_.find({change.replica, change.job});
+    const bool asked = change.from_work && found != outputs_.end() && !found->second.down &&
+                       found->second.since >= since({change.replica, change.job});
+    if (!asked) return;
+    exercise();
+    if (!change.marked && !found->second.redacts)
+        violated(change.replica, change.job,
+                 "it has succeeded, policy has neither withheld its output nor redacted it, and nobody is to scan it",
+                 found->second.event);
 }
 
 void FailModes::settle_input(const Change& change) {
@@ -190,13 +244,22 @@ void FailModes::settle_output(const Change& change) {
     if (change.state == "OUTPUT_QUARANTINED") {
         if (heard.against) return;
         exercise();
+        if (const std::string complaint = scans_.given_up(change.replica, change.job, now_); !complaint.empty())
+            violated(change.replica, change.job, complaint);
         if (!modes.closed)
             violated(change.replica, change.job,
                      "its output is withheld, nobody has said that it is to be, and the mode is open", heard.event);
         return;
     }
+    if (change.allowed_in_part && !modes.open)
+        violated(
+            change.replica, change.job,
+            "policy has allowed the part of its output that it has seen, the mode is closed, and the rest can be read",
+            heard.event);
     if (change.verdict || !change.state.empty()) return;
     exercise();
+    if (const std::string complaint = scans_.given_up(change.replica, change.job, now_); !complaint.empty())
+        violated(change.replica, change.job, complaint);
     if (!modes.open)
         violated(change.replica, change.job,
                  "the scan of its output is over without a verdict, the mode is closed, and it can be read",

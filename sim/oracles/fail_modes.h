@@ -7,7 +7,11 @@
 //    the labels that say so and why; it is put off for it only with the mode closed. A gate is never let through. A job whose input
 //    policy has not seen (`ls_input_unread`) goes on only with the mode open.
 // 3. Outputs: a scan that is over without a verdict leaves the job as it is with the mode open. An output about which policy has not
-//    said that it is to be withheld or redacted is withheld with the mode closed only.
+//    said that it is to be withheld or redacted is withheld with the mode closed only. The mode decides once the scan has been tried
+//    for as long as is promised, by whoever has claimed it (output_scans.h), and about the rest of an output of which policy has
+//    seen a part.
+// 4. A success about whose output policy has been asked, and which policy has not withheld or redacted, is still to be scanned;
+//    also where the question got no answer.
 #pragma once
 
 #include <map>
@@ -18,6 +22,7 @@
 #include "engine/config/pinned_settings.h"
 #include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
+#include "sim/oracles/output_scans.h"
 #include "sim/oracles/settings_in_force.h"
 
 namespace lockstep::sim {
@@ -25,7 +30,7 @@ namespace lockstep::sim {
 class FailModes final : public Oracle {
 public:
     FailModes(Judge& judge, const engine::Tunables& tunables, engine::PinnedSettings pinned)
-        : Oracle(judge), tunables_(tunables), pinned_(pinned) {}
+        : Oracle(judge), tunables_(tunables), pinned_(pinned), scans_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "fail_modes"; }
     void on_event(const fakes::Event& event, Time now) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
@@ -37,6 +42,8 @@ public:
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
     void restored(const fakes::redis::Keyspace& now) override;
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                  double after) override;
 
 private:
     using Place = std::pair<fakes::NodeId, std::string>;  // replica and job
@@ -54,13 +61,17 @@ private:
         bool tried = false;       // it counts a try
         bool put_off = false;
         bool scan_over = false;
-        bool verdict = false;  // it records one on the output
+        bool verdict = false;          // it records one on the output
+        bool allowed_in_part = false;  // which passes what policy has seen of it
+        bool marked = false;           // its output is still to be scanned
+        bool from_work = false;        // it was DISPATCHED or RUNNING
         std::string state;
     };
     /// What a replica has heard of policy about the output of a job.
     struct Heard {
         Time since{};          // the last question
         bool against = false;  // an answer to one of them was not to let it pass
+        bool redacts = false;  // the last answer was to redact it
         bool down = false;     // the replica has gone down since: only a call that was on its way goes by it
         EventNumber event = 0;
     };
@@ -70,6 +81,7 @@ private:
     void settle_input(const Change& change);
     void settle_unread(const Change& change);
     void settle_output(const Change& change);
+    void settle_success(const Change& change);
     void on_publish(const fakes::Event& event);
     [[nodiscard]] Modes input_modes(fakes::NodeId replica, Time from) const;
     [[nodiscard]] Modes output_modes(fakes::NodeId replica, Time from) const;
@@ -78,6 +90,7 @@ private:
     const engine::Tunables& tunables_;
     engine::PinnedSettings pinned_;
     SettingsInForce settings_;
+    OutputScans scans_;
     std::optional<Change> change_;
     std::map<Place, Time> begun_;  // when each took the job's lock
     std::map<Place, Heard> outputs_;

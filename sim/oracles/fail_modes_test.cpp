@@ -248,5 +248,111 @@ TEST_F(FailModesTest, ClosedKeepsWhatPolicyHasNotSeen) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("policy has not seen its input")));
 }
 
+// Scans -----------------------------------------------------------------------------------------------------------------
+
+class OutputScansTest : public FailModesTest {
+protected:
+    OutputScansTest() { tunables.output_policy_fail_mode = "closed"; }
+    void succeed(bool marked = true) {
+        tell(testing::event_of(fakes::EventKind::lock_acquired, "a"));
+        ask_about_output("a", "ALLOW");
+        pass();
+        const std::string before = "RUNNING";
+        oracle.hash_set(kReplica, "job:meta:a", "state", &before, "SUCCEEDED");
+        if (marked) {
+            set("a", "ls_scan_pending", "{}");
+            claim(kReplica);
+        }
+        done("a");
+    }
+    /// Something unrelated happens.
+    void pass() { tell(testing::event_of(fakes::EventKind::timer, "")); }
+    void claim(fakes::NodeId replica) { oracle.zset_set(replica, "lockstep:output:scan_pending", "a", nullptr, 1); }
+    /// The content of its output is asked about, with or without an answer.
+    void ask(fakes::NodeId replica, const char* content, const char* answer = "") {
+        cap_output::OutputCheckRequest question;
+        question.set_result_ptr("redis://res:a");
+        question.set_output_content(content);
+        const std::string bytes = question.SerializeAsString();
+        fakes::Event event = testing::event_of(fakes::EventKind::output_check, "a", fakes::When::before);
+        event.node = replica;
+        event.payload = bytes;
+        oracle.on_event(event, now);
+        event.when = fakes::When::answered;
+        event.payload = {};
+        event.to = answer;
+        if (*answer == '\0') event.outcome = fakes::EventOutcome::unknown;
+        oracle.on_event(event, now);
+        now += 1s;
+    }
+    static constexpr fakes::NodeId kOther{6};
+};
+
+TEST_F(OutputScansTest, WhatSucceedsIsToBeScanned) {
+    succeed();
+    EXPECT_THAT(judge.found, IsEmpty());
+    succeed(false);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and nobody is to scan it")));
+}
+
+TEST_F(OutputScansTest, NobodyGivesUpBeforeTheThirdTry) {
+    succeed();
+    for (int i = 0; i < 3; ++i) ask(kReplica, "x");
+    withhold("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    succeed();
+    for (int i = 0; i < 2; ++i) ask(kReplica, "x");
+    withhold("a");
+    ASSERT_THAT(judge.found, ElementsAre(HasSubstr("and it is to be tried 3 times")));
+    succeed();
+    ask(kReplica, "x");
+    now += 10s;
+    ask(kReplica, "x");
+    withhold("a");
+    EXPECT_THAT(judge.found.back(), HasSubstr("2 questions without an answer"));
+}
+
+TEST_F(OutputScansTest, AnOpenCircuitIsWaitedFor) {
+    succeed();
+    now += 2 * tunables.circuit_open_for;
+    withhold("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(OutputScansTest, AnotherReplicaScansWhatItHasClaimed) {
+    succeed();
+    ask(kReplica, "x", "ALLOW");
+    claim(kOther);
+    ask(kOther, "x", "ALLOW");
+    EXPECT_THAT(judge.found, IsEmpty());
+    ask(fakes::NodeId{9}, "x", "ALLOW");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("by a replica that has not claimed that")));
+}
+
+TEST_F(OutputScansTest, AnOutputIsLookedForBeforeItCountsAsNone) {
+    succeed();
+    now += 500ms;
+    ask(kReplica, "", "ALLOW");
+    EXPECT_THAT(judge.found, IsEmpty());
+    succeed();
+    ask(kReplica, "", "ALLOW");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("counts as none 0 ms after its scan was begun")));
+}
+
+TEST_F(OutputScansTest, ClosedWithholdsTheRestOfWhatWasSeenInPart) {
+    const char* record = R"({"decision":"ALLOW","phase":"async","partial":true})";
+    succeed();
+    ask(kReplica, "x", "ALLOW");
+    set("a", "output_safety", record);
+    end_scan("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and the rest can be read")));
+    tunables.output_policy_fail_mode = "open";
+    succeed();
+    ask(kReplica, "x", "ALLOW");
+    set("a", "output_safety", record);
+    end_scan("a");
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -30,6 +31,9 @@ bool in_zset(const Keyspace& keys, std::string_view key, std::string_view member
 }
 
 constexpr std::string_view kDeadlines = "job:deadline";
+constexpr std::string_view kIndexPrefix = "job:index:";
+/// Settings that change may make it as long.
+constexpr engine::Duration kLongInterval = std::chrono::seconds{30};
 constexpr std::string_view kHistoryPrefix = "job:events:";
 
 std::optional<std::string_view> job_of_history(std::string_view key) {
@@ -48,6 +52,57 @@ bool is_gateway(fakes::NodeId node) { return node == Topology::kGateway || node 
 
 }  // namespace
 
+void IndexesAgree::on_event(const fakes::Event& event, Time now) {
+    now_ = now;
+    undisturbed_.on_event(event, now);
+}
+
+void IndexesAgree::command(fakes::NodeId, std::span<const std::string_view>, std::int64_t now_ms) {
+    settle();
+    now_ms_ = now_ms;
+}
+
+void IndexesAgree::settle() {
+    for (const StruckOff& struck_off : struck_off_) {
+        exercise();
+        const std::string state = recorded_.of(struck_off.job);
+        if (!is_final(state) || index_key(state) != struck_off.index || lost_.in_part(struck_off.job)) continue;
+        violated(struck_off.by, struck_off.job,
+                 fmt::format("it is {} and known, and it is struck off {}", state, struck_off.index));
+    }
+    struck_off_.clear();
+}
+
+void IndexesAgree::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double) {
+    if (is_scheduler(client) && key.starts_with(kIndexPrefix))
+        struck_off_.push_back({client, std::string(key), std::string(member)});
+}
+
+void IndexesAgree::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
+    std::erase_if(struck_off_, [key, member](const StruckOff& struck_off) {
+        return struck_off.index == key && struck_off.job == member;
+    });
+}
+
+void IndexesAgree::check_forgotten(std::string_view index, const fakes::redis::SortedSet& listed) {
+    const auto pages =
+        static_cast<std::int64_t>(listed.ranking().size()) / std::max<std::int64_t>(tunables_.reconciler_batch, 1);
+    const engine::Duration ticks =
+        (10 + 4 * pages) * std::max<engine::Duration>(tunables_.reconciler_interval, kLongInterval);
+    const auto calm = undisturbed_.lasts_for(now_);
+    if (!calm || *calm < ticks) return;
+    for (const auto& entry : listed.ranking()) {
+        const auto gone = gone_.find(entry.member);
+        if (gone == gone_.end()) continue;
+        exercise();
+        const auto limit = static_cast<std::int64_t>(entry.score / 1000) + engine::to_millis(tunables_.job_meta_ttl);
+        const std::int64_t since = std::max(limit, gone->second);
+        if (now_ms_ - since > engine::to_millis(ticks))
+            violated({}, entry.member,
+                     fmt::format("{} lists it, and for {} ms nobody has known it any more", index, now_ms_ - since));
+    }
+}
+
 void IndexesAgree::at_rest(const RestView& view) {
     for (const std::string_view key : view.redis.keys()) {
         if (const auto job = job_of_hash(key)) check_job(view.redis, *job);
@@ -57,8 +112,10 @@ void IndexesAgree::at_rest(const RestView& view) {
 
 void IndexesAgree::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                             std::string_view after) {
+    recorded_.hash_set(key, field, after);
     const auto job = job_of_hash(key);
     if (!job) return;
+    if (field == "state" && !gone_.empty()) gone_.erase(std::string(*job));
     if (field == "state") written_[std::string(*job)].emplace_back(after);
     if (field != "deadline_unix") return;
     if (client.valid() && !is_gateway(client))
@@ -67,8 +124,9 @@ void IndexesAgree::hash_set(fakes::NodeId client, std::string_view key, std::str
         scheduler_s_deadline_.erase(known);
 }
 
-void IndexesAgree::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view, std::int64_t,
-                              std::int64_t) {
+void IndexesAgree::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                              std::int64_t, std::int64_t) {
+    recorded_.string_set(key, after);
     const auto job = job_of_state_key(key);
     const auto known = job ? without_mirror_.find(*job) : without_mirror_.end();
     if (known != without_mirror_.end()) without_mirror_.erase(known);
@@ -83,6 +141,9 @@ void IndexesAgree::list_removed(fakes::NodeId, std::string_view key, std::size_t
 void IndexesAgree::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                                const fakes::redis::Value& last, std::int64_t) {
     lost_.key_removed(key, why, last);
+    recorded_.key_removed(key);
+    const auto of = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
+    if (of && recorded_.of(*of).empty()) gone_.insert_or_assign(std::string(*of), now_ms_);
     const bool by_itself = why != fakes::redis::Removal::deleted;
     const auto job = job_of_hash(key);
     if (job && why == fakes::redis::Removal::expired) expired_.emplace(*job);
@@ -96,6 +157,9 @@ void IndexesAgree::losing(const Keyspace& before) { lost_.losing(before); }
 /// What is left is what later changes add to.
 void IndexesAgree::restored(const Keyspace& now) {
     lost_.restored(now);
+    recorded_.restored(now);
+    gone_.clear();
+    struck_off_.clear();
     written_.clear();
     without_mirror_.clear();
     deadlines_lost_ = true;
@@ -176,6 +240,7 @@ void IndexesAgree::check_strays(const Keyspace& keys) {
     for (const std::string_view state : kStates) {
         const auto* index = read<fakes::redis::SortedSet>(keys, index_key(state));
         if (index == nullptr) continue;
+        if (is_final(state)) check_forgotten(index_key(state), *index);
         for (const auto& entry : index->ranking()) {
             if (lost_.in_part(entry.member)) continue;
             if (job_state(keys, entry.member).empty() && !expired_.contains(entry.member))

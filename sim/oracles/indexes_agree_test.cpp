@@ -57,7 +57,8 @@ protected:
     }
 
     testing::KeepingJudge judge;
-    IndexesAgree oracle{judge};
+    engine::Tunables tunables;
+    IndexesAgree oracle{judge, tunables};
     redis::Keyspace keys;
 };
 
@@ -122,6 +123,59 @@ TEST_F(IndexesAgreeTest, AGatewayMayHaveDiedBetweenADeadlineAndItsPlaceInTheList
     go("PENDING", "pending");
     grant_deadline(Topology::kGateway, false);
     EXPECT_THAT(rest(), IsEmpty());
+}
+
+class ForgottenMembersTest : public IndexesAgreeTest {
+protected:
+    /// A command of a scheduler at this time, by the clock of Redis.
+    void command(std::int64_t at_ms) {
+        const std::string_view words[] = {"EVALSHA", "sha1"};
+        keys.tell_command(kScheduler, words, at_ms);
+        keys.tell_command(kScheduler, {}, at_ms);
+    }
+    void expire() {
+        keys.remove(*keys.find("job:meta:J"), redis::Removal::expired);
+        keys.remove(*keys.find("job:state:J"), redis::Removal::expired);
+    }
+    void pass(Time time) {
+        fakes::Event tick = testing::event_of(fakes::EventKind::redis, {});
+        tick.node = kScheduler;
+        tick.key = "cordum:reconciler:default";
+        oracle.on_event(tick, time);
+    }
+};
+
+TEST_F(ForgottenMembersTest, NobodyWhoIsKnownIsStruckOff) {
+    go("SUCCEEDED", "succeeded");
+    command(1);
+    keys.zset_remove(*keys.find("job:index:succeeded"), "J");
+    command(2);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it is SUCCEEDED and known, and it is struck off")));
+}
+
+TEST_F(ForgottenMembersTest, WhoMovesOnOrIsForgottenLeavesItsIndex) {
+    go("PENDING", "pending");
+    command(1);
+    go("SUCCEEDED", "succeeded");
+    command(2);
+    expire();
+    keys.zset_remove(*keys.find("job:index:succeeded"), "J");
+    command(3);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ForgottenMembersTest, WhoIsForgottenIsNotListedForEver) {
+    using namespace std::chrono_literals;
+    go("SUCCEEDED", "succeeded");
+    const std::int64_t life = engine::to_millis(tunables.job_meta_ttl);
+    command(life);
+    expire();
+    command(life + 60'000);
+    pass(Time{1min});
+    EXPECT_THAT(rest(), IsEmpty());
+    command(life + 3'600'000);
+    pass(Time{1h});
+    EXPECT_THAT(rest(), ElementsAre(HasSubstr("nobody has known it any more")));
 }
 
 }  // namespace

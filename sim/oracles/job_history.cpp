@@ -18,6 +18,9 @@ namespace {
 using fakes::EventKind;
 using fakes::When;
 
+/// As whom they publish (spec: wire, 2.2).
+constexpr std::string_view kSchedulersName = "cordum-scheduler";
+
 /// Whether a result of this status ends its job.
 bool ends(cap::JobStatus status) {
     switch (status) {
@@ -58,6 +61,8 @@ void JobHistory::on_event(const fakes::Event& event, Time) {
     switch (event.kind) {
         case EventKind::submit: on_submit(event); break;
         case EventKind::cancel: on_cancel(event); break;
+        case EventKind::core_publish:
+        case EventKind::core_deliver: on_announced_cancel(event); break;
         case EventKind::approve: on_decision(event); break;
         case EventKind::kernel_check:
             if (event.when != When::applied || event.outcome != fakes::EventOutcome::applied) break;
@@ -104,6 +109,14 @@ void JobHistory::on_cancel(const fakes::Event& event) {
         blame(event.node, event.job,
               fmt::format("the operator was told that it is cancelled, and it has been \"{}\" all the time",
                           record.state));
+}
+
+void JobHistory::on_announced_cancel(const fakes::Event& event) {
+    if (event.subject != engine::wire::kSubjectCancel || event.packet == nullptr || !event.packet->has_job_cancel())
+        return;
+    // What schedulers say on it is said of jobs that are over.
+    if (event.packet->sender_id() == kSchedulersName) return;
+    job(engine::wire::trim(event.packet->job_cancel().job_id())).cancel.called = true;
 }
 
 void JobHistory::on_decision(const fakes::Event& event) {

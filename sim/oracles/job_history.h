@@ -3,7 +3,8 @@
 // 1. The operations are those of users and workers: submit, cancel, approve, reject, and the result of a worker. Each has a
 //    call and, mostly, an answer; it takes effect at one instant between the two, or never when it has no answer. The states
 //    in Redis are the reads.
-// 2. A state needs its cause: CANCELLED a cancellation that had been called, SUCCEEDED a worker's success or an approved
+// 2. A state needs its cause: CANCELLED a cancellation that had been called, by an operator or by whoever may publish on
+//    sys.job.cancel, SUCCEEDED a worker's success or an approved
 //    gate, DENIED a refusal, or an input that was looked for in vain, APPROVAL_REQUIRED a policy that asked, and its end an approval. What the scheduler does by
 //    itself has its causes in the job (unasked_ends.h).
 // 3. An answer binds: who was told that the job is cancelled finds it cancelled; an approval that was accepted releases the
@@ -73,6 +74,7 @@ private:
 
     void on_submit(const fakes::Event& event);
     void on_cancel(const fakes::Event& event);
+    void on_announced_cancel(const fakes::Event& event);
     void on_decision(const fakes::Event& event);
     void on_request(const fakes::Event& event);
     void on_result(const fakes::Event& event);

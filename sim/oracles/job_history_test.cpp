@@ -66,7 +66,6 @@ protected:
     JobHistory oracle{judge, tunables, {}};
     fakes::redis::Keyspace keys;
 
-private:
     void tell_packet(EventKind kind, When when, std::string_view subject, const cap::BusPacket& packet,
                      std::string_view durable = {}) {
         fakes::Event event = testing::event_of(kind, "J", when);
@@ -77,6 +76,30 @@ private:
         oracle.on_event(event, {});
     }
 };
+
+// A gateway, or whoever else may publish there, without any operator of this world.
+TEST_F(JobHistoryTest, WhatIsPublishedForCancellationIsACancellation) {
+    submit();
+    run();
+    cap::BusPacket packet;
+    packet.set_sender_id("stranger");
+    packet.mutable_job_cancel()->set_job_id("J");
+    tell_packet(EventKind::core_publish, When::before, "sys.job.cancel", packet);
+    state("RUNNING", "CANCELLED");
+    at_rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(JobHistoryTest, WhatASchedulerBroadcastsCancelsNothing) {
+    submit();
+    run();
+    cap::BusPacket packet;
+    packet.set_sender_id("cordum-scheduler");
+    packet.mutable_job_cancel()->set_job_id("J");
+    tell_packet(EventKind::core_publish, When::before, "sys.job.cancel", packet);
+    state("RUNNING", "CANCELLED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has cancelled it")));
+}
 
 TEST_F(JobHistoryTest, AnOrdinaryLifeIsExplained) {
     submit();

@@ -22,10 +22,9 @@ public:
                     std::int64_t expires_before, std::int64_t expires_at) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
-    void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
-                      std::string_view before) override {
-        static_cast<void>(client);
-        turns_.hash_removed(key, field, before);
+    void hash_removed(fakes::NodeId /*client*/, std::string_view key, std::string_view field,
+                      std::string_view /*before*/) override {
+        turns_.hash_removed(key, field);
     }
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;

@@ -71,7 +71,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
     add(std::type_identity<SingleTicker>{}, "single_ticker",
         {exactly(&T::reconciler_interval), exactly(&T::replayer_interval)});
     oracles.push_back(std::make_unique<TenantLimit>(judge));
-    oracles.push_back(std::make_unique<SagaExact>(judge));
+    add(std::type_identity<SagaExact>{}, "saga_exact",
+        {most(&T::saga_lock_ttl), most(&T::saga_rollback_timeout), least(&T::saga_entry_max_age)});
     oracles.push_back(std::make_unique<ResultKept>(judge));
     oracles.push_back(std::make_unique<QuarantineFinal>(judge));
     add(std::type_identity<CircuitRules>{}, "circuit_rules",
@@ -82,7 +83,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
          exactly(&T::backoff_max), exactly(&T::retry_delay_busy), exactly(&T::retry_delay_no_workers),
          exactly(&T::retry_delay_publish), exactly(&T::retry_delay_store), exactly(&T::safety_throttle_delay),
          exactly(&T::safety_unavailable_delay)});
-    oracles.push_back(std::make_unique<IndexesAgree>(judge));
+    add(std::type_identity<IndexesAgree>{}, "indexes_agree",
+        {most(&T::job_meta_ttl), most(&T::reconciler_interval), least(&T::reconciler_batch)});
     add(std::type_identity<NothingLeaks>{}, "nothing_leaks",
         {most(&T::job_lock_ttl), most(&T::saga_lock_ttl), most(&T::saga_rollback_timeout)});
     add(std::type_identity<SnapshotWhole>{}, "snapshot_whole",
@@ -107,8 +109,9 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
          exactly(&T::data_ttl)});
     oracles.push_back(std::make_unique<ResultHeard>(judge));
     add(std::type_identity<StoredResultWins>{}, "stored_result_wins",
-        {exactly(&T::bus_ack_wait), exactly(&T::dispatch_timeout), exactly(&T::max_scheduling_retries),
-         exactly(&T::reconciler_interval), exactly(&T::reconciler_scheduled_timeout), exactly(&T::running_timeout)},
+        {least(&T::reconciler_batch), least(&T::reconciler_max_iterations), exactly(&T::bus_ack_wait),
+         exactly(&T::dispatch_timeout), exactly(&T::max_scheduling_retries), exactly(&T::reconciler_interval),
+         exactly(&T::reconciler_scheduled_timeout), exactly(&T::running_timeout)},
         timeouts);
     add(std::type_identity<SlotUsed>{}, "slot_used",
         {most(&T::job_lock_ttl), most(&T::pending_age), most(&T::reconciler_interval), most(&T::replayer_interval)});
@@ -119,9 +122,9 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
     add(std::type_identity<PolicyMarksOwn>{}, "policy_marks_own", {most(&T::policy_check_fail_mode)});
     oracles.push_back(std::make_unique<ContentSeen>(judge));
     add(std::type_identity<TimeoutExplained>{}, "timeout_explained",
-        {most(&T::backoff_jitter), most(&T::backoff_max), most(&T::publish_timeout), most(&T::retry_delay_no_workers),
-         most(&T::retry_delay_publish), most(&T::retry_delay_store), most(&T::safety_throttle_delay),
-         most(&T::safety_unavailable_delay), most(&T::store_op_timeout)});
+        {most(&T::backoff_jitter), most(&T::backoff_max), most(&T::publish_resend_limit), most(&T::publish_timeout),
+         most(&T::retry_delay_no_workers), most(&T::retry_delay_publish), most(&T::retry_delay_store),
+         most(&T::safety_throttle_delay), most(&T::safety_unavailable_delay), most(&T::store_op_timeout)});
     add(std::type_identity<CancelTold>{}, "cancel_told", {most(&T::store_op_timeout), least(&T::cancel_on_timeout)});
     add(std::type_identity<CalmWeather>{}, "calm_weather",
         {most(&T::store_op_timeout), least(&T::pending_age), exactly(&T::retry_delay_busy),
@@ -139,7 +142,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
     oracles.push_back(std::make_unique<QuestionsTrue>(judge));
     oracles.push_back(std::make_unique<OutputsAudited>(judge));
     add(std::type_identity<FailModes>{}, "fail_modes",
-        {exactly(&T::output_policy_fail_mode), exactly(&T::policy_check_fail_mode)}, pinned);
+        {least(&T::circuit_open_for), exactly(&T::output_policy_fail_mode), exactly(&T::policy_check_fail_mode)},
+        pinned);
     oracles.push_back(std::make_unique<LifetimesKept>(judge, tunables));
     oracles.push_back(std::make_unique<RecordsTrue>(judge));
     return oracles;

@@ -52,7 +52,12 @@ constexpr std::array<std::string_view, 16> kLookedAt{
     "safety_reason",           "safety_rule_id",  "safety_snapshot", "safety_approval_ref", "safety_checked_at",
     "safety_approval_required"};
 
-constexpr std::size_t kKeptMax = 16;  // of reports and words about one job
+constexpr std::string_view kRedactedPart = ":redacted:";
+constexpr std::string_view kMarkerOfRedaction = "[REDACTED]";
+constexpr std::string_view kKeyPointer = "redis://";
+
+constexpr std::size_t kShownMax = 200;  // bytes of an output, in a complaint
+constexpr std::size_t kKeptMax = 16;    // of reports and words about one job
 /// A script's time is that of its beginning, and a real server tells of each of its commands when it comes to it.
 constexpr double kCloseMs = 2'000;
 constexpr std::int64_t kSecondsOfDay = 86'400;
@@ -132,6 +137,29 @@ std::string left_out(const Json& before, const Json& after, const std::string& a
     return {};
 }
 
+/// The output without what policy has found (spec: wire, 7.2), and without what it has not seen.
+std::string text_without(std::string_view content, bool cut_off, const cap_output::OutputCheckResponse& answer) {
+    std::vector<bool> found(content.size());
+    bool usable = false;
+    for (const auto& finding : answer.findings()) {
+        const auto size = static_cast<std::int64_t>(content.size());
+        if (finding.offset() < 0 || finding.length() <= 0 || finding.offset() >= size) continue;
+        usable = true;
+        const std::int64_t end = finding.offset() + std::min(finding.length(), size - finding.offset());
+        for (std::int64_t at = finding.offset(); at < end; ++at) found[static_cast<std::size_t>(at)] = true;
+    }
+    if (!usable) return std::string(kMarkerOfRedaction);
+    std::string text;
+    for (std::size_t at = 0; at < content.size(); ++at) {
+        if (!found[at])
+            text += content[at];
+        else if (at == 0 || !found[at - 1])
+            text += kMarkerOfRedaction;
+    }
+    if (cut_off && !found.back()) text += kMarkerOfRedaction;
+    return text;
+}
+
 template <class Message>
 bool read(std::string_view bytes, Message& message) {
     return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
@@ -150,7 +178,13 @@ void RecordsTrue::on_event(const fakes::Event& event, Time) {
             if (event.when != When::before) note_answer(event);
             break;
         case EventKind::output_check:
-            if (event.when != When::before) note_verdict(event);
+            if (event.when == When::before)
+                note_shown(event);
+            else
+                note_verdict(event);
+            break;
+        case EventKind::node_down:
+            std::erase_if(shown_, [&event](const auto& entry) { return entry.first.first == event.node; });
             break;
         case EventKind::publish:
             if (event.when != When::before || !is_scheduler(event.node)) break;
@@ -185,8 +219,27 @@ void RecordsTrue::note_verdict(const fakes::Event& event) {
     std::string decision = "ALLOW";
     if (answer.decision() == cap_output::OUTPUT_DECISION_QUARANTINE) decision = "QUARANTINE";
     if (answer.decision() == cap_output::OUTPUT_DECISION_REDACT) decision = "REDACT";
+    if (answer.decision() == cap_output::OUTPUT_DECISION_REDACT) note_redaction(event, answer);
     keep(jobs_[std::string(event.job)].verdicts, {std::move(decision), answer.reason(), answer.rule_id(),
                                                   answer.policy_snapshot(), fmt::format("{}", answer.findings_size())});
+    if (event.when == When::answered) shown_.erase({event.node, std::string(event.job)});
+}
+
+void RecordsTrue::note_shown(const fakes::Event& event) {
+    cap_output::OutputCheckRequest asked;
+    if (!read(event.payload, asked)) return;
+    const bool cut_off = asked.output_size_bytes() > static_cast<std::int64_t>(asked.output_content().size());
+    shown_.insert_or_assign({event.node, std::string(event.job)},
+                            Shown{std::move(*asked.mutable_output_content()), cut_off});
+}
+
+void RecordsTrue::note_redaction(const fakes::Event& event, const cap_output::OutputCheckResponse& answer) {
+    const auto shown = shown_.find({event.node, std::string(event.job)});
+    if (shown == shown_.end() || event.when != When::answered) return;
+    Job& job = jobs_[std::string(event.job)];
+    job.stand_in = answer.redacted_ptr();
+    if (!shown->second.content.empty())
+        keep(job.redactions, text_without(shown->second.content, shown->second.cut_off, answer));
 }
 
 void RecordsTrue::on_told(const fakes::Event& event) {
@@ -276,6 +329,8 @@ void RecordsTrue::string_set(fakes::NodeId client, std::string_view key, const s
         change_of(key).output = after;
     } else if (key == kSettingsKey && judges(client)) {
         on_settings(before, after);
+    } else if (key.find(kRedactedPart) != std::string_view::npos) {
+        stand_ins_.insert_or_assign(std::string(key), std::string(after));
     }
 }
 
@@ -372,6 +427,11 @@ void RecordsTrue::zset_set(fakes::NodeId client, std::string_view key, std::stri
 void RecordsTrue::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                               const fakes::redis::Value& last, std::int64_t) {
     lost_.key_removed(key, why, last);
+    const auto stand_in = stand_ins_.find(key);
+    if (why != fakes::redis::Removal::evicted && stand_in != stand_ins_.end()) stand_ins_.erase(stand_in);
+    // Whoever knows a job by its request knows no topic then.
+    if (why == fakes::redis::Removal::evicted && key.starts_with(kRequestPrefix))
+        jobs_[std::string(key.substr(kRequestPrefix.size()))].any_topic = true;
     const auto job = job_of_hash(key);
     if (const auto known = job ? jobs_.find(*job) : jobs_.end(); known != jobs_.end()) jobs_.erase(known);
 }
@@ -380,6 +440,7 @@ void RecordsTrue::losing(const fakes::redis::Keyspace& before) { lost_.losing(be
 
 void RecordsTrue::restored(const fakes::redis::Keyspace& now) {
     lost_.restored(now);
+    data_lost_ = true;
     changes_.clear();
     for (auto& [name, job] : jobs_) {
         const std::string key = fmt::format("{}{}", kJobHashPrefix, name);
@@ -531,6 +592,20 @@ void RecordsTrue::judge_decision(const Change& change, const Job& job) {
                            decision, field("safety_reason"), field("safety_rule_id"), field("safety_snapshot")));
 }
 
+void RecordsTrue::judge_stand_in(const Change& change, const Job& job, std::string_view pointer) {
+    if (data_lost_ || !pointer.starts_with(kKeyPointer) || pointer == job.stand_in) return;
+    const std::string_view key = pointer.substr(kKeyPointer.size());
+    const auto stored = stand_ins_.find(key);
+    if (stored == stand_ins_.end())
+        return object(change.job, fmt::format("its output is redacted to {}, and nothing is there", key));
+    if (std::ranges::count(job.redactions, stored->second) > 0) return;
+    object(change.job,
+           fmt::format("what stands in for its output is '{}', and by what policy has found it is '{}'",
+                       std::string_view(stored->second).substr(0, kShownMax),
+                       job.redactions.empty() ? std::string_view{}
+                                              : std::string_view(job.redactions.back()).substr(0, kShownMax)));
+}
+
 void RecordsTrue::judge_output(const Change& change, const Job& job) {
     exercise();
     const auto in_hash = change.fields.find("output_safety");
@@ -554,6 +629,7 @@ void RecordsTrue::judge_output(const Change& change, const Job& job) {
         if (!stand_in.starts_with("redis://") || field_in(change.fields, "result_ptr") != stand_in)
             object(change.job, fmt::format("its output is redacted to '{}', and its result is '{}'", stand_in,
                                            field_in(change.fields, "result_ptr")));
+        judge_stand_in(change, job, stand_in);
     }
     const std::string reason = text_in(record, "reason");
     const std::string rule = text_in(record, "rule_id");

@@ -11,7 +11,8 @@
 //    that a scheduler comes to by itself; the list of decisions says the same as the hash.
 //    What an approval is bound to is the hash of a request that was stored.
 // 5. Outputs. A recorded verdict is one that was heard, of the phase in which the job is, and names what stands in for an output
-//    that is redacted.
+//    that is redacted. What stands in is there, and holds what policy has seen but for what it has found: each place of a finding,
+//    or all where it names none, is replaced, and so is what policy has not seen.
 // 6. Dispatches. No two of a job have the same message id, which a stream would take for a repetition.
 // 7. Settings. Whoever writes those of the system at its start adds to what stood there, changes none of it, and counts the revision up.
 //
@@ -72,10 +73,12 @@ private:
         std::set<std::string, std::less<>> topics;  // that its hash and its stored requests have had
         bool any_topic = false;                     // a stored request could not be read
         std::vector<Report> reports;
-        std::vector<Word> decisions;      // about the job
-        std::vector<Word> verdicts;       // about its output
-        std::vector<std::string> hashes;  // of its stored requests, as an approval is bound to them
-        std::string dispatches;           // how many it has had
+        std::vector<Word> decisions;          // about the job
+        std::vector<Word> verdicts;           // about its output
+        std::vector<std::string> redactions;  // what may stand in for it, by the last answers
+        std::string stand_in;                 // where policy itself has put one
+        std::vector<std::string> hashes;      // of its stored requests, as an approval is bound to them
+        std::string dispatches;               // how many it has had
         std::vector<std::pair<std::string, std::string>>
             sent_as;  // message ids, and the number of the dispatch of each
         std::optional<LetterText> letter;
@@ -95,6 +98,9 @@ private:
     void note_result(const cap::JobResult& result);
     void note_answer(const fakes::Event& event);
     void note_verdict(const fakes::Event& event);
+    void note_shown(const fakes::Event& event);
+    void note_redaction(const fakes::Event& event, const cap_output::OutputCheckResponse& answer);
+    void judge_stand_in(const Change& change, const Job& job, std::string_view pointer);
     void note_request(std::string_view job, std::string_view json);
     void on_letter(std::string_view id, std::string_view entry);
     void on_told(const fakes::Event& event);
@@ -116,6 +122,14 @@ private:
     void object(std::string_view job, std::string detail) { violated(client_, job, std::move(detail)); }
 
     std::map<std::string, Job, std::less<>> jobs_;
+    /// What policy was shown of an output.
+    struct Shown {
+        std::string content;
+        bool cut_off = false;
+    };
+    std::map<std::pair<fakes::NodeId, std::string>, Shown> shown_;  // by who asks, and about which job
+    std::map<std::string, std::string, std::less<>> stand_ins_;     // of redacted outputs, by key
+    bool data_lost_ = false;
     LostRecords lost_;
     std::vector<Change> changes_;  // of the present command
     fakes::NodeId client_;         // whose command it is; not valid: none is under way

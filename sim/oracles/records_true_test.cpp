@@ -254,6 +254,13 @@ TEST_F(RecordsTrueTest, TheListOfDecisionsSaysTheSame) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its list of decisions gets")));
 }
 
+TEST_F(RecordsTrueTest, OfTwoDeadlinesThatOneCommandWritesTheLastCounts) {
+    running();
+    command(kReplica, field("deadline_unix", "1700000900000000"), score("job:deadline", 1700000900000000),
+            field("deadline_unix", "1700000100000000"), score("job:deadline", 1700000100000000));
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 // Outputs ---------------------------------------------------------------------------------------------------------------
 
 TEST_F(RecordsTrueTest, ARecordedVerdictIsOneThatWasHeardAndOfItsPhase) {
@@ -279,6 +286,79 @@ TEST_F(RecordsTrueTest, ARecordedVerdictIsOneThatWasHeardAndOfItsPhase) {
     EXPECT_THAT(judge.found.back(), HasSubstr("a verdict on its output that nobody has heard"));
     command(kReplica, field("output_safety", "{}"));
     EXPECT_THAT(judge.found.back(), HasSubstr("is not recorded alike"));
+}
+
+class RedactionsTrueTest : public RecordsTrueTest {
+protected:
+    /// Policy is shown `content`, of an output of `size` bytes, and has these findings: first byte and length.
+    void finds(const std::string& content, std::int64_t size, std::vector<std::pair<int, int>> places) {
+        cap_output::OutputCheckRequest question;
+        question.set_output_content(content);
+        question.set_output_size_bytes(size);
+        cap_output::OutputCheckResponse answer;
+        answer.set_decision(cap_output::OUTPUT_DECISION_REDACT);
+        for (const auto& [offset, length] : places) {
+            auto& finding = *answer.add_findings();
+            finding.set_offset(offset);
+            finding.set_length(length);
+        }
+        findings = places.size();
+        const std::string asked = engine::wire::serialise(question);
+        const std::string told = engine::wire::serialise(answer);
+        for (const auto& [when, bytes] : {std::pair{When::before, &asked}, {When::answered, &told}}) {
+            fakes::Event event = testing::event_of(EventKind::output_check, "a", when);
+            event.node = kReplica;
+            event.payload = *bytes;
+            oracle.on_event(event, {});
+        }
+    }
+    void redact() {
+        std::string found;
+        for (std::size_t i = 0; i < findings; ++i) found += i == 0 ? R"({"detail":""})" : R"(,{"detail":""})";
+        const std::string record = fmt::format(
+            R"({{"decision":"REDACT","redacted_ptr":"redis://res:a:redacted:1","checked_at":{},"phase":"sync","findings":[{}]}})",
+            kMicros, found);
+        command(kReplica, text("job:a:output_decision", record), field("output_safety", record),
+                field("result_ptr", "redis://res:a:redacted:1"), field("state", "SUCCEEDED"));
+    }
+    void stand_in(const std::string& content) { command(kReplica, text("res:a:redacted:1", content)); }
+
+    std::size_t findings = 0;
+};
+
+TEST_F(RedactionsTrueTest, EveryPlaceIsReplacedHoweverTheyOverlap) {
+    running();
+    finds("write to ann@example.org, please", 32, {{0, 25}, {9, 15}, {26, 99}});
+    stand_in("[REDACTED] [REDACTED]");
+    redact();
+    EXPECT_THAT(judge.found, IsEmpty());
+    running();
+    stand_in("[REDACTED], please");
+    redact();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("by what policy has found it is '[REDACTED] [REDACTED]'")));
+}
+
+TEST_F(RedactionsTrueTest, WithoutAPlaceAllIsReplacedAndSoIsWhatNobodyHasSeen) {
+    running();
+    finds("secret", 6, {});
+    stand_in("[REDACTED]");
+    redact();
+    running();
+    finds("0123", 9, {{0, 1}});
+    stand_in("[REDACTED]123[REDACTED]");
+    redact();
+    EXPECT_THAT(judge.found, IsEmpty());
+    running();
+    stand_in("secret");
+    redact();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("what stands in for its output is 'secret'")));
+}
+
+TEST_F(RedactionsTrueTest, WhatStandsInIsThere) {
+    running();
+    finds("secret", 6, {});
+    redact();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and nothing is there")));
 }
 
 TEST_F(RecordsTrueTest, JobsOfWhichSomethingIsLostAreLeftOut) {

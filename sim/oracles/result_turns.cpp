@@ -147,9 +147,9 @@ void ResultTurns::hash_set(std::string_view key, std::string_view field, std::st
     if (field == kWorker) at(*job).worker = after;
 }
 
-void ResultTurns::hash_removed(std::string_view key, std::string_view field, std::string_view before) {
+void ResultTurns::hash_removed(std::string_view key, std::string_view field) {
     const auto job = job_of_hash(key);
-    if (job && field == kNote) at(*job).known.erase(sequence_of(before));
+    // A note that is taken away does not settle a result: only who acknowledges it does.
     if (job && field == kWorker) at(*job).worker.clear();
 }
 

@@ -3,7 +3,8 @@
 //
 // 1. A result has been in hand for all to know once it is noted on its job's hash (ls_result_first), or once a replica that has
 //    been answered when it asked for the job's lock hands it back for the time that a busy lock takes. One that came when the
-//    replica had as many results of the job in hand as it handles at once may never have been asked for.
+//    replica had as many results of the job in hand as it handles at once may never have been asked for. It stays in hand until
+//    it is settled, whatever becomes of the note.
 // 2. From then on, and for one ack wait, no later result may end the job otherwise: one that takes the job's lock after it.
 // 3. A result that does not count contradicts none: one that is not from the job's worker, or that asks for what a job at work
 //    cannot become.
@@ -30,7 +31,7 @@ public:
 
     void on_event(const fakes::Event& event, Time now, EventNumber number);
     void hash_set(std::string_view key, std::string_view field, std::string_view after, EventNumber number);
-    void hash_removed(std::string_view key, std::string_view field, std::string_view before);
+    void hash_removed(std::string_view key, std::string_view field);
     void key_removed(std::string_view key);
     void restored(const fakes::redis::Keyspace& now);
 

@@ -241,5 +241,15 @@ TEST_F(ResultTurnsTest, AnEndThatNoResultBringsIsNoneOfTheirBusiness) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(ResultTurnsTest, ANoteThatIsTakenAwaySettlesNothing) {
+    deliver(kFirst, 7);
+    note(7);
+    keys.hash_remove(*keys.find(kHash), "ls_result_first");
+    hand_back(kFirst, 7, 1s);
+    deliver(kSecond, 8);
+    end(kSecond, "FAILED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -20,6 +20,8 @@ constexpr std::size_t kJittersMin = 6;
 /// A message could not be marked as processed, and is handed back instead of being acknowledged (spec: conflicts, C-11).
 constexpr engine::Duration kUnmarked = std::chrono::seconds{2};
 
+constexpr std::string_view kJobLock = "cordum:scheduler:job:";
+
 /// A job whose input is not found is tried again after a fixed time (engine/delivery-semantics.md, "Whose word counts").
 constexpr engine::Duration kInputNotFound = std::chrono::seconds{5};
 
@@ -95,8 +97,11 @@ void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::stri
         job.state_written = true;
         job.failed.reset();
         job.rolled_back = before != nullptr && *before == "DISPATCHED" && after == "SCHEDULED";
+        job.state = after;
+        if (job.rolled_back && is_scheduler(client)) taken_back_ = {client, std::string(*name)};
         return;
     }
+    if (field == "ls_next_attempt_at") put_off_ = *name;
     if (field != "attempts") return;
     const auto entry = jobs_.try_emplace(std::string(*name)).first;
     if (std::exchange(entry->second.state_written, false)) return;
@@ -107,6 +112,23 @@ void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::stri
     const bool counted = std::exchange(entry->second.rolled_back, false);
     on_failed_try(client, entry->first, entry->second,
                   {.number = counted ? tried - 1 : tried, .attempts = attempts, .at = {}, .event = upcoming()});
+}
+
+void RetryBounds::command(fakes::NodeId, std::span<const std::string_view>, std::int64_t) {
+    judge_taken_back();
+    put_off_.clear();
+    let_go_.clear();
+}
+
+void RetryBounds::judge_taken_back() {
+    if (taken_back_.job.empty()) return;
+    const TakenBack taken_back = std::exchange(taken_back_, {});
+    const auto entry = jobs_.find(taken_back.job);
+    // Whoever keeps its lock goes on with it.
+    if (entry == jobs_.end() || entry->second.state != "SCHEDULED" || let_go_ != taken_back.job) return;
+    exercise();
+    if (put_off_ != taken_back.job)
+        violated(taken_back.by, taken_back.job, "its dispatch is taken back, and it is due again at once");
 }
 
 void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, Job& job, FailedTry failed) {
@@ -178,6 +200,7 @@ void RetryBounds::on_nak(const fakes::Event& event) {
 
 void RetryBounds::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                               std::int64_t) {
+    if (is_job_lock(key)) let_go_ = key.substr(kJobLock.size());
     const auto name = job_of_hash(key);
     if (!name) return;
     if (const auto entry = jobs_.find(*name); entry != jobs_.end()) jobs_.erase(entry);

@@ -1,5 +1,6 @@
 // retry_bounds: a try that found no worker is followed by another one after min(base * 2^n + jitter, max), jitter uniform in
-// [0, backoff_jitter), and there are no more than max_scheduling_retries of them.
+// [0, backoff_jitter), and there are no more than max_scheduling_retries of them. Whoever takes a dispatch back and lets
+// go of the job puts it off.
 //
 // Whatever records why a try came to nothing (`ls_last_cause`) gives the job its delay as well (`ls_next_attempt_at`).
 //
@@ -49,8 +50,15 @@ private:
     struct Job {
         bool state_written = false;  // in the same command: the attempts that follow belong to a dispatch
         bool rolled_back = false;    // last it was taken back from DISPATCHED
+        std::string state;
         std::optional<FailedTry> failed;
     };
+    /// What is to be judged when the command is over.
+    struct TakenBack {
+        fakes::NodeId by;
+        std::string job;
+    };
+    void judge_taken_back();
     void on_failed_try(fakes::NodeId client, const std::string& name, Job& job, FailedTry failed);
     void on_take_up(const fakes::Event& event);
     void on_verdict(const fakes::Event& event);
@@ -63,6 +71,9 @@ private:
 
     const engine::Tunables& tunables_;
     std::map<std::string, Job, std::less<>> jobs_;
+    TakenBack taken_back_;  // by the present command
+    std::string put_off_;   // likewise
+    std::string let_go_;    // likewise: whose lock it has released
     OpenLooks looks_;
     // What the present command says, and whose it is.
     fakes::NodeId client_;

@@ -69,6 +69,7 @@ protected:
     void dispatch_and_take_back() {
         enter("PENDING", "SCHEDULED", 0);
         enter("SCHEDULED", "DISPATCHED", 1);
+        oracle.hash_set(kReplica, kMeta, "ls_next_attempt_at", nullptr, "1");
         enter("DISPATCHED", "SCHEDULED", 0);
     }
     void crash(fakes::NodeId node) { tell(testing::event_of(EventKind::node_down, {}), node); }
@@ -101,6 +102,24 @@ protected:
     cap::BusPacket request;
     int attempts = 0;
 };
+
+TEST_F(RetryBoundsTest, WhatIsTakenBackIsPutOff) {
+    const auto let_go = [this] {
+        oracle.key_removed(kReplica, "cordum:scheduler:job:a", fakes::redis::Removal::deleted, {}, -1);
+        oracle.command(kReplica, {}, 0);
+    };
+    dispatch_and_take_back();
+    let_go();
+    EXPECT_THAT(judge.found, IsEmpty());
+    enter("SCHEDULED", "DISPATCHED", 1);
+    enter("DISPATCHED", "SCHEDULED", 0);
+    oracle.command(kReplica, {}, 0);
+    EXPECT_THAT(judge.found, IsEmpty()) << "whoever keeps the lock goes on";
+    enter("SCHEDULED", "DISPATCHED", 1);
+    enter("DISPATCHED", "SCHEDULED", 0);
+    let_go();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("taken back, and it is due again at once")));
+}
 
 TEST_F(RetryBoundsTest, ADelayLiesWithinTheBoundsOfItsTry) {
     for (const auto delay : {1200ms, 2300ms, 4400ms}) {

@@ -10,6 +10,8 @@
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/oracles/undoing.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
@@ -18,7 +20,10 @@ namespace {
 constexpr std::string_view kSharedPrefix = "saga:";
 constexpr std::string_view kSharedSuffix = ":stack";
 constexpr std::string_view kRunPrefix = "lockstep:saga:";  // and the length of the tenant
-constexpr std::string_view kKeptAside = "lockstep:saga:unreadable:saga-expired-";
+constexpr std::string_view kAside = "lockstep:saga:unreadable:";
+constexpr std::string_view kExpiredId = "saga-expired-";
+constexpr std::string_view kSharedLock = ":lock";
+constexpr std::string_view kRunLock = "lockstep:saga:lock:";
 constexpr std::string_view kSagaSender = "cordum-scheduler-saga";
 
 bool is_stack(std::string_view key) {
@@ -48,12 +53,15 @@ std::pair<std::string, bool> saga_of(const cap::JobRequest& job) {
     return saga_of(engine::wire::tenant_of(job), job.workflow_id(), job.labels());
 }
 
-/// Marked as a compensation by its label or in its environment (spec: wire, section 10).
-bool undoes(const cap::JobRequest& request) {
-    const auto says_so = [](const std::string& mark) { return !mark.empty() && mark != "false"; };
-    return says_so(value_of(request.labels(), "saga_compensation")) ||
-           says_so(value_of(request.env(), "saga_compensation"));
+/// Whose lock this is; empty: it is none of a saga's.
+std::string stack_of_lock(std::string_view key) {
+    if (key.starts_with(kRunLock)) return fmt::format("{}{}", kRunPrefix, key.substr(kRunLock.size()));
+    if (!key.starts_with(kSharedPrefix) || !key.ends_with(kSharedLock)) return {};
+    return fmt::format("{}{}", key.substr(0, key.size() - kSharedLock.size()), kSharedSuffix);
 }
+
+/// Clocks of a cluster go a little differently.
+engine::Duration nearly(engine::Duration duration) { return duration - duration / 16; }
 
 bool success(std::string_view state) { return state == "SUCCEEDED" || state == "OUTPUT_QUARANTINED"; }
 
@@ -61,12 +69,12 @@ bool settled(std::string_view state) { return is_final(state) || state == "APPRO
 
 }  // namespace
 
-void SagaExact::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+void SagaExact::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
                            std::int64_t, std::int64_t) {
-    if (key.starts_with(kKeptAside)) {
-        for (auto& [name, saga] : sagas_)
-            for (Entry& entry : saga.entries) entry.expired = entry.expired || entry.bytes == after;
-    }
+    if (key.starts_with(kAside)) on_kept_aside(client, key.substr(kAside.size()), after);
+    if (key.starts_with(kLetterPrefix) && key.substr(kLetterPrefix.size()).starts_with("saga-"))
+        letters_.emplace(key.substr(kLetterPrefix.size()));
+    if (const std::string stack = stack_of_lock(key); !stack.empty()) on_lock(client, stack);
     if (!key.starts_with(kRequestPrefix) || after.find("orkflow") == std::string_view::npos) return;
     const auto request = engine::wire::from_json<cap::JobRequest>(after);
     if (!request) return;
@@ -75,8 +83,49 @@ void SagaExact::string_set(fakes::NodeId, std::string_view key, const std::strin
     Step& step = steps_[std::string(key.substr(kRequestPrefix.size()))];
     step.saga = std::move(saga);
     step.of_run = of_run;
-    step.compensation = undoes(*request);
+    step.compensation = is_marked_as_compensation(*request);
     step.undoable = !step.compensation && request->has_compensation() && !request->compensation().topic().empty();
+    if (request->has_compensation()) step.request = std::make_shared<const cap::JobRequest>(*request);
+}
+
+void SagaExact::on_lock(fakes::NodeId client, std::string_view stack) {
+    locked_.insert_or_assign({client, std::string(stack)}, now_);
+    const auto kept = stacks_.find(stack);
+    if (kept == stacks_.end()) return;
+    for (Entry* entry : kept->second)
+        if (!entry->met) entry->met = now_;
+}
+
+void SagaExact::on_kept_aside(fakes::NodeId client, std::string_view id, std::string_view bytes) {
+    kept_aside_.emplace(id, upcoming());
+    const bool expired = id.starts_with(kExpiredId);
+    for (auto& [name, saga] : sagas_) {
+        for (Entry& entry : saga.entries) {
+            if (entry.bytes != bytes) continue;
+            entry.kept = true;
+            entry.expired = entry.expired || expired;
+            if (!expired || !entry.met || clock_jumped_ || data_lost_) continue;
+            exercise();
+            if (now_ - *entry.met < nearly(tunables_.saga_entry_max_age))
+                violated(client, entry.parent,
+                         fmt::format("its compensation is taken off {} for its age, and a rollback has first come "
+                                     "across it {} ms ago",
+                                     entry.stack, engine::to_millis(now_ - *entry.met)),
+                         entry.recorded_at);
+        }
+    }
+}
+
+void SagaExact::judge_recorded(fakes::NodeId client, const cap::JobRequest& recorded) {
+    const auto step = steps_.find(recorded.parent_job_id());
+    if (step == steps_.end() || !is_scheduler(client) || step->second.request == nullptr) return;
+    exercise();
+    if (step->second.compensation) {
+        violated(client, step->first, "it is a compensation, and another one is recorded for it");
+        return;
+    }
+    const std::string wrong = misrecorded(recorded, *step->second.request);
+    if (!wrong.empty()) violated(client, step->first, fmt::format("its compensation is recorded otherwise: {}", wrong));
 }
 
 void SagaExact::list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) {
@@ -89,8 +138,10 @@ void SagaExact::list_inserted(fakes::NodeId client, std::string_view key, std::s
     if (readable && find(saga, job.parent_job_id()) != nullptr)
         violated(client, job.parent_job_id(),
                  fmt::format("its compensation was recorded a second time in the saga {}", name));
+    if (readable) judge_recorded(client, job);
     Entry& entry = saga.entries.emplace_back();
     entry.saga = &saga;
+    entry.stack = key;
     entry.bytes = value;
     entry.readable = readable;
     entry.parent = job.parent_job_id();
@@ -122,7 +173,9 @@ void SagaExact::key_removed(fakes::NodeId, std::string_view key, fakes::redis::R
 
 void SagaExact::restored(const fakes::redis::Keyspace&) { data_lost_ = true; }
 
-void SagaExact::on_event(const fakes::Event& event, Time) {
+void SagaExact::on_event(const fakes::Event& event, Time now) {
+    now_ = now;
+    if (event.kind == fakes::EventKind::fault && event.name.starts_with("clock_")) clock_jumped_ = true;
     if (data_lost_) return;
     switch (event.kind) {
         case fakes::EventKind::deliver:
@@ -255,7 +308,7 @@ bool SagaExact::owed(const Saga& saga, const Entry& entry) {
 
 bool SagaExact::done(const Entry& entry) {
     return !entry.published_as.empty() || entry.garbled ||
-           (entry.taken && (entry.denied || entry.expired || !entry.readable));
+           (entry.taken && (entry.denied || entry.kept || !entry.readable));
 }
 
 bool SagaExact::denied_to(fakes::NodeId node, const std::string& job) const {
@@ -269,7 +322,26 @@ void SagaExact::on_sent(const fakes::Event& event) {
     const auto saga = sagas_.find(saga_of(job).first);
     const Entry* entry = saga == sagas_.end() ? nullptr : find(saga->second, job.parent_job_id());
     const bool used_up = entry != nullptr && entry->denied && entry->taken;
+    if (entry != nullptr) judge_sent(event, *entry);
     if (used_up || denied_to(event.node, job.job_id())) denied_when_sent_.emplace(event.node, job.job_id());
+}
+
+void SagaExact::judge_sent(const fakes::Event& event, const Entry& entry) {
+    cap::JobRequest recorded;
+    const bool readable = recorded.ParseFromArray(entry.bytes.data(), static_cast<int>(entry.bytes.size()));
+    const std::string wrong = readable ? missubmitted(event.packet->job_request(), recorded) : std::string{};
+    if (!wrong.empty())
+        violated(event.node, entry.parent, fmt::format("its compensation is submitted otherwise: {}", wrong),
+                 entry.recorded_at);
+    const auto locked = locked_.find({event.node, entry.stack});
+    if (locked == locked_.end()) return;
+    const engine::Duration limit = std::min(tunables_.saga_rollback_timeout, tunables_.saga_lock_ttl);
+    const engine::Duration passed = now_ - locked->second;
+    if (nearly(passed) > limit)
+        violated(event.node, entry.parent,
+                 fmt::format("its compensation is submitted {} ms after its rollback was begun, which may last {} ms",
+                             engine::to_millis(passed), engine::to_millis(limit)),
+                 entry.recorded_at);
 }
 
 SagaExact::Entry* SagaExact::find(Saga& saga, std::string_view parent) {
@@ -293,6 +365,9 @@ void SagaExact::at_rest(const RestView& view) {
     for (const auto& [name, saga] : sagas_) {
         for (const Entry& entry : saga.entries) judge_entry(saga, name, entry);
     }
+    for (const auto& [id, event] : kept_aside_)
+        if (!letters_.contains(id))
+            violated({}, {}, fmt::format("{}{} is kept, and there was never a dead letter {}", kAside, id, id), event);
     for (const auto& [job, step] : steps_) {
         if (!step.undoable || !step.succeeded) continue;
         const auto saga = sagas_.find(step.saga);
@@ -312,6 +387,10 @@ void SagaExact::at_rest(const RestView& view) {
 }
 
 void SagaExact::judge_entry(const Saga& saga, const std::string& name, const Entry& entry) {
+    if (entry.taken && !entry.readable && !entry.kept)
+        violated({}, entry.parent,
+                 fmt::format("a compensation that nobody can use was taken off {}, and is not kept", entry.stack),
+                 entry.recorded_at);
     if (entry.taken && !done(entry))
         violated({}, entry.parent, fmt::format("its compensation was taken off the saga {} and never published", name),
                  entry.recorded_at);

@@ -4,22 +4,30 @@
 // What is recorded is read off the stacks, and told by the job that it undoes; what is rolled back, off the submissions in the
 // stream. A saga is owed a rollback once one of its jobs ended FAILED after a fatal result was delivered. Runs of one workflow
 // are sagas of their own; where jobs name no run, only what was recorded before the failure is owed.
+//
+// What is recorded and what is submitted says what it is to say (undoing.h); nothing is recorded for a compensation. Nothing is
+// submitted in the name of a rollback after the shorter of its limit and the life of its lock. What no submission could look like,
+// and what others have recorded once saga_entry_max_age has passed since a rollback came across it, is kept aside with a letter.
 #pragma once
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "engine/config/tunables.h"
+#include "engine/wire/fwd.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
 
 class SagaExact final : public Oracle {
 public:
-    using Oracle::Oracle;
+    /// The tunables outlive the oracle.
+    SagaExact(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "saga_exact"; }
     [[nodiscard]] bool waits() const override;
     void on_event(const fakes::Event& event, Time now) override;
@@ -37,6 +45,7 @@ private:
     struct Entry {
         Saga* saga = nullptr;  // by its own tenant, run and workflow, wherever it is kept
         std::string bytes;
+        std::string stack;   // where it is kept
         std::string parent;  // the job that it undoes
         std::string idempotency_key;
         std::uint64_t recorded = 0;  // in the order of things
@@ -46,8 +55,10 @@ private:
         bool readable = true;
         bool taken = false;  // off the stack
         bool denied = false;
-        bool expired = false;  // taken off by another tenant's rollback, and kept aside
-        bool garbled = false;  // published, and changed on its way to the stream: it is nobody's to lose
+        bool kept = false;        // aside: it cannot be used, or nobody has come for it
+        std::optional<Time> met;  // when a rollback has come by for the first time
+        bool expired = false;     // taken off by another tenant's rollback, and kept aside
+        bool garbled = false;     // published, and changed on its way to the stream: it is nobody's to lose
     };
     struct Saga {
         std::deque<Entry> entries;  // all that there ever were; stable in memory
@@ -62,11 +73,16 @@ private:
     struct Step {
         std::string saga;
         bool of_run = false;
-        bool undoable = false;  // its success is to be recorded
+        bool undoable = false;                           // its success is to be recorded
+        std::shared_ptr<const cap::JobRequest> request;  // of one that names a compensation
         bool compensation = false;
         bool succeeded = false;
     };
 
+    void on_lock(fakes::NodeId client, std::string_view stack);
+    void on_kept_aside(fakes::NodeId client, std::string_view id, std::string_view bytes);
+    void judge_recorded(fakes::NodeId client, const cap::JobRequest& recorded);
+    void judge_sent(const fakes::Event& event, const Entry& entry);
     void on_result_delivered(const fakes::Event& event);
     void on_state(const fakes::Event& event);
     void on_published(const fakes::Event& event);
@@ -85,7 +101,13 @@ private:
     [[nodiscard]] static Entry* find(Saga& saga, std::string_view parent);
     void judge_entry(const Saga& saga, const std::string& name, const Entry& entry);
 
+    const engine::Tunables& tunables_;
     std::map<std::string, Saga, std::less<>> sagas_;
+    std::map<std::pair<fakes::NodeId, std::string>, Time> locked_;  // when each took the lock of a stack last
+    std::map<std::string, EventNumber, std::less<>> kept_aside_;    // by the id of the letter that is due
+    std::set<std::string, std::less<>> letters_;
+    Time now_{};
+    bool clock_jumped_ = false;
     std::map<std::string, std::vector<Entry*>, std::less<>> stacks_;  // by key, head first
     std::map<std::string, Step, std::less<>> steps_;
     std::set<std::string, std::less<>> fatal_;                   // jobs with a fatal result

@@ -7,7 +7,8 @@
 //    until the ack wait and two intervals of the reconciler had passed after its limit.
 // 3. One that leaves these states later than that and three intervals more, in a cluster that nothing has disturbed for as
 //    long, has been forgotten: a message that nobody can handle, a consumer that is stuck and a ticker that changes hands
-//    delay nobody else's end. One that never leaves them is for no_lost_job.
+//    delay nobody else's end. One that never leaves them is for no_lost_job. Where no result of the job was there to be waited for,
+//    three intervals and a few seconds are enough, in a cluster that nothing has disturbed since it began.
 // 4. Limits are counted by Redis' clock, from the times that it wrote; where several may be in force the one that lets more pass
 //    counts.
 #pragma once
@@ -57,12 +58,21 @@ private:
         return tunables_.bus_ack_wait + 2 * tunables_.reconciler_interval;
     }
 
+    /// For how long its limit may be over; `waited_for`: a result of it may have been.
+    [[nodiscard]] engine::Duration bound(bool waited_for) const;
+
+    [[nodiscard]] bool all_are_looked_at() const;
+    [[nodiscard]] bool surely_calm() const;
+
     const engine::Tunables& tunables_;
     UnaskedEnds ends_;
     Undisturbed undisturbed_;
     Time now_{};
-    std::map<std::uint64_t, Result> unheard_;      // by sequence in the one stream that carries results
-    std::set<std::string, std::less<>> reported_;  // jobs whose worker has reported that they timed out
+    std::map<std::uint64_t, Result> unheard_;         // by sequence in the one stream that carries results
+    std::map<std::string, Time, std::less<>> named_;  // jobs that a stored result is about, and since when
+    std::set<std::string, std::less<>> at_work_;      // jobs that are DISPATCHED or RUNNING
+    std::uint64_t results_ = 0;                       // that were stored
+    std::set<std::string, std::less<>> reported_;     // jobs whose worker has reported that they timed out
 };
 
 }  // namespace lockstep::sim

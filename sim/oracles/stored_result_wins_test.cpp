@@ -206,5 +206,33 @@ TEST_F(StoredResultWinsTest, AReplicaThatIsAwayTicksNot) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(StoredResultWinsTest, WhoHasNoResultToBeWaitedForIsEndedSoon) {
+    somebody_ticks();
+    enter("RUNNING");
+    wait(tunables.running_timeout + 3 * tunables.reconciler_interval);
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty());
+    enter("RUNNING");
+    wait(tunables.running_timeout + 4 * tunables.reconciler_interval);
+    time_out();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is how long one without a result has to wait for")));
+}
+
+TEST_F(StoredResultWinsTest, TheLimitOfItsWorkflowIsItsOwnWhetherItsSenderWritesThatDownOrNot) {
+    StoredResultWins strict(judge, tunables, R"({"workflows":{"travel":{"child_timeout_seconds":5}}})");
+    keys.add_observer(strict);
+    keys.act_for(kReplica);
+    keys.set_string("job:req:J", R"({"jobId":"J","topic":"job.t","workflowId":"travel"})", fakes::redis::kNever);
+    fakes::Event tick = testing::event_of(EventKind::redis, "");
+    tick.node = kReplica;
+    tick.key = "cordum:reconciler:default";
+    strict.on_event(tick, now);
+    enter("RUNNING");
+    wait(30s + 4 * tunables.reconciler_interval);
+    strict.on_event(testing::event_of(EventKind::timer, ""), now);
+    enter("SUCCEEDED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it became SUCCEEDED")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

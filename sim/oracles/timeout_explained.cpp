@@ -20,6 +20,8 @@ using fakes::EventKind;
 constexpr int kFewJobs = 5;
 /// For messages on their way and handlers that are at other jobs.
 constexpr Duration kSlackForATimeout = std::chrono::seconds{30};
+/// From when NATS is back until every replica has found that out.
+constexpr Duration kUntilReconnected = std::chrono::seconds{10};
 /// Beside the calls themselves.
 constexpr Duration kOnTop = std::chrono::seconds{1};
 /// An input that is not found is looked for again after so long (spec: conflicts, 5.4).
@@ -40,14 +42,22 @@ Duration longest_delay(const engine::Tunables& tunables) {
 TimeoutExplained::TimeoutExplained(Judge& judge, const engine::Tunables& tunables)
     : Oracle(judge),
       on_the_way_(tunables.publish_timeout + 2 * tunables.store_op_timeout + kOnTop),
-      between_tries_(longest_delay(tunables) + kSlackForATimeout) {}
+      between_tries_(longest_delay(tunables) + kSlackForATimeout),
+      until_found_(tunables.publish_resend_limit + on_the_way_ + kOnTop),
+      resend_limit_(tunables.publish_resend_limit) {}
 
 void TimeoutExplained::on_event(const fakes::Event& event, Time now) {
     // First: what goes wrong from now on has not disturbed what was due before.
     judge_due(now);
     weather_.on_event(event, now);
+    note_trouble(event, now);
     switch (event.kind) {
         case EventKind::state: on_state(event, now); break;
+        case EventKind::stored:
+            if (const auto found = is_worker_subject(event.subject) ? jobs_.find(event.job) : jobs_.end();
+                found != jobs_.end())
+                found->second.in_stream = true;
+            break;
         case EventKind::lock_acquired:
             if (!event.job.empty() && !by_user(event.node)) {
                 Job& job = jobs_[std::string(event.job)];
@@ -84,6 +94,45 @@ void TimeoutExplained::on_event(const fakes::Event& event, Time now) {
             break;
         default: break;
     }
+}
+
+void TimeoutExplained::note_trouble(const fakes::Event& event, Time now) {
+    const bool of_nats = event.node == Topology::kNats || event.name.starts_with("nats.");
+    switch (event.kind) {
+        case EventKind::node_down:
+        case EventKind::node_up:
+        case EventKind::paused:
+        case EventKind::resumed: (of_nats ? nats_ill_ : ill_[event.node]) = now; break;
+        case EventKind::redis:
+            if (event.when == fakes::When::answered && event.outcome != fakes::EventOutcome::applied)
+                ill_[event.node] = now;
+            break;
+        case EventKind::fault: {
+            if (event.name.starts_with("clock_") || event.name == "nats.power_cut" || event.name == "corrupt")
+                clocks_jumped_ = true;
+            if (event.name.starts_with("worker.") || event.name.starts_with("output_policy.")) break;
+            (of_nats ? nats_ill_ : others_ill_) = now;
+            const bool lasts = event.name != "crash" && event.name != "stop" && event.name != "pause" &&
+                               event.name != "nats.restart" && event.name != "config.update";
+            if (lasts) (of_nats ? nats_faults_ : other_faults_) += event.from == "begin" ? 1 : -1;
+            break;
+        }
+        default: break;
+    }
+}
+
+void TimeoutExplained::judge_found(const Watch& watch, const Job& job) {
+    if (job.state != "DISPATCHED" || !job.in_stream || clocks_jumped_) return;
+    const auto ill = ill_.find(watch.by);
+    const bool disturbed = (ill != ill_.end() && ill->second >= watch.begun) || others_ill_ >= watch.begun ||
+                           other_faults_ != 0 || nats_faults_ != 0 || !weather_.clear_at(Topology::kRedis, watch.begun);
+    if (disturbed || nats_ill_ + kUntilReconnected > watch.begun + resend_limit_) return;
+    exercise();
+    violated(watch.by, watch.job,
+             fmt::format("the stream has its dispatch, NATS has been back for long enough to look for it within {} ms, "
+                         "and it is not RUNNING: nothing but its result or its limit will end it",
+                         engine::to_millis(resend_limit_)),
+             watch.event);
 }
 
 void TimeoutExplained::on_submission(const fakes::Event& event) {
@@ -164,11 +213,14 @@ void TimeoutExplained::on_state(const fakes::Event& event, Time now) {
     if (in_time) exercise();
     job.state = event.to;
     if (event.to == "DISPATCHED") {
-        job.dispatch = ++dispatches_;
+        job.in_turn = job.dispatch = ++dispatches_;
         job.stored_by = {};
-        if (job.tried_by == event.node)
-            watches_.push_back(
-                {now + on_the_way_, std::string(event.job), job.dispatch, event.node, job.tried, present()});
+        job.in_stream = false;
+        if (job.tried_by == event.node) {
+            for (const auto& [watches, time] : {std::pair(&watches_, on_the_way_), std::pair(&searches_, until_found_)})
+                watches->push_back(
+                    {now + time, std::string(event.job), job.dispatch, event.node, job.tried, present()});
+        }
     } else if (event.to != "RUNNING") {
         job.dispatch = 0;
     }
@@ -178,6 +230,12 @@ void TimeoutExplained::on_state(const fakes::Event& event, Time now) {
 }
 
 void TimeoutExplained::judge_due(Time now) {
+    while (!searches_.empty() && searches_.front().due <= now) {
+        const Watch search = std::move(searches_.front());
+        searches_.pop_front();
+        const auto found = jobs_.find(search.job);
+        if (found != jobs_.end() && found->second.in_turn == search.dispatch) judge_found(search, found->second);
+    }
     while (!watches_.empty() && watches_.front().due <= now) {
         const Watch watch = std::move(watches_.front());
         watches_.pop_front();

@@ -18,6 +18,10 @@
 //    job that it has itself sent and that is DISPATCHED. What excuses it: that the replica has died since, and with it the
 //    answer, or NATS the stream's end.
 //
+// 5. Where NATS was away while a dispatch was being published, and the stream has it all the same, it is looked for: the job is
+//    RUNNING or has ended once publish_resend_limit has passed, if NATS was back in time for that, and nothing has disturbed the
+//    replica or Redis.
+//
 // Whether the limit had passed is for job_history, whether a result should have been waited for is for stored_result_wins. Not
 // judged: a dispatch that was disturbed; whoever finds it afterwards may find it too late.
 #pragma once
@@ -57,6 +61,8 @@ private:
         Time arrived = kBeforeAll;   // at the worker that its hash named then
         std::uint64_t dispatch = 0;  // of this watch; 0 = it is not out, or has been judged
         fakes::NodeId stored_by;     // who knows that its dispatch is in the stream; not valid: nobody
+        std::uint64_t in_turn = 0;   // its latest dispatch
+        bool in_stream = false;      // which the stream has
         int messages = 0;            // submissions of it that were delivered and are not settled
     };
     /// A dispatch that is to be judged when the time is up.
@@ -82,6 +88,8 @@ private:
     void on_heartbeat(const fakes::Event& event, Time now);
     void on_arrival(const fakes::Event& event, Time now);
     void judge_due(Time now);
+    void note_trouble(const fakes::Event& event, Time now);
+    void judge_found(const Watch& watch, const Job& job);
     void judge(const Watch& watch, Job& job);
     void judge_untried(const fakes::Event& event, const Job& job, Time now);
     void count_waiting(std::string_view before, std::string_view after);
@@ -93,6 +101,15 @@ private:
     std::map<std::string, Announced, std::less<>> workers_;  // by their own heartbeats
     std::map<std::uint64_t, std::string> submissions_;       // delivered and not settled: whose, by sequence
     std::deque<Watch> watches_;                              // by when they are due
+    std::deque<Watch> searches_;                             // likewise, for those that have to be looked for
+    const engine::Duration until_found_;
+    const engine::Duration resend_limit_;
+    std::map<fakes::NodeId, Time> ill_;  // when each replica was last disturbed otherwise than by NATS
+    Time nats_ill_ = kBeforeAll;
+    Time others_ill_ = kBeforeAll;  // by faults of neither NATS nor a replica, or workers
+    int nats_faults_ = 0;           // that go on
+    int other_faults_ = 0;
+    bool clocks_jumped_ = false;  // or the stream has lost something
     std::uint64_t dispatches_ = 0;
     int waiting_ = 0;  // jobs that are PENDING or SCHEDULED
 };

@@ -268,5 +268,44 @@ TEST_F(TimeoutExplainedTest, WhatRedisHasForgottenIsNotJudged) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+class LookedForTest : public TimeoutExplainedTest {
+protected:
+    /// While it is being published NATS goes, and comes back with another process, or the same.
+    void dispatch_while_nats_restarts(engine::Duration away = 1s) {
+        dispatch();
+        fakes::Event in_stream = testing::event_of(EventKind::stored, "J");
+        in_stream.subject = "worker.w.jobs";
+        oracle.on_event(in_stream, now);
+        tell(EventKind::node_down, Topology::kNats);
+        now += away;
+        tell(EventKind::node_up, Topology::kNats);
+    }
+};
+
+TEST_F(LookedForTest, WhatTheStreamHasIsFound) {
+    dispatch_while_nats_restarts();
+    wait(5min);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the stream has its dispatch")));
+}
+
+TEST_F(LookedForTest, AnEndIsAsGood) {
+    dispatch_while_nats_restarts();
+    now += 20s;
+    move("SUCCEEDED");
+    wait(5min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(LookedForTest, ANatsThatStaysAwayOrAReplicaThatDiesExcusesIt) {
+    dispatch_while_nats_restarts(95s);
+    wait(5min);
+    EXPECT_THAT(judge.found, IsEmpty());
+    move("SCHEDULED");
+    dispatch_while_nats_restarts();
+    tell(EventKind::node_down, kReplica);
+    wait(5min);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -22,6 +22,8 @@ namespace {
 using engine::Duration;
 
 constexpr std::string_view kDeadlines = "job:deadline";
+/// In a stored request of a job that belongs to none.
+constexpr std::string_view kNoWorkflow = R"("workflowId":"")";
 /// Of the reason of a TIMEOUT that has been put off.
 constexpr std::string_view kUnheard = "has not been heard";
 
@@ -62,7 +64,10 @@ std::string code_of(std::string_view letter) {
 }  // namespace
 
 UnaskedEnds::UnaskedEnds(const engine::Tunables& tunables, std::string_view timeouts)
-    : tunables_(tunables), dispatched_{tunables.dispatch_timeout}, running_{tunables.running_timeout} {
+    : tunables_(tunables),
+      dispatched_{tunables.dispatch_timeout},
+      running_{tunables.running_timeout},
+      longest_interval_{tunables.reconciler_interval} {
     const auto read = read_limits(timeouts.empty() ? "{}" : timeouts);
     // What its reconciler block says is in the tunables.
     if (read) in_force_.push_back(*read);
@@ -73,6 +78,7 @@ void UnaskedEnds::take_over(const engine::Timeouts& timeouts) {
         const engine::ReconcilerTimeouts limits = limits_meant_by(timeouts.reconciler);
         dispatched_.push_back(limits.dispatch);
         running_.push_back(limits.running);
+        longest_interval_ = std::max(longest_interval_, limits.scan_interval);
     }
     in_force_.push_back(timeouts);
 }
@@ -97,7 +103,7 @@ std::string UnaskedEnds::hash_set(fakes::NodeId client, std::string_view key, st
     const auto name = job_of_hash(key);
     if (!name) return {};
     if (field == "topic") at(*name).topic = after;
-    if (field == "ls_workflow") at(*name).workflow = after;
+    if (field == "ls_workflow" && !after.empty()) at(*name).workflow = after;
     if (field == "failure_reason") at(*name).unheard = after.find(kUnheard) != std::string_view::npos;
     if (field == "state") {
         Job& job = at(*name);
@@ -166,6 +172,12 @@ void UnaskedEnds::string_set(std::string_view key, std::string_view after) {
     if (key.starts_with(kLetterPrefix)) {
         Job& job = at(key.substr(kLetterPrefix.size()));
         if (job.letter.empty()) job.letter = code_of(after);
+    }
+    // The limits of its workflow are the job's, whether whoever sends it out writes that down or not.
+    if (key.starts_with(kRequestPrefix) && after.find(kNoWorkflow) == std::string_view::npos) {
+        const auto request = engine::wire::from_json<cap::JobRequest>(after);
+        if (request && !request->workflow_id().empty())
+            at(key.substr(kRequestPrefix.size())).workflow = request->workflow_id();
     }
     if (key != kSettingsKey) return;
     const auto settings = read_settings(after);

@@ -46,6 +46,8 @@ public:
         engine::Duration surely_late{};  // since the latest one
     };
     [[nodiscard]] Departure departure(std::string_view job) const;
+    /// The longest pause between two looks at who is overdue that was in force at some time.
+    [[nodiscard]] engine::Duration longest_interval() const { return longest_interval_; }
 
     /// What is wrong with each job that ended FAILED: by job.
     [[nodiscard]] std::map<std::string, std::string> unexplained_failures(const fakes::redis::Keyspace& keys) const;
@@ -55,9 +57,9 @@ private:
         std::string state, before;  // the one that it is in, and the one that it left
         std::int64_t since = 0;     // microseconds of Redis' clock; 0 = nobody knows
         std::int64_t before_since = 0;
-        std::int64_t deadline = 0;  // the earliest that it has had; 0 = none
-        std::string topic, workflow;
-        std::string letter;  // the code of its dead letter
+        std::int64_t deadline = 0;    // the earliest that it has had; 0 = none
+        std::string topic, workflow;  // the latter as its request names it, or who has sent it out
+        std::string letter;           // the code of its dead letter
         bool by_gateway = false;
         bool unheard = false;  // the reason of its failure says so
         bool timeout_reported = false;
@@ -80,6 +82,7 @@ private:
     std::vector<engine::Duration> dispatched_, running_;
     std::vector<engine::Timeouts> in_force_;  // at some time
     std::map<std::string, Job, std::less<>> jobs_;
+    engine::Duration longest_interval_{};
     bool data_lost_ = false;
 };
 

@@ -26,6 +26,8 @@ constexpr std::array<std::string_view, 12> kAtOnce{"crash",
                                                    "nats.power_cut",
                                                    "config.update"};
 
+constexpr std::string_view kSlowLink = "slow_link";
+
 bool is_server(NodeId node) { return node == Topology::kRedis || node == Topology::kNats || node == Topology::kKernel; }
 
 /// Whom a fault disturbs that names no node; not valid: the links between them, or everybody.
@@ -74,7 +76,7 @@ void Weather::on_fault(const fakes::Event& event, Time now) {
     // The work of workers and the judging of outputs are no part of a job's way to its worker.
     if (event.name.starts_with("worker.") || event.name.starts_with("output_policy.")) return;
     const NodeId whose = event.node.valid() ? event.node : server_of(event.name);
-    Place& place = whose.valid() ? at(whose) : links_;
+    Place& place = event.name == kSlowLink ? slow_links_ : whose.valid() ? at(whose) : links_;
     place.trouble = now;
     if (event.name == "stop" && event.from == "begin") place.stopping = true;
     if (std::ranges::find(kAtOnce, event.name) == kAtOnce.end()) place.lasting += event.from == "begin" ? 1 : -1;
@@ -98,12 +100,16 @@ bool Weather::clear_at(NodeId node, Time since) const {
 }
 
 bool Weather::clear_for(NodeId replica, Time since) const {
+    return clear_but_slow_for(replica, since) && slow_links_.clear(since);
+}
+
+bool Weather::clear_but_slow_for(NodeId replica, Time since) const {
     return clear_at(replica, since) && clear_at(Topology::kRedis, since) && clear_at(Topology::kNats, since) &&
            links_.clear(since);
 }
 
 bool Weather::clear_everywhere(Time since) const {
-    return links_.clear(since) &&
+    return links_.clear(since) && slow_links_.clear(since) &&
            std::ranges::all_of(nodes_, [since](const Place& node) { return node.worker || node.clear(since); });
 }
 

@@ -29,6 +29,8 @@ public:
     [[nodiscard]] bool clear_at(fakes::NodeId node, Time since) const;
     /// The same of a replica and of what it needs to move a job along: Redis, NATS and the links.
     [[nodiscard]] bool clear_for(fakes::NodeId replica, Time since) const;
+    /// The same, but that links may be slow: calls that they carry are answered in time, or have disturbed whoever made them.
+    [[nodiscard]] bool clear_but_slow_for(fakes::NodeId replica, Time since) const;
     /// The same of all servers and of every node that is no worker.
     [[nodiscard]] bool clear_everywhere(Time since) const;
 
@@ -50,6 +52,7 @@ private:
 
     std::vector<Place> nodes_;  // by number
     Place links_;
+    Place slow_links_;
 };
 
 }  // namespace lockstep::sim

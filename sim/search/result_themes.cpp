@@ -77,6 +77,8 @@ void unheard_reports(Dice& dice, Document& scenario) {
         for (Document& fault : faults) add_fault(scenario, std::move(fault));
     }
     if (dice.chance(0.3)) add_frozen_owner(dice, scenario);
+    // Whoever has a result in hand cannot record it, and hands it back.
+    if (dice.chance(0.4)) add_failing_script(dice, scenario, "commit");
     // Locks that are held for longer than a result waits for one.
     if (dice.chance(0.5))
         add_fault(scenario, {{"at", dice.seconds(1, 10)},

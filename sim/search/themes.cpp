@@ -11,6 +11,7 @@
 #include "sim/search/message_themes.h"
 #include "sim/search/mode_themes.h"
 #include "sim/search/output_themes.h"
+#include "sim/search/quiet_themes.h"
 #include "sim/search/request_themes.h"
 #include "sim/search/result_themes.h"
 #include "sim/search/rollback_themes.h"
@@ -90,6 +91,12 @@ constexpr std::array kThemes{
     Theme{"old-news", false, old_news},
     Theme{"half-approved", false, half_approved},
     Theme{"called-again", false, called_again},
+    Theme{"scans-in-peace", kAlone, scans_in_peace},
+    Theme{"limits-in-peace", kAlone, limits_in_peace},
+    Theme{"rollbacks-in-peace", kAlone, rollbacks_in_peace},
+    Theme{"strangers-cancel", kAlone, strangers_cancel},
+    Theme{"long-ways-out", kAlone, long_ways_out},
+    Theme{"afterlives", kAlone, afterlives},
 };
 
 }  // namespace

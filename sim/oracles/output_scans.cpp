@@ -1,0 +1,137 @@
+#include "sim/oracles/output_scans.h"
+
+#include <fmt/core.h>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/text.h"
+#include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+using engine::Duration;
+using fakes::EventKind;
+using fakes::EventOutcome;
+using fakes::When;
+
+constexpr std::string_view kMarkOfScan = "ls_scan_pending";
+constexpr std::string_view kScansDue = "lockstep:output:scan_pending";
+constexpr std::string_view kOutputKeys = "res:";
+constexpr std::string_view kSchemeOfOutputs = "redis://";
+
+constexpr int kTriesOfScan = 3;
+constexpr Duration kPausesOfScan = 3s;
+constexpr Duration kLookedFor = 500ms;
+/// Clocks of a cluster go a little differently.
+constexpr Duration surely(Duration duration) { return duration - duration / 16; }
+
+}  // namespace
+
+std::string OutputScans::on_event(const fakes::Event& event, Time now) {
+    now_ = now;
+    weather_.on_event(event, now);
+    if (event.kind == EventKind::node_down)
+        for (auto& [job, scan] : scans_) scan.claims.erase(event.node);
+    if (event.kind != EventKind::output_check || data_lost_) return {};
+    if (event.when == When::before) return on_question(event, now);
+    const auto scan = event.when == When::answered ? scans_.find(event.job) : scans_.end();
+    if (scan == scans_.end()) return {};
+    const auto claim = scan->second.claims.find(event.node);
+    if (claim == scan->second.claims.end()) return {};
+    if (event.outcome == EventOutcome::applied)
+        claim->second.heard = true;
+    else
+        ++claim->second.tries;
+    return {};
+}
+
+std::string OutputScans::on_question(const fakes::Event& event, Time now) {
+    const auto found = scans_.find(event.job);
+    if (found == scans_.end() || !found->second.listed || found->second.changed) return {};
+    const auto claim = found->second.claims.find(event.node);
+    if (claim == found->second.claims.end()) return "its output is scanned by a replica that has not claimed that";
+    cap_output::OutputCheckRequest asked;
+    if (!asked.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return {};
+    const std::string_view pointer = engine::wire::trim(asked.result_ptr());
+    if (!asked.output_content().empty() || !pointer.starts_with(kSchemeOfOutputs)) return {};
+    const std::string_view key = pointer.substr(kSchemeOfOutputs.size());
+    if (!key.starts_with(kOutputKeys) || outputs_.contains(key)) return {};
+    const Duration passed = now - claim->second.since;
+    if (passed >= surely(kLookedFor)) return {};
+    return fmt::format("its output counts as none {} ms after its scan was begun", engine::to_millis(passed));
+}
+
+std::string OutputScans::given_up(fakes::NodeId replica, std::string_view job, Time now) const {
+    const auto found = scans_.find(job);
+    if (data_lost_ || found == scans_.end() || found->second.changed) return {};
+    const auto known = found->second.claims.find(replica);
+    if (known == found->second.claims.end() || known->second.heard) return {};
+    const Claim& claim = known->second;
+    const Duration passed = now - claim.since;
+    const bool circuit_waited_for = passed >= surely(2 * tunables_.circuit_open_for);
+    if (circuit_waited_for) return {};
+    if (passed < surely(kPausesOfScan))
+        return fmt::format(
+            "the scan of its output is given up {} ms after it was begun, and it is to be tried {} times",
+            engine::to_millis(passed), kTriesOfScan);
+    // What cannot be read, or asked for want of the store, is a try as well.
+    if (claim.tries >= kTriesOfScan || !weather_.clear_for(replica, claim.since)) return {};
+    return fmt::format(
+        "the scan of its output is given up after {} ms and {} questions without an answer, and nothing "
+        "has disturbed its replica or Redis: three are asked, or an open circuit is waited for",
+        engine::to_millis(passed), claim.tries);
+}
+
+void OutputScans::over(std::string_view job) {
+    const auto found = scans_.find(job);
+    if (found != scans_.end()) scans_.erase(found);
+}
+
+void OutputScans::change(std::string_view job) {
+    const auto found = scans_.find(job);
+    if (found != scans_.end()) found->second.changed = true;
+}
+
+void OutputScans::hash_set(fakes::NodeId client, std::string_view key, std::string_view field) {
+    const auto job = field == kMarkOfScan ? job_of_hash(key) : std::nullopt;
+    if (!job) return;
+    Scan& scan = scans_[std::string(*job)];
+    scan = {};
+    scan.changed = !is_scheduler(client);
+    if (is_scheduler(client)) scan.claims.emplace(client, Claim{now_});
+}
+
+void OutputScans::zset_set(fakes::NodeId client, std::string_view key, std::string_view member) {
+    const auto found = key == kScansDue ? scans_.find(member) : scans_.end();
+    if (found == scans_.end()) return;
+    if (!is_scheduler(client)) {
+        found->second.changed = true;
+        return;
+    }
+    found->second.listed = true;
+    // Whoever is at it and claims it again goes on.
+    found->second.claims.try_emplace(client, Claim{now_});
+}
+
+void OutputScans::string_set(fakes::NodeId client, std::string_view key) {
+    if (key.starts_with(kOutputKeys)) outputs_.emplace(key);
+    // Under another request it is judged anew, and one that nobody can read is not asked about.
+    if (key.starts_with(kRequestPrefix) && !is_scheduler(client)) change(key.substr(kRequestPrefix.size()));
+}
+
+void OutputScans::key_removed(std::string_view key) {
+    if (key.starts_with(kRequestPrefix)) change(key.substr(kRequestPrefix.size()));
+    if (key == kScansDue)
+        for (auto& [job, scan] : scans_) scan.changed = true;
+    if (const auto job = job_of_hash(key)) over(*job);
+}
+
+void OutputScans::restored() {
+    data_lost_ = true;
+    scans_.clear();
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,63 @@
+// How the outputs of successful jobs are scanned (engine/delivery-semantics.md, "To a submitter", 5; spec: wire, 7.2 and 9.1).
+// Part of fail_modes.
+//
+// 1. The scan is done by whoever has recorded the success, and by another replica only after that one has claimed it, since two
+//    are never at it. A claim is the place of the job in the list of scans that are due, which the claimant moves.
+// 2. A scan that gets no answer is tried three times, with pauses of one second and of two, and waits for an open circuit: for
+//    twice as long as that stays open. Before that nobody gives up.
+// 3. An output that cannot be read yet is looked for during half a second. Only then it counts as none.
+//
+// What users or losses have changed of a mark, of a request or of an output is not judged.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "engine/config/tunables.h"
+#include "sim/oracles/oracle.h"
+#include "sim/oracles/weather.h"
+
+namespace lockstep::sim {
+
+class OutputScans {
+public:
+    /// The tunables outlive it.
+    explicit OutputScans(const engine::Tunables& tunables) : tunables_(tunables) {}
+
+    /// What is wrong with what this event tells; empty: nothing.
+    [[nodiscard]] std::string on_event(const fakes::Event& event, Time now);
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field);
+    void string_set(fakes::NodeId client, std::string_view key);
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member);
+    void key_removed(std::string_view key);
+    void restored();
+
+    /// The replica has ended the job's scan without a word of policy. What is wrong with that; empty: nothing.
+    [[nodiscard]] std::string given_up(fakes::NodeId replica, std::string_view job, Time now) const;
+    void over(std::string_view job);
+
+private:
+    struct Claim {
+        Time since{};
+        int tries = 0;  // questions that got no answer
+        bool heard = false;
+    };
+    struct Scan {
+        bool listed = false;   // in the list of those that are due
+        bool changed = false;  // by a user, or a loss
+        std::map<fakes::NodeId, Claim> claims;
+    };
+    [[nodiscard]] std::string on_question(const fakes::Event& event, Time now);
+    void change(std::string_view job);
+
+    const engine::Tunables& tunables_;
+    Weather weather_;
+    std::map<std::string, Scan, std::less<>> scans_;  // of jobs whose output is still to be scanned
+    std::set<std::string, std::less<>> outputs_;      // keys under which there has been one
+    Time now_{};
+    bool data_lost_ = false;
+};
+
+}  // namespace lockstep::sim
