@@ -75,16 +75,6 @@ void RetryBounds::on_event(const fakes::Event& event, Time now) {
     }
 }
 
-/// Whatever one command says of a try belongs together.
-void RetryBounds::command(fakes::NodeId, std::span<const std::string_view>, std::int64_t) {
-    const std::string failed = std::exchange(failed_, {});
-    const std::string put_off = std::exchange(put_off_, {});
-    if (failed.empty() || !is_scheduler(client_)) return;
-    exercise();
-    if (failed != put_off)
-        violated(client_, failed, "a try has failed, and that is recorded without a delay before the next one");
-}
-
 void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
                            const std::string* before, std::string_view after) {
     const auto name = job_of_hash(key);
@@ -101,7 +91,6 @@ void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::stri
         if (job.rolled_back && is_scheduler(client)) taken_back_ = {client, std::string(*name)};
         return;
     }
-    if (field == "ls_next_attempt_at") put_off_ = *name;
     if (field != "attempts") return;
     const auto entry = jobs_.try_emplace(std::string(*name)).first;
     if (std::exchange(entry->second.state_written, false)) return;
@@ -114,8 +103,10 @@ void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::stri
                   {.number = counted ? tried - 1 : tried, .attempts = attempts, .at = {}, .event = upcoming()});
 }
 
+/// Whatever one command says of a try belongs together.
 void RetryBounds::command(fakes::NodeId, std::span<const std::string_view>, std::int64_t) {
     judge_taken_back();
+    judge_failed();
     put_off_.clear();
     let_go_.clear();
 }
@@ -129,6 +120,14 @@ void RetryBounds::judge_taken_back() {
     exercise();
     if (put_off_ != taken_back.job)
         violated(taken_back.by, taken_back.job, "its dispatch is taken back, and it is due again at once");
+}
+
+void RetryBounds::judge_failed() {
+    const std::string failed = std::exchange(failed_, {});
+    if (failed.empty() || !is_scheduler(client_)) return;
+    exercise();
+    if (failed != put_off_)
+        violated(client_, failed, "a try has failed, and that is recorded without a delay before the next one");
 }
 
 void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, Job& job, FailedTry failed) {

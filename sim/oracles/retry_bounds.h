@@ -59,6 +59,7 @@ private:
         std::string job;
     };
     void judge_taken_back();
+    void judge_failed();
     void on_failed_try(fakes::NodeId client, const std::string& name, Job& job, FailedTry failed);
     void on_take_up(const fakes::Event& event);
     void on_verdict(const fakes::Event& event);
@@ -72,13 +73,11 @@ private:
     const engine::Tunables& tunables_;
     std::map<std::string, Job, std::less<>> jobs_;
     TakenBack taken_back_;  // by the present command
-    std::string put_off_;   // likewise
+    std::string put_off_;   // likewise: the job that it gives a delay
     std::string let_go_;    // likewise: whose lock it has released
+    std::string failed_;    // likewise: the job of which it says why a try came to nothing
+    fakes::NodeId client_;  // whose command that is
     OpenLooks looks_;
-    // What the present command says, and whose it is.
-    fakes::NodeId client_;
-    std::string failed_;    // the job of which it says why a try came to nothing
-    std::string put_off_;   // the job that it gives a delay
     std::string to_stamp_;  // the job whose try failed in the command that is being carried out
     Time now_{};
     std::optional<Time> store_clock_jumped_at_;
