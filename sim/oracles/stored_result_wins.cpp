@@ -21,6 +21,9 @@ using fakes::When;
 
 /// Clocks of a cluster drift, and a store that is told of an instant tells it in whole milliseconds.
 constexpr Duration kTolerance = std::chrono::seconds{1};
+/// Results that a tick reads, and how long each takes: a share of a round trip on a slow link.
+constexpr std::uint64_t kReadAtMost = 1'000;
+constexpr Duration kPerResult = std::chrono::milliseconds{20};
 /// Between a report and the end that it brings.
 constexpr Duration kReported = std::chrono::seconds{5};
 /// Beyond the intervals: the calls of a look, and those of an end.
@@ -109,7 +112,7 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
     for (const bool waited_for : {true, false}) {
         const Duration most = bound(waited_for);
         if (!waited_for && (!alone || !all_are_looked_at() || !surely_calm())) continue;
-        const Duration slack = waited_for ? tunables_.reconciler_interval : Duration{0};
+        const Duration slack = waited_for ? tunables_.reconciler_interval + time_to_read() : Duration{0};
         if (left.surely_late <= most + slack || !calm || *calm <= most + slack) continue;
         violated(
             client, job,
@@ -124,6 +127,11 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
 Duration StoredResultWins::bound(bool waited_for) const {
     const Duration interval = std::max(tunables_.reconciler_interval, ends_.longest_interval());
     return waited_for ? patience() + 3 * tunables_.reconciler_interval : 3 * interval + kSoonAfter;
+}
+
+/// A tick reads the results that may be unheard, a few at a time, and does nothing else meanwhile.
+Duration StoredResultWins::time_to_read() const {
+    return kPerResult * static_cast<std::int64_t>(std::min<std::uint64_t>(results_, kReadAtMost));
 }
 
 bool StoredResultWins::all_are_looked_at() const {

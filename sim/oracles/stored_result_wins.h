@@ -7,7 +7,7 @@
 //    until the ack wait and two intervals of the reconciler had passed after its limit.
 // 3. One that leaves these states later than that and three intervals more, in a cluster that nothing has disturbed for as
 //    long, has been forgotten: a message that nobody can handle, a consumer that is stuck and a ticker that changes hands
-//    delay nobody else's end. One that never leaves them is for no_lost_job. Where no result of the job was there to be waited for,
+//    delay nobody else's end; the time that a tick takes to read what may be unheard is given. One that never leaves them is for no_lost_job. Where no result of the job was there to be waited for,
 //    three intervals and a few seconds are enough, in a cluster that nothing has disturbed since it began.
 // 4. Limits are counted by Redis' clock, from the times that it wrote; where several may be in force the one that lets more pass
 //    counts.
@@ -61,6 +61,7 @@ private:
     /// For how long its limit may be over; `waited_for`: a result of it may have been.
     [[nodiscard]] engine::Duration bound(bool waited_for) const;
 
+    [[nodiscard]] engine::Duration time_to_read() const;
     [[nodiscard]] bool all_are_looked_at() const;
     [[nodiscard]] bool surely_calm() const;
 
