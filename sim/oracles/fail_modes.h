@@ -7,10 +7,13 @@
 //    the labels that say so and why; it is put off for it only with the mode closed. A gate is never let through.
 // 3. Outputs: a scan that is over without a verdict leaves the job as it is with the mode open. An output about which policy has not
 //    said that it is to be withheld or redacted is withheld with the mode closed only.
+// 4. Messages: with `bus_guard_on_error` as `nak` no scheduler acknowledges a message of which no mark says in Redis that it has been
+//    processed (spec: config, on the bus).
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -67,6 +70,7 @@ private:
     void settle(const Change& change);
     void settle_input(const Change& change);
     void settle_output(const Change& change);
+    void on_acknowledged(const fakes::Event& event);
     void on_publish(const fakes::Event& event);
     [[nodiscard]] Modes input_modes(fakes::NodeId replica, Time from) const;
     [[nodiscard]] Modes output_modes(fakes::NodeId replica, Time from) const;
@@ -76,7 +80,8 @@ private:
     engine::PinnedSettings pinned_;
     SettingsInForce settings_;
     std::optional<Change> change_;
-    std::map<Place, Time> begun_;  // when each took the job's lock
+    std::set<std::string, std::less<>> marked_;  // messages that were marked as processed: stream and sequence
+    std::map<Place, Time> begun_;                // when each took the job's lock
     std::map<Place, Heard> outputs_;
     std::map<std::string, bool, std::less<>> gates_;      // jobs whose topic is known: is it a gate's?
     std::map<std::string, Time, std::less<>> succeeded_;  // when each came to wait for the scan of its output

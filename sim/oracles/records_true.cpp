@@ -28,6 +28,9 @@ using fakes::When;
 constexpr std::string_view kHistory = "job:events:";
 constexpr std::string_view kDecisions = "job:decisions:";
 constexpr std::string_view kOutputPrefix = "job:";
+constexpr std::string_view kRedacted = ":redacted:";
+constexpr std::string_view kRedis = "redis://";
+constexpr std::string_view kIdempotencyPrefix = "job:idempotency:";
 constexpr std::string_view kOutputSuffix = ":output_decision";
 constexpr std::string_view kDeadlineIndex = "job:deadline";
 constexpr std::string_view kApprovalGranted = "approval granted";
@@ -201,7 +204,11 @@ void RecordsTrue::note_request(std::string_view job, std::string_view json) {
     Job& known = jobs_[std::string(job)];
     const auto request = engine::wire::from_json<cap::JobRequest>(json);
     known.any_topic = known.any_topic || !request;
-    if (request) known.topics.emplace(engine::wire::trim(request->topic()));
+    if (!request) return;
+    known.topics.emplace(engine::wire::trim(request->topic()));
+    const std::string& key = request->meta().idempotency_key();
+    known.idempotency_key =
+        key.empty() ? "" : fmt::format("{}{}:{}", kIdempotencyPrefix, tenant_named_by(*request), key);
 }
 
 void RecordsTrue::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
@@ -211,6 +218,12 @@ void RecordsTrue::string_set(fakes::NodeId client, std::string_view key, const s
         const std::string_view job = key.substr(kRequestPrefix.size());
         note_request(job, after);
         if (judges(client) && before == nullptr) change_of(job).request = after;
+        if (judges(client) && before != nullptr && *before != after)
+            object(job, fmt::format("its stored request is replaced, which was {}", *before));
+    } else if (key.find(kRedacted) != std::string_view::npos) {
+        stored_.emplace(key);
+    } else if (key.starts_with(kIdempotencyPrefix)) {
+        if (judges(client) && before == nullptr) change_of(after).idempotency_key = key;
     } else if (key.starts_with(kLetterPrefix)) {
         const std::string_view id = key.substr(kLetterPrefix.size());
         if (judges(client) && before == nullptr)
@@ -251,6 +264,7 @@ void RecordsTrue::hash_set(fakes::NodeId client, std::string_view key, std::stri
     if (judged) {
         Change& change = change_of(*name);
         if (field == "state" && !change.from) change.from = before == nullptr ? std::string{} : *before;
+        if (field == "output_safety" && before != nullptr) change.verdict_before = *before;
         change.fields.insert_or_assign(std::string(field), std::string(after));
     }
     if (field == "state" || field == "topic" || field == "attempts") {
@@ -284,8 +298,11 @@ void RecordsTrue::zset_set(fakes::NodeId client, std::string_view key, std::stri
         exercise();
         judge_time(member, key, after * 1000);
     }
-    if (key.starts_with("job:index:") || key == "job:recent" || key == kDeadlineIndex)
-        change_of(member).scores.emplace_back(key, after);
+    if (!key.starts_with("job:index:") && key != "job:recent" && key != kDeadlineIndex) return;
+    // Where one command lists it twice, the last place counts, as the last value of its record does.
+    auto& scores = change_of(member).scores;
+    std::erase_if(scores, [key](const auto& score) { return score.first == key; });
+    scores.emplace_back(key, after);
 }
 
 void RecordsTrue::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
@@ -345,6 +362,9 @@ void RecordsTrue::judge(const Change& change) {
     }
     if (change.letter) judge_letter(change, job);
     if (change.request) judge_request(change);
+    if (!change.idempotency_key.empty() && change.idempotency_key != job.idempotency_key && !job.any_topic)
+        object(change.job, fmt::format("{} is recorded for it, and its request asks for '{}'", change.idempotency_key,
+                                       job.idempotency_key));
     if (change.fields.contains("safety_decision")) judge_decision(change, job);
     if (change.output || change.fields.contains("output_safety")) judge_output(change, job);
     if (change.letter) jobs_[change.job].letter = change.letter;
@@ -468,7 +488,15 @@ void RecordsTrue::judge_output(const Change& change, const Job& job) {
         if (!stand_in.starts_with("redis://") || field_in(change.fields, "result_ptr") != stand_in)
             object(change.job, fmt::format("its output is redacted to '{}', and its result is '{}'", stand_in,
                                            field_in(change.fields, "result_ptr")));
+        else if (stand_in.find(kRedacted) != std::string::npos && !stored_.contains(stand_in.substr(kRedis.size())))
+            object(change.job,
+                   fmt::format("its output is redacted to '{}', and nobody has stored anything there", stand_in));
     }
+    const Json before = Json::parse(change.verdict_before, nullptr, false);
+    const bool scanned_before = before.is_object() && text_in(before, "phase") == "async" && phase == "async";
+    if (scanned_before && !change.fields.contains("state") && !change.fields.contains("result_ptr"))
+        object(change.job, fmt::format("the verdict of a scan of its output was {}, and is overwritten with {}",
+                                       change.verdict_before, *change.output));
     const std::string reason = text_in(record, "reason");
     const std::string rule = text_in(record, "rule_id");
     const std::string snapshot = text_in(record, "policy_snapshot");

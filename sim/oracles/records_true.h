@@ -7,10 +7,12 @@
 // 2. Times. Whatever is dated by the clock of Redis is: microseconds, of dead letters seconds, and of the instant of the write.
 //    The indexes agree with the record: the score of a job is when its record says that it was updated.
 // 3. The request. The first time that a scheduler stores a request, the fields of the job's hash are those that the request has.
+//    No scheduler puts another one in its place. An idempotency key that it records is that of the request, under its tenant.
 // 4. Policy. A decision that is recorded is one that was heard about the job, with its reason, rule and snapshot, or one of those
 //    that a scheduler comes to by itself; the list of decisions says the same as the hash.
 // 5. Outputs. A recorded verdict is one that was heard, of the phase in which the job is, and names what stands in for an output
-//    that is redacted.
+//    that is redacted, which is stored by then. The verdict of a scan stands: another one takes its place only together with a new state of the job, or
+//    a new result.
 //
 // Judged as each command of a scheduler ends. Jobs of which Redis has lost something are left out.
 #pragma once
@@ -72,6 +74,7 @@ private:
         std::vector<Word> decisions;  // about the job
         std::vector<Word> verdicts;   // about its output
         std::optional<LetterText> letter;
+        std::string idempotency_key;  // the name of the key that its stored request asks for; empty: none
     };
     /// What the present command does to one job.
     struct Change {
@@ -80,6 +83,8 @@ private:
         Fields fields;                        // of the hash
         std::optional<std::string> request;   // stored for the first time
         std::optional<std::string> output;    // the record of a verdict
+        std::string verdict_before;           // that it takes the place of
+        std::string idempotency_key;          // that is recorded for it
         std::optional<std::string> decision;  // as added to the list
         std::optional<LetterText> letter;
         std::vector<std::pair<std::string, double>> scores;  // by index
@@ -108,8 +113,9 @@ private:
 
     std::map<std::string, Job, std::less<>> jobs_;
     LostRecords lost_;
-    std::vector<Change> changes_;  // of the present command
-    fakes::NodeId client_;         // whose command it is; not valid: none is under way
+    std::set<std::string, std::less<>> stored_;  // keys that outputs which were redacted have been kept under
+    std::vector<Change> changes_;                // of the present command
+    fakes::NodeId client_;                       // whose command it is; not valid: none is under way
     std::int64_t now_ms_ = 0;
     bool clocks_jumped_ = false;
 };

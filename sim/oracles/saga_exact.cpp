@@ -10,6 +10,7 @@
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
@@ -26,6 +27,18 @@ bool is_stack(std::string_view key) {
     if (!key.starts_with(kRunPrefix)) return false;
     key.remove_prefix(kRunPrefix.size());
     return !key.empty() && key.front() >= '0' && key.front() <= '9';
+}
+
+constexpr std::string_view kRunLock = "lockstep:saga:lock:";
+
+/// Of the saga that a stack belongs to.
+std::string lock_of(std::string_view stack) {
+    if (stack.starts_with(kRunPrefix)) return fmt::format("{}{}", kRunLock, stack.substr(kRunPrefix.size()));
+    return fmt::format("{}:lock", stack.substr(0, stack.size() - kSharedSuffix.size()));
+}
+
+bool is_saga_lock(std::string_view key) {
+    return key.starts_with(kRunLock) || (key.starts_with(kSharedPrefix) && key.ends_with(":lock"));
 }
 
 template <class Map>
@@ -101,10 +114,15 @@ void SagaExact::list_inserted(fakes::NodeId client, std::string_view key, std::s
     stack.insert(stack.begin() + static_cast<std::ptrdiff_t>(index), &entry);
 }
 
-void SagaExact::list_removed(fakes::NodeId, std::string_view key, std::size_t index, std::string_view) {
+void SagaExact::list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view) {
     const auto stack = is_stack(key) ? stacks_.find(key) : stacks_.end();
     if (stack == stacks_.end() || data_lost_) return;
     Entry& entry = *stack->second.at(index);
+    const std::string lock = lock_of(key);
+    const auto holder = locks_.find(lock);
+    if (is_scheduler(client) && (holder == locks_.end() || holder->second != client))
+        violated(client, entry.parent, fmt::format("its compensation is taken off {} without {}", key, lock),
+                 entry.recorded_at);
     entry.taken = true;
     stack->second.erase(stack->second.begin() + static_cast<std::ptrdiff_t>(index));
     Saga& saga = *entry.saga;
@@ -125,6 +143,13 @@ void SagaExact::restored(const fakes::redis::Keyspace&) { data_lost_ = true; }
 void SagaExact::on_event(const fakes::Event& event, Time) {
     if (data_lost_) return;
     switch (event.kind) {
+        case fakes::EventKind::lock_acquired:
+            if (is_saga_lock(event.key)) locks_.insert_or_assign(std::string(event.key), event.node);
+            break;
+        case fakes::EventKind::lock_released:
+        case fakes::EventKind::lock_expired:
+            if (const auto lock = locks_.find(event.key); lock != locks_.end()) locks_.erase(lock);
+            break;
         case fakes::EventKind::deliver:
             if (is_schedulers_results(event.name) && event.packet != nullptr) on_result_delivered(event);
             break;

@@ -21,6 +21,11 @@ using fakes::When;
 
 /// Clocks of a cluster drift, and a store that is told of an instant tells it in whole milliseconds.
 constexpr Duration kTolerance = std::chrono::seconds{1};
+/// A thousand results that nobody has heard are enough for nobody to be told apart.
+constexpr std::size_t kToldApart = 500;
+/// Jobs that one tick can end, where others are never in the way.
+constexpr std::int64_t kEnoughAtATime = 200;
+constexpr Duration kForTheCalls = std::chrono::seconds{10};
 
 }  // namespace
 
@@ -28,7 +33,11 @@ void StoredResultWins::on_event(const fakes::Event& event, Time now) {
     now_ = now;
     undisturbed_.on_event(event, now);
     switch (event.kind) {
+        case EventKind::node_down:
+        case EventKind::paused:
+        case EventKind::connection_broken: ever_disturbed_ = true; return;
         case EventKind::fault:
+            ever_disturbed_ = ever_disturbed_ || event.name != "config.update";
             if (event.name == "nats.power_cut") unheard_.clear();
             return;
         case EventKind::deliver:
@@ -39,7 +48,7 @@ void StoredResultWins::on_event(const fakes::Event& event, Time now) {
         case EventKind::stored: return on_stored(event, now);
         case EventKind::ack:
         case EventKind::term:
-            if (event.when == When::before && is_schedulers_results(event.name)) unheard_.erase(event.sequence);
+            if (event.when == When::before && is_schedulers_results(event.name)) note_heard(event.sequence, now);
             return;
         default: return;
     }
@@ -54,6 +63,24 @@ void StoredResultWins::on_stored(const fakes::Event& event, Time now) {
     if (event.packet == nullptr || !event.packet->has_job_result()) return;
     const auto& result = event.packet->job_result();
     if (!engine::wire::rejection(result) && engine::state_of_result(result.status())) stored.job = result.job_id();
+}
+
+void StoredResultWins::note_heard(std::uint64_t sequence, Time now) {
+    if (unheard_.size() > kToldApart) many_unheard_ = now;
+    const auto result = unheard_.extract(sequence);
+    if (result && !result.mapped().job.empty()) heard_.insert_or_assign(std::move(result.mapped().job), now);
+}
+
+bool StoredResultWins::may_be_named(std::string_view job, Time limit) const {
+    if (unheard_.size() > kToldApart || many_unheard_ + kTolerance > limit) return true;
+    const auto heard = heard_.find(job);
+    if (heard != heard_.end() && heard->second + kTolerance > limit) return true;
+    return std::ranges::any_of(unheard_, [job](const auto& entry) { return entry.second.job == job; });
+}
+
+Duration StoredResultWins::longest_wait(std::string_view job, Time limit) const {
+    const bool few_at_a_time = tunables_.reconciler_batch * tunables_.reconciler_max_iterations < kEnoughAtATime;
+    return ever_disturbed_ || few_at_a_time || may_be_named(job, limit) ? patience() : Duration{0};
 }
 
 const std::pair<const std::uint64_t, StoredResultWins::Result>* StoredResultWins::unheard_at(std::string_view job,
@@ -87,7 +114,8 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
                  unheard->second.event);
         return;
     }
-    const Duration bound = patience() + 3 * tunables_.reconciler_interval;
+    const Time limit = now_ - std::max(left.surely_late, Duration{0});
+    const Duration bound = longest_wait(job, limit) + 3 * tunables_.reconciler_interval + kForTheCalls;
     const auto calm = undisturbed_.lasts_for(now_);
     if (left.surely_late > bound + tunables_.reconciler_interval && calm &&
         *calm > bound + tunables_.reconciler_interval)

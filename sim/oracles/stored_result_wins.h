@@ -6,7 +6,8 @@
 // 2. A job that is DISPATCHED or RUNNING and times out with such a result has the reason that says so, and has been waited for
 //    until the ack wait and two intervals of the reconciler had passed after its limit.
 // 3. One that leaves these states later than that and three intervals more, in a cluster that nothing has disturbed for as
-//    long, has been forgotten: a message that nobody can handle, a consumer that is stuck and a ticker that changes hands
+//    long, has been forgotten; and so has one that leaves them later than three intervals, where no result was unheard that named
+//    it, where a tick looks at enough jobs, and where nothing has been disturbed at all. A deadline is a limit as well: a message that nobody can handle, a consumer that is stuck and a ticker that changes hands
 //    delay nobody else's end. One that never leaves them is for no_lost_job.
 // 4. Limits are counted by Redis' clock, from the times that it wrote; where several may be in force the one that lets more pass
 //    counts.
@@ -61,6 +62,15 @@ private:
     UnaskedEnds ends_;
     Undisturbed undisturbed_;
     Time now_{};
+    /// For how long after its limit a job may wait for a result.
+    [[nodiscard]] engine::Duration longest_wait(std::string_view job, Time limit) const;
+    [[nodiscard]] bool may_be_named(std::string_view job, Time limit) const;
+    void note_heard(std::uint64_t sequence, Time now);
+
+    std::map<std::string, Time, std::less<>> heard_;  // jobs, when a result that names them was settled last
+    bool ever_disturbed_ =
+        false;             // by more than new settings: a connection may be dead for long before anybody finds out
+    Time many_unheard_{};  // when there were last more results unheard than are told apart
     std::map<std::uint64_t, Result> unheard_;      // by sequence in the one stream that carries results
     std::set<std::string, std::less<>> reported_;  // jobs whose worker has reported that they timed out
 };

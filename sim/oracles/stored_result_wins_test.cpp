@@ -181,7 +181,7 @@ TEST_F(StoredResultWinsTest, DisturbancesExcuseADelay) {
     fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
     broken.node = kReplica;
     tell(broken);
-    wait(5 * tunables.reconciler_interval);
+    wait(4 * tunables.reconciler_interval);
     time_out();
     EXPECT_THAT(judge.found, IsEmpty());
 }
@@ -202,6 +202,40 @@ TEST_F(StoredResultWinsTest, AReplicaThatIsAwayTicksNot) {
     tell(down);
     enter("RUNNING");
     wait(tunables.running_timeout + 2 * patience());
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(StoredResultWinsTest, WhereNoResultNamesItAJobEndsSoonAfterItsLimit) {
+    somebody_ticks();
+    wait(2h);
+    enter("RUNNING");
+    wait(tunables.running_timeout + 3 * tunables.reconciler_interval);
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty());
+    enter("RUNNING");
+    wait(tunables.running_timeout + 5 * tunables.reconciler_interval);
+    time_out();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("after its limit, and nothing has disturbed the cluster")));
+}
+
+TEST_F(StoredResultWinsTest, SoItDoesAfterItsDeadline) {
+    somebody_ticks();
+    wait(2h);
+    oracle.zset_set(kReplica, "job:deadline", "J", nullptr,
+                    static_cast<double>(1'000'000 + (now + 10s).time_since_epoch() / 1us));
+    enter("RUNNING");
+    wait(10s + 5 * tunables.reconciler_interval);
+    time_out();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("after its limit, and nothing has disturbed the cluster")));
+}
+
+TEST_F(StoredResultWinsTest, ATickThatLooksAtFewJobsTakesItsTime) {
+    tunables.reconciler_batch = 1;
+    somebody_ticks();
+    wait(2h);
+    enter("RUNNING");
+    wait(tunables.running_timeout + 5 * tunables.reconciler_interval);
     time_out();
     EXPECT_THAT(judge.found, IsEmpty());
 }
