@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "engine/wire/messages.h"
@@ -18,7 +19,6 @@ using engine::Duration;
 using fakes::EventKind;
 using fakes::When;
 
-constexpr std::string_view kSchedulersDurables = "dur_cordum-scheduler__";
 constexpr std::string_view kSchedulersSubmissions = "dur_cordum-scheduler__sys_job_submit";
 /// Who submits compensations (spec: wire, 2.2).
 constexpr std::string_view kRollbacks = "cordum-scheduler-saga";
@@ -26,6 +26,8 @@ constexpr std::string_view kTenantLines = "lockstep:tenant:";
 
 /// What a link has held up arrives this soon after it has healed: the server may have sent it long before.
 constexpr auto kHeldUp = std::chrono::seconds{1};
+/// Whoever finds out late that a connection was dead has done so by then.
+constexpr auto kLastingCalm = std::chrono::seconds{30};
 
 }  // namespace
 
@@ -35,6 +37,8 @@ CalmWeather::Job& CalmWeather::at(std::string_view job) {
 }
 
 void CalmWeather::on_event(const fakes::Event& event, Time now) {
+    // First: that it breaks is a disturbance itself.
+    if (event.kind == EventKind::connection_broken) judge_connection(event, now);
     weather_.on_event(event, now);
     switch (event.kind) {
         case EventKind::deliver: on_deliver(event, now); break;
@@ -118,6 +122,11 @@ void CalmWeather::on_verdict(const fakes::Event& event, Time now) {
     if (event.kind != EventKind::nak) return settle(entry, now);
     Message& message = entry->second;
     message.in_hand = false;
+    if (event.number == 0 && !weather_.stopping(event.node) && has_delays())
+        violated(event.node, event.job,
+                 fmt::format("message {} is handed back to come again at once, and its replica is not asked to end",
+                             event.sequence),
+                 message.event);
     const auto job = jobs_.find(message.job);
     if (job != jobs_.end() && message.node == event.node && !message.copied)
         judge_hand_back(event, message, job->second, now);
@@ -146,6 +155,25 @@ void CalmWeather::lose_messages(Time now) {
         job.unsettled = 0;
         job.crowded = now;
     }
+}
+
+bool CalmWeather::has_delays() const {
+    return std::ranges::none_of(std::array{tunables_.retry_delay_store, tunables_.retry_delay_publish,
+                                           tunables_.retry_delay_busy, tunables_.retry_delay_no_workers,
+                                           tunables_.safety_throttle_delay, tunables_.safety_unavailable_delay},
+                                [](Duration delay) { return delay == Duration{0}; });
+}
+
+void CalmWeather::judge_connection(const fakes::Event& event, Time now) {
+    const auto is_asked = [](fakes::NodeId node) { return node == Topology::kRedis || node == Topology::kNats; };
+    const fakes::NodeId client = is_asked(event.node) ? event.peer : event.node;
+    const fakes::NodeId server = is_asked(event.node) ? event.node : event.peer;
+    if (!is_asked(server) || is_asked(client) || !client.valid() || by_user(client)) return;
+    exercise();
+    if (weather_.clear_for(client, now - kLastingCalm))
+        violated(client, {},
+                 fmt::format("its connection to {} breaks, and nothing has disturbed either of them for {} ms",
+                             server == Topology::kRedis ? "Redis" : "NATS", engine::to_millis(kLastingCalm)));
 }
 
 bool CalmWeather::is_due_elsewhere(Duration delay) const {

@@ -19,6 +19,8 @@
 // 6. Policy is asked about a job once for each delivery, each delay that the job has been given, each move in its tenant's line and
 //    each decision of a human; a job that waits beyond `pending_age` is taken up once more for each such span. Not about a
 //    compensation: a rollback asks about it as well, and asks again when another has taken it over (saga_exact).
+// 7. No message is handed back for no time at all but by a replica that is asked to end: every other reason has its delay.
+// 8. No connection to Redis or NATS breaks.
 //
 // A job of which Redis has lost anything is not judged any more: nobody knows who has what of it.
 //
@@ -98,6 +100,7 @@ private:
     using MessageId = std::pair<bool, std::uint64_t>;  // a result, and the sequence in the one stream
 
     void on_deliver(const fakes::Event& event, Time now);
+    void judge_connection(const fakes::Event& event, Time now);
     void on_verdict(const fakes::Event& event, Time now);
     void on_handed_back(const fakes::Event& event, Time now);
     void judge_hand_back(const fakes::Event& event, const Message& message, const Job& job, Time now);
@@ -108,6 +111,7 @@ private:
     void lose_messages(Time now);
     static void forget(Job& job);
     void settle(std::map<MessageId, Message>::iterator message, Time now);
+    [[nodiscard]] bool has_delays() const;
     [[nodiscard]] bool is_due_elsewhere(engine::Duration delay) const;
     [[nodiscard]] Job& at(std::string_view job);
 

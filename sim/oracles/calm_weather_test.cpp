@@ -84,6 +84,33 @@ TEST_F(CalmWeatherTest, AMessageInHandIsNotDeliveredAgain) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 1 is delivered again 600000 ms after")));
 }
 
+TEST_F(CalmWeatherTest, WhatIsHandedBackWaitsUnlessItsReplicaIsToEnd) {
+    deliver();
+    answer(EventKind::nak);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is handed back to come again at once")));
+    judge.found.clear();
+    deliver();
+    fakes::Event stop = testing::event_of(EventKind::fault, "");
+    stop.name = "stop";
+    stop.from = "begin";
+    stop.node = kReplica;
+    oracle.on_event(stop, now);
+    answer(EventKind::nak);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CalmWeatherTest, NoConnectionBreaksByItself) {
+    fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
+    broken.node = kReplica;
+    broken.peer = Topology::kNats;
+    disturb("nats.lost_acks");
+    oracle.on_event(broken, now);
+    EXPECT_THAT(judge.found, IsEmpty());
+    now += 1min;
+    oracle.on_event(broken, now);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its connection to NATS breaks")));
+}
+
 TEST_F(CalmWeatherTest, OneThatWasHandedBackOrWhoseReplicaDiedIs) {
     deliver();
     answer(EventKind::nak, 3s);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include <nlohmann/json.hpp>
@@ -28,6 +29,15 @@ constexpr std::string_view kSumPrefix = "undecodable:";
 
 /// Of a job that somebody has ended without a letter (spec: conflicts, D-11).
 constexpr std::string_view kRepaired = "redelivery_dlq_retry";
+
+/// A delivery before may still be in somebody's hands.
+constexpr std::int64_t kWatchedBefore = 3;
+
+/// The first delivery at which a message is given up.
+std::int64_t burial_start(const engine::Tunables& tunables) {
+    constexpr std::int64_t kLeft = 5;
+    return tunables.bus_max_deliver - std::min(kLeft, (tunables.bus_max_deliver - 1) / 2);
+}
 
 std::string letter_of(const fakes::Event& event) { return fmt::format("poison:{}:{}", event.stream, event.sequence); }
 
@@ -56,6 +66,10 @@ void DeadLetterComplete::on_event(const fakes::Event& event, Time now) {
                 retryable_.insert(event.packet->job_result().job_id());
             note_delivery(event);
             if (event.number >= tunables_.bus_max_deliver) last_out_.insert(message_of(event));
+            on_delivery(event, now);
+            break;
+        case fakes::EventKind::nak:
+            if (event.when == fakes::When::before) judge_verdict(event);
             break;
         case fakes::EventKind::ack:
         case fakes::EventKind::term: on_verdict(event); break;
@@ -67,7 +81,10 @@ void DeadLetterComplete::on_event(const fakes::Event& event, Time now) {
         case fakes::EventKind::stored: note_told(event, now); break;
         case fakes::EventKind::fault:
             // What the stream has lost is not delivered again, and the server says nothing about it.
-            if (event.name == "nats.power_cut") last_out_.clear();
+            if (event.name == "nats.power_cut") {
+                last_out_.clear();
+                spent_.clear();
+            }
             break;
         default: break;
     }
@@ -94,6 +111,8 @@ void DeadLetterComplete::on_verdict(const fakes::Event& event) {
         if (ended != ended_by_others_.end() && event.packet != nullptr && event.packet->has_job_request() &&
             ended->second.found_by.contains(event.node))
             ended->second.found = present();
+        if (!ack) judge_termination(event);
+        judge_verdict(event);
         if (ack) done_with_.insert(message_of(event));
         return;
     }
@@ -103,6 +122,44 @@ void DeadLetterComplete::on_verdict(const fakes::Event& event) {
     if (ack) return;
     exercise();
     terminated_.emplace(letter_of(event), present());
+}
+
+void DeadLetterComplete::on_delivery(const fakes::Event& event, Time now) {
+    if (!event.name.starts_with(kSchedulersDurables) || event.number + kWatchedBefore < burial_start(tunables_)) return;
+    Spent& message = spent_[message_of(event)];
+    message.unclear = message.unclear || message.in_hand || event.packet == nullptr;
+    message.node = event.node;
+    message.number = event.number;
+    message.since = now;
+    message.event = present();
+    message.in_hand = true;
+}
+
+void DeadLetterComplete::judge_verdict(const fakes::Event& event) {
+    const auto entry = spent_.find(message_of(event));
+    if (entry == spent_.end() || !entry->second.in_hand) return;
+    Spent& message = entry->second;
+    message.in_hand = false;
+    message.unclear = message.unclear || message.node != event.node;
+    if (event.kind == fakes::EventKind::term || message.unclear || message.number < burial_start(tunables_)) return;
+    exercise();
+    const bool handed_back = event.kind == fakes::EventKind::nak;
+    if (handed_back && !weather_.clear_for(event.node, message.since)) return;
+    violated(event.node, event.job,
+             fmt::format("message {} of {} is {} at delivery {} of {}: by then it is to be given up", event.sequence,
+                         event.stream, handed_back ? "handed back" : "acknowledged", message.number,
+                         tunables_.bus_max_deliver),
+             message.event);
+}
+
+void DeadLetterComplete::judge_termination(const fakes::Event& event) {
+    if (!event.name.starts_with(kSchedulersDurables) || lost_letters_) return;
+    const std::string id = letter_of(event);
+    if (letters_.contains(id)) return;
+    if (told_.contains(id) && weather_.stopping(event.node) && last_out_.contains(message_of(event))) return;
+    violated(
+        event.node, event.job,
+        fmt::format("message {} of {} is terminated, and {} has no dead letter yet", event.sequence, event.stream, id));
 }
 
 void DeadLetterComplete::note_told(const fakes::Event& event, Time now) {
@@ -194,6 +251,7 @@ void DeadLetterComplete::restored(const fakes::redis::Keyspace& now) {
         if (text != nullptr)
             letters_.insert_or_assign(std::string(key.substr(kEntryPrefix.size())), Letter{code_of(*text), false});
     }
+    lost_letters_ = true;
     // Whatever the two no longer say of each other is lost.
     index_lost_ = true;
     for (const std::string_view key : {kIndex, kUndecodableIndex}) {

@@ -8,6 +8,10 @@
 // Letters of messages whose bytes are no packet have an index and a limit of their own, and are told of together: as many as
 // were written, and no more but after a disturbance. What the bus alone has been told, because there was no store, counts as a letter.
 //
+// The letter is there before its message is terminated; only where a replica that is to end has the last delivery in its hands,
+// the bus alone may have been told. And a message that is delivered when five deliveries are left, or of few less than half of
+// them, is given up: nobody acknowledges it, and while nothing is disturbed nobody hands it back.
+//
 // What a gateway ends is the gateway's business: it writes its own letters. Where a scheduler comes across a submission of a job that is
 // DENIED or FAILED without a letter, by somebody else or because the letter is lost, it writes one; not of a failure that may be retried.
 #pragma once
@@ -55,6 +59,9 @@ private:
     }
     void on_verdict(const fakes::Event& event);
     void note_delivery(const fakes::Event& event);
+    void on_delivery(const fakes::Event& event, Time now);
+    void judge_verdict(const fakes::Event& event);
+    void judge_termination(const fakes::Event& event);
     void note_told(const fakes::Event& event, Time now);
     void judge_messages();
     void judge_told();
@@ -65,6 +72,16 @@ private:
         std::set<fakes::NodeId> found_by;  // replicas that its submission was delivered to since
         EventNumber found = 0;             // one of them has dealt with that; 0: none has
     };
+    /// A message of which few deliveries are left, or soon will be.
+    struct Spent {
+        fakes::NodeId node;
+        std::int64_t number = 0;
+        Time since{};
+        EventNumber event = 0;
+        bool in_hand = false;
+        bool unclear = false;  // it was in several hands at once, or arrived as something else
+    };
+
     struct Letter {
         std::string code;
         bool by_scheduler = false;
@@ -94,6 +111,8 @@ private:
     std::set<std::string, std::less<>> undecodable_;              // ids of letters that are told of together
     std::uint64_t undecodable_told_ = 0;
     std::uint64_t may_repeat_ = 0;  // of what was told, because something disturbed the one before
+    std::map<Message, Spent> spent_;
+    bool lost_letters_ = false;
     Weather weather_;
 };
 

@@ -282,5 +282,79 @@ TEST_F(EndedByOthersTest, AFailureThatMayBeRetriedHasNone) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("may be retried")));
 }
 
+class SpentDeliveryTest : public SpentMessageTest {
+protected:
+    /// Of eight deliveries the fifth is the first at which a message is given up.
+    void scheduler(EventKind kind, When when, std::int64_t number = 0) {
+        cap::BusPacket packet;
+        fakes::Event event = testing::event_of(kind, {}, when);
+        event.node = kScheduler;
+        event.stream = "CORDUM_SYS";
+        event.name = "dur_cordum-scheduler__sys_job_submit";
+        event.sequence = 7;
+        event.number = number;
+        event.packet = &packet;
+        oracle.on_event(event, Time{std::chrono::hours{1}});
+    }
+};
+
+TEST_F(SpentDeliveryTest, NobodyHandlesAMessageOfWhichFewDeliveriesAreLeft) {
+    scheduler(EventKind::deliver, When::applied, 4);
+    scheduler(EventKind::nak, When::before, 5'000'000'000);
+    EXPECT_THAT(judge.found, IsEmpty());
+    scheduler(EventKind::deliver, When::applied, 5);
+    scheduler(EventKind::ack, When::before);
+    EXPECT_THAT(judge.found,
+                ElementsAre(HasSubstr("is acknowledged at delivery 5 of 8: by then it is to be given up")));
+}
+
+TEST_F(SpentDeliveryTest, NorHandsItBackUnlessItCannotBeGivenUp) {
+    scheduler(EventKind::deliver, When::applied, 5);
+    fakes::Event fault = testing::event_of(EventKind::fault, {});
+    fault.name = "redis.errors";
+    fault.from = "begin";
+    oracle.on_event(fault, Time{std::chrono::hours{1}});
+    scheduler(EventKind::nak, When::before, 5'000'000'000);
+    EXPECT_THAT(judge.found, IsEmpty());
+    fault.from = "end";
+    oracle.on_event(fault, Time{std::chrono::minutes{30}});
+    scheduler(EventKind::deliver, When::applied, 6);
+    scheduler(EventKind::nak, When::before, 5'000'000'000);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is handed back at delivery 6 of 8")));
+}
+
+TEST_F(SpentDeliveryTest, OneThatAnEarlierDeliveryOfItMayHaveMeantIsNotJudged) {
+    scheduler(EventKind::deliver, When::applied, 4);
+    scheduler(EventKind::deliver, When::applied, 5);
+    scheduler(EventKind::ack, When::before);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SpentDeliveryTest, TheLetterIsThereBeforeTheEnd) {
+    scheduler(EventKind::deliver, When::applied, 5);
+    scheduler(EventKind::term, When::before);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("poison:CORDUM_SYS:7 has no dead letter yet")));
+    judge.found.clear();
+    write_letter("poison:CORDUM_SYS:7");
+    scheduler(EventKind::term, When::before);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(SpentDeliveryTest, TheBusAloneIsToldWhereTheLastDeliveryIsInTheHandsOfOneThatEnds) {
+    tell_the_bus("poison:CORDUM_SYS:7");
+    scheduler(EventKind::deliver, When::applied, 8);
+    fakes::Event stop = testing::event_of(EventKind::fault, {});
+    stop.name = "stop";
+    stop.from = "begin";
+    stop.node = kScheduler;
+    oracle.on_event(stop, {});
+    scheduler(EventKind::term, When::before);
+    EXPECT_THAT(judge.found, IsEmpty());
+    stop.kind = EventKind::node_up;
+    oracle.on_event(stop, {});
+    scheduler(EventKind::term, When::before);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has no dead letter yet")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

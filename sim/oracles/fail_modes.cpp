@@ -29,6 +29,10 @@ bool allows_in_part(std::string_view record) {
            json.value("phase", "") == "async";
 }
 
+constexpr std::string_view kProcessedMark = "cordum:bus:processed:";
+
+bool guards_strictly(const engine::Tunables& tunables) { return tunables.bus_guard_on_error == "nak"; }
+
 bool is_gate(std::string_view topic) { return topic == "job.cordum.approval-gate" || topic == "sys.approval.gate"; }
 
 }  // namespace
@@ -67,6 +71,9 @@ void FailModes::on_event(const fakes::Event& event, Time now) {
             }
             break;
         case EventKind::publish: on_publish(event); break;
+        case EventKind::ack:
+            if (event.when == When::before) on_acknowledged(event);
+            break;
         case EventKind::node_down: {
             const auto of_node = [&event](const auto& entry) { return entry.first.first == event.node; };
             std::erase_if(begun_, of_node);
@@ -127,6 +134,21 @@ void FailModes::string_set(fakes::NodeId client, std::string_view key, const std
                            std::int64_t, std::int64_t) {
     scans_.string_set(client, key);
     settings_.string_set(key, after);
+    if (!guards_strictly(tunables_) || !key.starts_with(kProcessedMark)) return;
+    key.remove_prefix(kProcessedMark.size());
+    const auto end = key.find(':', key.find(':') + 1);
+    marked_.emplace(key.substr(0, end));
+}
+
+void FailModes::on_acknowledged(const fakes::Event& event) {
+    if (!guards_strictly(tunables_) || !event.name.starts_with(kSchedulersDurables)) return;
+    exercise();
+    if (!marked_.contains(fmt::format("{}:{}", event.stream, event.sequence)))
+        violated(
+            event.node, event.job,
+            fmt::format("message {} of {} is acknowledged, no mark says that it has been processed, and a guard that "
+                        "Redis does not answer is to hand it back",
+                        event.sequence, event.stream));
 }
 
 void FailModes::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,

@@ -12,10 +12,13 @@
 //    seen a part.
 // 4. A success about whose output policy has been asked, and which policy has not withheld or redacted, is still to be scanned;
 //    also where the question got no answer.
+// 5. Messages: with `bus_guard_on_error` as `nak` no scheduler acknowledges a message of which no mark says in Redis that it has been
+//    processed (spec: config, on the bus).
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -82,6 +85,7 @@ private:
     void settle_unread(const Change& change);
     void settle_output(const Change& change);
     void settle_success(const Change& change);
+    void on_acknowledged(const fakes::Event& event);
     void on_publish(const fakes::Event& event);
     [[nodiscard]] Modes input_modes(fakes::NodeId replica, Time from) const;
     [[nodiscard]] Modes output_modes(fakes::NodeId replica, Time from) const;
@@ -92,7 +96,8 @@ private:
     SettingsInForce settings_;
     OutputScans scans_;
     std::optional<Change> change_;
-    std::map<Place, Time> begun_;  // when each took the job's lock
+    std::set<std::string, std::less<>> marked_;  // messages that were marked as processed: stream and sequence
+    std::map<Place, Time> begun_;                // when each took the job's lock
     std::map<Place, Heard> outputs_;
     std::map<std::string, bool, std::less<>> gates_;      // jobs whose topic is known: is it a gate's?
     std::map<std::string, Time, std::less<>> succeeded_;  // when each came to wait for the scan of its output

@@ -354,5 +354,28 @@ TEST_F(OutputScansTest, ClosedWithholdsTheRestOfWhatWasSeenInPart) {
     EXPECT_EQ(judge.found.size(), 1U);
 }
 
+TEST_F(FailModesTest, AStrictGuardAcknowledgesNothingThatIsNotMarked) {
+    tunables.bus_guard_on_error = "nak";
+    const auto acknowledge = [this](std::uint64_t sequence) {
+        fakes::Event event = testing::event_of(fakes::EventKind::ack, "", fakes::When::before);
+        event.stream = "CORDUM_SYS";
+        event.name = "dur_cordum-scheduler__sys_job_submit";
+        event.sequence = sequence;
+        tell(event);
+    };
+    oracle.string_set(kReplica, "cordum:bus:processed:CORDUM_SYS:7:dur_cordum-scheduler__sys_job_submit", nullptr, "x",
+                      -1, -1);
+    oracle.string_set(kReplica, "cordum:bus:processed:CORDUM_SYS:8", nullptr, "x", -1, -1);
+    acknowledge(7);
+    acknowledge(8);
+    EXPECT_THAT(judge.found, IsEmpty());
+    acknowledge(9);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 9 of CORDUM_SYS is acknowledged, no mark says")));
+    judge.found.clear();
+    tunables.bus_guard_on_error = "degrade";
+    acknowledge(10);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 }  // namespace
 }  // namespace lockstep::sim

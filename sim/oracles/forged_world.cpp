@@ -502,6 +502,7 @@ void ForgedWorld::answer_message(std::uint64_t sequence, EventKind verdict) {
     for (const When when : {When::before, When::applied}) {
         fakes::Event event = message_event(verdict, sequence);
         event.when = when;
+        if (verdict == EventKind::nak) event.number = engine::Duration{std::chrono::seconds{5}}.count();
         emit(event);
     }
 }

@@ -69,13 +69,16 @@ inline constexpr std::string_view kSettingsKey = "cfg:system:default";
 }
 
 /// The lock of a job.
-[[nodiscard]] constexpr bool is_job_lock(std::string_view key) { return key.starts_with("cordum:scheduler:job:"); }
+inline constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
+[[nodiscard]] constexpr bool is_job_lock(std::string_view key) { return key.starts_with(kJobLockPrefix); }
 
 /// The line in which jobs of a tenant wait for a slot (engine/delivery-semantics.md).
 [[nodiscard]] constexpr bool is_tenants_line(std::string_view key) {
     return key.starts_with("lockstep:tenant:waiting:");
 }
 
+/// What the names of all durable consumers of schedulers begin with.
+inline constexpr std::string_view kSchedulersDurables = "dur_cordum-scheduler__";
 /// The durable consumer by which schedulers read results. Others read them, too (result_heard).
 inline constexpr std::string_view kSchedulersResults = "dur_cordum-scheduler__sys_job_result";
 [[nodiscard]] constexpr bool is_schedulers_results(std::string_view durable) { return durable == kSchedulersResults; }

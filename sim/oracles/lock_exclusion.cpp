@@ -23,7 +23,8 @@ constexpr bool is_user_side(fakes::NodeId node) { return node == Topology::kGate
 }  // namespace
 
 void LockExclusion::on_event(const fakes::Event& event, Time now) {
-    if (event.kind == fakes::EventKind::lock_released) on_release(event);
+    if (event.kind == fakes::EventKind::lock_released) judge_owner(event, "gave back");
+    if (event.kind == fakes::EventKind::lock_renewed) judge_owner(event, "renewed");
     if (event.job.empty()) return;
     note_survivor(event);
     switch (event.kind) {
@@ -96,14 +97,14 @@ std::string LockExclusion::fault_of(const fakes::Event& change, const Lock* lock
 }
 
 /// Of any lock. Who holds it is the event's peer; not valid where the lock came out of a loss of data.
-void LockExclusion::on_release(const fakes::Event& event) {
+void LockExclusion::judge_owner(const fakes::Event& event, std::string_view what) {
     if (!event.node.valid() || !event.peer.valid()) return;
     const bool told = command_.empty() || is_user_side(event.node) || names(event.name);
     const bool own = event.node == event.peer && told;
     if (own) return;
     const auto lock = locks_.find(event.job);
     violated(event.node, event.job,
-             fmt::format("it gave back {}, which another {} holds", event.key,
+             fmt::format("it {} {}, which another {} holds", what, event.key,
                          event.node == event.peer ? "handler of the same replica" : "one"),
              lock == locks_.end() ? 0 : lock->second.changed);
 }

@@ -1,7 +1,7 @@
 // lock_exclusion: two holders never both commit under one lock: a job changes its state only by a command that names the token
 // which its lock has at that instant. So two handlers of one replica are two holders. Two ends need no lock, a cancellation and
 // a time-out, which compare with what they expect instead: a command that names no lock may bring them about, and one that names
-// a lock that it has lost may not. What a gateway writes is not judged. And nobody gives back a lock that another one holds.
+// a lock that it has lost may not. What a gateway writes is not judged. And nobody gives back, or renews, a lock that another one holds.
 //
 // Nor does a replica publish a job whose lock was last granted to it longer ago than a lock lives: no fence stands before
 // the bus, but every replica can tell the time. One whose lock was taken away earlier cannot know.
@@ -47,7 +47,7 @@ private:
     [[nodiscard]] std::string fault_of(const fakes::Event& change, const Lock* lock) const;
     [[nodiscard]] bool names(std::string_view token) const;
     void on_state(const fakes::Event& event);
-    void on_release(const fakes::Event& event);
+    void judge_owner(const fakes::Event& event, std::string_view what);
     void on_publish(const fakes::Event& event, Time now);
 
     const engine::Tunables& tunables_;

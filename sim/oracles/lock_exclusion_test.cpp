@@ -57,6 +57,20 @@ protected:
     LockExclusion oracle{judge, tunables};
 };
 
+TEST_F(LockExclusionTest, NobodyRenewsALockThatAnotherOneHolds) {
+    take(kHolder);
+    words = {"EVALSHA", "sha1", "1", kJobLock, "token"};
+    oracle.command(kHolder, words, 0);
+    lock(EventKind::lock_renewed, kHolder, kHolder);
+    oracle.command(kHolder, {}, 0);
+    EXPECT_THAT(judge.found, IsEmpty());
+    words = {"EVALSHA", "sha1", "1", kJobLock, "lost"};
+    oracle.command(kOther, words, 0);
+    lock(EventKind::lock_renewed, kOther, kHolder);
+    oracle.command(kOther, {}, 0);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it renewed cordum:scheduler:job:J, which another one holds")));
+}
+
 // LOCK-10
 TEST_F(LockExclusionTest, NoStateIsWrittenWithoutTheLock) {
     take(kHolder);

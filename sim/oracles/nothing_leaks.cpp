@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include "sim/oracles/job_keys.h"
+
 namespace lockstep::sim {
 
 namespace {
 
-constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
 constexpr std::string_view kInFlightPrefix = "cordum:bus:inflight:";
 constexpr std::string_view kSagaPrefix = "saga:";
 constexpr std::string_view kLockSuffix = ":lock";
@@ -22,7 +23,9 @@ constexpr Duration kReleaseMax = std::chrono::seconds{10};
 void NothingLeaks::on_event(const fakes::Event& event, Time now) {
     now_ = now;
     calm_.on_event(event, now);
+    weather_.on_event(event, now);
     if (event.kind == fakes::EventKind::fault && event.name == "clock_jump") clocks_jumped_ = true;
+    watch_answers(event);
     watch_release(event);
     const bool taken = event.kind == fakes::EventKind::lock_acquired;
     if (!taken && event.kind != fakes::EventKind::lock_renewed) return;
@@ -31,7 +34,37 @@ void NothingLeaks::on_event(const fakes::Event& event, Time now) {
     if (event.number == fakes::redis::kNever)
         violated(event.node, event.job, fmt::format("{} is granted for ever", event.key), grant.event);
     if (taken) grant.taken = now;
+    if (taken) grant.known = false;
     grant.token = event.name;
+}
+
+void NothingLeaks::watch_answers(const fakes::Event& event) {
+    if (event.kind == fakes::EventKind::node_down)
+        std::erase_if(asked_, [&event](const auto& entry) { return entry.first.first == event.node; });
+    if (event.kind != fakes::EventKind::redis || !is_job_lock(event.key)) return;
+    const std::pair call{event.node, std::string(event.key)};
+    if (event.when == fakes::When::before) {
+        Asked& asked = asked_[call];
+        asked.several = asked.several || asked.outstanding > 0;
+        ++asked.outstanding;
+        asked.words = event.payload;
+        return;
+    }
+    const auto asked = event.when == fakes::When::answered ? asked_.find(call) : asked_.end();
+    if (asked == asked_.end()) return;
+    const Asked was = asked->second;
+    if (--asked->second.outstanding <= 0) asked_.erase(asked);
+    const auto held = granted_.find(event.key);
+    if (was.several || held == granted_.end() || held->second.token.empty() ||
+        was.words.find(held->second.token) == std::string::npos)
+        return;
+    // One that fails half way leaves what it has done.
+    if (event.outcome == fakes::EventOutcome::applied && !event.payload.starts_with('-')) {
+        held->second.known = true;
+        given_back_.erase(std::string(event.key));  // it was asked for once more
+    } else if (!held->second.known) {
+        given_back_.try_emplace(std::string(event.key), GivenBack{event.node, now_, present(), true});
+    }
 }
 
 void NothingLeaks::watch_release(const fakes::Event& event) {
@@ -64,10 +97,16 @@ void NothingLeaks::judge_release(const fakes::Event& gone) {
     const GivenBack given_back = found->second;
     given_back_.erase(found);
     const Time could_be = std::max(given_back.at, calm_.since());
-    if (calm_.disturbed() || now_ - could_be <= kReleaseMax) return;
+    if (given_back.unanswered) {
+        if (now_ - given_back.at <= kReleaseMax || !weather_.clear_for(given_back.by, now_ - kReleaseMax)) return;
+    } else if (calm_.disturbed() || now_ - could_be <= kReleaseMax) {
+        return;
+    }
     violated(given_back.by, gone.job,
-             fmt::format("its holder gave {} back, and it was held from {} ms on until {} ms all the same", gone.key,
-                         engine::to_millis(could_be.time_since_epoch()), engine::to_millis(now_.time_since_epoch())),
+             fmt::format(
+                 "its holder gave {} back, or was never told that it holds it, and it was held from {} ms on until "
+                 "{} ms all the same",
+                 gone.key, engine::to_millis(could_be.time_since_epoch()), engine::to_millis(now_.time_since_epoch())),
              given_back.event);
 }
 

@@ -6,16 +6,19 @@
 // of a rollback is gone once the longest rollback and its time to live are over.
 //
 // And a job's lock whose holder has given it back is gone soon, whatever became of the first try: some seconds after the last
-// disturbance, as long as the replica lives. Its job waits for nothing else.
+// disturbance, as long as the replica lives. Its job waits for nothing else. So is one that was taken by a call whose answer its
+// replica has never had: it gives back what may be its own.
 #pragma once
 
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine/config/tunables.h"
 #include "sim/oracles/calm.h"
 #include "sim/oracles/oracle.h"
+#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 
@@ -31,13 +34,22 @@ private:
         Time taken{};
         EventNumber event = 0;  // when it was last taken or renewed
         std::string token;
+        bool known = false;  // whoever holds it has been told so
+    };
+    /// Calls of one replica for one lock that have not been answered.
+    struct Asked {
+        std::string words;
+        int outstanding = 0;
+        bool several = false;
     };
     struct GivenBack {
         fakes::NodeId by;
         Time at{};
         EventNumber event = 0;
+        bool unanswered = false;  // nobody has told it that it holds the lock
     };
 
+    void watch_answers(const fakes::Event& event);
     void watch_release(const fakes::Event& event);
     void judge_release(const fakes::Event& gone);
     void judge_held(std::string_view key, const Grant& grant);
@@ -45,7 +57,9 @@ private:
     const engine::Tunables& tunables_;
     std::map<std::string, Grant, std::less<>> granted_;         // by lock, of whatever kind
     std::map<std::string, GivenBack, std::less<>> given_back_;  // by lock: since when its holder wants to be rid of it
+    std::map<std::pair<fakes::NodeId, std::string>, Asked> asked_;
     Calm calm_;
+    Weather weather_;
     Time now_{};
     bool clocks_jumped_ = false;  // one that goes back prolongs what it counts down
 };

@@ -114,7 +114,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
          exactly(&T::reconciler_scheduled_timeout), exactly(&T::running_timeout)},
         timeouts);
     add(std::type_identity<SlotUsed>{}, "slot_used",
-        {most(&T::job_lock_ttl), most(&T::pending_age), most(&T::reconciler_interval), most(&T::replayer_interval)});
+        {most(&T::circuit_open_for), most(&T::job_lock_ttl), most(&T::pending_age), most(&T::reconciler_interval),
+         most(&T::replayer_interval)});
     add(std::type_identity<SoundMessageKept>{}, "sound_message_kept", {least(&T::bus_max_deliver)});
     add(std::type_identity<BoundedMemory>{}, "bounded_memory", {most(&T::bus_bytes_in_flight)});
     add(std::type_identity<ResultFromItsWorker>{}, "result_from_its_worker", {most(&T::results_from_any_worker)});
@@ -142,7 +143,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
     oracles.push_back(std::make_unique<QuestionsTrue>(judge));
     oracles.push_back(std::make_unique<OutputsAudited>(judge));
     add(std::type_identity<FailModes>{}, "fail_modes",
-        {least(&T::circuit_open_for), exactly(&T::output_policy_fail_mode), exactly(&T::policy_check_fail_mode)},
+        {least(&T::bus_guard_on_error), least(&T::circuit_open_for), exactly(&T::output_policy_fail_mode),
+         exactly(&T::policy_check_fail_mode)},
         pinned);
     oracles.push_back(std::make_unique<LifetimesKept>(judge, tunables));
     oracles.push_back(std::make_unique<RecordsTrue>(judge));

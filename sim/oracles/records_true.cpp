@@ -31,6 +31,7 @@ using fakes::When;
 constexpr std::string_view kHistory = "job:events:";
 constexpr std::string_view kDecisions = "job:decisions:";
 constexpr std::string_view kOutputPrefix = "job:";
+constexpr std::string_view kIdempotencyPrefix = "job:idempotency:";
 constexpr std::string_view kOutputSuffix = ":output_decision";
 constexpr std::string_view kDeadlineIndex = "job:deadline";
 constexpr std::string_view kApprovalGranted = "approval granted";
@@ -308,6 +309,9 @@ void RecordsTrue::note_request(std::string_view job, std::string_view json) {
     if (!request) return;
     known.topics.emplace(engine::wire::trim(request->topic()));
     keep(known.hashes, approval_hash(*request, job));
+    const std::string& key = request->meta().idempotency_key();
+    known.idempotency_key =
+        key.empty() ? "" : fmt::format("{}{}:{}", kIdempotencyPrefix, tenant_named_by(*request), key);
 }
 
 void RecordsTrue::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
@@ -317,6 +321,10 @@ void RecordsTrue::string_set(fakes::NodeId client, std::string_view key, const s
         const std::string_view job = key.substr(kRequestPrefix.size());
         note_request(job, after);
         if (judges(client) && before == nullptr) change_of(job).request = after;
+        if (judges(client) && before != nullptr && *before != after)
+            object(job, fmt::format("its stored request is replaced, which was {}", *before));
+    } else if (key.starts_with(kIdempotencyPrefix)) {
+        if (judges(client) && before == nullptr) change_of(after).idempotency_key = key;
     } else if (key.starts_with(kLetterPrefix)) {
         const std::string_view id = key.substr(kLetterPrefix.size());
         if (judges(client) && before == nullptr)
@@ -379,6 +387,7 @@ void RecordsTrue::hash_set(fakes::NodeId client, std::string_view key, std::stri
     if (judged) {
         Change& change = change_of(*name);
         if (field == "state" && !change.from) change.from = before == nullptr ? std::string{} : *before;
+        if (field == "output_safety" && before != nullptr) change.verdict_before = *before;
         change.fields.insert_or_assign(std::string(field), std::string(after));
     }
     if (field == "state" || field == "topic" || field == "attempts" || field == "ls_dispatches") {
@@ -415,13 +424,10 @@ void RecordsTrue::zset_set(fakes::NodeId client, std::string_view key, std::stri
         judge_time(member, key, after * 1000);
     }
     if (!key.starts_with("job:index:") && key != "job:recent" && key != kDeadlineIndex) return;
-    // One command may bring a deadline forward twice.
+    // Where one command lists it twice, the last place counts, as the last value of its record does.
     auto& scores = change_of(member).scores;
-    const auto known = std::ranges::find(scores, key, &std::pair<std::string, double>::first);
-    if (known != scores.end())
-        known->second = after;
-    else
-        scores.emplace_back(key, after);
+    std::erase_if(scores, [key](const auto& score) { return score.first == key; });
+    scores.emplace_back(key, after);
 }
 
 void RecordsTrue::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
@@ -487,6 +493,9 @@ void RecordsTrue::judge(const Change& change) {
     }
     if (change.letter) judge_letter(change, job);
     if (change.request) judge_request(change);
+    if (!change.idempotency_key.empty() && change.idempotency_key != job.idempotency_key && !job.any_topic)
+        object(change.job, fmt::format("{} is recorded for it, and its request asks for '{}'", change.idempotency_key,
+                                       job.idempotency_key));
     if (change.fields.contains("safety_decision")) judge_decision(change, job);
     if (change.output || change.fields.contains("output_safety")) judge_output(change, job);
     if (change.letter) jobs_[change.job].letter = change.letter;
@@ -631,6 +640,11 @@ void RecordsTrue::judge_output(const Change& change, const Job& job) {
                                            field_in(change.fields, "result_ptr")));
         judge_stand_in(change, job, stand_in);
     }
+    const Json before = Json::parse(change.verdict_before, nullptr, false);
+    const bool scanned_before = before.is_object() && text_in(before, "phase") == "async" && phase == "async";
+    if (scanned_before && !change.fields.contains("state") && !change.fields.contains("result_ptr"))
+        object(change.job, fmt::format("the verdict of a scan of its output was {}, and is overwritten with {}",
+                                       change.verdict_before, *change.output));
     const std::string reason = text_in(record, "reason");
     const std::string rule = text_in(record, "rule_id");
     const std::string snapshot = text_in(record, "policy_snapshot");

@@ -7,12 +7,14 @@
 // 2. Times. Whatever is dated by the clock of Redis is: microseconds, of dead letters seconds, and of the instant of the write.
 //    The indexes agree with the record: the score of a job is when its record says that it was updated.
 // 3. The request. The first time that a scheduler stores a request, the fields of the job's hash are those that the request has.
+//    No scheduler puts another one in its place. An idempotency key that it records is that of the request, under its tenant.
 // 4. Policy. A decision that is recorded is one that was heard about the job, with its reason, rule and snapshot, or one of those
 //    that a scheduler comes to by itself; the list of decisions says the same as the hash.
 //    What an approval is bound to is the hash of a request that was stored.
 // 5. Outputs. A recorded verdict is one that was heard, of the phase in which the job is, and names what stands in for an output
 //    that is redacted. What stands in is there, and holds what policy has seen but for what it has found: each place of a finding,
 //    or all where it names none, is replaced, and so is what policy has not seen.
+//    The verdict of a scan stands: another one takes its place only together with a new state of the job, or a new result.
 // 6. Dispatches. No two of a job have the same message id, which a stream would take for a repetition.
 // 7. Settings. Whoever writes those of the system at its start adds to what stood there, changes none of it, and counts the revision up.
 //
@@ -82,6 +84,7 @@ private:
         std::vector<std::pair<std::string, std::string>>
             sent_as;  // message ids, and the number of the dispatch of each
         std::optional<LetterText> letter;
+        std::string idempotency_key;  // the name of the key that its stored request asks for; empty: none
     };
     /// What the present command does to one job.
     struct Change {
@@ -90,6 +93,8 @@ private:
         Fields fields;                        // of the hash
         std::optional<std::string> request;   // stored for the first time
         std::optional<std::string> output;    // the record of a verdict
+        std::string verdict_before;           // that it takes the place of
+        std::string idempotency_key;          // that is recorded for it
         std::optional<std::string> decision;  // as added to the list
         std::optional<LetterText> letter;
         std::vector<std::pair<std::string, double>> scores;  // by index

@@ -422,5 +422,56 @@ TEST_F(RecordsTrueTest, SettingsAreAddedToAndNotChanged) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("writes revision 9")));
 }
 
+TEST_F(RecordsTrueTest, AStoredRequestIsNotReplaced) {
+    const std::string first = R"({"job_id":"a","topic":"job.x"})";
+    command(kReplica, text("job:req:a", first), field("topic", "job.x"), field("tenant", "default"));
+    command(kReplica, text("job:req:a", first));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(Topology::kGateway, text("job:req:a", R"({"job_id":"a","topic":"job.x","labels":{"a":"b"}})"));
+    EXPECT_THAT(judge.found, IsEmpty()) << "a gateway writes that it is approved";
+    command(kReplica, text("job:req:a", R"({"job_id":"a","topic":"job.y"})"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its stored request is replaced")));
+}
+
+TEST_F(RecordsTrueTest, AnIdempotencyKeyIsThatOfTheRequestUnderItsTenant) {
+    const std::string request =
+        R"({"job_id":"a","topic":"job.x","tenant_id":"acme","meta":{"idempotency_key":"once"}})";
+    command(kReplica, text("job:req:a", request), field("topic", "job.x"), field("tenant", "acme"),
+            field("idempotency_key", "once"), text("job:idempotency:acme:once", "a"));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, text("job:idempotency::once", "a"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("job:idempotency::once is recorded for it, and its request asks for "
+                                                   "'job:idempotency:acme:once'")));
+}
+
+TEST_F(RecordsTrueTest, TheVerdictOfAScanStandsWhereNothingElseChanges) {
+    const auto verdict = [this](const std::string& phase) {
+        const std::string record = fmt::format(
+            R"({{"decision":"ALLOW","reason":"because","rule_id":"r1","policy_snapshot":"s1","phase":"{}","checked_at":{}}})",
+            phase, kMicros);
+        return [=, this] {
+            field("output_safety", record)();
+            text("job:a:output_decision", record)();
+        };
+    };
+    running();
+    cap_output::OutputCheckResponse answer;
+    answer.set_decision(cap_output::OUTPUT_DECISION_ALLOW);
+    hears(EventKind::output_check, answer);
+    command(kReplica, verdict("sync"), field("state", "SUCCEEDED"));
+    command(kReplica, verdict("async"));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, verdict("async"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the verdict of a scan of its output was")));
+}
+
+TEST_F(RecordsTrueTest, WhereOneCommandListsAJobTwiceTheLastPlaceCounts) {
+    command(kReplica, field("deadline_unix", "2000"), score("job:deadline", 2000), field("deadline_unix", "1000"),
+            score("job:deadline", 1000));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, field("deadline_unix", "500"), score("job:deadline", 700));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("job:deadline lists it under 700, and its record says 500")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

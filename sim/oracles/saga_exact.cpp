@@ -33,6 +33,16 @@ bool is_stack(std::string_view key) {
     return !key.empty() && key.front() >= '0' && key.front() <= '9';
 }
 
+/// Of the saga that a stack belongs to.
+std::string lock_of(std::string_view stack) {
+    if (stack.starts_with(kRunPrefix)) return fmt::format("{}{}", kRunLock, stack.substr(kRunPrefix.size()));
+    return fmt::format("{}:lock", stack.substr(0, stack.size() - kSharedSuffix.size()));
+}
+
+bool is_saga_lock(std::string_view key) {
+    return key.starts_with(kRunLock) || (key.starts_with(kSharedPrefix) && key.ends_with(kSharedLock));
+}
+
 template <class Map>
 std::string value_of(const Map& map, const char* key) {
     const auto found = map.find(key);
@@ -152,10 +162,15 @@ void SagaExact::list_inserted(fakes::NodeId client, std::string_view key, std::s
     stack.insert(stack.begin() + static_cast<std::ptrdiff_t>(index), &entry);
 }
 
-void SagaExact::list_removed(fakes::NodeId, std::string_view key, std::size_t index, std::string_view) {
+void SagaExact::list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view) {
     const auto stack = is_stack(key) ? stacks_.find(key) : stacks_.end();
     if (stack == stacks_.end() || data_lost_) return;
     Entry& entry = *stack->second.at(index);
+    const std::string lock = lock_of(key);
+    const auto holder = locks_.find(lock);
+    if (is_scheduler(client) && (holder == locks_.end() || holder->second != client))
+        violated(client, entry.parent, fmt::format("its compensation is taken off {} without {}", key, lock),
+                 entry.recorded_at);
     entry.taken = true;
     stack->second.erase(stack->second.begin() + static_cast<std::ptrdiff_t>(index));
     Saga& saga = *entry.saga;
@@ -178,6 +193,13 @@ void SagaExact::on_event(const fakes::Event& event, Time now) {
     if (event.kind == fakes::EventKind::fault && event.name.starts_with("clock_")) clock_jumped_ = true;
     if (data_lost_) return;
     switch (event.kind) {
+        case fakes::EventKind::lock_acquired:
+            if (is_saga_lock(event.key)) locks_.insert_or_assign(std::string(event.key), event.node);
+            break;
+        case fakes::EventKind::lock_released:
+        case fakes::EventKind::lock_expired:
+            if (const auto lock = locks_.find(event.key); lock != locks_.end()) locks_.erase(lock);
+            break;
         case fakes::EventKind::deliver:
             if (is_schedulers_results(event.name) && event.packet != nullptr) on_result_delivered(event);
             break;

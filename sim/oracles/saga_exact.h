@@ -1,6 +1,9 @@
 // saga_exact: a rollback publishes each recorded compensation of its own run once, in LIFO order, none lost, none twice; one
 // that policy denies is used up. No failure undoes what jobs of another tenant did, whatever runs and workflows are called.
 //
+// Nobody takes an entry off a stack without the lock of that very saga: saga:<workflow>:lock for saga:<workflow>:stack, and
+// lockstep:saga:lock:<run> for lockstep:saga:<run>.
+//
 // What is recorded is read off the stacks, and told by the job that it undoes; what is rolled back, off the submissions in the
 // stream. A saga is owed a rollback once one of its jobs ended FAILED after a fatal result was delivered. Runs of one workflow
 // are sagas of their own; where jobs name no run, only what was recorded before the failure is owed.
@@ -117,7 +120,8 @@ private:
     std::map<std::string, std::pair<std::string, std::string>, std::less<>> asked_;  // compensation job -> saga, key
     std::map<std::pair<fakes::NodeId, std::string>, std::string> answers_;           // of policy, by node and job
     std::set<std::pair<fakes::NodeId, std::string>> denied_when_sent_;
-    std::map<std::string, std::string, std::less<>> sent_;  // compensations as they were published, by message id
+    std::map<std::string, std::string, std::less<>> sent_;     // compensations as they were published, by message id
+    std::map<std::string, fakes::NodeId, std::less<>> locks_;  // that are held, and by whom
     std::uint64_t order_ = 0;
     bool data_lost_ = false;
 };

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/oracles/job_keys.h"
 #include "sim/world/topology.h"
 
 namespace lockstep::sim {
@@ -29,6 +30,10 @@ constexpr bool is_index_of_jobs(std::string_view key) { return key.starts_with("
 /// What clocks that go at slightly different speeds, and expiry in whole milliseconds, may add to a span or take off it.
 constexpr Duration tolerance(Duration span) { return span / 64 + std::chrono::milliseconds{100}; }
 
+/// One call for the lock, and one that came before it.
+constexpr Duration kCallsOfATick = std::chrono::seconds{1};
+constexpr Duration kJudgedFrom = std::chrono::seconds{10};
+
 /// Where a script has its first key; that of a plain command is the word after its name.
 constexpr std::size_t kFirstKeyOfScript = 3;
 
@@ -40,8 +45,28 @@ Duration SingleTicker::life_of(std::string_view lock) const {
 
 void SingleTicker::on_event(const fakes::Event& event, Time now) {
     if (page_) on_page(*std::exchange(page_, std::nullopt), now);
-    if (event.kind == EventKind::fault) {
-        on_fault(event);
+    switch (event.kind) {
+        case EventKind::fault:
+            ever_disturbed_ = ever_disturbed_ || event.name != "config.update";
+            on_fault(event);
+            return;
+        case EventKind::paused: ever_disturbed_ = true; return;
+        case EventKind::state: on_end(event); return;
+        // What was sent on a connection that is gone may arrive later than what was sent after it.
+        case EventKind::connection_broken:
+        case EventKind::node_down:
+            ever_disturbed_ = true;
+            refused_.erase(event.node);
+            refused_.erase(event.peer);
+            return;
+        default: break;
+    }
+    if (is_job_lock(event.key)) {
+        if (event.kind == EventKind::lock_acquired)
+            handled_by_.insert_or_assign(std::string(event.key.substr(kJobLockPrefix.size())), event.node);
+        if (event.kind == EventKind::lock_released || event.kind == EventKind::lock_expired)
+            if (const auto job = handled_by_.find(event.key.substr(kJobLockPrefix.size())); job != handled_by_.end())
+                handled_by_.erase(job);
         return;
     }
     const std::string_view lock = tick_lock(event.key);
@@ -88,6 +113,20 @@ void SingleTicker::on_grant(const fakes::Event& event, Time now) {
     window.granted = present();
     window.held = true;
     window.clock_is_off = drifts_;
+    if (event.key == kReconciler) refused_.erase(event.node);
+}
+
+/// The job changes its state, by whoever does it.
+void SingleTicker::on_end(const fakes::Event& event) {
+    if (event.to != "TIMEOUT" || !is_scheduler(event.node)) return;
+    const auto handler = handled_by_.find(event.job);
+    if (handler != handled_by_.end() && handler->second == event.node) return;  // as its worker has reported
+    const auto refused = refused_.find(event.node);
+    if (refused == refused_.end()) return;
+    violated(event.node, event.job,
+             fmt::format("it is ended by a tick, and the replica has been told since that another one holds {}",
+                         kReconciler),
+             refused->second);
 }
 
 /// Whoever calls anything under the lock's name.
@@ -95,6 +134,8 @@ void SingleTicker::on_reach(const fakes::Event& event, Time now) {
     Window& window = windows_[tick_lock(event.key)];
     if (window.ticker.valid() && window.ticker != event.node) exercise();
     const Duration life = life_of(tick_lock(event.key));
+    if (event.key == kReconciler && window.held && window.granted_to != event.node)
+        refused_.insert_or_assign(event.node, present());
     if (!window.held || window.clock_is_off || now <= window.granted_until + tolerance(life)) return;
     violated(event.node, {},
              fmt::format("{} was granted for {} ms, and is still held {} ms later", event.key, engine::to_millis(life),
@@ -110,11 +151,28 @@ void SingleTicker::on_page(const Page& page, Time now) {
                              engine::to_millis(window.until - now)),
                  window.tick);
     }
+    judge_extension(page, window, now);
     window.ticker = page.reader;
     window.tick = present();
     if (window.granted_to == page.reader) window.until = window.granted_until;
 }
 
-void SingleTicker::restored(const fakes::redis::Keyspace&) { windows_.clear(); }
+void SingleTicker::judge_extension(const Page& page, const Window& window, Time now) {
+    if (page.lock != kReconciler || window.granted_to != page.reader || window.clock_is_off) return;
+    const Duration life = life_of(page.lock);
+    if (ever_disturbed_ || life < kJudgedFrom) return;
+    const Time granted = window.granted_until - life;
+    if (now - granted <= life / 3 + kCallsOfATick + tolerance(life)) return;
+    violated(page.reader, {},
+             fmt::format("it ticks under {}, which it was granted {} ms ago for {} ms and has not extended since",
+                         page.lock, engine::to_millis(now - granted), engine::to_millis(life)),
+             window.granted);
+}
+
+void SingleTicker::restored(const fakes::redis::Keyspace&) {
+    windows_.clear();
+    refused_.clear();
+    handled_by_.clear();
+}
 
 }  // namespace lockstep::sim

@@ -3,11 +3,17 @@
 // lock was asked for, and whether it is still held or not (seed internals, section 8; spec: redis-schema, section 5). Nor is a
 // tick lock in anybody's way for longer than that.
 //
+// Who ticks extends the lock while it does: whatever the reconciler reads, it reads within a third of the lock's life, and what
+// calls take, after the last grant; judged until anything is disturbed, and of locks that live for ten seconds. And who has asked
+// for the lock and was not given it ends no job any more: a TIMEOUT that is
+// written under no lock of its job is a tick's.
+//
 // Who counts the window is Redis, by its own clock: one that jumped, or goes fast, may end it early.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +49,8 @@ private:
     };
     void on_fault(const fakes::Event& event);
     void on_grant(const fakes::Event& event, Time now);
+    void on_end(const fakes::Event& event);
+    void judge_extension(const Page& page, const Window& window, Time now);
     void on_reach(const fakes::Event& event, Time now);
     void on_page(const Page& page, Time now);
     [[nodiscard]] Duration life_of(std::string_view lock) const;
@@ -51,7 +59,11 @@ private:
     std::map<std::string_view, Window> windows_;  // by lock; the names are constants
     std::string_view command_lock_;               // which the command that is being executed names; empty = none
     std::optional<Page> page_;                    // read by it, and not looked at yet
-    bool drifts_ = false;                         // the clock of Redis goes at another speed
+    bool ever_disturbed_ = false;
+    std::map<fakes::NodeId, EventNumber>
+        refused_;  // who was not given the reconciler's lock when it last asked, and when
+    std::map<std::string, fakes::NodeId, std::less<>> handled_by_;  // jobs that are locked
+    bool drifts_ = false;                                           // the clock of Redis goes at another speed
 };
 
 }  // namespace lockstep::sim

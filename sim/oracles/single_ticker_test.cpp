@@ -93,6 +93,45 @@ TEST_F(SingleTickerTest, WhatIsReadUnderAnotherKeyIsNoTick) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(SingleTickerTest, WhoTicksExtendsItsLock) {
+    grant(kTicker);
+    tick(kTicker);
+    now += tunables.reconciler_interval;
+    tell(EventKind::lock_renewed, kTicker);
+    tick(kTicker);
+    EXPECT_THAT(judge.found, IsEmpty());
+    now += tunables.reconciler_interval;
+    tick(kTicker);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has not extended since")));
+}
+
+TEST_F(SingleTickerTest, WhoWasNotGivenTheLockEndsNoJob) {
+    const auto time_out = [this](NodeId node) {
+        fakes::Event event = testing::state_event("J", "RUNNING", "TIMEOUT");
+        event.node = node;
+        oracle.on_event(event, now);
+    };
+    grant(kTicker);
+    time_out(kTicker);
+    now += 2 * tunables.reconciler_interval;
+    runs_out();
+    grant(kOther);
+    time_out(kTicker);
+    EXPECT_THAT(judge.found, IsEmpty()) << "it may not know yet";
+    reach(kTicker);
+    // What its worker has reported is recorded under the lock of the job.
+    fakes::Event lock = testing::event_of(EventKind::lock_acquired, "J");
+    lock.node = kTicker;
+    lock.key = "cordum:scheduler:job:J";
+    oracle.on_event(lock, now);
+    time_out(kTicker);
+    EXPECT_THAT(judge.found, IsEmpty());
+    lock.kind = EventKind::lock_released;
+    oracle.on_event(lock, now);
+    time_out(kTicker);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it is ended by a tick")));
+}
+
 TEST_F(SingleTickerTest, ATickLockIsInNobodysWayForLonger) {
     grant(kTicker);
     now += 2 * tunables.reconciler_interval;

@@ -29,7 +29,14 @@ Duration longest_after_trouble(const engine::Tunables& tunables) {
 }  // namespace
 
 SlotUsed::SlotUsed(Judge& judge, const engine::Tunables& tunables)
-    : Oracle(judge), after_trouble_(longest_after_trouble(tunables)) {}
+    : Oracle(judge), after_trouble_(longest_after_trouble(tunables)), lines_(tunables, recorded_) {}
+
+void SlotUsed::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
+    const std::uint64_t before = lines_.handed_on();
+    const auto found = lines_.command(client, words, now_ms, now_, calm_.disturbed() ? now_ : calm_.since());
+    if (lines_.handed_on() > before) exercise();
+    for (const TenantLines::Finding& finding : found) violated(finding.node, finding.job, finding.detail);
+}
 
 template <class Change>
 void SlotUsed::change(std::string_view name, Change apply) {
@@ -99,6 +106,7 @@ void SlotUsed::on_event(const fakes::Event& event, Time now) {
     actor_ = event.node;
     calm_.on_event(event, now);
     if (event.kind == fakes::EventKind::redis) time_call(event);
+    if (event.kind == fakes::EventKind::fault && event.name.starts_with("clock_")) lines_.clock_set();
     if (event.job.empty()) return;
     switch (event.kind) {
         case fakes::EventKind::kernel_check: {
@@ -125,9 +133,10 @@ void SlotUsed::on_event(const fakes::Event& event, Time now) {
     }
 }
 
-void SlotUsed::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
+void SlotUsed::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string* before,
                         std::string_view after) {
     recorded_.hash_set(key, field, after);
+    lines_.hash_set(key, field, before, after);
     const auto name = job_of_hash(key);
     if (!name) return;
     if (field == "tenant") change(*name, [after](Job& job) { job.tenant = after.empty() ? "default" : after; });
@@ -144,7 +153,19 @@ void SlotUsed::hash_set(fakes::NodeId, std::string_view key, std::string_view fi
         put_off_.clear();
 }
 
-void SlotUsed::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
+void SlotUsed::hash_removed(fakes::NodeId, std::string_view key, std::string_view field, std::string_view) {
+    lines_.hash_removed(key, field);
+}
+
+void SlotUsed::zset_listed(fakes::NodeId, std::string_view key) { lines_.zset_listed(key); }
+
+void SlotUsed::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) {
+    lines_.zset_removed(client, key, member, before);
+}
+
+void SlotUsed::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*,
+                        double after) {
+    lines_.zset_set(client, key, member, after);
     if (is_tenants_line(key)) change(member, [](Job& job) { job.waits = !job.on_its_way; });
 }
 
@@ -153,9 +174,10 @@ void SlotUsed::string_set(fakes::NodeId, std::string_view key, const std::string
     recorded_.string_set(key, after);
 }
 
-void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
                            std::int64_t) {
     recorded_.key_removed(key);
+    lines_.key_removed(key, why);
     const auto name = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
     if (!name || !jobs_.contains(*name)) return;
     const std::string state = recorded_.of(*name);
@@ -167,6 +189,7 @@ void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Re
 
 void SlotUsed::restored(const fakes::redis::Keyspace& now) {
     recorded_.restored(now);
+    lines_.restored();
     calm_.restored(now_);
     for (auto& [name, job] : jobs_) {
         const std::string state = recorded_.of(name);

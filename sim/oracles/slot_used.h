@@ -7,11 +7,14 @@
 // of its next try is written then. It waits until it is handled again. A slot is free for it while fewer jobs of its tenant are SCHEDULED, DISPATCHED or RUNNING than policy
 // has told it last. While any waiting job of the tenant is being handled, nobody can know who gets the slot: that time does
 // not count. Jobs that somebody else has ended are seen as everybody sees them, by their state.
+//
+// What each command leaves of a line is judged at once, whatever the weather: see tenant_lines.h.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -19,6 +22,7 @@
 #include "sim/oracles/calm.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/recorded_states.h"
+#include "sim/oracles/tenant_lines.h"
 
 namespace lockstep::sim {
 
@@ -29,12 +33,17 @@ public:
     void on_event(const fakes::Event& event, Time now) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                     std::int64_t expires_before, std::int64_t expires_at) override;
+    void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
+    void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
+                      std::string_view before) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                   double after) override;
+    void zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) override;
+    void zset_listed(fakes::NodeId client, std::string_view key) override;
     void restored(const fakes::redis::Keyspace& now) override;
     void at_rest(const RestView& view) override;
 
@@ -65,6 +74,7 @@ private:
     const Duration after_trouble_;
     Calm calm_;
     RecordedStates recorded_;
+    TenantLines lines_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Tenant, std::less<>> tenants_;
     std::map<std::pair<fakes::NodeId, std::string>, Time> calls_;  // of scripts that nobody has answered yet

@@ -1,5 +1,6 @@
 #include "sim/oracles/slot_used.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "fakes/redis/keyspace.h"
@@ -189,6 +190,144 @@ TEST_F(SlotUsedTest, AfterTroubleItMayTakeLonger) {
     now += 1h;
     take("b");
     EXPECT_EQ(judge.found.size(), 1U) << "but not for ever";
+}
+
+// What each command leaves of a line.
+class TenantLinesTest : public SlotUsedTest {
+protected:
+    static constexpr fakes::NodeId kReplica{5};
+    static constexpr const char* kLine = "lockstep:tenant:waiting:acme";
+    static constexpr const char* kCalled = "lockstep:tenant:woken:acme";
+    static constexpr const char* kSlots = "lockstep:tenant:slots:acme";
+    static constexpr double kSecond = 1e6;
+
+    template <class... Changes>
+    void command(Changes... changes) {
+        const std::string_view words[] = {"EVALSHA", "sha1"};
+        oracle.command(kReplica, words, now_ms);
+        (changes(), ...);
+        oracle.command(kReplica, {}, now_ms);
+    }
+    auto add(const char* key, std::string job, double score) {
+        return [=, this] { oracle.zset_set(kReplica, key, job, nullptr, score); };
+    }
+    auto remove(const char* key, std::string job, double score) {
+        return [=, this] { oracle.zset_removed(kReplica, key, job, score); };
+    }
+    auto field(std::string job, std::string name, std::string value) {
+        return [=, this] { oracle.hash_set(kReplica, "job:meta:" + job, name, nullptr, value); };
+    }
+    /// In line since that second, told that there may be one of them.
+    void stand(const std::string& job, int since) {
+        submit(job);
+        const std::string micros = fmt::format("{}000000", since);
+        command(field(job, "ls_waits_since", micros), field(job, "ls_waits_limit", "1"),
+                add(kLine, job, since * kSecond));
+    }
+    void hold(const std::string& job) {
+        submit(job);
+        command(field(job, "state", "RUNNING"), add(kSlots, job, 1));
+    }
+    auto call(const std::string& job, double since) {
+        return [=, this] {
+            remove(kLine, job, since * kSecond)();
+            add(kCalled, job, static_cast<double>(now_ms) * 1000)();
+        };
+    }
+    void list(bool listed) {
+        if (listed)
+            command([this] { oracle.zset_set(kReplica, "lockstep:tenants:waiting", "acme", nullptr, 1); });
+        else
+            command([this] { oracle.zset_removed(kReplica, "lockstep:tenants:waiting", "acme", 1); });
+    }
+
+    std::int64_t now_ms = 100'000;
+};
+
+TEST_F(TenantLinesTest, WhoGivesASlotBackCallsTheFirstOfTheLine) {
+    hold("a");
+    stand("b", 1);
+    stand("c", 2);
+    command(remove(kSlots, "a", 1), call("b", 1));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(remove(kCalled, "b", 1), add(kSlots, "b", 3), field("b", "state", "SCHEDULED"));
+    command(remove(kSlots, "b", 3));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("c: a slot of tenant acme is given back, 0 of 1 are taken")));
+}
+
+TEST_F(TenantLinesTest, NobodyIsCalledBeforeWhoStandsBeforeHim) {
+    hold("a");
+    stand("b", 1);
+    stand("c", 2);
+    command(remove(kSlots, "a", 1), call("c", 2));
+    EXPECT_THAT(judge.found,
+                ElementsAre(HasSubstr("c: it is called out of its tenant's line, and b stands before it")));
+}
+
+TEST_F(TenantLinesTest, WhoHasToWaitAgainGetsHisOldPlace) {
+    stand("b", 1);
+    stand("c", 2);
+    command(remove(kLine, "b", kSecond));
+    command(field("b", "ls_waits_limit", "1"), add(kLine, "b", kSecond));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(remove(kLine, "b", kSecond));
+    command(add(kLine, "b", 3 * kSecond));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("b: it has waited in its tenant's line since 1000000")));
+}
+
+TEST_F(TenantLinesTest, OnlyWhoDoesNotComeGoesToTheEnd) {
+    stand("b", 1);
+    stand("c", 2);
+    command(call("b", 1));
+    const double called = static_cast<double>(now_ms) * 1000;
+    now_ms += 10'000;
+    command(remove(kCalled, "b", called), add(kLine, "b", static_cast<double>(now_ms) * 1000));
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(TenantLinesTest, WhoDoesNotComeKeepsNoSlot) {
+    hold("a");
+    stand("b", 1);
+    command(call("b", 1));
+    now_ms += 11'000;
+    command(remove(kSlots, "a", 1));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("b: it was called for a slot of tenant acme 11000 ms ago")));
+}
+
+TEST_F(TenantLinesTest, NoDelayOfAnEarlierTryHoldsUpWhoStandsInLine) {
+    submit("b");
+    command(field("b", "ls_next_attempt_at", "1"));
+    command(field("b", "ls_waits_since", "2000000"), field("b", "ls_waits_limit", "1"), add(kLine, "b", 2 * kSecond));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("b: it comes into its tenant's line with the delay")));
+}
+
+TEST_F(TenantLinesTest, ATenantIsListedWhileSomebodyIsCalled) {
+    stand("b", 1);
+    list(true);
+    command(call("b", 1));
+    list(false);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("tenant acme is taken off the tenants with a line")));
+}
+
+TEST_F(TenantLinesTest, WhereNothingMovesATickCallsTheFirst) {
+    const auto tick = [this] { oracle.zset_listed(kReplica, "lockstep:tenants:waiting"); };
+    stand("b", 1);
+    now += 20min;
+    command(tick, call("b", 1));
+    EXPECT_THAT(judge.found, IsEmpty());
+    tell(testing::event_of(fakes::EventKind::timer, ""));
+    now += 20min;
+    tell(testing::event_of(fakes::EventKind::timer, ""));
+    command(tick);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("b: nothing has moved in the line of tenant acme")));
+}
+
+TEST_F(TenantLinesTest, ALineThatRedisHasLostPartOfIsNotJudged) {
+    hold("a");
+    stand("b", 1);
+    oracle.key_removed({}, kCalled, fakes::redis::Removal::evicted, {}, 0);
+    command(remove(kSlots, "a", 1));
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 }  // namespace

@@ -163,9 +163,10 @@ UnaskedEnds::Departure UnaskedEnds::departure(std::string_view name) const {
     if (allowed.shortest == 0) return {};
     std::int64_t limit = job.before_since + allowed.shortest;
     if (job.deadline != 0) limit = std::min(limit, job.deadline);
+    std::int64_t latest = job.before_since + allowed.longest;
+    if (job.deadline != 0) latest = std::min(latest, job.deadline);
     const auto since = [&job](std::int64_t instant) { return std::chrono::microseconds(job.since - instant); };
-    return {job.before == "DISPATCHED" || job.before == "RUNNING", job.state, job.unheard, since(limit),
-            since(job.before_since + allowed.longest)};
+    return {job.before == "DISPATCHED" || job.before == "RUNNING", job.state, job.unheard, since(limit), since(latest)};
 }
 
 void UnaskedEnds::string_set(std::string_view key, std::string_view after) {

@@ -43,7 +43,7 @@ public:
         std::string to;
         bool unheard = false;            // what it says of a result, where it timed out
         engine::Duration overdue_by{};   // since the earliest limit that it can have had; negative: before it
-        engine::Duration surely_late{};  // since the latest one
+        engine::Duration surely_late{};  // since the latest one, or since its deadline
     };
     [[nodiscard]] Departure departure(std::string_view job) const;
     /// The longest pause between two looks at who is overdue that was in force at some time.

@@ -108,6 +108,11 @@ bool Weather::clear_but_slow_for(NodeId replica, Time since) const {
            links_.clear(since);
 }
 
+bool Weather::stopping(NodeId node) const {
+    const auto number = static_cast<std::size_t>(node.value);
+    return node.valid() && number < nodes_.size() && nodes_[number].stopping;
+}
+
 bool Weather::clear_everywhere(Time since) const {
     return links_.clear(since) && slow_links_.clear(since) &&
            std::ranges::all_of(nodes_, [since](const Place& node) { return node.worker || node.clear(since); });

@@ -33,6 +33,8 @@ public:
     [[nodiscard]] bool clear_but_slow_for(fakes::NodeId replica, Time since) const;
     /// The same of all servers and of every node that is no worker.
     [[nodiscard]] bool clear_everywhere(Time since) const;
+    /// Whether the node has been asked to end, and has not started again.
+    [[nodiscard]] bool stopping(fakes::NodeId node) const;
 
 private:
     struct Place {

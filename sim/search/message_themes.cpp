@@ -46,6 +46,17 @@ void add_deliveries_that_differ(Dice& dice, Document& scenario, int limit) {
                              {"for", fmt::format("{}s", 5 * limit)}});
 }
 
+/// The store takes no job up for a while, and can be told of those that are given up meanwhile.
+void add_spent_jobs(Dice& dice, Document& scenario) {
+    scenario["cluster"].erase("gateway");  // the store has to know of the jobs
+    add_load(scenario, {{"at", dice.seconds(6, 10)}, {"count", dice.between(1, 4)}, {"rate", "1/s"}});
+    add_fault(scenario, {{"at", "5s"},
+                         {"do", "redis.errors"},
+                         {"script", "take_up"},
+                         {"outcome", dice.word({"not_applied", "not_applied", "unknown"})},
+                         {"for", dice.word({"20s", "40s", "60s"})}});
+}
+
 }  // namespace
 
 void garbled_packets(Dice& dice, Document& scenario) {
@@ -72,6 +83,18 @@ void garbled_deliveries(Dice& dice, Document& scenario) {
                              {"rate", dice.share({0.05, 0.3, 1.0})},
                              {"for", dice.seconds(1, 15)}});
     if (dice.chance(0.4)) add_garbage(dice, scenario);
+    // The stream cannot be asked what it holds.
+    if (dice.chance(0.5)) {
+        config(scenario)["publish_timeout"] = "1s";
+        for (int i = dice.between(1, 3); i > 0; --i)
+            add_fault(scenario, {{"on",
+                                  {{"event", "deliver"},
+                                   {"subject", dice.word({"sys.job.submit", "sys.job.submit", "sys.job.result"})},
+                                   {"nth", dice.on_every_scale(32)}}},
+                                 {"do", "pause"},
+                                 {"target", "nats"},
+                                 {"for", dice.word({"3s", "6s"})}});
+    }
     if (dice.chance(0.3))
         add_fault(
             scenario,
@@ -87,6 +110,7 @@ void spent_deliveries(Dice& dice, Document& scenario) {
     scenario["load"] = {{{"at", "7s"}, {"garbage", 13}, {"count", dice.between(1, 6)}},
                         {{"at", "3m"}, {"job", {{"job_id", "last"}}}}};
     scenario["faults"] = Document::array();
+    if (dice.chance(0.25)) return add_spent_jobs(dice, scenario);
     if (dice.chance(0.3)) return add_last_delivery(dice, scenario);
     if (dice.chance(0.4)) return add_deliveries_that_differ(dice, scenario, limit);
     // Handed back every five seconds until it is held.

@@ -35,6 +35,9 @@ void troubled_outputs(Dice& dice, Document& scenario) {
                              {"outcome", dice.word({"not_applied", "not_applied", "unknown"})},
                              {"rate", dice.share({0.3, 1.0})},
                              {"for", dice.word({"200ms", "2s", "10s"})}});
+    if (dice.chance(0.3))
+        add_fault(scenario,
+                  {{"at", dice.seconds(2, 30)}, {"do", "redis.oom"}, {"for", dice.word({"1s", "3s", "10s"})}});
     if (dice.chance(0.5))
         add_fault(scenario, {{"at", dice.seconds(2, 20)},
                              {"do", "output_policy.decision"},
@@ -96,6 +99,18 @@ void late_outputs(Dice& dice, Document& scenario) {
             fault["status"] = dice.word({"UNAVAILABLE", "INTERNAL"});
         }
         add_fault(scenario, std::move(fault));
+    }
+    // Whoever scans is frozen with the verdict in its hands until another one has scanned as well.
+    if (dice.chance(0.4)) {
+        at_least_two_replicas(dice, scenario);
+        for (int i = dice.between(1, 2); i > 0; --i)
+            add_fault(scenario, {{"on",
+                                  {{"event", "output_check"},
+                                   {"when", dice.word({"applied", "answered"})},
+                                   {"nth", dice.on_every_scale(16)}}},
+                                 {"do", "pause"},
+                                 {"target", "actor"},
+                                 {"for", dice.word({"25s", "40s", "60s"})}});
     }
     if (!dice.chance(0.5)) return;
     settings["circuit_fail_budget"] = dice.between(1, 3);

@@ -58,6 +58,17 @@ void slow_servers(Dice& dice, Document& scenario) {
     scenario["cluster"]["kernel"]["latency"] = dice.word({"200ms", "1s", "4s", "7s"});
     config(scenario)["safety_timeout"] = "10s";
     config(scenario)["job_lock_ttl"] = dice.word({"4s", "6s", "10s"});
+    if (dice.chance(0.6)) {
+        config(scenario)["bus_ack_wait"] = dice.word({"2s", "5s"});
+        at_least_two_replicas(dice, scenario);
+        // Whoever is frozen for longer than its lock lives comes back while another one is at the job.
+        for (int i = dice.between(0, 3); i > 0; --i)
+            add_fault(scenario,
+                      {{"on", {{"event", "kernel_check"}, {"when", "before"}, {"nth", dice.on_every_scale(16)}}},
+                       {"do", "pause"},
+                       {"target", "actor"},
+                       {"for", dice.word({"5s", "7s", "11s"})}});
+    }
     if (dice.chance(0.5))
         add_fault(scenario, {{"at", dice.seconds(1, 20)},
                              {"do", "slow_link"},
@@ -77,6 +88,38 @@ void hiccups(Dice& dice, Document& scenario) {
                              {"do", "redis.errors"},
                              {"outcome", dice.word({"not_applied", "not_applied", "unknown", "lost"})},
                              {"for", dice.word({"5ms", "20ms", "50ms"})}});
+}
+
+void lost_takings(Dice& dice, Document& scenario) {
+    config(scenario)["job_lock_ttl"] = dice.word({"30s", "60s"});
+    scenario["load"] = Document::array();
+    scenario["faults"] = Document::array();
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_load(scenario, {{"at", dice.seconds(2, 20)},
+                            {"count", dice.between(2, 10)},
+                            {"rate", dice.word({"1/s", "5/s"})},
+                            {"job", {{"topic", "job.default"}}}});
+    // The connection ends with the answer.
+    for (int i = dice.between(0, 3); i > 0; --i)
+        add_fault(scenario, {{"on",
+                              {{"event", "redis"},
+                               {"script", dice.word({"take_up", "take_lock"})},
+                               {"when", "applied"},
+                               {"nth", dice.on_every_scale(16)}}},
+                             {"do", "redis.restart"},
+                             {"for", dice.word({"20ms", "500ms", "3s"})}});
+    // Or the script comes to something else than it had left there, until somebody puts that away.
+    if (!dice.chance(0.6)) return;
+    add_fault(scenario, {{"at", "500ms"}, {"do", "redis.latency"}, {"latency", "1ms"}, {"for", "13s"}});
+    for (int i = dice.between(1, 2); i > 0; --i) {
+        const std::string id = fmt::format("squatted-{}", i);
+        const std::string key = "job:meta:" + id;
+        add_load(scenario, {{"at", "1s"}, {"redis", {"SET", key, "somebody else's"}}});
+        add_load(scenario,
+                 {{"at", dice.seconds(2, 8)},
+                  {"forge", {{"job_request", {{"job_id", id}, {"topic", "job.default"}, {"tenant_id", "t"}}}}}});
+        add_load(scenario, {{"at", "12s"}, {"redis", {"DEL", key}}});
+    }
 }
 
 void stranded(Dice& dice, Document& scenario) {

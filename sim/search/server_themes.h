@@ -13,6 +13,9 @@ void slow_servers(Dice& dice, Document& scenario);
 /// tries again.
 void hiccups(Dice& dice, Document& scenario);
 
+/// Locks of jobs are taken by calls whose answers never come, or that fail half way.
+void lost_takings(Dice& dice, Document& scenario);
+
 /// A replica that is cut off from the store in the middle of a job, and has to wait for another server meanwhile.
 void stranded(Dice& dice, Document& scenario);
 

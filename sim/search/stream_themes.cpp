@@ -129,11 +129,16 @@ void narrow_window(Dice& dice, Document& scenario) {
     // A single handler at a time would keep the rest waiting where they are counted, too, but for hours.
     for (const char* narrow : {"max_in_flight", "bus_max_ack_pending"}) settings.erase(narrow);
     settings["safety_timeout"] = "30s";
-    for (int i = dice.between(2, 5); i > 0; --i)
+    // Where policy denies everything no result comes, which would be taken in as well.
+    const bool denied = dice.chance(0.3);
+    if (denied) scenario["load"] = Document::array();
+    for (int i = dice.between(2, 5); i > 0; --i) {
         add_load(scenario, {{"at", dice.seconds(2, 40)},
                             {"count", dice.between(15, 50)},
                             {"rate", dice.word({"10/s", "50/s"})},
                             {"payload_bytes", dice.one_of(std::array{3000, 9000})}});
+        if (denied) scenario["load"].back()["job"]["labels"]["needs"] = "nothing";
+    }
     for (int i = dice.between(2, 5); i > 0; --i)
         add_fault(scenario, {{"at", dice.seconds(1, 40)},
                              {"do", "kernel.latency"},

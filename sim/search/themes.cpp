@@ -2,12 +2,14 @@
 
 #include <array>
 
+#include "sim/search/absence_themes.h"
 #include "sim/search/choice_themes.h"
 #include "sim/search/circuit_themes.h"
 #include "sim/search/claim_themes.h"
 #include "sim/search/distrust_themes.h"
 #include "sim/search/human_themes.h"
 #include "sim/search/limit_themes.h"
+#include "sim/search/line_themes.h"
 #include "sim/search/message_themes.h"
 #include "sim/search/mode_themes.h"
 #include "sim/search/output_themes.h"
@@ -97,6 +99,14 @@ constexpr std::array kThemes{
     Theme{"strangers-cancel", kAlone, strangers_cancel},
     Theme{"long-ways-out", kAlone, long_ways_out},
     Theme{"afterlives", kAlone, afterlives},
+    Theme{"tenant-lines", kAlone, tenant_lines},
+    Theme{"silent-ends", kAlone, silent_ends},
+    Theme{"lost-calls", kAlone, lost_calls},
+    Theme{"lost-ticks", kAlone, lost_ticks},
+    Theme{"long-silence", kAlone, long_silence},
+    Theme{"failing-guards", false, failing_guards},
+    Theme{"lost-takings", kAlone, lost_takings},
+    Theme{"unread-stream", false, unread_stream},
 };
 
 }  // namespace

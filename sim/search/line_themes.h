@@ -1,0 +1,17 @@
+// Jobs of a tenant with a limit that stand in its line, while little else happens: see themes.h.
+#pragma once
+
+#include "sim/search/dice.h"
+#include "sim/search/document.h"
+
+namespace lockstep::sim {
+
+/// Those who hold the slots end by their results, by a gateway, by a scheduler, or not for long; policy may be away for a moment, or
+/// lift the limit.
+void tenant_lines(Dice& dice, Document& scenario);
+/// Nobody hears that a gateway has ended those who hold slots, until somebody else comes to the limit.
+void silent_ends(Dice& dice, Document& scenario);
+/// Whoever has called somebody, or was called, does not live to take him up.
+void lost_calls(Dice& dice, Document& scenario);
+
+}  // namespace lockstep::sim
