@@ -32,6 +32,8 @@ bool in_zset(const Keyspace& keys, std::string_view key, std::string_view member
 
 constexpr std::string_view kDeadlines = "job:deadline";
 constexpr std::string_view kIndexPrefix = "job:index:";
+constexpr std::array<std::string_view, 6> kIndexesOfEnds{"succeeded", "failed", "cancelled",
+                                                         "timeout",   "denied", "output_quarantined"};
 /// Settings that change may make it as long.
 constexpr engine::Duration kLongInterval = std::chrono::seconds{30};
 constexpr std::string_view kHistoryPrefix = "job:events:";
@@ -74,8 +76,9 @@ void IndexesAgree::settle() {
 }
 
 void IndexesAgree::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double) {
-    if (is_scheduler(client) && key.starts_with(kIndexPrefix))
-        struck_off_.push_back({client, std::string(key), std::string(member)});
+    if (!is_scheduler(client) || !key.starts_with(kIndexPrefix)) return;
+    const bool of_ends = std::ranges::find(kIndexesOfEnds, key.substr(kIndexPrefix.size())) != kIndexesOfEnds.end();
+    if (of_ends) struck_off_.push_back({client, std::string(key), std::string(member)});
 }
 
 void IndexesAgree::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
