@@ -184,6 +184,11 @@ void SagaExact::key_removed(fakes::NodeId, std::string_view key, fakes::redis::R
                             std::int64_t) {
     // An eviction destroys what was acknowledged, as a failover does.
     if (why == fakes::redis::Removal::evicted && is_stack(key)) data_lost_ = true;
+    // Without its request nobody knows any more what undoes a job.
+    if (!key.starts_with(kRequestPrefix)) return;
+    if (const auto step = steps_.find(key.substr(kRequestPrefix.size()));
+        step != steps_.end() && !step->second.succeeded)
+        step->second.undoable = false;
 }
 
 void SagaExact::restored(const fakes::redis::Keyspace&) { data_lost_ = true; }
