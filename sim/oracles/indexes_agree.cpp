@@ -50,8 +50,6 @@ std::deque<std::string> states_in(const fakes::redis::List& events) {
     return states;
 }
 
-bool is_gateway(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
-
 }  // namespace
 
 void IndexesAgree::on_event(const fakes::Event& event, Time now) {
@@ -121,7 +119,7 @@ void IndexesAgree::hash_set(fakes::NodeId client, std::string_view key, std::str
     if (field == "state" && !gone_.empty()) gone_.erase(std::string(*job));
     if (field == "state") written_[std::string(*job)].emplace_back(after);
     if (field != "deadline_unix") return;
-    if (client.valid() && !is_gateway(client))
+    if (client.valid() && !by_user(client))
         scheduler_s_deadline_.emplace(*job);
     else if (const auto known = scheduler_s_deadline_.find(*job); known != scheduler_s_deadline_.end())
         scheduler_s_deadline_.erase(known);

@@ -58,7 +58,6 @@ void JobHistory::on_event(const fakes::Event& event, Time) {
     if (event.kind == EventKind::redis && event.when == When::answered && event.command == "GET") on_answer(event);
     if (event.kind == EventKind::node_down)
         std::erase_if(delivered_, [&event](const auto& entry) { return entry.first.first == event.node; });
-    if (event.kind == EventKind::core_publish && event.when == When::before && by_user(event.node)) on_message(event);
     if (event.job.empty()) return;
     switch (event.kind) {
         case EventKind::submit: on_submit(event); break;
@@ -86,12 +85,6 @@ void JobHistory::on_event(const fakes::Event& event, Time) {
         case EventKind::state: on_state(event); break;
         default: break;
     }
-}
-
-/// Whoever may publish may have a job cancelled by a message alone.
-void JobHistory::on_message(const fakes::Event& event) {
-    if (event.subject == engine::wire::kSubjectCancel && event.packet != nullptr && event.packet->has_job_cancel())
-        job(event.packet->job_cancel().job_id()).cancel.called = true;
 }
 
 void JobHistory::on_submit(const fakes::Event& event) {

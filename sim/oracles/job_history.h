@@ -73,7 +73,6 @@ private:
     };
 
     void on_submit(const fakes::Event& event);
-    void on_message(const fakes::Event& event);
     void on_cancel(const fakes::Event& event);
     void on_announced_cancel(const fakes::Event& event);
     void on_decision(const fakes::Event& event);

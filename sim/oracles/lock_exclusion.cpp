@@ -18,8 +18,6 @@ constexpr bool is_unlocked_end(std::string_view state) { return state == "TIMEOU
 /// Tokens that are remembered of one job's lock. An older one is nobody's any more: its holder is told so at the next renewal.
 constexpr std::size_t kFormerMax = 8;
 
-constexpr bool is_user_side(fakes::NodeId node) { return node == Topology::kGateway || node == Topology::kOperator; }
-
 }  // namespace
 
 void LockExclusion::on_event(const fakes::Event& event, Time now) {
@@ -73,7 +71,7 @@ void LockExclusion::leave(const fakes::Event& event) {
 }
 
 void LockExclusion::on_state(const fakes::Event& event) {
-    if (is_user_side(event.node)) return;
+    if (by_user(event.node)) return;
     const auto found = locks_.find(event.job);
     const Lock* lock = found == locks_.end() ? nullptr : &found->second;
     if (lock != nullptr && lock->unknown) return;
@@ -99,7 +97,7 @@ std::string LockExclusion::fault_of(const fakes::Event& change, const Lock* lock
 /// Of any lock. Who holds it is the event's peer; not valid where the lock came out of a loss of data.
 void LockExclusion::judge_owner(const fakes::Event& event, std::string_view what) {
     if (!event.node.valid() || !event.peer.valid()) return;
-    const bool told = command_.empty() || is_user_side(event.node) || names(event.name);
+    const bool told = command_.empty() || by_user(event.node) || names(event.name);
     const bool own = event.node == event.peer && told;
     if (own) return;
     const auto lock = locks_.find(event.job);

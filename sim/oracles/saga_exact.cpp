@@ -36,11 +36,7 @@ bool is_stack(std::string_view key) {
 /// Of the saga that a stack belongs to.
 std::string lock_of(std::string_view stack) {
     if (stack.starts_with(kRunPrefix)) return fmt::format("{}{}", kRunLock, stack.substr(kRunPrefix.size()));
-    return fmt::format("{}:lock", stack.substr(0, stack.size() - kSharedSuffix.size()));
-}
-
-bool is_saga_lock(std::string_view key) {
-    return key.starts_with(kRunLock) || (key.starts_with(kSharedPrefix) && key.ends_with(kSharedLock));
+    return fmt::format("{}{}", stack.substr(0, stack.size() - kSharedSuffix.size()), kSharedLock);
 }
 
 template <class Map>
@@ -199,7 +195,7 @@ void SagaExact::on_event(const fakes::Event& event, Time now) {
     if (data_lost_) return;
     switch (event.kind) {
         case fakes::EventKind::lock_acquired:
-            if (is_saga_lock(event.key)) locks_.insert_or_assign(std::string(event.key), event.node);
+            if (!stack_of_lock(event.key).empty()) locks_.insert_or_assign(std::string(event.key), event.node);
             break;
         case fakes::EventKind::lock_released:
         case fakes::EventKind::lock_expired:

@@ -62,5 +62,42 @@ TEST_F(SagaExactTest, RunsHaveLocksOfTheirOwn) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("without lockstep:saga:lock:4:acme:trip")));
 }
 
+class LostRequestTest : public SagaExactTest {
+protected:
+    LostRequestTest() {
+        oracle.string_set(kReplica, kRequest, nullptr,
+                          R"({"job_id":"J","topic":"job.x","tenant_id":"t","workflow_id":"travel",
+                              "compensation":{"topic":"job.undo"}})",
+                          -1, -1);
+    }
+    void succeed() {
+        fakes::Event event = testing::event_of(EventKind::state, "J");
+        event.from = "RUNNING";
+        event.to = "SUCCEEDED";
+        oracle.on_event(event, {});
+    }
+    void lose_request() {
+        oracle.key_removed({}, kRequest, fakes::redis::Removal::evicted, fakes::redis::Value{std::string("{}")}, -1);
+    }
+    void rest() { oracle.at_rest({.redis = keys}); }
+
+    static constexpr std::string_view kRequest = "job:req:J";
+    fakes::redis::Keyspace keys;
+};
+
+TEST_F(LostRequestTest, BeforeTheEndNobodyKnowsWhatUndoesTheJob) {
+    lose_request();
+    succeed();
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(LostRequestTest, AfterTheEndItIsNoExcuse) {
+    succeed();
+    lose_request();
+    rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its compensation was not recorded")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

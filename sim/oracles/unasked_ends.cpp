@@ -109,7 +109,7 @@ std::string UnaskedEnds::hash_set(fakes::NodeId client, std::string_view key, st
         Job& job = at(*name);
         job.before = std::exchange(job.state, std::string(after));
         job.before_since = std::exchange(job.since, 0);
-        job.by_gateway = client == Topology::kGateway || client == Topology::kOperator;
+        job.by_gateway = by_user(client);
     }
     if (field != "updated_at") return {};
     Job& job = at(*name);
