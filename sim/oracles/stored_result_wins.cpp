@@ -21,7 +21,7 @@ using fakes::When;
 
 /// Clocks of a cluster drift, and a store that is told of an instant tells it in whole milliseconds.
 constexpr Duration kTolerance = std::chrono::seconds{1};
-/// Results that a tick reads, and how long each takes: a share of a round trip on a slow link.
+/// Results that a tick reads, and how long each takes at least: a share of a round trip on a slow link.
 constexpr std::uint64_t kReadAtMost = 1'000;
 constexpr Duration kPerResult = std::chrono::milliseconds{20};
 /// Between a report and the end that it brings.
@@ -39,6 +39,9 @@ void StoredResultWins::on_event(const fakes::Event& event, Time now) {
     now_ = now;
     undisturbed_.on_event(event, now);
     switch (event.kind) {
+        case EventKind::redis:
+            if (is_tick_lock(event.key)) follow_tick(event, now);
+            return;
         case EventKind::fault:
             if (event.name == "nats.power_cut") unheard_.clear();
             return;
@@ -60,6 +63,13 @@ void StoredResultWins::on_event(const fakes::Event& event, Time now) {
             return;
         default: return;
     }
+}
+
+/// How long an answer takes here and now is seen from the ticks themselves.
+void StoredResultWins::follow_tick(const fakes::Event& event, Time now) {
+    RoundTrip& ticks = ticks_[event.node];
+    if (event.when == When::before) ticks.asked = now;
+    if (event.when == When::answered) ticks.took = now - ticks.asked;
 }
 
 void StoredResultWins::on_stored(const fakes::Event& event, Time now) {
@@ -131,7 +141,9 @@ Duration StoredResultWins::bound(bool waited_for) const {
 
 /// A tick reads the results that may be unheard, a few at a time, and does nothing else meanwhile.
 Duration StoredResultWins::time_to_read() const {
-    return kPerResult * static_cast<std::int64_t>(std::min<std::uint64_t>(results_, kReadAtMost));
+    Duration longest{};
+    for (const auto& [node, ticks] : ticks_) longest = std::max(longest, ticks.took);
+    return std::max(kPerResult, 2 * longest) * static_cast<std::int64_t>(std::min<std::uint64_t>(results_, kReadAtMost));
 }
 
 bool StoredResultWins::all_are_looked_at() const {

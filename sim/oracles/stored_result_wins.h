@@ -49,6 +49,12 @@ private:
         EventNumber event = 0;
     };
 
+    struct RoundTrip {
+        Time asked{};
+        engine::Duration took{};  // the latest
+    };
+
+    void follow_tick(const fakes::Event& event, Time now);
     void on_stored(const fakes::Event& event, Time now);
     /// The job has left DISPATCHED or RUNNING.
     void on_departure(fakes::NodeId client, std::string_view job, const UnaskedEnds::Departure& left);
@@ -72,6 +78,7 @@ private:
     std::map<std::uint64_t, Result> unheard_;         // by sequence in the one stream that carries results
     std::map<std::string, Time, std::less<>> named_;  // jobs that a stored result is about, and since when
     std::set<std::string, std::less<>> at_work_;      // jobs that are DISPATCHED or RUNNING
+    std::map<fakes::NodeId, RoundTrip> ticks_;
     std::uint64_t results_ = 0;                       // that were stored
     std::set<std::string, std::less<>> reported_;     // jobs whose worker has reported that they timed out
 };

@@ -174,6 +174,32 @@ TEST_F(StoredResultWinsTest, WhoIsForgottenInACalmClusterAlarms) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has disturbed the cluster for")));
 }
 
+TEST_F(StoredResultWinsTest, WhereAnswersAreSlowATickTakesLongToRead) {
+    somebody_ticks();
+    for (std::uint64_t i = 0; i < 100; ++i) store(1'000 + i), acknowledge(1'000 + i);
+    const auto tick = [this](When when) {
+        fakes::Event event = testing::event_of(EventKind::redis, "", when);
+        event.node = kReplica;
+        event.key = "cordum:reconciler:default";
+        tell(event);
+    };
+    const auto late = tunables.running_timeout + patience() + 5 * tunables.reconciler_interval;
+    tick(When::before);
+    now += 500ms;
+    tick(When::answered);
+    enter("RUNNING");
+    wait(late);
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty());
+    tick(When::before);
+    now += 1ms;
+    tick(When::answered);
+    enter("RUNNING");
+    wait(late);
+    time_out();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has disturbed the cluster for")));
+}
+
 TEST_F(StoredResultWinsTest, DisturbancesExcuseADelay) {
     somebody_ticks();
     enter("RUNNING");
