@@ -3,7 +3,7 @@
 
 For each mutant in turn: the happy path; explorations of drawn clusters up to the first failure; the scenario folder. What has been
 learnt is kept in a file beside the program, so that a search that was stopped goes on, and one with more draws begins where the last
-one ended. `--anew` begins again, as after a change of the oracles. A draw in which a run without any mutant never comes to where
+one ended. Of another program, only those are found that fail at the same draw again. `--anew` begins again. A draw in which a run without any mutant never comes to where
 this one changes something goes as without it, and is not made; nor is one that fails without any. See README.md beside this file.
 """
 import argparse
@@ -152,6 +152,23 @@ class Notes:
         os.replace(spare, self.path)
 
 
+def confirm(program, mutant, note, reach):
+    """What was learnt with another program counts only where this one says the same: the draw that found it is made again. Of one
+    that was not found, nothing is known any more."""
+    if note.get("program") == reach.identity:
+        return
+    found = note.get("found")
+    again = program.explore(mutant.name, found["draw"], 1) if found and found["draw"] not in reach.failing else None
+    happy = program.happy(mutant.name) if note.get("happy") else ""
+    note.update(draws=found["draw"] if again else 0, program=reach.identity)
+    for name in ("found", "together", "scenarios", "happy"):
+        note.pop(name, None)
+    if again:
+        note.update(found={"draw": found["draw"], "by": again[1]}, happy="")
+    elif happy:
+        note["happy"] = happy
+
+
 class Reach:
     """Which mutants each draw comes to, as far as it has been asked about; of this very program."""
 
@@ -160,6 +177,10 @@ class Reach:
         known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         identity = hashlib.sha256(program.path.read_bytes()).hexdigest()
         self.known = known if known.get("program") == identity else {"program": identity, "draws": 0, "by": {}, "failing": []}
+
+    @property
+    def identity(self):
+        return self.known["program"]
 
     @property
     def failing(self):
@@ -333,8 +354,11 @@ def search_all(options):
         print(f"{mutant.name}: {kind}  {words}", flush=True)
         options.table.write_text(table(mutants, notes), encoding="utf-8")
 
+    with ThreadPoolExecutor(int(program.jobs)) as pool:
+        list(pool.map(lambda mutant: confirm(program, mutant, notes.of(mutant, options.anew or bool(options.names)), reach), selected))
+    notes.save()
     for mutant in selected:
-        search(program, mutant, notes.of(mutant, options.anew or bool(options.names)), options, notes.save, reach)
+        search(program, mutant, notes.of(mutant, False), options, notes.save, reach)
         tell(mutant)
     if options.together:
         left = [mutant for mutant in selected if not notes.of(mutant, False)["happy"] and "found" not in notes.of(mutant, False)]

@@ -85,6 +85,26 @@ class Search(unittest.TestCase):
             search.search(program, mutant("m"), note, SimpleNamespace(seeds=seeds, together=False), lambda: None, EveryDraw())
         self.assertEqual(program.explored, [(1, 20), (21, 40), (61, 30)])
 
+    def test_what_another_program_found_is_found_where_the_draw_says_so_again(self):
+        reach = SimpleNamespace(identity="new", failing=[7])
+        for program, draw, left in ((FakeProgram(fails_at=150), 150, {"draw": 150, "by": "lock_exclusion"}),
+                                    (FakeProgram(fails_at=151), 150, None), (FakeProgram(fails_at=7), 7, None)):
+            note = {"draws": 120, "together": 300, "happy": "", "found": {"draw": draw, "by": "another"}, "program": "old"}
+            search.confirm(program, mutant("m"), note, reach)
+            self.assertEqual(note.get("found"), left)
+            self.assertEqual(note["draws"], draw if left else 0)
+            self.assertNotIn("together", note)
+        note = {"draws": 1000, "program": "new"}
+        search.confirm(FakeProgram(), mutant("m"), note, reach)
+        self.assertEqual(note["draws"], 1000)
+
+    def test_what_failed_the_happy_path_has_to_do_so_again(self):
+        reach = SimpleNamespace(identity="new", failing=[])
+        for fails in ("it fails", ""):
+            note = {"draws": 0, "happy": "it failed"}
+            search.confirm(FakeProgram(fails_happy=fails), mutant("m"), note, reach)
+            self.assertEqual(note.get("happy", ""), fails)
+
     def test_a_draw_that_does_not_come_to_the_place_is_not_made(self):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder) / "program"
