@@ -56,6 +56,7 @@ private:
         std::string worker;  // whom its hash names; empty: nobody
         bool stood_in_line = false;
         Time tried = kBeforeAll;  // when somebody last took its lock
+        Time asked = kBeforeAll;  // when the stream last got a request for it
         fakes::NodeId tried_by;
         EventNumber tried_event = 0;
         Time arrived = kBeforeAll;   // at the worker that its hash named then
@@ -106,6 +107,7 @@ private:
     const engine::Duration resend_limit_;
     std::map<fakes::NodeId, Time> ill_;  // when each replica was last disturbed otherwise than by NATS
     Time nats_ill_ = kBeforeAll;
+    Time power_cut_ = kBeforeAll;  // of NATS, the latest: what came before may be gone
     Time others_ill_ = kBeforeAll;  // by faults of neither NATS nor a replica, or workers
     int nats_faults_ = 0;           // that go on
     int other_faults_ = 0;

@@ -228,6 +228,31 @@ TEST_F(TimeoutExplainedTest, AJobThatGoesToItsTopicHasNoWorkerToGetIt) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(TimeoutExplainedTest, APowerCutMayTakeTheOnlyMessageOfAJobThatWaits) {
+    const auto asked = [this] {
+        fakes::Event event = testing::event_of(EventKind::stored, "J");
+        event.subject = "sys.job.submit";
+        oracle.on_event(event, now);
+    };
+    const auto forgotten = [this] {
+        move("PENDING");
+        take_up();
+        wait(10min);
+        move("TIMEOUT");
+    };
+    asked();
+    wait(1s);
+    fakes::Event cut = testing::event_of(EventKind::fault, "");
+    cut.name = "nats.power_cut";
+    oracle.on_event(cut, now);
+    wait(1min);
+    forgotten();
+    EXPECT_THAT(judge.found, IsEmpty());
+    asked();
+    forgotten();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has tried it for 600000 ms")));
+}
+
 TEST_F(TimeoutExplainedTest, AJobThatWaitsAndIsNotTriedAnyMoreIsForgotten) {
     move("PENDING");
     take_up();
