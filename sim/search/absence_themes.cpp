@@ -10,7 +10,9 @@ namespace lockstep::sim {
 void lost_ticks(Dice& dice, Document& scenario) {
     Document& cluster = scenario["cluster"];
     cluster["schedulers"] = dice.between(2, 3);
-    cluster["config"] = {{"reconciler_interval", dice.word({"3s", "5s"})},
+    // Its lock lives for twice that, and an answer may take two seconds.
+    const std::string interval = dice.word({"1s", "3s", "5s"});
+    cluster["config"] = {{"reconciler_interval", interval},
                          {"running_timeout", dice.word({"10s", "20s"})},
                          {"dispatch_timeout", "20s"},
                          {"cancel_on_timeout", dice.chance(0.5)}};
@@ -35,23 +37,37 @@ void lost_ticks(Dice& dice, Document& scenario) {
                              {"do", "pause"},
                              {"target", "actor"},
                              {"for", dice.word({"8s", "11s", "15s", "25s"})}});
+    if (interval == "1s" && dice.chance(0.8))
+        add_fault(scenario, {{"at", dice.seconds(1, 8)},
+                             {"do", "redis.latency"},
+                             {"script", "tick_lock"},
+                             {"latency", dice.word({"1s", "1500ms", "1800ms"})},
+                             {"for", "60s"}});
     // So that another one has not done everything before whoever was frozen goes on.
     if (dice.chance(0.6))
         add_fault(scenario, {{"at", dice.seconds(1, 8)},
                              {"do", "slow_link"},
                              {"a", "schedulers"},
                              {"b", "redis"},
-                             {"latency", dice.word({"200ms", "600ms"})},
+                             {"latency", interval == "1s" ? "60ms" : dice.word({"200ms", "600ms"})},
                              {"for", "90s"}});
 }
 
 void long_silence(Dice& dice, Document& scenario) {
     Document& cluster = scenario["cluster"];
-    cluster["config"] = Document::object();
+    cluster["config"] = {{"bus_ack_wait", dice.word({"30s", "10m"})}};
     cluster.erase("output_policy");
     scenario["load"] = Document::array();
     scenario["faults"] = Document::array();
     const Document job = {{"topic", "job.default"}};
+    // Their ends are to be told while nobody can be.
+    add_load(scenario, {{"at", dice.seconds(2, 40)},
+                        {"count", dice.between(1, 4)},
+                        {"rate", "1/s"},
+                        {"job",
+                         {{"topic", "job.default"},
+                          {"env", {{"SIM_OUTCOME", "hang"}}},
+                          {"budget", {{"deadline_ms", dice.word({"30000", "90000", "200000"})}}}}}});
     for (const auto& [from, to] : {std::pair{2, 30}, {30, 500}, {600, 900}})
         add_load(scenario,
                  {{"at", dice.seconds(from, to)}, {"count", dice.between(1, 10)}, {"rate", "1/s"}, {"job", job}});
