@@ -305,8 +305,9 @@ void CircuitRules::hash_set(fakes::NodeId client, std::string_view key, std::str
     const Duration told = 3 * tunables_.store_op_timeout;
     const Time since = std::max(last_check_, phase_since_);
     if (taken->second - since <= kept + told + 1s) return;
-    // Somebody may have been let through who has not asked yet.
-    if (turned_away_since_ <= since) turned_away_since_ = taken->second;
+    // Somebody may have been let through who has not asked yet, or who never came to that: one at a time.
+    const Time before = std::exchange(turned_away_, taken->second);
+    if (turned_away_since_ <= since || taken->second - before > kept) turned_away_since_ = taken->second;
     if (taken->second - turned_away_since_ > kept)
         violated(client, *job,
                  fmt::format("it is turned away, and no probe has been under way for {} ms", ms(taken->second - since)),

@@ -108,6 +108,7 @@ private:
     std::map<fakes::NodeId, Telling> telling_;
     std::set<fakes::NodeId> failed_probers_;  // nodes of whose calls since the open time was over one has failed
     std::map<Call, Time> asked_;              // when a node last asked about a job
+    Time turned_away_{};                      // the latest of them was taken up then
     Time turned_away_since_{};                // jobs are, though nobody has been asking for long
     Time last_check_{};                       // when anybody last asked, or was answered
     bool clocks_jumped_ = false;

@@ -368,6 +368,12 @@ TEST_F(SharedCircuitTest, NobodyIsTurnedAwayForAPlaceThatNobodyNeeds) {
     now += 1min;
     tell(EventKind::lock_acquired, When::applied, "d");
     turn_away("d");
+    EXPECT_THAT(judge.found, IsEmpty()) << "or in this one: nobody has come in between";
+    for (const char* job : {"e", "f", "g"}) {
+        now += 4s;
+        tell(EventKind::lock_acquired, When::applied, job);
+        turn_away(job);
+    }
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no probe has been under way")));
 }
 
