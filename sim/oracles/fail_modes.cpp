@@ -39,9 +39,11 @@ bool is_gate(std::string_view topic) { return topic == "job.cordum.approval-gate
 
 void FailModes::on_event(const fakes::Event& event, Time now) {
     now_ = now;
-    if (event.kind == EventKind::redis && event.when == When::applied && change_) {
-        settle(*change_);
+    if (event.kind == EventKind::redis && event.when == When::applied) {
+        if (change_) settle(*change_);
         change_.reset();
+        for (const Place& place : released_) begun_.erase(place);
+        released_.clear();
     }
     settings_.on_event(event, now);
     if (const std::string complaint = scans_.on_event(event, now); !complaint.empty())
@@ -50,12 +52,14 @@ void FailModes::on_event(const fakes::Event& event, Time now) {
     switch (event.kind) {
         case EventKind::lock_acquired:
             if (event.job.empty() || !is_scheduler(event.node)) break;
+            std::erase(released_, place);
             begun_[place] = now;
             if (const auto heard = outputs_.find(place); heard != outputs_.end() && heard->second.down)
                 outputs_.erase(heard);
             break;
         case EventKind::lock_released:
-            if (!event.job.empty()) begun_.erase({event.peer, std::string(event.job)});
+            // By the command that writes what the handler has come to, as a rule.
+            if (!event.job.empty()) released_.emplace_back(event.peer, std::string(event.job));
             break;
         case EventKind::output_check:
             if (event.when == When::before) {

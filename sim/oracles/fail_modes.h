@@ -21,6 +21,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/config/pinned_settings.h"
 #include "engine/config/tunables.h"
@@ -98,6 +99,7 @@ private:
     std::optional<Change> change_;
     std::set<std::string, std::less<>> marked_;  // messages that were marked as processed: stream and sequence
     std::map<Place, Time> begun_;                // when each took the job's lock
+    std::vector<Place> released_;                // by the command that is being executed
     std::map<Place, Heard> outputs_;
     std::map<std::string, bool, std::less<>> gates_;      // jobs whose topic is known: is it a gate's?
     std::map<std::string, Time, std::less<>> succeeded_;  // when each came to wait for the scan of its output

@@ -115,6 +115,18 @@ TEST_F(FailModesTest, OpenPutsNothingOff) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the mode is open, and the job is put off")));
 }
 
+TEST_F(FailModesTest, WhoLetsGoOfTheJobByTheSameCommandHasGoneByWhatItHadReadBefore) {
+    settings(R"("input_fail_mode":"open")");
+    read();
+    take_up("a");
+    set("a", "safety_decision", "UNAVAILABLE");
+    fakes::Event released = testing::event_of(fakes::EventKind::lock_released, "a");
+    released.peer = kReplica;
+    tell(released);
+    put_off("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the mode is open, and the job is put off")));
+}
+
 TEST_F(FailModesTest, WhatNobodyHasReadIsNotInForce) {
     settings(R"("input_fail_mode":"open")");
     take_up("a");
