@@ -65,12 +65,14 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
         case fakes::EventKind::fault: clocks_jumped_ = clocks_jumped_ || event.name.starts_with("clock_"); break;
         case fakes::EventKind::node_down:
             forget(event.node);
+            own_.forget(event.node);
             std::erase_if(calls_, [&event](const auto& call) { return call.first.first == event.node; });
             std::erase_if(holding_, [&event](const Call& call) { return call.first == event.node; });
             std::erase_if(held_when_frozen_, [&event](const Call& call) { return call.first == event.node; });
             break;
         case fakes::EventKind::paused:
             forget(event.node);
+            own_.freeze(event.node);
             for (const Call& call : holding_)
                 if (call.first == event.node) held_when_frozen_.insert(call);
             break;
@@ -83,6 +85,9 @@ void CircuitRules::on_call(const fakes::Event& event, Time now) {
     const auto taken = taken_up_.find(call);
     const bool may_be_older = held_when_frozen_.erase(call) > 0;
     const bool knew = !may_be_older && taken != taken_up_.end() && taken->second > phase_since_;
+    const auto sure = !may_be_older && taken != taken_up_.end() ? std::optional(taken->second) : std::nullopt;
+    const std::string complaint = own_.on_call(event.node, call.second, sure, now);
+    if (!complaint.empty() && !clocks_jumped_) violated(event.node, event.job, complaint);
     last_check_ = now;
     asked_.insert_or_assign(call, now);
     Begun begun{trips_, false};
@@ -149,6 +154,7 @@ void CircuitRules::on_shared_circuit(const fakes::Event& event, Time now) {
     const bool failed =
         refused || event.outcome == fakes::EventOutcome::not_applied || event.outcome == fakes::EventOutcome::unknown;
     if (event.when == fakes::When::answered && failed) detached_.insert(event.node);
+    own_.on_shared(event, failed, now);
     follow_telling(event, failed, now);
 }
 
@@ -234,6 +240,7 @@ void CircuitRules::on_answer(const fakes::Event& event, Time now) {
         if (probe != told_.end()) probe->answered = present();
     }
     last_check_ = now;
+    own_.on_answer(event.node, std::string(event.job), event.outcome != fakes::EventOutcome::applied, now);
     const auto call = calls_.find({event.node, std::string(event.job)});
     if (call == calls_.end()) {
         failed_probers_.insert(event.node);  // for all that anybody can tell
@@ -289,29 +296,44 @@ void CircuitRules::forget(fakes::NodeId node) {
 
 void CircuitRules::at_rest(const RestView&) { judge_reports(last_event_ + kReportWithin + kReportWithin); }
 
-/// A job is turned away unasked while the circuit lets probes through, and nobody has been asking for longer than a place among them is
-/// kept for somebody who never comes back.
 void CircuitRules::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                             std::string_view after) {
     const auto job = field == "safety_reason" && after == kTurnedAway ? job_of_hash(key) : std::nullopt;
-    if (!job || phase_ != Phase::half_open || lost_ || clocks_jumped_ || detached_.contains(client)) return;
+    if (!job) return;
     const Call call{client, std::string(*job)};
     const auto taken = taken_up_.find(call);
-    if (taken == taken_up_.end() || taken->second <= phase_since_ || held_when_frozen_.contains(call)) return;
+    if (taken == taken_up_.end() || held_when_frozen_.contains(call)) return;
     const auto asked = asked_.find(call);
-    if (asked != asked_.end() && asked->second >= taken->second) return;
+    if (asked == asked_.end() || asked->second < taken->second) on_turned_away(call, taken->second);
+}
+
+/// A job is turned away unasked while the circuit lets probes through, and nobody has been asking for longer than a place among them is
+/// kept for somebody who never comes back; or while no circuit is open at all.
+void CircuitRules::on_turned_away(const Call& call, Time taken) {
     exercise();
+    const auto& [client, job] = call;
+    if (const std::string complaint = own_.turned_away(client, taken); !complaint.empty())
+        violated(client, job, complaint, trip_);
+    if (phase_ != Phase::half_open || taken <= phase_since_ || lost_ || clocks_jumped_ || detached_.contains(client))
+        return;
     const Duration kept = 2 * (tunables_.safety_timeout + tunables_.store_op_timeout);
     const Duration told = 3 * tunables_.store_op_timeout;
     const Time since = std::max(last_check_, phase_since_);
-    if (taken->second - since <= kept + told + 1s) return;
+    if (taken - since <= kept + told + 1s) return;
     // Somebody may have been let through who has not asked yet, or who never came to that: one at a time.
-    const Time before = std::exchange(turned_away_, taken->second);
-    if (turned_away_since_ <= since || taken->second - before > kept) turned_away_since_ = taken->second;
-    if (taken->second - turned_away_since_ > kept)
-        violated(client, *job,
-                 fmt::format("it is turned away, and no probe has been under way for {} ms", ms(taken->second - since)),
-                 trip_);
+    const Time before = std::exchange(turned_away_, taken);
+    if (turned_away_since_ <= since || taken - before > kept) turned_away_since_ = taken;
+    if (taken - turned_away_since_ > kept)
+        violated(client, job,
+                 fmt::format("it is turned away, and no probe has been under way for {} ms", ms(taken - since)), trip_);
+}
+
+/// Whether anything is left of a trip of the shared circuit.
+void CircuitRules::note_shared() {
+    const bool closed = !trip_stands_ && failures_ < tunables_.circuit_fail_budget;
+    if (!closed) own_.shared_tripped();
+    if (closed && !shared_closed_) own_.shared_closed(last_event_);
+    shared_closed_ = closed;
 }
 
 void CircuitRules::on_trip(fakes::NodeId client, const std::string* before) {
@@ -327,9 +349,13 @@ void CircuitRules::on_trip(fakes::NodeId client, const std::string* before) {
 
 void CircuitRules::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
                               std::string_view after, std::int64_t, std::int64_t) {
+    if (key == kTrip) trip_stands_ = true;
+    if (key == kFailures) {
+        if (failures_ == 0) failures_since_ = last_event_;
+        failures_ = number(after);
+    }
+    if (key == kTrip || key == kFailures) note_shared();
     if (key != kFailures) return;
-    if (failures_ == 0) failures_since_ = last_event_;
-    failures_ = number(after);
     if (failures_ < tunables_.circuit_fail_budget) return;
     on_trip(client, before);
     failed_probers_.clear();
@@ -354,6 +380,8 @@ void CircuitRules::key_removed(fakes::NodeId client, std::string_view key, fakes
         failures_ = 0;
         remembered_.clear();
     }
+    if (key == kTrip) trip_stands_ = false;
+    if (key == kTrip || key == kFailures) note_shared();
     if (key == kTrip && why == fakes::redis::Removal::deleted) on_trip_over(client);
     if (key != kFailures || phase_ != Phase::open) return;
     switch (why) {
@@ -371,7 +399,12 @@ void CircuitRules::key_removed(fakes::NodeId client, std::string_view key, fakes
     phase_since_ = last_event_;
 }
 
-void CircuitRules::restored(const fakes::redis::Keyspace&) {
+void CircuitRules::restored(const fakes::redis::Keyspace& now) {
+    const auto* kept = now.find(kFailures);
+    const auto* count = kept == nullptr ? nullptr : std::get_if<std::string>(&kept->value);
+    failures_ = count == nullptr ? 0 : number(*count);
+    trip_stands_ = now.find(kTrip) != nullptr;
+    note_shared();
     failures_ = 0;
     remembered_.clear();
     phase_ = Phase::closed;

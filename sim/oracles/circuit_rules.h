@@ -9,6 +9,8 @@
 // its job was taken up: whoever takes one up learns how the circuit stands, and what happens in the instants between that
 // and the call is nobody's fault. For the same reason, calls that began before a trip are no probes. Of a job that a replica
 // had in hand when it froze, and took up once more after that, the next call is taken for the one that was on its way.
+//
+// The circuit that each replica counts for itself is judged as well: see own_circuits.h.
 #pragma once
 
 #include <map>
@@ -20,12 +22,13 @@
 
 #include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
+#include "sim/oracles/own_circuits.h"
 
 namespace lockstep::sim {
 
 class CircuitRules final : public Oracle {
 public:
-    CircuitRules(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
+    CircuitRules(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables), own_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "circuit_rules"; }
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;
@@ -58,6 +61,9 @@ private:
     void on_shared_circuit(const fakes::Event& event, Time now);
     void follow_telling(const fakes::Event& event, bool failed, Time now);
     void judge_remembered(Time now);
+    void note_shared();
+    /// Whoever took the job up has turned it away unasked; since then it has not been frozen.
+    void on_turned_away(const Call& call, Time taken);
     /// Somebody opens the circuit. `before`: the failures that there were; null: none.
     void on_trip(fakes::NodeId client, const std::string* before);
     void on_answer(const fakes::Event& event, Time now);
@@ -65,6 +71,9 @@ private:
     void forget(fakes::NodeId node);
 
     const engine::Tunables& tunables_;
+    OwnCircuits own_;
+    bool trip_stands_ = false;  // that of the shared circuit, until it has closed
+    bool shared_closed_ = true;
     Phase phase_ = Phase::closed;
     std::uint64_t trips_ = 0;
     Time phase_since_{};

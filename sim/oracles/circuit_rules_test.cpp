@@ -26,6 +26,7 @@ protected:
     void half_open() {
         tell(EventKind::timer, When::applied, {});
         oracle.string_set({}, "cordum:cb:safety:failures", nullptr, "3", -1, -1);
+        oracle.string_set({}, "lockstep:cb:safety:trip", nullptr, "1", -1, -1);
         now += tunables.circuit_open_for;
         oracle.key_removed({}, "cordum:cb:safety:failures", fakes::redis::Removal::expired, {}, -1);
         tell(EventKind::timer, When::applied, {});
@@ -375,6 +376,133 @@ TEST_F(SharedCircuitTest, NobodyIsTurnedAwayForAPlaceThatNobodyNeeds) {
         turn_away(job);
     }
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no probe has been under way")));
+}
+
+/// The shared circuit takes no failures.
+class OwnCircuitTest : public SharedCircuitTest {
+protected:
+    void fail_alone(std::string_view job) {
+        take_up_and_ask(job);
+        fails(job);
+    }
+    void fails(std::string_view job) {
+        now += 10ms;
+        fail_to_answer(job);
+        call_shared(When::before);
+        now += 10ms;
+        call_shared(When::answered, fakes::EventOutcome::not_applied);
+        now += 10ms;
+    }
+    void succeed(std::string_view job) {
+        take_up_and_ask(job);
+        now += 10ms;
+        answer(job);
+        now += 10ms;
+    }
+    void trip_alone() {
+        for (const char* job : {"a", "b", "c"}) fail_alone(job);
+    }
+    void take_up_and_turn_away(std::string_view job) {
+        tell(EventKind::lock_acquired, When::applied, job);
+        turn_away(job);
+        now += 10ms;
+    }
+};
+
+TEST_F(OwnCircuitTest, WhoeverCountsAloneAsksNobodyWhileItsOwnIsOpen) {
+    trip_alone();
+    take_up_and_turn_away("d");
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up_and_ask("e");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its own circuit has been open for 30 ms")));
+}
+
+TEST_F(OwnCircuitTest, AfterTheOpenTimeItMay) {
+    trip_alone();
+    now += tunables.circuit_open_for;
+    succeed("d");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(OwnCircuitTest, OneAnswerDoesNotCloseItWhereTwoDo) {
+    trip_alone();
+    now += tunables.circuit_open_for;
+    succeed("d");
+    fail_alone("e");
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up_and_ask("f");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its own circuit has been open")));
+}
+
+TEST_F(OwnCircuitTest, TwoAnswersDo) {
+    trip_alone();
+    now += tunables.circuit_open_for;
+    for (const char* job : {"d", "e"}) succeed(job);
+    for (const char* job : {"f", "g"}) fail_alone(job);
+    take_up_and_ask("h");
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up_and_turn_away("i");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has seen 2 failures in a row")));
+}
+
+TEST_F(OwnCircuitTest, AnAnswerInBetweenStartsTheRowAnew) {
+    for (const char* job : {"a", "b"}) fail_alone(job);
+    succeed("c");
+    fail_alone("d");
+    take_up_and_turn_away("e");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has seen 1 failures in a row")));
+}
+
+TEST_F(OwnCircuitTest, WhatBeganBeforeTheTripClosesNothing) {
+    tunables.circuit_close_after = 1;
+    take_up_and_ask("early");
+    now += 10ms;
+    trip_alone();
+    answer("early");
+    take_up_and_ask("d");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its own circuit has been open")));
+}
+
+TEST_F(OwnCircuitTest, WhatMayHaveBegunBeforeOrAfterTheTripLeavesEverythingOpen) {
+    tunables.circuit_close_after = 1;
+    tell(EventKind::lock_acquired, When::applied, "early");
+    now += 10ms;
+    trip_alone();
+    ask("early");
+    answer("early");
+    take_up_and_ask("d");
+    take_up_and_turn_away("e");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(OwnCircuitTest, WhoseFailuresTheOthersTakeGoesByWhatTheySay) {
+    for (const char* job : {"a", "b", "c"}) {
+        take_up_and_ask(job);
+        fail_to_answer(job);
+        call_shared(When::before);
+        call_shared(When::answered);
+        now += 10ms;
+    }
+    take_up_and_ask("d");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(OwnCircuitTest, ATripOfAllTurnsEverybodyAway) {
+    succeed("a");
+    failures("3");
+    take_up_and_turn_away("b");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(OwnCircuitTest, WhoStartsAnewHasCountedNothing) {
+    trip_alone();
+    tell(EventKind::node_down, When::applied, {});
+    take_up_and_ask("d");
+    EXPECT_THAT(judge.found, IsEmpty());
+    now += 10ms;
+    answer("d");
+    take_up_and_turn_away("e");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no circuit is open")));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ std::string variable(const cap::JobRequest& request, const char* name) {
 LimitsInForce::LimitsInForce(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
     : Oracle(judge), tunables_(tunables) {
     const auto read = read_limits(timeouts.empty() ? "{}" : timeouts);
-    timeouts_.push_back(read ? *read : engine::Timeouts{});
+    if (read) of_the_file_ = *read;
 }
 
 LimitsInForce::Job& LimitsInForce::at(std::string_view job) {
@@ -69,6 +69,7 @@ LimitsInForce::Job& LimitsInForce::at(std::string_view job) {
 
 void LimitsInForce::on_event(const fakes::Event& event, Time now) {
     now_ = now;
+    settings_.on_event(event, now);
     switch (event.kind) {
         case EventKind::kernel_check:
             if (!event.job.empty()) note_answer(event);
@@ -129,11 +130,10 @@ void LimitsInForce::string_set(fakes::NodeId client, std::string_view key, const
     if (key.starts_with(kRequestPrefix)) note_request(at(key.substr(kRequestPrefix.size())), after);
     if (key.starts_with(kLetterPrefix) && is_scheduler(client))
         on_letter(client, key.substr(kLetterPrefix.size()), after);
-    if (key != kSettingsKey) return;
+    settings_.string_set(key, after);
+    if (key != kSettingsKey || !is_scheduler(client)) return;
     const auto settings = read_settings(after);
-    if (!settings || !settings->timeouts) return;
-    if (is_scheduler(client)) judge_introduced(client, before, *settings->timeouts);
-    if (std::ranges::count(timeouts_, *settings->timeouts) == 0) timeouts_.push_back(*settings->timeouts);
+    if (settings && settings->timeouts) judge_introduced(client, before, *settings->timeouts);
 }
 
 /// What a scheduler writes into the settings at its start are the limits of its file, unless it leaves what stood there.
@@ -142,7 +142,7 @@ void LimitsInForce::judge_introduced(fakes::NodeId client, const std::string* be
     const auto said = as_stored(written);
     if (stood && stood->timeouts && as_stored(*stood->timeouts) == said) return;
     exercise();
-    if (as_stored(timeouts_.front()) != said)
+    if (as_stored(of_the_file_) != said)
         violated(client, {}, "the limits that it writes into the settings are not those of its file");
 }
 
@@ -175,9 +175,19 @@ void LimitsInForce::hash_set(fakes::NodeId client, std::string_view key, std::st
     }
 }
 
-std::vector<std::int64_t> LimitsInForce::lives_of(const Job& job) const {
+std::vector<engine::Timeouts> LimitsInForce::in_force(fakes::NodeId replica, Time from) const {
+    std::vector<engine::Timeouts> timeouts;
+    for (auto& said :
+         settings_.possible(replica, from, now_, [](const engine::Overlay& overlay) { return overlay.timeouts; }))
+        timeouts.push_back(said ? std::move(*said) : of_the_file_);
+    return timeouts;
+}
+
+std::vector<std::int64_t> LimitsInForce::lives_of(fakes::NodeId replica, const Job& job) const {
+    // A job is taken up with what its replica went by when it began to ask for the lock.
+    const engine::Duration asking = tunables_.lock_wait + 2 * tunables_.store_op_timeout;
     std::vector<std::int64_t> lives;
-    for (const engine::Timeouts& timeouts : timeouts_) {
+    for (const engine::Timeouts& timeouts : in_force(replica, job.taken_up_at - asking)) {
         const auto workflow = timeouts.workflows.find(job.workflow);
         const bool said = workflow != timeouts.workflows.end() && workflow->second.total > engine::Duration{0};
         lives.push_back(said ? engine::to_millis(workflow->second.total) : 0);
@@ -199,7 +209,7 @@ void LimitsInForce::on_deadline(fakes::NodeId client, std::string_view name, Job
         return std::abs(deadline - instant) <= within;
     };
     if (job.asked_ms > 0 && is(job.taken_up + job.asked_ms * 1000, kClockSlack)) return;
-    for (const std::int64_t life : lives_of(job))
+    for (const std::int64_t life : lives_of(client, job))
         if (life > 0 && is(job.taken_up + life * 1000, kClockSlack)) return;
     for (const Answer& answer : job.answers)
         if (answer.runtime_ms > 0 && is(routed + answer.runtime_ms * 1000, slack)) return;
@@ -214,7 +224,7 @@ void LimitsInForce::on_dispatched(fakes::NodeId client, std::string_view name, c
     constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
     std::int64_t latest = kNever;
     if (job.asked_ms > 0 && !job.deadline_of_others) latest = std::min(latest, job.taken_up + job.asked_ms * 1000);
-    if (const auto lives = lives_of(job); std::ranges::count(lives, 0) == 0)
+    if (const auto lives = lives_of(client, job); std::ranges::count(lives, 0) == 0)
         latest = std::min(latest, job.taken_up + std::ranges::max(lives) * 1000);
     const auto allowed = [](const Answer& answer) { return answer.runtime_ms; };
     const bool always = std::ranges::none_of(job.answers, [](const Answer& a) { return a.runtime_ms == 0; });
@@ -230,13 +240,14 @@ void LimitsInForce::on_dispatched(fakes::NodeId client, std::string_view name, c
                              (job.deadline - latest) / 1000));
 }
 
-LimitsInForce::Retries LimitsInForce::retries_of(const Job& job) const {
+LimitsInForce::Retries LimitsInForce::retries_of(fakes::NodeId replica, const Job& job) const {
     Retries retries{std::numeric_limits<std::int64_t>::max(), 0};
     bool unlimited = false;
     std::vector<Answer> answers = job.answers;
     if (answers.empty()) answers.emplace_back();
+    const std::vector<engine::Timeouts> documents = in_force(replica, job.taken_up_at);
     for (const Answer& answer : answers) {
-        for (const engine::Timeouts& timeouts : timeouts_) {
+        for (const engine::Timeouts& timeouts : documents) {
             std::int64_t limit = answer.retries;
             if (const auto topic = timeouts.topics.find(job.topic); topic != timeouts.topics.end())
                 limit = least_of(limit, topic->second.max_retries);
@@ -254,7 +265,7 @@ LimitsInForce::Retries LimitsInForce::retries_of(const Job& job) const {
 
 void LimitsInForce::on_dispatches(fakes::NodeId client, std::string_view name, Job& job, std::int64_t dispatches) {
     job.dispatches = dispatches;
-    const Retries retries = retries_of(job);
+    const Retries retries = retries_of(client, job);
     if (retries.most == 0 || job.unsure || job.unanswered || !job.request_known) return;
     exercise();
     // Choices of one try, of workers that fell silent one after the other, are dispatches too, and none stops another.
@@ -270,7 +281,7 @@ void LimitsInForce::on_letter(fakes::NodeId client, std::string_view name, std::
     const auto job = jobs_.find(name);
     if (job == jobs_.end() || !letter.is_object() || letter.value("reason_code", "") != kExceeded) return;
     exercise();
-    const Retries retries = retries_of(job->second);
+    const Retries retries = retries_of(client, job->second);
     const std::int64_t dispatches = job->second.dispatches;
     if (job->second.unsure || !job->second.request_known) return;
     if (retries.least == 0 || dispatches <= retries.least)
@@ -319,6 +330,7 @@ void LimitsInForce::on_sending(const fakes::Event& event) {
 
 void LimitsInForce::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                                 std::int64_t) {
+    settings_.key_removed(key);
     const auto name = job_of_hash(key);
     const auto found = jobs_.find(name                              ? *name
                                   : key.starts_with(kRequestPrefix) ? key.substr(kRequestPrefix.size())
@@ -328,7 +340,8 @@ void LimitsInForce::key_removed(fakes::NodeId, std::string_view key, fakes::redi
     found->second.deadline = 0;
 }
 
-void LimitsInForce::restored(const fakes::redis::Keyspace&) {
+void LimitsInForce::restored(const fakes::redis::Keyspace& now) {
+    settings_.restored(now);
     for (auto& [name, job] : jobs_) job.unsure = true;
 }
 

@@ -9,8 +9,9 @@
 // 3. A job is dispatched no more often than once and as often again as the least of policy, its topic and its workflow allows;
 //    what is ended for that has been dispatched more often.
 // 4. A job waits for a slot of its tenant by a limit that policy has given.
-// 5. Of several answers, or several documents, that may be the one that counted, any will do. Deadlines are told by the clock of
-//    Redis: once a clock was set nobody compares them any more, nor those of a job of which Redis has lost something.
+// 5. Of several answers that may be the one that counted, any will do, and so will any settings that its replica may have gone by
+//    since it took the job up (spec: config, section 3.1). Deadlines are told by the clock of Redis: once a clock was set nobody
+//    compares them any more, nor those of a job of which Redis has lost something.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include "engine/config/tunables.h"
 #include "engine/wire/fwd.h"
 #include "sim/oracles/oracle.h"
+#include "sim/oracles/settings_in_force.h"
 
 namespace lockstep::sim {
 
@@ -84,13 +86,16 @@ private:
         std::int64_t least = 0;  // 0: nothing limits them
         std::int64_t most = 0;   // 0: it may be that nothing limits them
     };
-    [[nodiscard]] Retries retries_of(const Job& job) const;
-    /// How long a run of its workflow may last, by each document that says so, in milliseconds.
-    [[nodiscard]] std::vector<std::int64_t> lives_of(const Job& job) const;
+    [[nodiscard]] Retries retries_of(fakes::NodeId replica, const Job& job) const;
+    /// How long a run of its workflow may last, by all that the replica may go by, in milliseconds.
+    [[nodiscard]] std::vector<std::int64_t> lives_of(fakes::NodeId replica, const Job& job) const;
+    /// What it may have gone by since then.
+    [[nodiscard]] std::vector<engine::Timeouts> in_force(fakes::NodeId replica, Time from) const;
     [[nodiscard]] Job& at(std::string_view job);
 
     const engine::Tunables& tunables_;
-    std::vector<engine::Timeouts> timeouts_;  // each that there has been
+    engine::Timeouts of_the_file_;
+    SettingsInForce settings_;
     std::map<std::string, Job, std::less<>> jobs_;
     Time now_{};
     bool clocks_jumped_ = false;

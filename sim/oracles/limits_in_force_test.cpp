@@ -218,6 +218,55 @@ TEST_F(LimitsInForceTest, ClocksThatWereSetTellNothing) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+/// An operator writes it, and the replica reads it.
+class ChangedLimitsTest : public LimitsInForceTest {
+protected:
+    void change(const char* timeouts) {
+        oracle.string_set(Topology::kOperator, "cfg:system:default", nullptr,
+                          fmt::format(R"({{"data":{{"timeouts":{}}}}})", timeouts), -1, -1);
+        for (const fakes::When when : {fakes::When::applied, fakes::When::answered}) {
+            fakes::Event event = testing::event_of(fakes::EventKind::redis, "", when);
+            event.node = kReplica;
+            event.command = "GET";
+            event.key = "cfg:system:default";
+            tell(event);
+        }
+        now += 1min;
+    }
+};
+
+TEST_F(ChangedLimitsTest, RetriesAreThoseThatItsReplicaHasReadLast) {
+    change(R"({"topics":{"job.t":{"max_retries":1}}})");
+    take_up("a");
+    allow("a");
+    for (const std::int64_t dispatches : {1, 2}) set("a", "ls_dispatches", dispatches);
+    take_up_again("a", 1'000'000);
+    EXPECT_THAT(judge.found, IsEmpty());
+    set("a", "ls_dispatches", 3);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("once more after 2 times, and may be dispatched again 1 times")));
+}
+
+TEST_F(ChangedLimitsTest, WhatItReadsMeanwhileMayCountOrNot) {
+    take_up("a");
+    allow("a");
+    change(R"({"topics":{"job.t":{"max_retries":1}}})");
+    for (const std::int64_t dispatches : {1, 2, 3}) set("a", "ls_dispatches", dispatches);
+    bury("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ChangedLimitsTest, ARunLastsAsLongAsTheNewSettingsSay) {
+    change(R"({"workflows":{"wf":{"total_timeout_seconds":5}}})");
+    take_up("a", 0, "wf");
+    allow("a");
+    set("a", "deadline_unix", 1'005'000'000);
+    dispatch("a", 1'000'100);
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up("b", 0, "wf");
+    set("b", "deadline_unix", 1'060'000'000);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("neither its request (0 ms), nor its workflow nor policy says so")));
+}
+
 TEST_F(LimitsInForceTest, WhatAFileSaysIsWhatIsWrittenOfIt) {
     const auto write = [this](const char* total) {
         oracle.string_set(kReplica, "cfg:system:default", nullptr,

@@ -24,7 +24,6 @@ constexpr std::string_view kAside = "lockstep:saga:unreadable:";
 constexpr std::string_view kExpiredId = "saga-expired-";
 constexpr std::string_view kSharedLock = ":lock";
 constexpr std::string_view kRunLock = "lockstep:saga:lock:";
-constexpr std::string_view kSagaSender = "cordum-scheduler-saga";
 
 bool is_stack(std::string_view key) {
     if (key.starts_with(kSharedPrefix)) return key.ends_with(kSharedSuffix);

@@ -12,6 +12,7 @@
 #include "engine/wire/validation.h"
 #include "fakes/policy/glob.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/oracles/undoing.h"
 #include "sim/world/topology.h"
 
 namespace lockstep::sim {
@@ -27,7 +28,6 @@ using Names = std::vector<std::string>;
 constexpr std::string_view kActivePrefix = "job:tenant:active:";
 constexpr std::string_view kSettingsPrefix = "cfg:";
 constexpr std::string_view kSystem = "cfg:system:default";
-constexpr std::string_view kSagaSender = "cordum-scheduler-saga";
 /// Slots and line of a tenant (engine/delivery-semantics.md).
 constexpr std::string_view kTenantPrefixes[] = {
     "lockstep:tenant:slots:", "lockstep:tenant:waiting:", "lockstep:tenant:woken:"};

@@ -128,23 +128,34 @@ void moving_workers(Dice& dice, Document& scenario) {
 }
 
 void lost_choices(Dice& dice, Document& scenario) {
-    Document& workers = scenario["cluster"]["workers"][0];
+    Document& cluster = scenario["cluster"];
+    // Each of them commits one thing after the other, and slowly.
+    cluster["schedulers"] = dice.between(2, 4);
     const int count = dice.between(3, 4);
-    workers["count"] = count;
-    workers["max_parallel_jobs"] = dice.between(2, 8);
-    workers["heartbeat"] = dice.word({"500ms", "500ms", "1s", "3s"});
+    cluster["workers"] = Document::array();
+    cluster["workers"].push_back({{"id", "w"},
+                                  {"count", count},
+                                  {"max_parallel_jobs", dice.between(2, 8)},
+                                  {"heartbeat", dice.word({"500ms", "500ms", "1s", "3s"})},
+                                  {"service_time", dice.word({"50ms", "500ms"})}});
+    // One that is chosen when all others are gone, or at work.
+    if (dice.chance(0.8))
+        cluster["workers"].push_back(
+            {{"id", "z"}, {"cpu_load", load_range(30, 40)}, {"service_time", "50ms"}, {"heartbeat", "500ms"}});
     Document& settings = config(scenario);
     settings["worker_ttl"] = dice.word({"5s", "6s"});
-    settings["max_dispatch_retries"] = dice.between(0, 3);
+    settings["overload_cpu"] = 90;
+    settings["max_dispatch_retries"] = dice.one_of(std::array{0, 1, 1, 1, 1, 2, 2, 3});
     settings["store_op_timeout"] = "5s";
     const int at = dice.between(5, 20);
     const std::string length = dice.word({"12s", "20s", "40s"});
     // A choice and its commit, or a choice that is taken back, take as long as one worker outlives the other.
-    const int commit = dice.one_of(std::array{500, 1000, 1500});
+    const int commit = dice.one_of(std::array{300, 500, 500, 1000});
     const int apart = commit * dice.one_of(std::array{1, 2, 2, 2, 4});
+    scenario["faults"] = Document::array();
     for (int i = 0; i < count; ++i)
         add_fault(scenario, {{"at", fmt::format("{}ms", (1000 * at) + (i * apart) + dice.between(0, 100))},
-                             {"do", dice.word({"worker.silence", "worker.silence", "crash"})},
+                             {"do", dice.word({"worker.silence", "worker.silence", "worker.silence", "crash"})},
                              {"target", fmt::format("w-{}", i)},
                              {"for", length}});
     // Between the choice and the dispatch a heartbeat grows too old.
@@ -153,10 +164,11 @@ void lost_choices(Dice& dice, Document& scenario) {
                          {"script", "commit"},
                          {"latency", fmt::format("{}ms", commit)},
                          {"for", "30s"}});
+    scenario["load"] = Document::array();
     add_load(scenario, {{"at", fmt::format("{}s", at)},
                         {"topic", "job.default"},
-                        {"count", dice.between(10, 40)},
-                        {"rate", dice.word({"2/s", "5/s"})}});
+                        {"count", dice.between(15, 40)},
+                        {"rate", dice.word({"1/s", "1/s", "2/s", "5/s"})}});
 }
 
 void odd_pools(Dice& dice, Document& scenario) {

@@ -43,32 +43,46 @@ void ailing_policy(Dice& dice, Document& scenario) {
 }
 
 void lonely_circuits(Dice& dice, Document& scenario) {
+    scenario["cluster"]["schedulers"] = dice.between(1, 2);
     Document& settings = config(scenario);
     settings["circuit_fail_budget"] = dice.between(2, 4);
     settings["circuit_open_for"] = dice.word({"2s", "5s"});
-    settings["safety_timeout"] = "1s";
+    settings["circuit_half_open_max"] = dice.one_of(std::array{1, 2, 3, 3});
+    settings["circuit_close_after"] = dice.one_of(std::array{1, 2, 2, 3, 4});
+    settings["safety_timeout"] = dice.word({"1s", "2s", "2s"});
     settings["safety_unavailable_delay"] = dice.word({"1s", "2s"});
-    add_load(
-        scenario,
-        {{"at", "2s"}, {"topic", "job.default"}, {"count", dice.between(40, 80)}, {"rate", dice.word({"2/s", "4/s"})}});
-    for (int i = dice.between(1, 2); i > 0; --i)
-        add_fault(scenario, {{"at", dice.seconds(1, 10)},
+    add_load(scenario, {{"at", "2s"},
+                        {"topic", "job.default"},
+                        {"count", dice.between(60, 120)},
+                        {"rate", dice.word({"3/s", "6/s"})}});
+    const auto unshared = [&](const std::string& at, double rate, const std::string& length) {
+        add_fault(scenario, {{"at", at},
                              {"do", "redis.errors"},
                              {"script", dice.word({"circuit_*", "circuit_*", "circuit_failure", "circuit_success"})},
                              {"outcome", dice.word({"not_applied", "not_applied", "unknown"})},
-                             {"rate", dice.share({0.5, 1.0})},
-                             {"for", dice.word({"10s", "30s", "60s"})}});
-    add_fault(scenario, {{"at", dice.seconds(1, 5)},
+                             {"rate", rate},
+                             {"for", length}});
+    };
+    // All the time, so that nothing has ever been shared; or now and then.
+    if (dice.chance(0.7)) {
+        unshared("1s", 1.0, "90s");
+        scenario["faults"].back()["script"] = dice.word({"circuit_*", "circuit_failure"});
+    } else {
+        for (int i = dice.between(1, 2); i > 0; --i)
+            unshared(dice.seconds(1, 10), dice.share({0.5, 1.0}), dice.word({"10s", "30s", "60s"}));
+    }
+    add_fault(scenario, {{"at", dice.seconds(2, 5)},
                          {"do", "kernel.errors"},
                          {"status", dice.word({"UNAVAILABLE", "INTERNAL"})},
-                         {"rate", dice.share({0.15, 0.3, 0.5})},
+                         {"rate", dice.share({0.15, 0.3, 0.5, 0.6})},
                          {"for", dice.word({"20s", "60s"})}});
-    if (dice.chance(0.6))
-        add_fault(scenario, {{"at", dice.seconds(1, 20)},
+    // What began before a trip is answered after it.
+    if (dice.chance(0.7))
+        add_fault(scenario, {{"at", dice.seconds(1, 5)},
                              {"do", "kernel.latency"},
                              {"latency", {{"dist", "uniform"}, {"min", "500ms"}, {"max", "1800ms"}}},
                              {"rate", dice.share({0.3, 0.6})},
-                             {"for", dice.word({"10s", "30s"})}});
+                             {"for", dice.word({"30s", "60s"})}});
 }
 
 void probed_policy(Dice& dice, Document& scenario) {

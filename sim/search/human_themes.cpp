@@ -117,6 +117,8 @@ void half_approved(Dice& dice, Document& scenario) {
         }
         if (half || dice.chance(0.5)) add_load(scenario, {{"at", millis(0)}, {"approve", id}});
         if (dice.chance(0.8)) job["labels"]["approval_granted"] = "true";
+        // As the gateway has stored it, so that it is what was approved.
+        if (dice.chance(0.8)) job["context_ptr"] = "redis://ctx:" + id;
         add_load(scenario, {{"at", millis(dice.between(500, 4000))},
                             {"forge", {{"job_request", std::move(job)}}},
                             {"count", dice.between(1, 3)},

@@ -89,13 +89,13 @@ Document competing_timeouts(Dice& dice) {
         block = Document::object();
         if (dice.chance(0.7)) set_time(dice, block, "timeout", 1, 15);
         if (dice.chance(0.6)) set_time(dice, block, "dispatch_timeout", 1, 15);
-        if (dice.chance(0.5)) block["max_retries"] = dice.between(1, 4);
+        if (dice.chance(0.7)) block["max_retries"] = dice.between(1, 4);
     }
     Document& travel = out["workflows"]["travel"];
     travel = Document::object();
     if (dice.chance(0.6)) set_time(dice, travel, "child_timeout", 1, 15);
     if (dice.chance(0.6)) set_time(dice, travel, "total_timeout", 2, 25);
-    if (dice.chance(0.5)) travel["max_retries"] = dice.between(1, 4);
+    if (dice.chance(0.7)) travel["max_retries"] = dice.between(1, 4);
     if (dice.chance(0.5)) {
         set_time(dice, out["reconciler"], "dispatch_timeout", 3, 30);
         set_time(dice, out["reconciler"], "running_timeout", 3, 30);
@@ -219,7 +219,7 @@ void several_limits(Dice& dice, Document& scenario) {
         Document job = {{"topic", dice.word({"job.default", "job.default", "job.book"})},
                         {"env", {{"SIM_SERVICE_MS", dice.word({"500", "4000", "9000", "20000"})}}}};
         if (dice.chance(0.7)) job["workflow_id"] = "travel";
-        if (dice.chance(0.4)) job["labels"]["needs"] = "brevity";
+        if (dice.chance(0.6)) job["labels"]["needs"] = "brevity";
         if (dice.chance(0.3)) job["budget"]["deadline_ms"] = dice.word({"4000", "10000", "30000"});
         add_load(scenario, {{"at", dice.seconds(2, 40)}, {"job", std::move(job)}});
     }
@@ -227,7 +227,7 @@ void several_limits(Dice& dice, Document& scenario) {
         add_fault(scenario,
                   {{"at", dice.seconds(4, 40)}, {"do", "config.update"}, {"timeouts", competing_timeouts(dice)}});
     // Long on their way, or often under way.
-    switch (dice.between(0, 3)) {
+    switch (dice.between(0, 4)) {
         case 0: break;
         case 1:
             add_fault(scenario, {{"at", dice.seconds(2, 20)},

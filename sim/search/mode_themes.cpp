@@ -58,6 +58,32 @@ Document change_of_modes(Dice& dice, int revision) {
     return fault;
 }
 
+/// A mode that nobody has pinned, then a word that is none, and then there is something to decide.
+void add_word_after_mode(Dice& dice, Document& scenario) {
+    const int at = dice.between(5, 20);
+    const bool of_outputs = dice.chance(0.7);
+    const char* of = of_outputs ? "output_fail_mode" : "input_fail_mode";
+    config(scenario).erase(of_outputs ? "output_policy_fail_mode" : "policy_check_fail_mode");
+    const std::string at_start =
+        of_outputs ? scenario["cluster"]["output_policy"]["fail_mode"].get<std::string>() : "closed";
+    const std::string otherwise = at_start == "closed" ? "open" : "closed";
+    const auto update = [&](int second, const std::string& word) {
+        add_fault(scenario, {{"at", fmt::format("{}s", second)}, {"do", "config.update"}, {"scheduler", {{of, word}}}});
+    };
+    update(at, dice.chance(0.8) ? otherwise : at_start);
+    update(at + 5, dice.word({"ajar", "OPEN", ""}));
+    add_fault(scenario, {{"at", fmt::format("{}s", at + 9)},
+                         {"do", of_outputs ? "output_policy.errors" : "kernel.errors"},
+                         {"status", "UNAVAILABLE"},
+                         {"for", dice.word({"20s", "60s"})}});
+    for (const char* output : {"", "write to ann@example.org"}) {
+        Document job = {{"topic", "job.default"}};
+        if (*output != '\0') job["env"]["SIM_OUTPUT"] = output;
+        add_load(scenario,
+                 {{"at", fmt::format("{}s", at + 9)}, {"count", 8}, {"rate", "1/s"}, {"job", std::move(job)}});
+    }
+}
+
 }  // namespace
 
 void rewritten_settings(Dice& dice, Document& scenario) {
@@ -107,22 +133,10 @@ void contradicted_modes(Dice& dice, Document& scenario) {
     if (dice.chance(0.5)) config(scenario)["policy_check_fail_mode"] = dice.word({"open", "closed"});
     if (dice.chance(0.5)) config(scenario)["output_policy_fail_mode"] = dice.word({"open", "closed"});
     config(scenario)["config_reload_interval"] = "2s";
-    for (int i = dice.between(2, 5); i > 0; --i) add_fault(scenario, change_of_modes(dice, 100 + i));
-    // A mode, then a word that is none, and then there is something to decide.
-    if (dice.chance(0.6)) {
-        const int at = dice.between(5, 20);
-        const char* of = dice.chance(0.7) ? "output_fail_mode" : "input_fail_mode";
-        const std::string mode = dice.word({"open", "closed", "closed"});
-        for (const std::string& word : {mode, dice.word({"ajar", "OPEN", ""})})
-            add_fault(scenario, {{"at", fmt::format("{}s", word == mode ? at : at + 5)},
-                                 {"do", "config.update"},
-                                 {"scheduler", {{of, word}}}});
-        add_fault(scenario, {{"at", fmt::format("{}s", at + 9)},
-                             {"do", "output_policy.errors"},
-                             {"status", "UNAVAILABLE"},
-                             {"for", "20s"}});
-        add_load(scenario, {{"at", fmt::format("{}s", at + 9)}, {"count", 10}, {"rate", "1/s"}});
-    }
+    const bool word_after_mode = dice.chance(0.6);
+    for (int i = word_after_mode ? dice.between(0, 1) : dice.between(2, 5); i > 0; --i)
+        add_fault(scenario, change_of_modes(dice, 100 + i));
+    if (word_after_mode) add_word_after_mode(dice, scenario);
     for (int i = dice.between(2, 4); i > 0; --i) {
         Document fault = {{"at", dice.seconds(4, 45)}, {"for", dice.word({"5s", "10s", "20s"})}};
         switch (dice.between(0, 2)) {

@@ -1,6 +1,7 @@
 #include "sim/search/settings_themes.h"
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,23 @@ Document safety_layer(Dice& dice) {
     return out;
 }
 
+/// Two layers, of which one allows what the other one allows and more.
+void nest_patterns(Dice& dice, Document& layers) {
+    static constexpr std::array<std::pair<const char*, const char*>, 5> kNested{std::pair{"job.*", "job.default"},
+                                                                                {"job.*", "job.b*"},
+                                                                                {"job.b*", "job.book"},
+                                                                                {"*", "job.*"},
+                                                                                {"job.d*", "job.de*t"}};
+    const auto& [wide, narrow] = dice.one_of(kNested);
+    const std::array names{dice.word({"org:acme", "team:ops"}), dice.word({"workflow:travel", "step:pay"})};
+    const bool wide_first = dice.chance(0.7);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        Document allowed = Document::array({(i == 0) == wide_first ? wide : narrow});
+        if (dice.chance(0.3)) allowed.push_back("job.other");
+        layers[names[i]]["safety"]["allowed_topics"] = std::move(allowed);
+    }
+}
+
 /// Under the same ids come other requests, whose team, workflow and step are not those of the stored ones, while all of them wait
 /// for policy.
 void add_delivered_otherwise(Dice& dice, Document& scenario) {
@@ -41,8 +59,10 @@ void add_delivered_otherwise(Dice& dice, Document& scenario) {
                          {"for", dice.word({"8s", "15s"})}});
     Document& fault = scenario["faults"].back();
     if (fault["do"] == "kernel.decision") fault["decision"] = "throttle";
-    if (dice.chance(0.5))
-        add_fault(scenario, {{"at", dice.seconds(6, 16)},
+    // Longer than they wait for their next try.
+    for (const char* delay : {"safety_throttle_delay", "safety_unavailable_delay"}) config(scenario)[delay] = "1s";
+    if (dice.chance(0.7))
+        add_fault(scenario, {{"at", dice.seconds(3, 12)},
                              {"do", "redis.errors"},
                              {"commands", {"MGET"}},
                              {"key", "cfg:*"},
@@ -74,6 +94,7 @@ void tightening_layers(Dice& dice, Document& scenario) {
     for (const char* layer : {"org:acme", "team:ops", "workflow:travel", "step:pay"})
         if (dice.chance(0.7)) layers[layer] = safety_layer(dice);
     if (layers.empty()) layers["org:acme"] = safety_layer(dice);
+    if (dice.chance(0.7)) nest_patterns(dice, layers);
     add_fault(scenario, {{"at", "500ms"}, {"do", "config.update"}, {"layers", std::move(layers)}});
     for (int i = dice.between(4, 12); i > 0; --i) {
         Document job = {{"topic", dice.word({"job.default", "job.default", "job.book", "job.undo"})},

@@ -72,7 +72,7 @@ constexpr std::array kThemes{
     Theme{"squatted-keys", false, squatted_keys},
     Theme{"graded-loads", false, graded_loads},
     Theme{"moving-workers", false, moving_workers},
-    Theme{"lost-choices", false, lost_choices},
+    Theme{"lost-choices", kAlone, lost_choices},
     Theme{"odd-pools", false, odd_pools},
     Theme{"tenants-in-variables", false, tenants_in_variables},
     Theme{"forged-marks", false, forged_marks},
