@@ -26,6 +26,17 @@ protected:
         if (kind == EventKind::deliver) event.payload = payload;
         oracle.on_event(event, {});
     }
+    void tell_of_submission(EventKind kind, std::uint64_t sequence) {
+        fakes::Event event =
+            testing::event_of(kind, "J", kind == EventKind::ack ? fakes::When::before : fakes::When::applied);
+        event.node = fakes::NodeId{5};
+        event.stream = "CORDUM_SYS";
+        event.subject = "sys.job.submit";
+        event.name = "dur_cordum-scheduler__sys_job_submit";
+        event.sequence = sequence;
+        event.payload = payload;
+        oracle.on_event(event, now);
+    }
     void deliver(std::uint64_t first, std::uint64_t last, int node = 5) {
         for (std::uint64_t sequence = first; sequence <= last; ++sequence) tell(EventKind::deliver, sequence, node);
     }
@@ -33,7 +44,8 @@ protected:
     const std::string payload = std::string(1000, '.');
     testing::KeepingJudge judge;
     engine::Tunables tunables;
-    BoundedMemory oracle{judge, tunables};
+    BoundedMemory oracle{judge, tunables, 1000};
+    Time now{std::chrono::seconds{100}};
 };
 
 TEST_F(BoundedMemoryTest, FiveTimesTheBoundIsTheMostThatAReplicaHolds) {
@@ -67,6 +79,47 @@ TEST_F(BoundedMemoryTest, ADeliveryThatCameTwiceIsInMemoryTwice) {
     deliver(1, 30);
     deliver(1, 21);
     EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(BoundedMemoryTest, WhoIsFullIsGivenNoFurtherSubmission) {
+    deliver(1, 11);
+    now = Time{std::chrono::milliseconds{900}};
+    tell_of_submission(EventKind::deliver, 12);
+    EXPECT_THAT(judge.found, IsEmpty());
+    now = Time{std::chrono::milliseconds{1100}};
+    tell_of_submission(EventKind::deliver, 13);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has had more than 10000 bytes in its hands for 1100 ms")));
+}
+
+TEST_F(BoundedMemoryTest, WhoHasRoomAgainIsGivenOne) {
+    deliver(1, 11);
+    tell(EventKind::ack, 1);
+    now = Time{std::chrono::seconds{10}};
+    tell_of_submission(EventKind::deliver, 12);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(BoundedMemoryTest, NoSubmissionWaitsForReplicasWithRoom) {
+    tell_of_submission(EventKind::deliver, 1);
+    tell_of_submission(EventKind::stored, 12);
+    now += std::chrono::seconds{19};
+    tell_of_submission(EventKind::stored, 13);
+    EXPECT_THAT(judge.found, IsEmpty());
+    now += std::chrono::seconds{3};
+    tell_of_submission(EventKind::deliver, 13);
+    EXPECT_THAT(judge.found, IsEmpty());
+    tell_of_submission(EventKind::deliver, 12);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has stood in the stream for 22000 ms")));
+}
+
+TEST_F(BoundedMemoryTest, OneMayBeLostOnItsWayToAReplicaThatStopsListening) {
+    tell_of_submission(EventKind::stored, 22);
+    for (std::uint64_t sequence = 1; sequence <= 6; ++sequence) tell_of_submission(EventKind::deliver, sequence);
+    tell_of_submission(EventKind::ack, 1);
+    tell_of_submission(EventKind::ack, 2);
+    now += std::chrono::seconds{60};
+    tell_of_submission(EventKind::deliver, 22);
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(BoundedMemoryTest, TwoMessagesOfTheLargestSizeAlwaysFit) {

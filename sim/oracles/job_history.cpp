@@ -58,6 +58,7 @@ void JobHistory::on_event(const fakes::Event& event, Time) {
     if (event.kind == EventKind::redis && event.when == When::answered && event.command == "GET") on_answer(event);
     if (event.kind == EventKind::node_down)
         std::erase_if(delivered_, [&event](const auto& entry) { return entry.first.first == event.node; });
+    if (event.kind == EventKind::fault && event.name.starts_with("clock")) unasked_.clock_set();
     if (event.job.empty()) return;
     switch (event.kind) {
         case EventKind::submit: on_submit(event); break;

@@ -28,7 +28,7 @@ bool waiting_state(std::string_view state) { return state == "PENDING" || state 
 }  // namespace
 
 NoStarvation::NoStarvation(Judge& judge, const engine::Tunables& tunables)
-    : Oracle(judge), bound_(longest_wait(tunables)) {}
+    : Oracle(judge), bound_(longest_wait(tunables)), until_replaced_(2 * tunables.replayer_interval) {}
 
 void NoStarvation::on_event(const fakes::Event& event, Time now) {
     now_ = now;
@@ -89,10 +89,7 @@ void NoStarvation::set_waiting(Waiting& job, bool waits, Time now) {
 void NoStarvation::on_state(const fakes::Event& event, Time now) {
     Waiting& job = jobs_[std::string(event.job)];
     const bool waits = waiting_state(event.to);
-    if (waits && !job.waits) {
-        job.since = now;
-        job.tried = false;
-    }
+    if (waits && !job.waits) job.since = now;
     set_waiting(job, waits, now);
 }
 
@@ -100,13 +97,14 @@ void NoStarvation::on_try(const fakes::Event& event, Time now) {
     const auto found = jobs_.find(event.job);
     if (found == jobs_.end()) return;
     Waiting& job = found->second;
-    const Time since = std::exchange(job.since, now);
-    if (!job.waits || !job.line.empty() || !std::exchange(job.tried, true)) return;
+    const Time tried = std::exchange(job.since, now);
+    if (!job.waits || !job.line.empty() || calm_.disturbed()) return;
+    const Time since = std::max(tried, calm_.since());
     const Tenant& tenant = tenants_[job.tenant];
     const bool few = tenant.waiting <= kFewJobs && tenant.crowded_until < since;
-    if (!few || calm_.disturbed() || calm_.since() > since) return;
+    if (!few) return;
     exercise();
-    if (now - since > bound_)
+    if (now - since > bound_ + (since == tried ? Duration{} : until_replaced_))
         violated(event.node, event.job,
                  fmt::format("tenant {} had {} jobs waiting, and nobody tried this one from {} ms on until {} ms",
                              job.tenant, tenant.waiting, engine::to_millis(since.time_since_epoch()),

@@ -1,6 +1,7 @@
 // no_starvation: a tenant that has only a few jobs waiting gets its turns, whatever the others submit. While nothing is
-// broken, each of its waiting jobs is tried again within a bounded time: the longest documented delay, or the time after
-// which the replayer looks for jobs that nobody tries, whichever is longer.
+// broken, each of its waiting jobs is tried, and tried again, within a bounded time: the longest documented delay, or the time after
+// which the replayer looks for jobs that nobody tries, whichever is longer. After trouble the time counts from its end, and whoever
+// looked may have to be replaced first.
 //
 // A try is a call for the job's lock; whether it succeeds is a matter of limits and free workers. A tenant
 // with a backlog of its own may have to wait for itself, and is not judged. Nor is a job while it stands in its tenant's line
@@ -33,9 +34,8 @@ private:
     struct Waiting {
         std::string tenant;
         bool waits = false;
-        bool tried = false;  // since it waits: the first try is that of its submission
-        std::string line;    // the key of the one in which it stands; empty: in none
-        Time since{};        // the last try, or when it left the line
+        std::string line;  // the key of the one in which it stands; empty: in none
+        Time since{};      // the last try, or when it left the line
     };
     struct Tenant {
         int waiting = 0;
@@ -48,6 +48,7 @@ private:
     void leave_line(Waiting& job) const;
 
     const Duration bound_;
+    const Duration until_replaced_;
     std::map<std::string, Waiting, std::less<>> jobs_;
     std::map<std::string, Tenant, std::less<>> tenants_;
     Calm calm_;

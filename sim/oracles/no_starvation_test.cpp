@@ -42,7 +42,7 @@ TEST_F(NoStarvationTest, AWaitingJobIsTriedAgainInTime) {
     now += 30s;
     attempt("a");
     EXPECT_THAT(judge.found, IsEmpty());
-    EXPECT_EQ(oracle.exercised(), 1U);
+    EXPECT_EQ(oracle.exercised(), 2U);
     now += 10min;
     attempt("a");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a: tenant small had 1 jobs waiting, and nobody tried this one")));
@@ -79,6 +79,27 @@ TEST_F(NoStarvationTest, NothingIsAskedWhileSomethingIsBroken) {
     now += 10min;
     attempt("a");
     EXPECT_EQ(judge.found.size(), 1U) << "a flush is over at once: the ten minutes after it count";
+}
+
+TEST_F(NoStarvationTest, TheFirstTryIsJudgedAsAnyOther) {
+    submit("a", "small");
+    now += 10min;
+    attempt("a");
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(NoStarvationTest, WhatNobodyTriesAfterTroubleCountsFromItsEnd) {
+    submit("a", "small");
+    attempt("a");
+    now += 10min;
+    oracle.on_event(testing::event_of(fakes::EventKind::node_down, ""), now);
+    now += 200s;
+    attempt("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    oracle.on_event(testing::event_of(fakes::EventKind::node_down, ""), now);
+    now += 10min;
+    attempt("a");
+    EXPECT_EQ(judge.found.size(), 1U);
 }
 
 TEST_F(NoStarvationTest, AJobThatRunsDoesNotWait) {

@@ -48,7 +48,7 @@
 namespace lockstep::sim {
 
 std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce& tunables, std::string_view timeouts,
-                                                  engine::PinnedSettings pinned) {
+                                                  engine::PinnedSettings pinned, std::uint64_t max_payload) {
     using T = engine::Tunables;
     std::vector<std::unique_ptr<Oracle>> oracles;
     // With all that the oracle reads of them, and what of it suits everybody where not all have the same.
@@ -93,8 +93,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
     add(std::type_identity<ApprovalBound>{}, "approval_bound",
         {most(&T::policy_check_fail_mode), most(&T::policy_answer_max_age)});
     add(std::type_identity<JobHistory>{}, "job_history",
-        {least(&T::max_scheduling_retries), exactly(&T::bus_ack_wait), exactly(&T::dispatch_timeout),
-         exactly(&T::reconciler_interval), exactly(&T::reconciler_scheduled_timeout),
+        {least(&T::max_scheduling_retries), least(&T::pending_age), exactly(&T::bus_ack_wait),
+         exactly(&T::dispatch_timeout), exactly(&T::reconciler_interval), exactly(&T::reconciler_scheduled_timeout),
          exactly(&T::results_from_any_worker), exactly(&T::running_timeout)},
         timeouts);
     add(std::type_identity<NoStarvation>{}, "no_starvation",
@@ -109,15 +109,16 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
          exactly(&T::data_ttl)});
     oracles.push_back(std::make_unique<ResultHeard>(judge));
     add(std::type_identity<StoredResultWins>{}, "stored_result_wins",
-        {least(&T::reconciler_batch), least(&T::reconciler_max_iterations), exactly(&T::bus_ack_wait),
-         exactly(&T::dispatch_timeout), exactly(&T::max_scheduling_retries), exactly(&T::reconciler_interval),
-         exactly(&T::reconciler_scheduled_timeout), exactly(&T::running_timeout)},
+        {least(&T::pending_age), least(&T::reconciler_batch), least(&T::reconciler_max_iterations),
+         exactly(&T::bus_ack_wait), exactly(&T::dispatch_timeout), exactly(&T::max_scheduling_retries),
+         exactly(&T::reconciler_interval), exactly(&T::reconciler_scheduled_timeout), exactly(&T::running_timeout)},
         timeouts);
     add(std::type_identity<SlotUsed>{}, "slot_used",
         {most(&T::circuit_open_for), most(&T::job_lock_ttl), most(&T::pending_age), most(&T::reconciler_interval),
          most(&T::replayer_interval)});
     add(std::type_identity<SoundMessageKept>{}, "sound_message_kept", {least(&T::bus_max_deliver)});
-    add(std::type_identity<BoundedMemory>{}, "bounded_memory", {most(&T::bus_bytes_in_flight)});
+    add(std::type_identity<BoundedMemory>{}, "bounded_memory",
+        {exactly(&T::bus_bytes_in_flight), least(&T::bus_max_ack_pending), least(&T::bus_rate_limit)}, max_payload);
     add(std::type_identity<ResultFromItsWorker>{}, "result_from_its_worker", {most(&T::results_from_any_worker)});
     oracles.push_back(std::make_unique<TenantWalls>(judge));
     add(std::type_identity<PolicyMarksOwn>{}, "policy_marks_own", {most(&T::policy_check_fail_mode)});

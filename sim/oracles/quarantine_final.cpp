@@ -5,10 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/oracles/job_keys.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
 namespace {
+
+constexpr std::string_view kStoredAt = "redis://";
+/// Of the key of an output that has been redacted (spec: wire, section 9).
+constexpr std::string_view kRedacted = ":redacted:";
 
 struct Record {
     std::string decision;  // empty when there is none
@@ -45,6 +50,21 @@ void QuarantineFinal::on_event(const fakes::Event& event, Time) {
             break;
         default: break;
     }
+}
+
+void QuarantineFinal::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view,
+                                 std::int64_t, std::int64_t) {
+    if (key.find(kRedacted) != std::string_view::npos) replacements_.emplace(key);
+}
+
+void QuarantineFinal::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
+                               std::string_view after) {
+    if (field != "result_ptr" || by_user(client) || !after.starts_with(kStoredAt)) return;
+    const auto job = job_of_hash(key);
+    const std::string_view named = after.substr(kStoredAt.size());
+    if (job && named.find(kRedacted) != std::string_view::npos && !replacements_.contains(named))
+        violated(client, *job, fmt::format("it points to {}, where no redacted output has been stored", after),
+                 upcoming());
 }
 
 void QuarantineFinal::on_check(const fakes::Event& event) {

@@ -1,5 +1,5 @@
 // quarantine_final: an output that policy quarantined is never SUCCEEDED at the end, one that it wants redacted only with the
-// redacted pointer, and what is recorded of policy's word agrees with the state. Policy's word on a job is the answer to the latest question about it. It is open again when it is
+// redacted pointer, under which the redacted output has been stored, and what is recorded of policy's word agrees with the state. Policy's word on a job is the answer to the latest question about it. It is open again when it is
 // asked anew, when a result that could not be recorded is handled anew, and when who asked dies before recording the answer.
 #pragma once
 
@@ -18,6 +18,10 @@ public:
     /// Somebody has still to record what was said against an output.
     [[nodiscard]] bool waits() const override { return !kept_.empty(); }
     void on_event(const fakes::Event& event, Time now) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
     void at_rest(const RestView& view) override;
 
 private:
@@ -36,6 +40,7 @@ private:
     std::map<std::string, Question, std::less<>> latest_;  // by job
     std::map<std::string, Kept, std::less<>> kept_;        // words against outputs that nobody has recorded, by job
     std::set<std::string, std::less<>> succeeded_;         // jobs that have been SUCCEEDED
+    std::set<std::string, std::less<>> replacements_;      // keys of redacted outputs that have been stored
 };
 
 }  // namespace lockstep::sim

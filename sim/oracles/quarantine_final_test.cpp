@@ -74,6 +74,14 @@ TEST_F(QuarantineFinalTest, NorWithARecordThatNamesNoReplacement) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its output was redacted to , and it points to")));
 }
 
+TEST_F(QuarantineFinalTest, NoJobPointsToAReplacementThatNobodyHasStored) {
+    oracle.string_set({}, "res:J:redacted:1", nullptr, "clean", 0, 0);
+    oracle.hash_set({}, "job:meta:J", "result_ptr", nullptr, "redis://res:J:redacted:1");
+    EXPECT_THAT(judge.found, IsEmpty());
+    oracle.hash_set({}, "job:meta:J", "result_ptr", nullptr, "redis://res:J:redacted:2");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no redacted output has been stored")));
+}
+
 TEST_F(QuarantineFinalTest, TheLatestWordCounts) {
     policy_says("REDACT");
     policy_says("ALLOW");

@@ -88,6 +88,17 @@ void SlotUsed::judge_gap(const Tenant& tenant, fakes::NodeId node) {
                              engine::to_millis(began.time_since_epoch()), engine::to_millis(now_.time_since_epoch())));
 }
 
+void SlotUsed::judge_put_off(const std::string& name, fakes::NodeId node) {
+    const auto job = jobs_.find(name);
+    if (job == jobs_.end() || !job->second.on_its_way || job->second.limit == 0 || data_lost_) return;
+    exercise();
+    const std::int64_t others = tenants_[job->second.tenant].on_their_way - 1;
+    if (others < job->second.limit)
+        violated(node, name,
+                 fmt::format("it has a slot of its tenant and is put off for the limit of {}, and {} others have one",
+                             job->second.limit, others));
+}
+
 void SlotUsed::time_call(const fakes::Event& event) {
     if (event.job.empty()) return;
     const std::pair call{event.node, fmt::format("{} {}", event.command, event.key)};
@@ -126,8 +137,9 @@ void SlotUsed::on_event(const fakes::Event& event, Time now) {
             if (is_job_lock(event.key)) change(event.job, [](Job& job) { job.handled = false; });
             break;
         case fakes::EventKind::redis:
-            if (event.when == fakes::When::applied && !put_off_.empty())
-                change(std::exchange(put_off_, {}), [](Job& job) { job.waits = !job.on_its_way; });
+            if (event.when != fakes::When::applied || put_off_.empty()) break;
+            judge_put_off(put_off_, event.node);
+            change(std::exchange(put_off_, {}), [](Job& job) { job.waits = !job.on_its_way; });
             break;
         default: break;
     }
@@ -176,6 +188,7 @@ void SlotUsed::string_set(fakes::NodeId, std::string_view key, const std::string
 
 void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
                            std::int64_t) {
+    data_lost_ = data_lost_ || why == fakes::redis::Removal::evicted;
     recorded_.key_removed(key);
     lines_.key_removed(key, why);
     const auto name = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
@@ -191,6 +204,7 @@ void SlotUsed::restored(const fakes::redis::Keyspace& now) {
     recorded_.restored(now);
     lines_.restored();
     calm_.restored(now_);
+    data_lost_ = true;
     for (auto& [name, job] : jobs_) {
         const std::string state = recorded_.of(name);
         change(name, [&state](Job& changed) {

@@ -8,6 +8,9 @@
 // has told it last. While any waiting job of the tenant is being handled, nobody can know who gets the slot: that time does
 // not count. Jobs that somebody else has ended are seen as everybody sees them, by their state.
 //
+// A job that has a slot does not stand in its own way: it is put off for its tenant's limit only while as many others have one,
+// also where a look has just struck off some. Not judged once Redis has lost anything.
+//
 // What each command leaves of a line is judged at once, whatever the weather: see tenant_lines.h.
 #pragma once
 
@@ -69,6 +72,7 @@ private:
     void count(const std::string& name, const Job& job, int by);
     void look_at(Tenant& tenant, fakes::NodeId node);
     void judge_gap(const Tenant& tenant, fakes::NodeId node);
+    void judge_put_off(const std::string& name, fakes::NodeId node);
     void time_call(const fakes::Event& event);
 
     const Duration after_trouble_;
@@ -83,6 +87,7 @@ private:
     Duration longest_call_{};  // of those while nothing was broken
     fakes::NodeId actor_;
     Time now_{};
+    bool data_lost_ = false;
 };
 
 }  // namespace lockstep::sim

@@ -53,6 +53,11 @@ protected:
         submit(job);
         move(job, "RUNNING");
     }
+    void put_off(const std::string& job, int limit) {
+        hear_limit(job, limit);
+        oracle.hash_set({}, "job:meta:" + job, "ls_next_attempt_at", nullptr, "1");
+        tell(testing::event_of(fakes::EventKind::redis, job));
+    }
     void fault(std::string_view phase) {
         fakes::Event event = testing::event_of(fakes::EventKind::fault, "");
         event.name = "partition";
@@ -66,6 +71,17 @@ protected:
     SlotUsed oracle{judge, tunables};
     Time now{100s};
 };
+
+TEST_F(SlotUsedTest, AJobThatHasASlotDoesNotStandInItsOwnWay) {
+    submit("a");
+    move("a", "SCHEDULED");
+    run("b");
+    put_off("a", 1);
+    EXPECT_THAT(judge.found, IsEmpty());
+    move("b", "CANCELLED");
+    put_off("a", 1);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is put off for the limit of 1, and 0 others have one")));
+}
 
 TEST_F(SlotUsedTest, WhoWaitsIsTakenUpSoonAfterASlotIsFree) {
     run("a");

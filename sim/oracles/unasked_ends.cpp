@@ -209,6 +209,13 @@ void UnaskedEnds::restored(const fakes::redis::Keyspace& now) {
     }
 }
 
+/// Clocks of a cluster go a little differently.
+bool UnaskedEnds::given_up_early(const Job& job) const {
+    if (job.before_since == 0 || job.since == 0 || clock_set_) return false;
+    const std::int64_t patience = 2 * micros(tunables_.pending_age);
+    return job.since - job.before_since < patience - patience / 16;
+}
+
 std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes::redis::Keyspace& keys) const {
     std::map<std::string, std::string> found;
     if (data_lost_) return found;
@@ -226,8 +233,12 @@ std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes
                 found[name] = fmt::format("its retries were used up by {} dispatches", count("ls_dispatches"));
         } else if (job.letter == "invalid_request") {
             if (!of_two_tenants(keys, name)) found[name] = "its dead letter says that it names two tenants";
-        } else if (job.letter != "request_missing" && job.letter != "dispatch_failed" &&
-                   job.letter != "redelivery_dlq_retry") {
+        } else if (job.letter == "request_missing") {
+            if (given_up_early(job))
+                found[name] =
+                    fmt::format("it was given up for its request {} ms after it last moved, and pending_age is {} ms",
+                                (job.since - job.before_since) / 1000, engine::to_millis(tunables_.pending_age));
+        } else if (job.letter != "dispatch_failed" && job.letter != "redelivery_dlq_retry") {
             found[name] = fmt::format("its dead letter says {}, and no worker has reported a failure", job.letter);
         }
     }

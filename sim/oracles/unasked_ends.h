@@ -5,7 +5,9 @@
 // 1. Times are those that Redis wrote: a stay is the difference of two of them, and so is free of every other clock.
 // 2. Of the limits that were in force at some time in the run, for its topic, its workflow or all, the smallest counts: nobody
 //    outside knows which replica has read which settings (spec: config, section 2).
-// 3. A TIMEOUT whose reason says that a result has not been heard has been waited for: for the ack wait and two intervals of the
+// 3. A job without a request that can be read is given up once somebody has met it so for `pending_age`, and met are those who have
+//    been where they are for that long (engine/delivery-semantics.md, "Messages that cannot be handled", 5).
+// 4. A TIMEOUT whose reason says that a result has not been heard has been waited for: for the ack wait and two intervals of the
 //    reconciler after its limit (engine/delivery-semantics.md, "When a TIMEOUT follows a stored result").
 #pragma once
 
@@ -36,6 +38,8 @@ public:
     void zset_set(std::string_view key, std::string_view member, double score);
     void key_removed(std::string_view key);
     void restored(const fakes::redis::Keyspace& now);
+    /// Of Redis.
+    void clock_set() { clock_set_ = true; }
 
     /// The latest change of a job's state, as Redis dated it.
     struct Departure {
@@ -73,6 +77,7 @@ private:
         std::int64_t longest = 0;
     };
     [[nodiscard]] Stay allowed_stay(const Job& job) const;
+    [[nodiscard]] bool given_up_early(const Job& job) const;
     [[nodiscard]] std::int64_t patience() const;
     void take_over(const engine::Timeouts& timeouts);
     [[nodiscard]] Job& at(std::string_view job);
@@ -84,6 +89,7 @@ private:
     std::map<std::string, Job, std::less<>> jobs_;
     engine::Duration longest_interval_{};
     bool data_lost_ = false;
+    bool clock_set_ = false;
 };
 
 }  // namespace lockstep::sim

@@ -160,6 +160,19 @@ TEST_F(UnaskedEndsTest, ARetryLimitNeedsASecondDispatch) {
     EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty());
 }
 
+TEST_F(UnaskedEndsTest, AJobWithoutARequestIsMetTwiceBeforeItIsGivenUp) {
+    const auto given_up_after = [this](engine::Duration stay) {
+        enter("PENDING", 10s);
+        enter("FAILED", 10s + stay);
+        ends.string_set("dlq:entry:J", R"({"reason_code":"request_missing"})");
+        return ends.unexplained_failures(keys);
+    };
+    EXPECT_THAT(given_up_after(2 * tunables.pending_age), IsEmpty());
+    EXPECT_THAT(given_up_after(tunables.pending_age + 20s).at("J"), HasSubstr("after it last moved"));
+    ends.clock_set();
+    EXPECT_THAT(given_up_after(tunables.pending_age), IsEmpty());
+}
+
 TEST_F(UnaskedEndsTest, WhatAGatewayEndsIsItsOwnAffair) {
     enter("FAILED", 10s, Topology::kGateway);
     ends.string_set("dlq:entry:J", R"({"reason_code":"publish_failed"})");

@@ -40,10 +40,9 @@ void note_labels(const Map& labels, const std::string& what, Facts& facts) {
 }
 
 template <class Map>
-void note_env(const Map& env, const std::string& tenant, Facts& facts) {
+void note_env(const Map& env, Facts& facts) {
     for (const auto& [name, value] : env) {
-        if (std::ranges::count(wire::kPolicyVariables, name) > 0) continue;
-        facts["env " + name] = name == "tenant_id" ? tenant : value;
+        if (std::ranges::count(wire::kPolicyVariables, name) == 0) facts["env " + name] = value;
     }
 }
 
@@ -84,7 +83,7 @@ Facts facts_of(const cap::JobRequest& job) {
     note("requirements", joined(meta.requires_()), facts);
     note_labels(meta.labels(), "label of its metadata ", facts);
     note_labels(job.labels(), "label ", facts);
-    note_env(job.env(), bare(job.tenant_id()), facts);
+    note_env(job.env(), facts);
     return facts;
 }
 
@@ -131,8 +130,9 @@ Facts due_for(const cap::JobRequest& job) {
     facts["idempotency key"] = given.empty() ? key_by_rule(job, workflow, capability) : given;
     note_labels(meta.labels(), "label of its metadata ", facts);
     note_labels(undo.labels(), "label ", facts);
-    note_env(job.env(), tenant_named_by(job), facts);
-    note_env(undo.env(), tenant_named_by(job), facts);
+    note_env(undo.env(), facts);
+    // Whatever the compensation says itself, it is its job's tenant's.
+    if (const auto named = facts.find("env tenant_id"); named != facts.end()) named->second = tenant_named_by(job);
     return facts;
 }
 

@@ -69,6 +69,16 @@ TEST(Undoing, TellsWhatDiffers) {
     EXPECT_THAT(misrecorded(recorded, booking()), HasSubstr("its env seat is '1', and '0' is due"));
 }
 
+TEST(Undoing, IsItsJobsTenantsWhateverItsEnvironmentSays) {
+    cap::JobRequest job = booking();
+    (*job.mutable_compensation()->mutable_env())["tenant_id"] = "initech";
+    cap::JobRequest recorded = recorded_for(job);
+    (*recorded.mutable_env())["tenant_id"] = "acme";
+    EXPECT_EQ(misrecorded(recorded, job), "");
+    (*recorded.mutable_env())["tenant_id"] = "initech";
+    EXPECT_THAT(misrecorded(recorded, job), HasSubstr("its env tenant_id is 'initech', and 'acme' is due"));
+}
+
 TEST(Undoing, IsMarkedWhenItIsSubmitted) {
     cap::JobRequest submitted = submitted_for(recorded_for(booking()));
     submitted.mutable_env()->erase("saga_compensation");

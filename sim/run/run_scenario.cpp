@@ -64,7 +64,8 @@ public:
                       {.checkpoint_every = options.checkpoints ? kCheckpointEvery : 0, .interrupt = options.stop}),
           cluster_(simulation_, scenario),
           tunables_(scenario.cluster.config),
-          oracles_(make_oracles(*this, all_tunables(), scenario.cluster.documents.timeouts, scenario.cluster.pinned)),
+          oracles_(make_oracles(*this, all_tunables(), scenario.cluster.documents.timeouts, scenario.cluster.pinned,
+                                scenario.cluster.nats_bandwidth == 0 ? scenario.cluster.nats_max_payload : 0)),
           expected_events_(scenario.expect, simulation_.topology()),
           expected_values_(scenario.expect) {
         result_.file = scenario.file;

@@ -111,6 +111,35 @@ void silent_ends(Dice& dice, Document& scenario) {
         add_job_of_acme(scenario, dice.seconds(22, 40), fmt::format("late-{}", i), "300");
 }
 
+void narrower_limits(Dice& dice, Document& scenario) {
+    const int holders = draw_a_line(dice, scenario, dice.between(0, 3), true);
+    config(scenario)["reconciler_interval"] = dice.word({"30s", "1m"});
+    config(scenario)["retry_delay_no_workers"] = dice.word({"1s", "2s"});
+    config(scenario)["retry_delay_publish"] = "1s";
+    const auto limited = [](const char* id, Document match, int limit) {
+        return Document{{"id", id},
+                        {"match", std::move(match)},
+                        {"decision", "allow_with_constraints"},
+                        {"constraints", {{"budgets", {{"max_concurrent_jobs", limit}}}}}};
+    };
+    Document& rules = scenario["cluster"]["kernel"]["policy"]["rules"];
+    rules.back() = limited("line", {{"tenants", {"acme"}}}, holders + 1);
+    rules.insert(rules.begin(), limited("alone", {{"labels", {{"needs", "room"}}}}, dice.between(1, holders)));
+    // Has a slot before the others have theirs, and cannot be sent out until they do.
+    add_job_of_acme(scenario, "1s", "narrow", "300");
+    scenario["load"].back()["job"]["labels"]["needs"] = "room";
+    add_fault(scenario, {{"at", "500ms"},
+                         {"do", "nats.publish_errors"},
+                         {"subject", "worker.*.jobs"},
+                         {"job", "narrow"},
+                         {"outcome", "not_applied"},
+                         {"rate", 1.0},
+                         {"for", dice.word({"4s", "8s"})}});
+    add_fault(scenario, {{"at", "14s"}, {"do", "nats.drop_core"}, {"subject", "sys.job.cancel"}, {"for", "20s"}});
+    for (int i = 1; i <= holders; ++i)
+        if (dice.chance(0.9)) add_load(scenario, {{"at", dice.seconds(16, 30)}, {"cancel", holder(i)}});
+}
+
 void lost_calls(Dice& dice, Document& scenario) {
     const int limit = draw_a_line(dice, scenario, dice.between(1, 3), false);
     for (int i = 1; i <= limit; ++i)

@@ -11,6 +11,9 @@ namespace lockstep::sim {
 void tenant_lines(Dice& dice, Document& scenario);
 /// Nobody hears that a gateway has ended those who hold slots, until somebody else comes to the limit.
 void silent_ends(Dice& dice, Document& scenario);
+/// A job that has a slot, and is not yet sent out, is told of a limit that the others of its tenant reach without it; then some of
+/// those are ended, and nobody hears of it.
+void narrower_limits(Dice& dice, Document& scenario);
 /// Whoever has called somebody, or was called, does not live to take him up.
 void lost_calls(Dice& dice, Document& scenario);
 

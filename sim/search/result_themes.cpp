@@ -21,6 +21,29 @@ void add_frozen_owner(Dice& dice, Document& scenario) {
     add_fault(scenario, {{"on", on}, {"do", "pause"}, {"target", "actor"}, {"for", dice.word({"2m", "4m"})}});
 }
 
+/// Whoever records the first verdict is frozen with its job's lock until that has run out, and nobody else hears policy any more.
+void add_lapse_of_a_verdict(Dice& dice, Document& scenario) {
+    at_least_two_replicas(dice, scenario);
+    config(scenario)["job_lock_ttl"] = "5s";
+    config(scenario)["store_op_timeout"] = "20s";
+    add_load(scenario, {{"at", "1s"},
+                        {"job",
+                         {{"job_id", "withheld"},
+                          {"topic", "job.default"},
+                          {"env", {{"SIM_OUTPUT", "the key is AKIAIOSFODNN7EXAMPLE"}, {"SIM_SERVICE_MS", "200"}}}}}});
+    // After those of its dispatch, its start and its success.
+    add_fault(scenario,
+              {{"on", {{"event", "redis"}, {"script", "commit"}, {"job", "withheld"}, {"when", "before"}, {"nth", 4}}},
+               {"do", "pause"},
+               {"target", "actor"},
+               {"for", dice.word({"6s", "8s", "12s"})}});
+    add_fault(scenario, {{"on", {{"event", "output_check"}, {"to", "QUARANTINE"}, {"when", "applied"}}},
+                         {"do", "output_policy.errors"},
+                         {"status", "UNAVAILABLE"},
+                         {"rate", 1.0},
+                         {"for", dice.word({"2m", "3m"})}});
+}
+
 }  // namespace
 
 void short_records(Dice& dice, Document& scenario) {
@@ -101,6 +124,61 @@ void unheard_reports(Dice& dice, Document& scenario) {
                              {"for", dice.word({"5s", "20s"})}});
 }
 
+void settled_reports(Dice& dice, Document& scenario) {
+    Document& cluster = scenario["cluster"];
+    const Document policy = cluster["kernel"]["policy"];
+    cluster = {{"schedulers", dice.between(2, 3)}};
+    cluster["kernel"] = {{"latency", "2ms"}, {"policy", policy}};
+    cluster["config"] = {{"lock_wait", dice.word({"100ms", "300ms", "1s"})},
+                         {"retry_delay_busy", dice.word({"1s", "2s", "3s"})},
+                         {"bus_ack_wait", "10m"}};
+    cluster["workers"] =
+        Document::array({{{"id", "w"}, {"count", 2}, {"max_parallel_jobs", 40}, {"service_time", "300ms"}}});
+    scenario["load"] = Document::array();
+    scenario["faults"] = Document::array();
+    const auto job_of_w0 = [&scenario](const std::string& id, std::string at, std::string service_ms) {
+        add_load(scenario, {{"at", std::move(at)},
+                            {"job",
+                             {{"job_id", id},
+                              {"topic", "job.default"},
+                              {"labels", {{"preferred_worker_id", "w-0"}}},
+                              {"env", {{"SIM_SERVICE_MS", std::move(service_ms)}}}}}});
+    };
+    const auto report = [&scenario](const std::string& id, int at, const char* worker, const std::string& status) {
+        add_load(scenario, {{"at", fmt::format("{}ms", at)},
+                            {"forge", {{"job_result", {{"job_id", id}, {"worker_id", worker}, {"status", status}}}}}});
+    };
+    // A word that ends nothing, and no way to give back the lock under which it is heard.
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        const std::string id = fmt::format("worded-{}", i);
+        job_of_w0(id, "2s", dice.word({"8000", "15000"}));
+        report(id, dice.between(4100, 5500), "w-0", "JOB_STATUS_DENIED");
+    }
+    add_fault(scenario, {{"at", "4s"},
+                         {"do", "redis.errors"},
+                         {"script", "release_lock"},
+                         {"outcome", dice.word({"not_applied", "not_applied", "unknown"})},
+                         {"rate", dice.share({0.7, 1.0})},
+                         {"for", "2s"}});
+    // Two that contradict each other, and strangers: the first has been asked for while the job's lock was busy.
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        const std::string id = fmt::format("turned-{}", i);
+        const int at = 20'000 * i;
+        job_of_w0(id, fmt::format("{}ms", at), "60000");
+        const int held = dice.between(3000, 7000);
+        add_fault(scenario,
+                  {{"on", {{"event", "publish"}, {"subject", "worker.*.jobs"}, {"when", "applied"}, {"job", id}}},
+                   {"do", "pause"},
+                   {"target", "actor"},
+                   {"for", fmt::format("{}ms", held)}});
+        report(id, at + dice.between(200, 800), "w-0", dice.word({"JOB_STATUS_FAILED", "JOB_STATUS_CANCELLED"}));
+        for (int more = dice.between(1, 3); more > 0; --more)
+            report(id, at + dice.between(900, 2500), "w-0", "JOB_STATUS_SUCCEEDED");
+        for (int since = 300; since < held + 1500; since += dice.between(100, 500))
+            report(id, at + since, "stranger", dice.word({"JOB_STATUS_SUCCEEDED", "JOB_STATUS_DENIED"}));
+    }
+}
+
 void withheld_outputs(Dice& dice, Document& scenario) {
     scenario["cluster"]["output_policy"] = {
         {"enabled", true},
@@ -115,6 +193,7 @@ void withheld_outputs(Dice& dice, Document& scenario) {
               {"job", {{"topic", "job.default"}, {"env", {{"SIM_OUTPUT", "the key is AKIAIOSFODNN7EXAMPLE"}}}}}});
     const Document on = {
         {"event", "output_check"}, {"to", "QUARANTINE"}, {"when", "applied"}, {"nth", dice.between(1, 4)}};
+    if (dice.chance(0.5)) return add_lapse_of_a_verdict(dice, scenario);
     add_fault(scenario, {{"on", on},
                          {"do", "redis.errors"},
                          {"outcome", dice.word({"not_applied", "unknown"})},
@@ -144,6 +223,11 @@ void redactions(Dice& dice, Document& scenario) {
     const auto seen = [&dice](const char* verdict) {
         return Document{{"event", "output_check"}, {"to", verdict}, {"when", "applied"}, {"nth", dice.between(1, 4)}};
     };
+    // Refused, and soon no more; or not answered.
+    if (dice.chance(0.5))
+        add_fault(
+            scenario,
+            {{"on", seen("REDACT")}, {"do", "redis.oom"}, {"for", dice.word({"20ms", "150ms", "500ms", "1500ms"})}});
     if (dice.chance(0.5))
         add_fault(scenario, {{"on", seen("REDACT")},
                              {"do", "redis.errors"},

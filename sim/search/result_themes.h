@@ -14,6 +14,10 @@ void short_records(Dice& dice, Document& scenario);
 /// in hand dies, freezes or is cut off, at times alone and with a long ack wait.
 void unheard_reports(Dice& dice, Document& scenario);
 
+/// Reports that end nothing, in the midst of others that contradict each other: the one is settled while the job's lock cannot be
+/// given back, the others while somebody else has it.
+void settled_reports(Dice& dice, Document& scenario);
+
 /// Policy withholds outputs of jobs that have succeeded, and from then on the store takes nothing down, and policy answers
 /// nobody: what one replica has heard, no other will hear.
 void withheld_outputs(Dice& dice, Document& scenario);

@@ -45,6 +45,7 @@ Document choosy_job(Dice& dice) {
 }  // namespace
 
 void placements(Dice& dice, Document& scenario) {
+    static_cast<void>(config(scenario));  // first: what is added to the cluster moves what has been in it
     Document& cluster = scenario["cluster"];
     Document& pools = pools_of(cluster);
     pools["topics"]["job.default"] = Document::array({"default", "east", "west"});

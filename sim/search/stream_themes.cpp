@@ -130,20 +130,23 @@ void narrow_window(Dice& dice, Document& scenario) {
     for (const char* narrow : {"max_in_flight", "bus_max_ack_pending"}) settings.erase(narrow);
     settings["safety_timeout"] = "30s";
     // Where policy denies everything no result comes, which would be taken in as well.
-    const bool denied = dice.chance(0.3);
+    const bool denied = dice.chance(0.5);
     if (denied) scenario["load"] = Document::array();
     for (int i = dice.between(2, 5); i > 0; --i) {
         add_load(scenario, {{"at", dice.seconds(2, 40)},
                             {"count", dice.between(15, 50)},
-                            {"rate", dice.word({"10/s", "50/s"})},
+                            {"rate", dice.word({"5/s", "10/s", "50/s"})},
                             {"payload_bytes", dice.one_of(std::array{3000, 9000})}});
         if (denied) scenario["load"].back()["job"]["labels"]["needs"] = "nothing";
     }
+    // When all of that is done.
+    add_load(scenario, {{"at", dice.seconds(90, 120)}, {"count", dice.between(1, 4)}});
+    if (denied) scenario["load"].back()["job"]["labels"]["needs"] = "nothing";
     for (int i = dice.between(2, 5); i > 0; --i)
         add_fault(scenario, {{"at", dice.seconds(1, 40)},
                              {"do", "kernel.latency"},
                              {"latency", dice.word({"500ms", "2s", "5s"})},
-                             {"for", dice.word({"2s", "5s", "10s"})}});
+                             {"for", dice.word({"2s", "5s", "20s"})}});
     if (dice.chance(0.4))
         add_fault(scenario, {{"at", dice.seconds(5, 40)},
                              {"do", "crash"},

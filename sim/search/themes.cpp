@@ -13,6 +13,7 @@
 #include "sim/search/message_themes.h"
 #include "sim/search/mode_themes.h"
 #include "sim/search/output_themes.h"
+#include "sim/search/page_themes.h"
 #include "sim/search/quiet_themes.h"
 #include "sim/search/request_themes.h"
 #include "sim/search/result_themes.h"
@@ -107,6 +108,10 @@ constexpr std::array kThemes{
     Theme{"failing-guards", false, failing_guards},
     Theme{"lost-takings", kAlone, lost_takings},
     Theme{"unread-stream", false, unread_stream},
+    Theme{"waiting-deadlines", kAlone, waiting_deadlines},
+    Theme{"unplaceable-jobs", kAlone, unplaceable_jobs},
+    Theme{"settled-reports", kAlone, settled_reports},
+    Theme{"narrower-limits", kAlone, narrower_limits},
 };
 
 }  // namespace

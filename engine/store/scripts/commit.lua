@@ -83,6 +83,7 @@ if limit and limit ~= '0' then
       wake_next(tenant, at)
     else
       redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, options['@limit_delay']))
+      if has_struck_off then wake_next(tenant, at) end
     end
     keep(job, ttl)
     if ARGV[9] == '1' then redis.call('DEL', lock) end
