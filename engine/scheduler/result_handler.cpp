@@ -32,6 +32,12 @@ std::string_view doubt_about(const cap::JobResult& result, const JobFacts& facts
     return "other_worker";
 }
 
+/// A result that asks for what no job at work can become settles nothing, and must not stand in another's place.
+bool ends_a_job_at_work(const cap::JobResult& result) {
+    const JobState target = *state_of_result(result.status());
+    return transition_allowed(JobState::dispatched, target) || transition_allowed(JobState::running, target);
+}
+
 /// Marks a failure that has no dead letter on purpose.
 constexpr const char* kFieldRetryable = "ls_retryable";
 
@@ -52,7 +58,8 @@ Task<Verdict> ResultHandler::handle(cap::JobResult result, std::uint64_t sequenc
     const bool judged = context_.tunables.output_policy_enabled && result.status() == cap::JOB_STATUS_SUCCEEDED;
     const std::vector<std::string> along = judged ? context_.output.circuit_keys() : std::vector<std::string>{};
     const ResultTurn turn{
-        sequence, context_.mechanisms.on(Mechanism::result_order) ? context_.tunables.bus_ack_wait : Duration{0},
+        ends_a_job_at_work(result) ? sequence : 0,
+        context_.mechanisms.on(Mechanism::result_order) ? context_.tunables.bus_ack_wait : Duration{0},
         context_.tunables.results_from_any_worker ? std::string{} : result.worker_id()};
     const auto taken =
         co_await wait_for_lock(context_, lease, [&] { return context_.store.take_turn(lease, turn, along); });

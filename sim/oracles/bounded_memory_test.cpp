@@ -99,29 +99,6 @@ TEST_F(BoundedMemoryTest, WhoHasRoomAgainIsGivenOne) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
-TEST_F(BoundedMemoryTest, NoSubmissionWaitsForReplicasWithRoom) {
-    tell_of_submission(EventKind::deliver, 1);
-    tell_of_submission(EventKind::stored, 12);
-    now += std::chrono::seconds{19};
-    tell_of_submission(EventKind::stored, 13);
-    EXPECT_THAT(judge.found, IsEmpty());
-    now += std::chrono::seconds{3};
-    tell_of_submission(EventKind::deliver, 13);
-    EXPECT_THAT(judge.found, IsEmpty());
-    tell_of_submission(EventKind::deliver, 12);
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has stood in the stream for 22000 ms")));
-}
-
-TEST_F(BoundedMemoryTest, OneMayBeLostOnItsWayToAReplicaThatStopsListening) {
-    tell_of_submission(EventKind::stored, 22);
-    for (std::uint64_t sequence = 1; sequence <= 6; ++sequence) tell_of_submission(EventKind::deliver, sequence);
-    tell_of_submission(EventKind::ack, 1);
-    tell_of_submission(EventKind::ack, 2);
-    now += std::chrono::seconds{60};
-    tell_of_submission(EventKind::deliver, 22);
-    EXPECT_THAT(judge.found, IsEmpty());
-}
-
 TEST_F(BoundedMemoryTest, TwoMessagesOfTheLargestSizeAlwaysFit) {
     tunables.bus_bytes_in_flight = 100;
     deliver(1, 10);
