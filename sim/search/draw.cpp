@@ -145,7 +145,8 @@ private:
     /// Whether what they brought is to be all.
     bool apply_themes(Document& out) {
         if (dice_.chance(0.15)) return false;
-        const Theme& first = dice_.one_of(themes());
+        // In turns, so that chance leaves none out.
+        const Theme& first = themes()[number_ % themes().size()];
         if (first.alone && options_.data_loss.any()) return false;  // its settings bear no loss beside it either
         out["tags"] = Document::array({first.name});
         first.apply(dice_, out);
