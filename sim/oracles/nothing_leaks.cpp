@@ -70,6 +70,8 @@ void NothingLeaks::watch_answers(const fakes::Event& event) {
 void NothingLeaks::watch_release(const fakes::Event& event) {
     switch (event.kind) {
         case fakes::EventKind::redis:
+            if (event.when == fakes::When::answered && event.outcome != fakes::EventOutcome::applied)
+                unserved_[event.node] = now_;
             if (event.script == "release_lock" && event.when == fakes::When::before &&
                 event.key.starts_with(kJobLockPrefix)) {
                 const auto held = granted_.find(event.key);
@@ -96,6 +98,8 @@ void NothingLeaks::judge_release(const fakes::Event& gone) {
     if (found == given_back_.end()) return;
     const GivenBack given_back = found->second;
     given_back_.erase(found);
+    const auto unserved = unserved_.find(given_back.by);
+    if (unserved != unserved_.end() && now_ - unserved->second <= kReleaseMax) return;  // it could not
     const Time could_be = std::max(given_back.at, calm_.since());
     if (given_back.unanswered) {
         if (now_ - given_back.at <= kReleaseMax || !weather_.clear_for(given_back.by, now_ - kReleaseMax)) return;

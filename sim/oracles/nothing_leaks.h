@@ -57,6 +57,7 @@ private:
     const engine::Tunables& tunables_;
     std::map<std::string, Grant, std::less<>> granted_;         // by lock, of whatever kind
     std::map<std::string, GivenBack, std::less<>> given_back_;  // by lock: since when its holder wants to be rid of it
+    std::map<fakes::NodeId, Time> unserved_;  // when Redis last gave each no answer
     std::map<std::pair<fakes::NodeId, std::string>, Asked> asked_;
     Calm calm_;
     Weather weather_;

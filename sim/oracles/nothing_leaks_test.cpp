@@ -111,6 +111,21 @@ TEST_F(NothingLeaksTest, ALockThatWasGivenBackIsGoneSoon) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its holder gave cordum:scheduler:job:a back, or was never told")));
 }
 
+TEST_F(NothingLeaksTest, WhoGetsNoAnswersCannotLetGo) {
+    for (const auto since_the_last : {5s, 15s}) {
+        job_lock(EventKind::lock_acquired);
+        give_back();
+        now += 30s;
+        fakes::Event unanswered = testing::event_of(EventKind::redis, "", fakes::When::answered);
+        unanswered.node = kReplica;
+        unanswered.outcome = fakes::EventOutcome::not_applied;
+        oracle.on_event(unanswered, now);
+        now += since_the_last;
+        job_lock(EventKind::lock_released);
+    }
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its holder gave cordum:scheduler:job:a back")));
+}
+
 TEST_F(NothingLeaksTest, WhileRedisRefusesItNobodyCanGiveItBack) {
     job_lock(EventKind::lock_acquired);
     fault("begin");

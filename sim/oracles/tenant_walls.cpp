@@ -167,6 +167,8 @@ void TenantWalls::key_removed(fakes::NodeId, std::string_view key, fakes::redis:
 
 void TenantWalls::restored(const fakes::redis::Keyspace& now) {
     jobs_.clear();
+    for (auto& [key, versions] : documents_)
+        if (now.find(key) == nullptr) versions.push_back({"", true, now_});
     for (const std::string_view key : now.keys()) {
         const auto* text = std::get_if<std::string>(&now.find(key)->value);
         if (text == nullptr) continue;

@@ -208,6 +208,17 @@ TEST_F(TenantWallsTest, ADocumentThatChangedSinceTheTakeUpMayCountInEitherForm) 
     EXPECT_EQ(judge.found.size(), 1u);
 }
 
+TEST_F(TenantWallsTest, ADocumentThatAFailoverHasLostBindsNobody) {
+    document("cfg:org:acme", kNoPay);
+    pass(1s);
+    oracle.restored(fakes::redis::Keyspace{});
+    store("a", "acme");
+    pass(1s);
+    take_up("a");
+    ask("a", "acme");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(TenantWallsTest, ABrokenDocumentOpensNothing) {
     document("cfg:org:acme", kNoPay);
     document("cfg:org:acme", "{");
