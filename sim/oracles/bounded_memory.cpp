@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/oracles/job_keys.h"
+
 namespace lockstep::sim {
 
 namespace {
 
 constexpr std::uint64_t kSlack = 5;
-constexpr std::string_view kSubmissions = "dur_cordum-scheduler__sys_job_submit";
 /// What was on its way when a replica asked for no more has come.
 constexpr auto kOnItsWay = std::chrono::seconds{1};
 
@@ -41,7 +42,7 @@ void BoundedMemory::on_event(const fakes::Event& event, Time now) {
 
 void BoundedMemory::on_delivery(const fakes::Event& event) {
     InHand& replica = in_hand_[event.node];
-    if (event.name == kSubmissions) on_given(event, replica);
+    if (event.name == kSchedulersSubmissions) on_given(event, replica);
     const std::uint64_t bytes = event.payload.size();
     replica.deliveries.emplace(Message{event.stream, event.name, event.sequence}, bytes);
     replica.bytes += bytes;

@@ -19,7 +19,6 @@ using engine::Duration;
 using fakes::EventKind;
 using fakes::When;
 
-constexpr std::string_view kSchedulersSubmissions = "dur_cordum-scheduler__sys_job_submit";
 /// Who submits compensations (spec: wire, 2.2).
 constexpr std::string_view kRollbacks = "cordum-scheduler-saga";
 constexpr std::string_view kTenantLines = "lockstep:tenant:";

@@ -79,7 +79,8 @@ inline constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
 
 /// What the names of all durable consumers of schedulers begin with.
 inline constexpr std::string_view kSchedulersDurables = "dur_cordum-scheduler__";
-/// The durable consumer by which schedulers read results. Others read them, too (result_heard).
+/// The durable consumers by which schedulers read submissions, and results. Others read results, too (result_heard).
+inline constexpr std::string_view kSchedulersSubmissions = "dur_cordum-scheduler__sys_job_submit";
 inline constexpr std::string_view kSchedulersResults = "dur_cordum-scheduler__sys_job_result";
 [[nodiscard]] constexpr bool is_schedulers_results(std::string_view durable) { return durable == kSchedulersResults; }
 

@@ -117,8 +117,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
         {most(&T::circuit_open_for), most(&T::job_lock_ttl), most(&T::pending_age), most(&T::reconciler_interval),
          most(&T::replayer_interval)});
     add(std::type_identity<SoundMessageKept>{}, "sound_message_kept", {least(&T::bus_max_deliver)});
-    add(std::type_identity<BoundedMemory>{}, "bounded_memory",
-        {exactly(&T::bus_bytes_in_flight), least(&T::bus_max_ack_pending), least(&T::bus_rate_limit)}, max_payload);
+    add(std::type_identity<BoundedMemory>{}, "bounded_memory", {most(&T::bus_bytes_in_flight)}, max_payload);
     add(std::type_identity<ResultFromItsWorker>{}, "result_from_its_worker", {most(&T::results_from_any_worker)});
     oracles.push_back(std::make_unique<TenantWalls>(judge));
     add(std::type_identity<PolicyMarksOwn>{}, "policy_marks_own", {most(&T::policy_check_fail_mode)});

@@ -177,26 +177,21 @@ TEST_F(StoredResultWinsTest, WhoIsForgottenInACalmClusterAlarms) {
 TEST_F(StoredResultWinsTest, WhereAnswersAreSlowATickTakesLongToRead) {
     somebody_ticks();
     for (std::uint64_t i = 0; i < 100; ++i) store(1'000 + i), acknowledge(1'000 + i);
-    const auto tick = [this](When when) {
-        fakes::Event event = testing::event_of(EventKind::redis, "", when);
-        event.node = kReplica;
-        event.key = "cordum:reconciler:default";
-        tell(event);
+    const auto overdue_where_a_call_takes = [this](engine::Duration answer) {
+        for (const When when : {When::before, When::answered}) {
+            fakes::Event tick = testing::event_of(EventKind::redis, "", when);
+            tick.node = kReplica;
+            tick.key = "cordum:reconciler:default";
+            tell(tick);
+            now += answer;
+        }
+        enter("RUNNING");
+        wait(tunables.running_timeout + patience() + 5 * tunables.reconciler_interval);
+        time_out();
     };
-    const auto late = tunables.running_timeout + patience() + 5 * tunables.reconciler_interval;
-    tick(When::before);
-    now += 500ms;
-    tick(When::answered);
-    enter("RUNNING");
-    wait(late);
-    time_out();
+    overdue_where_a_call_takes(500ms);
     EXPECT_THAT(judge.found, IsEmpty());
-    tick(When::before);
-    now += 1ms;
-    tick(When::answered);
-    enter("RUNNING");
-    wait(late);
-    time_out();
+    overdue_where_a_call_takes(1ms);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has disturbed the cluster for")));
 }
 

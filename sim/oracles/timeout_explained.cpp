@@ -26,7 +26,6 @@ constexpr Duration kUntilReconnected = std::chrono::seconds{10};
 constexpr Duration kOnTop = std::chrono::seconds{1};
 /// An input that is not found is looked for again after so long (spec: conflicts, 5.4).
 constexpr Duration kInputNotFound = std::chrono::seconds{5};
-constexpr std::string_view kSchedulersSubmissions = "dur_cordum-scheduler__sys_job_submit";
 constexpr std::string_view kLinePrefix = "lockstep:tenant:waiting:";
 
 bool is_waiting(std::string_view state) { return state == "PENDING" || state == "SCHEDULED"; }

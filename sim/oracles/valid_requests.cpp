@@ -23,7 +23,6 @@ namespace wire = engine::wire;
 using fakes::EventKind;
 using fakes::When;
 
-constexpr std::string_view kSubmissions = "dur_cordum-scheduler__sys_job_submit";
 constexpr int kMostEntries = 1000;
 constexpr std::int64_t kMostTokens = 10'000'000'000;
 constexpr int kHighestPriority = 3;
@@ -103,10 +102,10 @@ std::string content_of(cap::JobRequest request) {
 void ValidRequests::on_event(const fakes::Event& event, Time) {
     switch (event.kind) {
         case EventKind::deliver:
-            if (event.name == kSubmissions) on_delivery(event);
+            if (event.name == kSchedulersSubmissions) on_delivery(event);
             break;
         case EventKind::ack:
-            if (event.name == kSubmissions && event.when == When::before) on_ack(event);
+            if (event.name == kSchedulersSubmissions && event.when == When::before) on_ack(event);
             break;
         case EventKind::redis:
             if (event.when == When::applied && !event.job.empty() && is_scheduler(event.node))
