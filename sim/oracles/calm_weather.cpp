@@ -128,7 +128,7 @@ void CalmWeather::on_verdict(const fakes::Event& event, Time now) {
                  message.event);
     const auto job = jobs_.find(message.job);
     if (job != jobs_.end() && message.node == event.node && !message.copied)
-        judge_hand_back(event, message, job->second, now);
+        judge_hand_back(event, message, job->second);
 }
 
 void CalmWeather::on_handed_back(const fakes::Event& event, Time now) {
@@ -180,7 +180,7 @@ bool CalmWeather::is_due_elsewhere(Duration delay) const {
            delay == tunables_.safety_unavailable_delay || delay == tunables_.retry_delay_busy || delay == Duration{0};
 }
 
-void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& message, const Job& job, Time now) {
+void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& message, const Job& job) {
     if (job.forgotten || job.given_delay || !weather_.clear_for(event.node, message.delivered)) return;
     exercise();
     const Duration delay{event.number};
@@ -193,11 +193,9 @@ void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& mess
         return;
     }
     if (delay != tunables_.retry_delay_busy) return;
-    const bool replayed =
-        job.takings > message.takings && job.written != kBeforeAll && now - job.written >= tunables_.pending_age;
-    const bool others = replayed || message.lock_taken || job.takings > message.takings + 1 || job.unsettled > 1 ||
-                        job.crowded >= message.delivered || job.written_by_others >= message.delivered ||
-                        (job.holder.valid() && job.holder != event.node);
+    const bool others = job.replayed >= message.delivered || message.lock_taken || job.takings > message.takings + 1 ||
+                        job.unsettled > 1 || job.crowded >= message.delivered ||
+                        job.written_by_others >= message.delivered || (job.holder.valid() && job.holder != event.node);
     if (!others)
         violated(event.node, event.job,
                  fmt::format("it is handed back for {} ms as a job in other hands, and nobody else has been at it",
@@ -211,6 +209,7 @@ void CalmWeather::on_lock(const fakes::Event& event, Time now) {
     Job& job = at(event.job);
     switch (event.kind) {
         case EventKind::lock_acquired:
+            if (job.written != kBeforeAll && now - job.written >= tunables_.pending_age) job.replayed = now;
             job.holder = event.node;
             job.held_since = now;
             job.held_event = present();

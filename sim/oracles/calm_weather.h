@@ -71,6 +71,7 @@ private:
         int takings = 0;                      // of its lock, ever
         Time written = kBeforeAll;            // its state, by anybody
         Time written_by_others = kBeforeAll;  // by gateway, operator or reconciler
+        Time replayed = kBeforeAll;           // when it was last taken after a wait for which it may be replayed
         Time dispatch_begun = kBeforeAll;     // when the lock was taken under which it became DISPATCHED
         fakes::NodeId dispatched_by;
         Time submitted = kBeforeAll;  // or first delivered
@@ -103,7 +104,7 @@ private:
     void judge_connection(const fakes::Event& event, Time now);
     void on_verdict(const fakes::Event& event, Time now);
     void on_handed_back(const fakes::Event& event, Time now);
-    void judge_hand_back(const fakes::Event& event, const Message& message, const Job& job, Time now);
+    void judge_hand_back(const fakes::Event& event, const Message& message, const Job& job);
     void on_lock(const fakes::Event& event, Time now);
     void on_other_lock(const fakes::Event& event, Time now);
     void on_state(const fakes::Event& event, Time now);

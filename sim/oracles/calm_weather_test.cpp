@@ -273,6 +273,17 @@ TEST_F(CalmWeatherTest, AReplicaMayReplayAJobThatHasWaitedLongWhenItsMessageCome
     EXPECT_EQ(judge.found.size(), 1U);
 }
 
+TEST_F(CalmWeatherTest, AReplicaMayHaveReplayedAJobAndSettledItBeforeItsMessageIsHandedBack) {
+    move("", "PENDING", Topology::kGateway);
+    now += tunables.pending_age;
+    deliver();
+    tell(EventKind::lock_acquired, kReplica);
+    move("PENDING", "APPROVAL_REQUIRED");
+    tell(EventKind::lock_released, kReplica);
+    answer(EventKind::nak, tunables.retry_delay_busy);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(CalmWeatherTest, ALockASecondMessageOrAUserAreOtherHands) {
     tell(EventKind::lock_acquired, kOther);
     deliver();

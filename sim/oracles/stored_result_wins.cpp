@@ -26,6 +26,8 @@ constexpr std::uint64_t kReadAtMost = 1'000;
 constexpr Duration kPerResult = std::chrono::milliseconds{20};
 /// Between a report and the end that it brings.
 constexpr Duration kReported = std::chrono::seconds{5};
+/// Calls, one after the other, before a tick comes to its first overdue job. A window that does not hold them may never get there.
+constexpr std::int64_t kCallsBeforeTheFirst = 10;
 /// Beyond the intervals: the calls of a look, and those of an end.
 constexpr Duration kSoonAfter = std::chrono::seconds{5};
 /// Of fewer, a look at who is overdue may leave some to the next one.
@@ -116,6 +118,7 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
                  unheard->second.event);
         return;
     }
+    if (kCallsBeforeTheFirst * slowest_answer() > 2 * tunables_.reconciler_interval) return;
     const auto calm = undisturbed_.lasts_for(now_);
     const auto named = named_.find(job);
     const bool alone = named == named_.end() || named->second + kReported >= now_;
@@ -139,11 +142,16 @@ Duration StoredResultWins::bound(bool waited_for) const {
     return waited_for ? patience() + 3 * tunables_.reconciler_interval : 3 * interval + kSoonAfter;
 }
 
-/// A tick reads the results that may be unheard, a few at a time, and does nothing else meanwhile.
-Duration StoredResultWins::time_to_read() const {
+Duration StoredResultWins::slowest_answer() const {
     Duration longest{};
     for (const auto& [node, ticks] : ticks_) longest = std::max(longest, ticks.took);
-    return std::max(kPerResult, 2 * longest) * static_cast<std::int64_t>(std::min<std::uint64_t>(results_, kReadAtMost));
+    return longest;
+}
+
+/// A tick reads the results that may be unheard, a few at a time, and does nothing else meanwhile.
+Duration StoredResultWins::time_to_read() const {
+    return std::max(kPerResult, 2 * slowest_answer()) *
+           static_cast<std::int64_t>(std::min<std::uint64_t>(results_, kReadAtMost));
 }
 
 bool StoredResultWins::all_are_looked_at() const {

@@ -67,6 +67,8 @@ private:
     /// For how long its limit may be over; `waited_for`: a result of it may have been.
     [[nodiscard]] engine::Duration bound(bool waited_for) const;
 
+    /// Of what the ticks have asked last, each replica's.
+    [[nodiscard]] engine::Duration slowest_answer() const;
     [[nodiscard]] engine::Duration time_to_read() const;
     [[nodiscard]] bool all_are_looked_at() const;
     [[nodiscard]] bool surely_calm() const;
@@ -79,8 +81,8 @@ private:
     std::map<std::string, Time, std::less<>> named_;  // jobs that a stored result is about, and since when
     std::set<std::string, std::less<>> at_work_;      // jobs that are DISPATCHED or RUNNING
     std::map<fakes::NodeId, RoundTrip> ticks_;
-    std::uint64_t results_ = 0;                       // that were stored
-    std::set<std::string, std::less<>> reported_;     // jobs whose worker has reported that they timed out
+    std::uint64_t results_ = 0;                    // that were stored
+    std::set<std::string, std::less<>> reported_;  // jobs whose worker has reported that they timed out
 };
 
 }  // namespace lockstep::sim

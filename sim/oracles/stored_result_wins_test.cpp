@@ -195,6 +195,27 @@ TEST_F(StoredResultWinsTest, WhereAnswersAreSlowATickTakesLongToRead) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has disturbed the cluster for")));
 }
 
+TEST_F(StoredResultWinsTest, NothingIsPromisedWhereATickHardlyEndsBeforeItsWindow) {
+    tunables.reconciler_interval = 1s;
+    somebody_ticks();
+    const auto overdue_where_a_call_takes = [this](engine::Duration answer) {
+        for (const When when : {When::before, When::answered}) {
+            fakes::Event tick = testing::event_of(EventKind::redis, "", when);
+            tick.node = kReplica;
+            tick.key = "cordum:reconciler:default";
+            tell(tick);
+            now += answer;
+        }
+        enter("RUNNING");
+        wait(tunables.running_timeout + 2 * patience());
+        time_out();
+    };
+    overdue_where_a_call_takes(250ms);
+    EXPECT_THAT(judge.found, IsEmpty());
+    overdue_where_a_call_takes(150ms);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has disturbed the cluster for")));
+}
+
 TEST_F(StoredResultWinsTest, DisturbancesExcuseADelay) {
     somebody_ticks();
     enter("RUNNING");
