@@ -25,6 +25,8 @@ constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:index";
 /// Of what the bus is told about several messages at once. The number of them comes first in its text.
 /// A sum is told once a minute; what disturbed the telling of one explains the next.
 constexpr engine::Duration kUntilToldAgain = std::chrono::minutes{2};
+/// A minute, less what the telling of the former one may have taken.
+constexpr engine::Duration kBetweenSums = std::chrono::seconds{50};
 constexpr std::string_view kSumPrefix = "undecodable:";
 
 /// Of a job that somebody has ended without a letter (spec: conflicts, D-11).
@@ -173,7 +175,14 @@ void DeadLetterComplete::note_told(const fakes::Event& event, Time now) {
     const std::string& text = result.error_message();
     std::from_chars(text.data(), text.data() + text.size(), count);
     undecodable_told_ += count;
-    if (!weather_.clear_for(event.node, now - kUntilToldAgain)) may_repeat_ += count;
+    const bool calm = weather_.clear_for(event.node, now - kUntilToldAgain);
+    if (!calm) may_repeat_ += count;
+    const auto [last, first] = sums_told_.try_emplace(result.job_id(), now);
+    if (!first && calm && is_scheduler(event.node) && now - last->second < kBetweenSums)
+        violated(event.node, {},
+                 fmt::format("the bus is told of {} a second time within {} ms", result.job_id(),
+                             engine::to_millis(kBetweenSums)));
+    last->second = now;
 }
 
 void DeadLetterComplete::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {

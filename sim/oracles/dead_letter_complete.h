@@ -6,7 +6,7 @@
 // itself.
 //
 // Letters of messages whose bytes are no packet have an index and a limit of their own, and are told of together: as many as
-// were written, and no more but after a disturbance. What the bus alone has been told, because there was no store, counts as a letter.
+// were written, no more but after a disturbance, and once a minute at most. What the bus alone has been told, because there was no store, counts as a letter.
 //
 // The letter is there before its message is terminated; only where a replica that is to end has the last delivery in its hands,
 // the bus alone may have been told. And a message that is delivered when five deliveries are left, or of few less than half of
@@ -103,6 +103,7 @@ private:
     std::map<std::string, Letter, std::less<>> letters_;       // by id; also those that have expired since
     std::set<std::string, std::less<>> ran_out_;               // ids of letters that expired, or were lost
     bool index_lost_ = false;
+    std::map<std::string, Time, std::less<>> sums_told_;          // by id, the latest
     std::set<std::string, std::less<>> told_;                     // ids that the stream has taken
     std::map<std::string, EventNumber, std::less<>> terminated_;  // ids that letters of terminated messages must have
     std::map<std::string, EventNumber, std::less<>> given_up_;    // likewise, of those that the server delivers no more

@@ -232,6 +232,25 @@ TEST_F(SpentMessageTest, AndOfNoMoreThanThereWere) {
     EXPECT_EQ(judge.found.size(), 1U);
 }
 
+TEST_F(SpentMessageTest, AndOnceAMinuteAtMost) {
+    const auto tell_at = [this](Time now) {
+        cap::BusPacket packet;
+        packet.mutable_job_result()->set_job_id("undecodable:CORDUM_SYS:sys.job.submit");
+        packet.mutable_job_result()->set_error_message("1 messages not decodable");
+        fakes::Event event = testing::event_of(EventKind::stored, {});
+        event.node = kScheduler;
+        event.subject = "sys.job.dlq";
+        event.packet = &packet;
+        oracle.on_event(event, now);
+    };
+    using namespace std::chrono_literals;
+    tell_at(Time{10min});
+    tell_at(Time{11min});
+    EXPECT_THAT(judge.found, IsEmpty());
+    tell_at(Time{11min + 30s});
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a second time within")));
+}
+
 TEST_F(SpentMessageTest, AndKeepToALimitOfTheirOwn) {
     tunables.dlq_undecodable_max_size = 1;
     write_undecodable("poison:CORDUM_SYS:7");

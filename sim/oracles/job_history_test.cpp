@@ -43,10 +43,11 @@ protected:
     void result(cap::JobStatus status, EventKind kind, When when, std::string_view durable = kSchedulersResults) {
         cap::BusPacket packet;
         packet.mutable_job_result()->set_job_id("J");
-        packet.mutable_job_result()->set_worker_id("w");
+        packet.mutable_job_result()->set_worker_id(reporter);
         packet.mutable_job_result()->set_status(status);
         tell_packet(kind, when, "sys.job.result", packet, durable);
     }
+    const char* reporter = "w";
     void run() {
         policy("ALLOW");
         state("PENDING", "SCHEDULED");
@@ -118,6 +119,15 @@ TEST_F(JobHistoryTest, ASuccessNeedsAWorkerThatReportsIt) {
     state("RUNNING", "SUCCEEDED");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no worker has reported a success")));
     EXPECT_EQ(at_rest().violated, 1U);
+}
+
+TEST_F(JobHistoryTest, ASuccessThatNamesNoWorkerIsNobodysReport) {
+    submit();
+    run();
+    reporter = "";
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied);
+    state("RUNNING", "SUCCEEDED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no worker has reported a success")));
 }
 
 TEST_F(JobHistoryTest, AResultThatIsTakenOffTheStreamHasEndedItsJob) {

@@ -45,6 +45,7 @@ Duration SingleTicker::life_of(std::string_view lock) const {
 
 void SingleTicker::on_event(const fakes::Event& event, Time now) {
     if (page_) on_page(*std::exchange(page_, std::nullopt), now);
+    if (event.kind == EventKind::redis) follow_calls(event, now);
     switch (event.kind) {
         case EventKind::fault:
             ever_disturbed_ = ever_disturbed_ || event.name != "config.update";
@@ -58,6 +59,8 @@ void SingleTicker::on_event(const fakes::Event& event, Time now) {
             ever_disturbed_ = true;
             refused_.erase(event.node);
             refused_.erase(event.peer);
+            holds_.erase(event.node);
+            holds_.erase(event.peer);
             return;
         default: break;
     }
@@ -113,14 +116,50 @@ void SingleTicker::on_grant(const fakes::Event& event, Time now) {
     window.granted = present();
     window.held = true;
     window.clock_is_off = drifts_;
-    if (event.key == kReconciler) refused_.erase(event.node);
+    if (event.key != kReconciler) return;
+    refused_.erase(event.node);
+    Hold& hold = holds_[event.node];
+    hold.granted_asked = hold.asked;
+    hold.granted = present();
+    hold.known = false;
+    hold.answer_is_due = true;
 }
 
-/// The job changes its state, by whoever does it.
+void SingleTicker::follow_calls(const fakes::Event& event, Time now) {
+    if (event.key == kReconciler) {
+        Hold& hold = holds_[event.node];
+        if (event.when == fakes::When::before) hold.asked = now;
+        if (event.when == fakes::When::answered && std::exchange(hold.answer_is_due, false)) {
+            hold.granted_answered = now;
+            hold.known = true;
+        }
+    } else if (event.key.starts_with(kJobHashPrefix)) {
+        if (event.when == fakes::When::before) begun_.try_emplace({event.node, std::string(event.job)}, now);
+        // A script that the server does not know is sent once more, whole.
+        const bool again = event.payload.starts_with("-NOSCRIPT");
+        if (event.when == fakes::When::answered && !again) begun_.erase({event.node, std::string(event.job)});
+    }
+}
+
+/// A replica counts by its own clock, which may go a tenth slower than it should.
+void SingleTicker::judge_begin(const fakes::Event& event) {
+    const auto begun = begun_.find({event.node, std::string(event.job)});
+    const auto hold = holds_.find(event.node);
+    if (begun == begun_.end() || hold == holds_.end() || !hold->second.known) return;
+    const Duration third = life_of(kReconciler) / 3;
+    const Duration age = begun->second - hold->second.granted_asked;
+    if (begun->second <= hold->second.granted_answered || age <= third + third / 8) return;
+    violated(event.node, event.job,
+             fmt::format("it is ended by a tick that has asked for {} {} ms before, and its third lasts {} ms",
+                         kReconciler, engine::to_millis(age), engine::to_millis(third)),
+             hold->second.granted);
+}
+
 void SingleTicker::on_end(const fakes::Event& event) {
     if (event.to != "TIMEOUT" || !is_scheduler(event.node)) return;
     const auto handler = handled_by_.find(event.job);
     if (handler != handled_by_.end() && handler->second == event.node) return;  // as its worker has reported
+    judge_begin(event);
     const auto refused = refused_.find(event.node);
     if (refused == refused_.end()) return;
     violated(event.node, event.job,
@@ -172,6 +211,7 @@ void SingleTicker::judge_extension(const Page& page, const Window& window, Time 
 void SingleTicker::restored(const fakes::redis::Keyspace&) {
     windows_.clear();
     refused_.clear();
+    holds_.clear();
     handled_by_.clear();
 }
 

@@ -6,7 +6,8 @@
 // Who ticks extends the lock while it does: whatever the reconciler reads, it reads within a third of the lock's life, and what
 // calls take, after the last grant; judged until anything is disturbed, and of locks that live for ten seconds. And who has asked
 // for the lock and was not given it ends no job any more: a TIMEOUT that is
-// written under no lock of its job is a tick's.
+// written under no lock of its job is a tick's. What it counts the lock's life from is when it asked, not when the answer came:
+// it begins no TIMEOUT later than a third of that life after it asked last, or than the answer.
 //
 // Who counts the window is Redis, by its own clock: one that jumped, or goes fast, may end it early.
 #pragma once
@@ -17,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
@@ -43,13 +45,24 @@ private:
         bool held = false;
         bool clock_is_off = false;  // that of Redis has been tampered with since the last grant
     };
+    /// Of the reconciler's lock, as its ticker can tell.
+    struct Hold {
+        Time asked{};  // the latest call that names it
+        Time granted_asked{};
+        Time granted_answered{};
+        EventNumber granted = 0;
+        bool known = false;  // it has been granted, and the answer has come
+        bool answer_is_due = false;
+    };
     struct Page {
         fakes::NodeId reader;
         std::string_view lock;
     };
     void on_fault(const fakes::Event& event);
     void on_grant(const fakes::Event& event, Time now);
+    void follow_calls(const fakes::Event& event, Time now);
     void on_end(const fakes::Event& event);
+    void judge_begin(const fakes::Event& event);
     void judge_extension(const Page& page, const Window& window, Time now);
     void on_reach(const fakes::Event& event, Time now);
     void on_page(const Page& page, Time now);
@@ -63,7 +76,9 @@ private:
     std::map<fakes::NodeId, EventNumber>
         refused_;  // who was not given the reconciler's lock when it last asked, and when
     std::map<std::string, fakes::NodeId, std::less<>> handled_by_;  // jobs that are locked
-    bool drifts_ = false;                                           // the clock of Redis goes at another speed
+    std::map<fakes::NodeId, Hold> holds_;
+    std::map<std::pair<fakes::NodeId, std::string>, Time> begun_;  // calls that name a job's hash and are not answered
+    bool drifts_ = false;                                          // the clock of Redis goes at another speed
 };
 
 }  // namespace lockstep::sim

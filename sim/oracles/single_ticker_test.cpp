@@ -132,6 +132,41 @@ TEST_F(SingleTickerTest, WhoWasNotGivenTheLockEndsNoJob) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it is ended by a tick")));
 }
 
+TEST_F(SingleTickerTest, ATickCountsFromWhenItAsked) {
+    const auto call = [this](std::string_view key, fakes::When when) {
+        fakes::Event event = testing::event_of(EventKind::redis, key == kLock ? "" : "J", when);
+        event.node = kTicker;
+        event.key = key;
+        oracle.on_event(event, now);
+    };
+    const auto ask = [&](engine::Duration takes) {
+        call(kLock, fakes::When::before);
+        now += takes / 2;
+        grant(kTicker);
+        now += takes / 2;
+        call(kLock, fakes::When::answered);
+    };
+    const auto time_out = [&] {
+        call("job:meta:J", fakes::When::before);
+        now += 2s;
+        fakes::Event event = testing::state_event("J", "RUNNING", "TIMEOUT");
+        event.node = kTicker;
+        oracle.on_event(event, now);
+        call("job:meta:J", fakes::When::answered);
+    };
+    const engine::Duration third = 2 * tunables.reconciler_interval / 3;
+    ask(4s);
+    now += third - 4s;
+    time_out();
+    ask(2 * third);
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty()) << "who has waited for the answer may begin at once";
+    ask(4s);
+    now += third;
+    time_out();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it is ended by a tick that has asked for")));
+}
+
 TEST_F(SingleTickerTest, ATickLockIsInNobodysWayForLonger) {
     grant(kTicker);
     now += 2 * tunables.reconciler_interval;

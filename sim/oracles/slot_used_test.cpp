@@ -280,6 +280,16 @@ TEST_F(TenantLinesTest, NobodyIsCalledBeforeWhoStandsBeforeHim) {
                 ElementsAre(HasSubstr("c: it is called out of its tenant's line, and b stands before it")));
 }
 
+TEST_F(TenantLinesTest, NoMoreAreCalledThanThereIsRoomFor) {
+    hold("a");
+    stand("b", 1);
+    stand("c", 2);
+    command(remove(kSlots, "a", 1), call("b", 1), call("c", 2));
+    EXPECT_THAT(judge.found,
+                ElementsAre(HasSubstr(
+                    "2 are called out of the line of tenant acme, and 2 have a slot or one in reserve where 1 may")));
+}
+
 TEST_F(TenantLinesTest, WhoHasToWaitAgainGetsHisOldPlace) {
     stand("b", 1);
     stand("c", 2);

@@ -213,6 +213,10 @@ void TenantLines::judge(Time now, Time calm_since) {
         if (const Tenant& tenant = tenants_[name]; !tenant.unsure) judge_free_slot(name, tenant);
     for (const auto& [name, job] : step_.called)
         if (const Tenant& tenant = tenants_[name]; !tenant.unsure) judge_call(tenant, job);
+    std::set<std::string, std::less<>> callers;
+    for (const auto& [name, job] : step_.called) callers.insert(name);
+    for (const std::string& name : callers)
+        if (const Tenant& tenant = tenants_[name]; !tenant.unsure) judge_number_called(name, tenant);
     for (const auto& [name, job] : step_.standing)
         if (const Tenant& tenant = tenants_[name]; !tenant.unsure) judge_place(tenant, job);
     for (const std::string& job : step_.told) {
@@ -271,6 +275,24 @@ void TenantLines::judge_call(const Tenant& tenant, const std::string& job) {
         object(job, fmt::format("it is called out of its tenant's line, and {} stands before it", other));
         return;
     }
+}
+
+/// A tick calls one for whom there is no room, to ask policy; that one alone.
+void TenantLines::judge_number_called(const std::string& name, const Tenant& tenant) {
+    std::int64_t widest = 0;
+    int called = 0;
+    for (const auto& [of, job] : step_.called) {
+        if (of != name || !tenant.woken.contains(job)) continue;
+        const std::int64_t limit = limit_of(tenant, job);
+        if (limit == 0) return;
+        widest = std::max(widest, limit);
+        ++called;
+    }
+    const auto taken = static_cast<std::int64_t>(tenant.slots.size() + tenant.woken.size());
+    if (called < 2 || taken <= widest) return;
+    object(step_.called.back().second,
+           fmt::format("{} are called out of the line of tenant {}, and {} have a slot or one in reserve where {} may",
+                       called, name, taken, widest));
 }
 
 void TenantLines::judge_place(const Tenant& tenant, const std::string& job) {

@@ -4,7 +4,7 @@
 // 1. Whoever takes a job off the slots hands the slot on at the same instant: afterwards nobody stands first in line for whom
 //    there is room. Nor does anybody who was called longer than ten seconds ago keep a slot in reserve.
 // 2. Jobs are called in the order in which they stand. One that was called, and has to wait again, gets its old place; only one
-//    that has not come within ten seconds goes to the end.
+//    that has not come within ten seconds goes to the end. No more are called than there is room for.
 // 3. Who stands in line is held up by no delay of an earlier try.
 // 4. A tenant is listed for the ticks while somebody stands in its line, or has been called.
 // 5. Where nothing moves, a tick calls the first of the line; and once more whoever was called and did not come.
@@ -85,6 +85,7 @@ private:
 
     void judge(Time now, Time calm_since);
     void judge_free_slot(const std::string& name, const Tenant& tenant);
+    void judge_number_called(const std::string& name, const Tenant& tenant);
     void judge_call(const Tenant& tenant, const std::string& job);
     void judge_place(const Tenant& tenant, const std::string& job);
     void judge_tick(Time now, Time calm_since);

@@ -136,6 +136,15 @@ void unread_stream(Dice& dice, Document& scenario) {
                          {"do", "nats.garbled_delivery"},
                          {"subject", dice.word({"sys.job.submit", "sys.job.result"})},
                          {"for", "6s"}});
+    if (dice.chance(0.5)) {  // no question is answered in time, and what is decided without an answer arrives
+        add_fault(scenario, {{"at", second(garbled)},
+                             {"do", "slow_link"},
+                             {"a", "schedulers"},
+                             {"b", "nats"},
+                             {"latency", "1500ms"},
+                             {"for", "8s"}});
+        return;
+    }
     add_fault(scenario, {{"at", fmt::format("{}ms", 1000 * garbled + dice.between(200, 2000))},
                          {"do", "pause"},
                          {"target", "nats"},

@@ -206,6 +206,23 @@ void wrong_places(Dice& dice, Document& scenario) {
                             {"count", dice.between(1, 3)},
                             {"rate", "1/s"}});
     }
+    if (dice.chance(0.4)) {
+        config(scenario)["results_from_any_worker"] = true;
+        for (const char* id : {"long-0", "long-1"})
+            add_load(scenario, {{"at", dice.seconds(4, 14)},
+                                {"forge", {{"job_result", {{"job_id", id}, {"status", "JOB_STATUS_SUCCEEDED"}}}}}});
+    }
+    // Whoever has it in hand: in that worker's name as well.
+    const std::string elsewhere = dice.word({"sys.job.submit", "sys.job.submit", "sys.job.cancel"});
+    for (const char* worker : {"w-0", "w-1", "w-2"})
+        for (int i = 0; i < 2; ++i)
+            add_load(scenario, {{"at", dice.seconds(4, 14)},
+                                {"forge",
+                                 {{"job_result",
+                                   {{"job_id", fmt::format("long-{}", i)},
+                                    {"worker_id", worker},
+                                    {"status", "JOB_STATUS_SUCCEEDED"}}}}},
+                                {"subject", elsewhere}});
     for (int i = dice.between(1, 3); i > 0; --i)
         add_load(scenario, {{"at", dice.seconds(1, 20)},
                             {"forge",

@@ -61,7 +61,7 @@ Document change_of_modes(Dice& dice, int revision) {
 /// A mode that nobody has pinned, then a word that is none, and then there is something to decide.
 void add_word_after_mode(Dice& dice, Document& scenario) {
     const int at = dice.between(5, 20);
-    const bool of_outputs = dice.chance(0.7);
+    const bool of_outputs = dice.chance(0.8);
     const char* of = of_outputs ? "output_fail_mode" : "input_fail_mode";
     config(scenario).erase(of_outputs ? "output_policy_fail_mode" : "policy_check_fail_mode");
     const std::string at_start =
@@ -70,7 +70,7 @@ void add_word_after_mode(Dice& dice, Document& scenario) {
     const auto update = [&](int second, const std::string& word) {
         add_fault(scenario, {{"at", fmt::format("{}s", second)}, {"do", "config.update"}, {"scheduler", {{of, word}}}});
     };
-    update(at, dice.chance(0.8) ? otherwise : at_start);
+    update(at, dice.chance(0.9) ? otherwise : at_start);
     update(at + 5, dice.word({"ajar", "OPEN", ""}));
     add_fault(scenario, {{"at", fmt::format("{}s", at + 9)},
                          {"do", of_outputs ? "output_policy.errors" : "kernel.errors"},
@@ -133,7 +133,7 @@ void contradicted_modes(Dice& dice, Document& scenario) {
     if (dice.chance(0.5)) config(scenario)["policy_check_fail_mode"] = dice.word({"open", "closed"});
     if (dice.chance(0.5)) config(scenario)["output_policy_fail_mode"] = dice.word({"open", "closed"});
     config(scenario)["config_reload_interval"] = "2s";
-    const bool word_after_mode = dice.chance(0.6);
+    const bool word_after_mode = dice.chance(0.8);
     for (int i = word_after_mode ? dice.between(0, 1) : dice.between(2, 5); i > 0; --i)
         add_fault(scenario, change_of_modes(dice, 100 + i));
     if (word_after_mode) add_word_after_mode(dice, scenario);

@@ -89,6 +89,12 @@ void unplaceable_jobs(Dice& dice, Document& scenario) {
                              {"outcome", dice.word({"not_applied", "unknown"})},
                              {"rate", dice.share({0.5, 1.0})},
                              {"for", dice.word({"4s", "30s"})}});
+    // What was put off by the time of before lies far ahead.
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"at", dice.seconds(15, 40)},
+                             {"do", "clock_jump"},
+                             {"target", "redis"},
+                             {"by", dice.word({"-5m", "-10m", "-1h"})}});
 }
 
 }  // namespace lockstep::sim

@@ -300,6 +300,15 @@ void afterlives(Dice& dice, Document& scenario) {
                              {"outcome", "not_applied"},
                              {"for", dice.word({"60s", "150s", "240s"})}});
     }
+    // Somebody else has said before what was wrong with it.
+    for (int i = dice.between(0, 3); i > 0; --i) {
+        const std::string id = fmt::format("told-of-{}", i);
+        add_load(scenario,
+                 {{"at", "1s"},
+                  {"redis", {"SET", "dlq:entry:" + id, R"({"job_id":")" + id + R"(","reason_code":"by_hand"})"}}});
+        add_load(scenario,
+                 {{"at", dice.seconds(3, 20)}, {"job", {{"job_id", id}, {"labels", {{"needs", "nothing"}}}}}});
+    }
 }
 
 }  // namespace lockstep::sim
