@@ -13,6 +13,7 @@
 #include "engine/config/tunables.h"
 #include "prod/config/environment.h"
 #include "prod/nats/nats_options.h"
+#include "prod/observe/log_settings.h"
 #include "prod/redis/redis_url.h"
 
 namespace lockstep::prod {
@@ -20,11 +21,6 @@ namespace lockstep::prod {
 struct KernelSettings {
     std::string address = "localhost:50051";
     std::string tls_ca_file;  // empty: plain text
-};
-
-struct LogSettings {
-    std::string level = "info";
-    bool json = false;
 };
 
 struct Settings {

@@ -19,9 +19,9 @@
 #include "engine/ports/clock.h"
 #include "engine/ports/log.h"
 #include "engine/runtime/task.h"
-#include "prod/config/settings.h"
 #include "prod/loop/system_clock.h"
 #include "prod/observe/line_limit.h"
+#include "prod/observe/log_settings.h"
 
 namespace spdlog {
 class logger;
