@@ -7,7 +7,7 @@
 #include <set>
 
 #include "sim/scenario/catalogue.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::prod::rehearsal {
 

@@ -13,7 +13,7 @@
 
 #include "fakes/testing/server_process.h"
 #include "prod/integration/program.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::prod::rehearsal {
 

@@ -19,12 +19,12 @@
 #include "prod/rehearsal/real_cluster.h"
 #include "prod/rehearsal/redis_tap.h"
 #include "prod/rehearsal/witness.h"
+#include "sim/faults/trigger_matcher.h"
 #include "sim/oracles/oracle.h"
 #include "sim/run/expectations.h"
 #include "sim/run/gateway_process.h"
 #include "sim/run/job_tracker.h"
 #include "sim/run/run_scenario.h"
-#include "sim/world/faults/trigger_matcher.h"
 #include "sim/world/trace_file.h"
 
 namespace lockstep::prod::rehearsal {

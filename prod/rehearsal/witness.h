@@ -7,7 +7,7 @@
 
 #include "prod/rehearsal/mirror.h"
 #include "prod/rehearsal/recording.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::prod::rehearsal {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "sim/cli/commands.h"
 #include "sim/cli/parse.h"
 #include "sim/scenario/nearest.h"
 

@@ -20,8 +20,8 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/disturbance.h"
 #include "sim/run/simulated_cluster.h"
+#include "sim/simulation/simulation.h"
 #include "sim/world/event_recorder.h"
-#include "sim/world/simulation.h"
 
 namespace lockstep::sim::cli {
 namespace {

@@ -134,12 +134,6 @@ Lines lines_of(const std::string& topic) {
 
 }  // namespace
 
-const std::vector<std::string>& list_topics() {
-    static const std::vector<std::string> kTopics{"invariants", "mechanisms", "faults",   "events",
-                                                  "tunables",   "metrics",    "branches", "chaos"};
-    return kTopics;
-}
-
 Exit list_command(const ListArgs& args, const Environment& environment) {
     if (args.schema) {
         environment.out << scenario_schema();

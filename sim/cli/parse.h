@@ -5,7 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "sim/cli/commands.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/options/args.h"
 
 namespace lockstep::sim::cli {
 

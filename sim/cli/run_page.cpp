@@ -6,7 +6,7 @@
 
 #include "reports/atomic_file.h"
 #include "sim/cli/violation_text.h"
-#include "sim/explain/run_timeline.h"
+#include "sim/page/run_timeline.h"
 
 namespace lockstep::sim::cli {
 

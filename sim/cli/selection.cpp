@@ -7,9 +7,9 @@
 #include <ostream>
 
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/glob.h"
 #include "sim/scenario/nearest.h"
 #include "sim/scenario/proof.h"
-#include "sim/world/glob.h"
 
 namespace lockstep::sim::cli {
 

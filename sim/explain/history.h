@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "sim/explain/sweeps.h"
+#include "sim/scenario/topology.h"
 #include "sim/world/node.h"
-#include "sim/world/topology.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {

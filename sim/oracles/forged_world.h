@@ -16,7 +16,7 @@
 #include "fakes/redis/keyspace_events.h"
 #include "sim/oracles/documented_lifetimes.h"
 #include "sim/oracles/oracle.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

@@ -10,7 +10,7 @@
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
 #include "sim/oracles/job_keys.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

@@ -15,7 +15,7 @@
 #include "engine/wire/text.h"
 #include "sim/oracles/documented_settings.h"
 #include "sim/oracles/job_keys.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

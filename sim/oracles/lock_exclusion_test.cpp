@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "sim/oracles/test_oracle.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {

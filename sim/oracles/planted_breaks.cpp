@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "sim/oracles/forged_world.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

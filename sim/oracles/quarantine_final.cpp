@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/oracles/job_keys.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

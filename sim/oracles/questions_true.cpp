@@ -15,7 +15,7 @@
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/layered_settings.h"
 #include "sim/oracles/request_facts.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

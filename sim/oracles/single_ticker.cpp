@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/oracles/job_keys.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "sim/oracles/job_keys.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

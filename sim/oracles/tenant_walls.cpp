@@ -13,7 +13,7 @@
 #include "fakes/policy/glob.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/undoing.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "engine/wire/messages.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {

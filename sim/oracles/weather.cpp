@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/search/document.h"
+#include "sim/scenario/document.h"
 
 namespace lockstep::sim::properties {
 

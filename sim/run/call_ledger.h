@@ -5,7 +5,7 @@
 #include <map>
 
 #include "sim/run/result.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {

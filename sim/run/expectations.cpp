@@ -8,9 +8,9 @@
 
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "sim/scenario/glob.h"
 #include "sim/scenario/message_fields.h"
 #include "sim/scenario/values.h"
-#include "sim/world/glob.h"
 
 namespace lockstep::sim {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/faults/trigger_matcher.h"
 #include "sim/run/job_tracker.h"
 #include "sim/run/result.h"
 #include "sim/scenario/scenario.h"
-#include "sim/world/faults/trigger_matcher.h"
 #include "sim/world/metric_store.h"
 
 namespace lockstep::sim {

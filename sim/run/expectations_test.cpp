@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/run/run_scenario.h"
-#include "sim/search/document.h"
+#include "sim/scenario/document.h"
 
 namespace lockstep::sim {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "sim/world/glob.h"
+#include "sim/scenario/glob.h"
 
 namespace lockstep::sim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "sim/world/faults/trigger_matcher.h"
+#include "sim/faults/trigger_matcher.h"
 
 namespace lockstep::sim {
 

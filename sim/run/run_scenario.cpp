@@ -17,8 +17,8 @@
 #include "sim/run/simulated_cluster.h"
 #include "sim/run/world_dumper.h"
 #include "sim/scenario/chaos.h"
+#include "sim/simulation/simulation.h"
 #include "sim/world/event_recorder.h"
-#include "sim/world/simulation.h"
 #include "sim/world/trace_file.h"
 
 namespace lockstep::sim {

@@ -16,7 +16,7 @@
 #include "sim/run/scheduler_process.h"
 #include "sim/run/server_processes.h"
 #include "sim/run/worker_process.h"
-#include "sim/world/simulation.h"
+#include "sim/simulation/simulation.h"
 
 namespace lockstep::sim {
 

@@ -11,7 +11,7 @@
 #include "fakes/nats/server.h"
 #include "fakes/redis/server.h"
 #include "sim/explain/world_dump.h"
-#include "sim/world/simulation.h"
+#include "sim/simulation/simulation.h"
 
 namespace lockstep::sim {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/scenario/scenario.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

@@ -20,7 +20,7 @@
 #include "sim/scenario/message_fields.h"
 #include "sim/scenario/nearest.h"
 #include "sim/scenario/read.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim::detail {
 

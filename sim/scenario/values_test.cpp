@@ -4,8 +4,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/glob.h"
 #include "sim/scenario/nearest.h"
-#include "sim/world/glob.h"
 
 namespace lockstep::sim {
 namespace {

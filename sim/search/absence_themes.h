@@ -1,8 +1,8 @@
 // Somebody is away, or silent, at one moment at which others go on without: see themes.h.
 #pragma once
 
+#include "sim/scenario/document.h"
 #include "sim/search/dice.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 

@@ -17,8 +17,8 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/policy_marks.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/topology.h"
 #include "sim/search/explore.h"
-#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 

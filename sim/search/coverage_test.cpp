@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "sim/run/run_scenario.h"
+#include "sim/scenario/document.h"
 #include "sim/search/cannot_happen.h"
 #include "sim/search/coverage_report.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 namespace {

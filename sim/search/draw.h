@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/scenario/data_loss.h"
-#include "sim/search/document.h"
+#include "sim/scenario/document.h"
 
 namespace lockstep::sim {
 

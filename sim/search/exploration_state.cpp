@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/scenario/document.h"
 #include "sim/scenario/text_file.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 

@@ -9,7 +9,7 @@
 #include <tl/expected.hpp>
 
 #include "sim/run/result.h"
-#include "sim/search/document.h"
+#include "sim/scenario/document.h"
 
 namespace lockstep::sim {
 

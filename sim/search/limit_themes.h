@@ -4,8 +4,8 @@
 #include <string>
 
 #include "engine/runtime/time.h"
+#include "sim/scenario/document.h"
 #include "sim/search/dice.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 

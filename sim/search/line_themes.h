@@ -1,8 +1,8 @@
 // Jobs of a tenant with a limit that stand in its line, while little else happens: see themes.h.
 #pragma once
 
+#include "sim/scenario/document.h"
 #include "sim/search/dice.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 

@@ -1,8 +1,8 @@
 // Lists that are looked through page by page, of which the first pages have to stay as they are: see themes.h.
 #pragma once
 
+#include "sim/scenario/document.h"
 #include "sim/search/dice.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 

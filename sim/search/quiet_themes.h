@@ -2,8 +2,8 @@
 // the test around it: see themes.h. Each makes a scenario of its own, whatever has been drawn before.
 #pragma once
 
+#include "sim/scenario/document.h"
 #include "sim/search/dice.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 

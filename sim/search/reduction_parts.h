@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/search/document.h"
+#include "sim/scenario/document.h"
 
 namespace lockstep::sim::detail {
 

@@ -1,8 +1,8 @@
 // Themes of draws about what a request may say, truthfully or not: see themes.h.
 #pragma once
 
+#include "sim/scenario/document.h"
 #include "sim/search/dice.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 

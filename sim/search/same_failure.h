@@ -8,7 +8,7 @@
 #include <string>
 
 #include "sim/run/result.h"
-#include "sim/search/document.h"
+#include "sim/scenario/document.h"
 
 namespace lockstep::sim {
 

@@ -1,8 +1,8 @@
 // Themes of draws about what operators write into settings: see themes.h.
 #pragma once
 
+#include "sim/scenario/document.h"
 #include "sim/search/dice.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 

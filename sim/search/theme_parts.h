@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "sim/scenario/document.h"
 #include "sim/search/dice.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 

@@ -6,8 +6,8 @@
 
 #include <span>
 
+#include "sim/scenario/document.h"
 #include "sim/search/dice.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 

@@ -1,8 +1,8 @@
 // Themes of draws in which workers are missing or cannot be relied on: see themes.h.
 #pragma once
 
+#include "sim/scenario/document.h"
 #include "sim/search/dice.h"
-#include "sim/search/document.h"
 
 namespace lockstep::sim {
 

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
+#include "sim/scenario/topology.h"
 #include "sim/world/recorded_event.h"
-#include "sim/world/topology.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {

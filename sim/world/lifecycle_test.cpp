@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "engine/runtime/scope.h"
-#include "sim/world/test_simulation_fixture.h"
+#include "sim/testing/simulation_fixture.h"
 
 namespace lockstep::sim {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "fakes/rng.h"
+#include "sim/scenario/topology.h"
 #include "sim/world/local_clock.h"
-#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/world/test_simulation_fixture.h"
+#include "sim/testing/simulation_fixture.h"
 
 namespace lockstep::sim {
 namespace {

@@ -17,10 +17,10 @@
 #include "engine/ports/clock.h"
 #include "engine/ports/entropy.h"
 #include "engine/runtime/executor.h"
+#include "sim/scenario/topology.h"
 #include "sim/world/event_queue.h"
 #include "sim/world/fifo.h"
 #include "sim/world/local_clock.h"
-#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/testing/simulation_fixture.h"
 #include "sim/world/event_recorder.h"
-#include "sim/world/test_simulation_fixture.h"
 
 namespace lockstep::sim {
 namespace {

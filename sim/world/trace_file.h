@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {

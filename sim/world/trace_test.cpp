@@ -8,7 +8,7 @@
 #include <set>
 
 #include "engine/wire/messages.h"
-#include "sim/world/test_simulation_fixture.h"
+#include "sim/testing/simulation_fixture.h"
 #include "sim/world/trace_file.h"
 
 namespace lockstep::sim {

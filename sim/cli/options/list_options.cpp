@@ -6,6 +6,12 @@
 
 namespace lockstep::sim::cli {
 
+const std::vector<std::string>& list_topics() {
+    static const std::vector<std::string> kTopics{"invariants", "mechanisms", "faults",   "events",
+                                                  "tunables",   "metrics",    "branches", "chaos"};
+    return kTopics;
+}
+
 CLI::App* add_list(CLI::App& app, ListArgs& args) {
     CLI::App* sub = app.add_subcommand("list", "names that scenario files may use, with one line each");
     sub->footer("Examples:\n  lockstep list faults\n  lockstep list --schema > scenario.schema.json\n");

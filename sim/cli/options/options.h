@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/cli/commands.h"
+#include "sim/cli/options/args.h"
 
 namespace CLI {
 class App;

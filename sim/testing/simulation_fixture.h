@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/world/simulation.h"
+#include "sim/simulation/simulation.h"
 
 namespace lockstep::sim::testing {
 

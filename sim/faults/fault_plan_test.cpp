@@ -1,4 +1,4 @@
-#include "sim/world/faults/fault_plan.h"
+#include "sim/faults/fault_plan.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include "engine/runtime/invariant.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
-#include "sim/world/test_simulation_fixture.h"
+#include "sim/testing/simulation_fixture.h"
 
 namespace lockstep::sim {
 namespace {

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "sim/world/test_simulation_fixture.h"
+#include "sim/testing/simulation_fixture.h"
 
 namespace lockstep::sim {
 namespace {

@@ -1,9 +1,9 @@
-#include "sim/world/faults/trigger_matcher.h"
+#include "sim/faults/trigger_matcher.h"
 
 #include <utility>
 
 #include "engine/wire/messages.h"
-#include "sim/world/glob.h"
+#include "sim/scenario/glob.h"
 
 namespace lockstep::sim {
 

@@ -8,7 +8,7 @@
 
 #include "fakes/event.h"
 #include "sim/scenario/scenario.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

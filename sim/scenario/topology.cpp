@@ -1,4 +1,4 @@
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 #include <utility>
 

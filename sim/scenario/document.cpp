@@ -1,4 +1,4 @@
-#include "sim/search/document.h"
+#include "sim/scenario/document.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/chaos.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 
@@ -50,15 +50,15 @@ void write(const Document& value, std::size_t depth, std::size_t used, std::stri
 std::string duration_text(Duration duration) { return engine::format_duration(duration); }
 
 Document latency_document(const Distribution& latency) {
-    using Kind = Distribution::Kind;
+    using Law = Distribution::Kind;
     switch (latency.kind) {
-        case Kind::constant: return duration_text(latency.a);
-        case Kind::uniform:
+        case Law::constant: return duration_text(latency.a);
+        case Law::uniform:
             return {{"dist", "uniform"}, {"min", duration_text(latency.a)}, {"max", duration_text(latency.b)}};
-        case Kind::exponential: return {{"dist", "exp"}, {"mean", duration_text(latency.a)}};
-        case Kind::lognormal:
+        case Law::exponential: return {{"dist", "exp"}, {"mean", duration_text(latency.a)}};
+        case Law::lognormal:
             return {{"dist", "lognormal"}, {"median", duration_text(latency.a)}, {"sigma", latency.shape}};
-        case Kind::pareto: return {{"dist", "pareto"}, {"min", duration_text(latency.a)}, {"alpha", latency.shape}};
+        case Law::pareto: return {{"dist", "pareto"}, {"min", duration_text(latency.a)}, {"alpha", latency.shape}};
     }
     return duration_text(latency.a);
 }

@@ -1,4 +1,4 @@
-#include "sim/world/faults/trigger_matcher.h"
+#include "sim/faults/trigger_matcher.h"
 
 #include <gtest/gtest.h>
 

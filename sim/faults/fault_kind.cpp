@@ -1,4 +1,4 @@
-#include "sim/world/faults/fault_kind.h"
+#include "sim/faults/fault_kind.h"
 
 #include <array>
 

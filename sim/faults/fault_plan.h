@@ -19,10 +19,10 @@
 
 #include "fakes/rng.h"
 #include "reports/run_report.h"
-#include "sim/world/faults/call_faults.h"
-#include "sim/world/faults/fault_kind.h"
-#include "sim/world/faults/server_controls.h"
-#include "sim/world/faults/trigger_matcher.h"
+#include "sim/faults/call_faults.h"
+#include "sim/faults/fault_kind.h"
+#include "sim/faults/server_controls.h"
+#include "sim/faults/trigger_matcher.h"
 #include "sim/world/lifecycle.h"
 #include "sim/world/trace.h"
 

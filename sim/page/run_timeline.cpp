@@ -1,4 +1,4 @@
-#include "sim/explain/run_timeline.h"
+#include "sim/page/run_timeline.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,8 @@
-#include "sim/search/document.h"
+#include "sim/scenario/document.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/run/run_scenario.h"
 #include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim {
@@ -89,21 +88,6 @@ TEST(FaultDocument, KeepsAnEventAndItsFilters) {
     Document document = chaotic();
     document["faults"] = Document::array({fault});
     EXPECT_EQ(fault_document(loaded(document).faults.at(0)), fault);
-}
-
-TEST(WithChaosDrawn, IsTheSameRunBitByBit) {
-    const Document document = chaotic();
-    for (const std::uint64_t seed : {1U, 2U, 3U}) {
-        const Scenario scenario = loaded(document);
-        const Scenario drawn = loaded(with_chaos_drawn(document, scenario, seed));
-        EXPECT_FALSE(drawn.chaos);
-        const RunResult before = run_scenario(scenario, seed, {});
-        const RunResult after = run_scenario(drawn, seed, {});
-        EXPECT_EQ(before.error, "");
-        EXPECT_GT(before.faults.size(), 5U);
-        EXPECT_EQ(after.faults.size(), before.faults.size());
-        EXPECT_EQ(after.states, before.states);
-    }
 }
 
 TEST(WithChaosDrawn, LeavesAScenarioWithoutChaosAlone) {

@@ -1,12 +1,12 @@
-#include "sim/world/faults/call_faults.h"
+#include "sim/faults/call_faults.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
-#include "sim/world/faults/trigger_matcher.h"
-#include "sim/world/glob.h"
+#include "sim/faults/trigger_matcher.h"
+#include "sim/scenario/glob.h"
 
 namespace lockstep::sim {
 

@@ -7,9 +7,9 @@
 
 #include "fakes/world.h"
 #include "reports/run_report.h"
+#include "sim/faults/fault_kind.h"
 #include "sim/scenario/scenario.h"
 #include "sim/world/event_queue.h"
-#include "sim/world/faults/fault_kind.h"
 #include "sim/world/link_faults.h"
 
 namespace lockstep::sim {

@@ -1,4 +1,4 @@
-#include "sim/world/faults/fault_plan.h"
+#include "sim/faults/fault_plan.h"
 
 #include <fmt/format.h>
 

@@ -20,15 +20,15 @@
 #include <string_view>
 
 #include "fakes/world.h"
+#include "sim/faults/fault_plan.h"
 #include "sim/scenario/scenario.h"
+#include "sim/scenario/topology.h"
 #include "sim/world/event_queue.h"
-#include "sim/world/faults/fault_plan.h"
 #include "sim/world/lifecycle.h"
 #include "sim/world/metric_store.h"
 #include "sim/world/network.h"
 #include "sim/world/node.h"
 #include "sim/world/node_ports.h"
-#include "sim/world/topology.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {

@@ -1,4 +1,4 @@
-#include "sim/world/glob.h"
+#include "sim/scenario/glob.h"
 
 namespace lockstep::sim {
 

@@ -1,4 +1,4 @@
-#include "sim/world/simulation.h"
+#include "sim/simulation/simulation.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/scope.h"
-#include "sim/world/test_simulation_fixture.h"
+#include "sim/testing/simulation_fixture.h"
 
 namespace lockstep::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/world/simulation.h"
+#include "sim/simulation/simulation.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,135 @@
+// What each subcommand was asked to do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/scenario/data_loss.h"
+
+namespace lockstep::sim::cli {
+
+/// Which scenarios, under which seeds.
+struct SelectionArgs {
+    std::vector<std::string> paths;  // empty = scenarios/
+    std::vector<std::string> filters;
+    std::vector<std::string> tags;
+    std::vector<std::string> overrides;
+    std::vector<std::string> without;
+    std::optional<std::uint64_t> seed;
+    std::uint64_t seeds = 1;
+    unsigned threads = 0;   // 0 = as many as there are processors
+    bool real = false;      // on real servers
+    bool one_half = false;  // leave out the counterexamples of files that prove something
+};
+
+struct RunArgs {
+    SelectionArgs selection;
+    bool fail_fast = false;
+    bool allow_vacuous = false;
+    std::string junit;
+    std::string json;  // a file, "-" for standard output, empty = none
+    std::string trace;
+    std::string html;
+    std::string failures;           // a folder for failure files; empty = none are written
+    std::string real_limit = "2m";  // a duration
+};
+
+struct ValidateArgs {
+    std::vector<std::string> paths;
+    bool json = false;
+};
+
+struct VerifyArgs {
+    SelectionArgs selection;
+    std::string write;
+    std::string against;
+    std::string events;  // FIRST..LAST: which events `write` records; empty = none
+};
+
+struct ExploreArgs {
+    std::vector<std::string> paths;  // scenarios whose cluster and load are used; empty = everything is drawn
+    std::vector<std::string> without;
+    std::uint64_t first = 1;
+    std::uint64_t seeds = 0;  // 0 = no limit
+    std::string wall;         // a duration; empty = no limit
+    std::string out = "failures";
+    bool keep_going = false;
+    bool resume = false;
+    DataLoss data_loss{};
+    bool shrink = false;
+    unsigned threads = 0;
+};
+
+struct EnumerateArgs {
+    std::vector<std::string> paths;
+    std::string out = "failures";
+    int occurrences = 5;
+    std::uint64_t pairs = 0;
+    unsigned threads = 0;
+};
+
+struct PowerArgs {
+    std::vector<std::string> paths;       // where the files that prove mechanisms are; empty = scenarios/
+    std::vector<std::string> mechanisms;  // empty = all that can be switched off
+    std::uint64_t first = 1;
+    std::uint64_t seeds = 1000;
+    std::uint64_t repeats = 3;
+    std::uint64_t breadth = 0;
+    bool no_shrink = false;
+    std::string markdown;
+    std::string json;
+    unsigned threads = 0;
+};
+
+struct CoverageArgs {
+    std::uint64_t first = 1;
+    std::uint64_t seeds = 1000;
+    bool data_loss = false;  // as many draws again that lose data
+    std::string markdown;
+    std::string against;  // a table of more draws
+    unsigned threads = 0;
+};
+
+struct ShrinkArgs {
+    std::string file;
+    std::string out;  // empty = beside the original
+    std::optional<std::uint64_t> seed;
+    std::vector<std::string> without;
+    std::uint64_t max_runs = 10000;
+};
+
+struct ExplainArgs {
+    std::string file;
+    std::string job;  // empty = the one that the violation is about, or the first
+    std::optional<std::uint64_t> seed;
+    std::vector<std::string> overrides;
+    std::vector<std::string> without;
+    bool by_time = false;
+    bool other_jobs = false;
+    std::string html;
+};
+
+struct ReplayArgs {
+    std::string file;
+    std::string trace;
+    std::vector<std::uint64_t> until;  // events at which to look at the world; of two, what changed
+    std::vector<std::uint64_t> diff;   // likewise
+    std::string dump;                  // a file; empty or "-" = standard output
+    std::optional<std::uint64_t> seed;
+    std::vector<std::string> overrides;
+    std::vector<std::string> without;
+    [[nodiscard]] bool looks() const { return !until.empty() || !diff.empty(); }
+};
+
+struct ListArgs {
+    std::string topic;  // empty = all
+    bool json = false;
+    bool schema = false;
+};
+
+/// The topics that `list` knows, for help and completion.
+[[nodiscard]] const std::vector<std::string>& list_topics();
+
+}  // namespace lockstep::sim::cli
