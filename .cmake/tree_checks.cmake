@@ -1,6 +1,6 @@
 # Rules of the tree that the build can see: every source file is built by somebody, the folders include each other in
-# one direction only, each header compiles alone, the engine links alone, takes nothing from outside by itself, and is the
-# same in every program. Included last.
+# one direction only, what comments refer to is written down, each header compiles alone, the engine links alone, takes nothing
+# from outside by itself, and is the same in every program. Included last.
 
 set(LOCKSTEP_FOLDERS engine fakes sim reports)
 if(LOCKSTEP_PROD)
@@ -170,6 +170,10 @@ if(LOCKSTEP_TESTS)
   add_test(NAME rare_branches_are_listed COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}
            -P ${CMAKE_SOURCE_DIR}/.cmake/rare_branches.cmake)
   lockstep_test_properties(rare_branches_are_listed LABELS tree TIMEOUT 60)
+
+  add_test(NAME references_lead_somewhere COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}
+           -P ${CMAKE_SOURCE_DIR}/.cmake/references.cmake)
+  lockstep_test_properties(references_lead_somewhere LABELS tree TIMEOUT 60)
 
   # The whole archive, so that a symbol that only another folder could provide is missed here and not in production.
   file(CONFIGURE OUTPUT ${LOCKSTEP_GENERATED_DIR}/engine_links_alone.cpp CONTENT "int main() {}\n")

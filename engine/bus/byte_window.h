@@ -1,5 +1,5 @@
 // How many bytes of deliveries a replica has in hand. Above the bound it asks for no more submissions, and again below half
-// of it; heartbeats, cancels and results go on (spec: conflicts, D-02 and 5.1).
+// of it; heartbeats, cancels and results go on (D-02).
 //
 // What is on its way when it pauses still arrives, so memory may pass the bound by what the server has handed out.
 #pragma once

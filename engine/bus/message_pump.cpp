@@ -17,7 +17,7 @@ namespace {
 constexpr Duration kUndecodableDelay = std::chrono::seconds{5};
 constexpr Duration kBurialDelay = std::chrono::seconds{5};
 /// Burial begins this many deliveries before the server stops: whoever holds a message that it cannot bury yet may be
-/// stopped or killed that often (spec: conflicts, D-16). At small limits it is less than half of the deliveries.
+/// stopped or killed that often (D-16). At small limits it is less than half of the deliveries.
 constexpr std::uint64_t kBurialMargin = 5;
 /// The last deliveries of a message before burial, as a share of all: it is not handed back any more but tried again where it
 /// is. The server stops delivering at its limit, whatever the reason was; a store that is away for long must not use it up.

@@ -1,5 +1,5 @@
 // From a delivery to its verdict: decodes, bounds how much is handled at once, keeps long handlings alive, buries what
-// cannot be decoded (spec: wire, section 4).
+// cannot be decoded (wire.md 4).
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Remembers in Redis which stream messages a consumer has handled to the end, so that a crash between the end and the
-// acknowledgement does not have them handled again (seed internals, section 9; spec: wire, section 4).
+// acknowledgement does not have them handled again (wire.md 4).
 //
 // 1. The mark carries the durable's name: two consumers of one message do not silence each other. With
 //    `bus_guard_key_scope = stream` it has the documented name without one, for deployments that share their marks with others
-//    and have one guarded consumer per stream (spec: conflicts, C-13).
+//    and have one guarded consumer per stream (C-13).
 // 2. It outlives the last possible redelivery: at least twice the ack wait.
 // 3. One round trip before the handler, one after.
 // 4. Every handler is safe without it. While Redis is away it steps aside or has messages handed back, by

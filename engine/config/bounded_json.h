@@ -17,7 +17,7 @@ inline constexpr int kJsonDepthMax = 64;
 [[nodiscard]] std::string canonical(const nlohmann::json& value);
 
 /// What two documents have in common exactly when they say the same, in whatever order: the SHA-256 of their canonical
-/// JSON, in hexadecimal (spec: config, section 3). Empty for a text that `parse_bounded` does not read.
+/// JSON, in hexadecimal (settings.md 4). Empty for a text that `parse_bounded` does not read.
 [[nodiscard]] std::string fingerprint_of_text(std::string_view text);
 [[nodiscard]] std::string fingerprint_of(const nlohmann::json& value);
 

@@ -1,5 +1,5 @@
 // The settings that hold for one job: the documents of the config service for the system and for the job's tenant, team,
-// workflow and step, merged, the narrower one winning (spec: config, section 3; wire, section 8 step 7). Team, workflow and step
+// workflow and step, merged, the narrower one winning (settings.md 4; wire.md 8, step 7). Team, workflow and step
 // are whatever the submitter has named: they can only tighten what those above them say about safety (see tightening.h).
 //
 // The documents are read afresh for every try, in the same script that takes the job's lock: a change counts from the next

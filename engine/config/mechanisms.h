@@ -1,5 +1,5 @@
 // The protective mechanisms of the engine by name, each of which can be switched off. In production all are on; a scenario
-// switches one off to prove that the harness notices (spec: scenarios, "Mechanisms"). Each is asked at one single point.
+// switches one off to prove that the harness notices (`lockstep list mechanisms`). Each is asked at one single point.
 #pragma once
 
 #include <bitset>

@@ -1,4 +1,4 @@
-// The settings that the configuration service holds over those of the scheduler's files (spec: config, sections 3 and 3.1).
+// The settings that the configuration service holds over those of the scheduler's files (settings.md 4 and 5).
 // Each part is read by itself: one that cannot be read says so and leaves the others alone.
 #pragma once
 

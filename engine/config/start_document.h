@@ -1,5 +1,5 @@
 // What a scheduler writes to the configuration service when it starts: the document of the system, if there is none, and in
-// it the pools and timeouts of its files (spec: config, section 3, the table of cases).
+// it the pools and timeouts of its files (settings.md 4, the table of cases).
 //
 // An operator's values are never overwritten: of the pools only what is missing is added, and only when the file has
 // changed since it was last seen. Timeouts belong to the file, whose changes replace them.
@@ -22,7 +22,7 @@ struct FileDocuments {
     std::string timeouts;
 };
 
-/// A pools document in the shape that the reference stores (spec: conflicts, D-12): topics map to lists, pools to objects, and
+/// A pools document in the shape that the reference stores (D-12): topics map to lists, pools to objects, and
 /// what a pool leaves empty is left out. REQUIRES: `parse_pools` reads it.
 [[nodiscard]] std::string stored_pools(std::string_view pools_json);
 

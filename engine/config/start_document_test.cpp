@@ -1,4 +1,4 @@
-// The cases of the table in spec: config, section 3.
+// The cases of the table in settings.md 4.
 #include "engine/config/start_document.h"
 
 #include <gtest/gtest.h>
@@ -124,7 +124,7 @@ TEST(StoredPools, AreInTheShapeThatEveryReaderKnows) {
     EXPECT_EQ(stored_pools(R"({"topics": {"job.a": "p"}, "pools": null})"), R"({"topics":{"job.a":["p"]}})");
 }
 
-// Spec: conflicts, D-12
+// D-12
 TEST(StoredPools, LeaveOutWhatAPoolLeavesEmpty) {
     EXPECT_EQ(stored_pools(R"({"topics": {"job.a": "p"}, "pools": {"p": {"requires": [], "status": "",
                                "description": "", "drain_timeout_seconds": 0}, "q": {"status": "active"}}})"),

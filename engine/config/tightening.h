@@ -1,5 +1,5 @@
 // What a layer of settings may do to `safety` that the submitter chooses, by naming a team, a workflow or a step: tighten it,
-// and nothing else (spec: conflicts, D-14).
+// and nothing else (D-14).
 //
 //   1. Lists of what is denied (`denied_*`, `deny_*`) are united with those above.
 //   2. A list of what is allowed (`allowed_*`, `allow_*`) that is not empty is cut with the one above. Of patterns for topics

@@ -1,5 +1,5 @@
-// The timeouts document: how long jobs may stay where they are, by topic, by workflow and otherwise (spec: config, section
-// 2; conflicts C-24, C-24b). One reader for timeouts.yaml, turned into JSON, and for what the configuration service holds.
+// The timeouts document: how long jobs may stay where they are, by topic, by workflow and otherwise (settings.md 3; C-24, C-24b).
+// One reader for timeouts.yaml, turned into JSON, and for what the configuration service holds.
 //
 // What a value means (the wire protocol's other implementations parse topics and workflows and enforce neither):
 //   topics.T.dispatch_timeout        longest stay in DISPATCHED
@@ -51,7 +51,7 @@ struct Timeouts {
     friend bool operator==(const Timeouts&, const Timeouts&) = default;
 };
 
-/// The limits that a block means: 300, 900 and 30 s wherever it says nothing or zero (spec: conflicts, D-10).
+/// The limits that a block means: 300, 900 and 30 s wherever it says nothing or zero (D-10).
 [[nodiscard]] ReconcilerTimeouts with_fallbacks(const ReconcilerTimeouts& written);
 /// Sets the tunables that a start-up file's reconciler block speaks of; without one nothing changes.
 void apply_limits(const Timeouts& timeouts, Tunables& tunables);
@@ -61,8 +61,8 @@ void apply_limits(const Timeouts& timeouts, Tunables& tunables);
 [[nodiscard]] tl::expected<Timeouts, std::vector<DocumentError>> parse_timeouts(std::string_view json_text);
 
 /// The document as every reader of the configuration service knows it, in canonical JSON, with the members that the
-/// reference writes: `topics` and `workflows` even when empty, and every field of an entry, zeros included (spec: conflicts,
-/// D-12). Other implementations reject further names, so a topic's DISPATCHED limit has no place in it; times are rounded up to
+/// reference writes: `topics` and `workflows` even when empty, and every field of an entry, zeros included (D-12).
+/// Other implementations reject further names, so a topic's DISPATCHED limit has no place in it; times are rounded up to
 /// whole seconds. A reconciler block that says nothing is left out.
 [[nodiscard]] std::string stored_form(const Timeouts& timeouts);
 

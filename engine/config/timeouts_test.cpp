@@ -16,7 +16,7 @@ Timeouts parsed(std::string_view text) {
     return timeouts ? std::move(*timeouts) : Timeouts{};
 }
 
-// RECON-05; spec: conflicts, D-10
+// RECON-05, D-10
 TEST(Timeouts, WhereTheReconcilersLimitsSayNothingOrZeroTheBuiltInOnesHold) {
     const auto limits = [](std::string_view text) {
         const ReconcilerTimeouts all = with_fallbacks(parsed(text).reconciler);
@@ -108,7 +108,7 @@ TEST(Timeouts, TheStoredFormHasOnlyTheNamesThatAllReadersKnow) {
         R"("workflows":{"w":{"child_timeout_seconds":10,"max_retries":0,"total_timeout_seconds":3600}}})");
 }
 
-// Spec: conflicts, D-12
+// D-12
 TEST(Timeouts, TheStoredFormNamesTopicsAndWorkflowsEvenWithoutAny) {
     EXPECT_EQ(stored_form(Timeouts{}), R"({"topics":{},"workflows":{}})");
     EXPECT_EQ(stored_form(parsed(R"({"reconciler": {"running_timeout_seconds": 0}})")),

@@ -1,6 +1,6 @@
 // Every constant of the scheduler under one name, with its documented default. Scenario files set them under
 // `cluster.config`, the daemon reads LOCKSTEP_<UPPER_CASE> variables; both go through `set_tunable`.
-// Sources: seed internals, sections 3 to 9; spec: config, section 5.1; spec: scenarios, "Tunables".
+// What each is for: `lockstep list tunables`; where they come from: settings.md, wire.md 4.1, redis-schema.md.
 #pragma once
 
 #include <cstdint>

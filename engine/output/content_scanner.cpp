@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kSlots = 32;
 /// Scans that wait in this replica. The ones beyond are found by their marks.
 constexpr std::size_t kWaitingMax = 1'000;
-/// Tries of the check, and of recording its verdict, with these pauses between them (spec: wire, section 9.1).
+/// Tries of the check, and of recording its verdict, with these pauses between them (wire.md 9.1).
 constexpr std::array<Duration, 2> kPauses{std::chrono::seconds{1}, std::chrono::seconds{2}};
 /// Between the further tries of recording a verdict that takes an output away.
 constexpr Duration kPauseWhileStoreIsAway = std::chrono::seconds{5};

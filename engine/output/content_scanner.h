@@ -1,5 +1,4 @@
-// The thorough look at an output, after its success has been recorded (seed internals, section 2, phase 2; spec: wire,
-// section 9.1).
+// The thorough look at an output, after its success has been recorded (wire.md 9.1).
 //
 // 1. The commit that records the success leaves a mark with the result, and the mark goes only with the commit that records
 //    the verdict. A scan that dies with its replica is found by another one (H-41).
@@ -11,7 +10,7 @@
 // 4. Policy has spoken and the store does not take it down: a word against the output is kept and tried again for as long
 //    as this replica lives, any other for a few tries. Then the mark stays, and the scan is done again. Nothing is lost;
 //    but an output that is to be withheld stays readable meanwhile, and that is told: a dead letter `quarantine_failed` on
-//    the bus, which needs no store, a line in the log and a counter (spec: conflicts, D-11).
+//    the bus, which needs no store, a line in the log and a counter (D-11).
 // 5. Of an output that is too long policy sees the beginning, and may allow that. What comes behind is an output without a
 //    verdict, as in 3: `open` lets it pass, with a record that says `partial`; `closed` withholds it.
 #pragma once

@@ -1,4 +1,4 @@
-// The audit event of an output that policy did not let through as it was (spec: wire, section 9.1). Core NATS carries it, so
+// The audit event of an output that policy did not let through as it was (wire.md 9.1). Core NATS carries it, so
 // whoever does not listen at that moment misses it; the record of the verdict and the dead letter are what lasts.
 #pragma once
 
@@ -16,7 +16,7 @@ struct OutputVerdict;
 /// The codes of outputs withheld before the success was recorded, and after it.
 inline constexpr std::string_view kCodeQuarantined = "output_quarantined";
 inline constexpr std::string_view kCodeQuarantinedAsync = "output_quarantined_async";
-/// Of one that is to be withheld and still is readable: the store does not take the verdict (spec: conflicts, D-11).
+/// Of one that is to be withheld and still is readable: the store does not take the verdict (D-11).
 inline constexpr std::string_view kCodeQuarantineFailed = "quarantine_failed";
 
 /// Whether this dead letter tells of an output that was withheld: then an audit event goes with it.

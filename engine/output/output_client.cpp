@@ -12,7 +12,7 @@ namespace lockstep::engine {
 
 namespace {
 
-/// A worker may report a moment before its output can be read (spec: wire, section 7.2).
+/// A worker may report a moment before its output can be read (wire.md 7.2).
 constexpr int kLooks = 6;
 constexpr Duration kPauseBetweenLooks = std::chrono::milliseconds{100};
 /// Storing the same bytes under the same key again is harmless, and giving up costs the job its output.

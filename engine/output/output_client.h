@@ -1,5 +1,5 @@
-// Asks the output policy service about a result (seed internals, sections 2 and 6; spec: wire, section 7.2). It has a
-// circuit of its own: trouble with input policy says nothing about it, nor the other way round (FAIL-10).
+// Asks the output policy service about a result (wire.md 7.2). It has a circuit of its own: trouble with input policy says
+// nothing about it, nor the other way round (FAIL-10).
 //
 // What cannot be read from the store is no failure of the service and does not count against its circuit: else a few bad
 // pointers of one worker would leave every output unchecked.

@@ -8,7 +8,7 @@ namespace lockstep::engine {
 
 namespace {
 
-/// Of the content check that makes a replacement while the job's lock is held (spec: wire, section 7.2).
+/// Of the content check that makes a replacement while the job's lock is held (wire.md 7.2).
 constexpr Duration kRedactionLimit = std::chrono::seconds{5};
 
 OutputVerdict withheld_unseen(const cap::JobResult& result) {

@@ -1,6 +1,5 @@
-// The quick look at an output, before its success is recorded (seed internals, section 2, phase 1; spec: wire, section
-// 9.1). It runs under the job's lock and writes nothing about the job: its caller commits what comes of it, together with
-// the state.
+// The quick look at an output, before its success is recorded (wire.md 9.1). It runs under the job's lock and writes nothing
+// about the job: its caller commits what comes of it, together with the state.
 //
 // It fails open: when nobody answers, the output passes unseen, and the scan that follows decides. A verdict to redact is
 // different, since policy has spoken: an output whose replacement cannot be made is withheld.

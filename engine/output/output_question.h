@@ -1,4 +1,4 @@
-// What the output policy is asked (spec: wire, section 7.2). Pure.
+// What the output policy is asked (wire.md 7.2). Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lockstep::engine {
 
-/// Most of an output that a question carries, in bytes (spec: wire, section 7.2).
+/// Most of an output that a question carries, in bytes (wire.md 7.2).
 inline constexpr std::size_t kOutputBytesMax = 2'097'152;
 
 /// An output, or the beginning of a long one.

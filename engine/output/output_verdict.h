@@ -1,5 +1,4 @@
-// What policy says about a job's output, and the record of it that gateways show (spec: redis-schema, section 3.7; wire,
-// section 7.2).
+// What policy says about a job's output, and the record of it that gateways show (redis-schema.md 3.7; wire.md 7.2).
 #pragma once
 
 #include <cstdint>
@@ -63,7 +62,7 @@ struct OutputVerdict {
 [[nodiscard]] std::string_view to_string(OutputDecision decision);
 [[nodiscard]] std::string_view to_string(OutputPhase phase);
 
-/// Maps the service's answer. A decision of a later protocol version allows (spec: wire, section 7.2).
+/// Maps the service's answer. A decision of a later protocol version allows (wire.md 7.2).
 [[nodiscard]] OutputVerdict verdict_from(const cap_output::OutputCheckResponse& answer);
 
 /// JSON, keys sorted; empty texts and zeros are left out, but for `decision`, each finding's `detail`, and `checked_at`.

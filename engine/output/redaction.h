@@ -1,4 +1,4 @@
-// Taking out of an output what policy objects to (spec: wire, section 7.2). Pure.
+// Taking out of an output what policy objects to (wire.md 7.2). Pure.
 #pragma once
 
 #include <string>

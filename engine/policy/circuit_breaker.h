@@ -1,5 +1,4 @@
-// The circuit breaker in front of a policy service, one for all replicas (seed internals, section 6; spec: redis-schema,
-// section 9).
+// The circuit breaker in front of a policy service, one for all replicas (redis-schema.md 9).
 //
 //   CLOSED --- budget of failures in a row ---> OPEN --- 30 s ---> HALF-OPEN --- two successes ---> CLOSED
 //                                                ^----- any failure -----'  (at most three probes)

@@ -1,4 +1,4 @@
-// A circuit breaker of one process (seed internals, section 6): closed; open for a while after enough failures in a row;
+// A circuit breaker of one process (redis-schema.md 9): closed; open for a while after enough failures in a row;
 // then half-open, where a few probes decide. What a breaker falls back to while it cannot ask the other replicas.
 //
 // A call that began before the latest trip says nothing about what came after it: its outcome is ignored.

@@ -11,10 +11,10 @@ namespace lockstep::engine {
 
 namespace {
 
-/// Most of a job's input that a check carries (spec: wire, section 7.1).
+/// Most of a job's input that a check carries (wire.md 7.1).
 constexpr std::size_t kInputBytesMax = 2'097'152;
-/// Time for loading it. Together with the two seconds of the call this stays within the guard of three (spec: wire, section
-/// 7.1); it is not taken from the call's own time, or a store that is slow would count as a kernel that fails.
+/// Time for loading it. Together with the two seconds of the call this stays within the guard of three (wire.md 7.1);
+/// it is not taken from the call's own time, or a store that is slow would count as a kernel that fails.
 constexpr Duration kInputTimeout = std::chrono::seconds{1};
 
 cap::PolicyCheckRequest question_about(const cap::JobRequest& request) {

@@ -1,4 +1,4 @@
-// Asks the safety kernel about a job (seed internals, section 6; spec: wire, sections 7.1 and 8.1).
+// Asks the safety kernel about a job (wire.md 7.1 and 8.1).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// A policy decision about one job, and the forms in which it is kept (spec: wire, sections 7.1 and 7.3; redis-schema, 3.6).
+// A policy decision about one job, and the forms in which it is kept (wire.md 7.1 and 7.3; redis-schema.md 3.6).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The safety kernel port: two unary gRPC calls. The circuit breaker is engine code above it (seed internals, section 6).
+// The safety kernel port: two unary gRPC calls. The circuit breaker is engine code above it (redis-schema.md 9).
 // Asking has no effect that the scheduler depends on, so a failure needs no third answer.
 #pragma once
 

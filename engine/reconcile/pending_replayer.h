@@ -1,5 +1,4 @@
-// The pending replayer: takes up jobs again that are in the store and that no message will bring back (seed internals,
-// section 3; spec: redis-schema, section 3.10).
+// The pending replayer: takes up jobs again that are in the store and that no message will bring back (redis-schema.md 3.10).
 //
 // 1. One replica ticks, at once when it starts and then at every interval (see ticker.h). A tick goes through all jobs that
 //    have been PENDING, approved, or SCHEDULED for `pending_age`, in pages that begin where the last one ended, so that

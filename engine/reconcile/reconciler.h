@@ -1,4 +1,4 @@
-// The reconciler: ends jobs that nobody moves any more (seed internals, section 3; spec: redis-schema, section 3.10).
+// The reconciler: ends jobs that nobody moves any more (redis-schema.md 3.10).
 //
 // One replica ticks, see ticker.h. What it ends, it ends by comparing: a job that has moved since it was listed is left alone.
 //
@@ -6,11 +6,11 @@
 // at whatever has been there for the shortest of these times and ends what has exceeded its own, in pages that begin where
 // the last one ended: jobs that may stay for hours hide none that may not.
 //
-// A result that the stream had before a job's limit wins over the timeout (spec: conflicts, D-04). Nobody at work is ended
+// A result that the stream had before a job's limit wins over the timeout (D-04). Nobody at work is ended
 // while such a result may be unheard, but for a time that is promised; who cannot ask the stream does not tick.
 //
 // Records of jobs that have ended expire, and the indexes of final states do not: members older than any record are looked at,
-// some at each tick, and those without a job are removed (spec: conflicts, D-13).
+// some at each tick, and those without a job are removed (D-13).
 //
 // It also strikes off those that hold a slot of their tenant in the books and have been ended by somebody who knows nothing of
 // these, for tenants whose jobs wait.

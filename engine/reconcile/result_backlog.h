@@ -1,4 +1,4 @@
-// Asks the stream for results that nobody may have heard, as one tick of the reconciler needs it (spec: conflicts, 5.2). What
+// Asks the stream for results that nobody may have heard, as one tick of the reconciler needs it (D-04). What
 // follows from the answers is decided in unheard_results.h.
 //
 // Order matters: the overdue jobs first, then the end of the stream, then the durable of results. Whatever the stream held at

@@ -1,4 +1,4 @@
-// The lock of a loop that only one replica may run (seed internals, section 8; spec: redis-schema, section 5).
+// The lock of a loop that only one replica may run (redis-schema.md 5).
 //
 // It is never released, only kept: the holder renews it and ticks again at every interval, and when it dies another replica
 // takes over within two intervals. Released after a tick, it would let a second replica do the same work straight away.

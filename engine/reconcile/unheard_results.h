@@ -1,5 +1,5 @@
-// Which overdue jobs may have a result in the stream that nobody has heard, and what becomes of each (spec: conflicts, D-04
-// and 5.2). Decisions only: who asks the stream, and when, is result_backlog.h.
+// Which overdue jobs may have a result in the stream that nobody has heard, and what becomes of each (D-04).
+// Decisions only: who asks the stream, and when, is result_backlog.h.
 //
 // Counted in sequences of the stream, never in clocks. What a look has found holds for the jobs that were overdue before it
 // began: whatever the stream takes in later has come after their limit.

@@ -1,4 +1,4 @@
-// The delay before the next scheduling try (seed internals, section 5):
+// The delay before the next scheduling try (wire.md 4.1):
 //   min(base * 2^attempt + jitter, max), jitter uniform in [0, backoff_jitter).
 #pragma once
 

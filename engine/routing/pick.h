@@ -1,5 +1,5 @@
-// Choosing the worker for a job: the least loaded one of the pools that serve its topic (seed internals, section 5; spec:
-// config, section 1.2). A pure decision over what is known now.
+// Choosing the worker for a job: the least loaded one of the pools that serve its topic (settings.md 2). A pure decision over
+// what is known now.
 #pragma once
 
 #include <string>

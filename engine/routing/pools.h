@@ -1,4 +1,4 @@
-// Which pools serve a topic, and what a pool offers (spec: config, section 1). Immutable once built: a reload makes a new
+// Which pools serve a topic, and what a pool offers (settings.md 1). Immutable once built: a reload makes a new
 // table and swaps it, picks in progress finish with the old one.
 #pragma once
 

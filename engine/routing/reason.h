@@ -1,4 +1,4 @@
-// Why a job could not be dispatched this time. The names go into dead letters and logs (seed internals, section 5).
+// Why a job could not be dispatched this time. The names go into dead letters and logs (settings.md 2).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The workers this replica has heard of (spec: redis-schema, section 6). In memory only: every replica hears every
+// The workers this replica has heard of (redis-schema.md 6). In memory only: every replica hears every
 // heartbeat and fills its own.
 #pragma once
 

@@ -30,7 +30,7 @@ struct MonoClock {
 using WallTime = WallClock::time_point;
 using MonoTime = MonoClock::time_point;
 
-/// Microseconds since the Unix epoch, the unit of every job key in Redis (spec: redis-schema, conventions).
+/// Microseconds since the Unix epoch, the unit of every job key in Redis (redis-schema.md, conventions).
 [[nodiscard]] constexpr std::int64_t to_unix_micros(WallTime t) {
     return std::chrono::duration_cast<std::chrono::microseconds>(t.time_since_epoch()).count();
 }

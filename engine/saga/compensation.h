@@ -1,10 +1,9 @@
-// Compensations: the jobs that undo the finished steps of a workflow (seed internals, section 4; spec: wire, section 10).
-// Pure functions from messages to messages.
+// Compensations: the jobs that undo the finished steps of a workflow (wire.md 10). Pure functions from messages to messages.
 //
 //   1. What is recorded is the template: a serialised JobRequest without a job id, so that any implementation can take it up.
 //   2. The job made of a template has an id derived from the saga and the template's bytes. Made again after a crash it is
 //      the same job, which the scheduler works on once (H-12, H-48).
-//   3. It runs as the tenant of the job that it undoes, whatever the compensation says (spec: conflicts, D-07).
+//   3. It runs as the tenant of the job that it undoes, whatever the compensation says (D-07).
 //   4. Labels by which the original job named its message or carried its approval are not inherited: the stream would take
 //      the compensation for the approved job's second submission and drop it (H-40b). Nor is what only policy writes (D-08).
 #pragma once

@@ -1,4 +1,4 @@
-// Rollbacks: undoing the finished steps of a workflow whose step failed fatally (seed internals, section 4).
+// Rollbacks: undoing the finished steps of a workflow whose step failed fatally (wire.md 10).
 //
 // 1. A rollback is owed from the commit on that makes the failed job FAILED. The handler of that result starts it at once, in
 //    the background; whatever a crash, a lost answer, a slow kernel or a stop leaves undone, any replica resumes.
@@ -8,7 +8,7 @@
 // 4. Nothing is begun after `saga_rollback_timeout`: that is well within the lock's life, so that a replica which was paused
 //    in mid-step publishes nothing any more once another may have taken over (H-42b).
 // 5. A rollback undoes what jobs of the failed job's tenant did, and nothing else. What others have recorded on a stack that they
-//    share stays there; what has stood there for too long is told of, kept aside and taken off (spec: conflicts, D-07).
+//    share stays there; what has stood there for too long is told of, kept aside and taken off (D-07).
 // 6. Last in, first out is the order of publishing. The jobs then run as any others, side by side (H-42c).
 #pragma once
 

@@ -1,4 +1,4 @@
-// Whose compensations share a stack, and where that stack is (spec: conflicts, D-07; redis-schema, section 10).
+// Whose compensations share a stack, and where that stack is (D-07; redis-schema.md 10).
 //
 //   run       the jobs of one run of one tenant: a stack of their own, which no other tenant and no workflow can name
 //   workflow  the jobs of a tenant that name a workflow and no run: `saga:<workflow>:stack`, which all tenants and other

@@ -1,4 +1,4 @@
-// The saga's keys in Redis (spec: redis-schema, section 10):
+// The saga's keys in Redis (redis-schema.md 10):
 //
 //   saga:<workflow>:stack  list of recorded templates, the newest at the head; other implementations push and pop here too
 //   saga:<workflow>:lock   rollback mutex; ours holds a token. Other implementations hold the constant `1` and delete it

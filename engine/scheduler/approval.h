@@ -1,4 +1,4 @@
-// What a human's approval does in the scheduler (spec: wire, sections 8.1 and 8.3): whether a request that says it was
+// What a human's approval does in the scheduler (wire.md 8.1 and 8.3): whether a request that says it was
 // approved really was, and the end of the gate jobs that are nothing but a question to a human.
 #pragma once
 

@@ -225,7 +225,7 @@ bool ConfigWatcher::apply_modes(const Overlay& overlay) {
     if (!pinned_.output_fail_mode && !unusable)
         changed |= replace(tunables.output_policy_fail_mode,
                            overlay.output_fail_mode.value_or(at_start_.output_policy_fail_mode));
-    // The service can only switch a check that was set up at start (spec: config, section 5).
+    // The service can only switch a check that was set up at start (settings.md 6).
     changed |= replace(tunables.output_policy_enabled,
                        at_start_.output_policy_enabled && overlay.output_policy_enabled.value_or(true));
     return changed;

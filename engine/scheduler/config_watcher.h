@@ -1,4 +1,4 @@
-// Keeps the settings in force those of the configuration service (spec: config, sections 3 and 3.1).
+// Keeps the settings in force those of the configuration service (settings.md 4 and 5).
 //
 // 1. At start the service is told of the files (see config/start_document.h), then its settings are put in force, before the
 //    first job is taken. From then on they are read again at every `config_reload_interval` and whenever somebody announces a
@@ -6,7 +6,7 @@
 // 2. What cannot be read changes nothing: each part keeps its last good value, and the log says why. So does a store that is
 //    away.
 // 3. Pools that drain or are inactive are never routed to, whoever wrote them (C-53, H-31).
-// 4. Limits that the service leaves at zero are the built-in ones, at once and on every replica (spec: conflicts, D-10).
+// 4. Limits that the service leaves at zero are the built-in ones, at once and on every replica (D-10).
 // 5. A fail mode that the operator has pinned at start stays; another one is the service's, or else the default (C-19).
 //
 // What it changes is in Context: `routing`, `timeouts`, and in `tunables` dispatch_timeout, running_timeout,
@@ -63,7 +63,7 @@ public:
     static constexpr Duration kPatience = std::chrono::seconds{10};
 
 private:
-    /// Any packet will do (spec: wire, section 2.1).
+    /// Any packet will do (wire.md 2.1).
     void on_message(std::string_view subject, std::string_view payload) override;
 
     [[nodiscard]] Task<tl::expected<void, std::string>> set_up();

@@ -1,5 +1,5 @@
-// The limits that policy may put on a job beside its decision, as far as the scheduler itself enforces them (spec: wire,
-// section 8, steps 10 to 12), and those that the timeouts document adds (spec: config, section 2). Zero: none.
+// The limits that policy may put on a job beside its decision, as far as the scheduler itself enforces them (wire.md 8, step 9),
+// and those that the timeouts document adds (settings.md 3). Zero: none.
 #pragma once
 
 #include <cstdint>

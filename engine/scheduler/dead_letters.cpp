@@ -18,7 +18,7 @@ constexpr Duration kSecondTry = std::chrono::milliseconds{500};
 /// Younger entries belong to a handler that is still announcing them.
 constexpr Duration kSweepAge = std::chrono::seconds{30};
 constexpr std::int64_t kSweepPage = 200;
-/// How long messages without a packet are counted before their sum is told (spec: conflicts, D-01).
+/// How long messages without a packet are counted before their sum is told (D-01).
 constexpr Duration kSumAge = std::chrono::minutes{1};
 /// Letters that are remembered as counted. Beyond it some are counted twice: the bus has been away for long.
 constexpr std::size_t kCountedMax = 10'000;

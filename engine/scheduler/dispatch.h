@@ -1,4 +1,4 @@
-// Sending a job to a worker, once (spec: architecture, "Dispatch").
+// Sending a job to a worker, once (wire.md 8.4).
 //
 // 1. A dispatch is a number on the job, committed together with DISPATCHED under the fence. Only the handler that
 //    committed it ever publishes it.
@@ -9,7 +9,7 @@
 //    holds nothing of it above a number that this process had given out before, the lease still holds, and the first
 //    sending is not long ago. What another process says, one started after a power cut in particular, proves nothing: a
 //    worker may have had the message all the same. Then, and whenever else it is not known, the job stays DISPATCHED: its
-//    result moves it on, or the reconciler ends it visibly (spec: conflicts, D-15).
+//    result moves it on, or the reconciler ends it visibly (D-15).
 // 5. RUNNING refused because the job was ended meanwhile: a cancellation is broadcast after the job.
 #pragma once
 

@@ -1,7 +1,7 @@
 // What a scheduler knows of the stream that carries jobs to workers, and how it looks for a message there.
 //
 // 1. A number in the stream means something only to the server process that told of it: another one may have lost its power,
-//    and gives out again the numbers of what it had not synced (spec: conflicts, D-15).
+//    and gives out again the numbers of what it had not synced (D-15).
 // 2. A search is answered by one process from its first read to its last, or comes to nothing.
 // 3. Where no number of that process is known, a search begins at the first message that is not older than the message can
 //    be, found by bisection over the times at which messages were stored. The clocks of Redis and NATS may lie apart by

@@ -1,4 +1,4 @@
-// Waiting for a job's lock: for 2 s, with a look every 25 ms at first and less often later (spec: redis-schema, section 5).
+// Waiting for a job's lock: for 2 s, with a look every 25 ms at first and less often later (redis-schema.md 5).
 #pragma once
 
 #include <algorithm>

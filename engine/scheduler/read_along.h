@@ -41,8 +41,7 @@ struct SettingsFound {
     std::string document;  // the key of the one that cannot be read
 };
 
-/// Attaches the settings to a request that is to be judged and sent. Without them it must go nowhere: they may forbid it (spec:
-/// conflicts, D-14).
+/// Attaches the settings to a request that is to be judged and sent. Without them it must go nowhere: they may forbid it (D-14).
 [[nodiscard]] Task<SettingsFound> attach_effective_config(Context& context, EffectiveConfig& merger,
                                                           const ReadAlong& along, const JobFacts& facts,
                                                           cap::JobRequest& request);

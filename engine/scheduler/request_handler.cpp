@@ -23,7 +23,7 @@ namespace {
 constexpr Duration kDueSoon = std::chrono::milliseconds{20};
 
 /// How often a job whose input is not found is tried again before it is denied: over fifteen seconds in all, in which whoever
-/// stores the input after the job has time to do so (spec: conflicts, 5.4).
+/// stores the input after the job has time to do so (D-09).
 constexpr std::int64_t kInputTries = 3;
 static_assert(kInputTries * kInputRetryDelay >= std::chrono::seconds{15});
 

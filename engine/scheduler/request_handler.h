@@ -1,4 +1,4 @@
-// A job request, from its validation to the decision what becomes of it (spec: wire, sections 6.2 and 8).
+// A job request, from its validation to the decision what becomes of it (wire.md 6.2 and 8).
 #pragma once
 
 #include "engine/policy/waiting_answers.h"
@@ -21,7 +21,7 @@ public:
     /// Handles one delivery of a request. Redelivery at any point is harmless: everything is decided on what the store says.
     [[nodiscard]] Task<Verdict> handle(cap::JobRequest request, std::string trace_id);
     /// The same for a request that comes from the store and not from the bus. Others than the scheduler have written there:
-    /// whose it is, is looked at again (spec: conflicts, D-06).
+    /// whose it is, is looked at again (D-06).
     [[nodiscard]] Task<Verdict> handle_stored(cap::JobRequest request, std::string trace_id);
 
     /// A settings document has been read, see EffectiveConfig::note_readable.
@@ -57,7 +57,7 @@ private:
     /// `input_misses`: how often in a row its input was not found; 0: that is not why.
     [[nodiscard]] Task<Verdict> postpone(JobLease& lease, const SafetyDecision& decision, Duration delay,
                                          std::int64_t input_misses = 0);
-    /// What becomes of a job that policy would let go on and whose input it was not shown (spec: conflicts, D-09). Nothing: it
+    /// What becomes of a job that policy would let go on and whose input it was not shown (D-09). Nothing: it
     /// goes on, marked where need be.
     [[nodiscard]] Task<std::optional<Verdict>> hold_for_input(JobLease& lease, const Taken& job,
                                                               SafetyDecision& decision);

@@ -22,9 +22,9 @@ std::optional<DeadLetter> letter_for(const cap::JobResult& result, const std::st
     return letter;
 }
 
-/// Why nobody believes that this result is about what was sent out, in the words of the metric; empty: it counts (spec:
-/// conflicts, D-05 and 5.3). The dispatch is committed before anything is published, so nobody can have worked on a job that is
-/// not DISPATCHED. Where it says nothing of a worker, it went to a topic or was sent by a scheduler that does not write it down.
+/// Why nobody believes that this result is about what was sent out, in the words of the metric; empty: it counts (D-05). The
+/// dispatch is committed before anything is published, so nobody can have worked on a job that is not DISPATCHED. Where it says
+/// nothing of a worker, it went to a topic or was sent by a scheduler that does not write it down.
 std::string_view doubt_about(const cap::JobResult& result, const JobFacts& facts, const Tunables& tunables) {
     if (!facts.state) return "unknown_job";
     if (facts.state != JobState::dispatched && facts.state != JobState::running) return "not_dispatched";

@@ -1,4 +1,4 @@
-// A worker's result (spec: wire, sections 6.3 and 9).
+// A worker's result (wire.md 6.3 and 9).
 #pragma once
 
 #include "engine/output/content_scanner.h"
@@ -22,7 +22,7 @@ public:
 
 private:
     [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts);
-    /// Whether the result may end a job that is in this state. One that is not believed (spec: conflicts, D-05) is counted.
+    /// Whether the result may end a job that is in this state. One that is not believed (D-05) is counted.
     [[nodiscard]] bool may_end(const cap::JobResult& result, const JobFacts& facts);
     void refuse(const cap::JobResult& result, const JobFacts& facts, std::string_view reason);
     /// Everything that the end of the job changes, in one step.

@@ -30,7 +30,7 @@ namespace lockstep::engine {
 namespace {
 
 constexpr Duration kSetupTimeout = std::chrono::seconds{10};
-/// Spec: config, section 5.1, "registry stats log".
+/// As often as the reference says it.
 constexpr Duration kWorkersReportInterval = std::chrono::seconds{60};
 
 std::string durable_of(std::string_view subject) { return wire::durable_name(wire::kQueueScheduler, subject); }

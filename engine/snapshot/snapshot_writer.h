@@ -1,5 +1,5 @@
-// Writes the worker snapshot every `snapshot_interval` (seed internals, section 8, "Snapshot Writer Lock"; spec: redis-schema,
-// section 6). All replicas try; whoever gets the lock writes and gives it back at once, the others skip their turn quietly.
+// Writes the worker snapshot every `snapshot_interval` (redis-schema.md 6). All replicas try; whoever gets the lock writes and
+// gives it back at once, the others skip their turn quietly.
 //
 // 1. The snapshot is taken after the lock was granted, is dated by the clock of Redis at that moment, and is stored by a script
 //    that looks at the lock once more: what was taken before a pause never replaces what another has written since.

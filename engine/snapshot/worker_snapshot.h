@@ -1,5 +1,5 @@
 // The worker snapshot `sys:workers:snapshot`: the workers that a scheduler knows, as JSON that schedulers read at start and
-// gateways show (spec: redis-schema, section 6). Text from values and back, nothing else.
+// gateways show (redis-schema.md 6). Text from values and back, nothing else.
 //
 // 1. The same registry gives the same bytes: keys in the order of the specification, workers and pools by name.
 // 2. A worker is in it only when the writer has heard it itself. What a replica knows from an earlier snapshot it does not pass

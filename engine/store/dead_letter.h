@@ -1,4 +1,4 @@
-// A dead letter: the record in the store and the packet on sys.job.dlq (spec: redis-schema, section 4; wire, 8.2).
+// A dead letter: the record in the store and the packet on sys.job.dlq (redis-schema.md 4; wire.md 8.2).
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct UndecodableSum {
 
 /// The entry as a JSON object without its closing brace: the script adds the last state and the attempts.
 [[nodiscard]] std::string dead_letter_head(const DeadLetter& letter, WallTime created_at);
-/// The packet that tells the bus. One about no job names none, and is traced by the letter's id (spec: wire, section 2.2).
+/// The packet that tells the bus. One about no job names none, and is traced by the letter's id (wire.md 2.2).
 [[nodiscard]] cap::BusPacket dead_letter_packet(const DeadLetter& letter, WallTime created_at);
 /// Reads a stored entry back; nothing when it is not one.
 [[nodiscard]] std::optional<DeadLetter> parse_dead_letter(std::string_view entry_json);

@@ -1,4 +1,4 @@
-// The job hash as SetJobMeta writes it from a request (spec: redis-schema, sections 2 and 3.5).
+// The job hash as SetJobMeta writes it from a request (redis-schema.md 2 and 3.5).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // A job's lock as its holder sees it: the token that fences every commit, the time until which it surely holds, and its
-// renewal (seed internals, section 8; spec: redis-schema, section 5).
+// renewal (redis-schema.md 5).
 //
 // 1. Each acquisition has a fresh random token. Whoever has the token owns the lock; nothing else counts.
 // 2. Renewed every third of its life. Three failed renewals in a row end the renewal; "not yours" ends it at once. From

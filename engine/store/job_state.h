@@ -1,4 +1,4 @@
-// The states of a job and the transitions between them (spec: redis-schema, section 3.1).
+// The states of a job and the transitions between them (redis-schema.md 3.1).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The job store: what the handlers ask of Redis, in the domain's words (spec: redis-schema, sections 2 to 5). Each call is
+// The job store: what the handlers ask of Redis, in the domain's words (redis-schema.md 2 to 5). Each call is
 // one round trip. Every commit of a lock holder is fenced by its lease; the calls that take no lock compare instead.
 //
 // A call that is *unknown* may have taken effect; a caller hands the message back or reads again, never assumes.
@@ -262,7 +262,7 @@ public:
     [[nodiscard]] Task<Outcome<OverduePage>> overdue_page(TickLock lock, JobState state, StayLimits limits,
                                                           std::string after, std::int64_t limit);
     /// Jobs listed as being in `state`, for `age` at least, oldest first, from above the score `after` (empty = from the
-    /// beginning). Looks at `limit` members, whether their jobs are still known or not (spec: conflicts, D-13).
+    /// beginning). Looks at `limit` members, whether their jobs are still known or not (D-13).
     [[nodiscard]] Task<Outcome<IndexPage>> index_page(JobState state, Duration age, std::string after,
                                                       std::int64_t limit);
     /// Jobs that have been in `state` for `age` and are due, oldest first, from above the score `after` (empty = from the

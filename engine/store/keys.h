@@ -1,4 +1,4 @@
-// Names of the Redis keys that C++ code hands to scripts and commands (spec: redis-schema, section 1). Keys that belong to
+// Names of the Redis keys that C++ code hands to scripts and commands (redis-schema.md 1). Keys that belong to
 // a job and are only touched inside scripts are named there.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Where the input of a job lies: its context pointer (spec: wire, section 7.1; spec: conflicts, D-09 and 5.4).
+// Where the input of a job lies: its context pointer (wire.md 7.1; D-09).
 #pragma once
 
 #include <string_view>

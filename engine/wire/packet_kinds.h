@@ -1,5 +1,5 @@
 // Which kind of packet counts on which subject. Permissions on a bus are given by subject: a worker that may publish heartbeats
-// could otherwise cancel jobs with a packet that says so, wherever it arrives. Stricter than spec: wire, section 2.1, where the
+// could otherwise cancel jobs with a packet that says so, wherever it arrives. Stricter than the reference, where the
 // packet alone decides; nobody who speaks the protocol sends one kind on the subject of another.
 #pragma once
 

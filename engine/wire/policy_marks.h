@@ -1,6 +1,6 @@
-// The labels and variables by which policy and the scheduler tell a worker what was decided (spec: wire, sections 7.3 and 8).
-// Written by a submitter they are lies: they never reach policy, a worker or the template of a compensation (spec: conflicts,
-// D-08). The stored request keeps them, and so does its hash, which a gateway computes over it.
+// The labels and variables by which policy and the scheduler tell a worker what was decided (wire.md 7.3 and 8).
+// Written by a submitter they are lies: they never reach policy, a worker or the template of a compensation (D-08).
+// The stored request keeps them, and so does its hash, which a gateway computes over it.
 #pragma once
 
 #include <array>

@@ -24,7 +24,7 @@ inline constexpr std::string_view kDefaultTenant = "default";
 [[nodiscard]] std::optional<std::string> rejection(const cap::JobRequest& request);
 [[nodiscard]] std::optional<std::string> rejection(const cap::JobResult& result);
 /// The two parts of a request's rejection: what no job can have, and fields that name another tenant than the tenant rule
-/// does (spec: conflicts, D-06).
+/// does (D-06).
 [[nodiscard]] std::optional<std::string> malformation(const cap::JobRequest& request);
 [[nodiscard]] std::optional<std::string> tenant_conflict(const cap::JobRequest& request);
 

@@ -142,7 +142,7 @@ TEST_F(Dispatch, OnANewConnectionAMissingMessageIsSentAgainOnce) {
     EXPECT_EQ(history("j1"), (Texts{"PENDING", "SCHEDULED", "DISPATCHED", "RUNNING"}));
 }
 
-// A worker may have had it before the power failed, and the stream knows nothing of it any more (spec: conflicts, D-15).
+// A worker may have had it before the power failed, and the stream knows nothing of it any more (D-15).
 TEST_F(Dispatch, AfterARestartOfTheServerNothingIsSentAgainAndTheJobIsLetGo) {
     first_publish(lost(), false);
     const Fate fate = submit("j1");

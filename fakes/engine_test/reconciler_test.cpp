@@ -93,7 +93,7 @@ TEST_F(ReconcilerTest, AWorkflowsTotalTimeShortensADeadlineAndNeverLengthensOne)
     EXPECT_EQ(state("later"), "TIMEOUT");
 }
 
-// RECON-06; spec: conflicts, D-10
+// RECON-06, D-10
 TEST_F(ReconcilerTest, LimitsThatAreChangedToZeroAreTheBuiltInOnesAtOnceAndAfterARestart) {
     start_with_timeouts(
         R"({"reconciler": {"dispatch_timeout_seconds": 10, "running_timeout_seconds": 20, "scan_interval_seconds": 1}})");

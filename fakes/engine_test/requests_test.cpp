@@ -138,7 +138,7 @@ TEST_F(Requests, BlanksAroundATenantAreNoOtherTenant) {
     EXPECT_EQ(*run({"EXISTS", "job:tenant:active: acme "}).integer(), 0);
 }
 
-// STATE-07, I-11
+// STATE-07
 TEST_F(Requests, ARunningJobIsNotTouchedByItsSubmission) {
     run_job("j1");
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(submit("j1")->acked());

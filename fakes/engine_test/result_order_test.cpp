@@ -1,4 +1,4 @@
-// Several results of one job: the first in the stream counts, as far as somebody has had it in hand (spec: conflicts, D-17).
+// Several results of one job: the first in the stream counts, as far as somebody has had it in hand (D-17).
 #include "fakes/engine_test/scheduler_fixture.h"
 
 namespace lockstep::fakes::engine_test {

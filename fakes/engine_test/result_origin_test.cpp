@@ -1,4 +1,4 @@
-// Whose word counts about a job (spec: conflicts, D-05 and 5.3), and what a worker can say of itself.
+// Whose word counts about a job (D-05), and what a worker can say of itself.
 #include <limits>
 
 #include "engine/wire/packet.h"

@@ -259,7 +259,7 @@ TEST_F(SettingsTest, TopicsThatNobodyRoutesAreCountedTogetherWhileStatesAreUnrea
     EXPECT_EQ(metrics.value(Metric::state_read_fail_closed, {"job.made-up.0"}), 0);
 }
 
-// The protocol's other implementations write under WATCH (spec: config, section 3).
+// The protocol's other implementations write under WATCH (settings.md 4).
 TEST_F(SettingsTest, APeerThatWatchesTheDocumentLosesToOurWrite) {
     start();
     redis::DirectRedis peer(redis);

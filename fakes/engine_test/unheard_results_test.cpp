@@ -1,4 +1,4 @@
-// Timeouts while a result may stand in the stream (spec: conflicts, D-04 and 5.2): who waits, for how long, and who does not.
+// Timeouts while a result may stand in the stream (D-04): who waits, for how long, and who does not.
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/packet.h"

@@ -33,7 +33,7 @@ struct LoadItem {
     std::string subject;               // forge: where it is published; empty = subject_of_forged
 };
 
-/// Where packets of this kind belong (spec: wire, section 2). Empty for one without a payload, or that is none.
+/// Where packets of this kind belong (wire.md 2). Empty for one without a payload, or that is none.
 [[nodiscard]] std::string subject_of_forged(std::string_view packet_json);
 
 struct LoadError {

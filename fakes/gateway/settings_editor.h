@@ -1,5 +1,5 @@
 // Changes the settings in the configuration service as its clients do: WATCH and GET, then MULTI, SET with the next
-// revision, EXEC; and when that went through, an announcement on `sys.config.changed` (spec: config, section 3; wire, 2).
+// revision, EXEC; and when that went through, an announcement on `sys.config.changed` (settings.md 4; wire.md 2.1).
 //
 // REQUIRES: a Redis connection of its own. What somebody else watches on it would be forgotten with its EXEC.
 #pragma once

@@ -1,4 +1,4 @@
-// Which environment variables are read, and what to say of those that look as if they were (spec: conflicts, D-18): a name with
+// Which environment variables are read, and what to say of those that look as if they were (D-18): a name with
 // a slip in it leaves the setting that was meant at its default, and nothing else would show it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Spec: conflicts, D-18.
+// D-18
 #include "prod/config/known_variables.h"
 
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@ namespace lockstep::prod {
                                                                               const std::string& file);
 
 /// What to warn of, empty for nothing: a result in the hands of a replica that died comes again after the ack wait, and the
-/// job must not have been timed out by then (spec: conflicts, D-03).
+/// job must not have been timed out by then (D-03).
 [[nodiscard]] std::string late_result_warning(const engine::Tunables& tunables, const engine::Timeouts* timeouts);
 
 }  // namespace lockstep::prod

@@ -1,4 +1,4 @@
-// `consumers set`: the settings of the scheduler's durable consumers, changed in place (spec: conflicts, D-03).
+// `consumers set`: the settings of the scheduler's durable consumers, changed in place (D-03).
 #pragma once
 
 #include "engine/runtime/task.h"

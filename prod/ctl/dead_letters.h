@@ -16,7 +16,7 @@ namespace lockstep::prod {
 [[nodiscard]] engine::Task<int> delete_dead_letter(Session& session, std::string job);
 /// Submits the dead job's request again as a new job and removes the entry.
 [[nodiscard]] engine::Task<int> retry_dead_letter(Session& session, std::string job, bool json);
-/// Drops every entry of both indexes whose record has expired, unless somebody else is at it (spec: redis-schema, section 4).
+/// Drops every entry of both indexes whose record has expired, unless somebody else is at it (redis-schema.md 4).
 [[nodiscard]] engine::Task<int> clean_dead_letters(Session& session, bool json);
 
 }  // namespace lockstep::prod

@@ -1,7 +1,7 @@
 // The admin listener: GET /metrics, /health and /readyz, on threads of its own.
 //
 //   1. It starts before Redis and NATS are connected and answers "degraded" until they are.
-//   2. /health says how the servers are that the daemon depends on (spec: config, section 7), and in its body whether it takes
+//   2. /health says how the servers are that the daemon depends on (README.md, "Is it well?"), and in its body whether it takes
 //      jobs. /readyz says the latter by its status: 503, with the reason in the body, before the streams and durables exist,
 //      while it drains, and while it has no connection.
 //   3. An address that is taken is the caller's to refuse: whoever runs without metrics runs blind.

@@ -19,7 +19,7 @@ constexpr int kJobsLeast = 100;
 constexpr int kHurtLeast = 8;
 /// Connections come and go by a few; a leak of an ordeal's length does not.
 constexpr long kDescriptorsMore = 8;
-/// What may be in flight (64 MB) and 256 MB (spec: conflicts, 5.1).
+/// What may be in flight (64 MB) and 256 MB (D-02).
 constexpr long kResidentMoreKb = 320L * 1024;
 /// A blow explains what happened so long after its end, and so long before its beginning: a publish, the wait for its
 /// answer and the searches of the stream that follow.
@@ -33,13 +33,13 @@ bool has_ended(std::string_view state) { return std::ranges::find(kEndStates, st
 
 long millis(Span span) { return static_cast<long>(std::chrono::duration_cast<milliseconds>(span).count()); }
 
-/// The reason that the engine gives when it has waited for a stored result as long as it may (spec: conflicts, 5.2).
+/// The reason that the engine gives when it has waited for a stored result as long as it may (D-04).
 bool tells_of_patience(std::string_view reason) {
     return reason.find("patience") != std::string_view::npos || reason.find("unheard") != std::string_view::npos;
 }
 
 /// Two results of one job go to two replicas at once. Which of them counts is the stream's order from the moment on that one of
-/// the replicas has taken the earlier one up (spec: conflicts, D-17); on busy cores that may take as long.
+/// the replicas has taken the earlier one up (D-17); on busy cores that may take as long.
 constexpr std::chrono::milliseconds kTakenUpWithin{500};
 
 using Kinds = std::set<DisturbanceKind>;

@@ -1,6 +1,6 @@
 // bounded_memory: what a replica has been delivered and has not answered stays within bounds, in bytes: five times
 // `bus_bytes_in_flight`, or five times two messages of the largest size. At the defaults that is the bound of 64 MB and 256 MB
-// for what is on its way when a replica stops asking for more (spec: conflicts, D-02).
+// for what is on its way when a replica stops asking for more (D-02).
 //
 // Who has had more than the bound for a second, while nothing disturbed it, is given no further submission: what was on its way
 // has come by then (engine/delivery-semantics.md, "Large submissions").

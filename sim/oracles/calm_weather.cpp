@@ -19,7 +19,7 @@ using engine::Duration;
 using fakes::EventKind;
 using fakes::When;
 
-/// Who submits compensations (spec: wire, 2.2).
+/// Who submits compensations (wire.md 2.2).
 constexpr std::string_view kRollbacks = "cordum-scheduler-saga";
 constexpr std::string_view kTenantLines = "lockstep:tenant:";
 

@@ -1,5 +1,5 @@
-// calm_weather: while nothing is disturbed, nothing is delivered, locked, tried or sent twice (engine/delivery-semantics.md; spec:
-// redis-schema on locks, wire on acks and delays, conflicts D-03: work in progress is signalled).
+// calm_weather: while nothing is disturbed, nothing is delivered, locked, tried or sent twice
+// (engine/delivery-semantics.md; redis-schema.md 5, wire.md 4 and 4.1, D-03: work in progress is signalled).
 //
 // 1. A message that a replica has in hand is not delivered again before that replica has handed it back: it signals that it is at
 //    work, well within the ack wait. A replica that had it before, and was frozen with it, may hand it back as well; and a word

@@ -18,7 +18,7 @@ namespace {
 using fakes::EventKind;
 using fakes::When;
 
-/// As whom schedulers ask for it (spec: wire, 2.2).
+/// As whom schedulers ask for it (wire.md 2.2).
 constexpr std::string_view kScheduler = "cordum-scheduler";
 /// Beside the call itself.
 constexpr engine::Duration kOnTop = std::chrono::seconds{1};

@@ -1,5 +1,5 @@
 // cancel_told: the worker of a job that ends by timeout or cancel is told to leave off, and the worker of no other job is
-// (engine/delivery-semantics.md, "To a worker", 4; spec: wire, 2.2 and 9.2, architecture, "Dispatch", 5).
+// (engine/delivery-semantics.md, "To a worker", 4; wire.md 2.2, 8.4 and 9.2).
 //
 // 1. A scheduler that ends a job TIMEOUT which was DISPATCHED or RUNNING publishes a JobCancel on sys.job.cancel soon after,
 //    unless `cancel_on_timeout` is off.

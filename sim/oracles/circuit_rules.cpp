@@ -25,7 +25,7 @@ constexpr std::size_t kNamedMax = 6;
 constexpr Duration kReportWithin = 1s;
 /// What clocks that run at different speeds, and expiry in whole milliseconds, may take off the open time.
 constexpr Duration kOpenTolerance = 100ms;
-/// What a replica records of a job that it has not asked about (spec: wire, section 7.1).
+/// What a replica records of a job that it has not asked about (wire.md 7.1).
 constexpr std::string_view kTurnedAway = "safety kernel circuit open";
 
 std::int64_t number(std::string_view text) {

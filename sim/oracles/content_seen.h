@@ -1,5 +1,5 @@
 // content_seen: no job is sent to a worker while policy, when its sender last asked about it, was not shown the input that the job
-// points to, unless the job's hash says so (spec: conflicts, D-09; engine/delivery-semantics.md, "Whose word counts").
+// points to, unless the job's hash says so (D-09; engine/delivery-semantics.md, "Whose word counts").
 //
 // 1. A job points to an input by a key of Redis; what lies elsewhere is never shown.
 // 2. What counts is the latest question of the replica that sends. A rollback asks about the job that it is going to submit,

@@ -29,7 +29,7 @@ constexpr engine::Duration kUntilToldAgain = std::chrono::minutes{2};
 constexpr engine::Duration kBetweenSums = std::chrono::seconds{50};
 constexpr std::string_view kSumPrefix = "undecodable:";
 
-/// Of a job that somebody has ended without a letter (spec: conflicts, D-11).
+/// Of a job that somebody has ended without a letter (D-11).
 constexpr std::string_view kRepaired = "redelivery_dlq_retry";
 
 /// A delivery before may still be in somebody's hands.

@@ -1,5 +1,5 @@
-// How long each key that schedulers write is documented to live (spec: redis-schema, sections 1, 5, 8 and 9; conflicts, C-01, C-06,
-// C-28 and C-42; engine/delivery-semantics.md). Where schedulers start again with other tunables, what any of them may give.
+// How long each key that schedulers write is documented to live (redis-schema.md 1, 5, 8 and 9; C-01, C-06, C-28 and C-42;
+// engine/delivery-semantics.md). Where schedulers start again with other tunables, what any of them may give.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The settings that the configuration service holds, as they are documented (spec: config, sections 1 to 3.1; conflicts, C-24 and
-// D-10; engine/config/timeouts.h names the two spellings of our own). Read here once more, so that what schedulers make of a document is
-// held against the document and not against their own reading of it.
+// The settings that the configuration service holds, as they are documented (settings.md 1 to 5; C-24 and D-10;
+// engine/config/timeouts.h names the two spellings of our own). Read here once more, so that what schedulers make of a document
+// is held against the document and not against their own reading of it.
 #pragma once
 
 #include <optional>

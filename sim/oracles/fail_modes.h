@@ -1,5 +1,5 @@
 // fail_modes: where policy gives no answer, fail-open lets pass and marks, fail-closed withholds; of inputs and of outputs, by the
-// mode that the replica had read (seed internals, sections 2 and 5; spec: config, sections 3.1 and 5; conflicts, C-08, C-16, C-19).
+// mode that the replica had read (settings.md 5 and 6; C-08, C-16, C-19).
 //
 // 1. A mode that the operator has set at start stays; another one is what the settings say that the replica has read last, or else
 //    the built-in one. Where the replica may have gone by one or the other, either is right.
@@ -13,7 +13,7 @@
 // 4. A success about whose output policy has been asked, and which policy has not withheld or redacted, is still to be scanned;
 //    also where the question got no answer.
 // 5. Messages: with `bus_guard_on_error` as `nak` no scheduler acknowledges a message of which no mark says in Redis that it has been
-//    processed (spec: config, on the bus).
+//    processed (wire.md 4).
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // What each replica has heard of the workers: the sound heartbeats and the handshakes that reached it, and what stood in the
-// snapshot that it read at its start (spec: redis-schema, section 6; engine/delivery-semantics.md, "Heartbeats").
+// snapshot that it read at its start (redis-schema.md 6; engine/delivery-semantics.md, "Heartbeats").
 //
 // 1. A replica measures a worker's time to live with a clock of its own, which may go a tenth too fast or too slow: hence a
 //    time until which the worker is surely alive to it, and one until which it may be.

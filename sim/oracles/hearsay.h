@@ -1,5 +1,5 @@
 // hearsay: what a snapshot says of a worker goes back to that worker's own last sign of life, and nobody refreshes what it only
-// heard (spec: redis-schema, section 6; conflicts, H-52).
+// heard (redis-schema.md 6; H-52).
 //
 // 1. Who writes a snapshot names a worker only when it has heard a heartbeat of it itself, and had a sign of life of it no longer
 //    than `worker_ttl` before it took the writer's lock. What it says is what that worker said last, then or since.

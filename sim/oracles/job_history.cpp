@@ -19,7 +19,7 @@ namespace {
 using fakes::EventKind;
 using fakes::When;
 
-/// As whom they publish (spec: wire, 2.2).
+/// As whom they publish (wire.md 2.2).
 constexpr std::string_view kSchedulersName = "cordum-scheduler";
 
 /// Whether a result of this status ends its job.
@@ -145,7 +145,7 @@ void JobHistory::on_request(const fakes::Event& event) {
     record.input = engine::wire::input_key(event.packet->job_request().context_ptr());
     record.gate = record.gate || engine::wire::is_approval_gate(event.packet->job_request().topic());
     if (event.subject != engine::wire::kSubjectSubmit) record.sent = true;
-    // It counts without the white space around it (spec: wire, section 6.2).
+    // It counts without the white space around it (wire.md 6.2).
     job(engine::wire::trim(event.job)).known = true;
 }
 

@@ -1,6 +1,6 @@
-// legal_transitions: every change of state seen in Redis is in the allowed table (spec: redis-schema, section 3.1, and the
-// cancel rule of 3.4); a terminal state changes only from SUCCEEDED to OUTPUT_QUARANTINED. Where the hash of a job is lost, its
-// state is the one under its state key (3.3), or none to a writer that looks at the hash only (3.2).
+// legal_transitions: every change of state seen in Redis is in the allowed table (redis-schema.md 3.1, and the cancel rule of
+// 3.4); a terminal state changes only from SUCCEEDED to OUTPUT_QUARANTINED. Where the hash of a job is lost, its state is the
+// one under its state key (3.3), or none to a writer that looks at the hash only (3.2).
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// What the documents say about dead letters: the entry in the store, and what its words mean (spec: redis-schema, section 4; wire,
-// sections 5.9, 8, 8.2 and 9; config, section 6; conflicts, C-10b, C-21, C-34, D-06, D-09 and D-11).
+// What the documents say about dead letters: the entry in the store, and what its words mean (redis-schema.md 4; wire.md 5.9,
+// 8, 8.2 and 9; C-10b, C-21, C-34, D-06, D-09 and D-11).
 #pragma once
 
 #include <chrono>

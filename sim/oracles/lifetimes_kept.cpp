@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kResultPointer = "job:result_ptr:";
 constexpr std::array kJobRecords{kJobHashPrefix, kJobStatePrefix, kRequestPrefix, kResultPointer};
 
-/// Fields of a job's hash with which the hash gets its full time (spec: redis-schema, sections 3.2 to 3.7).
+/// Fields of a job's hash with which the hash gets its full time (redis-schema.md 3.2 to 3.7).
 constexpr std::array<std::string_view, 6> kRenewing{"state",           "worker_id",     "trace_id",
                                                     "safety_decision", "output_safety", "topic"};
 

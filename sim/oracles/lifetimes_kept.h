@@ -1,5 +1,5 @@
 // lifetimes_kept: what a scheduler writes lives as long as it is documented to, neither shorter nor for ever
-// (spec: redis-schema, sections 1 to 5; the times: documented_lifetimes.h).
+// (redis-schema.md 1 to 5; the times: documented_lifetimes.h).
 //
 // 1. A string that is set, and a key that is given an expiry, expires when the documents say so. What is documented to live for
 //    ever is given none.

@@ -1,6 +1,6 @@
-// limits_in_force: the limits of a job are the strictest of those that its request, policy and the settings set, and what is sent,
-// stored and tried keeps them (spec: wire, section 7.3 and section 8, steps 10 to 12; config, section 2; conflicts, C-24, C-41,
-// H-20; engine/delivery-semantics.md, "To a submitter").
+// limits_in_force: the limits of a job are the strictest of those that its request, policy and the settings set, and what is
+// sent, stored and tried keeps them (wire.md 7.3 and 8, step 9; settings.md 3; C-24, C-41, H-20; engine/delivery-semantics.md,
+// "To a submitter").
 //
 // 1. What goes to a worker carries the constraints of an answer of policy about the job, as a whole and one by one, and a deadline
 //    that is the smaller one of the request's and of the run time that policy allows. Without an answer it carries none.
@@ -10,7 +10,7 @@
 //    what is ended for that has been dispatched more often.
 // 4. A job waits for a slot of its tenant by a limit that policy has given.
 // 5. Of several answers that may be the one that counted, any will do, and so will any settings that its replica may have gone by
-//    since it took the job up (spec: config, section 3.1). Deadlines are told by the clock of Redis: once a clock was set nobody
+//    since it took the job up (settings.md 5). Deadlines are told by the clock of Redis: once a clock was set nobody
 //    compares them any more, nor those of a job of which Redis has lost something.
 #pragma once
 

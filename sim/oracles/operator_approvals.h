@@ -1,5 +1,5 @@
 // What an operator has approved, read off what the operator wrote: the request with the label of an approval, or the record
-// beside it (spec: wire, section 8.3). The human has decided by then: what is written next about it may come late, or never,
+// beside it (wire.md 8.3). The human has decided by then: what is written next about it may come late, or never,
 // and so may the answer. A label that a submitter wrote is none, nor is the record of a rejection, which looks the same.
 #pragma once
 

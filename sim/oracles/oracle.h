@@ -1,5 +1,5 @@
 // Oracles: each watches one invariant from outside the engine, on events and on the keyspace, and knows nothing of how the
-// engine works. Names and meanings are the user's contract (spec: scenarios, "Invariants").
+// engine works. Names and meanings are the user's contract (`lockstep list invariants`).
 //
 // 1. An oracle counts how often the situation arose in which its invariant could have been broken: a run in which it never
 //    did has proved nothing about it.

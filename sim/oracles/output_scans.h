@@ -1,4 +1,4 @@
-// How the outputs of successful jobs are scanned (engine/delivery-semantics.md, "To a submitter", 5; spec: wire, 7.2 and 9.1).
+// How the outputs of successful jobs are scanned (engine/delivery-semantics.md, "To a submitter", 5; wire.md 7.2 and 9.1).
 // Part of fail_modes.
 //
 // 1. The scan is done by whoever has recorded the success, and by another replica only after that one has claimed it, since two

@@ -1,5 +1,5 @@
-// outputs_audited: whoever listens on `sys.audit.output_policy` learns what output policy has done to outputs (spec: behaviours
-// OUT-06 and OUT-10; wire, section 2; engine/delivery-semantics.md).
+// outputs_audited: whoever listens on `sys.audit.output_policy` learns what output policy has done to outputs
+// (OUT-06, OUT-10; wire.md 2.2; engine/delivery-semantics.md).
 //
 // 1. An event names the step `output_policy`. It says DENIED of a job whose output is withheld, and SUCCEEDED of one whose output
 //    passes though something was taken out of it, or not all of it was seen: never of one that is withheld.

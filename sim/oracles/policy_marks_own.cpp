@@ -18,7 +18,7 @@ namespace wire = engine::wire;
 using fakes::EventKind;
 using fakes::When;
 
-/// What a scheduler says of why nobody has answered (spec: wire, section 7.1).
+/// What a scheduler says of why nobody has answered (wire.md 7.1).
 constexpr std::string_view kReasonPrefix = "safety kernel";
 
 /// On its way to a worker, or to whoever listens on its topic.

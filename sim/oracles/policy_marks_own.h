@@ -1,6 +1,5 @@
 // policy_marks_own: the labels and variables by which policy and the scheduler tell a worker what was decided come from them
-// alone. What a submitter has written under one of these names reaches neither policy nor a worker nor a recorded compensation
-// (spec: conflicts, D-08).
+// alone. What a submitter has written under one of these names reaches neither policy nor a worker nor a recorded compensation (D-08).
 //
 // A value counts as the submitter's when it is one that a submission of the job carried, and neither policy's answers about
 // the job nor the fail mode can have brought it about.

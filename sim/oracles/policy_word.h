@@ -1,5 +1,5 @@
 // Policy's word on a job, as the scheduler that sends it on has heard it: "no job without an allow for exactly that request
-// (or a recorded fail-open)" (spec: scenarios, "Invariants"; seed internals, section 5).
+// (or a recorded fail-open)" (`lockstep list invariants`).
 //
 // 1. A word counts for one handling: it is heard by the replica that commits the dispatch, after it took the job's lock. What
 //    was heard in an earlier handling, or by another replica, is nothing that this one knows. So a later refusal revokes an

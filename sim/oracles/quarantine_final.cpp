@@ -12,7 +12,7 @@ namespace lockstep::sim {
 namespace {
 
 constexpr std::string_view kStoredAt = "redis://";
-/// Of the key of an output that has been redacted (spec: wire, section 9).
+/// Of the key of an output that has been redacted (wire.md 7.2).
 constexpr std::string_view kRedacted = ":redacted:";
 
 struct Record {

@@ -1,5 +1,5 @@
 // questions_true: what input policy and output policy are asked about a job says what its stored request says, and what the settings
-// say (spec: wire, sections 7.1, 7.2 and 8 step 7; engine/delivery-semantics.md, "Whose word counts").
+// say (wire.md 7.1, 7.2 and 8, step 7; engine/delivery-semantics.md, "Whose word counts").
 //
 // 1. Topic, tenant, priority, principal, memory, budget, labels and metadata are those of a request that has been stored under the
 //    job's id, but for the labels that only policy and approvals write (policy_marks_own, approval_bound).

@@ -1,5 +1,5 @@
 // What Redis says of the states of jobs: the field of the job's hash, and while that is missing the text under its state key,
-// as every reader of it does (spec: redis-schema, section 3.1). Follows the keyspace, also where data is lost.
+// as every reader of it does (redis-schema.md 3.1). Follows the keyspace, also where data is lost.
 //
 // It belongs to an observer of the keyspace, which passes on what it hears.
 #pragma once

@@ -108,7 +108,7 @@ std::string_view field_in(const auto& fields, std::string_view name) {
 }
 
 /// What an approval is bound to: all of the request as it is stored but what belongs to the approval itself, to its message and to the
-/// settings of the moment (spec: wire, section 7.4; engine/delivery-semantics.md, "Tenants, and what only policy writes").
+/// settings of the moment (wire.md 7.4; engine/delivery-semantics.md, "Tenants, and what only policy writes").
 std::string approval_hash(cap::JobRequest request, std::string_view job) {
     std::vector<std::string> of_the_approval;
     for (const auto& [label, value] : request.labels())
@@ -138,7 +138,7 @@ std::string left_out(const Json& before, const Json& after, const std::string& a
     return {};
 }
 
-/// The output without what policy has found (spec: wire, 7.2), and without what it has not seen.
+/// The output without what policy has found (wire.md 7.2), and without what it has not seen.
 std::string text_without(std::string_view content, bool cut_off, const cap_output::OutputCheckResponse& answer) {
     std::vector<bool> found(content.size());
     bool usable = false;
@@ -342,8 +342,7 @@ void RecordsTrue::string_set(fakes::NodeId client, std::string_view key, const s
     }
 }
 
-/// At its start a scheduler adds what its files say and the document does not, and changes nothing that stands there (spec: config,
-/// section 3).
+/// At its start a scheduler adds what its files say and the document does not, and changes nothing that stands there (settings.md 4).
 void RecordsTrue::on_settings(const std::string* before, std::string_view after) {
     exercise();
     const Json is = Json::parse(after, nullptr, false);

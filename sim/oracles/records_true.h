@@ -1,5 +1,5 @@
 // records_true: what stands in Redis about a job says what was asked for and what has happened, in the documented words and units
-// (spec: redis-schema, sections 2 to 4; wire, sections 5.9, 8, 8.2 and 9).
+// (redis-schema.md 2 to 4; wire.md 5.9, 8, 8.2 and 9).
 //
 // 1. Dead letters. An entry that a scheduler writes has the documented fields, names its job, topic, tries and state, and its code
 //    and status say what became of the job: those of the worker's result, where that ended it, else those of the scheduler's

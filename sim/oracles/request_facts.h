@@ -1,4 +1,4 @@
-// What of a request stands in its job's hash (spec: redis-schema, section 2; conflicts, D-06).
+// What of a request stands in its job's hash (redis-schema.md 2; D-06).
 #pragma once
 
 #include <algorithm>

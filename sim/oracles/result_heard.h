@@ -1,6 +1,6 @@
 // result_heard: every result that the stream holds is heard to its end by every service that reads results beside the
-// schedulers (sim/run/result_reader.h), and heard once, as far as the guard of messages promises it (spec: behaviours, BUS-03;
-// conflicts, C-13). Whether schedulers hear theirs is seen in what becomes of the job: job_history.
+// schedulers (sim/run/result_reader.h), and heard once, as far as the guard of messages promises it (BUS-03, C-13).
+// Whether schedulers hear theirs is seen in what becomes of the job: job_history.
 //
 // 1. A consumer acknowledges a result only after one of its own replicas has heard it: what another consumer has done with the
 //    same message silences nobody.

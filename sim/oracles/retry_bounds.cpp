@@ -17,7 +17,7 @@ namespace {
 /// In whole milliseconds a jitter has 500 values: six equal ones come about by chance once in 10^13 runs.
 constexpr std::size_t kJittersMin = 6;
 
-/// A message could not be marked as processed, and is handed back instead of being acknowledged (spec: conflicts, C-11).
+/// A message could not be marked as processed, and is handed back instead of being acknowledged (C-11).
 constexpr engine::Duration kUnmarked = std::chrono::seconds{2};
 
 constexpr std::string_view kJobLock = "cordum:scheduler:job:";

@@ -11,7 +11,7 @@
 // 1. while a replica has several deliveries of a job in hand, or looks at the job on its own account with one in hand: a
 //    delay that is wrong for the one look and right for another;
 // 2. a delay that equals a fixed one of another cause: a store that did not answer, a lock that is held, a message that
-//    could not be marked as processed (spec: conflicts, C-11), a scheduler that is stopping;
+//    could not be marked as processed (C-11), a scheduler that is stopping;
 // 3. after a look that was neither too early for the job nor a failed try: any delay up to the longest documented one.
 // The delay is kept by Redis' clock: one during which that clock jumps says nothing, nor does one that Redis has lost.
 #pragma once

@@ -1,5 +1,5 @@
-// routing_rules: a job goes to the least loaded worker, by what the replica had heard, of those that its rules allow (spec:
-// config, sections 1.1 and 1.2; conflicts, C-04, C-05, C-22, C-23, C-34, H-25).
+// routing_rules: a job goes to the least loaded worker, by what the replica had heard, of those that its rules allow
+// (settings.md 1 and 2; C-04, C-05, C-22, C-23, C-34, H-25).
 //
 // 1. Allowed are workers of the pools that serve the job's topic, as far as `preferred_pool` and `requires` leave them and their
 //    status is active; that carry every label that constrains placement, and are not overloaded. `preferred_worker_id` goes

@@ -1,4 +1,4 @@
-// The settings documents that each replica may be going by (spec: config, section 3.1): it goes by what it has read last, by a
+// The settings documents that each replica may be going by (settings.md 5): it goes by what it has read last, by a
 // GET of its own, and keeps a part that the new document does not say soundly.
 //
 // It belongs to an observer of the events and of the keyspace, which passes on what it hears.

@@ -1,7 +1,7 @@
 // single_ticker: never two replicas tick in one lock window. A tick is what reads a range of an index of jobs by a command that
 // names the tick lock. Its window lasts for two intervals from the moment at which the lock was last granted, however long the
-// lock was asked for, and whether it is still held or not (seed internals, section 8; spec: redis-schema, section 5). Nor is a
-// tick lock in anybody's way for longer than that.
+// lock was asked for, and whether it is still held or not (redis-schema.md 5). Nor is a tick lock in anybody's way for longer
+// than that.
 //
 // Who ticks extends the lock while it does: whatever the reconciler reads, it reads within a third of the lock's life, and what
 // calls take, after the last grant; judged until anything is disturbed, and of locks that live for ten seconds. And who has asked

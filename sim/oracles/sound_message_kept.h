@@ -1,5 +1,5 @@
 // sound_message_kept: no message that the stream holds as a packet is terminated while most of its deliveries are left. What
-// reached a client as something else was an error on the way, and the next delivery may be sound (spec: conflicts, D-01).
+// reached a client as something else was an error on the way, and the next delivery may be sound (D-01).
 //
 // It is put to the test by every delivery of such a message that is no packet.
 #pragma once

@@ -1,4 +1,4 @@
-// tenant_walls: no message of one tenant changes jobs, runs, limits or settings of another (spec: conflicts, D-06, D-07, D-14).
+// tenant_walls: no message of one tenant changes jobs, runs, limits or settings of another (D-06, D-07, D-14).
 //
 // 1. A job is its stored request's tenant's, by the tenant rule. Schedulers count it, list it and ask policy about it as that
 //    one's; what they keep of it never becomes another's.

@@ -24,7 +24,7 @@ constexpr Duration kSlackForATimeout = std::chrono::seconds{30};
 constexpr Duration kUntilReconnected = std::chrono::seconds{10};
 /// Beside the calls themselves.
 constexpr Duration kOnTop = std::chrono::seconds{1};
-/// An input that is not found is looked for again after so long (spec: conflicts, 5.4).
+/// An input that is not found is looked for again after so long (D-09).
 constexpr Duration kInputNotFound = std::chrono::seconds{5};
 constexpr std::string_view kLinePrefix = "lockstep:tenant:waiting:";
 

@@ -5,8 +5,7 @@
 // 1. A job that is committed DISPATCHED becomes RUNNING, ends, or is taken back within the longest time that the calls on the way
 //    may take: one publish, and the two calls of the store that record DISPATCHED and RUNNING. What excuses it: from when its
 //    handler took its lock until then the replica, Redis, NATS or a link was disturbed, a call of the replica got no answer in
-//    time, or the stream refused the message (each is a row of that table; for the lock of a frozen replica see spec:
-//    architecture, "Dispatch", 2).
+//    time, or the stream refused the message (each is a row of that table; for the lock of a frozen replica see wire.md 8.4).
 // 2. By then the worker that its hash names has the message, whatever the job's state: it subscribes on core NATS, so nothing but
 //    its own absence, NATS or the sender keeps it from it. What excuses it: besides the above, a worker that was down, frozen,
 //    cut off, or has not announced itself since it came up or lost a connection. A job that goes out on its topic has no such

@@ -4,7 +4,7 @@
 //
 // 1. Times are those that Redis wrote: a stay is the difference of two of them, and so is free of every other clock.
 // 2. Of the limits that were in force at some time in the run, for its topic, its workflow or all, the smallest counts: nobody
-//    outside knows which replica has read which settings (spec: config, section 2).
+//    outside knows which replica has read which settings (settings.md 3).
 // 3. A job without a request that can be read is given up once somebody has met it so for `pending_age`, and met are those who have
 //    been where they are for that long (engine/delivery-semantics.md, "Messages that cannot be handled", 5).
 // 4. A TIMEOUT whose reason says that a result has not been heard has been waited for: for the ack wait and two intervals of the

@@ -104,7 +104,7 @@ protected:
     LongRunsTest() : UnaskedEndsTest("{}", longer()) {}
 };
 
-// Spec: conflicts, D-10
+// D-10
 TEST_F(LongRunsTest, ALimitOfZeroIsTheBuiltInOne) {
     EXPECT_THAT(times_out_after(900s), HasSubstr("may last 7200000 ms"));
     ends.string_set("cfg:system:default",

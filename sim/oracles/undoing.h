@@ -1,5 +1,5 @@
-// What the compensation of a job is to be, by its request (spec: wire, section 10; engine/delivery-semantics.md, "Steps that are
-// undone", 4, and "Tenants, and what only policy writes", 3): as it is recorded, and as it is submitted. Part of saga_exact.
+// What the compensation of a job is to be, by its request (wire.md 10; engine/delivery-semantics.md, "Steps that are undone",
+// 4, and "Tenants, and what only policy writes", 3): as it is recorded, and as it is submitted. Part of saga_exact.
 #pragma once
 
 #include <string>

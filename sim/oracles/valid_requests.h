@@ -1,5 +1,4 @@
-// valid_requests: a request that the rules reject never runs, and a valid one is never dropped (spec: wire, section 6.2;
-// conflicts, D-06).
+// valid_requests: a request that the rules reject never runs, and a valid one is never dropped (wire.md 6.2; D-06).
 //
 // 1. What no sound submission has brought, and nobody but a scheduler has stored, leaves no stored request and is sent to nobody.
 //    Requests that others have stored bypass these rules, as documented, but for the tenant's (tenant_walls).

@@ -58,7 +58,7 @@ constexpr auto kDocumentKeys = std::to_array<std::string_view>({
     "layers/step:*",
 });
 
-// What else of a request changes where it goes or what it may (spec: wire, sections 7 and 8; config, section 1.2).
+// What else of a request changes where it goes or what it may (wire.md 7 and 8; settings.md 2).
 constexpr auto kLabels = std::to_array<std::string_view>(
     {"preferred_worker_id", "preferred_pool", "placement.*", "constraint.*", "node.*", "run_id", "approval_granted"});
 constexpr auto kVariables = std::to_array<std::string_view>({"tenant_id", "team_id", "step_id"});
