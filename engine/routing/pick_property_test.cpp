@@ -75,7 +75,7 @@ int assumed(const Case& drawn, const Candidate& worker) {
 
 bool is_overloaded(const Case& drawn, const Candidate& worker) {
     const int slots = worker.heartbeat.max_parallel_jobs();
-    // 90 % of so few slots is all of them.
+    // 90 % of so few places is all of them.
     return (slots > 0 && assumed(drawn, worker) >= slots) || worker.heartbeat.cpu_load() >= 90 ||
            worker.heartbeat.gpu_utilization() >= 90;
 }

@@ -83,7 +83,7 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
         commit.next_attempt = delay;
         commit.deadline_ms = run_time_limit_ms(order.decision);
         note_cause(commit, to_string(reason), detail);
-        // The tenant's limit comes first: what waits for it uses up no attempts.
+        // The tenant's limit comes first: what waits for it uses up no tries.
         const bool bound = co_await bind_to_tenant(lease, order, commit);
         if (!bound) co_return tenant_full(false);
         const auto counted = co_await context_.store.commit(lease, std::move(commit));

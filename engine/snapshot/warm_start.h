@@ -1,4 +1,4 @@
-// The warm start: a scheduler that starts learns from the last snapshot which workers there are, instead of turning jobs away
+// The warm start: a scheduler that starts learns from the last snapshot which workers there are, instead of putting jobs off
 // until it has heard them (redis-schema.md 6).
 //
 // 1. Before anything is subscribed to: the first job finds the workers (C-32), and no live heartbeat is overwritten (H-24).

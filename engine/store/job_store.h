@@ -225,7 +225,7 @@ public:
         metrics_ = &metrics;
     }
 
-    /// Whether somebody holds the lock that `lease` is about. A look, much smaller than an attempt to take it.
+    /// Whether somebody holds the lock that `lease` is about. A look, much smaller than asking for it.
     [[nodiscard]] Task<Outcome<bool>> lock_is_held(const JobLease& lease);
 
     /// Takes the lock with the lease's token and records the request of a job that nobody works on yet. Nothing = busy.

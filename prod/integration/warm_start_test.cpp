@@ -20,7 +20,7 @@ protected:
     }
 };
 
-// REG-06: by their heartbeats alone the workers would not be known for most of ten seconds, and the job would be turned away.
+// REG-06: by their heartbeats alone the workers would not be known for most of ten seconds, and the job would be put off.
 TEST_F(WarmStartTest, AKilledReplicaThatIsBackFindsItsWorkersAtOnce) {
     auto& victim = world->add_scheduler();
     for (const char* id : {"w1", "w2"}) world->add_worker(id, {"--heartbeat", "10s"});

@@ -1,6 +1,6 @@
 // What a ledger proves: the promises of engine/delivery-semantics.md, put to what was seen from outside.
 //
-// Pure: the same ledger gives the same verdict.
+// Pure: the same ledger gives the same judgement.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@ struct Verdict {
     std::vector<Check> checks;
 
     [[nodiscard]] bool violated() const;
-    /// Too little happened for the verdict to mean anything.
+    /// Too little happened for the judgement to mean anything.
     [[nodiscard]] bool proved_nothing() const;
     /// Null when there is none of that name.
     [[nodiscard]] const Check* find(std::string_view name) const;

@@ -1,4 +1,4 @@
-// A verdict for people and for programs.
+// A judgement for people and for programs.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The same files in both worlds come to the same verdict. Real servers, so one run of each is all there is time for.
+// The same files in both worlds come to the same judgement. Real servers, so one run of each is all there is time for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A recorded run told to a person: the verdict and its circumstances, and the story of one job as text. Lines carry the
+// A recorded run told to a person: a violation and its circumstances, and the story of one job as text. Lines carry the
 // numbers of events, which `replay --until` and the page understand, too.
 #pragma once
 

@@ -5,7 +5,7 @@
 // Who has had more than the bound for a second, while nothing disturbed it, is given no further submission: what was on its way
 // has come by then (engine/delivery-semantics.md, "Large submissions").
 //
-// Counted from outside: a delivery counts from its arrival until the replica sends its verdict or ends. Where settings of
+// Counted from outside: a delivery counts from its arrival until the replica sends its answer or ends. Where settings of
 // replicas differ, the largest bound counts for all.
 #pragma once
 

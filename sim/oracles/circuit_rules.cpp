@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr std::string_view kFailures = "cordum:cb:safety:failures";
 /// The trip's number, from the trip until the circuit has closed.
 constexpr std::string_view kTrip = "lockstep:cb:safety:trip";
-/// Calls since the open time that are remembered, and those that a verdict names.
+/// Calls since the open time that are remembered, and those that a violation names.
 constexpr std::size_t kToldMax = 64;
 constexpr std::size_t kNamedMax = 6;
 /// For telling the others about a failure: it is the next thing that its handler does.
@@ -307,7 +307,7 @@ void CircuitRules::hash_set(fakes::NodeId client, std::string_view key, std::str
     if (asked == asked_.end() || asked->second < taken->second) on_turned_away(call, taken->second);
 }
 
-/// A job is turned away unasked while the circuit lets probes through, and nobody has been asking for longer than a place among them is
+/// A job is put off unasked while the circuit lets probes through, and nobody has been asking for longer than a place among them is
 /// kept for somebody who never comes back; or while no circuit is open at all.
 void CircuitRules::on_turned_away(const Call& call, Time taken) {
     exercise();

@@ -1,7 +1,7 @@
 // circuit_rules: no kernel call while the circuit is open; at most a few probes while it is half-open, over all replicas;
 // open for its full time after a trip, and not closed by anybody before that, nor before as many calls that began after that
 // were answered as it takes; every failure is told to the others, and so is an answer after failures, which do not count any more then.
-// Opened anew by a probe that fails, and by nothing that began before. Nobody is turned away unasked while the circuit lets probes
+// Opened anew by a probe that fails, and by nothing that began before. Nobody is put off unasked while the circuit lets probes
 // through and none is under way.
 //
 // Read off the shared failure counter, which gateways read too, off the trip beside it, which is there until the circuit has
@@ -62,7 +62,7 @@ private:
     void follow_telling(const fakes::Event& event, bool failed, Time now);
     void judge_remembered(Time now);
     void note_shared();
-    /// Whoever took the job up has turned it away unasked; since then it has not been frozen.
+    /// Whoever took the job up has put it off unasked; since then it has not been frozen.
     void on_turned_away(const Call& call, Time taken);
     /// Somebody opens the circuit. `before`: the failures that there were; null: none.
     void on_trip(fakes::NodeId client, const std::string* before);

@@ -1,7 +1,7 @@
 // no_cold_start: a replica that has just started turns no job away for want of a worker while the snapshot in Redis names one
 // that is free (REG-06).
 //
-// 1. A job is turned away when it is charged with a try and not dispatched (redis-schema.md 2, `attempts`).
+// 1. A job is put off when it is charged with a try and not dispatched (redis-schema.md 2, `attempts`).
 // 2. It is judged only what the snapshot must have told: workers that every snapshot since the replica's start has named, each
 //    time with room for everything that this replica has taken up, of the pool that serves the job's topic, and of which the
 //    replica has heard nothing itself. Jobs that ask for more than their topic are not judged.

@@ -1,7 +1,7 @@
 // What replicas may still say about the deliveries that they have in hand: which delays a hand-back can name, going by the
 // times at which its replica looked at the job.
 //
-// Deliveries of one job cannot be told apart by their verdicts, nor can a look be traced to its delivery: a replica may have
+// Deliveries of one job cannot be told apart by their answers, nor can a look be traced to its delivery: a replica may have
 // several in hand at once, and also looks at jobs on its own account. So a hand-back is held against every look that it can
 // have come from. While one delivery is in hand and was looked at once, that is a single one.
 #pragma once
@@ -51,7 +51,7 @@ public:
     [[nodiscard]] Looks* find(fakes::NodeId replica, std::string_view job);
     /// One of those that allow `delay` has ended with it. Where there are several, each that is left may be any of them.
     static void end_one(Looks& looks, engine::Duration delay);
-    /// A verdict over one delivery was given. With the last one in hand all looks are over.
+    /// An answer to one delivery was given. With the last one in hand all looks are over.
     void settled(fakes::NodeId replica, std::string_view job);
     void crashed(fakes::NodeId replica);
 

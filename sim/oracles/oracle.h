@@ -60,7 +60,7 @@ public:
 
     void on_event(const fakes::Event& /*event*/, Time /*now*/) override {}
     virtual void at_rest(const RestView& /*view*/) {}
-    /// Adds its verdicts over single jobs. After `at_rest`.
+    /// Adds its judgements of single jobs. After `at_rest`.
     virtual void tally(reports::Histories& /*histories*/) const {}
     /// Something is still to come about that no unfinished job tells of: the run must not end before.
     [[nodiscard]] virtual bool waits() const { return false; }

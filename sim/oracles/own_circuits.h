@@ -5,7 +5,7 @@
 //    failure after that, until it has closed, trips it once more.
 // 2. Answers to as many calls as close it close it. What began before the latest trip counts for nothing.
 // 3. While it is open policy is not asked, by whoever knows that the others have not heard of the failures. While it has not been
-//    tripped, nor the shared one, nobody is turned away.
+//    tripped, nor the shared one, nobody is put off unasked.
 //
 // Counted here from the outcomes of the replica's calls. A call began somewhere between its take-up and its sending: where that
 // leaves open whether a trip came before it, its outcome leaves open how the circuit stands, and nobody is judged by it until

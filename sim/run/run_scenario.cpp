@@ -54,7 +54,7 @@ FaultPlan::Heal heal_of(const Chaos& chaos) {
     return FaultPlan::Heal::all;
 }
 
-/// One run, from the building of its world to the verdict.
+/// One run, from the building of its world to its judgement.
 class Run final : private Judge {
 public:
     Run(const Scenario& scenario, std::uint64_t seed, const RunOptions& options)

@@ -111,7 +111,7 @@ public:
         out["name"] = fmt::format("draw-{}", number_);
         out["seed"] = number_;
         if (options_.bases.empty()) {
-            // A worker that hangs holds its slots for the whole running timeout, again and again.
+            // A worker that hangs holds its places for the whole running timeout, again and again.
             out["duration"] = "3h";
             out["cluster"] = cluster();
             out["load"] = load();
