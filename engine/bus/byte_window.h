@@ -8,14 +8,14 @@
 #include <cstdint>
 #include <memory>
 
+#include "engine/config/context.h"
 #include "engine/ports/bus.h"
-#include "engine/scheduler/context.h"
 
 namespace lockstep::engine {
 
 class ByteWindow {
 public:
-    explicit ByteWindow(Context& context) : context_(context) {}
+    explicit ByteWindow(const Context& context) : context_(context) {}
     ByteWindow(const ByteWindow&) = delete;
     ByteWindow& operator=(const ByteWindow&) = delete;
 
@@ -36,7 +36,7 @@ private:
     void adjust();
     void notice_a_cut();
 
-    Context& context_;
+    const Context& context_;
     std::unique_ptr<Consumption> consumption_;
     std::size_t bytes_ = 0;
     bool paused_ = false;

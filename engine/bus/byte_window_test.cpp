@@ -39,7 +39,7 @@ protected:
                   tunables.bus_bytes_in_flight = 10'000'000;
                   return tunables;
               }(),
-              {}, mechanisms) {
+              mechanisms) {
         window.regulate(std::make_unique<Binding>(asked));
     }
 

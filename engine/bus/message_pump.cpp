@@ -49,12 +49,13 @@ std::string job_of(const cap::BusPacket& packet) {
 
 }  // namespace
 
-MessagePump::MessagePump(Context& context, DeadLetters& dead_letters, PacketHandler& handler, std::string durable,
-                         ParkedJobs* parked, ByteWindow* window)
+MessagePump::MessagePump(Context& context, const StoreScripts& scripts, JobStore& store, DeadLetters& dead_letters,
+                         PacketHandler& handler, std::string durable, ParkedJobs* parked, ByteWindow* window)
     : context_(context),
+      store_(store),
       dead_letters_(dead_letters),
       handler_(handler),
-      guard_(context, std::move(durable)),
+      guard_(context, scripts, std::move(durable)),
       parked_(parked),
       window_(window),
       slots_(static_cast<std::size_t>(context.tunables.max_in_flight)),
@@ -134,7 +135,8 @@ Task<std::optional<Verdict>> MessagePump::attempt(Delivery& delivery) {
             co_return std::nullopt;
     }
     std::string job(wire::trim(packet->job_request().job_id()));
-    const Verdict verdict = co_await handler_.handle(std::move(*packet), Origin{delivery.sequence(), std::string(delivery.subject())});
+    const Verdict verdict =
+        co_await handler_.handle(std::move(*packet), Origin{delivery.sequence(), std::string(delivery.subject())});
     co_return co_await settle(delivery, verdict, std::move(job));
 }
 
@@ -243,11 +245,11 @@ Task<std::optional<Verdict>> MessagePump::bury(Delivery& delivery, Poison poison
 
 Task<bool> MessagePump::write(const Delivery& delivery, Poison poison, DeadLetter letter) {
     if (poison == Poison::spent) {
-        const auto written = co_await context_.store.put_dead_letter(std::move(letter));
+        const auto written = co_await store_.put_dead_letter(std::move(letter));
         co_return written.applied();
     }
-    const auto written = co_await context_.store.bury_undecodable(std::move(letter), std::string(delivery.stream()),
-                                                                  delivery.sequence());
+    const auto written =
+        co_await store_.bury_undecodable(std::move(letter), std::string(delivery.stream()), delivery.sequence());
     co_return written.applied();
 }
 

@@ -9,15 +9,16 @@
 #include <set>
 #include <string>
 
+#include "engine/announce/dead_letters.h"
 #include "engine/bus/byte_window.h"
 #include "engine/bus/job_crowd.h"
 #include "engine/bus/processed_guard.h"
+#include "engine/bus/verdict.h"
+#include "engine/config/context.h"
 #include "engine/ports/bus.h"
 #include "engine/runtime/scope.h"
 #include "engine/runtime/wait.h"
-#include "engine/scheduler/context.h"
-#include "engine/scheduler/dead_letters.h"
-#include "engine/scheduler/verdict.h"
+#include "engine/store/job_store.h"
 
 namespace lockstep::engine {
 
@@ -46,8 +47,9 @@ class MessagePump final : public DeliverySink {
 public:
     /// `durable` names the consumer whose messages these are; without a name they are not guarded. Without `parked` every
     /// message that cannot be dealt with yet is handed back. `window` is told of every byte in hand.
-    MessagePump(Context& context, DeadLetters& dead_letters, PacketHandler& handler, std::string durable = {},
-                ParkedJobs* parked = nullptr, ByteWindow* window = nullptr);
+    MessagePump(Context& context, const StoreScripts& scripts, JobStore& store, DeadLetters& dead_letters,
+                PacketHandler& handler, std::string durable = {}, ParkedJobs* parked = nullptr,
+                ByteWindow* window = nullptr);
 
     void on_delivery(std::unique_ptr<Delivery> delivery) override;
 
@@ -97,6 +99,7 @@ private:
     [[nodiscard]] std::uint64_t hold_start() const;
 
     Context& context_;
+    JobStore& store_;
     DeadLetters& dead_letters_;
     PacketHandler& handler_;
     ProcessedGuard guard_;

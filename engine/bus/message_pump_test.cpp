@@ -24,7 +24,7 @@ using Found = Outcome<std::optional<StoredMessage>>;
 
 class MessagePumpTest : public ::testing::Test, public PacketHandler {
 protected:
-    explicit MessagePumpTest(Tunables tunables = {}) : context(ports(), std::move(tunables), {}) {
+    explicit MessagePumpTest(Tunables tunables = {}) : context(ports(), std::move(tunables)) {
         redis.answer = [](const auto&) { return ScriptedRedis::reply(std::int64_t{1}); };
         bus.on_read_message = [this](std::uint64_t number) {
             return Found(std::optional(StoredMessage{.sequence = number, .message_id = {}, .payload = stored}));
@@ -71,7 +71,7 @@ protected:
         return static_cast<std::size_t>(std::ranges::count_if(
             redis.calls(), [&](const RedisCommand& call) { return call.at(1) == script.sha1(); }));
     }
-    [[nodiscard]] std::size_t letters_written() const { return calls_of(context.scripts.put_dead_letter); }
+    [[nodiscard]] std::size_t letters_written() const { return calls_of(scripts.put_dead_letter); }
     Ports ports() { return {loop, clock, entropy, redis, bus, kernel, metrics, log}; }
 
     engine::testing::VirtualLoop loop;
@@ -83,7 +83,9 @@ protected:
     engine::testing::MetricRecorder metrics;
     engine::testing::LogRecorder log;
     Context context;
-    DeadLetters dead_letters{context};
+    StoreScripts scripts;
+    JobStore store{redis, clock, context.tunables, scripts};
+    DeadLetters dead_letters{context, store};
 
     std::function<Verdict()> verdict = [] { return Verdict::done(); };
     Duration work{};
@@ -92,7 +94,7 @@ protected:
     int running = 0;
     int running_max = 0;
     std::uint64_t sequence = 0;
-    MessagePump pump{context, dead_letters, *this};
+    MessagePump pump{context, scripts, store, dead_letters, *this};
 };
 
 // BUS-02
@@ -126,7 +128,7 @@ TEST_F(MessagePumpTest, TheDelayOfATryAgainIsKeptExactlyAndANegativeOneIsNone) {
 TEST_F(MessagePumpTest, BytesThatTheStreamHoldsTooAreBuriedAtOnceWithTheLetterWrittenFirst) {
     Fate fate = std::make_shared<DeliveryFate>();
     redis.answer = [&](const std::vector<RedisCommand>& commands) {
-        if (commands.front().at(1) == context.scripts.bury_undecodable.sha1()) {
+        if (commands.front().at(1) == scripts.bury_undecodable.sha1()) {
             EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
             EXPECT_EQ(commands.front().at(5), "poison:CORDUM_SYS:1");
         }
@@ -136,7 +138,7 @@ TEST_F(MessagePumpTest, BytesThatTheStreamHoldsTooAreBuriedAtOnceWithTheLetterWr
     fate = deliver_garbage(1);
     loop.run_for(1s);
     EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
-    EXPECT_EQ(calls_of(context.scripts.bury_undecodable), 1u);
+    EXPECT_EQ(calls_of(scripts.bury_undecodable), 1u);
     EXPECT_EQ(letters_written(), 0u) << "such letters have an index of their own";
     EXPECT_TRUE(bus.published.empty()) << "they are told of together";
     EXPECT_EQ(metrics.value(Metric::undecodable_messages, {"sys.job.submit"}), 1);
@@ -146,7 +148,7 @@ TEST_F(MessagePumpTest, BytesThatTheStreamDoesNotHoldComeAgainAndAreNeverBuried)
     stored = "something sound";
     EXPECT_TRUE(deliver_garbage(1)->handed_back(5s));
     EXPECT_TRUE(deliver_garbage(94)->handed_back(5s)) << "held, it would stay as it is";
-    EXPECT_EQ(calls_of(context.scripts.bury_undecodable), 0u);
+    EXPECT_EQ(calls_of(scripts.bury_undecodable), 0u);
     EXPECT_EQ(metrics.value(Metric::garbled_deliveries, {"sys.job.submit"}), 2);
     EXPECT_EQ(log.times_reached("delivery_garbled"), 2);
 }
@@ -333,7 +335,7 @@ TEST_F(MessagePumpTest, DestroyedWithWorkInHandItAnswersNothing) {
     work = 1h;
     Fate fate;
     {
-        MessagePump doomed(context, dead_letters, *this);
+        MessagePump doomed(context, scripts, store, dead_letters, *this);
         fate = std::make_shared<DeliveryFate>();
         doomed.on_delivery(engine::testing::make_delivery({.subject = "s", .payload = {}}, fate));
         loop.settle();

@@ -16,15 +16,16 @@ std::string content_mark(const Delivery& delivery) { return wire::sha256_hex(del
 
 }  // namespace
 
-ProcessedGuard::ProcessedGuard(Context& context, std::string durable)
+ProcessedGuard::ProcessedGuard(const Context& context, const StoreScripts& scripts, std::string durable)
     : context_(context),
+      scripts_(scripts),
       durable_(std::move(durable)),
       active_(!durable_.empty() && context.mechanisms.on(Mechanism::processed_guard)) {}
 
 Task<ProcessedGuard::Finding> ProcessedGuard::enter(const Delivery& delivery) {
     if (!guards(delivery)) co_return Finding::fresh;
     const auto entered = co_await context_.ports.redis.script(
-        context_.scripts.bus_guard_enter, {processed_key(delivery), in_flight_key(delivery)},
+        scripts_.bus_guard_enter, {processed_key(delivery), in_flight_key(delivery)},
         {millis(context_.tunables.bus_inflight_ttl), content_mark(delivery)},
         context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (!entered.applied()) co_return go_on_without() ? Finding::fresh : Finding::hand_back;

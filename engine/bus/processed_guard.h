@@ -13,16 +13,17 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/config/context.h"
 #include "engine/ports/bus.h"
 #include "engine/runtime/task.h"
-#include "engine/scheduler/context.h"
+#include "engine/store/scripts.h"
 
 namespace lockstep::engine {
 
 class ProcessedGuard {
 public:
-    /// An empty durable means that there is nothing to guard.
-    ProcessedGuard(Context& context, std::string durable);
+    /// An empty durable means that there is nothing to guard. Context and scripts outlive the guard.
+    ProcessedGuard(const Context& context, const StoreScripts& scripts, std::string durable);
 
     enum class Finding : std::uint8_t { fresh, processed, hand_back };
 
@@ -40,7 +41,8 @@ private:
     /// What an error of Redis means: true = go on without the guard.
     [[nodiscard]] bool go_on_without();
 
-    Context& context_;
+    const Context& context_;
+    const StoreScripts& scripts_;
     const std::string durable_;
     const bool active_;
     bool warned_ = false;

@@ -9,8 +9,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "engine/config/pools.h"
 #include "engine/config/timeouts.h"
-#include "engine/routing/pools.h"
 
 namespace lockstep::engine {
 

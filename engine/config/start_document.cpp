@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/config/bounded_json.h"
-#include "engine/store/dead_letter.h"
+#include "engine/wire/rfc3339.h"
 #include "engine/wire/sha256.h"
 
 namespace lockstep::engine {
@@ -141,7 +141,7 @@ tl::expected<std::string, std::string> start_document(std::string_view stored, c
     const bool timeouts = write_timeouts(data, files.timeouts);
     if (!stored.empty() && !pools && !timeouts) return std::string{};
     document["revision"] = revision.get<std::int64_t>() + 1;
-    document["updated_at"] = rfc3339(now);
+    document["updated_at"] = wire::rfc3339(now);
     return canonical(document);
 }
 

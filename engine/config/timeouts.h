@@ -18,8 +18,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "engine/config/pools.h"
 #include "engine/config/tunables.h"
-#include "engine/routing/pools.h"
 
 namespace lockstep::engine {
 

@@ -2,10 +2,10 @@
 
 #include "engine/config/bounded_json.h"
 #include "engine/config/overlay.h"
+#include "engine/config/pools.h"
 #include "engine/config/start_document.h"
 #include "engine/config/timeouts.h"
 #include "engine/fuzz/targets.h"
-#include "engine/routing/pools.h"
 #include "engine/testing/fuzz_target.h"
 
 namespace lockstep::fuzz {

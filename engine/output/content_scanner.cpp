@@ -5,10 +5,10 @@
 #include <array>
 #include <utility>
 
-#include "engine/output/output_audit.h"
+#include "engine/announce/output_audit.h"
 #include "engine/output/output_gate.h"
 #include "engine/runtime/timeout.h"
-#include "engine/scheduler/lock_wait.h"
+#include "engine/store/lock_wait.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 
@@ -34,8 +34,15 @@ constexpr Duration kPauseWhileCircuitIsOpen = std::chrono::seconds{5};
 
 }  // namespace
 
-ContentScanner::ContentScanner(Context& context, DeadLetters& dead_letters)
-    : context_(context), dead_letters_(dead_letters), slots_(kSlots), scans_(context.ports.executor) {}
+ContentScanner::ContentScanner(const Context& context, JobStore& store, Leases& leases, OutputPolicyClient& policy,
+                               DeadLetters& dead_letters)
+    : context_(context),
+      store_(store),
+      leases_(leases),
+      policy_(policy),
+      dead_letters_(dead_letters),
+      slots_(kSlots),
+      scans_(context.ports.executor) {}
 
 ScanMark ContentScanner::mark(const cap::JobResult& result) const { return {wire::to_json(result), hold()}; }
 
@@ -53,7 +60,7 @@ Task<void> ContentScanner::run() {
 }
 
 Task<void> ContentScanner::take_up_left_ones() {
-    auto left = co_await context_.store.claim_scans(hold(), kSweepPage);
+    auto left = co_await store_.claim_scans(hold(), kSweepPage);
     if (!left.applied()) co_return;
     for (const PendingScan& pending : left.value()) {
         auto result = wire::from_json<cap::JobResult>(pending.result_json);
@@ -108,8 +115,8 @@ Task<std::optional<ContentScanner::Judgement>> ContentScanner::judge(Result resu
         {
             const auto slot = co_await slots_.acquire();
             if (context_.stopping) co_return std::nullopt;
-            auto answer = co_await context_.output.check_content(*result, *request, OutputPhase::async,
-                                                                 context_.tunables.output_content_timeout);
+            auto answer = co_await policy_.check_content(*result, *request, OutputPhase::async,
+                                                         context_.tunables.output_content_timeout);
             if (answer) co_return with_rest(std::move(*answer), result->job_id(), request->topic());
             failure = std::move(answer.error());
         }
@@ -177,8 +184,8 @@ Task<void> ContentScanner::raise_alarm(Alarm& alarm, std::string job, std::strin
 }
 
 Task<bool> ContentScanner::settle(std::string job, std::string topic, Judgement judgement) {
-    JobLease lease(context_.lease_ports(), job, context_.ports.entropy.uuid());
-    const auto taken = co_await wait_for_lock(context_, lease, [&] { return context_.store.take_lock(lease); });
+    JobLease lease(leases_.ports(), job, context_.ports.entropy.uuid());
+    const auto taken = co_await wait_for_lock(context_, store_, lease, [&] { return store_.take_lock(lease); });
     if (!taken.applied() || !taken.value()) {
         co_await lease.release();
         co_return false;
@@ -198,7 +205,7 @@ Task<bool> ContentScanner::settle(std::string job, std::string topic, Judgement 
         commit.replaces_ptr = verdict->original_ptr;
     }
     const std::optional<DeadLetter> letter = commit.dead_letter;
-    const auto settled = co_await context_.store.commit(lease, std::move(commit));
+    const auto settled = co_await store_.commit(lease, std::move(commit));
     co_await lease.release();
     if (!settled.applied()) co_return false;
     switch (settled.value().verdict) {

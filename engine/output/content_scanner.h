@@ -20,17 +20,21 @@
 #include <set>
 #include <string>
 
+#include "engine/announce/dead_letters.h"
+#include "engine/config/context.h"
+#include "engine/output/output_client.h"
 #include "engine/output/output_verdict.h"
 #include "engine/runtime/scope.h"
 #include "engine/runtime/wait.h"
-#include "engine/scheduler/context.h"
-#include "engine/scheduler/dead_letters.h"
+#include "engine/store/job_store.h"
 
 namespace lockstep::engine {
 
 class ContentScanner {
 public:
-    ContentScanner(Context& context, DeadLetters& dead_letters);
+    /// All arguments outlive the scanner.
+    ContentScanner(const Context& context, JobStore& store, Leases& leases, OutputPolicyClient& policy,
+                   DeadLetters& dead_letters);
 
     /// The mark of a scan that begins here.
     [[nodiscard]] ScanMark mark(const cap::JobResult& result) const;
@@ -75,7 +79,10 @@ private:
     [[nodiscard]] Task<bool> pause(Duration duration);
     [[nodiscard]] Duration hold() const;
 
-    Context& context_;
+    const Context& context_;
+    JobStore& store_;
+    Leases& leases_;
+    OutputPolicyClient& policy_;
     DeadLetters& dead_letters_;
     Semaphore slots_;
     std::set<std::string> scanning_;  // jobs of `scans_`

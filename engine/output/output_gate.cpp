@@ -1,6 +1,8 @@
 #include "engine/output/output_gate.h"
 
-#include "engine/scheduler/context.h"
+#include "engine/config/context.h"
+#include "engine/output/output_client.h"
+#include "engine/store/job_store.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 
@@ -19,8 +21,8 @@ OutputVerdict withheld_unseen(const cap::JobResult& result) {
     return verdict;
 }
 
-std::optional<CircuitGlimpse> circuit_of(const Context& context, const JobFacts& facts) {
-    if (facts.read_along.size() < context.output.circuit_keys().size()) return std::nullopt;
+std::optional<CircuitGlimpse> circuit_of(const OutputPolicyClient& policy, const JobFacts& facts) {
+    if (facts.read_along.size() < policy.circuit_keys().size()) return std::nullopt;
     return CircuitGlimpse{RedisValue(facts.read_along[0]).integer_or(0), facts.read_along[1]};
 }
 
@@ -45,7 +47,7 @@ Task<OutputPassage> OutputGate::judge(const cap::JobResult& result, const JobFac
         co_return passage;
     }
     passage.to_scan = std::make_shared<const cap::JobRequest>(std::move(*request));
-    auto quick = co_await context_.output.check_metadata(result, *passage.to_scan, circuit_of(context_, facts));
+    auto quick = co_await policy_.check_metadata(result, *passage.to_scan, circuit_of(policy_, facts));
     if (!quick) {
         context_.ports.log.reached("output_check_skipped");
         skip(facts.topic);
@@ -65,7 +67,7 @@ Task<OutputPassage> OutputGate::judge(const cap::JobResult& result, const JobFac
 Task<OutputVerdict> OutputGate::redact(OutputVerdict quick, const cap::JobResult& result,
                                        const cap::JobRequest& request) {
     const Duration limit = std::min(kRedactionLimit, context_.tunables.output_content_timeout);
-    auto thorough = co_await context_.output.check_content(result, request, OutputPhase::sync, limit);
+    auto thorough = co_await policy_.check_content(result, request, OutputPhase::sync, limit);
     if (thorough && (thorough->withheld() || !thorough->redacted_ptr.empty())) co_return std::move(*thorough);
     context_.ports.log.reached("redaction_impossible");
     quick.decision = OutputDecision::quarantine;
@@ -76,7 +78,7 @@ Task<OutputVerdict> OutputGate::redact(OutputVerdict quick, const cap::JobResult
 
 void OutputGate::skip(const std::string& topic) { context_.ports.metrics.add(Metric::output_policy_skipped, {topic}); }
 
-void count_verdict(Context& context, const OutputVerdict& verdict, const std::string& topic) {
+void count_verdict(const Context& context, const OutputVerdict& verdict, const std::string& topic) {
     Metrics& metrics = context.ports.metrics;
     metrics.add(Metric::output_evaluations, {topic});
     if (verdict.withheld()) {

@@ -15,6 +15,7 @@
 
 namespace lockstep::engine {
 
+class OutputPolicyClient;
 struct Context;
 struct JobFacts;
 
@@ -26,7 +27,8 @@ struct OutputPassage {
 
 class OutputGate {
 public:
-    explicit OutputGate(Context& context) : context_(context) {}
+    /// Both outlive the gate.
+    OutputGate(const Context& context, OutputPolicyClient& policy) : context_(context), policy_(policy) {}
 
     /// Judges a successful result. `facts` are those that taking the lock has read, with the circuit's keys along.
     [[nodiscard]] Task<OutputPassage> judge(const cap::JobResult& result, const JobFacts& facts);
@@ -37,10 +39,11 @@ private:
                                              const cap::JobRequest& request);
     void skip(const std::string& topic);
 
-    Context& context_;
+    const Context& context_;
+    OutputPolicyClient& policy_;
 };
 
 /// Counts what a verdict does to the output.
-void count_verdict(Context& context, const OutputVerdict& verdict, const std::string& topic);
+void count_verdict(const Context& context, const OutputVerdict& verdict, const std::string& topic);
 
 }  // namespace lockstep::engine

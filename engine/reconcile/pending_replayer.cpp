@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "engine/runtime/timeout.h"
-#include "engine/scheduler/approval.h"
 #include "engine/store/keys.h"
+#include "engine/wire/grant.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
@@ -27,18 +27,21 @@ bool is_own_name(std::string_view job) { return !job.empty() && wire::trim(job) 
 
 }  // namespace
 
-PendingReplayer::PendingReplayer(Context& context, DeadLetters& dead_letters, RequestHandler& requests)
+PendingReplayer::PendingReplayer(const Context& context, const StoreScripts& scripts, JobStore& store, Leases& leases,
+                                 DeadLetters& dead_letters, RequestTaker& requests)
     : context_(context),
+      store_(store),
+      leases_(leases),
       dead_letters_(dead_letters),
       requests_(requests),
-      ticker_(context, keys::kReplayerLock, context.tunables.replayer_interval),
+      ticker_(context, store, scripts, keys::kReplayerLock, context.tunables.replayer_interval),
       slots_(kSlots),
       replays_(context.ports.executor),
       waits_(context.ports.executor) {
-    context_.store.set_listener(this);
+    store_.set_listener(this);
 }
 
-PendingReplayer::~PendingReplayer() { context_.store.set_listener(nullptr); }
+PendingReplayer::~PendingReplayer() { store_.set_listener(nullptr); }
 
 Task<void> PendingReplayer::run() {
     if (!context_.mechanisms.on(Mechanism::pending_replayer)) co_return;
@@ -66,8 +69,8 @@ Task<bool> PendingReplayer::sweep(JobState state) {
             const bool still_mine = co_await ticker_.hold();
             if (!still_mine) co_return false;
         }
-        auto page = co_await context_.store.replay_page(ticker_.lock(), state, context_.tunables.pending_age, after,
-                                                        context_.tunables.reconciler_batch);
+        auto page = co_await store_.replay_page(ticker_.lock(), state, context_.tunables.pending_age, after,
+                                                context_.tunables.reconciler_batch);
         if (!page.applied()) co_return true;
         for (WaitingJob& waiting : page.value().jobs) {
             if (context_.stopping) co_return true;
@@ -85,7 +88,7 @@ Task<bool> PendingReplayer::tend_lines() {
     while (true) {
         const bool still_mine = co_await ticker_.keep();
         if (!still_mine) co_return false;
-        auto round = co_await context_.store.tend_tenant(ticker_.lock(), after, 0, ticker_.interval());
+        auto round = co_await store_.tend_tenant(ticker_.lock(), after, 0, ticker_.interval());
         if (!round.applied() || round.value().over) co_return true;
         after = std::move(round.value().tended);
     }
@@ -98,7 +101,7 @@ Task<void> PendingReplayer::replay(WaitingJob waiting, JobState state, Semaphore
     }
     if (is_own_name(waiting.job)) requestless_.erase(waiting.job);
     const auto request = wire::from_json<cap::JobRequest>(waiting.request_json);
-    if (state == JobState::approval_required && !(request && carries_grant(*request))) co_return;
+    if (state == JobState::approval_required && !(request && wire::carries_grant(*request))) co_return;
     const std::string topic = request ? request->topic() : std::string{};
     const Verdict verdict = co_await handle(waiting.job, std::move(waiting.request_json));
     slot.release();
@@ -127,7 +130,7 @@ Task<void> PendingReplayer::wait_out(std::string job, Duration delay) {
 
 Task<void> PendingReplayer::try_parked(std::string job) {
     auto slot = co_await slots_.acquire();
-    const auto request = co_await context_.store.stored_request(job);
+    const auto request = co_await store_.stored_request(job);
     if (request.applied() && request.value().empty()) co_return;  // a tick gives it up
     Verdict verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
     if (request.applied()) verdict = co_await handle(job, request.value());
@@ -154,11 +157,11 @@ Task<void> PendingReplayer::give_up(std::string job, std::string reason) {
     Requestless& known = requestless_.try_emplace(job, now, now).first->second;
     known.met = now;
     if (now - known.since < context_.tunables.pending_age) co_return;
-    JobLease lease(context_.lease_ports(), job, context_.ports.entropy.uuid());
-    const auto taken = co_await context_.store.take_lock(lease);
+    JobLease lease(leases_.ports(), job, context_.ports.entropy.uuid());
+    const auto taken = co_await store_.take_lock(lease);
     const bool waits = taken.applied() && taken.value() &&
                        (taken.value()->state == JobState::pending || taken.value()->state == JobState::scheduled);
-    const auto request = co_await context_.store.stored_request(job);
+    const auto request = co_await store_.stored_request(job);
     const bool readable =
         request.applied() && is_own_name(job) && wire::from_json<cap::JobRequest>(request.value()).has_value();
     if (waits && request.applied() && !readable) {
@@ -170,7 +173,7 @@ Task<void> PendingReplayer::give_up(std::string job, std::string reason) {
         commit.release_lock = true;
         commit.dead_letter = letter;
         commit.fields.emplace_back("failure_reason", letter.reason);
-        const auto ended = co_await context_.store.commit(lease, std::move(commit));
+        const auto ended = co_await store_.commit(lease, std::move(commit));
         if (ended.applied() && ended.value().verdict == Committed::Verdict::ok) {
             requestless_.erase(job);
             context_.ports.metrics.add(Metric::jobs_completed, {letter.topic, cap::JobStatus_Name(letter.status)});

@@ -17,17 +17,30 @@
 #include <set>
 #include <string>
 
+#include "engine/announce/dead_letters.h"
 #include "engine/bus/message_pump.h"
+#include "engine/config/context.h"
 #include "engine/reconcile/ticker.h"
 #include "engine/runtime/scope.h"
-#include "engine/scheduler/dead_letters.h"
-#include "engine/scheduler/request_handler.h"
+#include "engine/store/job_store.h"
 
 namespace lockstep::engine {
 
+/// Who handles the requests that the replayer finds.
+class RequestTaker {
+public:
+    virtual ~RequestTaker() = default;
+    /// As if the request had come from the bus, its id as somebody has written it.
+    [[nodiscard]] virtual Task<Verdict> handle(cap::JobRequest request, std::string trace_id) = 0;
+    /// Under the id that it is stored by.
+    [[nodiscard]] virtual Task<Verdict> handle_stored(cap::JobRequest request, std::string trace_id) = 0;
+};
+
 class PendingReplayer final : public ParkedJobs, public WokenJobs {
 public:
-    PendingReplayer(Context& context, DeadLetters& dead_letters, RequestHandler& requests);
+    /// All arguments outlive the replayer, which listens to the store for as long as it lives.
+    PendingReplayer(const Context& context, const StoreScripts& scripts, JobStore& store, Leases& leases,
+                    DeadLetters& dead_letters, RequestTaker& requests);
     PendingReplayer(const PendingReplayer&) = delete;
     PendingReplayer& operator=(const PendingReplayer&) = delete;
     ~PendingReplayer() override;
@@ -64,9 +77,11 @@ private:
     /// Jobs that others have ended, or given a request, are not met again.
     void forget_unmet();
 
-    Context& context_;
+    const Context& context_;
+    JobStore& store_;
+    Leases& leases_;
     DeadLetters& dead_letters_;
-    RequestHandler& requests_;
+    RequestTaker& requests_;
     Ticker ticker_;
     Semaphore slots_;
     /// A job without a request: since when, and when it was last met.

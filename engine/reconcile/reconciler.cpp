@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "engine/scheduler/cancel.h"
+#include "engine/announce/cancel_broadcast.h"
 #include "engine/store/keys.h"
 #include "engine/wire/messages.h"
 
@@ -18,20 +18,20 @@ constexpr std::string_view kCodeTimeout = "timeout";
 /// A result may stand in the stream, and has not been heard for as long as was promised.
 constexpr std::string_view kCodeUnheard = "timeout_unheard";
 
-StayLimits dispatched_limits(const Context& context) {
-    StayLimits limits{context.tunables.dispatch_timeout, {}, {}};
-    for (const auto& [topic, times] : context.timeouts.topics) {
+StayLimits dispatched_limits(const Tunables& tunables, const Timeouts& timeouts) {
+    StayLimits limits{tunables.dispatch_timeout, {}, {}};
+    for (const auto& [topic, times] : timeouts.topics) {
         if (times.dispatch > Duration{0}) limits.by_topic.emplace(topic, times.dispatch);
     }
     return limits;
 }
 
-StayLimits running_limits(const Context& context) {
-    StayLimits limits{context.tunables.running_timeout, {}, {}};
-    for (const auto& [topic, times] : context.timeouts.topics) {
+StayLimits running_limits(const Tunables& tunables, const Timeouts& timeouts) {
+    StayLimits limits{tunables.running_timeout, {}, {}};
+    for (const auto& [topic, times] : timeouts.topics) {
         if (times.running > Duration{0}) limits.by_topic.emplace(topic, times.running);
     }
-    for (const auto& [workflow, times] : context.timeouts.workflows) {
+    for (const auto& [workflow, times] : timeouts.workflows) {
         if (times.child > Duration{0}) limits.by_workflow.emplace(workflow, times.child);
     }
     return limits;
@@ -39,10 +39,13 @@ StayLimits running_limits(const Context& context) {
 
 }  // namespace
 
-Reconciler::Reconciler(Context& context, DeadLetters& dead_letters)
+Reconciler::Reconciler(const Context& context, const Timeouts& timeouts, const StoreScripts& scripts, JobStore& store,
+                       DeadLetters& dead_letters)
     : context_(context),
+      timeouts_(timeouts),
+      store_(store),
       dead_letters_(dead_letters),
-      ticker_(context, keys::kReconcilerLock, context.tunables.reconciler_interval),
+      ticker_(context, store, scripts, keys::kReconcilerLock, context.tunables.reconciler_interval),
       backlog_(context, ticker_.interval()) {}
 
 Task<void> Reconciler::run() {
@@ -73,8 +76,8 @@ Task<void> Reconciler::tick() {
     backlog_.begin_tick();
     if (context_.tunables.reconciler_scheduled_timeout > Duration{0})
         co_await sweep_state(JobState::scheduled, StayLimits{context_.tunables.reconciler_scheduled_timeout, {}, {}});
-    co_await sweep_state(JobState::dispatched, dispatched_limits(context_));
-    co_await sweep_state(JobState::running, running_limits(context_));
+    co_await sweep_state(JobState::dispatched, dispatched_limits(context_.tunables, timeouts_));
+    co_await sweep_state(JobState::running, running_limits(context_.tunables, timeouts_));
     co_await sweep_deadlines();
     co_await sweep_slots();
     co_await dead_letters_.sweep();
@@ -90,8 +93,8 @@ Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
             const bool still_mine = co_await hold();
             if (!still_mine) co_return;
         }
-        auto page = co_await context_.store.overdue_page(ticker_.lock(), state, limits, after,
-                                                         context_.tunables.reconciler_batch);
+        auto page =
+            co_await store_.overdue_page(ticker_.lock(), state, limits, after, context_.tunables.reconciler_batch);
         if (!page.applied()) co_return;
         context_.ports.metrics.set(Metric::stale_jobs, static_cast<double>(page.value().jobs.size()),
                                    {to_string(state)});
@@ -124,7 +127,7 @@ Task<void> Reconciler::sweep_deadlines() {
     const std::int64_t batch = context_.tunables.reconciler_batch;
     std::int64_t left = 0;  // entries that stay where they are: whoever comes behind them has a turn all the same
     for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
-        auto page = co_await context_.store.stale_jobs(ticker_.lock(), index, Duration{0}, left, batch);
+        auto page = co_await store_.stale_jobs(ticker_.lock(), index, Duration{0}, left, batch);
         if (!page.applied() || page.value().empty()) co_return;
         co_await backlog_.look(page.value());
         for (const OverdueJob& expired : page.value()) {
@@ -162,7 +165,7 @@ Task<void> Reconciler::sweep_slots() {
         const bool still_mine = co_await keep();
         if (!still_mine) co_return;
         auto round =
-            co_await context_.store.tend_tenant(ticker_.lock(), after, context_.tunables.reconciler_batch, Duration{0});
+            co_await store_.tend_tenant(ticker_.lock(), after, context_.tunables.reconciler_batch, Duration{0});
         if (!round.applied() || round.value().over) co_return;
         if (!round.value().more) after = std::move(round.value().tended);
     }
@@ -182,8 +185,8 @@ Task<bool> Reconciler::prune_index(JobState state) {
     for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
         const bool still_mine = co_await keep();
         if (!still_mine) co_return false;
-        const auto page = co_await context_.store.index_page(state, context_.tunables.job_meta_ttl, after,
-                                                             context_.tunables.reconciler_batch);
+        const auto page = co_await store_.index_page(state, context_.tunables.job_meta_ttl, after,
+                                                     context_.tunables.reconciler_batch);
         if (!page.applied()) co_return false;
         if (page.value().pruned > 0)
             context_.ports.metrics.add(Metric::index_members_pruned, {to_string(state)},
@@ -199,7 +202,7 @@ Task<bool> Reconciler::prune_index(JobState state) {
 Task<bool> Reconciler::end_job(StaleJob stale, std::string index, std::optional<JobState> expected,
                                TimeoutReason reason) {
     const std::string job = stale.job;
-    const auto ended = co_await context_.store.time_out(std::move(stale), std::move(index), expected, reason);
+    const auto ended = co_await store_.time_out(std::move(stale), std::move(index), expected, reason);
     if (!ended.applied()) co_return false;
     if (!ended.value().timed_out) {
         context_.ports.log.reached("stale_job_had_moved");

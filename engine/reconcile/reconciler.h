@@ -19,16 +19,20 @@
 #include <map>
 #include <string>
 
+#include "engine/announce/dead_letters.h"
+#include "engine/config/context.h"
+#include "engine/config/timeouts.h"
 #include "engine/reconcile/result_backlog.h"
 #include "engine/reconcile/ticker.h"
-#include "engine/scheduler/context.h"
-#include "engine/scheduler/dead_letters.h"
+#include "engine/store/job_store.h"
 
 namespace lockstep::engine {
 
 class Reconciler {
 public:
-    Reconciler(Context& context, DeadLetters& dead_letters);
+    /// `timeouts` are read anew at every tick. All arguments outlive the reconciler.
+    Reconciler(const Context& context, const Timeouts& timeouts, const StoreScripts& scripts, JobStore& store,
+               DeadLetters& dead_letters);
 
     /// Ticks for ever.
     [[nodiscard]] Task<void> run();
@@ -56,7 +60,9 @@ private:
     [[nodiscard]] Task<bool> end_job(StaleJob stale, std::string index, std::optional<JobState> expected,
                                      TimeoutReason reason);
 
-    Context& context_;
+    const Context& context_;
+    const Timeouts& timeouts_;
+    JobStore& store_;
     DeadLetters& dead_letters_;
     Ticker ticker_;
     ResultBacklog backlog_;

@@ -16,7 +16,7 @@ bool at_work(const OverdueJob& job) { return job.state == JobState::dispatched |
 
 }  // namespace
 
-ResultBacklog::ResultBacklog(Context& context, Duration interval) : context_(context), interval_(interval) {}
+ResultBacklog::ResultBacklog(const Context& context, Duration interval) : context_(context), interval_(interval) {}
 
 bool ResultBacklog::connected() {
     const BusConnection now = context_.ports.bus.connection();

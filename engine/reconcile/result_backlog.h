@@ -8,15 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "engine/config/context.h"
 #include "engine/reconcile/unheard_results.h"
-#include "engine/scheduler/context.h"
+#include "engine/store/job_store.h"
 
 namespace lockstep::engine {
 
 class ResultBacklog {
 public:
     /// `interval`: between two ticks.
-    ResultBacklog(Context& context, Duration interval);
+    ResultBacklog(const Context& context, Duration interval);
 
     /// Whether this replica is connected to the bus. Notes since when: to be asked at every tick, whoever ticks.
     [[nodiscard]] bool connected();
@@ -37,7 +38,7 @@ private:
     [[nodiscard]] Task<bool> read(UnheardResults::Stretch stretch);
     [[nodiscard]] Task<void> read_part(UnheardResults::Stretch part, bool& complete);
 
-    Context& context_;
+    const Context& context_;
     const Duration interval_;
     UnheardResults unheard_;
     std::uint64_t connection_ = 0;  // 0 = none

@@ -4,7 +4,7 @@ namespace lockstep::engine {
 
 Task<bool> Ticker::hold() {
     const MonoTime asked = context_.ports.clock.monotonic();
-    const auto mine = co_await context_.store.tick_lock(lock_.key, lock_.token, 2 * interval_);
+    const auto mine = co_await store_.tick_lock(lock_.key, lock_.token, 2 * interval_);
     const bool held = mine.applied() && mine.value();
     if (held) held_at_ = asked;
     co_return held;
@@ -19,9 +19,8 @@ Task<bool> Ticker::keep() {
 
 Task<void> Ticker::tick_over() {
     if (context_.mechanisms.on(Mechanism::tick_lock_hold)) co_return;
-    const auto released =
-        co_await context_.ports.redis.script(context_.scripts.release_lock, {lock_.key}, {lock_.token},
-                                             context_.ports.clock.in(context_.tunables.store_op_timeout));
+    const auto released = co_await context_.ports.redis.script(
+        scripts_.release_lock, {lock_.key}, {lock_.token}, context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (!released.applied()) context_.ports.log.reached("tick_lock_not_released");
 }
 

@@ -5,15 +5,23 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
-#include "engine/scheduler/context.h"
+#include "engine/config/context.h"
+#include "engine/store/job_store.h"
 
 namespace lockstep::engine {
 
 class Ticker {
 public:
-    Ticker(Context& context, std::string_view key, Duration interval)
-        : context_(context), lock_{std::string(key), context.ports.entropy.uuid()}, interval_(interval) {}
+    /// Context, store and scripts outlive the ticker.
+    Ticker(const Context& context, JobStore& store, const StoreScripts& scripts, std::string_view key,
+           Duration interval)
+        : context_(context),
+          store_(store),
+          scripts_(scripts),
+          lock_{std::string(key), context.ports.entropy.uuid()},
+          interval_(interval) {}
 
     /// Takes the lock or keeps it for two intervals more. False when another replica has it, or nobody could tell.
     [[nodiscard]] Task<bool> hold();
@@ -26,7 +34,9 @@ public:
     [[nodiscard]] Duration interval() const { return interval_; }
 
 private:
-    Context& context_;
+    const Context& context_;
+    JobStore& store_;
+    const StoreScripts& scripts_;
     TickLock lock_;
     Duration interval_;
     MonoTime held_at_{};

@@ -5,8 +5,8 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "engine/config/pools.h"
 #include "engine/config/tunables.h"
-#include "engine/routing/pools.h"
 #include "engine/routing/reason.h"
 #include "engine/routing/registry.h"
 #include "engine/wire/fwd.h"
@@ -24,7 +24,7 @@ struct NoPick {
 
 /// The id of the chosen worker. Ties go to the smallest id.
 [[nodiscard]] tl::expected<std::string, NoPick> pick_worker(const cap::JobRequest& request, const RoutingTable& table,
-                                                           const Registry& registry, const Tunables& tunables,
-                                                           MonoTime now);
+                                                            const Registry& registry, const Tunables& tunables,
+                                                            MonoTime now);
 
 }  // namespace lockstep::engine

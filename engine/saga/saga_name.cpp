@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "engine/store/keys.h"
+#include "engine/saga/keys.h"
 
 namespace lockstep::engine {
 

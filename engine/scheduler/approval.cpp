@@ -1,12 +1,12 @@
 #include "engine/scheduler/approval.h"
 
+#include "engine/saga/effect.h"
 #include "engine/store/keys.h"
 #include "engine/wire/json.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
-#include "engine/wire/text.h"
 
 namespace lockstep::engine {
 
@@ -32,12 +32,7 @@ cap::JobRequest without_settings(cap::JobRequest request) {
 
 }  // namespace
 
-bool carries_grant(const cap::JobRequest& request) {
-    const auto label = request.labels().find("approval_granted");
-    return label != request.labels().end() && wire::ascii_lower(label->second) == "true";
-}
-
-Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request, std::string hash,
+Task<Outcome<Grant>> read_grant(Replica& replica, const cap::JobRequest& request, std::string hash,
                                 GrantEvidence evidence) {
     RedisCommand read{"HMGET",
                       keys::job_meta(request.job_id()),
@@ -47,21 +42,21 @@ Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request
                       "safety_rule_id",
                       "safety_snapshot",
                       "safety_constraints"};
-    const auto record = co_await context.ports.redis.command(std::move(read),
-                                                             context.ports.clock.in(context.tunables.store_op_timeout));
+    const auto record = co_await replica.ports.redis.command(std::move(read),
+                                                             replica.ports.clock.in(replica.tunables.store_op_timeout));
     if (!record.applied()) co_return record.failure_as<Grant>();
     const RedisValue& facts = record.value();
     const bool hash_asked = facts.at(0).text() == hash;
     const bool hash_approved = facts.at(1).text() == hash;
     // A label that was there before the question is no answer to it, nor is one that nobody knows the age of.
     const bool label_is_older = !facts.at(2).text().empty();
-    if (!context.mechanisms.on(Mechanism::approval_evidence)) evidence = {};
+    if (!replica.mechanisms.on(Mechanism::approval_evidence)) evidence = {};
     const bool label_counts = !label_is_older && evidence.request_kept;
     const bool bound = label_counts ? hash_approved || hash_asked : hash_approved && evidence.moved_on;
-    if (!evidence.request_kept && !bound) context.ports.log.reached("approval_without_evidence");
-    if (!bound && context.mechanisms.on(Mechanism::approval_hash)) {
-        context.ports.log.reached("approval_label_ignored");
-        context.ports.log.event(LogLevel::warn, "approval label ignored: it does not match what was to be approved",
+    if (!evidence.request_kept && !bound) replica.ports.log.reached("approval_without_evidence");
+    if (!bound && replica.mechanisms.on(Mechanism::approval_hash)) {
+        replica.ports.log.reached("approval_label_ignored");
+        replica.ports.log.event(LogLevel::warn, "approval label ignored: it does not match what was to be approved",
                                 {{"job_id", request.job_id()}});
         co_return Grant{std::nullopt, hash_asked};
     }
@@ -72,21 +67,21 @@ Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request
     co_return Grant{std::move(decision), hash_asked};
 }
 
-Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace_id, SafetyDecision decision,
+Task<Verdict> complete_gate(Replica& replica, JobLease& lease, std::string trace_id, SafetyDecision decision,
                             const cap::JobRequest& request) {
     cap::JobResult result;
     result.set_job_id(lease.job());
     result.set_status(cap::JOB_STATUS_SUCCEEDED);
-    result.set_worker_id(kSchedulerSender);
+    result.set_worker_id(wire::kSchedulerSender);
     const std::string subject(wire::kSubjectResult);
     const auto packet =
-        wire::make_packet(std::move(result), std::move(trace_id), kSchedulerSender, context.ports.clock.now());
+        wire::make_packet(std::move(result), std::move(trace_id), wire::kSchedulerSender, replica.ports.clock.now());
     const auto published =
-        co_await context.ports.bus.publish(subject, wire::serialise(packet), wire::message_id(packet, subject),
-                                           context.ports.clock.in(context.tunables.publish_timeout));
+        co_await replica.ports.bus.publish(subject, wire::serialise(packet), wire::message_id(packet, subject),
+                                           replica.ports.clock.in(replica.tunables.publish_timeout));
     // Also where nobody knows whether it is in the stream: its id is the job's, so saying it again adds nothing.
-    if (!published.applied()) co_return Verdict::hand_back(context.tunables.retry_delay_publish);
-    context.ports.log.reached("gate_opened");
+    if (!published.applied()) co_return Verdict::hand_back(replica.tunables.retry_delay_publish);
+    replica.ports.log.reached("gate_opened");
 
     Commit commit;
     commit.walk = {JobState::succeeded};
@@ -95,18 +90,18 @@ Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace
     commit.fields = decision_fields(decision);
     const SagaPlan saga = plan_saga(cap::JOB_STATUS_SUCCEEDED, without_settings(request));
     if (saga.effect) {
-        const auto included = co_await context.sagas.include(*saga.effect, commit);
-        if (!included.applied()) co_return Verdict::hand_back(context.tunables.retry_delay_store);
+        const auto included = co_await replica.sagas.include(*saga.effect, commit);
+        if (!included.applied()) co_return Verdict::hand_back(replica.tunables.retry_delay_store);
     }
-    const auto ended = co_await context.store.commit(lease, std::move(commit));
-    if (!ended.applied()) co_return Verdict::hand_back(context.tunables.retry_delay_store);
+    const auto ended = co_await replica.store.commit(lease, std::move(commit));
+    if (!ended.applied()) co_return Verdict::hand_back(replica.tunables.retry_delay_store);
     switch (ended.value().verdict) {
-        case Committed::Verdict::lost: co_return Verdict::hand_back(context.tunables.retry_delay_busy);
+        case Committed::Verdict::lost: co_return Verdict::hand_back(replica.tunables.retry_delay_busy);
         case Committed::Verdict::refused: co_return Verdict::done();  // it ended otherwise meanwhile
         case Committed::Verdict::ok: break;
     }
-    if (saga.effect) context.ports.metrics.add(Metric::saga_recorded);
-    context.ports.metrics.add(Metric::jobs_completed,
+    if (saga.effect) replica.ports.metrics.add(Metric::saga_recorded);
+    replica.ports.metrics.add(Metric::jobs_completed,
                               {request.topic(), cap::JobStatus_Name(cap::JOB_STATUS_SUCCEEDED)});
     co_return Verdict::done();
 }

@@ -5,17 +5,14 @@
 #include <optional>
 #include <string>
 
-#include "engine/scheduler/context.h"
-#include "engine/scheduler/verdict.h"
+#include "engine/bus/verdict.h"
+#include "engine/scheduler/replica.h"
 
 namespace lockstep::engine {
 
 /// Set in the job hash while the request that a human is asked about carries the label already: from its submitter, or
 /// from an approval of other content. The hash of a request leaves such labels out, so it cannot tell.
 inline constexpr const char* kFieldLabelBeforeQuestion = "ls_label_before_question";
-
-/// Whether the request says that it was approved. Anybody can write that.
-[[nodiscard]] bool carries_grant(const cap::JobRequest& request);
 
 struct Grant {
     std::optional<SafetyDecision> decision;  // approved, with the constraints that policy set when it asked
@@ -35,13 +32,13 @@ struct GrantEvidence {
 /// cannot be told, an operator's record beside it must say the same, and the job must have been moved on: the record of a
 /// rejection looks no different.
 /// `hash`: of the request as it was submitted.
-[[nodiscard]] Task<Outcome<Grant>> read_grant(Context& context, const cap::JobRequest& request, std::string hash,
+[[nodiscard]] Task<Outcome<Grant>> read_grant(Replica& replica, const cap::JobRequest& request, std::string hash,
                                               GrantEvidence evidence);
 
 /// Ends an approved gate job: its success is published, then recorded. In this order, because whoever waits for the gate
 /// hears the message; and a handler that is stopped in between leaves a job which the next one ends the same way. The message
 /// itself ends nothing: a gate is not sent to anybody who could report. REQUIRES: the request outlives the call.
-[[nodiscard]] Task<Verdict> complete_gate(Context& context, JobLease& lease, std::string trace_id,
+[[nodiscard]] Task<Verdict> complete_gate(Replica& replica, JobLease& lease, std::string trace_id,
                                           SafetyDecision decision, const cap::JobRequest& request);
 
 }  // namespace lockstep::engine

@@ -2,10 +2,6 @@
 
 #include <utility>
 
-#include "engine/wire/messages.h"
-#include "engine/wire/packet.h"
-#include "engine/wire/subjects.h"
-
 namespace lockstep::engine {
 
 namespace {
@@ -19,32 +15,19 @@ constexpr std::size_t kWaitingBytesMax = 4 * 1024 * 1024;
 
 }  // namespace
 
-Task<void> broadcast_cancel(Context& context, std::string job, std::string reason) {
-    cap::JobCancel cancel;
-    cancel.set_job_id(job);
-    cancel.set_reason(std::move(reason));
-    cancel.set_requested_by(kSchedulerSender);
-    const auto packet = wire::make_packet(std::move(cancel), job, kSchedulerSender, context.ports.clock.now());
-    const auto sent =
-        co_await context.ports.bus.publish_core(std::string(wire::kSubjectCancel), wire::serialise(packet));
-    if (!sent.applied())
-        context.ports.log.event(LogLevel::warn, "cancellation not broadcast",
-                                {{"job_id", job}, {"error", sent.failure().detail}});
-}
-
-Task<void> handle_cancel(Context& context, std::string job) {
-    const auto cancelled = co_await context.store.cancel(job);
+Task<void> handle_cancel(Replica& replica, std::string job) {
+    const auto cancelled = co_await replica.store.cancel(job);
     if (!cancelled.applied()) {
-        context.ports.metrics.add(Metric::job_cancel_failures);
-        context.ports.log.event(LogLevel::error, "cancellation not stored",
+        replica.ports.metrics.add(Metric::job_cancel_failures);
+        replica.ports.log.event(LogLevel::error, "cancellation not stored",
                                 {{"job_id", job}, {"error", cancelled.failure().detail}});
         co_return;
     }
     if (!cancelled.value().now)
-        context.ports.log.event(LogLevel::warn, "cancellation of an unknown job", {{"job_id", job}});
+        replica.ports.log.event(LogLevel::warn, "cancellation of an unknown job", {{"job_id", job}});
 }
 
-CancelIntake::CancelIntake(Context& context) : context_(context), at_work_(context.ports.executor) {}
+CancelIntake::CancelIntake(Replica& replica) : replica_(replica), at_work_(replica.ports.executor) {}
 
 void CancelIntake::take(const std::string& job) {
     // One that is at work is no reason to drop another: the job may not have been known when it was asked for.
@@ -65,16 +48,16 @@ Task<void> CancelIntake::work_off() {
         waiting_.pop_front();
         waiting_jobs_.erase(job);
         waiting_bytes_ -= job.size();
-        co_await handle_cancel(context_, std::move(job));
+        co_await handle_cancel(replica_, std::move(job));
     }
     dropping_ = false;
 }
 
 void CancelIntake::note_dropped() {
-    context_.ports.metrics.add(Metric::cancels_dropped);
+    replica_.ports.metrics.add(Metric::cancels_dropped);
     if (std::exchange(dropping_, true)) return;
-    context_.ports.log.reached("cancel_dropped");
-    context_.ports.log.event(LogLevel::error, "cancellations dropped: more are published than the store takes",
+    replica_.ports.log.reached("cancel_dropped");
+    replica_.ports.log.event(LogLevel::error, "cancellations dropped: more are published than the store takes",
                              {{"waiting", waiting_.size()}, {"bytes", waiting_bytes_}});
 }
 

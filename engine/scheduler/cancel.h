@@ -1,4 +1,4 @@
-// Cancellation: a request from the bus, and the broadcast that tells workers.
+// Cancellation at a request from the bus.
 #pragma once
 
 #include <deque>
@@ -6,24 +6,21 @@
 #include <string>
 
 #include "engine/runtime/scope.h"
-#include "engine/scheduler/context.h"
+#include "engine/scheduler/replica.h"
 
 namespace lockstep::engine {
 
-/// Tells every worker that the job has ended, on core NATS: best effort, at most once.
-[[nodiscard]] Task<void> broadcast_cancel(Context& context, std::string job, std::string reason);
-
 /// A cancel packet arrived (wire.md 9.2): ends the job unless it has ended. A failure of the store is counted
 /// and logged; core NATS does not deliver again.
-[[nodiscard]] Task<void> handle_cancel(Context& context, std::string job);
+[[nodiscard]] Task<void> handle_cancel(Replica& replica, std::string job);
 
 /// Cancellations from core NATS, which delivers as fast as anybody publishes: a few are at work at a time, some more wait.
 /// Several about one job that wait are one. What comes beyond is dropped, counted and said: the message is best effort by its
 /// nature. Whoever must be certain of the end writes it into the store before, as gateways do.
 class CancelIntake {
 public:
-    /// The context outlives the intake.
-    explicit CancelIntake(Context& context);
+    /// The replica outlives the intake.
+    explicit CancelIntake(Replica& replica);
 
     void take(const std::string& job);
     /// Drops what waits, and destroys what is at work where it stands.
@@ -37,7 +34,7 @@ private:
     [[nodiscard]] Task<void> work_off();
     void note_dropped();
 
-    Context& context_;
+    Replica& replica_;
     std::deque<std::string> waiting_;
     std::set<std::string> waiting_jobs_;  // the same, to be looked up
     std::size_t waiting_bytes_ = 0;

@@ -20,16 +20,16 @@ bool falls_back_to_topic(const NoPick& none, const cap::JobRequest& request, con
 Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& lease, DispatchOrder& order,
                                                                   Verdict& verdict) {
     while (true) {
-        Clock& clock = context_.ports.clock;
+        Clock& clock = replica_.ports.clock;
         auto picked =
-            pick_worker(order.request, *context_.routing, context_.registry, context_.tunables, clock.monotonic());
-        if (!picked && !falls_back_to_topic(picked.error(), order.request, context_.tunables)) {
+            pick_worker(order.request, *replica_.routing, replica_.registry, replica_.tunables, clock.monotonic());
+        if (!picked && !falls_back_to_topic(picked.error(), order.request, replica_.tunables)) {
             verdict = co_await no_worker(lease, order, picked.error().reason, picked.error().detail);
             co_return std::nullopt;
         }
-        const auto stream_end = co_await context_.jobs_stream.end(clock.in(context_.tunables.store_op_timeout));
+        const auto stream_end = co_await replica_.jobs_stream.end(clock.in(replica_.tunables.store_op_timeout));
         if (!stream_end.applied()) {
-            verdict = Verdict::hand_back(context_.tunables.retry_delay_publish);
+            verdict = Verdict::hand_back(replica_.tunables.retry_delay_publish);
             co_return std::nullopt;
         }
         Chosen chosen;
@@ -37,10 +37,10 @@ Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& leas
         chosen.subject = picked ? wire::worker_subject(*picked) : order.request.topic();
         chosen.floor = stream_end.value();
         // Counted before the commit: other jobs are routed while it is under way, and must not all find this worker idle.
-        context_.registry.note_dispatch(chosen.worker);
+        replica_.registry.note_dispatch(chosen.worker);
         const bool committed = co_await commit_dispatch(lease, order, chosen, verdict);
         if (!committed) {
-            context_.registry.forget_dispatch(chosen.worker);
+            replica_.registry.forget_dispatch(chosen.worker);
             co_return std::nullopt;
         }
         if (!gone_stale(chosen.worker)) co_return chosen;
@@ -50,17 +50,17 @@ Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& leas
 }
 
 bool Dispatcher::gone_stale(const std::string& worker) const {
-    if (worker.empty() || !context_.mechanisms.on(Mechanism::stale_worker_recheck)) return false;
-    return !context_.registry.is_alive(worker, context_.ports.clock.monotonic());
+    if (worker.empty() || !replica_.mechanisms.on(Mechanism::stale_worker_recheck)) return false;
+    return !replica_.registry.is_alive(worker, replica_.ports.clock.monotonic());
 }
 
 Task<bool> Dispatcher::take_back_from_stale(JobLease& lease, DispatchOrder& order, const Chosen& chosen,
                                             Verdict& verdict) {
-    context_.ports.log.reached("stale_worker");
-    context_.ports.metrics.add(Metric::stale_worker_retry, {order.request.topic(), chosen.worker});
-    context_.registry.forget_dispatch(chosen.worker);
+    replica_.ports.log.reached("stale_worker");
+    replica_.ports.metrics.add(Metric::stale_worker_retry, {order.request.topic(), chosen.worker});
+    replica_.registry.forget_dispatch(chosen.worker);
     ++order.stale_picks;
-    const bool last = order.stale_picks >= context_.tunables.max_dispatch_retries;
+    const bool last = order.stale_picks >= replica_.tunables.max_dispatch_retries;
     Commit commit;
     commit.walk = {JobState::scheduled};
     commit.expected_dispatch = chosen.dispatch;
@@ -69,20 +69,20 @@ Task<bool> Dispatcher::take_back_from_stale(JobLease& lease, DispatchOrder& orde
     if (last) {
         const std::string detail = fmt::format("{} workers fell silent one after the other", order.stale_picks);
         note_cause(commit, to_string(DispatchReason::stale_worker), detail);
-        context_.ports.log.event(
+        replica_.ports.log.event(
             LogLevel::info, "job not dispatched",
             {{"job_id", lease.job()}, {"reason", to_string(DispatchReason::stale_worker)}, {"detail", detail}});
         commit.release_lock = true;
         commit.next_attempt = delay;
     }
-    const auto taken_back = co_await context_.store.commit(lease, std::move(commit));
+    const auto taken_back = co_await replica_.store.commit(lease, std::move(commit));
     // Where this fails the job stays DISPATCHED without a message, and the reconciler ends it: never sent twice.
     if (!taken_back.applied()) {
-        verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
+        verdict = Verdict::hand_back(replica_.tunables.retry_delay_store);
         co_return false;
     }
     if (taken_back.value().verdict != Committed::Verdict::ok) {
-        verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
+        verdict = Verdict::hand_back(replica_.tunables.retry_delay_busy);
         co_return false;
     }
     if (last) verdict = Verdict::postponed(delay);

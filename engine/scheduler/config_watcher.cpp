@@ -32,17 +32,17 @@ FileDocuments documents_of(const std::string& pools_document, const std::optiona
     return documents;
 }
 
-ConfigWatcher::ConfigWatcher(Context& context, FileDocuments files, PinnedSettings pinned, PoolsListener on_pools)
-    : context_(context),
+ConfigWatcher::ConfigWatcher(Replica& replica, FileDocuments files, PinnedSettings pinned, PoolsListener on_pools)
+    : replica_(replica),
       files_(std::move(files)),
       pinned_(pinned),
       on_pools_(std::move(on_pools)),
-      at_start_(context.tunables),
-      file_timeouts_(context.timeouts) {}
+      at_start_(replica.tunables),
+      file_timeouts_(replica.timeouts) {}
 
 Task<tl::expected<void, std::string>> ConfigWatcher::start() {
     // Before the first read: what is announced meanwhile must not be missed.
-    announcements_ = context_.ports.bus.subscribe(std::string(wire::kSubjectConfigChanged), "", *this);
+    announcements_ = replica_.ports.bus.subscribe(std::string(wire::kSubjectConfigChanged), "", *this);
     auto ready = co_await set_up_patiently();
     co_return ready;
 }
@@ -58,7 +58,7 @@ Task<tl::expected<void, std::string>> ConfigWatcher::adopt(FileSettings files) {
     auto adopted = co_await set_up_patiently();
     if (adopted) {
         // A start goes on with what is stored when its write is refused; here nothing would have come of the files.
-        const auto still_to_write = start_document(last_document_, files_, context_.ports.clock.now());
+        const auto still_to_write = start_document(last_document_, files_, replica_.ports.clock.now());
         if (!still_to_write)
             adopted = tl::make_unexpected(still_to_write.error());
         else if (!still_to_write->empty())
@@ -81,17 +81,17 @@ void ConfigWatcher::tell_of_overruled() {
     std::string names;
     for (const std::string& name : overruled(last_document_, files_)) names += (names.empty() ? "" : ", ") + name;
     if (names.empty()) return;
-    context_.ports.log.event(LogLevel::warn,
+    replica_.ports.log.event(LogLevel::warn,
                              "the configuration service says otherwise than the pools file, and stays in force",
                              {{"entries", names}, {"key", kSystemDocument}});
 }
 
 Task<tl::expected<void, std::string>> ConfigWatcher::set_up_patiently() {
-    const MonoTime give_up = context_.ports.clock.in(kPatience);
+    const MonoTime give_up = replica_.ports.clock.in(kPatience);
     while (true) {
         auto ready = co_await set_up();
-        if (ready || context_.ports.clock.monotonic() >= give_up) co_return ready;
-        co_await context_.ports.clock.sleep(kTryAgain);
+        if (ready || replica_.ports.clock.monotonic() >= give_up) co_return ready;
+        co_await replica_.ports.clock.sleep(kTryAgain);
     }
 }
 
@@ -109,33 +109,33 @@ Task<tl::expected<void, std::string>> ConfigWatcher::set_up() {
 }
 
 Task<bool> ConfigWatcher::introduce_files(std::string stored) {
-    auto document = start_document(stored, files_, context_.ports.clock.now());
+    auto document = start_document(stored, files_, replica_.ports.clock.now());
     if (!document) {
         refuse(document.error());
         co_return true;
     }
     if (document->empty()) co_return true;
     const auto written =
-        co_await context_.store.replace_document(std::string(kSystemDocument), std::move(stored), std::move(*document));
+        co_await replica_.store.replace_document(std::string(kSystemDocument), std::move(stored), std::move(*document));
     if (written.applied() && written.value()) co_return true;
-    context_.ports.log.reached(written.applied() ? "settings_write_conflict" : "settings_write_failed");
-    context_.ports.log.event(LogLevel::warn, "files not made known to the configuration service",
+    replica_.ports.log.reached(written.applied() ? "settings_write_conflict" : "settings_write_failed");
+    replica_.ports.log.event(LogLevel::warn, "files not made known to the configuration service",
                              {{"error", written.applied() ? "revision conflict" : written.failure().detail.c_str()}});
     co_return false;
 }
 
 Task<Outcome<std::string>> ConfigWatcher::read() {
     RedisCommand get{"GET", std::string(kSystemDocument)};
-    auto reply = co_await context_.ports.redis.command(std::move(get),
-                                                       context_.ports.clock.in(context_.tunables.store_op_timeout));
+    auto reply = co_await replica_.ports.redis.command(std::move(get),
+                                                       replica_.ports.clock.in(replica_.tunables.store_op_timeout));
     if (!reply.applied()) co_return reply.failure_as<std::string>();
     co_return std::string(reply.value().text());
 }
 
 Task<void> ConfigWatcher::run() {
     while (true) {
-        const Duration interval = std::max(context_.tunables.config_reload_interval, kReloadMin);
-        co_await changed_.wait_until(context_.ports.clock.in(interval));
+        const Duration interval = std::max(replica_.tunables.config_reload_interval, kReloadMin);
+        co_await changed_.wait_until(replica_.ports.clock.in(interval));
         changed_.reset();
         co_await reload();
     }
@@ -146,16 +146,16 @@ Task<void> ConfigWatcher::reload() {
     if (document.applied()) {
         apply(document.value());
     } else {
-        context_.ports.log.reached("settings_not_readable");
-        context_.ports.log.event(LogLevel::warn, "settings not reloaded", {{"error", document.failure().detail}});
+        replica_.ports.log.reached("settings_not_readable");
+        replica_.ports.log.event(LogLevel::warn, "settings not reloaded", {{"error", document.failure().detail}});
     }
 }
 
 void ConfigWatcher::on_message(std::string_view, std::string_view) { changed_.set(); }
 
 void ConfigWatcher::refuse(std::string_view why) {
-    context_.ports.log.reached("settings_refused");
-    context_.ports.log.event(LogLevel::warn, "settings refused, the last good ones stay", {{"error", why}});
+    replica_.ports.log.reached("settings_refused");
+    replica_.ports.log.event(LogLevel::warn, "settings refused, the last good ones stay", {{"error", why}});
 }
 
 void ConfigWatcher::apply(const std::string& document) {
@@ -169,42 +169,42 @@ void ConfigWatcher::apply(const std::string& document) {
     const bool timeouts = apply_timeouts(*overlay);
     const bool modes = apply_modes(*overlay);
     if (!pools && !timeouts && !modes) return;
-    context_.ports.log.reached("settings_applied");
-    context_.ports.log.event(LogLevel::info, "settings applied",
+    replica_.ports.log.reached("settings_applied");
+    replica_.ports.log.event(LogLevel::info, "settings applied",
                              {{"revision", overlay->revision},
                               {"pools", pools ? pools_in_force_.substr(0, 12) : "unchanged"},
-                              {"topics_routed", context_.routing->topics.size()},
+                              {"topics_routed", replica_.routing->topics.size()},
                               {"timeouts", timeouts ? timeouts_in_force_.substr(0, 12) : "unchanged"},
-                              {"dispatch_timeout", format_duration(context_.tunables.dispatch_timeout)},
-                              {"running_timeout", format_duration(context_.tunables.running_timeout)},
-                              {"input_fail_mode", context_.tunables.policy_check_fail_mode},
-                              {"output_fail_mode", context_.tunables.output_policy_fail_mode},
-                              {"output_policy", context_.tunables.output_policy_enabled}});
+                              {"dispatch_timeout", format_duration(replica_.tunables.dispatch_timeout)},
+                              {"running_timeout", format_duration(replica_.tunables.running_timeout)},
+                              {"input_fail_mode", replica_.tunables.policy_check_fail_mode},
+                              {"output_fail_mode", replica_.tunables.output_policy_fail_mode},
+                              {"output_policy", replica_.tunables.output_policy_enabled}});
 }
 
 bool ConfigWatcher::apply_pools(const Overlay& overlay) {
     if (!overlay.pools || !replace(pools_in_force_, overlay.pools_fingerprint)) return false;
     // One assignment: a pick in progress has its own hold on the old table.
-    context_.routing = std::make_shared<const RoutingTable>(routable(*overlay.pools));
+    replica_.routing = std::make_shared<const RoutingTable>(routable(*overlay.pools));
     if (on_pools_) on_pools_(*overlay.pools);
     return true;
 }
 
 bool ConfigWatcher::apply_timeouts(const Overlay& overlay) {
     if (!overlay.timeouts || !replace(timeouts_in_force_, overlay.timeouts_fingerprint)) return false;
-    Tunables& tunables = context_.tunables;
+    Tunables& tunables = replica_.tunables;
     if (!files_.timeouts.empty() && overlay.timeouts_fingerprint == fingerprint_of_text(files_.timeouts)) {
         // What the file was written as: it says the same, and more exactly.
-        context_.timeouts = file_timeouts_;
+        replica_.timeouts = file_timeouts_;
         tunables.dispatch_timeout = at_start_.dispatch_timeout;
         tunables.running_timeout = at_start_.running_timeout;
         return true;
     }
-    context_.timeouts = *overlay.timeouts;
+    replica_.timeouts = *overlay.timeouts;
     for (const auto& [topic, limits] : file_timeouts_.topics) {
         // The service has no name for this one, so only the file can have said it.
-        if (limits.dispatch > Duration{0} && context_.timeouts.topics[topic].dispatch == Duration{0})
-            context_.timeouts.topics[topic].dispatch = limits.dispatch;
+        if (limits.dispatch > Duration{0} && replica_.timeouts.topics[topic].dispatch == Duration{0})
+            replica_.timeouts.topics[topic].dispatch = limits.dispatch;
     }
     // Never what was in force before: a replica that starts now does not know it.
     const bool limited = overlay.timeouts->reconciler.given;
@@ -215,7 +215,7 @@ bool ConfigWatcher::apply_timeouts(const Overlay& overlay) {
 }
 
 bool ConfigWatcher::apply_modes(const Overlay& overlay) {
-    Tunables& tunables = context_.tunables;
+    Tunables& tunables = replica_.tunables;
     bool changed = false;
     if (!pinned_.input_fail_mode)
         changed |= replace(tunables.policy_check_fail_mode,

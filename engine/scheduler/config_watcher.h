@@ -9,7 +9,7 @@
 // 4. Limits that the service leaves at zero are the built-in ones, at once and on every replica (D-10).
 // 5. A fail mode that the operator has pinned at start stays; another one is the service's, or else the default (C-19).
 //
-// What it changes is in Context: `routing`, `timeouts`, and in `tunables` dispatch_timeout, running_timeout,
+// What it changes is in Replica: `routing`, `timeouts`, and in `tunables` dispatch_timeout, running_timeout,
 // policy_check_fail_mode, output_policy_fail_mode and output_policy_enabled. They are to be read where they are used.
 #pragma once
 
@@ -24,7 +24,7 @@
 #include "engine/config/start_document.h"
 #include "engine/config/timeouts.h"
 #include "engine/runtime/wait.h"
-#include "engine/scheduler/context.h"
+#include "engine/scheduler/replica.h"
 
 namespace lockstep::engine {
 
@@ -43,9 +43,9 @@ struct FileSettings {
 
 class ConfigWatcher final : public MessageSink {
 public:
-    /// `files` are what the service is told of. The context outlives the watcher.
+    /// `files` are what the service is told of. The replica outlives the watcher.
     /// `on_pools`, if any, is told of every table that is put in force, the start's included, as it was written.
-    ConfigWatcher(Context& context, FileDocuments files, PinnedSettings pinned, PoolsListener on_pools = {});
+    ConfigWatcher(Replica& replica, FileDocuments files, PinnedSettings pinned, PoolsListener on_pools = {});
 
     /// Listens for announcements, writes what the service lacks and puts its settings in force. Needs Redis, and waits for it
     /// for no longer than `kPatience`; the error is why it gave up. Starting again is allowed.
@@ -82,7 +82,7 @@ private:
     [[nodiscard]] Task<tl::expected<void, std::string>> set_up_patiently();
     void tell_of_overruled();
 
-    Context& context_;
+    Replica& replica_;
     FileDocuments files_;
     const PinnedSettings pinned_;
     const PoolsListener on_pools_;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/announce/cancel_broadcast.h"
 #include "engine/routing/backoff.h"
-#include "engine/scheduler/cancel.h"
 #include "engine/scheduler/constraint_limits.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
@@ -47,23 +47,23 @@ Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
                     {chosen->subject, wire::dispatch_message_id(lease.job(), chosen->dispatch), chosen->floor,
                      chosen->committed_at}};
     message.payload = wire::serialise(
-        wire::make_packet(std::move(request), order.trace_id, kSchedulerSender, context_.ports.clock.now()));
+        wire::make_packet(std::move(request), order.trace_id, wire::kSchedulerSender, replica_.ports.clock.now()));
 
     const Sent sent = co_await send(lease, message);
     switch (sent) {
         case Sent::stored: break;
         case Sent::not_sent: co_return co_await take_back(lease, order, message, chosen->dispatch);
         case Sent::unknown:
-            context_.ports.log.event(LogLevel::warn, "dispatch outcome unknown, left DISPATCHED",
+            replica_.ports.log.event(LogLevel::warn, "dispatch outcome unknown, left DISPATCHED",
                                      {{"job_id", lease.job()}, {"worker_id", chosen->worker}});
             co_return Verdict::done();
     }
     if (order.held_back) {
-        const auto recorded = co_await context_.store.commit(lease, std::move(*order.held_back));
-        if (!recorded.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+        const auto recorded = co_await replica_.store.commit(lease, std::move(*order.held_back));
+        if (!recorded.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     }
-    context_.ports.metrics.add(Metric::jobs_dispatched, {topic});
-    context_.ports.metrics.observe(Metric::dispatch_latency, seconds(context_.ports.clock.monotonic() - order.taken_up),
+    replica_.ports.metrics.add(Metric::jobs_dispatched, {topic});
+    replica_.ports.metrics.observe(Metric::dispatch_latency, seconds(replica_.ports.clock.monotonic() - order.taken_up),
                                    {topic});
     co_return co_await mark_running(lease, chosen->dispatch);
 }
@@ -71,7 +71,7 @@ Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
 Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
                                     std::string detail) {
     const std::string job = lease.job();
-    context_.ports.log.event(LogLevel::info, "job not dispatched",
+    replica_.ports.log.event(LogLevel::info, "job not dispatched",
                              {{"job_id", job}, {"reason", to_string(reason)}, {"detail", detail}});
     Commit commit;
     commit.release_lock = true;
@@ -86,21 +86,21 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
         // The tenant's limit comes first: what waits for it uses up no tries.
         const bool bound = co_await bind_to_tenant(lease, order, commit);
         if (!bound) co_return tenant_full(false);
-        const auto counted = co_await context_.store.commit(lease, std::move(commit));
-        if (!counted.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+        const auto counted = co_await replica_.store.commit(lease, std::move(commit));
+        if (!counted.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
         if (counted.value().tenant_full) co_return tenant_full(counted.value().in_line);
         if (counted.value().verdict != Committed::Verdict::ok)
-            co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+            co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
         co_return Verdict::postponed(delay);
     }
     commit.walk = {JobState::failed};
     commit.dead_letter = DeadLetter{job, order.request.topic(), cap::JOB_STATUS_FAILED, std::move(detail),
                                     std::string(to_string(reason))};
     const DeadLetter letter = *commit.dead_letter;
-    const auto failed = co_await context_.store.commit(lease, std::move(commit));
-    if (!failed.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    const auto failed = co_await replica_.store.commit(lease, std::move(commit));
+    if (!failed.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     switch (failed.value().verdict) {
-        case Committed::Verdict::lost: co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        case Committed::Verdict::lost: co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
         case Committed::Verdict::refused: co_return Verdict::done();  // it ended otherwise meanwhile
         case Committed::Verdict::ok: break;
     }
@@ -119,39 +119,39 @@ Task<Verdict> Dispatcher::try_later(JobLease& lease, const JobFacts& facts, std:
     commit.add_attempts = 1;
     commit.next_attempt = delay;
     append(commit.fields, kFieldLastCause, cause.substr(0, kCauseMax));
-    const auto counted = co_await context_.store.commit(lease, std::move(commit));
-    if (!counted.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    const auto counted = co_await replica_.store.commit(lease, std::move(commit));
+    if (!counted.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     if (counted.value().verdict != Committed::Verdict::ok)
-        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
     co_return Verdict::postponed(delay);
 }
 
 Duration Dispatcher::backoff(const JobFacts& facts) {
-    const Tunables& tunables = context_.tunables;
-    if (context_.mechanisms.on(Mechanism::backoff_jitter))
-        return backoff_delay(facts.attempts, tunables, context_.ports.entropy);
+    const Tunables& tunables = replica_.tunables;
+    if (replica_.mechanisms.on(Mechanism::backoff_jitter))
+        return backoff_delay(facts.attempts, tunables, replica_.ports.entropy);
     Tunables without = tunables;
     without.backoff_jitter = Duration{0};
-    return backoff_delay(facts.attempts, without, context_.ports.entropy);
+    return backoff_delay(facts.attempts, without, replica_.ports.entropy);
 }
 
 Verdict Dispatcher::tenant_full(bool in_line) {
-    context_.ports.log.reached("tenant_limit");
+    replica_.ports.log.reached("tenant_limit");
     if (in_line) return Verdict::stands_in_line();
-    return Verdict::postponed(context_.tunables.retry_delay_no_workers);
+    return Verdict::postponed(replica_.tunables.retry_delay_no_workers);
 }
 
 Task<bool> Dispatcher::bind_to_tenant(JobLease& lease, const DispatchOrder& order, Commit& commit) {
     const std::int64_t limit = tenant_limit(order.decision);
-    if (!context_.mechanisms.on(Mechanism::tenant_limit_atomicity)) {
+    if (!replica_.mechanisms.on(Mechanism::tenant_limit_atomicity)) {
         if (limit == 0) co_return true;
-        const auto full = co_await context_.store.tenant_is_full(lease.job(), limit);
+        const auto full = co_await replica_.store.tenant_is_full(lease.job(), limit);
         co_return full.applied() && !full.value();
     }
     commit.tenant_limit = limit;
     // A job of the line tells the others of it what limit there is now, even if it is none.
     const bool concerned = limit > 0 || order.facts.place != PlaceInLine::none;
-    commit.stand_in_line = concerned && context_.mechanisms.on(Mechanism::tenant_queue);
+    commit.stand_in_line = concerned && replica_.mechanisms.on(Mechanism::tenant_queue);
     co_return true;
 }
 
@@ -176,48 +176,48 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
     }
 
     chosen.dispatch = *commit.expected_dispatch + 1;
-    if (!context_.mechanisms.on(Mechanism::commit_before_publish)) {
+    if (!replica_.mechanisms.on(Mechanism::commit_before_publish)) {
         order.held_back = std::move(commit);
         co_return true;
     }
-    auto committed = co_await context_.store.commit(lease, std::move(commit));
+    auto committed = co_await replica_.store.commit(lease, std::move(commit));
     if (committed.kind() == OutcomeKind::unknown) {
         // Nobody else can begin a dispatch while the lease holds: the number tells whether this one did.
-        context_.ports.log.reached("dispatch_commit_unknown");
-        committed = co_await context_.store.commit(lease, Commit{});
+        replica_.ports.log.reached("dispatch_commit_unknown");
+        committed = co_await replica_.store.commit(lease, Commit{});
         const bool began = committed.applied() && committed.value().verdict == Committed::Verdict::ok &&
                            committed.value().state == JobState::dispatched &&
                            committed.value().dispatch == chosen.dispatch;
         if (!began) {
-            verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
+            verdict = Verdict::hand_back(replica_.tunables.retry_delay_store);
             co_return false;
         }
     }
     if (!committed.applied()) {
-        verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
+        verdict = Verdict::hand_back(replica_.tunables.retry_delay_store);
         co_return false;
     }
     switch (committed.value().verdict) {
         case Committed::Verdict::ok: chosen.committed_at = committed.value().at; co_return true;
-        case Committed::Verdict::lost: verdict = Verdict::hand_back(context_.tunables.retry_delay_busy); break;
+        case Committed::Verdict::lost: verdict = Verdict::hand_back(replica_.tunables.retry_delay_busy); break;
         case Committed::Verdict::refused:
             if (committed.value().tenant_full) {
                 verdict = tenant_full(committed.value().in_line);
                 break;
             }
             // Cancelled, or moved by somebody without the lock: the next look at it decides.
-            context_.ports.log.reached("dispatch_refused");
-            verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
+            replica_.ports.log.reached("dispatch_refused");
+            verdict = Verdict::hand_back(replica_.tunables.retry_delay_busy);
             break;
     }
     co_return false;
 }
 
 Task<Dispatcher::Sending> Dispatcher::transmit(const Message& message) {
-    std::string id = context_.mechanisms.on(Mechanism::publish_message_id) ? message.sought.id : std::string{};
-    const BusConnection before = context_.ports.bus.connection();
-    auto outcome = co_await context_.ports.bus.publish(message.sought.subject, message.payload, std::move(id),
-                                                       context_.ports.clock.in(context_.tunables.publish_timeout));
+    std::string id = replica_.mechanisms.on(Mechanism::publish_message_id) ? message.sought.id : std::string{};
+    const BusConnection before = replica_.ports.bus.connection();
+    auto outcome = co_await replica_.ports.bus.publish(message.sought.subject, message.payload, std::move(id),
+                                                       replica_.ports.clock.in(replica_.tunables.publish_timeout));
     std::uint64_t carrier = 0;
     if (outcome.applied()) carrier = outcome.value().connection;
     if (outcome.kind() == OutcomeKind::unknown) carrier = outcome.unknown().connection;
@@ -228,19 +228,19 @@ Task<Dispatcher::Sending> Dispatcher::transmit(const Message& message) {
 
 Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message) {
     if (!lease.usable()) co_return Sent::unknown;  // committed, and not ours to send any more
-    const MonoTime resend_until = context_.ports.clock.in(context_.tunables.publish_resend_limit);
+    const MonoTime resend_until = replica_.ports.clock.in(replica_.tunables.publish_resend_limit);
     auto published = co_await transmit(message);
     switch (published.outcome.kind()) {
         case OutcomeKind::applied:
-            context_.jobs_stream.note_stored(published.outcome.value().sequence, published.server);
+            replica_.jobs_stream.note_stored(published.outcome.value().sequence, published.server);
             co_return Sent::stored;
         case OutcomeKind::not_applied: co_return Sent::not_sent;
         case OutcomeKind::unknown: break;
     }
-    context_.ports.log.reached("publish_outcome_unknown");
-    context_.ports.metrics.add(Metric::publish_unknown, {message.topic});
+    replica_.ports.log.reached("publish_outcome_unknown");
+    replica_.ports.metrics.add(Metric::publish_unknown, {message.topic});
     // Switched off: no answer is taken for "not sent".
-    if (!context_.mechanisms.on(Mechanism::unknown_outcome_handling)) co_return Sent::not_sent;
+    if (!replica_.mechanisms.on(Mechanism::unknown_outcome_handling)) co_return Sent::not_sent;
     co_return co_await settle(lease, message, std::move(published), resend_until);
 }
 
@@ -248,19 +248,19 @@ Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& messag
                                           MonoTime resend_until) {
     int misses = 0;
     std::string missed_by;
-    while (lease.usable() && context_.ports.clock.monotonic() < resend_until) {
+    while (lease.usable() && replica_.ports.clock.monotonic() < resend_until) {
         const Unknown& unanswered = carried.outcome.unknown();
-        const BusConnection connection = context_.ports.bus.connection();
+        const BusConnection connection = replica_.ports.bus.connection();
         const bool carrier_gone = connection.connected && connection.id != unanswered.connection;
-        const auto looked = co_await context_.jobs_stream.look_for(message.sought);
+        const auto looked = co_await replica_.jobs_stream.look_for(message.sought);
         if (looked && looked->found) {
-            context_.ports.log.reached("publish_found_in_stream");
+            replica_.ports.log.reached("publish_found_in_stream");
             co_return Sent::stored;
         }
         if (looked && unanswered.cause == FailureCause::refused) {
             // The stream said no and holds to it. Subscribers saw the message all the same, so it must never be sent
             // again; and a worker that has it can only report once this handler lets go of the job.
-            context_.ports.log.reached("publish_refused_by_stream");
+            replica_.ports.log.reached("publish_refused_by_stream");
             co_return Sent::unknown;
         }
         const bool missed = looked && carrier_gone;
@@ -269,11 +269,11 @@ Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& messag
         if (missed) missed_by = looked->server;
         if (misses == 2 && !never_sent(*looked, carried)) {
             // Nothing of it will turn up any more, and whether a worker has it, only its result can tell.
-            context_.ports.log.reached("publish_left_unsent");
+            replica_.ports.log.reached("publish_left_unsent");
             co_return Sent::unknown;
         }
-        if (misses == 2 && lease.usable() && context_.ports.clock.monotonic() < resend_until) {
-            context_.ports.log.reached("publish_resent");
+        if (misses == 2 && lease.usable() && replica_.ports.clock.monotonic() < resend_until) {
+            replica_.ports.log.reached("publish_resent");
             auto again = co_await transmit(message);
             switch (again.outcome.kind()) {
                 case OutcomeKind::applied: co_return Sent::stored;
@@ -282,20 +282,20 @@ Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& messag
             }
             misses = 0;
         }
-        co_await context_.ports.clock.sleep(context_.tunables.publish_settle);
+        co_await replica_.ports.clock.sleep(replica_.tunables.publish_settle);
     }
     co_return Sent::unknown;
 }
 
 bool Dispatcher::never_sent(const Sighting& denied, const Sending& carried) const {
     const bool by_its_carrier = denied.certain && !carried.server.empty() && denied.server == carried.server;
-    return by_its_carrier || !context_.mechanisms.on(Mechanism::resend_same_server);
+    return by_its_carrier || !replica_.mechanisms.on(Mechanism::resend_same_server);
 }
 
 Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
                                     std::uint64_t dispatch) {
-    context_.ports.log.reached("dispatch_taken_back");
-    context_.registry.forget_dispatch(message.worker);
+    replica_.ports.log.reached("dispatch_taken_back");
+    replica_.registry.forget_dispatch(message.worker);
     Commit commit;
     commit.walk = {JobState::scheduled};
     commit.expected_dispatch = dispatch;
@@ -305,12 +305,12 @@ Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order,
     append(commit.fields, kFieldWorker, "");
     note_cause(commit, to_string(DispatchReason::dispatch_failed),
                fmt::format("worker {} could not be sent to", message.worker));
-    const auto rolled_back = co_await context_.store.commit(lease, std::move(commit));
+    const auto rolled_back = co_await replica_.store.commit(lease, std::move(commit));
     // Where this fails the job stays DISPATCHED without a message, and the reconciler ends it: never sent twice.
-    if (!rolled_back.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    if (!rolled_back.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     if (rolled_back.value().verdict != Committed::Verdict::ok)
-        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
-    context_.ports.metrics.add(Metric::dispatch_rollback, {message.topic});
+        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
+    replica_.ports.metrics.add(Metric::dispatch_rollback, {message.topic});
     co_return Verdict::postponed(delay);
 }
 
@@ -321,33 +321,33 @@ Task<Verdict> Dispatcher::mark_running(JobLease& lease, std::uint64_t dispatch) 
     commit.expected_dispatch = dispatch;
     commit.release_lock = true;
     append(commit.fields, kFieldPublished, "1");
-    auto running = co_await context_.store.commit(lease, commit);
+    auto running = co_await replica_.store.commit(lease, commit);
     // Asked once more: if the job ended meanwhile, nobody after this handler knows that its worker has to be told.
-    if (!running.applied()) running = co_await context_.store.commit(lease, std::move(commit));
-    if (!running.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    if (!running.applied()) running = co_await replica_.store.commit(lease, std::move(commit));
+    if (!running.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     const auto state = running.value().state;
     if (running.value().verdict == Committed::Verdict::ok) co_return Verdict::done();
     if (state == JobState::cancelled || state == JobState::timeout) {
-        context_.ports.log.reached("ended_while_dispatching");
-        co_await broadcast_cancel(context_, job, "the job ended while it was being dispatched");
+        replica_.ports.log.reached("ended_while_dispatching");
+        co_await broadcast_cancel(replica_, job, "the job ended while it was being dispatched");
         co_return Verdict::done();
     }
     if (running.value().verdict == Committed::Verdict::lost)
-        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
     co_return Verdict::done();
 }
 
 Task<Verdict> Dispatcher::recover(JobLease& lease, const JobFacts& facts) {
     bool sent = facts.published;
     if (!sent && !facts.worker.empty()) {
-        context_.ports.log.reached("redelivery_found_dispatched");
+        replica_.ports.log.reached("redelivery_found_dispatched");
         const auto looked =
-            co_await context_.jobs_stream.look_for(SoughtMessage{wire::worker_subject(facts.worker),
+            co_await replica_.jobs_stream.look_for(SoughtMessage{wire::worker_subject(facts.worker),
                                                                  wire::dispatch_message_id(lease.job(), facts.dispatch),
                                                                  {facts.stream_floor, facts.stream_server},
                                                                  facts.entered_at});
         // Not learnt is not "no": a worker may be at it, and only RUNNING gives it the time that a running job has.
-        if (!looked) co_return Verdict::hand_back(context_.tunables.retry_delay_publish);
+        if (!looked) co_return Verdict::hand_back(replica_.tunables.retry_delay_publish);
         sent = looked->found;
     }
     if (!sent) co_return Verdict::done();

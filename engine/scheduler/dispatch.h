@@ -13,10 +13,10 @@
 // 5. RUNNING refused because the job was ended meanwhile: a cancellation is broadcast after the job.
 #pragma once
 
+#include "engine/announce/dead_letters.h"
+#include "engine/bus/verdict.h"
 #include "engine/routing/reason.h"
-#include "engine/scheduler/context.h"
-#include "engine/scheduler/dead_letters.h"
-#include "engine/scheduler/verdict.h"
+#include "engine/scheduler/replica.h"
 
 namespace lockstep::engine {
 
@@ -33,7 +33,7 @@ struct DispatchOrder {
 
 class Dispatcher {
 public:
-    Dispatcher(Context& context, DeadLetters& dead_letters) : context_(context), dead_letters_(dead_letters) {}
+    Dispatcher(Replica& replica, DeadLetters& dead_letters) : replica_(replica), dead_letters_(dead_letters) {}
 
     /// Routes, commits and publishes. REQUIRES: the lease is held; the order outlives the call.
     [[nodiscard]] Task<Verdict> dispatch(JobLease& lease, DispatchOrder order);
@@ -92,7 +92,7 @@ private:
                                           std::uint64_t dispatch);
     [[nodiscard]] Task<Verdict> mark_running(JobLease& lease, std::uint64_t dispatch);
 
-    Context& context_;
+    Replica& replica_;
     DeadLetters& dead_letters_;
 };
 

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "engine/config/effective_config.h"
-#include "engine/scheduler/context.h"
+#include "engine/scheduler/replica.h"
 
 namespace lockstep::engine {
 
 class ReadAlong {
 public:
-    ReadAlong(const Context& context, const cap::JobRequest& request);
+    ReadAlong(const Replica& replica, const cap::JobRequest& request);
 
     [[nodiscard]] std::vector<std::string> keys() const;
     /// Nothing when nothing was read.
@@ -41,8 +41,9 @@ struct SettingsFound {
     std::string document;  // the key of the one that cannot be read
 };
 
-/// Attaches the settings to a request that is to be judged and sent. Without them it must go nowhere: they may forbid it (D-14).
-[[nodiscard]] Task<SettingsFound> attach_effective_config(Context& context, EffectiveConfig& merger,
+/// Attaches the settings to a request that is to be judged and sent. Without them it must go nowhere: they may forbid it (
+/// D-14).
+[[nodiscard]] Task<SettingsFound> attach_effective_config(Replica& replica, EffectiveConfig& merger,
                                                           const ReadAlong& along, const JobFacts& facts,
                                                           cap::JobRequest& request);
 

@@ -4,7 +4,8 @@
 
 #include "engine/scheduler/approval.h"
 #include "engine/scheduler/constraint_limits.h"
-#include "engine/scheduler/lock_wait.h"
+#include "engine/store/lock_wait.h"
+#include "engine/wire/grant.h"
 #include "engine/wire/input_pointer.h"
 #include "engine/wire/job_hash.h"
 #include "engine/wire/json.h"
@@ -47,38 +48,38 @@ Task<Verdict> RequestHandler::handle(cap::JobRequest request, std::string trace_
     wire::trim_identity(request);
     if (request.job_id().empty()) {
         // Nobody could ask for such a job, and all of them would be the same one.
-        context_.ports.metrics.add(Metric::jobs_completed,
+        replica_.ports.metrics.add(Metric::jobs_completed,
                                    {request.topic(), cap::JobStatus_Name(cap::JOB_STATUS_FAILED)});
-        context_.ports.log.event(LogLevel::warn, "job request without an id ignored", {{"topic", request.topic()}});
+        replica_.ports.log.event(LogLevel::warn, "job request without an id ignored", {{"topic", request.topic()}});
         co_return Verdict::done();
     }
     co_return co_await handle_stored(std::move(request), std::move(trace_id));
 }
 
 Task<Verdict> RequestHandler::handle_stored(cap::JobRequest request, std::string trace_id) {
-    const MonoTime since = context_.ports.clock.monotonic();
-    JobLease lease(context_.lease_ports(), request.job_id(), context_.ports.entropy.uuid());
-    const ReadAlong along(context_, request);
-    const Duration longest_life = longest_life_of(context_.timeouts, request);
-    auto taken = co_await wait_for_lock(context_, lease, [&] {
-        return context_.store.take_up(lease, request, trace_id, along.keys(), longest_life, one_tenant());
+    const MonoTime since = replica_.ports.clock.monotonic();
+    JobLease lease(replica_.leases.ports(), request.job_id(), replica_.ports.entropy.uuid());
+    const ReadAlong along(replica_, request);
+    const Duration longest_life = longest_life_of(replica_.timeouts, request);
+    auto taken = co_await wait_for_lock(replica_, replica_.store, lease, [&] {
+        return replica_.store.take_up(lease, request, trace_id, along.keys(), longest_life, one_tenant());
     });
-    if (!taken.applied() && context_.mechanisms.on(Mechanism::fail_closed_reads)) {
+    if (!taken.applied() && replica_.mechanisms.on(Mechanism::fail_closed_reads)) {
         // The state could not be read: whether the job has been dispatched is anybody's guess, so nothing happens now.
         note_state_read(request.topic(), false);
-        context_.ports.log.event(LogLevel::error, "state read failed, failing closed",
+        replica_.ports.log.event(LogLevel::error, "state read failed, failing closed",
                                  {{"job_id", request.job_id()}, {"error", taken.failure().detail}});
         co_await lease.release();
-        co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+        co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     }
-    if (taken.applied() && !taken.value()) co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+    if (taken.applied() && !taken.value()) co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
     if (!taken.applied()) lease.begin(since);  // switched off: as if the job were new
     const JobFacts facts = taken.applied() ? std::move(*taken.value()) : JobFacts{};
     note_state_read(request.topic(), true);
     if (facts.refused) co_return drop(request, wire::tenant_conflict(request).value_or("the job is another tenant's"));
     Verdict verdict = co_await under_lock(lease, Taken{request, facts, along, std::move(trace_id), since});
     if (lease.lost() && verdict.kind == Verdict::Kind::done)
-        verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
+        verdict = Verdict::hand_back(replica_.tunables.retry_delay_busy);
     co_await lease.release();
     co_return verdict;
 }
@@ -94,24 +95,24 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     if (job.facts.place == PlaceInLine::waiting) co_return Verdict::stands_in_line();
     // Somebody else has tried meanwhile, or this try's answer got lost: the delay that it was given still holds.
     if (job.facts.due_in > kDueSoon) {
-        context_.ports.log.reached("not_due_yet");
+        replica_.ports.log.reached("not_due_yet");
         co_return Verdict::postponed(job.facts.due_in);
     }
-    context_.ports.metrics.add(Metric::jobs_received, {job.request.topic()});
+    replica_.ports.metrics.add(Metric::jobs_received, {job.request.topic()});
     if (!adopt_stored_request(job)) co_return drop(job.request, "the job is another tenant's, and cannot be read");
     if (const auto conflict = wire::tenant_conflict(job.request); conflict && one_tenant()) {
         DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED, *conflict, "invalid_request"};
-        context_.ports.metrics.add(Metric::validation_rejections);
-        context_.ports.log.reached("two_tenants_in_store");
+        replica_.ports.metrics.add(Metric::validation_rejections);
+        replica_.ports.log.reached("two_tenants_in_store");
         co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
     }
     if (const auto ended = co_await record_stored_limits(lease, job)) co_return *ended;
     set_marks_aside(job);
     if (job.trace_id.empty()) job.trace_id = job.facts.trace_id;
     // Waiting for a human: asking policy again would change nothing.
-    if (job.facts.state == JobState::approval_required && !carries_grant(job.request)) co_return Verdict::done();
-    if (job.facts.attempts >= context_.tunables.max_scheduling_retries &&
-        context_.mechanisms.on(Mechanism::max_scheduling_retries)) {
+    if (job.facts.state == JobState::approval_required && !wire::carries_grant(job.request)) co_return Verdict::done();
+    if (job.facts.attempts >= replica_.tunables.max_scheduling_retries &&
+        replica_.mechanisms.on(Mechanism::max_scheduling_retries)) {
         DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED,
                           fmt::format("not dispatched in {} tries{}{}", job.facts.attempts,
                                       job.facts.last_cause.empty() ? "" : "; the last one: ", job.facts.last_cause),
@@ -119,12 +120,12 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
         co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
     }
 
-    if (context_.stopping) co_return Verdict::hand_back(Duration{0});
+    if (replica_.stopping) co_return Verdict::hand_back(Duration{0});
     const SettingsFound settings =
-        co_await attach_effective_config(context_, effective_config_, job.along, job.facts, job.request);
+        co_await attach_effective_config(replica_, effective_config_, job.along, job.facts, job.request);
     switch (settings.kind) {
         case SettingsFound::Kind::attached: break;
-        case SettingsFound::Kind::store_away: co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+        case SettingsFound::Kind::store_away: co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
         case SettingsFound::Kind::unreadable:
             co_return co_await dispatcher_.try_later(
                 lease, job.facts, fmt::format("settings_unreadable: {} is no JSON object", settings.document));
@@ -134,15 +135,15 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     if (!decision) co_return undecided;
     // The check may have outlived the lease: then somebody else is at this job, or soon will be.
     if (!lease.usable()) {
-        context_.ports.log.reached("policy_check_outlived_lock");
-        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        replica_.ports.log.reached("policy_check_outlived_lock");
+        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
     }
-    if (context_.stopping) co_return Verdict::hand_back(Duration{0});
+    if (replica_.stopping) co_return Verdict::hand_back(Duration{0});
     const bool no_answer = decision->decision == Decision::unavailable || decision->decision == Decision::throttle;
     if (no_answer && job.facts.state == JobState::approval_required) {
         // Asked again because its content has changed since: the question that was raised stands, and no fail mode answers it.
-        context_.ports.log.reached("waits_for_approval_without_policy");
-        co_return Verdict::hand_back(context_.tunables.safety_unavailable_delay);
+        replica_.ports.log.reached("waits_for_approval_without_policy");
+        co_return Verdict::hand_back(replica_.tunables.safety_unavailable_delay);
     }
     if (const auto held = co_await hold_for_input(lease, job, *decision)) co_return *held;
     if (wire::is_approval_gate(job.request.topic()) && !no_answer && decision->decision != Decision::deny)
@@ -150,45 +151,45 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     switch (decision->decision) {
         case Decision::allow:
         case Decision::allow_with_constraints: co_return co_await dispatch(lease, job, std::move(*decision));
-        case Decision::throttle: co_return co_await postpone(lease, *decision, context_.tunables.safety_throttle_delay);
+        case Decision::throttle: co_return co_await postpone(lease, *decision, replica_.tunables.safety_throttle_delay);
         case Decision::unavailable: co_return co_await unavailable(lease, job, std::move(*decision));
         case Decision::require_approval: co_return co_await ask_for_approval(lease, job, std::move(*decision));
         case Decision::deny: break;
     }
-    context_.ports.metrics.add(Metric::safety_denied, {job.request.topic()});
+    replica_.ports.metrics.add(Metric::safety_denied, {job.request.topic()});
     DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_DENIED, decision->reason,
                       decision->unknown_value ? "safety_unknown" : "safety_denied"};
     co_return co_await end_job(lease, JobState::denied, std::move(letter), &*decision);
 }
 
 Task<std::optional<SafetyDecision>> RequestHandler::decide(Taken& job, Verdict& verdict) {
-    if (carries_grant(job.request)) {
+    if (wire::carries_grant(job.request)) {
         const GrantEvidence evidence{.request_kept = !job.facts.request_lost && !job.stored_unreadable,
                                      .moved_on = job.facts.state != JobState::approval_required};
-        auto grant = co_await read_grant(context_, job.request, hash_of(job), evidence);
+        auto grant = co_await read_grant(replica_, job.request, hash_of(job), evidence);
         if (!grant.applied()) {
-            verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
+            verdict = Verdict::hand_back(replica_.tunables.retry_delay_store);
             co_return std::nullopt;
         }
         if (grant.value().decision) co_return std::move(grant.value().decision);
         if (grant.value().asked_before && job.facts.state == JobState::approval_required) {
-            context_.ports.log.reached("question_still_open");
+            replica_.ports.log.reached("question_still_open");
             verdict = Verdict::nothing_to_do();
             co_return std::nullopt;
         }
     }
     if (auto kept = kept_answer(job)) co_return kept;
-    job.asked = context_.ports.clock.monotonic();
-    SafetyDecision decision = co_await context_.policy.check(job.request, job.along.circuit(job.facts));
+    job.asked = replica_.ports.clock.monotonic();
+    SafetyDecision decision = co_await replica_.policy.check(job.request, job.along.circuit(job.facts));
     co_return std::optional<SafetyDecision>(std::move(decision));
 }
 
 std::optional<SafetyDecision> RequestHandler::kept_answer(Taken& job) {
     if (job.facts.place != PlaceInLine::woken) return std::nullopt;
-    const MonoTime not_before = context_.ports.clock.monotonic() - context_.tunables.policy_answer_max_age;
+    const MonoTime not_before = replica_.ports.clock.monotonic() - replica_.tunables.policy_answer_max_age;
     auto kept = answers_.take(job.request.job_id(), job.facts.placed_by, wire::serialise(job.request), not_before);
     if (!kept) return std::nullopt;
-    context_.ports.log.reached("policy_answer_still_good");
+    replica_.ports.log.reached("policy_answer_still_good");
     job.asked = kept->asked;
     return std::move(kept->decision);
 }
@@ -198,10 +199,10 @@ Task<Verdict> RequestHandler::repeat_dead_letter(JobLease& lease, const Taken& j
     const DeadLetter letter{
         lease.job(), job.request.topic(), state == JobState::denied ? cap::JOB_STATUS_DENIED : cap::JOB_STATUS_FAILED,
         fmt::format("the job had ended {} without a dead letter", to_string(state)), "redelivery_dlq_retry"};
-    const auto written = co_await context_.store.repair_dead_letter(letter, state);
-    if (!written.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    const auto written = co_await replica_.store.repair_dead_letter(letter, state);
+    if (!written.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     if (!written.value()) co_return Verdict::done();
-    context_.ports.log.reached("dead_letter_repeated");
+    replica_.ports.log.reached("dead_letter_repeated");
     co_await dead_letters_.announce(letter);
     co_return Verdict::done();
 }
@@ -217,15 +218,15 @@ Task<Verdict> RequestHandler::end_job(JobLease& lease, JobState state, DeadLette
         commit.fields = decision_fields(*decision);
     }
     commit.fields.emplace_back("failure_reason", letter.reason);
-    const auto ended = co_await context_.store.commit(lease, std::move(commit));
-    if (!ended.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    const auto ended = co_await replica_.store.commit(lease, std::move(commit));
+    if (!ended.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     switch (ended.value().verdict) {
-        case Committed::Verdict::lost: co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        case Committed::Verdict::lost: co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
         case Committed::Verdict::refused: co_return Verdict::done();  // it ended otherwise meanwhile
         case Committed::Verdict::ok: break;
     }
     if (state == JobState::failed)
-        context_.ports.metrics.add(Metric::jobs_completed, {letter.topic, cap::JobStatus_Name(letter.status)});
+        replica_.ports.metrics.add(Metric::jobs_completed, {letter.topic, cap::JobStatus_Name(letter.status)});
     co_await dead_letters_.announce(std::move(letter));
     co_return Verdict::done();
 }
@@ -239,13 +240,13 @@ Task<Verdict> RequestHandler::ask_for_approval(JobLease& lease, const Taken& job
     commit.fields = decision_fields(decision);
     // Those of an earlier decision: an approval carries over what stands here.
     if (!decision.answer || !decision.answer->has_constraints()) commit.fields.emplace_back("safety_constraints", "");
-    commit.fields.emplace_back(kFieldLabelBeforeQuestion, carries_grant(job.request) ? "1" : "");
+    commit.fields.emplace_back(kFieldLabelBeforeQuestion, wire::carries_grant(job.request) ? "1" : "");
     // The question is about the request that is stored now.
     if (!job.stored_unreadable) commit.fields.emplace_back(kFieldRequestLost, "");
-    const auto asked = co_await context_.store.commit(lease, std::move(commit));
-    if (!asked.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    const auto asked = co_await replica_.store.commit(lease, std::move(commit));
+    if (!asked.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     if (asked.value().verdict == Committed::Verdict::lost)
-        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
     co_return Verdict::done();
 }
 
@@ -257,32 +258,32 @@ Task<Verdict> RequestHandler::postpone(JobLease& lease, const SafetyDecision& de
     commit.fields = decision_fields(decision);
     if (input_misses > 0) commit.fields.emplace_back(kFieldInputMisses, fmt::format("{}", input_misses));
     commit.next_attempt = delay;
-    const auto noted = co_await context_.store.commit(lease, std::move(commit));
-    if (!noted.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    const auto noted = co_await replica_.store.commit(lease, std::move(commit));
+    if (!noted.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     if (noted.value().verdict != Committed::Verdict::ok)
-        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
     co_return Verdict::postponed(delay);
 }
 
 Task<std::optional<Verdict>> RequestHandler::hold_for_input(JobLease& lease, const Taken& job,
                                                             SafetyDecision& decision) {
-    if (!context_.mechanisms.on(Mechanism::input_seen)) decision.input = InputSeen::yes;
+    if (!replica_.mechanisms.on(Mechanism::input_seen)) decision.input = InputSeen::yes;
     const bool missing = decision.input == InputSeen::missing;
     const bool no_answer = decision.decision == Decision::unavailable || decision.decision == Decision::throttle;
     // A denial stands, whatever more there would have been to see; without an answer nothing was let through.
     if (decision.input == InputSeen::yes || no_answer || decision.decision == Decision::deny) co_return std::nullopt;
-    if (context_.tunables.policy_check_fail_mode == "open") {
-        context_.ports.log.reached("input_passed_unseen");
-        context_.ports.metrics.add(Metric::input_unread, {job.request.topic()});
-        context_.ports.log.event(LogLevel::warn, "input policy fail-open: the job's input could not be read",
+    if (replica_.tunables.policy_check_fail_mode == "open") {
+        replica_.ports.log.reached("input_passed_unseen");
+        replica_.ports.metrics.add(Metric::input_unread, {job.request.topic()});
+        replica_.ports.log.event(LogLevel::warn, "input policy fail-open: the job's input could not be read",
                                  {{"job_id", lease.job()}, {"context_ptr", job.request.context_ptr()}});
         co_return std::nullopt;
     }
-    context_.ports.log.reached("input_unseen");
+    replica_.ports.log.reached("input_unseen");
     // The question that was raised stands.
     if (job.facts.state == JobState::approval_required) {
         if (missing) co_return Verdict::nothing_to_do();
-        co_return Verdict::hand_back(context_.tunables.safety_unavailable_delay);
+        co_return Verdict::hand_back(replica_.tunables.safety_unavailable_delay);
     }
     if (missing && job.facts.input_misses >= kInputTries) {
         const std::string reason = fmt::format("policy has to see the job's input, and nothing can be read at {}",
@@ -294,21 +295,21 @@ Task<std::optional<Verdict>> RequestHandler::hold_for_input(JobLease& lease, con
     const SafetyDecision none(Decision::unavailable,
                               missing ? "the job's input was not found" : "the job's input could not be read");
     if (missing) co_return co_await postpone(lease, none, kInputRetryDelay, job.facts.input_misses + 1);
-    co_return co_await postpone(lease, none, context_.tunables.safety_unavailable_delay);
+    co_return co_await postpone(lease, none, replica_.tunables.safety_unavailable_delay);
 }
 
 Task<Verdict> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDecision decision) {
     const std::string topic = job.request.topic();
-    context_.ports.metrics.add(Metric::safety_unavailable, {topic});
-    if (context_.tunables.policy_check_fail_mode != "open" || wire::is_approval_gate(topic))
-        co_return co_await postpone(lease, decision, context_.tunables.safety_unavailable_delay);
-    context_.ports.metrics.add(Metric::input_fail_open, {topic});
-    context_.ports.log.event(LogLevel::warn, "input policy fail-open: safety kernel unreachable",
+    replica_.ports.metrics.add(Metric::safety_unavailable, {topic});
+    if (replica_.tunables.policy_check_fail_mode != "open" || wire::is_approval_gate(topic))
+        co_return co_await postpone(lease, decision, replica_.tunables.safety_unavailable_delay);
+    replica_.ports.metrics.add(Metric::input_fail_open, {topic});
+    replica_.ports.log.event(LogLevel::warn, "input policy fail-open: safety kernel unreachable",
                              {{"job_id", lease.job()}, {"reason", decision.reason}});
     RedisCommand count{"INCR", "cordum:scheduler:input_fail_open_total"};
-    const auto counted = co_await context_.ports.redis.command(
-        std::move(count), context_.ports.clock.in(context_.tunables.store_op_timeout));
-    if (!counted.applied()) context_.ports.log.reached("fail_open_not_counted");
+    const auto counted = co_await replica_.ports.redis.command(
+        std::move(count), replica_.ports.clock.in(replica_.tunables.store_op_timeout));
+    if (!counted.applied()) replica_.ports.log.reached("fail_open_not_counted");
     auto& labels = *job.request.mutable_labels();
     labels[wire::kLabelBypassed] = "true";
     labels[wire::kLabelBypassReason] = decision.reason;
@@ -316,7 +317,7 @@ Task<Verdict> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDeci
 }
 
 Task<Verdict> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecision decision) {
-    const RetryLimit limit = retry_limit(decision, context_.timeouts, job.request);
+    const RetryLimit limit = retry_limit(decision, replica_.timeouts, job.request);
     if (limit.retries > 0 && job.facts.dispatches > static_cast<std::uint64_t>(limit.retries)) {
         DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED,
                           fmt::format("dispatched {} times, and {} allows {} retries", job.facts.dispatches,
@@ -332,13 +333,13 @@ Task<Verdict> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecisio
     const Verdict verdict = co_await dispatcher_.dispatch(lease, order);
     if (verdict.in_line && may_wait)
         answers_.keep(lease.job(), {lease.token(), std::move(asked_about), job.asked, std::move(decision)},
-                      context_.ports.clock.monotonic() - context_.tunables.policy_answer_max_age);
+                      replica_.ports.clock.monotonic() - replica_.tunables.policy_answer_max_age);
     co_return verdict;
 }
 
 Task<Verdict> RequestHandler::pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision) {
     if (decision.granted)
-        co_return co_await complete_gate(context_, lease, job.trace_id, std::move(decision), job.request);
+        co_return co_await complete_gate(replica_, lease, job.trace_id, std::move(decision), job.request);
     decision.decision = Decision::require_approval;
     decision.approval_required = true;
     co_return co_await ask_for_approval(lease, job, std::move(decision));
@@ -348,7 +349,7 @@ bool RequestHandler::adopt_stored_request(Taken& job) {
     if (job.facts.stored_request.empty()) return true;
     auto stored = wire::from_json<cap::JobRequest>(job.facts.stored_request);
     if (!stored) {
-        context_.ports.log.event(LogLevel::warn, "stored request not readable, using the delivered one",
+        replica_.ports.log.event(LogLevel::warn, "stored request not readable, using the delivered one",
                                  {{"job_id", job.request.job_id()}, {"error", stored.error().detail}});
         job.stored_unreadable = true;
         return !job.facts.foreign_request;
@@ -356,7 +357,7 @@ bool RequestHandler::adopt_stored_request(Taken& job) {
     // The stored one is what was approved; the delivered one may be older. Where they agree, the delivered one is kept
     // for the fields of later protocol versions that it may carry.
     if (!same_request(*stored, job.request)) {
-        context_.ports.log.reached("stored_request_wins");
+        replica_.ports.log.reached("stored_request_wins");
         stored->set_job_id(job.request.job_id());
         job.request = std::move(*stored);
         wire::trim_identity(job.request);
@@ -368,17 +369,17 @@ Task<std::optional<Verdict>> RequestHandler::record_stored_limits(JobLease& leas
     if (job.facts.stored_request.empty()) co_return std::nullopt;  // what was delivered has set its own
     // Only the first deadline counts, or a life that ends before it.
     std::int64_t limit_ms = job.facts.deadline ? 0 : job.request.budget().deadline_ms();
-    const std::int64_t life_ms = to_millis(longest_life_of(context_.timeouts, job.request));
+    const std::int64_t life_ms = to_millis(longest_life_of(replica_.timeouts, job.request));
     if (life_ms > 0 && (limit_ms <= 0 || life_ms < limit_ms)) limit_ms = life_ms;
     const bool has_less = job.facts.deadline && to_millis(*job.facts.deadline - job.facts.taken_up) <= limit_ms;
     if (limit_ms <= 0 || has_less) co_return std::nullopt;
     Commit limits;
     limits.deadline_ms = limit_ms;
     limits.deadline_from = job.facts.taken_up;
-    const auto recorded = co_await context_.store.commit(lease, std::move(limits));
-    if (!recorded.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+    const auto recorded = co_await replica_.store.commit(lease, std::move(limits));
+    if (!recorded.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     switch (recorded.value().verdict) {
-        case Committed::Verdict::lost: co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        case Committed::Verdict::lost: co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
         case Committed::Verdict::refused: co_return Verdict::done();  // somebody has ended it meanwhile
         case Committed::Verdict::ok: break;
     }
@@ -386,15 +387,15 @@ Task<std::optional<Verdict>> RequestHandler::record_stored_limits(JobLease& leas
 }
 
 Verdict RequestHandler::drop(const cap::JobRequest& request, std::string_view reason) {
-    context_.ports.metrics.add(Metric::validation_rejections);
-    context_.ports.log.event(LogLevel::warn, "job request rejected",
+    replica_.ports.metrics.add(Metric::validation_rejections);
+    replica_.ports.log.event(LogLevel::warn, "job request rejected",
                              {{"job_id", request.job_id()}, {"reason", reason}});
     return Verdict::done();
 }
 
 void RequestHandler::set_marks_aside(Taken& job) const {
-    if (!wire::carries_policy_marks(job.request) || !context_.mechanisms.on(Mechanism::policy_marks)) return;
-    context_.ports.log.reached("policy_marks_taken_off");
+    if (!wire::carries_policy_marks(job.request) || !replica_.mechanisms.on(Mechanism::policy_marks)) return;
+    replica_.ports.log.reached("policy_marks_taken_off");
     job.submitted_hash = wire::job_hash(job.request);
     wire::strip_policy_marks(job.request);
 }
@@ -406,11 +407,11 @@ std::string RequestHandler::hash_of(const Taken& job) {
 void RequestHandler::note_state_read(std::string_view topic, bool readable) {
     if (readable && unreadable_streak_.empty()) return;
     // A submitter may make up as many topics as it likes: only those that are routed are told apart.
-    if (!context_.routing->topics.contains(topic)) topic = "other";
+    if (!replica_.routing->topics.contains(topic)) topic = "other";
     const auto entry = unreadable_streak_.try_emplace(std::string(topic), 0).first;
     entry->second = readable ? 0 : entry->second + 1;
-    if (!readable) context_.ports.metrics.add(Metric::state_read_fail_closed, {topic});
-    context_.ports.metrics.set(Metric::state_read_fail_closed_streak, static_cast<double>(entry->second), {topic});
+    if (!readable) replica_.ports.metrics.add(Metric::state_read_fail_closed, {topic});
+    replica_.ports.metrics.set(Metric::state_read_fail_closed_streak, static_cast<double>(entry->second), {topic});
     if (readable) unreadable_streak_.erase(entry);
 }
 

@@ -1,28 +1,29 @@
 // A job request, from its validation to the decision what becomes of it (wire.md 6.2 and 8).
 #pragma once
 
+#include "engine/announce/dead_letters.h"
+#include "engine/bus/verdict.h"
 #include "engine/policy/waiting_answers.h"
-#include "engine/scheduler/context.h"
-#include "engine/scheduler/dead_letters.h"
+#include "engine/reconcile/pending_replayer.h"
 #include "engine/scheduler/dispatch.h"
 #include "engine/scheduler/read_along.h"
-#include "engine/scheduler/verdict.h"
+#include "engine/scheduler/replica.h"
 
 namespace lockstep::engine {
 
-class RequestHandler {
+class RequestHandler final : public RequestTaker {
 public:
-    explicit RequestHandler(Context& context, DeadLetters& dead_letters, Dispatcher& dispatcher)
-        : context_(context),
+    explicit RequestHandler(Replica& replica, DeadLetters& dead_letters, Dispatcher& dispatcher)
+        : replica_(replica),
           dead_letters_(dead_letters),
           dispatcher_(dispatcher),
-          effective_config_(context.mechanisms.on(Mechanism::tightening_layers)) {}
+          effective_config_(replica.mechanisms.on(Mechanism::tightening_layers)) {}
 
     /// Handles one delivery of a request. Redelivery at any point is harmless: everything is decided on what the store says.
-    [[nodiscard]] Task<Verdict> handle(cap::JobRequest request, std::string trace_id);
+    [[nodiscard]] Task<Verdict> handle(cap::JobRequest request, std::string trace_id) override;
     /// The same for a request that comes from the store and not from the bus. Others than the scheduler have written there:
     /// whose it is, is looked at again (D-06).
-    [[nodiscard]] Task<Verdict> handle_stored(cap::JobRequest request, std::string trace_id);
+    [[nodiscard]] Task<Verdict> handle_stored(cap::JobRequest request, std::string trace_id) override;
 
     /// A settings document has been read, see EffectiveConfig::note_readable.
     void note_settings(const std::string& key, const std::string& document) {
@@ -71,7 +72,7 @@ private:
     /// up, from where they count. Nothing: the job goes on.
     [[nodiscard]] Task<std::optional<Verdict>> record_stored_limits(JobLease& lease, const Taken& job);
     /// Whether requests have to name one tenant.
-    [[nodiscard]] bool one_tenant() const { return context_.mechanisms.on(Mechanism::tenant_rule); }
+    [[nodiscard]] bool one_tenant() const { return replica_.mechanisms.on(Mechanism::tenant_rule); }
     /// The request is gone, as if it had never come.
     [[nodiscard]] Verdict drop(const cap::JobRequest& request, std::string_view reason);
     /// Takes off what only policy writes. Its hash, by which a human's approval is found again, is that of what was submitted.
@@ -79,7 +80,7 @@ private:
     [[nodiscard]] static std::string hash_of(const Taken& job);
     void note_state_read(std::string_view topic, bool readable);
 
-    Context& context_;
+    Replica& replica_;
     DeadLetters& dead_letters_;
     Dispatcher& dispatcher_;
     EffectiveConfig effective_config_;

@@ -2,8 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "engine/output/output_audit.h"
-#include "engine/scheduler/lock_wait.h"
+#include "engine/announce/output_audit.h"
+#include "engine/saga/effect.h"
+#include "engine/store/lock_wait.h"
 #include "engine/wire/error_codes.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/validation.h"
@@ -45,38 +46,38 @@ constexpr const char* kFieldRetryable = "ls_retryable";
 
 Task<Verdict> ResultHandler::handle(cap::JobResult result, std::uint64_t sequence) {
     if (const auto reason = wire::rejection(result)) {
-        context_.ports.metrics.add(Metric::validation_rejections);
-        context_.ports.log.event(LogLevel::warn, "job result rejected",
+        replica_.ports.metrics.add(Metric::validation_rejections);
+        replica_.ports.log.event(LogLevel::warn, "job result rejected",
                                  {{"job_id", result.job_id()}, {"reason", *reason}});
         co_return Verdict::done();
     }
     wire::fill_error_code(result);
     if (!state_of_result(result.status())) co_return Verdict::done();  // news of progress, not a result
 
-    JobLease lease(context_.lease_ports(), result.job_id(), context_.ports.entropy.uuid());
+    JobLease lease(replica_.leases.ports(), result.job_id(), replica_.ports.entropy.uuid());
     // What stands in front of output policy is only of interest where it will be asked.
-    const bool judged = context_.tunables.output_policy_enabled && result.status() == cap::JOB_STATUS_SUCCEEDED;
-    const std::vector<std::string> along = judged ? context_.output.circuit_keys() : std::vector<std::string>{};
+    const bool judged = replica_.tunables.output_policy_enabled && result.status() == cap::JOB_STATUS_SUCCEEDED;
+    const std::vector<std::string> along = judged ? replica_.output.circuit_keys() : std::vector<std::string>{};
     const ResultTurn turn{
         ends_a_job_at_work(result) ? sequence : 0,
-        context_.mechanisms.on(Mechanism::result_order) ? context_.tunables.bus_ack_wait : Duration{0},
-        context_.tunables.results_from_any_worker ? std::string{} : result.worker_id()};
-    const auto taken =
-        co_await wait_for_lock(context_, lease, [&] { return context_.store.take_turn(lease, turn, along); });
+        replica_.mechanisms.on(Mechanism::result_order) ? replica_.tunables.bus_ack_wait : Duration{0},
+        replica_.tunables.results_from_any_worker ? std::string{} : result.worker_id()};
+    const auto taken = co_await wait_for_lock(replica_, replica_.store, lease,
+                                              [&] { return replica_.store.take_turn(lease, turn, along); });
     if (!taken.applied()) {
         co_await lease.release();
-        co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+        co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     }
     if (!taken.value()) {
         if (lease.out_of_turn()) {
-            context_.ports.metrics.add(Metric::results_out_of_turn);
-            context_.ports.log.reached("result_out_of_turn");
+            replica_.ports.metrics.add(Metric::results_out_of_turn);
+            replica_.ports.log.reached("result_out_of_turn");
         }
-        co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
     }
     Verdict verdict = co_await under_lock(lease, result, *taken.value());
     if (lease.lost() && verdict.kind == Verdict::Kind::done)
-        verdict = Verdict::hand_back(context_.tunables.retry_delay_busy);
+        verdict = Verdict::hand_back(replica_.tunables.retry_delay_busy);
     if (verdict.kind == Verdict::Kind::done) lease.settle_on_release(sequence);
     co_await lease.release();
     co_return verdict;
@@ -86,44 +87,44 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
     if (!may_end(result, facts)) co_return Verdict::done();
     SagaPlan saga = plan_saga(result.status(), facts.stored_request);
     if (!saga.problem.empty())
-        context_.ports.log.event(LogLevel::error, "nothing is recorded for a rollback",
+        replica_.ports.log.event(LogLevel::error, "nothing is recorded for a rollback",
                                  {{"job_id", lease.job()}, {"reason", saga.problem}});
     if (!saga.readable) {
         const bool told = co_await tell_of_unknown_effect(lease.job(), facts.topic, saga.problem);
-        if (!told) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+        if (!told) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     }
     OutputPassage output;
     if (state_of_result(result.status()) == JobState::succeeded) {
         output = co_await gate_.judge(result, facts);
         if (!lease.usable()) {
-            if (context_.tunables.output_policy_enabled) context_.ports.log.reached("output_check_outlived_lock");
-            co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+            if (replica_.tunables.output_policy_enabled) replica_.ports.log.reached("output_check_outlived_lock");
+            co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
         }
     }
     Commit commit = end_of_job(result, facts, output);
     // Also where the output is withheld: the work has been done, and can be undone.
     const auto effect = saga.effect;
     if (effect) {
-        const auto included = co_await context_.sagas.include(*effect, commit);
-        if (!included.applied()) co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+        const auto included = co_await replica_.sagas.include(*effect, commit);
+        if (!included.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     }
     const auto letter = commit.dead_letter;
     const std::string late_pointer =
-        context_.mechanisms.on(Mechanism::result_before_state) ? std::string{} : std::exchange(commit.result_ptr, {});
-    const auto committed = co_await context_.store.commit(lease, std::move(commit));
+        replica_.mechanisms.on(Mechanism::result_before_state) ? std::string{} : std::exchange(commit.result_ptr, {});
+    const auto committed = co_await replica_.store.commit(lease, std::move(commit));
     if (!committed.applied()) {
-        if (!result.result_ptr().empty()) context_.ports.metrics.add(Metric::result_ptr_write_failure);
-        co_return Verdict::hand_back(context_.tunables.retry_delay_store);
+        if (!result.result_ptr().empty()) replica_.ports.metrics.add(Metric::result_ptr_write_failure);
+        co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
     }
     switch (committed.value().verdict) {
-        case Committed::Verdict::lost: co_return Verdict::hand_back(context_.tunables.retry_delay_busy);
+        case Committed::Verdict::lost: co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
         case Committed::Verdict::refused: co_return Verdict::done();  // ended by somebody without the lock
         case Committed::Verdict::ok: break;
     }
-    context_.registry.note_end(result.worker_id());
+    replica_.registry.note_end(result.worker_id());
     if (!late_pointer.empty()) {
-        const auto stored = co_await context_.store.set_result_ptr(lease.job(), late_pointer);
-        if (!stored.applied()) context_.ports.metrics.add(Metric::result_ptr_write_failure);
+        const auto stored = co_await replica_.store.set_result_ptr(lease.job(), late_pointer);
+        if (!stored.applied()) replica_.ports.metrics.add(Metric::result_ptr_write_failure);
     }
     if (effect) note_effect(*effect);
     co_await follow_up(result, facts.topic.empty() ? "unknown" : facts.topic, std::move(output), letter);
@@ -131,14 +132,14 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
 }
 
 Task<bool> ResultHandler::tell_of_unknown_effect(std::string job, std::string topic, std::string problem) {
-    context_.ports.log.reached("saga_effect_unknown");
+    replica_.ports.log.reached("saga_effect_unknown");
     DeadLetter letter{
         "saga-unknown-" + job, std::move(topic), cap::JOB_STATUS_FAILED_FATAL,
         fmt::format("job {} has ended, and its stored request cannot be read ({}): if it belonged to a saga, "
                     "neither its compensation is recorded nor a rollback begun",
                     job, problem),
         std::string(kSagaUnmarshalFailed)};
-    const auto written = co_await context_.store.put_dead_letter(letter);
+    const auto written = co_await replica_.store.put_dead_letter(letter);
     if (!written.applied()) co_return false;
     dead_letters_.announce_aside(std::move(letter));
     co_return true;
@@ -146,21 +147,21 @@ Task<bool> ResultHandler::tell_of_unknown_effect(std::string job, std::string to
 
 bool ResultHandler::may_end(const cap::JobResult& result, const JobFacts& facts) {
     const JobState target = *state_of_result(result.status());
-    if (!context_.mechanisms.on(Mechanism::terminal_idempotency)) return true;
+    if (!replica_.mechanisms.on(Mechanism::terminal_idempotency)) return true;
     if (facts.state && is_terminal(*facts.state)) {
-        context_.ports.log.reached("result_after_end");
+        replica_.ports.log.reached("result_after_end");
         return false;
     }
-    if (context_.mechanisms.on(Mechanism::result_origin)) {
-        if (const auto doubt = doubt_about(result, facts, context_.tunables); !doubt.empty()) {
+    if (replica_.mechanisms.on(Mechanism::result_origin)) {
+        if (const auto doubt = doubt_about(result, facts, replica_.tunables); !doubt.empty()) {
             refuse(result, facts, doubt);
             return false;
         }
     }
     if (transition_allowed(facts.state, target)) return true;
     // A status that this state cannot take: no redelivery would ever change that.
-    context_.ports.log.reached("result_without_transition");
-    context_.ports.log.event(LogLevel::warn, "result ignored: no such transition",
+    replica_.ports.log.reached("result_without_transition");
+    replica_.ports.log.event(LogLevel::warn, "result ignored: no such transition",
                              {{"job_id", result.job_id()},
                               {"from", facts.state ? to_string(*facts.state) : "unknown job"},
                               {"to", to_string(target)}});
@@ -168,11 +169,11 @@ bool ResultHandler::may_end(const cap::JobResult& result, const JobFacts& facts)
 }
 
 void ResultHandler::refuse(const cap::JobResult& result, const JobFacts& facts, std::string_view reason) {
-    context_.ports.metrics.add(Metric::results_refused, {reason});
-    context_.ports.log.reached("result_refused");
-    const auto held_back = refusals_.admit(reason, context_.ports.clock.monotonic());
+    replica_.ports.metrics.add(Metric::results_refused, {reason});
+    replica_.ports.log.reached("result_refused");
+    const auto held_back = refusals_.admit(reason, replica_.ports.clock.monotonic());
     if (!held_back) return;
-    context_.ports.log.event(LogLevel::warn, "result refused: it is not from the worker that the job was sent to",
+    replica_.ports.log.event(LogLevel::warn, "result refused: it is not from the worker that the job was sent to",
                              {{"job_id", result.job_id()},
                               {"reason", reason},
                               {"state", facts.state ? to_string(*facts.state) : "unknown job"},
@@ -186,7 +187,7 @@ Commit ResultHandler::end_of_job(const cap::JobResult& result, const JobFacts& f
     const std::string topic = facts.topic.empty() ? "unknown" : facts.topic;
     Commit commit;
     commit.walk = {*state_of_result(result.status())};
-    commit.from_any_state = !context_.mechanisms.on(Mechanism::terminal_idempotency);
+    commit.from_any_state = !replica_.mechanisms.on(Mechanism::terminal_idempotency);
     commit.release_lock = true;
     commit.result_ptr = result.result_ptr();
     commit.worker_id = result.worker_id();
@@ -211,22 +212,22 @@ Commit ResultHandler::end_of_job(const cap::JobResult& result, const JobFacts& f
 Task<void> ResultHandler::follow_up(const cap::JobResult& result, const std::string& topic, OutputPassage output,
                                     std::optional<DeadLetter> letter) {
     const bool withheld = output.verdict && output.verdict->withheld();
-    context_.ports.metrics.add(Metric::jobs_completed,
+    replica_.ports.metrics.add(Metric::jobs_completed,
                                {topic, withheld ? "OUTPUT_QUARANTINED" : cap::JobStatus_Name(result.status())});
     if (output.to_scan) scanner_.begin(std::make_shared<const cap::JobResult>(result), std::move(output.to_scan));
     if (output.verdict && output.verdict->decision == OutputDecision::redact)
-        co_await audit_passed(context_, result.job_id(), topic, output.verdict->reason);
+        co_await audit_passed(replica_, result.job_id(), topic, output.verdict->reason);
     if (letter) co_await dead_letters_.announce(std::move(*letter));
 }
 
 void ResultHandler::note_effect(const SagaEffect& effect) {
     if (!effect.rollback) {
-        context_.ports.metrics.add(Metric::saga_recorded);
+        replica_.ports.metrics.add(Metric::saga_recorded);
         return;
     }
-    context_.ports.metrics.add(Metric::saga_rollbacks);
-    context_.ports.log.event(LogLevel::warn, "rollback started", {{"saga", effect.saga.text()}});
-    rollbacks_.start(context_.sagas.meant(effect.saga));
+    replica_.ports.metrics.add(Metric::saga_rollbacks);
+    replica_.ports.log.event(LogLevel::warn, "rollback started", {{"saga", effect.saga.text()}});
+    rollbacks_.start(replica_.sagas.meant(effect.saga));
 }
 
 }  // namespace lockstep::engine

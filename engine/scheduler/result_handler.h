@@ -1,20 +1,24 @@
 // A worker's result (wire.md 6.3 and 9).
 #pragma once
 
+#include "engine/announce/dead_letters.h"
+#include "engine/bus/verdict.h"
 #include "engine/output/content_scanner.h"
 #include "engine/output/output_gate.h"
-#include "engine/saga/rollbacks.h"
-#include "engine/scheduler/context.h"
-#include "engine/scheduler/dead_letters.h"
+#include "engine/rollback/rollbacks.h"
 #include "engine/scheduler/log_limit.h"
-#include "engine/scheduler/verdict.h"
+#include "engine/scheduler/replica.h"
 
 namespace lockstep::engine {
 
 class ResultHandler {
 public:
-    ResultHandler(Context& context, DeadLetters& dead_letters, Rollbacks& rollbacks, ContentScanner& scanner)
-        : context_(context), dead_letters_(dead_letters), rollbacks_(rollbacks), scanner_(scanner), gate_(context) {}
+    ResultHandler(Replica& replica, DeadLetters& dead_letters, Rollbacks& rollbacks, ContentScanner& scanner)
+        : replica_(replica),
+          dead_letters_(dead_letters),
+          rollbacks_(rollbacks),
+          scanner_(scanner),
+          gate_(replica, replica.output) {}
 
     /// Handles one delivery of a result, number `sequence` of its stream (0: nobody knows). The first one that ends the job
     /// counts; all later ones change nothing.
@@ -37,7 +41,7 @@ private:
     /// missing. False when that could not be written down.
     [[nodiscard]] Task<bool> tell_of_unknown_effect(std::string job, std::string topic, std::string problem);
 
-    Context& context_;
+    Replica& replica_;
     DeadLetters& dead_letters_;
     Rollbacks& rollbacks_;
     ContentScanner& scanner_;

@@ -4,15 +4,15 @@
 
 #include <vector>
 
+#include "engine/announce/dead_letters.h"
 #include "engine/bus/byte_window.h"
 #include "engine/bus/message_pump.h"
 #include "engine/output/content_scanner.h"
 #include "engine/reconcile/pending_replayer.h"
 #include "engine/reconcile/reconciler.h"
+#include "engine/rollback/rollbacks.h"
 #include "engine/runtime/scope.h"
-#include "engine/saga/rollbacks.h"
 #include "engine/scheduler/cancel.h"
-#include "engine/scheduler/dead_letters.h"
 #include "engine/scheduler/dispatch.h"
 #include "engine/scheduler/log_limit.h"
 #include "engine/scheduler/request_handler.h"
@@ -41,22 +41,24 @@ std::string durable_of(std::string_view subject) { return wire::durable_name(wir
 class Scheduler::Parts final : public PacketHandler, public MessageSink {
 public:
     Parts(const Ports& ports, SchedulerConfig config)
-        : context_(ports, config.tunables, config.pools, config.mechanisms, config.timeouts.value_or(Timeouts{})),
-          settings_(context_, documents_of(config.pools_document, config.timeouts), config.pinned, config.on_pools),
+        : replica_(ports, config.tunables, config.pools, config.mechanisms, config.timeouts.value_or(Timeouts{})),
+          settings_(replica_, documents_of(config.pools_document, config.timeouts), config.pinned, config.on_pools),
           version_(std::move(config.version)),
-          dead_letters_(context_),
-          dispatcher_(context_, dead_letters_),
-          requests_(context_, dead_letters_, dispatcher_),
-          rollbacks_(context_, dead_letters_),
-          scanner_(context_, dead_letters_),
-          results_(context_, dead_letters_, rollbacks_, scanner_),
-          reconciler_(context_, dead_letters_),
-          replayer_(context_, dead_letters_, requests_),
-          snapshots_(context_, std::move(config.instance_id)),
-          window_(context_),
-          cancels_(context_),
-          submits_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectSubmit), &replayer_, &window_),
-          results_pump_(context_, dead_letters_, *this, durable_of(wire::kSubjectResult), nullptr, &window_),
+          dead_letters_(replica_, replica_.store),
+          dispatcher_(replica_, dead_letters_),
+          requests_(replica_, dead_letters_, dispatcher_),
+          rollbacks_(replica_, replica_.sagas, replica_.policy, dead_letters_),
+          scanner_(replica_, replica_.store, replica_.leases, replica_.output, dead_letters_),
+          results_(replica_, dead_letters_, rollbacks_, scanner_),
+          reconciler_(replica_, replica_.timeouts, replica_.scripts, replica_.store, dead_letters_),
+          replayer_(replica_, replica_.scripts, replica_.store, replica_.leases, dead_letters_, requests_),
+          snapshots_(replica_, replica_.scripts, replica_.registry, replica_.routing, std::move(config.instance_id)),
+          window_(replica_),
+          cancels_(replica_),
+          submits_pump_(replica_, replica_.scripts, replica_.store, dead_letters_, *this,
+                        durable_of(wire::kSubjectSubmit), &replayer_, &window_),
+          results_pump_(replica_, replica_.scripts, replica_.store, dead_letters_, *this,
+                        durable_of(wire::kSubjectResult), nullptr, &window_),
           background_(ports.executor) {
         if (config.on_pools) config.on_pools(config.pools);
         settings_.set_listener(
@@ -73,7 +75,7 @@ public:
         return submits_pump_.in_flight() + results_pump_.in_flight() + rollbacks_.in_progress() +
                replayer_.in_progress();
     }
-    [[nodiscard]] const Registry& workers() const { return context_.registry; }
+    [[nodiscard]] const Registry& workers() const { return replica_.registry; }
 
 private:
     /// Stream messages.
@@ -93,7 +95,7 @@ private:
     Task<void> sweep_registry();
     Task<void> report_workers();
 
-    Context context_;
+    Replica replica_;
     ConfigWatcher settings_;
     std::string version_;
     DeadLetters dead_letters_;
@@ -116,7 +118,7 @@ private:
 };
 
 Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
-    const auto last = co_await context_.jobs_stream.end(context_.ports.clock.in(kSetupTimeout));
+    const auto last = co_await replica_.jobs_stream.end(replica_.ports.clock.in(kSetupTimeout));
     if (!last.applied())
         co_return tl::make_unexpected(fmt::format("stream {}: {}", wire::kStreamJobs, last.failure().detail));
     auto settings = co_await settings_.start();
@@ -126,8 +128,8 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     window_.close();
     results_binding_.reset();
     // Workers first, so that the first job already finds some.
-    if (context_.mechanisms.on(Mechanism::warm_start)) co_await warm_start(context_);
-    Bus& bus = context_.ports.bus;
+    if (replica_.mechanisms.on(Mechanism::warm_start)) co_await warm_start(replica_, replica_.registry);
+    Bus& bus = replica_.ports.bus;
     const std::string group(wire::kQueueScheduler);
     listeners_.push_back(bus.subscribe(std::string(wire::kSubjectHeartbeat), "", *this));
     listeners_.push_back(bus.subscribe(std::string(wire::kSubjectHandshake), "", *this));
@@ -159,11 +161,11 @@ Task<Scheduler::Parts::Bound> Scheduler::Parts::consume(std::string_view subject
     spec.subject = subject;
     spec.queue = wire::kQueueScheduler;
     spec.durable = durable_of(subject);
-    spec.ack_wait = context_.tunables.bus_ack_wait;
-    spec.max_deliver = static_cast<int>(context_.tunables.bus_max_deliver);
-    spec.max_ack_pending = static_cast<int>(context_.tunables.bus_max_ack_pending);
-    spec.rate_limit_bps = context_.tunables.bus_rate_limit;
-    auto bound = co_await context_.ports.bus.consume(std::move(spec), pump, context_.ports.clock.in(kSetupTimeout));
+    spec.ack_wait = replica_.tunables.bus_ack_wait;
+    spec.max_deliver = static_cast<int>(replica_.tunables.bus_max_deliver);
+    spec.max_ack_pending = static_cast<int>(replica_.tunables.bus_max_ack_pending);
+    spec.rate_limit_bps = replica_.tunables.bus_rate_limit;
+    auto bound = co_await replica_.ports.bus.consume(std::move(spec), pump, replica_.ports.clock.in(kSetupTimeout));
     if (!bound.applied())
         co_return tl::make_unexpected(fmt::format("consumer of {}: {}", subject, bound.failure().detail));
     co_return std::move(bound.value());
@@ -178,28 +180,28 @@ Task<void> Scheduler::Parts::announce_self() {
     for (const char* name : {"safety_check", "routing", "compensation"}) capabilities[name] = true;
     handshake.set_sdk_version(version_);
     const auto packet =
-        wire::make_packet(std::move(handshake), context_.ports.entropy.uuid(), "scheduler", context_.ports.clock.now());
+        wire::make_packet(std::move(handshake), replica_.ports.entropy.uuid(), "scheduler", replica_.ports.clock.now());
     const auto sent =
-        co_await context_.ports.bus.publish_core(std::string(wire::kSubjectHandshake), wire::serialise(packet));
+        co_await replica_.ports.bus.publish_core(std::string(wire::kSubjectHandshake), wire::serialise(packet));
     if (!sent.applied())
-        context_.ports.log.event(LogLevel::warn, "handshake not published", {{"error", sent.failure().detail}});
+        replica_.ports.log.event(LogLevel::warn, "handshake not published", {{"error", sent.failure().detail}});
 }
 
 Task<void> Scheduler::Parts::sweep_registry() {
     while (true) {
-        co_await context_.ports.clock.sleep(context_.tunables.worker_ttl / 2);
-        context_.registry.sweep(context_.ports.clock.monotonic());
+        co_await replica_.ports.clock.sleep(replica_.tunables.worker_ttl / 2);
+        replica_.registry.sweep(replica_.ports.clock.monotonic());
     }
 }
 
 Task<void> Scheduler::Parts::report_workers() {
     while (true) {
-        co_await context_.ports.clock.sleep(kWorkersReportInterval);
-        const RegistryStatistics known = context_.registry.statistics(context_.ports.clock.monotonic());
+        co_await replica_.ports.clock.sleep(kWorkersReportInterval);
+        const RegistryStatistics known = replica_.registry.statistics(replica_.ports.clock.monotonic());
         std::string pools;
         for (const auto& [pool, workers] : known.by_pool)
             pools += fmt::format("{}{}={}", pools.empty() ? "" : " ", pool, workers);
-        context_.ports.log.event(LogLevel::info, "workers", {{"workers", known.workers}, {"pools", pools}});
+        replica_.ports.log.event(LogLevel::info, "workers", {{"workers", known.workers}, {"pools", pools}});
     }
 }
 
@@ -213,20 +215,20 @@ Task<Verdict> Scheduler::Parts::handle(cap::BusPacket packet, Origin origin) {
 void Scheduler::Parts::on_message(std::string_view subject, std::string_view payload) {
     const auto packet = wire::decode(payload);
     if (!packet) {
-        context_.ports.log.event(LogLevel::error, "message not decodable", {{"subject", subject}});
+        replica_.ports.log.event(LogLevel::error, "message not decodable", {{"subject", subject}});
         return;
     }
     if (!counts(*packet, subject)) return;
-    const MonoTime now = context_.ports.clock.monotonic();
+    const MonoTime now = replica_.ports.clock.monotonic();
     switch (packet->payload_case()) {
         case cap::BusPacket::kHeartbeat:
-            note_refusal(context_.registry.on_heartbeat(packet->heartbeat(), now), packet->heartbeat().worker_id());
+            note_refusal(replica_.registry.on_heartbeat(packet->heartbeat(), now), packet->heartbeat().worker_id());
             break;
         case cap::BusPacket::kHandshake:
-            note_refusal(context_.registry.on_handshake(packet->handshake(), now), packet->handshake().component_id());
+            note_refusal(replica_.registry.on_handshake(packet->handshake(), now), packet->handshake().component_id());
             break;
         case cap::BusPacket::kJobCancel:
-            if (!context_.stopping) cancels_.take(packet->job_cancel().job_id());
+            if (!replica_.stopping) cancels_.take(packet->job_cancel().job_id());
             break;
         default: break;
     }
@@ -234,11 +236,11 @@ void Scheduler::Parts::on_message(std::string_view subject, std::string_view pay
 
 void Scheduler::Parts::note_refusal(std::string_view reason, const std::string& worker) {
     if (reason.empty()) return;
-    context_.ports.metrics.add(Metric::heartbeats_refused, {reason});
-    context_.ports.log.reached("heartbeat_refused");
-    const auto held_back = refusals_.admit(reason, context_.ports.clock.monotonic());
+    replica_.ports.metrics.add(Metric::heartbeats_refused, {reason});
+    replica_.ports.log.reached("heartbeat_refused");
+    const auto held_back = refusals_.admit(reason, replica_.ports.clock.monotonic());
     if (!held_back) return;
-    context_.ports.log.event(LogLevel::warn, "heartbeat ignored: it is outside sense",
+    replica_.ports.log.event(LogLevel::warn, "heartbeat ignored: it is outside sense",
                              {{"worker_id", std::string_view(worker).substr(0, wire::kWorkerIdMax)},
                               {"reason", reason},
                               {"more_since_the_last", *held_back}});
@@ -248,19 +250,19 @@ bool Scheduler::Parts::counts(const cap::BusPacket& packet, std::string_view sub
     if (wire::counts_on(packet.payload_case(), subject)) return true;
     // Without a payload, or with one of a later protocol version, it is nobody's mistake.
     if (packet.payload_case() == cap::BusPacket::PAYLOAD_NOT_SET) return false;
-    context_.ports.metrics.add(Metric::validation_rejections);
-    context_.ports.log.event(LogLevel::warn, "packet ignored: its kind does not belong on its subject",
+    replica_.ports.metrics.add(Metric::validation_rejections);
+    replica_.ports.log.event(LogLevel::warn, "packet ignored: its kind does not belong on its subject",
                              {{"subject", subject}, {"sender_id", packet.sender_id()}});
     return false;
 }
 
 Task<void> Scheduler::Parts::drain() {
-    context_.stopping = true;
+    replica_.stopping = true;
     window_.close();
     results_binding_.reset();
     submits_pump_.wake();
     results_pump_.wake();
-    const MonoTime deadline = context_.ports.clock.in(context_.tunables.shutdown_grace);
+    const MonoTime deadline = replica_.ports.clock.in(replica_.tunables.shutdown_grace);
     co_await submits_pump_.drain(deadline);
     co_await results_pump_.drain(deadline);
     co_await replayer_.drain(deadline);
@@ -272,10 +274,10 @@ Task<void> Scheduler::Parts::drain() {
     background_.cancel();
     // Taken over from those who were at it, together with what stopped handlers have left. All at once: with the store away,
     // one after the other would take four seconds each.
-    context_.releases.cancel();
-    Scope releases(context_.ports.executor);
-    for (const auto& [token, job] : context_.leases.held())
-        releases.spawn(release_lock(context_.lease_ports(), job, token, deadline));
+    replica_.leases.cancel_releases();
+    Scope releases(replica_.ports.executor);
+    for (const auto& [token, job] : replica_.leases.book().held())
+        releases.spawn(release_lock(replica_.leases.ports(), job, token, deadline));
     releases.spawn(snapshots_.release());
     co_await releases.join();
 }

@@ -15,12 +15,12 @@
 #include <tl/expected.hpp>
 
 #include "engine/config/mechanisms.h"
+#include "engine/config/pools.h"
 #include "engine/config/timeouts.h"
 #include "engine/config/tunables.h"
-#include "engine/routing/pools.h"
 #include "engine/runtime/task.h"
 #include "engine/scheduler/config_watcher.h"
-#include "engine/scheduler/context.h"
+#include "engine/scheduler/replica.h"
 
 namespace lockstep::engine {
 

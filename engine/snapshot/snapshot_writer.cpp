@@ -35,9 +35,8 @@ Task<void> SnapshotWriter::take_turn() {
 Task<void> SnapshotWriter::write_under_lock() {
     // A token whose request was never answered is asked for again: its lock, should it be ours, would keep everybody waiting.
     if (token_.empty()) token_ = context_.ports.entropy.uuid();
-    const auto taken =
-        co_await context_.ports.redis.script(context_.scripts.take_snapshot_lock, {lock_key()},
-                                             {token_, millis(context_.tunables.snapshot_lock_ttl)}, deadline());
+    const auto taken = co_await context_.ports.redis.script(
+        scripts_.take_snapshot_lock, {lock_key()}, {token_, millis(context_.tunables.snapshot_lock_ttl)}, deadline());
     if (!taken.applied()) {
         note_failure("snapshot lock not taken", taken.failure());
         co_return;
@@ -52,7 +51,7 @@ Task<void> SnapshotWriter::write_under_lock() {
 
 Task<void> SnapshotWriter::store(std::string snapshot) {
     const auto stored = co_await context_.ports.redis.script(
-        context_.scripts.write_snapshot, {snapshot_key(), lock_key()},
+        scripts_.write_snapshot, {snapshot_key(), lock_key()},
         {token_, std::move(snapshot), millis(context_.tunables.data_ttl)}, deadline());
     if (!stored.applied()) {
         note_failure("snapshot not stored", stored.failure());
@@ -78,13 +77,12 @@ Task<void> SnapshotWriter::release() {
     if (token_.empty()) co_return;
     const std::string token = std::exchange(token_, {});
     const auto released =
-        co_await context_.ports.redis.script(context_.scripts.release_lock, {lock_key()}, {token}, deadline());
+        co_await context_.ports.redis.script(scripts_.release_lock, {lock_key()}, {token}, deadline());
     if (!released.applied()) context_.ports.log.reached("snapshot_lock_not_released");
 }
 
 std::string SnapshotWriter::snapshot(WallTime captured_at) const {
-    return worker_snapshot_json(context_.registry, *context_.routing, writer_id_, captured_at,
-                                context_.ports.clock.monotonic());
+    return worker_snapshot_json(registry_, *routing_, writer_id_, captured_at, context_.ports.clock.monotonic());
 }
 
 MonoTime SnapshotWriter::deadline() const {

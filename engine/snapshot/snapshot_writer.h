@@ -9,16 +9,28 @@
 // 4. A replica that dies with the lock holds up the others until it expires: 15 s at most between two snapshots.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
-#include "engine/scheduler/context.h"
+#include "engine/config/context.h"
+#include "engine/config/pools.h"
+#include "engine/routing/registry.h"
+#include "engine/store/scripts.h"
 
 namespace lockstep::engine {
 
 class SnapshotWriter {
 public:
-    /// `writer_id` is told in the snapshot. The context outlives the writer.
-    SnapshotWriter(Context& context, std::string writer_id) : context_(context), writer_id_(std::move(writer_id)) {}
+    /// `routing` is the table in force, read anew at every turn; `writer_id` is told in the snapshot. All arguments outlive the
+    /// writer.
+    SnapshotWriter(const Context& context, const StoreScripts& scripts, const Registry& registry,
+                   const std::shared_ptr<const RoutingTable>& routing, std::string writer_id)
+        : context_(context),
+          scripts_(scripts),
+          registry_(registry),
+          routing_(routing),
+          writer_id_(std::move(writer_id)) {}
 
     /// Takes its turns until destroyed.
     [[nodiscard]] Task<void> run();
@@ -36,7 +48,10 @@ private:
     [[nodiscard]] MonoTime deadline() const;
     void note_failure(std::string_view what, const Failure& failure);
 
-    Context& context_;
+    const Context& context_;
+    const StoreScripts& scripts_;
+    const Registry& registry_;
+    const std::shared_ptr<const RoutingTable>& routing_;
     const std::string writer_id_;
     std::string token_;  // of a lock that is or may be ours; empty: none is
     bool failing_ = false;

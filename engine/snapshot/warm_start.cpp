@@ -26,7 +26,7 @@ tl::expected<Stored, std::string> stored_in(const std::vector<RedisValue>& repli
     return Stored{std::string(replies.at(0).text()), redis_time(replies.at(1))};
 }
 
-Task<tl::expected<Stored, std::string>> read_stored(Context& context) {
+Task<tl::expected<Stored, std::string>> read_stored(const Context& context) {
     Clock& clock = context.ports.clock;
     const MonoTime deadline = clock.in(context.tunables.snapshot_read_timeout);
     while (true) {
@@ -40,13 +40,13 @@ Task<tl::expected<Stored, std::string>> read_stored(Context& context) {
 }
 
 /// How many workers were taken over.
-std::size_t hydrate(Context& context, WorkerSnapshot snapshot, Duration age) {
+std::size_t hydrate(const Context& context, Registry& registry, WorkerSnapshot snapshot, Duration age) {
     const MonoTime now = context.ports.clock.monotonic();
     const MonoTime until =
         std::min(now - age + context.tunables.worker_ttl, now + context.tunables.hydrated_worker_ttl);
     std::size_t taken = 0;
     for (Worker& worker : snapshot.workers) {
-        if (context.registry.hydrate(std::move(worker), until, now)) ++taken;
+        if (registry.hydrate(std::move(worker), until, now)) ++taken;
     }
     return taken;
 }
@@ -58,7 +58,7 @@ void start_cold(Log& log, std::string_view reason) {
 
 }  // namespace
 
-Task<void> warm_start(Context& context) {
+Task<void> warm_start(const Context& context, Registry& registry) {
     Log& log = context.ports.log;
     const auto stored = co_await read_stored(context);
     if (!stored) {
@@ -81,7 +81,7 @@ Task<void> warm_start(Context& context) {
         co_return;
     }
     const std::string writer = snapshot->writer_id;
-    const std::size_t workers = hydrate(context, std::move(*snapshot), age);
+    const std::size_t workers = hydrate(context, registry, std::move(*snapshot), age);
     if (workers > 0) log.reached("warm_start");
     log.event(LogLevel::info, "registry hydrated from snapshot", {{"workers", workers}, {"writer", writer}});
 }

@@ -10,11 +10,13 @@
 //    for just seen; `hydrated_worker_ttl` = `worker_ttl` is nearest to that.
 #pragma once
 
-#include "engine/scheduler/context.h"
+#include "engine/config/context.h"
+#include "engine/routing/registry.h"
+#include "engine/runtime/task.h"
 
 namespace lockstep::engine {
 
-/// Fills the context's registry as far as there is something to fill it with.
-[[nodiscard]] Task<void> warm_start(Context& context);
+/// Fills the registry as far as there is something to fill it with. REQUIRES: both outlive the call.
+[[nodiscard]] Task<void> warm_start(const Context& context, Registry& registry);
 
 }  // namespace lockstep::engine

@@ -11,7 +11,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "engine/routing/pools.h"
+#include "engine/config/pools.h"
 #include "engine/routing/registry.h"
 #include "engine/runtime/time.h"
 

@@ -3,19 +3,17 @@
 #include <fmt/core.h>
 
 #include <charconv>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "engine/saga/compensation.h"
 #include "engine/wire/error_codes.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/rfc3339.h"
 
 namespace lockstep::engine {
 
 namespace {
-
-constexpr std::string_view kSender = "cordum-scheduler";
 
 std::string dump_letter(const nlohmann::json& json) {
     // Reasons may quote what a peer sent; bytes that are no UTF-8 must not stop a dead letter.
@@ -42,7 +40,7 @@ bool read_number(std::string_view word, std::uint64_t& number) {
 }  // namespace
 
 std::string dead_letter_head(const DeadLetter& letter, WallTime created_at) {
-    nlohmann::json entry{{"job_id", letter.id}, {"created_at", rfc3339(created_at)}};
+    nlohmann::json entry{{"job_id", letter.id}, {"created_at", wire::rfc3339(created_at)}};
     if (!letter.topic.empty()) entry["topic"] = letter.topic;
     if (letter.status != cap::JOB_STATUS_UNSPECIFIED) entry["status"] = cap::JobStatus_Name(letter.status);
     if (!letter.reason.empty()) entry["reason"] = letter.reason;
@@ -60,7 +58,8 @@ cap::BusPacket dead_letter_packet(const DeadLetter& letter, WallTime created_at)
     result.set_error_code(letter.reason_code);
     result.set_error_message(letter.reason);
     wire::fill_error_code(result);
-    return wire::make_packet(std::move(result), letter.id, std::string(of_saga ? kSagaSender : kSender), created_at);
+    return wire::make_packet(std::move(result), letter.id, std::string(of_saga ? kSagaSender : wire::kSchedulerSender),
+                             created_at);
 }
 
 std::optional<DeadLetter> parse_dead_letter(std::string_view entry_json) {
@@ -92,17 +91,6 @@ DeadLetter letter_of(const UndecodableSum& sum) {
             fmt::format("{} messages not decodable, from sequence {} to {} of {}", sum.count, sum.first, sum.last,
                         sum.stream),
             std::string(kPoisonMessage)};
-}
-
-std::string rfc3339(WallTime time) {
-    using namespace std::chrono;
-    const auto since_epoch = floor<microseconds>(time.time_since_epoch());
-    const auto day = floor<days>(since_epoch);
-    const year_month_day date{sys_days{day}};
-    const hh_mm_ss clock{since_epoch - day};
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
-                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
-                       clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
 }
 
 }  // namespace lockstep::engine

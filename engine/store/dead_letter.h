@@ -45,7 +45,4 @@ struct UndecodableSum {
 /// Reads a stored entry back; nothing when it is not one.
 [[nodiscard]] std::optional<DeadLetter> parse_dead_letter(std::string_view entry_json);
 
-/// RFC 3339 in UTC with microseconds.
-[[nodiscard]] std::string rfc3339(WallTime time);
-
 }  // namespace lockstep::engine

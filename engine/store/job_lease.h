@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "engine/config/context.h"
 #include "engine/config/mechanisms.h"
 #include "engine/config/tunables.h"
 #include "engine/ports/clock.h"
@@ -45,6 +46,29 @@ struct LeasePorts {
     LeaseBook& book;
     const Mechanisms& mechanisms;
     Scope& releases;  // of locks whose holders are gone; owned beside the book
+};
+
+/// The leases of one replica: the book of them, and the releases that nobody waits for.
+class Leases {
+public:
+    /// Both outlive it.
+    Leases(const Context& context, const StoreScripts& scripts)
+        : context_(context), scripts_(scripts), releases_(context.ports.executor) {}
+
+    [[nodiscard]] LeasePorts ports() {
+        const Ports& p = context_.ports;
+        return {p.clock,  p.redis, p.metrics,           p.log,    p.executor, context_.tunables,
+                scripts_, book_,   context_.mechanisms, releases_};
+    }
+    [[nodiscard]] const LeaseBook& book() const { return book_; }
+    /// Stops the releases that are under way; their locks stay in the book.
+    void cancel_releases() { releases_.cancel(); }
+
+private:
+    const Context& context_;
+    const StoreScripts& scripts_;
+    LeaseBook book_;
+    Scope releases_;  // last: its tasks use everything above
 };
 
 /// Releases one lock by its token: twice at least, and with growing pauses until the server has said something definite

@@ -13,9 +13,6 @@ std::string job_request(std::string_view job) { return fmt::format("job:req:{}",
 
 std::string state_index(JobState state) { return "job:index:" + wire::ascii_lower(to_string(state)); }
 
-std::string saga_stack(std::string_view saga) { return fmt::format("saga:{}:stack", saga); }
-std::string saga_lock(std::string_view saga) { return fmt::format("saga:{}:lock", saga); }
-
 std::string idempotency(std::string_view tenant, std::string_view key) {
     if (tenant.empty()) return fmt::format("job:idempotency:{}", key);
     return fmt::format("job:idempotency:{}:{}", tenant, key);

@@ -12,10 +12,6 @@ namespace lockstep::engine::keys {
 inline constexpr std::string_view kDeadlines = "job:deadline";
 inline constexpr std::string_view kReconcilerLock = "cordum:reconciler:default";
 inline constexpr std::string_view kReplayerLock = "cordum:replayer:pending";
-/// Sagas whose rollback is owed, by the time of its last try: by their names; and, as older versions wrote them, by the id of
-/// their run or workflow.
-inline constexpr std::string_view kSagasOwed = "lockstep:saga:owed";
-inline constexpr std::string_view kSagasPending = "lockstep:saga:pending";
 inline constexpr std::string_view kSnapshotWriterLock = "cordum:scheduler:snapshot:writer";
 inline constexpr std::string_view kWorkerSnapshot = "sys:workers:snapshot";
 /// Tenants in whose line a job stands for a slot, by since when somebody does. What is kept of each: store/scripts/common.lua.
@@ -32,8 +28,6 @@ inline constexpr std::string_view kScansPending = "lockstep:output:scan_pending"
 [[nodiscard]] std::string job_request(std::string_view job);
 /// job:index:<state in lower case>
 [[nodiscard]] std::string state_index(JobState state);
-[[nodiscard]] std::string saga_stack(std::string_view saga);
-[[nodiscard]] std::string saga_lock(std::string_view saga);
 [[nodiscard]] std::string idempotency(std::string_view tenant, std::string_view key);
 
 }  // namespace lockstep::engine::keys

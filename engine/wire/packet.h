@@ -16,6 +16,9 @@ namespace lockstep::engine::wire {
 /// The version that this implementation speaks and writes into every packet.
 inline constexpr int kProtocolVersion = 1;
 
+/// The sender of packets that the scheduler publishes.
+inline constexpr const char* kSchedulerSender = "cordum-scheduler";
+
 struct DecodeError {
     std::string detail;  // for logs
 };

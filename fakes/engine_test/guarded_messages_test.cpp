@@ -67,7 +67,8 @@ TEST_F(GuardedMessages, AMarkForTheWholeStreamHasTheDocumentedNameAndCountsWhoev
 /// A workflow engine's end of the results: a consumer of its own, on the same store, guarded in the same way.
 class OtherConsumer final : public engine::PacketHandler {
 public:
-    explicit OtherConsumer(const engine::Ports& ports) : context_(ports, {}, {}) {}
+    explicit OtherConsumer(const engine::Ports& ports)
+        : context_(ports), store_(ports.redis, ports.clock, context_.tunables, scripts_) {}
 
     void take(const engine::testing::DeliverySpec& spec, const Fate& fate) {
         pump_.on_delivery(engine::testing::make_delivery(spec, fate));
@@ -81,8 +82,11 @@ private:
     }
 
     engine::Context context_;
-    engine::DeadLetters dead_letters_{context_};
-    engine::MessagePump pump_{context_, dead_letters_, *this, "dur_cordum-workflow-engine__sys_job_result"};
+    engine::StoreScripts scripts_;
+    engine::JobStore store_;
+    engine::DeadLetters dead_letters_{context_, store_};
+    engine::MessagePump pump_{context_,      scripts_, store_,
+                              dead_letters_, *this,    "dur_cordum-workflow-engine__sys_job_result"};
 };
 
 // H-10, BUS-03: result_to_two_consumers. Whoever is first, the other one hears of the result too, and each hears of it once.

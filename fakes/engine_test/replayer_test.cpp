@@ -139,12 +139,12 @@ TEST_F(Replayer, ARequestThatArrivesMeanwhileSavesItsJob) {
 }
 
 TEST_F(Replayer, JobsWithoutARequestThatOthersEndAreForgotten) {
-    engine::Context context({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
+    engine::Replica replica({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
                             *engine::parse_pools(R"({"topics": {"job.default": "default"}})"));
-    engine::DeadLetters letters(context);
-    engine::Dispatcher dispatcher(context, letters);
-    engine::RequestHandler requests(context, letters, dispatcher);
-    engine::PendingReplayer replayer(context, letters, requests);
+    engine::DeadLetters letters(replica, replica.store);
+    engine::Dispatcher dispatcher(replica, letters);
+    engine::RequestHandler requests(replica, letters, dispatcher);
+    engine::PendingReplayer replayer(replica, replica.scripts, replica.store, replica.leases, letters, requests);
     const auto tick = [&] {
         loop.wait(replayer.tick());
         loop.settle();

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "engine/saga/compensation.h"
+#include "engine/saga/keys.h"
 #include "engine/saga/saga_name.h"
-#include "engine/store/keys.h"
 #include "engine/wire/packet.h"
 #include "fakes/engine_test/scheduler_fixture.h"
 

@@ -1,5 +1,5 @@
 // The scripts that record compensations and work off rollbacks.
-#include "engine/saga/saga_store.h"
+#include "engine/rollback/saga_store.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "fakes/engine_test/store_fixture.h"

@@ -7,9 +7,9 @@
 
 #include "engine/config/start_document.h"
 #include "engine/ports/clock.h"
-#include "engine/store/dead_letter.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/rfc3339.h"
 #include "engine/wire/subjects.h"
 
 namespace lockstep::fakes {
@@ -42,7 +42,7 @@ engine::Task<bool> SettingsEditor::write_layers(std::string layers) {
                             {"scope_id", name.substr(std::min(colon + 1, name.size()))},
                             {"data", content},
                             {"revision", 1},
-                            {"updated_at", engine::rfc3339(world_.wall(node_))}};
+                            {"updated_at", engine::wire::rfc3339(world_.wall(node_))}};
         writes.push_back({"SET", "cfg:" + name, content.is_string() ? content.get<std::string>() : document.dump()});
     }
     const auto written = co_await redis_.pipeline(std::move(writes), deadline());
@@ -79,7 +79,7 @@ std::string SettingsEditor::changed(const std::string& document, const SettingsC
     if (!change.timeouts.empty()) data["timeouts"] = json::parse(change.timeouts);
     if (!change.scheduler.empty()) data["scheduler"].update(json::parse(change.scheduler));
     settings["revision"] = settings.value("revision", std::int64_t{0}) + 1;
-    settings["updated_at"] = engine::rfc3339(world_.wall(node_));
+    settings["updated_at"] = engine::wire::rfc3339(world_.wall(node_));
     return settings.dump();
 }
 
@@ -92,7 +92,7 @@ engine::Task<void> SettingsEditor::announce() {
     auto& details = *alert.mutable_details();
     details["scope"] = "system";
     details["scope_id"] = "default";
-    details["changed_at"] = engine::rfc3339(world_.wall(node_));
+    details["changed_at"] = engine::wire::rfc3339(world_.wall(node_));
     const auto packet = engine::wire::make_packet(std::move(alert), "", kEditor, world_.wall(node_));
     const auto told =
         co_await bus_.publish_core(std::string(engine::wire::kSubjectConfigChanged), engine::wire::serialise(packet));

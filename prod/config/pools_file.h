@@ -4,7 +4,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "engine/routing/pools.h"
+#include "engine/config/pools.h"
 
 namespace lockstep::prod {
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/output/output_audit.h"
+#include "engine/announce/output_audit.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"

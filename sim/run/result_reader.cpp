@@ -21,10 +21,13 @@ std::string durable() { return wire::durable_name(kQueueResultReader, wire::kSub
 }  // namespace
 
 ResultReader::ResultReader(const engine::Ports& ports, engine::Tunables tunables, const engine::Mechanisms& mechanisms)
-    : context_(ports, std::move(tunables), {}, mechanisms),
-      dead_letters_(context_),
-      pump_(context_, dead_letters_, *this, durable()),
-      background_(ports.executor) {}
+    : context_(ports, std::move(tunables), mechanisms),
+      store_(ports.redis, ports.clock, context_.tunables, scripts_),
+      dead_letters_(context_, store_),
+      pump_(context_, scripts_, store_, dead_letters_, *this, durable()),
+      background_(ports.executor) {
+    store_.report_to(ports.log, ports.metrics);
+}
 
 engine::Task<tl::expected<void, std::string>> ResultReader::start() {
     engine::ConsumerSpec spec;

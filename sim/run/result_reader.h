@@ -14,10 +14,11 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
+#include "engine/announce/dead_letters.h"
 #include "engine/bus/message_pump.h"
+#include "engine/config/context.h"
 #include "engine/runtime/scope.h"
-#include "engine/scheduler/context.h"
-#include "engine/scheduler/dead_letters.h"
+#include "engine/store/job_store.h"
 
 namespace lockstep::sim {
 
@@ -41,6 +42,8 @@ private:
     [[nodiscard]] engine::Task<engine::Verdict> handle(cap::BusPacket packet, engine::Origin origin) override;
 
     engine::Context context_;
+    engine::StoreScripts scripts_;
+    engine::JobStore store_;
     engine::DeadLetters dead_letters_;
     engine::MessagePump pump_;
     engine::Scope background_;

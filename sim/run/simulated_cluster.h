@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/routing/pools.h"
+#include "engine/config/pools.h"
 #include "fakes/kernel/server.h"
 #include "fakes/nats/server.h"
 #include "fakes/redis/server.h"

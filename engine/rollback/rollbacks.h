@@ -15,16 +15,18 @@
 #include <map>
 #include <string>
 
+#include "engine/announce/dead_letters.h"
+#include "engine/config/context.h"
+#include "engine/policy/policy_client.h"
+#include "engine/rollback/saga_store.h"
 #include "engine/runtime/scope.h"
-#include "engine/saga/saga_store.h"
-#include "engine/scheduler/context.h"
-#include "engine/scheduler/dead_letters.h"
 
 namespace lockstep::engine {
 
 class Rollbacks {
 public:
-    Rollbacks(Context& context, DeadLetters& dead_letters);
+    /// All arguments outlive it.
+    Rollbacks(const Context& context, SagaStore& sagas, PolicyClient& policy, DeadLetters& dead_letters);
 
     /// Rolls back in the background what is owed. Nothing when this replica is at it already, or stopping.
     void start(const SagaName& saga);
@@ -52,7 +54,9 @@ private:
     [[nodiscard]] DeadLetter letter_of_others(const SagaName& saga, const std::string& entry);
     void count_active();
 
-    Context& context_;
+    const Context& context_;
+    SagaStore& sagas_;
+    PolicyClient& policy_;
     DeadLetters& dead_letters_;
     std::map<std::string, SagaLock> at_work_;  // by the name of the saga
     Scope work_;                               // last: its tasks use everything above

@@ -1,4 +1,4 @@
-#include "engine/saga/rollbacks.h"
+#include "engine/rollback/rollbacks.h"
 
 #include <fmt/core.h>
 
@@ -24,8 +24,8 @@ constexpr std::int64_t kResumePage = 64;
 
 }  // namespace
 
-Rollbacks::Rollbacks(Context& context, DeadLetters& dead_letters)
-    : context_(context), dead_letters_(dead_letters), work_(context.ports.executor) {}
+Rollbacks::Rollbacks(const Context& context, SagaStore& sagas, PolicyClient& policy, DeadLetters& dead_letters)
+    : context_(context), sagas_(sagas), policy_(policy), dead_letters_(dead_letters), work_(context.ports.executor) {}
 
 void Rollbacks::start(const SagaName& saga) {
     if (context_.stopping || at_work_.contains(saga.text())) return;
@@ -39,7 +39,7 @@ void Rollbacks::start(const SagaName& saga) {
 Task<void> Rollbacks::run() {
     while (true) {
         co_await context_.ports.clock.sleep(kResumeInterval);
-        const auto owed = co_await context_.sagas.pending(kResumePage);
+        const auto owed = co_await sagas_.pending(kResumePage);
         if (!owed.applied()) continue;
         for (const SagaName& saga : owed.value()) {
             if (at_work_.size() >= kResumedMax) break;
@@ -60,7 +60,7 @@ Task<void> Rollbacks::roll_back(SagaLock lock) {
 }
 
 Task<void> Rollbacks::work_off(SagaLock lock, MonoTime until) {
-    auto step = co_await context_.sagas.begin(lock);
+    auto step = co_await sagas_.begin(lock);
     while (step.applied() && step.value().kind == SagaStep::Kind::entry) {
         const std::string entry = step.value().entry;
         const auto job = compensation_job(lock.saga, entry);
@@ -77,7 +77,7 @@ Task<void> Rollbacks::work_off(SagaLock lock, MonoTime until) {
             done.letter = letter_for(lock.saga, entry, *refusal);
         }
         const auto letter = done.letter;
-        step = co_await context_.sagas.next(lock, std::move(done));
+        step = co_await sagas_.next(lock, std::move(done));
         if (letter && step.applied() && step.value().kind != SagaStep::Kind::lost)
             co_await dead_letters_.announce(*letter);
     }
@@ -93,13 +93,13 @@ Task<void> Rollbacks::work_off(SagaLock lock, MonoTime until) {
     const std::string why = step.applied() ? "out of time" : step.failure().detail;
     context_.ports.log.event(LogLevel::warn, "rollback interrupted, will be resumed",
                              {{"saga", lock.saga.text()}, {"error", why}});
-    co_await context_.sagas.release(std::move(lock));
+    co_await sagas_.release(std::move(lock));
 }
 
 Task<Rollbacks::Undone> Rollbacks::undo(const cap::JobRequest& job, MonoTime until) {
     const auto out_of_time = [&] { return context_.stopping || context_.ports.clock.monotonic() >= until; };
     if (out_of_time()) co_return Undone::stopped;
-    const SafetyDecision decision = co_await context_.policy.check(job);
+    const SafetyDecision decision = co_await policy_.check(job);
     if (out_of_time()) co_return Undone::stopped;
     if (decision.decision == Decision::deny && !decision.unknown_value) {
         context_.ports.log.reached("compensation_denied");
@@ -170,7 +170,7 @@ Task<void> Rollbacks::drain(MonoTime deadline) {
     if (finished) co_return;
     work_.cancel();
     Scope releases(context_.ports.executor);
-    for (const auto& [name, lock] : at_work_) releases.spawn(context_.sagas.release(lock));
+    for (const auto& [name, lock] : at_work_) releases.spawn(sagas_.release(lock));
     co_await releases.join();
     at_work_.clear();
 }

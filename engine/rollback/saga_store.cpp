@@ -1,11 +1,11 @@
-#include "engine/saga/saga_store.h"
+#include "engine/rollback/saga_store.h"
 
 #include <fmt/core.h>
 
 #include <utility>
 
 #include "engine/runtime/millis.h"
-#include "engine/store/keys.h"
+#include "engine/saga/keys.h"
 #include "engine/wire/messages.h"
 
 namespace lockstep::engine {

@@ -5,14 +5,17 @@
 #include <set>
 #include <string>
 
+#include "engine/config/context.h"
 #include "engine/runtime/scope.h"
-#include "engine/scheduler/context.h"
+#include "engine/store/job_store.h"
 
 namespace lockstep::engine {
 
 class DeadLetters {
 public:
-    explicit DeadLetters(Context& context) : context_(context), aside_(context.ports.executor) {}
+    /// Both outlive it.
+    DeadLetters(const Context& context, JobStore& store)
+        : context_(context), store_(store), aside_(context.ports.executor) {}
 
     /// Publishes the packet, and the audit event that goes with some, with one more try after half a second, and strikes it
     /// off the outbox. A failure is counted and logged; the sweep tries again.
@@ -33,7 +36,8 @@ private:
     /// Strikes off what was sent, and counts what was not, each letter once however often it is tried.
     [[nodiscard]] Task<void> note(DeadLetter letter, bool sent);
 
-    Context& context_;
+    const Context& context_;
+    JobStore& store_;
     std::set<std::string> counted_;  // ids in the outbox that this replica has counted as failed
     Scope aside_;
 };

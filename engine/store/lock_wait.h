@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "engine/scheduler/context.h"
+#include "engine/config/context.h"
+#include "engine/store/job_store.h"
 
 namespace lockstep::engine {
 
@@ -14,8 +15,8 @@ inline constexpr int kLockPollGrowth = 8;
 /// over. An attempt may carry a whole request: between two of them the lock is only looked at, until it is free or cannot be
 /// seen. `lease` names the lock and outlives the call; `attempt` is kept in this coroutine's frame.
 template <class Attempt>
-[[nodiscard]] Task<Outcome<std::optional<JobFacts>>> wait_for_lock(Context& context, const JobLease& lease,
-                                                                   Attempt attempt) {
+[[nodiscard]] Task<Outcome<std::optional<JobFacts>>> wait_for_lock(const Context& context, JobStore& store,
+                                                                   const JobLease& lease, Attempt attempt) {
     const MonoTime began = context.ports.clock.monotonic();
     const MonoTime give_up = began + context.tunables.lock_wait;
     Duration pause = context.tunables.lock_poll;
@@ -25,7 +26,7 @@ template <class Attempt>
         while (held && context.ports.clock.monotonic() < give_up) {
             co_await context.ports.clock.sleep(std::min(pause, give_up - context.ports.clock.monotonic()));
             pause = std::min(2 * pause, kLockPollGrowth * context.tunables.lock_poll);
-            const auto seen = co_await context.store.lock_is_held(lease);
+            const auto seen = co_await store.lock_is_held(lease);
             held = seen.applied() && seen.value();
         }
         const bool busy = taken.applied() && !taken.value().has_value();

@@ -11,7 +11,6 @@ namespace lockstep::engine {
 
 struct Context;
 struct DeadLetter;
-struct OutputVerdict;
 
 /// The codes of outputs withheld before the success was recorded, and after it.
 inline constexpr std::string_view kCodeQuarantined = "output_quarantined";
@@ -22,9 +21,9 @@ inline constexpr std::string_view kCodeQuarantineFailed = "quarantine_failed";
 /// Whether this dead letter tells of an output that was withheld: then an audit event goes with it.
 [[nodiscard]] bool tells_of_output(const DeadLetter& letter);
 /// Publishes the event that goes with the letter. True when it was handed to a live connection.
-[[nodiscard]] Task<bool> audit_withheld(Context& context, DeadLetter letter);
+[[nodiscard]] Task<bool> audit_withheld(const Context& context, DeadLetter letter);
 /// Publishes the event of an output that stays readable, redacted or seen in part, once: there is no dead letter that could
 /// bring it back.
-[[nodiscard]] Task<void> audit_passed(Context& context, std::string job, std::string topic, std::string reason);
+[[nodiscard]] Task<void> audit_passed(const Context& context, std::string job, std::string topic, std::string reason);
 
 }  // namespace lockstep::engine

@@ -1,4 +1,4 @@
-#include "engine/routing/pools.h"
+#include "engine/config/pools.h"
 
 #include <fmt/core.h>
 

@@ -1,10 +1,10 @@
-#include "engine/scheduler/dead_letters.h"
+#include "engine/announce/dead_letters.h"
 
 #include <fmt/core.h>
 
 #include <vector>
 
-#include "engine/output/output_audit.h"
+#include "engine/announce/output_audit.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -53,7 +53,7 @@ Task<void> DeadLetters::note(DeadLetter letter, bool sent) {
     }
     counted_.erase(letter.id);
     // Left in the outbox after all, it would only be announced a second time.
-    const auto struck = co_await context_.store.dead_letter_sent(letter.id);
+    const auto struck = co_await store_.dead_letter_sent(letter.id);
     if (!struck.applied()) context_.ports.log.reached("dead_letter_announced_but_not_struck");
 }
 
@@ -82,7 +82,7 @@ Task<bool> DeadLetters::publish(DeadLetter letter, std::string message_id) {
 Task<void> DeadLetters::sweep() {
     const MonoTime until = context_.ports.clock.in(context_.tunables.publish_timeout);
     co_await sweep_undecodable(until);
-    auto letters = co_await context_.store.unsent_dead_letters(kSweepAge, kSweepPage);
+    auto letters = co_await store_.unsent_dead_letters(kSweepAge, kSweepPage);
     if (!letters.applied()) co_return;
     for (const DeadLetter& letter : letters.value()) {
         if (context_.ports.clock.monotonic() >= until) co_return;
@@ -93,7 +93,7 @@ Task<void> DeadLetters::sweep() {
 }
 
 Task<void> DeadLetters::sweep_undecodable(MonoTime until) {
-    auto sums = co_await context_.store.undecodable_sums(kSumAge, {});
+    auto sums = co_await store_.undecodable_sums(kSumAge, {});
     if (!sums.applied() || sums.value().empty()) co_return;
     std::vector<UndecodableSum> told;
     for (const UndecodableSum& sum : sums.value()) {
@@ -105,7 +105,7 @@ Task<void> DeadLetters::sweep_undecodable(MonoTime until) {
             co_await context_.ports.bus.publish(std::string(wire::kSubjectDlq), wire::serialise(packet), {}, until);
         if (published.applied()) told.push_back(sum);
     }
-    const auto struck = co_await context_.store.undecodable_sums(kSumAge, std::move(told));
+    const auto struck = co_await store_.undecodable_sums(kSumAge, std::move(told));
     if (!struck.applied()) context_.ports.log.reached("dead_letter_announced_but_not_struck");
 }
 
