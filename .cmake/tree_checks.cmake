@@ -166,6 +166,9 @@ if(LOCKSTEP_TESTS)
   add_test(NAME include_direction COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}
            -P ${CMAKE_SOURCE_DIR}/.cmake/include_direction.cmake)
   lockstep_test_properties(include_direction LABELS tree TIMEOUT 60)
+  add_test(NAME includes_against_the_direction_are_caught COMMAND ${CMAKE_COMMAND}
+           -DSCRATCH=${CMAKE_BINARY_DIR}/planted_includes -P ${CMAKE_SOURCE_DIR}/.cmake/include_direction.cmake)
+  lockstep_test_properties(includes_against_the_direction_are_caught LABELS tree TIMEOUT 60)
 
   add_test(NAME rare_branches_are_listed COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}
            -P ${CMAKE_SOURCE_DIR}/.cmake/rare_branches.cmake)
