@@ -1,4 +1,4 @@
-#include "engine/wire/packet_kinds.h"
+#include "engine/scheduler/intake.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace lockstep::engine::wire {
+namespace lockstep::engine {
 namespace {
 
 using Kind = cap::BusPacket::PayloadCase;
@@ -16,17 +16,17 @@ constexpr std::array<std::pair<Kind, std::string_view>, 5> kPlaces{
     std::pair{Kind::kJobCancel, "sys.job.cancel"}, std::pair{Kind::kHeartbeat, "sys.heartbeat"},
     std::pair{Kind::kHandshake, "sys.handshake"}};
 
-TEST(PacketKinds, EachCountsOnOneSubjectOnly) {
+TEST(Intake, EachKindOfPacketCountsOnOneSubjectOnly) {
     for (const auto& [kind, place] : kPlaces)
         for (const auto& [other, subject] : kPlaces)
-            EXPECT_EQ(counts_on(kind, subject), kind == other) << kind << " on " << subject;
+            EXPECT_EQ(Intake::counts_on(kind, subject), kind == other) << kind << " on " << subject;
 }
 
-TEST(PacketKinds, WhatASchedulerNeverActsOnCountsNowhere) {
+TEST(Intake, WhatASchedulerNeverActsOnCountsNowhere) {
     for (const Kind kind : {Kind::kAlert, Kind::kJobProgress, Kind::PAYLOAD_NOT_SET})
         for (const auto& [other, subject] : kPlaces)
-            EXPECT_FALSE(counts_on(kind, subject)) << kind << " on " << subject;
+            EXPECT_FALSE(Intake::counts_on(kind, subject)) << kind << " on " << subject;
 }
 
 }  // namespace
-}  // namespace lockstep::engine::wire
+}  // namespace lockstep::engine
