@@ -24,7 +24,7 @@ enum class EventKind : std::uint8_t {
     // Calls, told up to three times (see When).
     publish,       // JetStream publish: subject, message_id, payload; answered: outcome, sequence, flag = duplicate
     core_publish,  // subject, payload
-    ack,           // a consumer's verdict: subject, stream, sequence, name = durable
+    ack,           // a consumer's answer: subject, stream, sequence, name = durable
     nak,           // + number = delay in nanoseconds
     term,
     in_progress,

@@ -96,7 +96,7 @@ public:
     virtual std::optional<Effect> redis_out_of_memory() = 0;
 
     virtual CallFault publish(NodeId client, std::string_view subject, const CallScope& scope) = 0;
-    /// A consumer's verdict (ack, nak, term) is lost on its way to the server.
+    /// A consumer's answer (ack, nak, term) is lost on its way to the server.
     virtual bool lose_ack(std::string_view subject) = 0;
     /// ... or arrives this much later.
     virtual engine::Duration delay_ack(std::string_view subject) = 0;

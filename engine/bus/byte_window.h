@@ -24,7 +24,7 @@ public:
     /// Lets go of it: nothing more is delivered through it.
     void close() { consumption_.reset(); }
 
-    /// A delivery of this size has come, or has had its verdict.
+    /// A delivery of this size has come, or has had its disposition.
     void take(std::size_t bytes);
     void give_back(std::size_t bytes);
 

@@ -97,22 +97,22 @@ Task<void> MessagePump::process(std::unique_ptr<Delivery> delivery) {
 
     const bool held = delivery->delivery_count() >= hold_start();
     while (true) {
-        const auto verdict = co_await attempt(*delivery);
-        if (!verdict) co_return;
+        const auto disposition = co_await attempt(*delivery);
+        if (!disposition) co_return;
         if (!held || (context_.stopping && !is_last_chance(*delivery))) {
-            note_waiting(verdict->delay);
-            delivery->nak(verdict->delay);
+            note_waiting(disposition->delay);
+            delivery->nak(disposition->delay);
             co_return;
         }
         context_.ports.log.reached("held_near_delivery_limit");
-        const Duration pause = context_.stopping ? kHeldPauseMin : std::max(verdict->delay, kHeldPauseMin);
+        const Duration pause = context_.stopping ? kHeldPauseMin : std::max(disposition->delay, kHeldPauseMin);
         co_await waits_.wait_until(context_.ports.clock.in(pause));
     }
 }
 
-Task<std::optional<Verdict>> MessagePump::attempt(Delivery& delivery) {
+Task<std::optional<Disposition>> MessagePump::attempt(Delivery& delivery) {
     auto slot = co_await slots_.acquire();
-    if (context_.stopping && !is_last_chance(delivery)) co_return Verdict::hand_back(Duration{0});
+    if (context_.stopping && !is_last_chance(delivery)) co_return Disposition::hand_back(Duration{0});
     auto packet = wire::decode(delivery.payload());
     if (!packet) co_return co_await settle_undecodable(delivery, std::move(packet.error().detail));
     if (delivery.delivery_count() >= burial_start()) co_return co_await bury_spent(delivery);
@@ -122,22 +122,23 @@ Task<std::optional<Verdict>> MessagePump::attempt(Delivery& delivery) {
     if (!whose.empty() && !place) {
         packet->Clear();  // decoded again when its turn has come: who stands costs no more than what was delivered
         place = co_await join_crowd(whose, delivery, slot);
-        if (!place) co_return Verdict::hand_back(context_.stopping ? Duration{0} : context_.tunables.retry_delay_busy);
+        if (!place)
+            co_return Disposition::hand_back(context_.stopping ? Duration{0} : context_.tunables.retry_delay_busy);
         packet = wire::decode(delivery.payload());
     }
     const auto found = co_await guard_.enter(delivery);
     switch (found) {
         case ProcessedGuard::Finding::fresh: break;
-        case ProcessedGuard::Finding::hand_back: co_return Verdict::hand_back(kGuardDelay);
+        case ProcessedGuard::Finding::hand_back: co_return Disposition::hand_back(kGuardDelay);
         case ProcessedGuard::Finding::processed:
             context_.ports.log.reached("processed_before");
             delivery.ack();
             co_return std::nullopt;
     }
     std::string job(wire::trim(packet->job_request().job_id()));
-    const Verdict verdict =
+    const Disposition disposition =
         co_await handler_.handle(std::move(*packet), Origin{delivery.sequence(), std::string(delivery.subject())});
-    co_return co_await settle(delivery, verdict, std::move(job));
+    co_return co_await settle(delivery, disposition, std::move(job));
 }
 
 Task<JobCrowd::Place> MessagePump::join_crowd(std::string job, const Delivery& delivery, Semaphore::Permit& slot) {
@@ -154,19 +155,19 @@ Task<JobCrowd::Place> MessagePump::join_crowd(std::string job, const Delivery& d
     co_return place;
 }
 
-Task<std::optional<Verdict>> MessagePump::settle(Delivery& delivery, Verdict verdict, std::string job) {
-    const bool park = verdict.kind == Verdict::Kind::postponed && !job.empty() && should_park(delivery);
-    if (verdict.kind != Verdict::Kind::done && !park) {
+Task<std::optional<Disposition>> MessagePump::settle(Delivery& delivery, Disposition disposition, std::string job) {
+    const bool park = disposition.kind == Disposition::Kind::postponed && !job.empty() && should_park(delivery);
+    if (disposition.kind != Disposition::Kind::done && !park) {
         co_await guard_.leave(delivery);
-        co_return verdict;
+        co_return disposition;
     }
     // Marked first: a crash before the acknowledgement is absorbed at the redelivery.
     const bool marked = co_await guard_.mark_processed(delivery);
-    if (!marked) co_return Verdict::hand_back(kGuardDelay);
+    if (!marked) co_return Disposition::hand_back(kGuardDelay);
     delivery.ack();
     if (park) {
         context_.ports.log.reached("message_parked");
-        parked_->park(std::move(job), verdict.delay);
+        parked_->park(std::move(job), disposition.delay);
     }
     co_return std::nullopt;
 }
@@ -184,7 +185,7 @@ bool MessagePump::should_park(const Delivery& delivery) {
     return static_cast<std::int64_t>(waiting_until_.size()) >= context_.tunables.bus_max_ack_pending / kWaitingShare;
 }
 
-Task<std::optional<Verdict>> MessagePump::settle_undecodable(Delivery& delivery, std::string why) {
+Task<std::optional<Disposition>> MessagePump::settle_undecodable(Delivery& delivery, std::string why) {
     auto compared = AsStored::same;
     if (context_.mechanisms.on(Mechanism::undecodable_read_back)) compared = co_await compare_with_stored(delivery);
     if (compared == AsStored::same) {
@@ -200,7 +201,7 @@ Task<std::optional<Verdict>> MessagePump::settle_undecodable(Delivery& delivery,
     }
     const bool spent = delivery.delivery_count() >= burial_start();
     if (is_last_chance(delivery) || (spent && compared == AsStored::different)) co_return co_await bury_spent(delivery);
-    if (compared == AsStored::unknown) co_return Verdict::hand_back(kUndecodableDelay);
+    if (compared == AsStored::unknown) co_return Disposition::hand_back(kUndecodableDelay);
     // Kept here it would stay as it is: only another delivery helps.
     delivery.nak(kUndecodableDelay);
     co_return std::nullopt;
@@ -215,12 +216,12 @@ Task<MessagePump::AsStored> MessagePump::compare_with_stored(const Delivery& del
     co_return stored.value()->payload == delivery.payload() ? AsStored::same : AsStored::different;
 }
 
-Task<std::optional<Verdict>> MessagePump::bury_spent(Delivery& delivery) {
+Task<std::optional<Disposition>> MessagePump::bury_spent(Delivery& delivery) {
     std::string reason = fmt::format("delivered {} times without success", delivery.delivery_count());
     co_return co_await bury(delivery, Poison::spent, std::move(reason));
 }
 
-Task<std::optional<Verdict>> MessagePump::bury(Delivery& delivery, Poison poison, std::string reason) {
+Task<std::optional<Disposition>> MessagePump::bury(Delivery& delivery, Poison poison, std::string reason) {
     const DeadLetter letter{fmt::format("poison:{}:{}", delivery.stream(), delivery.sequence()),
                             std::string(delivery.subject()), cap::JOB_STATUS_FAILED, std::move(reason),
                             std::string(kPoisonMessage)};
@@ -232,9 +233,9 @@ Task<std::optional<Verdict>> MessagePump::bury(Delivery& delivery, Poison poison
         // handed back at its last delivery.
         context_.ports.log.reached("burial_postponed");
         if (!letter_first) co_return std::nullopt;
-        if (!is_last_chance(delivery)) co_return Verdict::hand_back(kBurialDelay);
+        if (!is_last_chance(delivery)) co_return Disposition::hand_back(kBurialDelay);
         const bool told = co_await dead_letters_.tell(letter);
-        if (!told) co_return Verdict::hand_back(kBurialDelay);
+        if (!told) co_return Disposition::hand_back(kBurialDelay);
         context_.ports.log.reached("buried_on_the_bus");
     }
     delivery.term();
@@ -285,7 +286,7 @@ Task<void> MessagePump::drain(MonoTime deadline) {
         context_.ports.log.reached("stopped_at_end_of_grace");
         context_.ports.log.event(LogLevel::warn, "handlers stopped at the end of the grace period",
                                  {{"handlers", handlers_.size()}});
-        // Else they would come again only after the ack wait. A verdict that was given before counts; this one is ignored.
+        // Else they would come again only after the ack wait. A disposition that was given before counts; this one is ignored.
         for (const auto& [number, delivery] : in_hand_) delivery->nak(Duration{0});
         handlers_.cancel();
     }

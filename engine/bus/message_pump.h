@@ -1,4 +1,4 @@
-// From a delivery to its verdict: decodes, bounds how much is handled at once, keeps long handlings alive, buries what
+// From a delivery to its disposition: decodes, bounds how much is handled at once, keeps long handlings alive, buries what
 // cannot be decoded (wire.md 4).
 #pragma once
 
@@ -11,9 +11,9 @@
 
 #include "engine/announce/dead_letters.h"
 #include "engine/bus/byte_window.h"
+#include "engine/bus/disposition.h"
 #include "engine/bus/job_crowd.h"
 #include "engine/bus/processed_guard.h"
-#include "engine/bus/verdict.h"
 #include "engine/config/context.h"
 #include "engine/ports/bus.h"
 #include "engine/runtime/scope.h"
@@ -32,7 +32,7 @@ struct Origin {
 class PacketHandler {
 public:
     virtual ~PacketHandler() = default;
-    [[nodiscard]] virtual Task<Verdict> handle(cap::BusPacket packet, Origin origin) = 0;
+    [[nodiscard]] virtual Task<Disposition> handle(cap::BusPacket packet, Origin origin) = 0;
 };
 
 /// Where a job goes whose message has been acknowledged before the job could be placed.
@@ -69,25 +69,25 @@ public:
 private:
     [[nodiscard]] Task<void> process(std::unique_ptr<Delivery> delivery);
     /// One try at a delivery, in a slot. Nothing when the delivery has had its answer.
-    [[nodiscard]] Task<std::optional<Verdict>> attempt(Delivery& delivery);
+    [[nodiscard]] Task<std::optional<Disposition>> attempt(Delivery& delivery);
     /// A place among those that are handled of this job. While there is none, the slot is given back and the message stays as
     /// it came. No place when that lasts for too long, or the scheduler stops.
     [[nodiscard]] Task<JobCrowd::Place> join_crowd(std::string job, const Delivery& delivery, Semaphore::Permit& slot);
-    /// What becomes of a message that the handler has given `verdict` on; nothing when it has had its answer.
-    [[nodiscard]] Task<std::optional<Verdict>> settle(Delivery& delivery, Verdict verdict, std::string job);
+    /// What becomes of a message that the handler has given `disposition` on; nothing when it has had its answer.
+    [[nodiscard]] Task<std::optional<Disposition>> settle(Delivery& delivery, Disposition disposition, std::string job);
     /// Whether a message whose job the store will remember should stop coming back (see the constants).
     [[nodiscard]] bool should_park(const Delivery& delivery);
     void note_waiting(Duration delay);
     /// What becomes of a message whose bytes are no packet; nothing when it has had its answer.
-    [[nodiscard]] Task<std::optional<Verdict>> settle_undecodable(Delivery& delivery, std::string why);
+    [[nodiscard]] Task<std::optional<Disposition>> settle_undecodable(Delivery& delivery, std::string why);
     /// What the stream holds under its number, compared with what has come.
     enum class AsStored : std::uint8_t { same, different, gone, unknown };
     [[nodiscard]] Task<AsStored> compare_with_stored(const Delivery& delivery);
     /// Why a message is given up: its bytes are no packet, or its deliveries are spent.
     enum class Poison : std::uint8_t { undecodable, spent };
-    /// Writes the letter and terminates the message. A verdict: that was not possible, try again then.
-    [[nodiscard]] Task<std::optional<Verdict>> bury(Delivery& delivery, Poison poison, std::string reason);
-    [[nodiscard]] Task<std::optional<Verdict>> bury_spent(Delivery& delivery);
+    /// Writes the letter and terminates the message. A disposition: that was not possible, try again then.
+    [[nodiscard]] Task<std::optional<Disposition>> bury(Delivery& delivery, Poison poison, std::string reason);
+    [[nodiscard]] Task<std::optional<Disposition>> bury_spent(Delivery& delivery);
     [[nodiscard]] Task<bool> write(const Delivery& delivery, Poison poison, DeadLetter letter);
     /// The server will not deliver it again, and this replica ends.
     [[nodiscard]] bool is_last_chance(const Delivery& delivery) const;
@@ -109,7 +109,7 @@ private:
     JobCrowd crowd_;
     WaitQueue waits_;                             // of what is tried again where it is
     std::multiset<MonoTime> waiting_until_;       // of messages handed back: when each comes again
-    std::map<std::uint64_t, Delivery*> in_hand_;  // every delivery without a verdict, by order of arrival
+    std::map<std::uint64_t, Delivery*> in_hand_;  // every delivery without a disposition, by order of arrival
     std::uint64_t last_number_ = 0;
     Scope handlers_;  // last: its tasks use everything above
 };

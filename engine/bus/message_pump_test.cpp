@@ -1,4 +1,4 @@
-// From a delivery to its verdict, with a handler that the test writes.
+// From a delivery to its answer, with a handler that the test writes.
 #include "engine/bus/message_pump.h"
 
 #include <gtest/gtest.h>
@@ -31,13 +31,13 @@ protected:
         };
     }
 
-    Task<Verdict> handle(cap::BusPacket packet, Origin) override {
+    Task<Disposition> handle(cap::BusPacket packet, Origin) override {
         handled.push_back(packet.job_request().job_id());
         running += 1;
         running_max = std::max(running_max, running);
         if (work > Duration{0}) co_await clock.sleep(work);
         running -= 1;
-        co_return verdict();
+        co_return disposition();
     }
 
     Fate deliver(std::string payload, std::uint64_t count) {
@@ -87,7 +87,7 @@ protected:
     JobStore store{redis, clock, context.tunables, scripts};
     DeadLetters dead_letters{context, store};
 
-    std::function<Verdict()> verdict = [] { return Verdict::done(); };
+    std::function<Disposition()> disposition = [] { return Disposition::done(); };
     Duration work{};
     std::string stored{kGarbage};  // what the stream holds under any number
     std::vector<std::string> handled;
@@ -100,9 +100,9 @@ protected:
 // BUS-02
 TEST_F(MessagePumpTest, AVerdictBecomesAnAcknowledgementOrARedelivery) {
     EXPECT_TRUE(deliver_sound()->acked());
-    verdict = [] { return Verdict::hand_back(2s); };
+    disposition = [] { return Disposition::hand_back(2s); };
     EXPECT_TRUE(deliver_sound()->handed_back(2s));
-    verdict = [] { return Verdict::hand_back(Duration{0}); };
+    disposition = [] { return Disposition::hand_back(Duration{0}); };
     EXPECT_TRUE(deliver_sound()->handed_back(Duration{0}));
     EXPECT_EQ(handled, (std::vector<std::string>{"j1", "j2", "j3"}));
     EXPECT_EQ(pump.in_flight(), 0u);
@@ -111,17 +111,17 @@ TEST_F(MessagePumpTest, AVerdictBecomesAnAcknowledgementOrARedelivery) {
 // BACK-07: what kind of answer it is, is its cause; the delay is what was asked for, and never negative.
 TEST_F(MessagePumpTest, TheDelayOfATryAgainIsKeptExactlyAndANegativeOneIsNone) {
     for (const Duration delay : {Duration{250ms}, Duration{1500ms}}) {
-        for (const Verdict& answer : {Verdict::hand_back(delay), Verdict::postponed(delay)}) {
+        for (const Disposition& answer : {Disposition::hand_back(delay), Disposition::postponed(delay)}) {
             EXPECT_EQ(answer.delay, delay);
-            verdict = [answer] { return answer; };
+            disposition = [answer] { return answer; };
             EXPECT_TRUE(deliver_sound()->handed_back(delay));
         }
     }
-    EXPECT_EQ(Verdict::postponed(-1s).delay, Duration{0});
-    EXPECT_EQ(Verdict::postponed(-1s).kind, Verdict::Kind::postponed);
-    verdict = [] { return Verdict::hand_back(-1s); };
+    EXPECT_EQ(Disposition::postponed(-1s).delay, Duration{0});
+    EXPECT_EQ(Disposition::postponed(-1s).kind, Disposition::Kind::postponed);
+    disposition = [] { return Disposition::hand_back(-1s); };
     EXPECT_TRUE(deliver_sound()->handed_back(Duration{0}));
-    EXPECT_EQ(Verdict::done().delay, Duration{0});
+    EXPECT_EQ(Disposition::done().delay, Duration{0});
 }
 
 // D-01: bytes do not change, so there is nothing to wait for once they are what the stream holds.
@@ -129,7 +129,7 @@ TEST_F(MessagePumpTest, BytesThatTheStreamHoldsTooAreBuriedAtOnceWithTheLetterWr
     Fate fate = std::make_shared<DeliveryFate>();
     redis.answer = [&](const std::vector<RedisCommand>& commands) {
         if (commands.front().at(1) == scripts.bury_undecodable.sha1()) {
-            EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+            EXPECT_EQ(fate->answer, DeliveryFate::Answer::none);
             EXPECT_EQ(commands.front().at(5), "poison:CORDUM_SYS:1");
         }
         return ScriptedRedis::reply(std::int64_t{1});
@@ -137,7 +137,7 @@ TEST_F(MessagePumpTest, BytesThatTheStreamHoldsTooAreBuriedAtOnceWithTheLetterWr
     redis.latency = 1ms;
     fate = deliver_garbage(1);
     loop.run_for(1s);
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::term);
     EXPECT_EQ(calls_of(scripts.bury_undecodable), 1u);
     EXPECT_EQ(letters_written(), 0u) << "such letters have an index of their own";
     EXPECT_TRUE(bus.published.empty()) << "they are told of together";
@@ -176,7 +176,7 @@ TEST_F(MessagePumpTest, ABurialThatCannotBeRecordedIsPostponed) {
 
 TEST_F(MessagePumpTest, AMessageNearItsLastDeliveryIsBuriedUnhandledAndToldOf) {
     const Fate fate = deliver_sound(95);
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::term);
     EXPECT_TRUE(handled.empty());
     EXPECT_EQ(letters_written(), 1u);
     ASSERT_EQ(bus.published_on("sys.job.dlq").size(), 1u);
@@ -188,7 +188,7 @@ TEST_F(MessagePumpTest, AMessageNearItsLastDeliveryIsBuriedUnhandledAndToldOf) {
 TEST_F(MessagePumpTest, OneThatIsGarbledToTheLastIsBuriedAsAnyOther) {
     stored = "something sound";
     const Fate fate = deliver_garbage(95);
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::term);
     EXPECT_EQ(letters_written(), 1u);
 }
 
@@ -197,11 +197,11 @@ TEST_F(MessagePumpTest, TheBurialOfASpentMessageWaitsForTheStore) {
     redis.answer = [](const auto&) { return ScriptedRedis::not_applied(); };
     const Fate fate = deliver_sound(95);
     loop.run_for(1min);
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none);
     EXPECT_FALSE(fate->dropped);
     redis.answer = [](const auto&) { return ScriptedRedis::reply(std::int64_t{1}); };
     loop.run_for(5s);
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::term);
 }
 
 // The answer to the letter is lost: written once more, which the store takes for the same one, and only then terminated.
@@ -210,9 +210,9 @@ TEST_F(MessagePumpTest, ALetterWhoseAnswerIsLostIsWrittenAgain) {
         return letters_written() < 2 ? ScriptedRedis::unknown() : ScriptedRedis::reply(std::int64_t{1});
     };
     const Fate fate = deliver_sound(95);
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none);
     loop.run_for(5s);
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::term);
     EXPECT_EQ(letters_written(), 2u);
     EXPECT_EQ(bus.published_on("sys.job.dlq").size(), 1u);
 }
@@ -231,11 +231,11 @@ TEST_F(MessagePumpTest, StoppedAtTheLastDeliveryWithTheStoreAwayItTellsTheBusBef
     redis.answer = [](const auto&) { return ScriptedRedis::not_applied(); };
     const Fate fate = deliver_sound(100);
     bus.on_publish = [&](const auto& message) {
-        EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+        EXPECT_EQ(fate->answer, DeliveryFate::Answer::none);
         return bus.store(message);
     };
     stop();
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::term);
     EXPECT_EQ(bus.published_on("sys.job.dlq").size(), 1u);
     EXPECT_EQ(log.times_reached("buried_on_the_bus"), 1);
 }
@@ -245,25 +245,25 @@ TEST_F(MessagePumpTest, ABusThatDoesNotAcknowledgeTheLetterKeepsTheMessageUntilT
     bus.on_publish = [](const auto&) { return Unknown{{FailureCause::timeout, "no answer"}, 1}; };
     const Fate fate = deliver_sound(100);
     stop();
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none);
     EXPECT_FALSE(fate->dropped);
     redis.answer = [](const auto&) { return ScriptedRedis::reply(std::int64_t{1}); };
     loop.run_for(2s);
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::term) << "the store may come back in time";
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::term) << "the store may come back in time";
 }
 
 // C-57: a store that is away for long must not use up a message's deliveries.
 TEST_F(MessagePumpTest, NearTheLimitAMessageIsTriedAgainInPlace) {
-    verdict = [this] { return handled.size() < 4 ? Verdict::hand_back(3s) : Verdict::done(); };
+    disposition = [this] { return handled.size() < 4 ? Disposition::hand_back(3s) : Disposition::done(); };
     const Fate fate = deliver_sound(85);
     EXPECT_EQ(handled.size(), 1u);
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none);
     loop.run_for(3s);
     EXPECT_EQ(handled.size(), 2u);
     loop.run_for(6s);
     EXPECT_EQ(handled.size(), 4u);
     EXPECT_TRUE(fate->acked());
-    verdict = [] { return Verdict::hand_back(3s); };
+    disposition = [] { return Disposition::hand_back(3s); };
     EXPECT_TRUE(deliver_sound(84)->handed_back(3s));
 }
 
@@ -298,7 +298,7 @@ TEST(BurialMargin, IsSensibleAtSmallLimits) {
             Fate at(std::uint64_t count) { return deliver_sound(count); }
         } fixture(limit.deliveries);
         EXPECT_TRUE(fixture.at(limit.tried)->acked()) << limit.deliveries;
-        EXPECT_EQ(fixture.at(limit.buried)->verdict, DeliveryFate::Verdict::term) << limit.deliveries;
+        EXPECT_EQ(fixture.at(limit.buried)->answer, DeliveryFate::Answer::term) << limit.deliveries;
     }
 }
 
@@ -341,7 +341,7 @@ TEST_F(MessagePumpTest, DestroyedWithWorkInHandItAnswersNothing) {
         loop.settle();
         EXPECT_EQ(doomed.in_flight(), 1u);
     }
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none);
     EXPECT_TRUE(fate->dropped);
     EXPECT_TRUE(loop.idle());
 }
@@ -364,7 +364,7 @@ TEST_F(MessagePumpTest, MessagesOfOneJobTakeTheirTurnsAndAreHandedBackWhereThatL
     loop.run_for(1900ms);
     for (std::size_t i = 0; i < 16; ++i) EXPECT_TRUE(hot[i]->acked()) << i;
     EXPECT_EQ(handled.size(), 24u);
-    EXPECT_EQ(hot[24]->verdict, DeliveryFate::Verdict::none);
+    EXPECT_EQ(hot[24]->answer, DeliveryFate::Answer::none);
     loop.run_for(200ms);
     for (std::size_t i = 24; i < 40; ++i) EXPECT_TRUE(hot[i]->handed_back(500ms)) << i;
     EXPECT_EQ(metrics.value(Metric::crowded_job_handed_back, {"sys.job.submit"}), 16);
@@ -405,9 +405,9 @@ TEST_F(BoundedPumpTest, NoMoreThanItsSlotsAreHandledAtOnceAndAllAreHandled) {
 }
 
 TEST_F(BoundedPumpTest, AHeldMessageKeepsNoSlotWhileItWaits) {
-    verdict = [] { return Verdict::hand_back(1h); };
+    disposition = [] { return Disposition::hand_back(1h); };
     for (int i = 0; i < 2; ++i) deliver_sound(90);
-    verdict = [] { return Verdict::done(); };
+    disposition = [] { return Disposition::done(); };
     EXPECT_TRUE(deliver_sound()->acked());
 }
 

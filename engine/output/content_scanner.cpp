@@ -208,13 +208,13 @@ Task<bool> ContentScanner::settle(std::string job, std::string topic, Judgement 
     const auto settled = co_await store_.commit(lease, std::move(commit));
     co_await lease.release();
     if (!settled.applied()) co_return false;
-    switch (settled.value().verdict) {
-        case Committed::Verdict::lost: co_return false;
-        case Committed::Verdict::refused:
+    switch (settled.value().kind) {
+        case Committed::Kind::lost: co_return false;
+        case Committed::Kind::refused:
             // Another scan was faster, or the job is withheld already.
             context_.ports.log.reached("scan_settled_by_another");
             co_return true;
-        case Committed::Verdict::ok: break;
+        case Committed::Kind::ok: break;
     }
     if (!verdict) co_return true;
     count_verdict(context_, *verdict, topic);

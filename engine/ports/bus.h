@@ -48,11 +48,11 @@ struct StreamState {
 /// What a durable has still to do, counted in messages of its subject.
 struct ConsumerState {
     std::uint64_t waiting = 0;    // never delivered so far
-    std::uint64_t in_hand = 0;    // delivered and without a verdict; what waits for its next delivery counts too
+    std::uint64_t in_hand = 0;    // delivered and without an answer; what waits for its next delivery counts too
     std::uint64_t ack_floor = 0;  // no message of the stream at or below this sequence is in hand
 };
 
-/// One delivery of a stream message to a durable consumer, not yet acknowledged. The verdicts below are sent and not
+/// One delivery of a stream message to a durable consumer, not yet acknowledged. The answers below are sent and not
 /// waited for: the consumer may miss any of them, and then delivers again. Each says so by returning nothing; at most
 /// one of ack, nak and term is sent, later ones are ignored.
 class Delivery {

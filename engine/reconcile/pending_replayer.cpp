@@ -103,9 +103,9 @@ Task<void> PendingReplayer::replay(WaitingJob waiting, JobState state, Semaphore
     const auto request = wire::from_json<cap::JobRequest>(waiting.request_json);
     if (state == JobState::approval_required && !(request && wire::carries_grant(*request))) co_return;
     const std::string topic = request ? request->topic() : std::string{};
-    const Verdict verdict = co_await handle(waiting.job, std::move(waiting.request_json));
+    const Disposition disposition = co_await handle(waiting.job, std::move(waiting.request_json));
     slot.release();
-    if (verdict.kind != Verdict::Kind::done || verdict.idle) co_return;  // found again at a later tick
+    if (disposition.kind != Disposition::Kind::done || disposition.idle) co_return;  // found again at a later tick
     context_.ports.log.event(LogLevel::info, "orphaned job taken up", {{"job_id", waiting.job}, {"topic", topic}});
     context_.ports.metrics.add(Metric::orphan_replayed, {topic});
 }
@@ -132,24 +132,24 @@ Task<void> PendingReplayer::try_parked(std::string job) {
     auto slot = co_await slots_.acquire();
     const auto request = co_await store_.stored_request(job);
     if (request.applied() && request.value().empty()) co_return;  // a tick gives it up
-    Verdict verdict = Verdict::hand_back(context_.tunables.retry_delay_store);
-    if (request.applied()) verdict = co_await handle(job, request.value());
-    if (verdict.kind != Verdict::Kind::done && !context_.stopping) park(std::move(job), verdict.delay);
+    Disposition disposition = Disposition::hand_back(context_.tunables.retry_delay_store);
+    if (request.applied()) disposition = co_await handle(job, request.value());
+    if (disposition.kind != Disposition::Kind::done && !context_.stopping) park(std::move(job), disposition.delay);
 }
 
-Task<Verdict> PendingReplayer::handle(std::string job, std::string request_json) {
+Task<Disposition> PendingReplayer::handle(std::string job, std::string request_json) {
     auto request = wire::from_json<cap::JobRequest>(request_json);
     if (!request) {
         co_await give_up(job, fmt::format("its stored request cannot be read: {}", request.error().detail));
-        co_return Verdict::done();
+        co_return Disposition::done();
     }
     request->set_job_id(job);
     if (is_own_name(job)) co_return co_await requests_.handle_stored(std::move(*request), {});
-    const Verdict verdict = co_await requests_.handle(std::move(*request), {});
-    if (verdict.kind == Verdict::Kind::done)
+    const Disposition disposition = co_await requests_.handle(std::move(*request), {});
+    if (disposition.kind == Disposition::Kind::done)
         co_await give_up(job,
                          fmt::format("an id counts without the white space around it: see job '{}'", wire::trim(job)));
-    co_return verdict;
+    co_return disposition;
 }
 
 Task<void> PendingReplayer::give_up(std::string job, std::string reason) {
@@ -174,7 +174,7 @@ Task<void> PendingReplayer::give_up(std::string job, std::string reason) {
         commit.dead_letter = letter;
         commit.fields.emplace_back("failure_reason", letter.reason);
         const auto ended = co_await store_.commit(lease, std::move(commit));
-        if (ended.applied() && ended.value().verdict == Committed::Verdict::ok) {
+        if (ended.applied() && ended.value().kind == Committed::Kind::ok) {
             requestless_.erase(job);
             context_.ports.metrics.add(Metric::jobs_completed, {letter.topic, cap::JobStatus_Name(letter.status)});
             co_await dead_letters_.announce(letter);

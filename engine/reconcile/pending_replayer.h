@@ -31,9 +31,9 @@ class RequestTaker {
 public:
     virtual ~RequestTaker() = default;
     /// As if the request had come from the bus, its id as somebody has written it.
-    [[nodiscard]] virtual Task<Verdict> handle(cap::JobRequest request, std::string trace_id) = 0;
+    [[nodiscard]] virtual Task<Disposition> handle(cap::JobRequest request, std::string trace_id) = 0;
     /// Under the id that it is stored by.
-    [[nodiscard]] virtual Task<Verdict> handle_stored(cap::JobRequest request, std::string trace_id) = 0;
+    [[nodiscard]] virtual Task<Disposition> handle_stored(cap::JobRequest request, std::string trace_id) = 0;
 };
 
 class PendingReplayer final : public ParkedJobs, public WokenJobs {
@@ -71,7 +71,7 @@ private:
     /// Waits out the delay of a parked job, and has it tried then.
     [[nodiscard]] Task<void> wait_out(std::string job, Duration delay);
     [[nodiscard]] Task<void> try_parked(std::string job);
-    [[nodiscard]] Task<Verdict> handle(std::string job, std::string request_json);
+    [[nodiscard]] Task<Disposition> handle(std::string job, std::string request_json);
     /// Ends a job that has no request, once it has had none for long enough.
     [[nodiscard]] Task<void> give_up(std::string job, std::string reason);
     /// Jobs that others have ended, or given a request, are not met again.

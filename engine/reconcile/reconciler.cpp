@@ -142,18 +142,18 @@ Task<void> Reconciler::sweep_deadlines() {
 
 Task<Reconciler::Dealt> Reconciler::deal_with(OverdueJob overdue, std::string index, std::optional<JobState> expected,
                                               std::string why) {
-    const Overdue verdict = backlog_.judge(overdue);
-    if (verdict == Overdue::waits) {
+    const Overdue fate = backlog_.judge(overdue);
+    if (fate == Overdue::waits) {
         context_.ports.log.reached("timeout_waits_for_a_result");
         co_return Dealt::waits;
     }
     const bool dealt_with =
-        co_await end_job(std::move(overdue.stale), std::move(index), expected, reason_of(verdict, std::move(why)));
+        co_await end_job(std::move(overdue.stale), std::move(index), expected, reason_of(fate, std::move(why)));
     co_return dealt_with ? Dealt::done : Dealt::failed;
 }
 
-TimeoutReason Reconciler::reason_of(Overdue verdict, std::string why) const {
-    if (verdict == Overdue::ends) return {std::move(why), std::string(kCodeTimeout)};
+TimeoutReason Reconciler::reason_of(Overdue fate, std::string why) const {
+    if (fate == Overdue::ends) return {std::move(why), std::string(kCodeTimeout)};
     return {fmt::format("{}, and a result that may stand in the stream has not been heard for another {}", why,
                         format_duration(backlog_.patience())),
             std::string(kCodeUnheard)};

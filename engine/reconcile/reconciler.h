@@ -51,7 +51,7 @@ private:
     /// Ends the job unless it has to wait, with `why` as the reason that a person reads. `expected`: as JobStore::time_out.
     [[nodiscard]] Task<Dealt> deal_with(OverdueJob overdue, std::string index, std::optional<JobState> expected,
                                         std::string why);
-    [[nodiscard]] TimeoutReason reason_of(Overdue verdict, std::string why) const;
+    [[nodiscard]] TimeoutReason reason_of(Overdue fate, std::string why) const;
     [[nodiscard]] Task<void> sweep_slots();
     [[nodiscard]] Task<void> prune_final_indexes();
     /// Removes members of an index whose jobs have expired. False when the tick is lost, or the store does not answer.

@@ -67,8 +67,8 @@ Task<Outcome<Grant>> read_grant(Replica& replica, const cap::JobRequest& request
     co_return Grant{std::move(decision), hash_asked};
 }
 
-Task<Verdict> complete_gate(Replica& replica, JobLease& lease, std::string trace_id, SafetyDecision decision,
-                            const cap::JobRequest& request) {
+Task<Disposition> complete_gate(Replica& replica, JobLease& lease, std::string trace_id, SafetyDecision decision,
+                                const cap::JobRequest& request) {
     cap::JobResult result;
     result.set_job_id(lease.job());
     result.set_status(cap::JOB_STATUS_SUCCEEDED);
@@ -80,7 +80,7 @@ Task<Verdict> complete_gate(Replica& replica, JobLease& lease, std::string trace
         co_await replica.ports.bus.publish(subject, wire::serialise(packet), wire::message_id(packet, subject),
                                            replica.ports.clock.in(replica.tunables.publish_timeout));
     // Also where nobody knows whether it is in the stream: its id is the job's, so saying it again adds nothing.
-    if (!published.applied()) co_return Verdict::hand_back(replica.tunables.retry_delay_publish);
+    if (!published.applied()) co_return Disposition::hand_back(replica.tunables.retry_delay_publish);
     replica.ports.log.reached("gate_opened");
 
     Commit commit;
@@ -91,19 +91,19 @@ Task<Verdict> complete_gate(Replica& replica, JobLease& lease, std::string trace
     const SagaPlan saga = plan_saga(cap::JOB_STATUS_SUCCEEDED, without_settings(request));
     if (saga.effect) {
         const auto included = co_await replica.sagas.include(*saga.effect, commit);
-        if (!included.applied()) co_return Verdict::hand_back(replica.tunables.retry_delay_store);
+        if (!included.applied()) co_return Disposition::hand_back(replica.tunables.retry_delay_store);
     }
     const auto ended = co_await replica.store.commit(lease, std::move(commit));
-    if (!ended.applied()) co_return Verdict::hand_back(replica.tunables.retry_delay_store);
-    switch (ended.value().verdict) {
-        case Committed::Verdict::lost: co_return Verdict::hand_back(replica.tunables.retry_delay_busy);
-        case Committed::Verdict::refused: co_return Verdict::done();  // it ended otherwise meanwhile
-        case Committed::Verdict::ok: break;
+    if (!ended.applied()) co_return Disposition::hand_back(replica.tunables.retry_delay_store);
+    switch (ended.value().kind) {
+        case Committed::Kind::lost: co_return Disposition::hand_back(replica.tunables.retry_delay_busy);
+        case Committed::Kind::refused: co_return Disposition::done();  // it ended otherwise meanwhile
+        case Committed::Kind::ok: break;
     }
     if (saga.effect) replica.ports.metrics.add(Metric::saga_recorded);
     replica.ports.metrics.add(Metric::jobs_completed,
                               {request.topic(), cap::JobStatus_Name(cap::JOB_STATUS_SUCCEEDED)});
-    co_return Verdict::done();
+    co_return Disposition::done();
 }
 
 }  // namespace lockstep::engine

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/bus/verdict.h"
+#include "engine/bus/disposition.h"
 #include "engine/scheduler/replica.h"
 
 namespace lockstep::engine {
@@ -38,7 +38,7 @@ struct GrantEvidence {
 /// Ends an approved gate job: its success is published, then recorded. In this order, because whoever waits for the gate
 /// hears the message; and a handler that is stopped in between leaves a job which the next one ends the same way. The message
 /// itself ends nothing: a gate is not sent to anybody who could report. REQUIRES: the request outlives the call.
-[[nodiscard]] Task<Verdict> complete_gate(Replica& replica, JobLease& lease, std::string trace_id,
-                                          SafetyDecision decision, const cap::JobRequest& request);
+[[nodiscard]] Task<Disposition> complete_gate(Replica& replica, JobLease& lease, std::string trace_id,
+                                              SafetyDecision decision, const cap::JobRequest& request);
 
 }  // namespace lockstep::engine

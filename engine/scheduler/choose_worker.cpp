@@ -18,18 +18,18 @@ bool falls_back_to_topic(const NoPick& none, const cap::JobRequest& request, con
 }  // namespace
 
 Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& lease, DispatchOrder& order,
-                                                                  Verdict& verdict) {
+                                                                  Disposition& disposition) {
     while (true) {
         Clock& clock = replica_.ports.clock;
         auto picked =
             pick_worker(order.request, *replica_.routing, replica_.registry, replica_.tunables, clock.monotonic());
         if (!picked && !falls_back_to_topic(picked.error(), order.request, replica_.tunables)) {
-            verdict = co_await no_worker(lease, order, picked.error().reason, picked.error().detail);
+            disposition = co_await no_worker(lease, order, picked.error().reason, picked.error().detail);
             co_return std::nullopt;
         }
         const auto stream_end = co_await replica_.jobs_stream.end(clock.in(replica_.tunables.store_op_timeout));
         if (!stream_end.applied()) {
-            verdict = Verdict::hand_back(replica_.tunables.retry_delay_publish);
+            disposition = Disposition::hand_back(replica_.tunables.retry_delay_publish);
             co_return std::nullopt;
         }
         Chosen chosen;
@@ -38,13 +38,13 @@ Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& leas
         chosen.floor = stream_end.value();
         // Counted before the commit: other jobs are routed while it is under way, and must not all find this worker idle.
         replica_.registry.note_dispatch(chosen.worker);
-        const bool committed = co_await commit_dispatch(lease, order, chosen, verdict);
+        const bool committed = co_await commit_dispatch(lease, order, chosen, disposition);
         if (!committed) {
             replica_.registry.forget_dispatch(chosen.worker);
             co_return std::nullopt;
         }
         if (!gone_stale(chosen.worker)) co_return chosen;
-        const bool pick_again = co_await take_back_from_stale(lease, order, chosen, verdict);
+        const bool pick_again = co_await take_back_from_stale(lease, order, chosen, disposition);
         if (!pick_again) co_return std::nullopt;
     }
 }
@@ -55,7 +55,7 @@ bool Dispatcher::gone_stale(const std::string& worker) const {
 }
 
 Task<bool> Dispatcher::take_back_from_stale(JobLease& lease, DispatchOrder& order, const Chosen& chosen,
-                                            Verdict& verdict) {
+                                            Disposition& disposition) {
     replica_.ports.log.reached("stale_worker");
     replica_.ports.metrics.add(Metric::stale_worker_retry, {order.request.topic(), chosen.worker});
     replica_.registry.forget_dispatch(chosen.worker);
@@ -78,14 +78,14 @@ Task<bool> Dispatcher::take_back_from_stale(JobLease& lease, DispatchOrder& orde
     const auto taken_back = co_await replica_.store.commit(lease, std::move(commit));
     // Where this fails the job stays DISPATCHED without a message, and the reconciler ends it: never sent twice.
     if (!taken_back.applied()) {
-        verdict = Verdict::hand_back(replica_.tunables.retry_delay_store);
+        disposition = Disposition::hand_back(replica_.tunables.retry_delay_store);
         co_return false;
     }
-    if (taken_back.value().verdict != Committed::Verdict::ok) {
-        verdict = Verdict::hand_back(replica_.tunables.retry_delay_busy);
+    if (taken_back.value().kind != Committed::Kind::ok) {
+        disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy);
         co_return false;
     }
-    if (last) verdict = Verdict::postponed(delay);
+    if (last) disposition = Disposition::postponed(delay);
     co_return !last;
 }
 

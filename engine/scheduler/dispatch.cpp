@@ -33,11 +33,11 @@ double seconds(Duration duration) { return std::chrono::duration<double>(duratio
 
 }  // namespace
 
-Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
+Task<Disposition> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
     cap::JobRequest& request = order.request;
-    Verdict verdict;
-    const std::optional<Chosen> chosen = co_await choose_worker(lease, order, verdict);
-    if (!chosen) co_return verdict;
+    Disposition disposition;
+    const std::optional<Chosen> chosen = co_await choose_worker(lease, order, disposition);
+    if (!chosen) co_return disposition;
 
     wire::strip_message_id_label(request);
     const std::string topic = request.topic();
@@ -56,11 +56,11 @@ Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
         case Sent::unknown:
             replica_.ports.log.event(LogLevel::warn, "dispatch outcome unknown, left DISPATCHED",
                                      {{"job_id", lease.job()}, {"worker_id", chosen->worker}});
-            co_return Verdict::done();
+            co_return Disposition::done();
     }
     if (order.held_back) {
         const auto recorded = co_await replica_.store.commit(lease, std::move(*order.held_back));
-        if (!recorded.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
+        if (!recorded.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
     }
     replica_.ports.metrics.add(Metric::jobs_dispatched, {topic});
     replica_.ports.metrics.observe(Metric::dispatch_latency, seconds(replica_.ports.clock.monotonic() - order.taken_up),
@@ -68,8 +68,8 @@ Task<Verdict> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
     co_return co_await mark_running(lease, chosen->dispatch);
 }
 
-Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
-                                    std::string detail) {
+Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
+                                        std::string detail) {
     const std::string job = lease.job();
     replica_.ports.log.event(LogLevel::info, "job not dispatched",
                              {{"job_id", job}, {"reason", to_string(reason)}, {"detail", detail}});
@@ -87,32 +87,32 @@ Task<Verdict> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order,
         const bool bound = co_await bind_to_tenant(lease, order, commit);
         if (!bound) co_return tenant_full(false);
         const auto counted = co_await replica_.store.commit(lease, std::move(commit));
-        if (!counted.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
+        if (!counted.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
         if (counted.value().tenant_full) co_return tenant_full(counted.value().in_line);
-        if (counted.value().verdict != Committed::Verdict::ok)
-            co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
-        co_return Verdict::postponed(delay);
+        if (counted.value().kind != Committed::Kind::ok)
+            co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
+        co_return Disposition::postponed(delay);
     }
     commit.walk = {JobState::failed};
     commit.dead_letter = DeadLetter{job, order.request.topic(), cap::JOB_STATUS_FAILED, std::move(detail),
                                     std::string(to_string(reason))};
     const DeadLetter letter = *commit.dead_letter;
     const auto failed = co_await replica_.store.commit(lease, std::move(commit));
-    if (!failed.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
-    switch (failed.value().verdict) {
-        case Committed::Verdict::lost: co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
-        case Committed::Verdict::refused: co_return Verdict::done();  // it ended otherwise meanwhile
-        case Committed::Verdict::ok: break;
+    if (!failed.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
+    switch (failed.value().kind) {
+        case Committed::Kind::lost: co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
+        case Committed::Kind::refused: co_return Disposition::done();  // it ended otherwise meanwhile
+        case Committed::Kind::ok: break;
     }
     co_await dead_letters_.announce(letter);
-    co_return Verdict::done();
+    co_return Disposition::done();
 }
 
 void Dispatcher::note_cause(Commit& commit, std::string_view reason, const std::string& detail) {
     append(commit.fields, kFieldLastCause, fmt::format("{}: {}", reason, detail).substr(0, kCauseMax));
 }
 
-Task<Verdict> Dispatcher::try_later(JobLease& lease, const JobFacts& facts, std::string cause) {
+Task<Disposition> Dispatcher::try_later(JobLease& lease, const JobFacts& facts, std::string cause) {
     Commit commit;
     commit.release_lock = true;
     const Duration delay = backoff(facts);
@@ -120,10 +120,10 @@ Task<Verdict> Dispatcher::try_later(JobLease& lease, const JobFacts& facts, std:
     commit.next_attempt = delay;
     append(commit.fields, kFieldLastCause, cause.substr(0, kCauseMax));
     const auto counted = co_await replica_.store.commit(lease, std::move(commit));
-    if (!counted.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
-    if (counted.value().verdict != Committed::Verdict::ok)
-        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
-    co_return Verdict::postponed(delay);
+    if (!counted.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
+    if (counted.value().kind != Committed::Kind::ok)
+        co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
+    co_return Disposition::postponed(delay);
 }
 
 Duration Dispatcher::backoff(const JobFacts& facts) {
@@ -135,10 +135,10 @@ Duration Dispatcher::backoff(const JobFacts& facts) {
     return backoff_delay(facts.attempts, without, replica_.ports.entropy);
 }
 
-Verdict Dispatcher::tenant_full(bool in_line) {
+Disposition Dispatcher::tenant_full(bool in_line) {
     replica_.ports.log.reached("tenant_limit");
-    if (in_line) return Verdict::stands_in_line();
-    return Verdict::postponed(replica_.tunables.retry_delay_no_workers);
+    if (in_line) return Disposition::stands_in_line();
+    return Disposition::postponed(replica_.tunables.retry_delay_no_workers);
 }
 
 Task<bool> Dispatcher::bind_to_tenant(JobLease& lease, const DispatchOrder& order, Commit& commit) {
@@ -155,7 +155,8 @@ Task<bool> Dispatcher::bind_to_tenant(JobLease& lease, const DispatchOrder& orde
     co_return true;
 }
 
-Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Chosen& chosen, Verdict& verdict) {
+Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Chosen& chosen,
+                                       Disposition& disposition) {
     Commit commit;
     commit.walk = {JobState::scheduled, JobState::dispatched};
     commit.add_attempts = order.stale_picks == 0 ? 1 : 0;  // one try, however many picks
@@ -171,7 +172,7 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
 
     const bool bound = co_await bind_to_tenant(lease, order, commit);
     if (!bound) {
-        verdict = tenant_full(false);
+        disposition = tenant_full(false);
         co_return false;
     }
 
@@ -185,29 +186,29 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
         // Nobody else can begin a dispatch while the lease holds: the number tells whether this one did.
         replica_.ports.log.reached("dispatch_commit_unknown");
         committed = co_await replica_.store.commit(lease, Commit{});
-        const bool began = committed.applied() && committed.value().verdict == Committed::Verdict::ok &&
+        const bool began = committed.applied() && committed.value().kind == Committed::Kind::ok &&
                            committed.value().state == JobState::dispatched &&
                            committed.value().dispatch == chosen.dispatch;
         if (!began) {
-            verdict = Verdict::hand_back(replica_.tunables.retry_delay_store);
+            disposition = Disposition::hand_back(replica_.tunables.retry_delay_store);
             co_return false;
         }
     }
     if (!committed.applied()) {
-        verdict = Verdict::hand_back(replica_.tunables.retry_delay_store);
+        disposition = Disposition::hand_back(replica_.tunables.retry_delay_store);
         co_return false;
     }
-    switch (committed.value().verdict) {
-        case Committed::Verdict::ok: chosen.committed_at = committed.value().at; co_return true;
-        case Committed::Verdict::lost: verdict = Verdict::hand_back(replica_.tunables.retry_delay_busy); break;
-        case Committed::Verdict::refused:
+    switch (committed.value().kind) {
+        case Committed::Kind::ok: chosen.committed_at = committed.value().at; co_return true;
+        case Committed::Kind::lost: disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy); break;
+        case Committed::Kind::refused:
             if (committed.value().tenant_full) {
-                verdict = tenant_full(committed.value().in_line);
+                disposition = tenant_full(committed.value().in_line);
                 break;
             }
             // Cancelled, or moved by somebody without the lock: the next look at it decides.
             replica_.ports.log.reached("dispatch_refused");
-            verdict = Verdict::hand_back(replica_.tunables.retry_delay_busy);
+            disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy);
             break;
     }
     co_return false;
@@ -292,8 +293,8 @@ bool Dispatcher::never_sent(const Sighting& denied, const Sending& carried) cons
     return by_its_carrier || !replica_.mechanisms.on(Mechanism::resend_same_server);
 }
 
-Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
-                                    std::uint64_t dispatch) {
+Task<Disposition> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
+                                        std::uint64_t dispatch) {
     replica_.ports.log.reached("dispatch_taken_back");
     replica_.registry.forget_dispatch(message.worker);
     Commit commit;
@@ -307,14 +308,14 @@ Task<Verdict> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order,
                fmt::format("worker {} could not be sent to", message.worker));
     const auto rolled_back = co_await replica_.store.commit(lease, std::move(commit));
     // Where this fails the job stays DISPATCHED without a message, and the reconciler ends it: never sent twice.
-    if (!rolled_back.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
-    if (rolled_back.value().verdict != Committed::Verdict::ok)
-        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
+    if (!rolled_back.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
+    if (rolled_back.value().kind != Committed::Kind::ok)
+        co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
     replica_.ports.metrics.add(Metric::dispatch_rollback, {message.topic});
-    co_return Verdict::postponed(delay);
+    co_return Disposition::postponed(delay);
 }
 
-Task<Verdict> Dispatcher::mark_running(JobLease& lease, std::uint64_t dispatch) {
+Task<Disposition> Dispatcher::mark_running(JobLease& lease, std::uint64_t dispatch) {
     const std::string job = lease.job();
     Commit commit;
     commit.walk = {JobState::running};
@@ -324,20 +325,20 @@ Task<Verdict> Dispatcher::mark_running(JobLease& lease, std::uint64_t dispatch) 
     auto running = co_await replica_.store.commit(lease, commit);
     // Asked once more: if the job ended meanwhile, nobody after this handler knows that its worker has to be told.
     if (!running.applied()) running = co_await replica_.store.commit(lease, std::move(commit));
-    if (!running.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
+    if (!running.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
     const auto state = running.value().state;
-    if (running.value().verdict == Committed::Verdict::ok) co_return Verdict::done();
+    if (running.value().kind == Committed::Kind::ok) co_return Disposition::done();
     if (state == JobState::cancelled || state == JobState::timeout) {
         replica_.ports.log.reached("ended_while_dispatching");
         co_await broadcast_cancel(replica_, job, "the job ended while it was being dispatched");
-        co_return Verdict::done();
+        co_return Disposition::done();
     }
-    if (running.value().verdict == Committed::Verdict::lost)
-        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
-    co_return Verdict::done();
+    if (running.value().kind == Committed::Kind::lost)
+        co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
+    co_return Disposition::done();
 }
 
-Task<Verdict> Dispatcher::recover(JobLease& lease, const JobFacts& facts) {
+Task<Disposition> Dispatcher::recover(JobLease& lease, const JobFacts& facts) {
     bool sent = facts.published;
     if (!sent && !facts.worker.empty()) {
         replica_.ports.log.reached("redelivery_found_dispatched");
@@ -347,10 +348,10 @@ Task<Verdict> Dispatcher::recover(JobLease& lease, const JobFacts& facts) {
                                                                  {facts.stream_floor, facts.stream_server},
                                                                  facts.entered_at});
         // Not learnt is not "no": a worker may be at it, and only RUNNING gives it the time that a running job has.
-        if (!looked) co_return Verdict::hand_back(replica_.tunables.retry_delay_publish);
+        if (!looked) co_return Disposition::hand_back(replica_.tunables.retry_delay_publish);
         sent = looked->found;
     }
-    if (!sent) co_return Verdict::done();
+    if (!sent) co_return Disposition::done();
     co_return co_await mark_running(lease, facts.dispatch);
 }
 

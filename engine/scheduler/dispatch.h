@@ -14,7 +14,7 @@
 #pragma once
 
 #include "engine/announce/dead_letters.h"
-#include "engine/bus/verdict.h"
+#include "engine/bus/disposition.h"
 #include "engine/routing/reason.h"
 #include "engine/scheduler/replica.h"
 
@@ -36,12 +36,12 @@ public:
     Dispatcher(Replica& replica, DeadLetters& dead_letters) : replica_(replica), dead_letters_(dead_letters) {}
 
     /// Routes, commits and publishes. REQUIRES: the lease is held; the order outlives the call.
-    [[nodiscard]] Task<Verdict> dispatch(JobLease& lease, DispatchOrder order);
+    [[nodiscard]] Task<Disposition> dispatch(JobLease& lease, DispatchOrder order);
     /// A redelivery found the job DISPATCHED: moves it on to RUNNING when its message is known to be in the stream, and
     /// publishes nothing in any case.
-    [[nodiscard]] Task<Verdict> recover(JobLease& lease, const JobFacts& facts);
+    [[nodiscard]] Task<Disposition> recover(JobLease& lease, const JobFacts& facts);
     /// Counts the try, notes its cause and hands the job back for a while, longer from try to try. REQUIRES: the lease is held.
-    [[nodiscard]] Task<Verdict> try_later(JobLease& lease, const JobFacts& facts, std::string cause);
+    [[nodiscard]] Task<Disposition> try_later(JobLease& lease, const JobFacts& facts, std::string cause);
 
 private:
     struct Message {
@@ -65,22 +65,24 @@ private:
     };
 
     /// Picks a worker and commits the dispatch to it, and does so again where the worker fell silent meanwhile: the commit may
-    /// have outlived its last heartbeat. Nothing with `verdict` set.
-    [[nodiscard]] Task<std::optional<Chosen>> choose_worker(JobLease& lease, DispatchOrder& order, Verdict& verdict);
+    /// have outlived its last heartbeat. Nothing with `disposition` set.
+    [[nodiscard]] Task<std::optional<Chosen>> choose_worker(JobLease& lease, DispatchOrder& order,
+                                                            Disposition& disposition);
     [[nodiscard]] bool gone_stale(const std::string& worker) const;
-    /// Undoes a dispatch that was not sent; whether there may be another pick. If not, `verdict` is set.
+    /// Undoes a dispatch that was not sent; whether there may be another pick. If not, `disposition` is set.
     [[nodiscard]] Task<bool> take_back_from_stale(JobLease& lease, DispatchOrder& order, const Chosen& chosen,
-                                                  Verdict& verdict);
-    [[nodiscard]] Task<Verdict> no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
-                                          std::string detail);
+                                                  Disposition& disposition);
+    [[nodiscard]] Task<Disposition> no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
+                                              std::string detail);
     /// Of this try, for the dead letter that may come of it.
     static void note_cause(Commit& commit, std::string_view reason, const std::string& detail);
     [[nodiscard]] Duration backoff(const JobFacts& facts);
-    [[nodiscard]] Verdict tenant_full(bool in_line);
+    [[nodiscard]] Disposition tenant_full(bool in_line);
     /// Sets the limit that the commit is to enforce. False: it has been asked for beforehand, and is reached.
     [[nodiscard]] Task<bool> bind_to_tenant(JobLease& lease, const DispatchOrder& order, Commit& commit);
-    /// Commits the dispatch to what was chosen, and completes that. False with `verdict` set.
-    [[nodiscard]] Task<bool> commit_dispatch(JobLease& lease, DispatchOrder& order, Chosen& chosen, Verdict& verdict);
+    /// Commits the dispatch to what was chosen, and completes that. False with `disposition` set.
+    [[nodiscard]] Task<bool> commit_dispatch(JobLease& lease, DispatchOrder& order, Chosen& chosen,
+                                             Disposition& disposition);
     [[nodiscard]] Task<Sending> transmit(const Message& message);
     [[nodiscard]] Task<Sent> send(JobLease& lease, const Message& message);
     /// Finds out what became of a message whose sending had an unknown outcome, and sends it again at most until
@@ -88,9 +90,9 @@ private:
     [[nodiscard]] Task<Sent> settle(JobLease& lease, const Message& message, Sending carried, MonoTime resend_until);
     /// Whether what was looked for and not found has certainly not been sent.
     [[nodiscard]] bool never_sent(const Sighting& denied, const Sending& carried) const;
-    [[nodiscard]] Task<Verdict> take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
-                                          std::uint64_t dispatch);
-    [[nodiscard]] Task<Verdict> mark_running(JobLease& lease, std::uint64_t dispatch);
+    [[nodiscard]] Task<Disposition> take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
+                                              std::uint64_t dispatch);
+    [[nodiscard]] Task<Disposition> mark_running(JobLease& lease, std::uint64_t dispatch);
 
     Replica& replica_;
     DeadLetters& dead_letters_;

@@ -111,10 +111,10 @@ std::size_t Intake::in_flight() const {
     return count;
 }
 
-Task<Verdict> Intake::handle(cap::BusPacket packet, Origin origin) {
-    if (!counts(packet, origin.subject)) co_return Verdict::done();
+Task<Disposition> Intake::handle(cap::BusPacket packet, Origin origin) {
+    if (!counts(packet, origin.subject)) co_return Disposition::done();
     const StreamRoute* route = find_route(kStreamRoutes, packet.payload_case());
-    if (route == nullptr) co_return Verdict::done();
+    if (route == nullptr) co_return Disposition::done();
     co_return co_await (this->*route->handle)(std::move(packet), std::move(origin));
 }
 
@@ -129,11 +129,11 @@ void Intake::on_message(std::string_view subject, std::string_view payload) {
     if (route != nullptr) (this->*route->handle)(*packet);
 }
 
-Task<Verdict> Intake::on_request(cap::BusPacket packet, Origin) {
+Task<Disposition> Intake::on_request(cap::BusPacket packet, Origin) {
     return requests_.handle(std::move(*packet.mutable_job_request()), packet.trace_id());
 }
 
-Task<Verdict> Intake::on_result(cap::BusPacket packet, Origin origin) {
+Task<Disposition> Intake::on_result(cap::BusPacket packet, Origin origin) {
     return results_.handle(std::move(*packet.mutable_job_result()), origin.sequence);
 }
 

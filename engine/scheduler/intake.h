@@ -47,7 +47,7 @@ public:
     struct StreamRoute {
         cap::BusPacket::PayloadCase kind;
         std::string_view subject;
-        Task<Verdict> (Intake::*handle)(cap::BusPacket packet, Origin origin);
+        Task<Disposition> (Intake::*handle)(cap::BusPacket packet, Origin origin);
         bool stored;  // its job is in the store: the message may be acknowledged before the job is placed
         bool paused;  // no more is asked for while too much is in hand (see ByteWindow)
     };
@@ -77,14 +77,14 @@ public:
     [[nodiscard]] std::size_t in_flight() const;
 
 private:
-    Task<Verdict> handle(cap::BusPacket packet, Origin origin) override;
+    Task<Disposition> handle(cap::BusPacket packet, Origin origin) override;
     void on_message(std::string_view subject, std::string_view payload) override;
     /// Whether the packet is acted on; one that claims to be what its subject is not for is told of.
     [[nodiscard]] bool counts(const cap::BusPacket& packet, std::string_view subject);
 
     // The handlers.
-    [[nodiscard]] Task<Verdict> on_request(cap::BusPacket packet, Origin origin);
-    [[nodiscard]] Task<Verdict> on_result(cap::BusPacket packet, Origin origin);
+    [[nodiscard]] Task<Disposition> on_request(cap::BusPacket packet, Origin origin);
+    [[nodiscard]] Task<Disposition> on_result(cap::BusPacket packet, Origin origin);
     void on_heartbeat(const cap::BusPacket& packet);
     void on_handshake(const cap::BusPacket& packet);
     void on_cancel(const cap::BusPacket& packet);

@@ -42,7 +42,7 @@ Duration longest_life_of(const Timeouts& timeouts, const cap::JobRequest& reques
 
 }  // namespace
 
-Task<Verdict> RequestHandler::handle(cap::JobRequest request, std::string trace_id) {
+Task<Disposition> RequestHandler::handle(cap::JobRequest request, std::string trace_id) {
     // Whose it is is asked under the lock: what is stored must not stay unsaid.
     if (const auto reason = wire::malformation(request)) co_return drop(request, *reason);
     wire::trim_identity(request);
@@ -51,12 +51,12 @@ Task<Verdict> RequestHandler::handle(cap::JobRequest request, std::string trace_
         replica_.ports.metrics.add(Metric::jobs_completed,
                                    {request.topic(), cap::JobStatus_Name(cap::JOB_STATUS_FAILED)});
         replica_.ports.log.event(LogLevel::warn, "job request without an id ignored", {{"topic", request.topic()}});
-        co_return Verdict::done();
+        co_return Disposition::done();
     }
     co_return co_await handle_stored(std::move(request), std::move(trace_id));
 }
 
-Task<Verdict> RequestHandler::handle_stored(cap::JobRequest request, std::string trace_id) {
+Task<Disposition> RequestHandler::handle_stored(cap::JobRequest request, std::string trace_id) {
     const MonoTime since = replica_.ports.clock.monotonic();
     JobLease lease(replica_.leases.ports(), request.job_id(), replica_.ports.entropy.uuid());
     const ReadAlong along(replica_, request);
@@ -70,33 +70,33 @@ Task<Verdict> RequestHandler::handle_stored(cap::JobRequest request, std::string
         replica_.ports.log.event(LogLevel::error, "state read failed, failing closed",
                                  {{"job_id", request.job_id()}, {"error", taken.failure().detail}});
         co_await lease.release();
-        co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
+        co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
     }
-    if (taken.applied() && !taken.value()) co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
+    if (taken.applied() && !taken.value()) co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
     if (!taken.applied()) lease.begin(since);  // switched off: as if the job were new
     const JobFacts facts = taken.applied() ? std::move(*taken.value()) : JobFacts{};
     note_state_read(request.topic(), true);
     if (facts.refused) co_return drop(request, wire::tenant_conflict(request).value_or("the job is another tenant's"));
-    Verdict verdict = co_await under_lock(lease, Taken{request, facts, along, std::move(trace_id), since});
-    if (lease.lost() && verdict.kind == Verdict::Kind::done)
-        verdict = Verdict::hand_back(replica_.tunables.retry_delay_busy);
+    Disposition disposition = co_await under_lock(lease, Taken{request, facts, along, std::move(trace_id), since});
+    if (lease.lost() && disposition.kind == Disposition::Kind::done)
+        disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy);
     co_await lease.release();
-    co_return verdict;
+    co_return disposition;
 }
 
-Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
+Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
     if (job.facts.state) {
         if (job.facts.state == JobState::failed || job.facts.state == JobState::denied)
             co_return co_await repeat_dead_letter(lease, job);
-        if (is_terminal(*job.facts.state) || job.facts.state == JobState::running) co_return Verdict::done();
+        if (is_terminal(*job.facts.state) || job.facts.state == JobState::running) co_return Disposition::done();
         if (job.facts.state == JobState::dispatched) co_return co_await dispatcher_.recover(lease, job.facts);
     }
     // Whoever frees a slot wakes it; until then nothing that is done about it would change anything.
-    if (job.facts.place == PlaceInLine::waiting) co_return Verdict::stands_in_line();
+    if (job.facts.place == PlaceInLine::waiting) co_return Disposition::stands_in_line();
     // Somebody else has tried meanwhile, or this try's answer got lost: the delay that it was given still holds.
     if (job.facts.due_in > kDueSoon) {
         replica_.ports.log.reached("not_due_yet");
-        co_return Verdict::postponed(job.facts.due_in);
+        co_return Disposition::postponed(job.facts.due_in);
     }
     replica_.ports.metrics.add(Metric::jobs_received, {job.request.topic()});
     if (!adopt_stored_request(job)) co_return drop(job.request, "the job is another tenant's, and cannot be read");
@@ -110,7 +110,8 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     set_marks_aside(job);
     if (job.trace_id.empty()) job.trace_id = job.facts.trace_id;
     // Waiting for a human: asking policy again would change nothing.
-    if (job.facts.state == JobState::approval_required && !wire::carries_grant(job.request)) co_return Verdict::done();
+    if (job.facts.state == JobState::approval_required && !wire::carries_grant(job.request))
+        co_return Disposition::done();
     if (job.facts.attempts >= replica_.tunables.max_scheduling_retries &&
         replica_.mechanisms.on(Mechanism::max_scheduling_retries)) {
         DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED,
@@ -120,30 +121,30 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
         co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
     }
 
-    if (replica_.stopping) co_return Verdict::hand_back(Duration{0});
+    if (replica_.stopping) co_return Disposition::hand_back(Duration{0});
     const SettingsFound settings =
         co_await attach_effective_config(replica_, effective_config_, job.along, job.facts, job.request);
     switch (settings.kind) {
         case SettingsFound::Kind::attached: break;
-        case SettingsFound::Kind::store_away: co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
+        case SettingsFound::Kind::store_away: co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
         case SettingsFound::Kind::unreadable:
             co_return co_await dispatcher_.try_later(
                 lease, job.facts, fmt::format("settings_unreadable: {} is no JSON object", settings.document));
     }
-    Verdict undecided;
+    Disposition undecided;
     std::optional<SafetyDecision> decision = co_await decide(job, undecided);
     if (!decision) co_return undecided;
     // The check may have outlived the lease: then somebody else is at this job, or soon will be.
     if (!lease.usable()) {
         replica_.ports.log.reached("policy_check_outlived_lock");
-        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
+        co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
     }
-    if (replica_.stopping) co_return Verdict::hand_back(Duration{0});
+    if (replica_.stopping) co_return Disposition::hand_back(Duration{0});
     const bool no_answer = decision->decision == Decision::unavailable || decision->decision == Decision::throttle;
     if (no_answer && job.facts.state == JobState::approval_required) {
         // Asked again because its content has changed since: the question that was raised stands, and no fail mode answers it.
         replica_.ports.log.reached("waits_for_approval_without_policy");
-        co_return Verdict::hand_back(replica_.tunables.safety_unavailable_delay);
+        co_return Disposition::hand_back(replica_.tunables.safety_unavailable_delay);
     }
     if (const auto held = co_await hold_for_input(lease, job, *decision)) co_return *held;
     if (wire::is_approval_gate(job.request.topic()) && !no_answer && decision->decision != Decision::deny)
@@ -162,19 +163,19 @@ Task<Verdict> RequestHandler::under_lock(JobLease& lease, Taken job) {
     co_return co_await end_job(lease, JobState::denied, std::move(letter), &*decision);
 }
 
-Task<std::optional<SafetyDecision>> RequestHandler::decide(Taken& job, Verdict& verdict) {
+Task<std::optional<SafetyDecision>> RequestHandler::decide(Taken& job, Disposition& disposition) {
     if (wire::carries_grant(job.request)) {
         const GrantEvidence evidence{.request_kept = !job.facts.request_lost && !job.stored_unreadable,
                                      .moved_on = job.facts.state != JobState::approval_required};
         auto grant = co_await read_grant(replica_, job.request, hash_of(job), evidence);
         if (!grant.applied()) {
-            verdict = Verdict::hand_back(replica_.tunables.retry_delay_store);
+            disposition = Disposition::hand_back(replica_.tunables.retry_delay_store);
             co_return std::nullopt;
         }
         if (grant.value().decision) co_return std::move(grant.value().decision);
         if (grant.value().asked_before && job.facts.state == JobState::approval_required) {
             replica_.ports.log.reached("question_still_open");
-            verdict = Verdict::nothing_to_do();
+            disposition = Disposition::nothing_to_do();
             co_return std::nullopt;
         }
     }
@@ -194,21 +195,21 @@ std::optional<SafetyDecision> RequestHandler::kept_answer(Taken& job) {
     return std::move(kept->decision);
 }
 
-Task<Verdict> RequestHandler::repeat_dead_letter(JobLease& lease, const Taken& job) {
+Task<Disposition> RequestHandler::repeat_dead_letter(JobLease& lease, const Taken& job) {
     const JobState state = *job.facts.state;
     const DeadLetter letter{
         lease.job(), job.request.topic(), state == JobState::denied ? cap::JOB_STATUS_DENIED : cap::JOB_STATUS_FAILED,
         fmt::format("the job had ended {} without a dead letter", to_string(state)), "redelivery_dlq_retry"};
     const auto written = co_await replica_.store.repair_dead_letter(letter, state);
-    if (!written.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
-    if (!written.value()) co_return Verdict::done();
+    if (!written.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
+    if (!written.value()) co_return Disposition::done();
     replica_.ports.log.reached("dead_letter_repeated");
     co_await dead_letters_.announce(letter);
-    co_return Verdict::done();
+    co_return Disposition::done();
 }
 
-Task<Verdict> RequestHandler::end_job(JobLease& lease, JobState state, DeadLetter letter,
-                                      const SafetyDecision* decision) {
+Task<Disposition> RequestHandler::end_job(JobLease& lease, JobState state, DeadLetter letter,
+                                          const SafetyDecision* decision) {
     Commit commit;
     commit.walk = {state};
     commit.release_lock = true;
@@ -219,19 +220,19 @@ Task<Verdict> RequestHandler::end_job(JobLease& lease, JobState state, DeadLette
     }
     commit.fields.emplace_back("failure_reason", letter.reason);
     const auto ended = co_await replica_.store.commit(lease, std::move(commit));
-    if (!ended.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
-    switch (ended.value().verdict) {
-        case Committed::Verdict::lost: co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
-        case Committed::Verdict::refused: co_return Verdict::done();  // it ended otherwise meanwhile
-        case Committed::Verdict::ok: break;
+    if (!ended.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
+    switch (ended.value().kind) {
+        case Committed::Kind::lost: co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
+        case Committed::Kind::refused: co_return Disposition::done();  // it ended otherwise meanwhile
+        case Committed::Kind::ok: break;
     }
     if (state == JobState::failed)
         replica_.ports.metrics.add(Metric::jobs_completed, {letter.topic, cap::JobStatus_Name(letter.status)});
     co_await dead_letters_.announce(std::move(letter));
-    co_return Verdict::done();
+    co_return Disposition::done();
 }
 
-Task<Verdict> RequestHandler::ask_for_approval(JobLease& lease, const Taken& job, SafetyDecision decision) {
+Task<Disposition> RequestHandler::ask_for_approval(JobLease& lease, const Taken& job, SafetyDecision decision) {
     decision.job_hash = hash_of(job);
     Commit commit;
     if (job.facts.state != JobState::approval_required) commit.walk = {JobState::approval_required};
@@ -244,14 +245,14 @@ Task<Verdict> RequestHandler::ask_for_approval(JobLease& lease, const Taken& job
     // The question is about the request that is stored now.
     if (!job.stored_unreadable) commit.fields.emplace_back(kFieldRequestLost, "");
     const auto asked = co_await replica_.store.commit(lease, std::move(commit));
-    if (!asked.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
-    if (asked.value().verdict == Committed::Verdict::lost)
-        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
-    co_return Verdict::done();
+    if (!asked.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
+    if (asked.value().kind == Committed::Kind::lost)
+        co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
+    co_return Disposition::done();
 }
 
-Task<Verdict> RequestHandler::postpone(JobLease& lease, const SafetyDecision& decision, Duration delay,
-                                       std::int64_t input_misses) {
+Task<Disposition> RequestHandler::postpone(JobLease& lease, const SafetyDecision& decision, Duration delay,
+                                           std::int64_t input_misses) {
     Commit commit;
     commit.release_lock = true;
     commit.decision_json = decision_record(decision);
@@ -259,14 +260,13 @@ Task<Verdict> RequestHandler::postpone(JobLease& lease, const SafetyDecision& de
     if (input_misses > 0) commit.fields.emplace_back(kFieldInputMisses, fmt::format("{}", input_misses));
     commit.next_attempt = delay;
     const auto noted = co_await replica_.store.commit(lease, std::move(commit));
-    if (!noted.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
-    if (noted.value().verdict != Committed::Verdict::ok)
-        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
-    co_return Verdict::postponed(delay);
+    if (!noted.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
+    if (noted.value().kind != Committed::Kind::ok) co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
+    co_return Disposition::postponed(delay);
 }
 
-Task<std::optional<Verdict>> RequestHandler::hold_for_input(JobLease& lease, const Taken& job,
-                                                            SafetyDecision& decision) {
+Task<std::optional<Disposition>> RequestHandler::hold_for_input(JobLease& lease, const Taken& job,
+                                                                SafetyDecision& decision) {
     if (!replica_.mechanisms.on(Mechanism::input_seen)) decision.input = InputSeen::yes;
     const bool missing = decision.input == InputSeen::missing;
     const bool no_answer = decision.decision == Decision::unavailable || decision.decision == Decision::throttle;
@@ -282,8 +282,8 @@ Task<std::optional<Verdict>> RequestHandler::hold_for_input(JobLease& lease, con
     replica_.ports.log.reached("input_unseen");
     // The question that was raised stands.
     if (job.facts.state == JobState::approval_required) {
-        if (missing) co_return Verdict::nothing_to_do();
-        co_return Verdict::hand_back(replica_.tunables.safety_unavailable_delay);
+        if (missing) co_return Disposition::nothing_to_do();
+        co_return Disposition::hand_back(replica_.tunables.safety_unavailable_delay);
     }
     if (missing && job.facts.input_misses >= kInputTries) {
         const std::string reason = fmt::format("policy has to see the job's input, and nothing can be read at {}",
@@ -298,7 +298,7 @@ Task<std::optional<Verdict>> RequestHandler::hold_for_input(JobLease& lease, con
     co_return co_await postpone(lease, none, replica_.tunables.safety_unavailable_delay);
 }
 
-Task<Verdict> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDecision decision) {
+Task<Disposition> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDecision decision) {
     const std::string topic = job.request.topic();
     replica_.ports.metrics.add(Metric::safety_unavailable, {topic});
     if (replica_.tunables.policy_check_fail_mode != "open" || wire::is_approval_gate(topic))
@@ -316,7 +316,7 @@ Task<Verdict> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDeci
     co_return co_await dispatch(lease, job, std::move(decision));
 }
 
-Task<Verdict> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecision decision) {
+Task<Disposition> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecision decision) {
     const RetryLimit limit = retry_limit(decision, replica_.timeouts, job.request);
     if (limit.retries > 0 && job.facts.dispatches > static_cast<std::uint64_t>(limit.retries)) {
         DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED,
@@ -330,14 +330,14 @@ Task<Verdict> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecisio
     if (decision.answer && decision.answer->has_constraints())
         apply_constraints(decision.answer->constraints(), job.request);
     DispatchOrder order{job.request, job.facts, decision, job.trace_id, job.since};
-    const Verdict verdict = co_await dispatcher_.dispatch(lease, order);
-    if (verdict.in_line && may_wait)
+    const Disposition disposition = co_await dispatcher_.dispatch(lease, order);
+    if (disposition.in_line && may_wait)
         answers_.keep(lease.job(), {lease.token(), std::move(asked_about), job.asked, std::move(decision)},
                       replica_.ports.clock.monotonic() - replica_.tunables.policy_answer_max_age);
-    co_return verdict;
+    co_return disposition;
 }
 
-Task<Verdict> RequestHandler::pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision) {
+Task<Disposition> RequestHandler::pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision) {
     if (decision.granted)
         co_return co_await complete_gate(replica_, lease, job.trace_id, std::move(decision), job.request);
     decision.decision = Decision::require_approval;
@@ -365,7 +365,7 @@ bool RequestHandler::adopt_stored_request(Taken& job) {
     return true;
 }
 
-Task<std::optional<Verdict>> RequestHandler::record_stored_limits(JobLease& lease, const Taken& job) {
+Task<std::optional<Disposition>> RequestHandler::record_stored_limits(JobLease& lease, const Taken& job) {
     if (job.facts.stored_request.empty()) co_return std::nullopt;  // what was delivered has set its own
     // Only the first deadline counts, or a life that ends before it.
     std::int64_t limit_ms = job.facts.deadline ? 0 : job.request.budget().deadline_ms();
@@ -377,20 +377,20 @@ Task<std::optional<Verdict>> RequestHandler::record_stored_limits(JobLease& leas
     limits.deadline_ms = limit_ms;
     limits.deadline_from = job.facts.taken_up;
     const auto recorded = co_await replica_.store.commit(lease, std::move(limits));
-    if (!recorded.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
-    switch (recorded.value().verdict) {
-        case Committed::Verdict::lost: co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
-        case Committed::Verdict::refused: co_return Verdict::done();  // somebody has ended it meanwhile
-        case Committed::Verdict::ok: break;
+    if (!recorded.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
+    switch (recorded.value().kind) {
+        case Committed::Kind::lost: co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
+        case Committed::Kind::refused: co_return Disposition::done();  // somebody has ended it meanwhile
+        case Committed::Kind::ok: break;
     }
     co_return std::nullopt;
 }
 
-Verdict RequestHandler::drop(const cap::JobRequest& request, std::string_view reason) {
+Disposition RequestHandler::drop(const cap::JobRequest& request, std::string_view reason) {
     replica_.ports.metrics.add(Metric::validation_rejections);
     replica_.ports.log.event(LogLevel::warn, "job request rejected",
                              {{"job_id", request.job_id()}, {"reason", reason}});
-    return Verdict::done();
+    return Disposition::done();
 }
 
 void RequestHandler::set_marks_aside(Taken& job) const {

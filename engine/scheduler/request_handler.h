@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/announce/dead_letters.h"
-#include "engine/bus/verdict.h"
+#include "engine/bus/disposition.h"
 #include "engine/policy/waiting_answers.h"
 #include "engine/reconcile/pending_replayer.h"
 #include "engine/scheduler/dispatch.h"
@@ -20,10 +20,10 @@ public:
           effective_config_(replica.mechanisms.on(Mechanism::tightening_layers)) {}
 
     /// Handles one delivery of a request. Redelivery at any point is harmless: everything is decided on what the store says.
-    [[nodiscard]] Task<Verdict> handle(cap::JobRequest request, std::string trace_id) override;
+    [[nodiscard]] Task<Disposition> handle(cap::JobRequest request, std::string trace_id) override;
     /// The same for a request that comes from the store and not from the bus. Others than the scheduler have written there:
     /// whose it is, is looked at again (D-06).
-    [[nodiscard]] Task<Verdict> handle_stored(cap::JobRequest request, std::string trace_id) override;
+    [[nodiscard]] Task<Disposition> handle_stored(cap::JobRequest request, std::string trace_id) override;
 
     /// A settings document has been read, see EffectiveConfig::note_readable.
     void note_settings(const std::string& key, const std::string& document) {
@@ -42,39 +42,39 @@ private:
         std::string submitted_hash;      // of the request with the marks that were taken off it; empty: none were
     };
 
-    [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, Taken job);
-    /// Nothing with `verdict` set, when it could not be learnt whether a human has approved: that is a failure of the store,
+    [[nodiscard]] Task<Disposition> under_lock(JobLease& lease, Taken job);
+    /// Nothing with `disposition` set, when it could not be learnt whether a human has approved: that is a failure of the store,
     /// and no fail mode of policy may let the job through for it. Or when a human has been asked just this and has not
     /// answered: a label of the submitter's own is no reason to ask policy again and again (H-06).
-    [[nodiscard]] Task<std::optional<SafetyDecision>> decide(Taken& job, Verdict& verdict);
+    [[nodiscard]] Task<std::optional<SafetyDecision>> decide(Taken& job, Disposition& disposition);
     /// What policy has said a moment ago, when the job had to wait for a slot that it has now.
     [[nodiscard]] std::optional<SafetyDecision> kept_answer(Taken& job);
     /// A submission of a job that has ended badly comes again: its dead letter is written if somebody has left it out, and
     /// never changed (C-36).
-    [[nodiscard]] Task<Verdict> repeat_dead_letter(JobLease& lease, const Taken& job);
-    [[nodiscard]] Task<Verdict> end_job(JobLease& lease, JobState state, DeadLetter letter,
-                                        const SafetyDecision* decision);
-    [[nodiscard]] Task<Verdict> ask_for_approval(JobLease& lease, const Taken& job, SafetyDecision decision);
+    [[nodiscard]] Task<Disposition> repeat_dead_letter(JobLease& lease, const Taken& job);
+    [[nodiscard]] Task<Disposition> end_job(JobLease& lease, JobState state, DeadLetter letter,
+                                            const SafetyDecision* decision);
+    [[nodiscard]] Task<Disposition> ask_for_approval(JobLease& lease, const Taken& job, SafetyDecision decision);
     /// `input_misses`: how often in a row its input was not found; 0: that is not why.
-    [[nodiscard]] Task<Verdict> postpone(JobLease& lease, const SafetyDecision& decision, Duration delay,
-                                         std::int64_t input_misses = 0);
+    [[nodiscard]] Task<Disposition> postpone(JobLease& lease, const SafetyDecision& decision, Duration delay,
+                                             std::int64_t input_misses = 0);
     /// What becomes of a job that policy would let go on and whose input it was not shown (D-09). Nothing: it
     /// goes on, marked where need be.
-    [[nodiscard]] Task<std::optional<Verdict>> hold_for_input(JobLease& lease, const Taken& job,
-                                                              SafetyDecision& decision);
-    [[nodiscard]] Task<Verdict> unavailable(JobLease& lease, Taken job, SafetyDecision decision);
-    [[nodiscard]] Task<Verdict> dispatch(JobLease& lease, Taken job, SafetyDecision decision);
+    [[nodiscard]] Task<std::optional<Disposition>> hold_for_input(JobLease& lease, const Taken& job,
+                                                                  SafetyDecision& decision);
+    [[nodiscard]] Task<Disposition> unavailable(JobLease& lease, Taken job, SafetyDecision decision);
+    [[nodiscard]] Task<Disposition> dispatch(JobLease& lease, Taken job, SafetyDecision decision);
     /// A gate is not for workers: it waits for a human, whatever policy says short of a denial, and then succeeds.
-    [[nodiscard]] Task<Verdict> pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision);
+    [[nodiscard]] Task<Disposition> pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision);
     /// False where nothing is known of the job but a request that is not its.
     [[nodiscard]] bool adopt_stored_request(Taken& job);
     /// Records the limits of a stored request that is not the one that was delivered: they were not known when the job was taken
     /// up, from where they count. Nothing: the job goes on.
-    [[nodiscard]] Task<std::optional<Verdict>> record_stored_limits(JobLease& lease, const Taken& job);
+    [[nodiscard]] Task<std::optional<Disposition>> record_stored_limits(JobLease& lease, const Taken& job);
     /// Whether requests have to name one tenant.
     [[nodiscard]] bool one_tenant() const { return replica_.mechanisms.on(Mechanism::tenant_rule); }
     /// The request is gone, as if it had never come.
-    [[nodiscard]] Verdict drop(const cap::JobRequest& request, std::string_view reason);
+    [[nodiscard]] Disposition drop(const cap::JobRequest& request, std::string_view reason);
     /// Takes off what only policy writes. Its hash, by which a human's approval is found again, is that of what was submitted.
     void set_marks_aside(Taken& job) const;
     [[nodiscard]] static std::string hash_of(const Taken& job);

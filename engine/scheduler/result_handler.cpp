@@ -44,15 +44,15 @@ constexpr const char* kFieldRetryable = "ls_retryable";
 
 }  // namespace
 
-Task<Verdict> ResultHandler::handle(cap::JobResult result, std::uint64_t sequence) {
+Task<Disposition> ResultHandler::handle(cap::JobResult result, std::uint64_t sequence) {
     if (const auto reason = wire::rejection(result)) {
         replica_.ports.metrics.add(Metric::validation_rejections);
         replica_.ports.log.event(LogLevel::warn, "job result rejected",
                                  {{"job_id", result.job_id()}, {"reason", *reason}});
-        co_return Verdict::done();
+        co_return Disposition::done();
     }
     wire::fill_error_code(result);
-    if (!state_of_result(result.status())) co_return Verdict::done();  // news of progress, not a result
+    if (!state_of_result(result.status())) co_return Disposition::done();  // news of progress, not a result
 
     JobLease lease(replica_.leases.ports(), result.job_id(), replica_.ports.entropy.uuid());
     // What stands in front of output policy is only of interest where it will be asked.
@@ -66,39 +66,39 @@ Task<Verdict> ResultHandler::handle(cap::JobResult result, std::uint64_t sequenc
                                               [&] { return replica_.store.take_turn(lease, turn, along); });
     if (!taken.applied()) {
         co_await lease.release();
-        co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
+        co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
     }
     if (!taken.value()) {
         if (lease.out_of_turn()) {
             replica_.ports.metrics.add(Metric::results_out_of_turn);
             replica_.ports.log.reached("result_out_of_turn");
         }
-        co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
+        co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
     }
-    Verdict verdict = co_await under_lock(lease, result, *taken.value());
-    if (lease.lost() && verdict.kind == Verdict::Kind::done)
-        verdict = Verdict::hand_back(replica_.tunables.retry_delay_busy);
-    if (verdict.kind == Verdict::Kind::done) lease.settle_on_release(sequence);
+    Disposition disposition = co_await under_lock(lease, result, *taken.value());
+    if (lease.lost() && disposition.kind == Disposition::Kind::done)
+        disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy);
+    if (disposition.kind == Disposition::Kind::done) lease.settle_on_release(sequence);
     co_await lease.release();
-    co_return verdict;
+    co_return disposition;
 }
 
-Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts) {
-    if (!may_end(result, facts)) co_return Verdict::done();
+Task<Disposition> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts) {
+    if (!may_end(result, facts)) co_return Disposition::done();
     SagaPlan saga = plan_saga(result.status(), facts.stored_request);
     if (!saga.problem.empty())
         replica_.ports.log.event(LogLevel::error, "nothing is recorded for a rollback",
                                  {{"job_id", lease.job()}, {"reason", saga.problem}});
     if (!saga.readable) {
         const bool told = co_await tell_of_unknown_effect(lease.job(), facts.topic, saga.problem);
-        if (!told) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
+        if (!told) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
     }
     OutputPassage output;
     if (state_of_result(result.status()) == JobState::succeeded) {
         output = co_await gate_.judge(result, facts);
         if (!lease.usable()) {
             if (replica_.tunables.output_policy_enabled) replica_.ports.log.reached("output_check_outlived_lock");
-            co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
+            co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
         }
     }
     Commit commit = end_of_job(result, facts, output);
@@ -106,7 +106,7 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
     const auto effect = saga.effect;
     if (effect) {
         const auto included = co_await replica_.sagas.include(*effect, commit);
-        if (!included.applied()) co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
+        if (!included.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
     }
     const auto letter = commit.dead_letter;
     const std::string late_pointer =
@@ -114,12 +114,12 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
     const auto committed = co_await replica_.store.commit(lease, std::move(commit));
     if (!committed.applied()) {
         if (!result.result_ptr().empty()) replica_.ports.metrics.add(Metric::result_ptr_write_failure);
-        co_return Verdict::hand_back(replica_.tunables.retry_delay_store);
+        co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
     }
-    switch (committed.value().verdict) {
-        case Committed::Verdict::lost: co_return Verdict::hand_back(replica_.tunables.retry_delay_busy);
-        case Committed::Verdict::refused: co_return Verdict::done();  // ended by somebody without the lock
-        case Committed::Verdict::ok: break;
+    switch (committed.value().kind) {
+        case Committed::Kind::lost: co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
+        case Committed::Kind::refused: co_return Disposition::done();  // ended by somebody without the lock
+        case Committed::Kind::ok: break;
     }
     replica_.registry.note_end(result.worker_id());
     if (!late_pointer.empty()) {
@@ -128,7 +128,7 @@ Task<Verdict> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& r
     }
     if (effect) note_effect(*effect);
     co_await follow_up(result, facts.topic.empty() ? "unknown" : facts.topic, std::move(output), letter);
-    co_return Verdict::done();
+    co_return Disposition::done();
 }
 
 Task<bool> ResultHandler::tell_of_unknown_effect(std::string job, std::string topic, std::string problem) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/announce/dead_letters.h"
-#include "engine/bus/verdict.h"
+#include "engine/bus/disposition.h"
 #include "engine/output/content_scanner.h"
 #include "engine/output/output_gate.h"
 #include "engine/rollback/rollbacks.h"
@@ -22,10 +22,10 @@ public:
 
     /// Handles one delivery of a result, number `sequence` of its stream (0: nobody knows). The first one that ends the job
     /// counts; all later ones change nothing.
-    [[nodiscard]] Task<Verdict> handle(cap::JobResult result, std::uint64_t sequence);
+    [[nodiscard]] Task<Disposition> handle(cap::JobResult result, std::uint64_t sequence);
 
 private:
-    [[nodiscard]] Task<Verdict> under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts);
+    [[nodiscard]] Task<Disposition> under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts);
     /// Whether the result may end a job that is in this state. One that is not believed (D-05) is counted.
     [[nodiscard]] bool may_end(const cap::JobResult& result, const JobFacts& facts);
     void refuse(const cap::JobResult& result, const JobFacts& facts, std::string_view reason);

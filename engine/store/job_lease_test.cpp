@@ -302,13 +302,13 @@ TEST_F(JobLeaseTest, AnUnusableLeaseCommitsNothingAndAsksNobody) {
     commit.walk = {JobState::running};
     const auto before = loop.wait(store.commit(lease, commit));
     ASSERT_TRUE(before.applied());
-    EXPECT_EQ(before.value().verdict, Committed::Verdict::lost);
+    EXPECT_EQ(before.value().kind, Committed::Kind::lost);
     begin();
     renewal_answer = [] { return ScriptedRedis::reply(std::int64_t{0}); };
     loop.run_for(60ms);
     const std::size_t calls = redis.calls().size();
     const auto after = loop.wait(store.commit(lease, commit));
-    EXPECT_EQ(after.value().verdict, Committed::Verdict::lost);
+    EXPECT_EQ(after.value().kind, Committed::Kind::lost);
     EXPECT_EQ(redis.calls().size(), calls);
 }
 

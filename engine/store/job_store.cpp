@@ -125,10 +125,10 @@ JobFacts parse_locked(const RedisValue& reply) {
 
 Committed parse_committed(const RedisValue& reply) {
     Committed committed;
-    const std::string_view verdict = reply.at(0).text();
-    committed.verdict = verdict == "ok"        ? Committed::Verdict::ok
-                        : verdict == "refused" ? Committed::Verdict::refused
-                                               : Committed::Verdict::lost;
+    const std::string_view word = reply.at(0).text();
+    committed.kind = word == "ok"        ? Committed::Kind::ok
+                     : word == "refused" ? Committed::Kind::refused
+                                         : Committed::Kind::lost;
     committed.state = parse_job_state(reply.at(1).text());
     committed.attempts = reply.at(2).integer_or(0);
     committed.dispatch = number(reply.at(3));
@@ -290,7 +290,7 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
     const Committed committed = parse_committed(reply.value());
     tell_of_woken(reply.value().at(6));
     tell_of_wrong_typed(reply.value().at(8));
-    if (committed.verdict == Committed::Verdict::lost) {
+    if (committed.kind == Committed::Kind::lost) {
         lease.mark_lost();
     } else if (commit.release_lock) {
         lease.end();

@@ -108,7 +108,7 @@ struct Commit {
 };
 
 struct Committed {
-    enum class Verdict : std::uint8_t {
+    enum class Kind : std::uint8_t {
         ok,
         /// The lease is not ours any more: nothing was written.
         lost,
@@ -117,7 +117,7 @@ struct Committed {
         /// line.
         refused,
     };
-    Verdict verdict = Verdict::lost;
+    Kind kind = Kind::lost;
     std::optional<JobState> state;  // now
     std::int64_t attempts = 0;
     std::uint64_t dispatch = 0;

@@ -18,17 +18,17 @@ public:
     std::uint64_t sequence() const override { return spec_.sequence; }
     std::uint64_t delivery_count() const override { return spec_.count; }
 
-    void ack() override { decide(DeliveryFate::Verdict::ack); }
+    void ack() override { decide(DeliveryFate::Answer::ack); }
     void nak(Duration delay) override {
-        if (fate_->verdict == DeliveryFate::Verdict::none) fate_->nak_delay = delay;
-        decide(DeliveryFate::Verdict::nak);
+        if (fate_->answer == DeliveryFate::Answer::none) fate_->nak_delay = delay;
+        decide(DeliveryFate::Answer::nak);
     }
-    void term() override { decide(DeliveryFate::Verdict::term); }
+    void term() override { decide(DeliveryFate::Answer::term); }
     void in_progress() override { ++fate_->in_progress; }
 
 private:
-    void decide(DeliveryFate::Verdict verdict) {
-        if (fate_->verdict == DeliveryFate::Verdict::none) fate_->verdict = verdict;
+    void decide(DeliveryFate::Answer answer) {
+        if (fate_->answer == DeliveryFate::Answer::none) fate_->answer = answer;
     }
 
     DeliverySpec spec_;

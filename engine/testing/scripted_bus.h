@@ -18,14 +18,14 @@ namespace lockstep::engine::testing {
 
 /// What became of one delivery. The first of ack, nak and term counts.
 struct DeliveryFate {
-    enum class Verdict : std::uint8_t { none, ack, nak, term };
-    Verdict verdict = Verdict::none;
+    enum class Answer : std::uint8_t { none, ack, nak, term };
+    Answer answer = Answer::none;
     Duration nak_delay{};
     int in_progress = 0;
-    bool dropped = false;  // destroyed; without a verdict the server delivers it again
+    bool dropped = false;  // destroyed; without an answer the server delivers it again
 
-    [[nodiscard]] bool acked() const { return verdict == Verdict::ack; }
-    [[nodiscard]] bool handed_back(Duration delay) const { return verdict == Verdict::nak && nak_delay == delay; }
+    [[nodiscard]] bool acked() const { return answer == Answer::ack; }
+    [[nodiscard]] bool handed_back(Duration delay) const { return answer == Answer::nak && nak_delay == delay; }
 };
 using Fate = std::shared_ptr<DeliveryFate>;
 

@@ -93,7 +93,7 @@ protected:
         EXPECT_TRUE(bound.applied()) << (bound.applied() ? "" : bound.failure().detail);
         return bound.applied() ? std::move(bound).value() : nullptr;
     }
-    /// Waiting, in hand, floor. It may lag behind the verdicts.
+    /// Waiting, in hand, floor. It may lag behind the answers.
     using State = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
     std::optional<State> consumer_state() {
         const auto state = finish(other().consumer_state(kSys, spec().durable, in(5s)));
@@ -354,8 +354,8 @@ TEST_F(BusContract, AConsumerTellsWhatItHasStillToDo) {
     sink.deliveries[6]->ack();       // 5, its second delivery
     expect_state({0, 2, 5}, "what waits for its next delivery is in hand");
     sink.deliveries[5]->ack();  // 7
-    sink.deliveries[4]->ack();  // its verdict has been given
-    expect_state({0, 1, 5}, "a second verdict counts for nothing");
+    sink.deliveries[4]->ack();  // its answer has been given
+    expect_state({0, 1, 5}, "a second answer counts for nothing");
 }
 
 TEST_F(BusContract, TheFloorOfAnIdleConsumerIsBehindAllThatItHasLookedAt) {
@@ -385,7 +385,7 @@ TEST_F(BusContract, WhatAPausedConsumerIsHandedArrivesAndTheRestWaits) {
     pass(100ms);
     EXPECT_EQ(sink.deliveries.size(), 1U);
     expect_state({3, 1, 0}, "paused");
-    sink.deliveries[0]->ack();  // verdicts are sent all the same
+    sink.deliveries[0]->ack();  // answers are sent all the same
     consumption->resume();
     ASSERT_TRUE(until([&] { return sink.deliveries.size() == 4; }));
     for (const auto& delivery : sink.deliveries) EXPECT_EQ(delivery->delivery_count(), 1U);

@@ -80,7 +80,7 @@ TEST_F(Dispatch, FieldsOfLaterProtocolVersionsReachTheWorker) {
 TEST_F(Dispatch, AMessageThatNeverLeftIsTakenBackAndTriedAgain) {
     first_publish(not_connected(), false);
     const Fate fate = submit("j1");
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::nak);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::nak);
     EXPECT_GE(fate->nak_delay, 1s);
     EXPECT_LT(fate->nak_delay, 1500ms);
     EXPECT_EQ(history("j1"), (Texts{"PENDING", "SCHEDULED", "DISPATCHED", "SCHEDULED"}));
@@ -114,7 +114,7 @@ TEST_F(Dispatch, AMessageThatIsStoredLateIsFoundLate) {
     first_publish(lost(), false);
     const Fate fate = submit("j1");
     loop.run_for(3s);
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none);
     EXPECT_TRUE(locked("j1"));
     bus.store(dispatches().at(0));
     loop.run_for(2s);
@@ -254,7 +254,7 @@ TEST_F(Dispatch, NothingIsSentAgainAfterAHundredSeconds) {
     first_publish(lost(), false);
     const Fate fate = submit("j1");
     loop.run_for(99s);
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none);
     reconnect();
     loop.run_for(10s);
     EXPECT_EQ(dispatches().size(), 1u);
@@ -382,7 +382,7 @@ TEST_F(Dispatch, ACrashBeforeThePublishLeavesAJobThatIsNeverSentAndEndsVisibly) 
     const Fate fate = submit("j1");
     EXPECT_EQ(state("j1"), "DISPATCHED");
     crash();
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none);
     bus.latency = {};
     bus.on_publish = nullptr;
     bus.published.clear();
@@ -498,7 +498,7 @@ TEST_F(Dispatch, AJobWithoutWorkersBacksOffFiftyTimesAndFails) {
     request.set_topic("job.unmapped");
     for (int tries = 0; tries < 50; ++tries) {
         const Fate fate = submit(request);
-        ASSERT_EQ(fate->verdict, DeliveryFate::Verdict::nak);
+        ASSERT_EQ(fate->answer, DeliveryFate::Answer::nak);
         const Duration base = tries >= 5 ? Duration{30s} : Duration{1s * (1 << tries)};
         EXPECT_GE(fate->nak_delay, base);
         EXPECT_LE(fate->nak_delay, std::min<Duration>(base + 500ms, 30s));

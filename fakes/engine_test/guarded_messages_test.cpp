@@ -76,9 +76,9 @@ public:
     std::vector<std::string> heard;
 
 private:
-    engine::Task<engine::Verdict> handle(cap::BusPacket packet, engine::Origin) override {
+    engine::Task<engine::Disposition> handle(cap::BusPacket packet, engine::Origin) override {
         heard.push_back(packet.job_result().job_id());
-        co_return engine::Verdict::done();
+        co_return engine::Disposition::done();
     }
 
     engine::Context context_;

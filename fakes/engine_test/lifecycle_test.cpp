@@ -383,7 +383,7 @@ TEST_F(Lifecycle, ACrashSaysNothingToAnybodyAndLeavesItsLockToExpire) {
     bus.latency = 1h;
     const Fate fate = submit("j1");
     crash();
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::none);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none);
     EXPECT_TRUE(fate->dropped);
     EXPECT_TRUE(locked("j1"));
     EXPECT_TRUE(loop.idle()) << "nothing of it is left in the loop";
@@ -407,7 +407,7 @@ TEST_F(Lifecycle, SilentWorkersAreForgotten) {
     EXPECT_EQ(scheduler->workers().size(), 1u);
     loop.run_for(61s);
     EXPECT_EQ(scheduler->workers().size(), 0u);
-    EXPECT_EQ(submit("j1")->verdict, DeliveryFate::Verdict::nak);
+    EXPECT_EQ(submit("j1")->answer, DeliveryFate::Answer::nak);
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ TEST_F(Requests, ABusyLockIsWaitedForTwoSecondsAndNoLonger) {
     run({"SET", "cordum:scheduler:job:j1", "somebody else"});
     const auto before = loop.monotonic();
     const Fate fate = submit("j1");
-    loop.run_until([&] { return fate->verdict != DeliveryFate::Verdict::none; });
+    loop.run_until([&] { return fate->answer != DeliveryFate::Answer::none; });
     EXPECT_TRUE(fate->handed_back(500ms));
     EXPECT_EQ(loop.monotonic() - before, 2s);
     EXPECT_EQ(state("j1"), "");
@@ -199,7 +199,7 @@ TEST_F(Requests, WaitingForALockCostsLittle) {
         for (const std::string& part : command) bytes += part.size();
     });
     const Fate fate = submit(large);
-    loop.run_until([&] { return fate->verdict != DeliveryFate::Verdict::none; });
+    loop.run_until([&] { return fate->answer != DeliveryFate::Answer::none; });
     EXPECT_TRUE(fate->handed_back(500ms));
     EXPECT_LE(commands, 16u);
     EXPECT_LT(bytes, 1'000'000u) << "the request goes out once";
@@ -344,7 +344,7 @@ TEST_F(Requests, AGrantOutlivesATryThatFoundNoWorker) {
     const auto granted = approved(request_for("j1"));
     loop.run_for(31s);  // w1 falls silent
     const Fate first = submit(granted);
-    EXPECT_EQ(first->verdict, DeliveryFate::Verdict::nak);
+    EXPECT_EQ(first->answer, DeliveryFate::Answer::nak);
     loop.run_for(first->nak_delay);
     heartbeat("w1");
     EXPECT_TRUE(submit(granted)->acked());
@@ -606,7 +606,7 @@ TEST_F(Inputs, AnInputThatIsNotThereIsLookedForForFifteenSeconds) {
 TEST_F(Inputs, OneThatComesLateIsSeen) {
     EXPECT_TRUE(submit(request)->handed_back(5s));
     run({"SET", "ctx:j1", "good"});
-    EXPECT_NE(submit(request)->verdict, DeliveryFate::Verdict::none) << "not due yet";
+    EXPECT_NE(submit(request)->answer, DeliveryFate::Answer::none) << "not due yet";
     EXPECT_EQ(field("j1", "ls_input_misses"), "1");
     loop.run_for(5s);
     EXPECT_TRUE(submit(request)->acked());

@@ -164,7 +164,7 @@ TEST_F(HeartbeatsOutsideSense, TheLastSoundOneHoldsForItsTimeToLive) {
     beat("w1", -5);
     run_job("j1");
     loop.run_for(11s);
-    EXPECT_EQ(submit("j2")->verdict, DeliveryFate::Verdict::nak) << "not a sign of life";
+    EXPECT_EQ(submit("j2")->answer, DeliveryFate::Answer::nak) << "not a sign of life";
 }
 
 TEST_F(HeartbeatsOutsideSense, SwitchedOffTheyAreEverybodysFavourites) {

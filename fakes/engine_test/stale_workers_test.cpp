@@ -35,7 +35,7 @@ TEST_F(StaleWorkers, ThreeInARowEndTheTryAndNameTheReason) {
     EXPECT_TRUE(dispatches().empty()) << "none of them was sent anything";
     EXPECT_EQ(state("j1"), "SCHEDULED");
     EXPECT_FALSE(locked("j1"));
-    EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::nak);
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::nak);
     EXPECT_GE(fate->nak_delay, 1s) << "BACK-01";
     EXPECT_LT(fate->nak_delay, 1500ms);
 }

@@ -20,7 +20,7 @@ TEST_F(StoreCommit, HashHistoryIndexesAndTenantSetAgreeAtEachStep) {
     for (const JobState state : {scheduled, dispatched, running, succeeded}) {
         EXPECT_EQ(*run({"SCARD", "job:tenant:active:acme"}).integer(), 1);
         const Committed committed = walk(*lease, {state});
-        EXPECT_EQ(committed.verdict, Committed::Verdict::ok);
+        EXPECT_EQ(committed.kind, Committed::Kind::ok);
         EXPECT_EQ(committed.state, state);
         expected.emplace_back(to_string(state));
         EXPECT_EQ(history("j1"), expected);
@@ -57,10 +57,10 @@ TEST_F(StoreCommit, TheWholeTableHolds) {
             const std::string name =
                 (source ? std::string(to_string(*source)) : "absent") + " -> " + std::string(to_string(target));
             if (transition_allowed(source, target)) {
-                EXPECT_EQ(committed.verdict, Committed::Verdict::ok) << name;
+                EXPECT_EQ(committed.kind, Committed::Kind::ok) << name;
                 EXPECT_EQ(listed("j1"), Texts{std::string(to_string(target))}) << name;
             } else {
-                EXPECT_EQ(committed.verdict, Committed::Verdict::refused) << name;
+                EXPECT_EQ(committed.kind, Committed::Kind::refused) << name;
                 EXPECT_EQ(committed.state, source) << name;
                 EXPECT_EQ(content(), before) << name;
             }
@@ -91,7 +91,7 @@ TEST_F(StoreCommit, WithoutTheLockNothingIsWritten) {
         everything.decision_json = "{}";
         everything.fields = {{"a", "b"}};
         const Committed committed = commit(*paused, everything);
-        EXPECT_EQ(committed.verdict, Committed::Verdict::lost);
+        EXPECT_EQ(committed.kind, Committed::Kind::lost);
         EXPECT_EQ(content(), before);
         EXPECT_TRUE(paused->lost());
     }
@@ -101,7 +101,7 @@ TEST_F(StoreCommit, WithTheFenceSwitchedOffTheTokenIsNotCompared) {
     const auto lease = taken_up("j1");
     run({"SET", "cordum:scheduler:job:j1", "somebody else"});
     mechanisms.switch_off(engine::Mechanism::lock_fencing);
-    EXPECT_EQ(walk(*lease, {scheduled}).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(walk(*lease, {scheduled}).kind, Committed::Kind::ok);
     EXPECT_EQ(hash("job:meta:j1").count("@unfenced"), 0U) << "an option is no field";
 }
 
@@ -117,7 +117,7 @@ TEST_F(StoreCommit, ADispatchNumberThatMovedOnIsRefused) {
     stale.expected_dispatch = 0;
     const auto before = content();
     const Committed refused = commit(*lease, stale);
-    EXPECT_EQ(refused.verdict, Committed::Verdict::refused);
+    EXPECT_EQ(refused.kind, Committed::Kind::refused);
     EXPECT_EQ(refused.dispatch, 1u);
     EXPECT_EQ(content(), before);
 }
@@ -174,7 +174,7 @@ TEST_F(StoreCommit, ARefusedStepReleasesTheLockAllTheSame) {
     last.walk = {running};
     last.release_lock = true;
     const Committed refused = commit(*lease, last);
-    EXPECT_EQ(refused.verdict, Committed::Verdict::refused);
+    EXPECT_EQ(refused.kind, Committed::Kind::refused);
     EXPECT_EQ(refused.state, cancelled);
     EXPECT_FALSE(exists("cordum:scheduler:job:j1"));
     EXPECT_EQ(history("j1"), (Texts{"PENDING", "CANCELLED"}));
@@ -187,9 +187,9 @@ TEST_F(StoreCommit, ACommitThatArrivesAfterTheReleaseIsFenced) {
     const auto next = taken_up("j1", "next");
     lease->asking();
     lease->begin(loop.monotonic());
-    EXPECT_EQ(walk(*lease, {scheduled, dispatched}).verdict, Committed::Verdict::lost);
+    EXPECT_EQ(walk(*lease, {scheduled, dispatched}).kind, Committed::Kind::lost);
     EXPECT_EQ(field("j1", "state"), "PENDING");
-    EXPECT_EQ(walk(*next, {scheduled}).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(walk(*next, {scheduled}).kind, Committed::Kind::ok);
 }
 
 TEST_F(StoreCommit, ADeadLetterIsWrittenWithTheStateThatItExplains) {
@@ -301,7 +301,7 @@ TEST_F(StoreCommit, ListsForWhoeverLooksAreLeftOutWhereTheirKeysHoldAnotherType)
     end.worker_id = "w1";
     end.result_ptr = "redis://res:j1";
     end.begin_scan = engine::ScanMark{"{}", 45s};
-    EXPECT_EQ(commit(*lease, end).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(commit(*lease, end).kind, Committed::Kind::ok);
     EXPECT_EQ(field("j1", "state"), "SUCCEEDED");
     EXPECT_EQ(listed("j1"), Texts{"SUCCEEDED"});
     EXPECT_EQ(field("j1", "worker_id"), "w1");
@@ -389,7 +389,7 @@ TEST_F(StoreCommit, AnEmptyStepOnlyReads) {
     const auto lease = taken_up("j1");
     const auto before = content();
     const Committed read = commit(*lease, {});
-    EXPECT_EQ(read.verdict, Committed::Verdict::ok);
+    EXPECT_EQ(read.kind, Committed::Kind::ok);
     EXPECT_EQ(read.state, pending);
     EXPECT_EQ(content(), before);
 }
@@ -399,7 +399,7 @@ TEST_F(StoreCommit, ADeadlineMayCountFromAnEarlierInstant) {
     Commit limits;
     limits.deadline_ms = 60'000;
     limits.deadline_from = engine::WallTime{std::chrono::seconds{1'800'000'000}};
-    EXPECT_EQ(commit(*lease, limits).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(commit(*lease, limits).kind, Committed::Kind::ok);
     EXPECT_EQ(field("j1", "deadline_unix"), "1800000060000000");
     EXPECT_EQ(text({"ZSCORE", "job:deadline", "j1"}), "1800000060000000");
 }

@@ -11,7 +11,6 @@ namespace lockstep::fakes::engine_test {
 namespace {
 
 using StoreProperty = StoreTest;
-using Verdict = Committed::Verdict;
 
 constexpr int kHandlers = 3;
 
@@ -128,10 +127,10 @@ private:
         const bool holds = lease->token() == model_.holder;
         const bool allowed = model_.allows(what.walk);
         const Committed committed = on_.commit(*lease, what);
-        RC_ASSERT((committed.verdict == Verdict::lost) == !holds);
-        RC_ASSERT((committed.verdict == Verdict::ok) == (holds && allowed));
+        RC_ASSERT((committed.kind == Committed::Kind::lost) == !holds);
+        RC_ASSERT((committed.kind == Committed::Kind::ok) == (holds && allowed));
         if (holds && what.release_lock) model_.holder.clear();
-        if (committed.verdict != Verdict::ok) {
+        if (committed.kind != Committed::Kind::ok) {
             // A holder who is refused has come to its end all the same: its lock is given back.
             if (holds && what.release_lock) before.erase(kLock);
             RC_ASSERT(on_.content() == before);

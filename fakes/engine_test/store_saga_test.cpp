@@ -78,9 +78,9 @@ private:
 TEST_F(StoreSaga, ACompensationIsRecordedWithTheTransitionAndOnlyWithIt) {
     const auto lease = running("j1");
     const std::string bytes("\x00 not text \xff", 12);
-    EXPECT_EQ(end(*lease, JobState::succeeded, {run_of("run-1"), bytes, false}).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(end(*lease, JobState::succeeded, {run_of("run-1"), bytes, false}).kind, Committed::Kind::ok);
     EXPECT_EQ(stack(), Texts{bytes});
-    EXPECT_EQ(end(*lease, JobState::succeeded, {run_of("run-1"), bytes, false}).verdict, Committed::Verdict::refused);
+    EXPECT_EQ(end(*lease, JobState::succeeded, {run_of("run-1"), bytes, false}).kind, Committed::Kind::refused);
     EXPECT_EQ(stack(), Texts{bytes});
     EXPECT_FALSE(exists(kPending)) << "nothing has failed";
 }
@@ -88,7 +88,7 @@ TEST_F(StoreSaga, ACompensationIsRecordedWithTheTransitionAndOnlyWithIt) {
 TEST_F(StoreSaga, WithoutTheJobsLockNothingIsRecorded) {
     const auto lease = running("j1");
     run({"SET", "cordum:scheduler:job:j1", "somebody else"});
-    EXPECT_EQ(end(*lease, JobState::succeeded, {run_of("run-1"), "undo", false}).verdict, Committed::Verdict::lost);
+    EXPECT_EQ(end(*lease, JobState::succeeded, {run_of("run-1"), "undo", false}).kind, Committed::Kind::lost);
     EXPECT_FALSE(exists(kStack));
 }
 

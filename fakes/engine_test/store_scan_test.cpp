@@ -20,7 +20,7 @@ protected:
         success.release_lock = true;
         success.result_ptr = "redis://res:" + job;
         success.begin_scan = engine::ScanMark{R"({"jobId":")" + job + "\"}", hold};
-        ASSERT_EQ(commit(*lease, success).verdict, Committed::Verdict::ok);
+        ASSERT_EQ(commit(*lease, success).kind, Committed::Kind::ok);
     }
     [[nodiscard]] Lease locked(const std::string& job, const std::string& token = "scanner") {
         auto lease = lease_for(job, token);
@@ -49,7 +49,7 @@ TEST_F(StoreScan, TheMarkComesWithTheSuccessAndGoesWithTheVerdict) {
     EXPECT_TRUE(marked("j1"));
     const auto lease = locked("j1");
     const auto before = server_micros();
-    EXPECT_EQ(commit(*lease, end_of_scan("ALLOW")).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(commit(*lease, end_of_scan("ALLOW")).kind, Committed::Kind::ok);
     EXPECT_FALSE(marked("j1"));
     const Json record = Json::parse(text({"GET", "job:j1:output_decision"}));
     EXPECT_EQ(record.at("decision"), "ALLOW");
@@ -63,7 +63,7 @@ TEST_F(StoreScan, OfTwoScansTheFirstVerdictCounts) {
     const auto lease = locked("j1");
     commit(*lease, end_of_scan("ALLOW"));
     const auto before = content();
-    EXPECT_EQ(commit(*lease, end_of_scan("ALLOW")).verdict, Committed::Verdict::refused);
+    EXPECT_EQ(commit(*lease, end_of_scan("ALLOW")).kind, Committed::Kind::refused);
     EXPECT_EQ(content(), before);
 }
 
@@ -80,19 +80,19 @@ TEST_F(StoreScan, AWordAgainstTheOutputCountsWheneverItComes) {
     }
     Commit quarantine = end_of_scan("QUARANTINE");
     quarantine.walk = {output_quarantined};
-    EXPECT_EQ(commit(*locked("withheld"), quarantine).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(commit(*locked("withheld"), quarantine).kind, Committed::Kind::ok);
     EXPECT_EQ(field("withheld", "state"), "OUTPUT_QUARANTINED");
 
     Commit redaction = end_of_scan("REDACT");
     redaction.result_ptr = "redis://res:redacted:redacted:1";
     redaction.replaces_ptr = "redis://res:redacted";
-    EXPECT_EQ(commit(*locked("redacted"), redaction).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(commit(*locked("redacted"), redaction).kind, Committed::Kind::ok);
     EXPECT_EQ(field("redacted", "result_ptr"), "redis://res:redacted:redacted:1");
     EXPECT_EQ(text({"GET", "job:result_ptr:redacted"}), "redis://res:redacted:redacted:1");
 
     run({"HSET", "job:meta:redacted-before", "result_ptr", "redis://elsewhere"});
     redaction.replaces_ptr = "redis://res:redacted-before";
-    EXPECT_EQ(commit(*locked("redacted-before"), redaction).verdict, Committed::Verdict::refused);
+    EXPECT_EQ(commit(*locked("redacted-before"), redaction).kind, Committed::Kind::refused);
     EXPECT_EQ(field("redacted-before", "result_ptr"), "redis://elsewhere");
 }
 

@@ -255,7 +255,7 @@ TEST_F(StoreTakeUp, CountersThatCannotBeReadCountAsNothing) {
         step.begin_dispatch = true;
         step.expected_dispatch = facts.dispatch;
         const Committed committed = commit(*lease, std::move(step));
-        EXPECT_EQ(committed.verdict, Committed::Verdict::ok) << '"' << stored << '"';
+        EXPECT_EQ(committed.kind, Committed::Kind::ok) << '"' << stored << '"';
         EXPECT_EQ(committed.attempts, read + 1) << '"' << stored << '"';
         EXPECT_EQ(committed.dispatch, static_cast<std::uint64_t>(read) + 1) << '"' << stored << '"';
     }

@@ -104,10 +104,10 @@ TEST_F(StoreTenants, AStepThatKeepsTheLockKeepsTheSlotInReserve) {
     const Lease lease = taken_up("woken-0");
     Commit limits;
     limits.deadline_ms = 60'000;
-    EXPECT_EQ(commit(*lease, limits).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(commit(*lease, limits).kind, Committed::Kind::ok);
     EXPECT_EQ(texts({"ZRANGE", "lockstep:tenant:woken:acme", "0", "-1"}), (Texts{"woken-0"}));
     limits.release_lock = true;
-    EXPECT_EQ(commit(*lease, limits).verdict, Committed::Verdict::ok);
+    EXPECT_EQ(commit(*lease, limits).kind, Committed::Kind::ok);
     EXPECT_EQ(texts({"ZRANGE", "lockstep:tenant:woken:acme", "0", "-1"}), (Texts{}));
 }
 

@@ -163,7 +163,7 @@ TEST_F(StoreCancel, ACancelledJobIsNotDispatchedByWhoeverHoldsItsLock) {
     const auto lease = taken_up("j1");
     cancel("j1");
     const Committed refused = walk(*lease, {scheduled, dispatched});
-    EXPECT_EQ(refused.verdict, Committed::Verdict::refused);
+    EXPECT_EQ(refused.kind, Committed::Kind::refused);
     EXPECT_EQ(refused.state, cancelled);
 }
 

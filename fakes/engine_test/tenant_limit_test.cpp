@@ -322,7 +322,7 @@ TEST_F(ConstraintLimits, AJobIsDispatchedNoMoreOftenThanPolicyAllows) {
     for (int i = 0; i < 2; ++i) {
         heartbeat("w1");
         const Fate fate = submit("j1");
-        EXPECT_EQ(fate->verdict, DeliveryFate::Verdict::nak);
+        EXPECT_EQ(fate->answer, DeliveryFate::Answer::nak);
         EXPECT_EQ(state("j1"), "SCHEDULED");
         loop.run_for(30s);
     }

@@ -41,14 +41,14 @@ TEST_F(TopicFallback, AFullPoolIsWaitedFor) {
     full.set_max_parallel_jobs(1);
     full.set_active_jobs(1);
     bus.tell("sys.heartbeat", engine::wire::make_packet(std::move(full), "", "w1", clock.now()));
-    EXPECT_EQ(submit("j1")->verdict, DeliveryFate::Verdict::nak);
+    EXPECT_EQ(submit("j1")->answer, DeliveryFate::Answer::nak);
     EXPECT_TRUE(on_topic().empty());
 }
 
 TEST_F(TopicFallback, ItIsOffUnlessAskedFor) {
     tunables = {};
     boot();
-    EXPECT_EQ(submit("j1")->verdict, DeliveryFate::Verdict::nak);
+    EXPECT_EQ(submit("j1")->answer, DeliveryFate::Answer::nak);
     EXPECT_TRUE(on_topic().empty());
 }
 
@@ -56,7 +56,7 @@ TEST_F(TopicFallback, ItIsOffUnlessAskedFor) {
 TEST_F(TopicFallback, AMessageThatNeverLeftIsTakenBack) {
     boot();
     bus.on_publish = [](const auto&) -> Outcome<PublishAck> { return not_connected(); };
-    EXPECT_EQ(submit("j1")->verdict, DeliveryFate::Verdict::nak);
+    EXPECT_EQ(submit("j1")->answer, DeliveryFate::Answer::nak);
     EXPECT_EQ(state("j1"), "SCHEDULED");
 }
 

@@ -45,7 +45,7 @@ protected:
 
 TEST_F(UndecodableTest, TheyAreBuriedAtOnceAndListedApart) {
     start();
-    EXPECT_EQ(deliver_garbage(7)->verdict, DeliveryFate::Verdict::term);
+    EXPECT_EQ(deliver_garbage(7)->answer, DeliveryFate::Answer::term);
     EXPECT_TRUE(has_letter(7));
     EXPECT_EQ(listed(kIndex), 1);
     EXPECT_EQ(listed("dlq:index"), 0);
@@ -93,7 +93,7 @@ TEST_F(UndecodableTest, ACrashAfterTheLetterLeavesOneLetterThatCountsOnce) {
     EXPECT_TRUE(has_letter(7));
     crash();
     start();
-    EXPECT_EQ(deliver_garbage(7, 2)->verdict, DeliveryFate::Verdict::term);
+    EXPECT_EQ(deliver_garbage(7, 2)->answer, DeliveryFate::Answer::term);
     loop.run_for(2min);
     EXPECT_EQ(told(), Texts{"1 messages not decodable, from sequence 7 to 7 of CORDUM_SYS"});
 }

@@ -59,7 +59,7 @@ TEST_F(WarmStart, PlacementLabelsOfHydratedWorkersCount) {
     EXPECT_TRUE(submit(request)->acked());
     (*request.mutable_labels())["placement.zone"] = "a";
     request.set_job_id("j2");
-    EXPECT_EQ(submit(request)->verdict, DeliveryFate::Verdict::nak);
+    EXPECT_EQ(submit(request)->answer, DeliveryFate::Answer::nak);
 }
 
 // REG-07
@@ -69,7 +69,7 @@ TEST_F(WarmStart, WithoutAUsableSnapshotItStartsColdAndHearsTheWorkersLater) {
         run({"SET", kSnapshot, text});
         boot();
         EXPECT_EQ(known(), 0u) << text;
-        EXPECT_EQ(submit("cold")->verdict, DeliveryFate::Verdict::nak);
+        EXPECT_EQ(submit("cold")->answer, DeliveryFate::Answer::nak);
         heartbeat("w1");
         EXPECT_TRUE(submit("warm")->acked());
         crash();

@@ -203,15 +203,15 @@ void ClientCore::resume(std::uint64_t sid) {
     announce(sid, found->second);
 }
 
-void ClientCore::send_verdict(const std::shared_ptr<const HandedMessage>& handed, Verdict verdict) {
-    Event before = bus_event(verdict.kind, When::before, node_, server_node(), *handed->message);
+void ClientCore::send_answer(const std::shared_ptr<const HandedMessage>& handed, DeliveryAnswer answer) {
+    Event before = bus_event(answer.kind, When::before, node_, server_node(), *handed->message);
     before.payload = {};
     before.stream = handed->consumer->stream;
     before.sequence = handed->receipt.sequence;
     before.name = handed->consumer->durable;
-    before.number = verdict.delay.count();
+    before.number = answer.delay.count();
     if (!world_.trace().emit(before)) return;
-    send([handed, verdict](NatsSession& session) { session.verdict(handed, verdict); });
+    send([handed, answer](NatsSession& session) { session.answer(handed, answer); });
 }
 
 void ClientCore::on_reply(RequestId id, NatsReply reply) {

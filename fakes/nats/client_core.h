@@ -100,8 +100,8 @@ public:
     void pause(std::uint64_t sid);
     void resume(std::uint64_t sid);
 
-    /// Sends a verdict if there is a connection to send it on; it is lost otherwise.
-    void send_verdict(const std::shared_ptr<const HandedMessage>& handed, Verdict verdict);
+    /// Sends an answer if there is a connection to send it on; it is lost otherwise.
+    void send_answer(const std::shared_ptr<const HandedMessage>& handed, DeliveryAnswer answer);
 
 private:
     /// The client's end of one connection or of the attempt to make it. Outlives both.

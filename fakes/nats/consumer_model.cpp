@@ -64,9 +64,9 @@ ConsumerModel::Next ConsumerModel::hand_out(const StreamModel::Stored& stored, i
     return Next{{stored.sequence, delivery_sequence, count}, stored.message};
 }
 
-bool ConsumerModel::apply(const DeliveryReceipt& receipt, const Verdict& verdict, engine::MonoTime now) {
-    switch (verdict.kind) {
-        case EventKind::nak: return nak(receipt, verdict.delay, now);
+bool ConsumerModel::apply(const DeliveryReceipt& receipt, const DeliveryAnswer& answer, engine::MonoTime now) {
+    switch (answer.kind) {
+        case EventKind::nak: return nak(receipt, answer.delay, now);
         case EventKind::term: return term(receipt, now);
         case EventKind::in_progress: return in_progress(receipt, now);
         default: return ack(receipt, now);

@@ -7,7 +7,7 @@
 // 2. A pending message whose time is up joins the redelivery queue, which is served before any new message and whatever
 //    the limit of pending messages is.
 // 3. At its last allowed delivery a message is not given up yet: it stays pending until it would be delivered again.
-// 4. A verdict names the message, not the delivery: a late one, from a holder long given up, counts like any other.
+// 4. An answer names the message, not the delivery: a late one, from a holder long given up, counts like any other.
 // 5. All of this is in memory; what a restart brings back is in ConsumerFile.
 #pragma once
 
@@ -47,13 +47,13 @@ struct StoragePolicy {
 };
 
 /// A client's word on a delivery.
-struct Verdict {
+struct DeliveryAnswer {
     EventKind kind = EventKind::ack;  // one of kVerdicts
     engine::Duration delay{};         // nak
 };
 inline constexpr std::array kVerdicts{EventKind::ack, EventKind::nak, EventKind::term, EventKind::in_progress};
 
-/// Which delivery a verdict is about; what the real server has in a delivery's reply subject.
+/// Which delivery an answer is about; what the real server has in a delivery's reply subject.
 struct DeliveryReceipt {
     std::uint64_t sequence = 0;           // in the stream
     std::uint64_t delivery_sequence = 0;  // among the deliveries of the consumer
@@ -91,8 +91,8 @@ public:
     /// Those that `next` has found since the last time. The server tells of each once.
     [[nodiscard]] std::vector<GivenUp> take_given_up() { return std::exchange(given_up_, {}); }
 
-    /// Takes the verdict, by its kind; the others below are what it comes to. False when the consumer does not wait for one on this message.
-    bool apply(const DeliveryReceipt& receipt, const Verdict& verdict, engine::MonoTime now);
+    /// Takes the answer, by its kind; the others below are what it comes to. False when the consumer does not wait for one on this message.
+    bool apply(const DeliveryReceipt& receipt, const DeliveryAnswer& answer, engine::MonoTime now);
     bool ack(const DeliveryReceipt& receipt, engine::MonoTime now) { return settle(receipt, now); }
     bool term(const DeliveryReceipt& receipt, engine::MonoTime now) { return settle(receipt, now); }
     bool nak(const DeliveryReceipt& receipt, engine::Duration delay, engine::MonoTime now);
@@ -123,7 +123,7 @@ public:
         bool queued = false;     // for redelivery
         engine::MonoTime due{};  // when it will be, unless it is
     };
-    /// For looking: every message that waits for a verdict, by sequence.
+    /// For looking: every message that waits for an answer, by sequence.
     [[nodiscard]] std::vector<PendingMessage> pending_messages() const;
 
     /// What the server tells of a consumer that it is asked about.

@@ -1,4 +1,4 @@
-// NatsDelivery: one delivery in the hands of the engine. It may outlive its client; its verdict then goes nowhere.
+// NatsDelivery: one delivery in the hands of the engine. It may outlive its client; its answer then goes nowhere.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ public:
     void in_progress() override;
 
 private:
-    void settle(Verdict verdict);
+    void settle(DeliveryAnswer answer);
 
     std::weak_ptr<ClientCore> core_;
     std::shared_ptr<const HandedMessage> handed_;

@@ -111,7 +111,7 @@ protected:
 void expect_everything_compared(const JetStreamCompared& compared) {
     for (const EventKind kind : kVerdicts) {
         for (const bool counted : {true, false}) {
-            const std::string row = verdict_row({kind, {}}, counted);
+            const std::string row = answer_row({kind, {}}, counted);
             EXPECT_GT(compared.at(row), 0U) << "never compared: " << row;
         }
     }

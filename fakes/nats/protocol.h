@@ -28,7 +28,7 @@ struct NatsReply {
     std::optional<engine::ConsumerState> consumer;
 };
 
-/// One message in the hands of one client, and the consumer it came from. Shared by the delivery and its verdicts.
+/// One message in the hands of one client, and the consumer it came from. Shared by the delivery and its answers.
 struct HandedMessage {
     std::shared_ptr<const engine::ConsumerSpec> consumer;
     MessagePtr message;

@@ -97,17 +97,17 @@ void NatsServer::leave(const std::string& stream, const std::string& durable, Su
     if (Bound* group = bound(stream, durable)) std::erase(group->members, member);
 }
 
-void NatsServer::apply(const HandedMessage& handed, Verdict verdict, NodeId client) {
+void NatsServer::apply(const HandedMessage& handed, DeliveryAnswer answer, NodeId client) {
     Bound* group = up_ ? bound(handed.consumer->stream, handed.consumer->durable) : nullptr;
     if (group == nullptr) return;
-    const bool counted = group->consumer->apply(handed.receipt, verdict, now());
-    Event event = bus_event(verdict.kind, When::applied, client, options_.node, *handed.message);
+    const bool counted = group->consumer->apply(handed.receipt, answer, now());
+    Event event = bus_event(answer.kind, When::applied, client, options_.node, *handed.message);
     event.payload = {};
     event.outcome = counted ? EventOutcome::applied : EventOutcome::not_applied;
     event.stream = handed.consumer->stream;
     event.sequence = handed.receipt.sequence;
     event.name = handed.consumer->durable;
-    event.number = verdict.delay.count();
+    event.number = answer.delay.count();
     world_.trace().emit(event);
     pump(*group);
 }

@@ -84,7 +84,7 @@ public:
 
     void join(const std::string& stream, const std::string& durable, SubscriberId member);
     void leave(const std::string& stream, const std::string& durable, SubscriberId member);
-    void apply(const HandedMessage& handed, Verdict verdict, NodeId client);
+    void apply(const HandedMessage& handed, DeliveryAnswer answer, NodeId client);
     /// The session's connection is gone.
     void drop(std::uint64_t session);
     /// The client has let `bytes` wait, which is more than `limit` allows.

@@ -187,22 +187,22 @@ void NatsSession::unsubscribe(std::uint64_t sid) {
     }
 }
 
-void NatsSession::verdict(std::shared_ptr<const HandedMessage> handed, Verdict verdict) {
+void NatsSession::answer(std::shared_ptr<const HandedMessage> handed, DeliveryAnswer answer) {
     heard_ = true;
     World& world = server_.world();
     const std::string& subject = handed->message->subject;
     engine::Duration late{};
-    if (verdict.kind != EventKind::in_progress) {
+    if (answer.kind != EventKind::in_progress) {
         if (world.faults().lose_ack(subject)) return;
         late = world.faults().delay_ack(subject);
     }
     if (late <= engine::Duration::zero()) {
-        server_.apply(*handed, verdict, client_);
+        server_.apply(*handed, answer, client_);
         return;
     }
     world.after(server_.options().node, late,
-                [&server = server_, handed = std::move(handed), verdict, client = client_] {
-                    server.apply(*handed, verdict, client);
+                [&server = server_, handed = std::move(handed), answer, client = client_] {
+                    server.apply(*handed, answer, client);
                 });
 }
 

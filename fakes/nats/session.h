@@ -39,7 +39,7 @@ public:
     /// Joins the deliver group of a durable.
     void bind(std::uint64_t sid, const std::string& stream, const std::string& durable);
     void unsubscribe(std::uint64_t sid);
-    void verdict(std::shared_ptr<const HandedMessage> handed, Verdict verdict);
+    void answer(std::shared_ptr<const HandedMessage> handed, DeliveryAnswer answer);
 
     // What the server has for the client. Nothing happens once the connection is gone.
 

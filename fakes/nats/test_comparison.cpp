@@ -63,9 +63,9 @@ std::string JetStreamCompared::markdown() const {
     return table_.markdown();
 }
 
-std::string verdict_row(const Verdict& verdict, bool counted) {
-    const bool delayed = verdict.delay > engine::Duration::zero();
-    return fmt::format("{}{}, {}", to_string(verdict.kind), delayed ? " with a delay" : "",
+std::string answer_row(const DeliveryAnswer& answer, bool counted) {
+    const bool delayed = answer.delay > engine::Duration::zero();
+    return fmt::format("{}{}, {}", to_string(answer.kind), delayed ? " with a delay" : "",
                        counted ? "counted" : "ignored");
 }
 
@@ -183,7 +183,7 @@ void Comparison::carry_out(const Step& step) {
             while (members_ > 0) leave();
             break;
         case Call::second_member: second_member(); break;
-        default: verdict(step); break;
+        default: answer(step); break;
     }
 }
 
@@ -212,22 +212,22 @@ void Comparison::publish_nowhere() {
     compared_.count("publish, no stream");
 }
 
-void Comparison::verdict(const Step& step) {
+void Comparison::answer(const Step& step) {
     const auto& real = real_.delivered(expected_.size(), kPatience);
     if (static_cast<std::size_t>(step.which) >= real.size()) return;
     const RealDelivery delivery = real[real.size() - 1 - static_cast<std::size_t>(step.which)];
     tell(fmt::format("{} of {}/{}", rc::toString(step), delivery.receipt.sequence, delivery.receipt.count));
-    Verdict verdict;
+    DeliveryAnswer answer;
     switch (step.call) {
-        case Call::nak: verdict = {EventKind::nak, {}}; break;
-        case Call::nak_later: verdict = {EventKind::nak, kNakDelay}; break;
-        case Call::term: verdict = {EventKind::term, {}}; break;
-        case Call::in_progress: verdict = {EventKind::in_progress, {}}; break;
+        case Call::nak: answer = {EventKind::nak, {}}; break;
+        case Call::nak_later: answer = {EventKind::nak, kNakDelay}; break;
+        case Call::term: answer = {EventKind::term, {}}; break;
+        case Call::in_progress: answer = {EventKind::in_progress, {}}; break;
         default: break;
     }
-    const bool counted = model_->apply(delivery.receipt, verdict, model_now_);
-    real_.answer(delivery, verdict);
-    compared_.count(verdict_row(verdict, counted));
+    const bool counted = model_->apply(delivery.receipt, answer, model_now_);
+    real_.answer(delivery, answer);
+    compared_.count(answer_row(answer, counted));
     if (members_ > 0) pump(false);
 }
 

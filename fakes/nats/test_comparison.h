@@ -36,8 +36,8 @@ private:
     testing::CoverageTable table_{"what", {"times"}};
 };
 
-/// What a verdict is called in the table.
-[[nodiscard]] std::string verdict_row(const Verdict& verdict, bool counted);
+/// What an answer is called in the table.
+[[nodiscard]] std::string answer_row(const DeliveryAnswer& answer, bool counted);
 
 /// The two do not do the same. Says after what.
 struct Difference : std::runtime_error {
@@ -85,7 +85,7 @@ private:
     void carry_out(const Step& step);
     void publish(int which);
     void publish_nowhere();
-    void verdict(const Step& step);
+    void answer(const Step& step);
     void look_up(std::uint64_t from);
     void compare_counters();
     void join();

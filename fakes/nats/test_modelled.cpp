@@ -16,8 +16,8 @@ StreamModel::Ack Modelled::publish(std::string subject, std::string payload, std
     return stream_.publish(make_message(std::move(subject), std::move(payload), std::move(id)), now);
 }
 
-bool Modelled::apply(const DeliveryReceipt& receipt, const Verdict& verdict, MonoTime now) {
-    return consumer_->apply(receipt, verdict, now);
+bool Modelled::apply(const DeliveryReceipt& receipt, const DeliveryAnswer& answer, MonoTime now) {
+    return consumer_->apply(receipt, answer, now);
 }
 
 std::optional<ConsumerModel::Next> Modelled::next(MonoTime now) { return consumer_->next(now); }
@@ -58,9 +58,9 @@ struct LateAckIsNothing final : Modelled {
         if (handed) last_count[handed->receipt.sequence] = handed->receipt.count;
         return handed;
     }
-    bool apply(const DeliveryReceipt& receipt, const Verdict& verdict, MonoTime now) override {
+    bool apply(const DeliveryReceipt& receipt, const DeliveryAnswer& answer, MonoTime now) override {
         const bool late = receipt.count < last_count[receipt.sequence];
-        return !(late && verdict.kind == EventKind::ack) && Modelled::apply(receipt, verdict, now);
+        return !(late && answer.kind == EventKind::ack) && Modelled::apply(receipt, answer, now);
     }
 };
 
@@ -73,21 +73,21 @@ struct AlwaysTheFirstDelivery final : Modelled {
     }
 };
 
-/// Takes one kind of verdict for another.
+/// Takes one kind of answer for another.
 template <EventKind kFrom, EventKind kTo, bool kDelayed = false>
 struct Mistakes final : Modelled {
     using Modelled::Modelled;
-    bool apply(const DeliveryReceipt& receipt, const Verdict& verdict, MonoTime now) override {
-        const bool meant = verdict.kind == kFrom && (verdict.delay > engine::Duration::zero()) == kDelayed;
-        return Modelled::apply(receipt, meant ? Verdict{kTo, {}} : verdict, now);
+    bool apply(const DeliveryReceipt& receipt, const DeliveryAnswer& answer, MonoTime now) override {
+        const bool meant = answer.kind == kFrom && (answer.delay > engine::Duration::zero()) == kDelayed;
+        return Modelled::apply(receipt, meant ? DeliveryAnswer{kTo, {}} : answer, now);
     }
 };
 
 template <EventKind kKind>
 struct Ignores final : Modelled {
     using Modelled::Modelled;
-    bool apply(const DeliveryReceipt& receipt, const Verdict& verdict, MonoTime now) override {
-        return verdict.kind != kKind && Modelled::apply(receipt, verdict, now);
+    bool apply(const DeliveryReceipt& receipt, const DeliveryAnswer& answer, MonoTime now) override {
+        return answer.kind != kKind && Modelled::apply(receipt, answer, now);
     }
 };
 

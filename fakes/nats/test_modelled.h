@@ -20,7 +20,7 @@ public:
     virtual ~Modelled() = default;
 
     virtual StreamModel::Ack publish(std::string subject, std::string payload, std::string id, engine::MonoTime now);
-    virtual bool apply(const DeliveryReceipt& receipt, const Verdict& verdict, engine::MonoTime now);
+    virtual bool apply(const DeliveryReceipt& receipt, const DeliveryAnswer& answer, engine::MonoTime now);
     virtual std::optional<ConsumerModel::Next> next(engine::MonoTime now);
     virtual const StreamModel::Stored* look_up(const std::string& subject, std::uint64_t from, engine::MonoTime now);
     /// After a clean stop, or after the process was killed at `now`.

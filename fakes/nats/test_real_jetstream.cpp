@@ -143,14 +143,14 @@ std::uint64_t RealJetStream::last_sequence() {
     return last;
 }
 
-void RealJetStream::answer(const RealDelivery& delivery, const Verdict& verdict) {
+void RealJetStream::answer(const RealDelivery& delivery, const DeliveryAnswer& answer) {
     std::string word = "+ACK";
-    if (verdict.kind == EventKind::term) word = "+TERM";
-    if (verdict.kind == EventKind::in_progress) word = "+WPI";
-    if (verdict.kind == EventKind::nak) word = "-NAK";
-    if (verdict.delay > engine::Duration::zero()) word += fmt::format(" {{\"delay\": {}}}", verdict.delay.count());
-    // As a request: the server answers it once it has taken the verdict up, which it does in a thread of its own. A flush
-    // would only say that the verdict has been read.
+    if (answer.kind == EventKind::term) word = "+TERM";
+    if (answer.kind == EventKind::in_progress) word = "+WPI";
+    if (answer.kind == EventKind::nak) word = "-NAK";
+    if (answer.delay > engine::Duration::zero()) word += fmt::format(" {{\"delay\": {}}}", answer.delay.count());
+    // As a request: the server answers it once it has taken the answer up, which it does in a thread of its own. A flush
+    // would only say that the answer has been read.
     natsMsg* taken_up = nullptr;
     check(natsConnection_RequestString(&taken_up, connection_, delivery.reply.c_str(), word.c_str(), kCallMs),
           "answer");

@@ -47,8 +47,8 @@ public:
     std::uint64_t last_sequence();
     ConsumerModel::Counters counters();
 
-    /// Returns once the server has taken the verdict up, also one that comes too late to count.
-    void answer(const RealDelivery& delivery, const Verdict& verdict);
+    /// Returns once the server has taken the answer up, also one that comes too late to count.
+    void answer(const RealDelivery& delivery, const DeliveryAnswer& answer);
 
     /// One more member of the deliver group. REQUIRES: fewer than two.
     void join();

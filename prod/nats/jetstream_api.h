@@ -92,7 +92,7 @@ struct HandedOut {
     bool bound = false;                   // somebody is subscribed
 };
 [[nodiscard]] Answer<HandedOut> parse_handed_out(std::string_view text);
-/// Where a verdict on that message goes whose delivery one has not seen. `delivery` is any number of a delivery that is
+/// Where an answer on that message goes whose delivery one has not seen. `delivery` is any number of a delivery that is
 /// above the consumer's floor; the server compares no more.
 [[nodiscard]] std::string ack_subject(std::string_view stream, std::string_view durable, std::uint64_t sequence,
                                       std::uint64_t delivery);

@@ -17,12 +17,12 @@ StreamDelivery::StreamDelivery(std::weak_ptr<NatsConnection> connection, NatsMes
 std::string_view StreamDelivery::subject() const { return subject_of(message_); }
 std::string_view StreamDelivery::payload() const { return payload_of(message_); }
 
-void StreamDelivery::settle(const std::string& verdict) {
+void StreamDelivery::settle(const std::string& answer) {
     if (std::exchange(settled_, true)) return;
     const auto connection = connection_.lock();
     const char* reply = natsMsg_GetReply(message_.get());
-    // A verdict that cannot be sent is one that the server misses: it delivers again, which is what its port promises.
-    if (connection && reply != nullptr) (void)connection->publish(reply, verdict);
+    // An answer that cannot be sent is one that the server misses: it delivers again, which is what its port promises.
+    if (connection && reply != nullptr) (void)connection->publish(reply, answer);
 }
 
 void StreamDelivery::in_progress() {

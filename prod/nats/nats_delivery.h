@@ -1,4 +1,4 @@
-// Deliveries of the two kinds of consumers. They stay valid when the connection goes: their verdicts are then lost, and
+// Deliveries of the two kinds of consumers. They stay valid when the connection goes: their answers are then lost, and
 // the server delivers again.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace lockstep::prod {
 
-/// A delivery of a durable consumer. The verdicts are messages to the reply subject, the form that every client uses;
+/// A delivery of a durable consumer. The answers are messages to the reply subject, the form that every client uses;
 /// the library's own acknowledgements work only on subscriptions that it made itself.
 class StreamDelivery final : public engine::Delivery {
 public:
@@ -28,7 +28,7 @@ public:
     void in_progress() override;
 
 private:
-    void settle(const std::string& verdict);
+    void settle(const std::string& answer);
 
     std::weak_ptr<NatsConnection> connection_;
     NatsMessage message_;
@@ -36,7 +36,7 @@ private:
     bool settled_ = false;
 };
 
-/// A message of plain NATS in the clothes of a delivery: there is nobody to send a verdict to.
+/// A message of plain NATS in the clothes of a delivery: there is nobody to send an answer to.
 class CoreDelivery final : public engine::Delivery {
 public:
     explicit CoreDelivery(NatsMessage message) : message_(std::move(message)) {}

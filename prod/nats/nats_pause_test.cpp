@@ -10,7 +10,7 @@
 namespace lockstep::prod {
 namespace {
 
-/// Counts deliveries by their stream sequence and gives no verdict; may do something at a certain one.
+/// Counts deliveries by their stream sequence and gives no answer; may do something at a certain one.
 struct Counter final : engine::DeliverySink {
     std::set<std::uint64_t> deliveries;
     std::size_t twice = 0;

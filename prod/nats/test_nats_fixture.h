@@ -33,7 +33,7 @@ inline ServerProcess::CommandLine nats_server(std::string config = "") {
     };
 }
 
-/// Collects deliveries; the test gives the verdicts.
+/// Collects deliveries; the test gives the answers.
 struct Collector final : engine::DeliverySink, engine::MessageSink {
     std::deque<std::unique_ptr<engine::Delivery>> deliveries;
     std::vector<std::pair<std::string, std::string>> messages;

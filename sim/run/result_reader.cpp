@@ -45,16 +45,16 @@ engine::Task<tl::expected<void, std::string>> ResultReader::start() {
     co_return tl::expected<void, std::string>{};
 }
 
-engine::Task<engine::Verdict> ResultReader::handle(cap::BusPacket packet, engine::Origin) {
-    if (!packet.has_job_result()) co_return engine::Verdict::done();
+engine::Task<engine::Disposition> ResultReader::handle(cap::BusPacket packet, engine::Origin) {
+    if (!packet.has_job_result()) co_return engine::Disposition::done();
     const cap::JobResult& result = packet.job_result();
     engine::RedisCommand keep{"RPUSH", heard_key(result.job_id()),
                               fmt::format("{} {}", cap::JobStatus_Name(result.status()), result.worker_id())};
     const auto kept = co_await context_.ports.redis.command(
         std::move(keep), context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (!kept.applied() || kept.value().error() != nullptr)
-        co_return engine::Verdict::hand_back(context_.tunables.retry_delay_store);
-    co_return engine::Verdict::done();
+        co_return engine::Disposition::hand_back(context_.tunables.retry_delay_store);
+    co_return engine::Disposition::done();
 }
 
 engine::Task<void> ResultReader::drain() {

@@ -39,7 +39,7 @@ public:
 
 private:
     /// Keeps the result. One whose keeping is in doubt comes again and is kept twice: better than not at all.
-    [[nodiscard]] engine::Task<engine::Verdict> handle(cap::BusPacket packet, engine::Origin origin) override;
+    [[nodiscard]] engine::Task<engine::Disposition> handle(cap::BusPacket packet, engine::Origin origin) override;
 
     engine::Context context_;
     engine::StoreScripts scripts_;

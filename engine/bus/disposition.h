@@ -8,7 +8,7 @@
 
 namespace lockstep::engine {
 
-struct Verdict {
+struct Disposition {
     enum class Kind : std::uint8_t {
         done,       // acknowledge: its effect, or the reason why it has none, is recorded
         hand_back,  // deliver it again after `delay`
@@ -19,12 +19,16 @@ struct Verdict {
     bool idle = false;     // done, because there was nothing to do
     bool in_line = false;  // done: the job stands in its tenant's line, and is woken when there is room
 
-    [[nodiscard]] static Verdict done() { return {}; }
-    [[nodiscard]] static Verdict nothing_to_do() { return {Kind::done, Duration{0}, true}; }
-    [[nodiscard]] static Verdict stands_in_line() { return {Kind::done, Duration{0}, true, true}; }
+    [[nodiscard]] static Disposition done() { return {}; }
+    [[nodiscard]] static Disposition nothing_to_do() { return {Kind::done, Duration{0}, true}; }
+    [[nodiscard]] static Disposition stands_in_line() { return {Kind::done, Duration{0}, true, true}; }
     /// A negative delay is none.
-    [[nodiscard]] static Verdict postponed(Duration delay) { return {Kind::postponed, std::max(delay, Duration{0})}; }
-    [[nodiscard]] static Verdict hand_back(Duration delay) { return {Kind::hand_back, std::max(delay, Duration{0})}; }
+    [[nodiscard]] static Disposition postponed(Duration delay) {
+        return {Kind::postponed, std::max(delay, Duration{0})};
+    }
+    [[nodiscard]] static Disposition hand_back(Duration delay) {
+        return {Kind::hand_back, std::max(delay, Duration{0})};
+    }
 };
 
 }  // namespace lockstep::engine
