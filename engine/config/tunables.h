@@ -16,14 +16,16 @@ namespace lockstep::engine {
 
 using namespace std::chrono_literals;
 
-struct Tunables {
+/// `Text` is a word that is chosen, see Tunables.
+template <class Text>
+struct BasicTunables {
     // Store and locks
     Duration store_op_timeout = 2s;
     Duration job_lock_ttl = 60s;
     Duration lock_poll = 25ms;
     Duration lock_wait = 2s;
     std::int64_t max_renewal_failures = 3;
-    std::string lock_on_abandon = "continue";
+    Text lock_on_abandon = "continue";
 
     // Retries
     std::int64_t max_scheduling_retries = 50;
@@ -52,13 +54,13 @@ struct Tunables {
     Duration safety_throttle_delay = 5s;
     Duration safety_unavailable_delay = 5s;
     Duration policy_answer_max_age = 5s;
-    std::string policy_check_fail_mode = "closed";
+    Text policy_check_fail_mode = "closed";
     std::int64_t circuit_fail_budget = 3;
     Duration circuit_open_for = 30s;
     std::int64_t circuit_half_open_max = 3;
     std::int64_t circuit_close_after = 2;
     bool output_policy_enabled = false;
-    std::string output_policy_fail_mode = "open";
+    Text output_policy_fail_mode = "open";
     Duration output_meta_timeout = 100ms;
     Duration output_content_timeout = 30s;
 
@@ -97,8 +99,8 @@ struct Tunables {
     std::int64_t bus_max_ack_pending = 2048;
     Duration bus_processed_ttl = 20min;
     Duration bus_inflight_ttl = 2min;
-    std::string bus_guard_key_scope = "consumer";
-    std::string bus_guard_on_error = "degrade";
+    Text bus_guard_key_scope = "consumer";
+    Text bus_guard_on_error = "degrade";
     std::int64_t bus_rate_limit = 256'000'000;      // bits per second
     std::int64_t bus_bytes_in_flight = 64'000'000;  // bytes
     Duration stream_clock_margin = 1min;
@@ -112,6 +114,10 @@ struct Tunables {
     std::int64_t dlq_max_size = 10000;
     std::int64_t dlq_undecodable_max_size = 1000;
 };
+
+using Tunables = BasicTunables<std::string>;
+/// The defaults as the compiler can see them, which no std::string lets it (libstdc++ 12 under clang): for rules between them.
+inline constexpr BasicTunables<std::string_view> kDefaultTunables;
 
 /// One entry of the table of names.
 struct TunableInfo {

@@ -89,6 +89,9 @@ public:
     virtual void on_message(std::string_view subject, std::string_view payload) = 0;
 };
 
+/// How long a stream knows a message again by its id. Whoever makes streams gives them this window.
+inline constexpr Duration kDuplicateWindow = std::chrono::minutes{2};
+
 /// A durable push consumer with a deliver group, created if missing and bound to; never deleted by this client.
 struct ConsumerSpec {
     std::string stream;

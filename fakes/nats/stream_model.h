@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/ports/bus.h"
 #include "engine/runtime/time.h"
 #include "fakes/nats/message.h"
 
@@ -25,8 +26,8 @@ struct StreamConfig {
     std::string name;
     std::vector<std::string> subjects;                   // patterns
     engine::Duration max_age = std::chrono::hours(168);  // zero: for ever
-    engine::Duration duplicate_window = std::chrono::minutes(2);
-    std::uint64_t max_messages = 0;  // 0: no limit. When full the stream refuses (discard new)
+    engine::Duration duplicate_window = engine::kDuplicateWindow;
+    std::uint64_t max_messages = 0;      // 0: no limit. When full the stream refuses (discard new)
     std::uint64_t max_message_size = 0;  // bytes; 0: what the server takes
 };
 

@@ -94,12 +94,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
-std::string tunable_variable(std::string_view tunable) {
-    std::string out(kTunablePrefix);
-    for (const char c : tunable) out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    return out;
-}
-
 /// Nothing where no name is near enough to have been meant.
 std::optional<std::string> nearest_name(std::string_view name) {
     std::string best;
@@ -144,6 +138,12 @@ bool is_read(std::string_view name) {
 }
 
 }  // namespace
+
+std::string tunable_variable(std::string_view tunable) {
+    std::string out(kTunablePrefix);
+    for (const char c : tunable) out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return out;
+}
 
 std::vector<std::string> unread_variables(const Environment& environment) {
     std::vector<std::string> warnings;

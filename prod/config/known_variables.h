@@ -13,6 +13,9 @@ namespace lockstep::prod {
 /// What follows is the name of a tunable.
 inline constexpr std::string_view kTunablePrefix = "LOCKSTEP_";
 
+/// What an operator sets a tunable by, unless it has a documented variable of its own.
+[[nodiscard]] std::string tunable_variable(std::string_view tunable);
+
 /// A warning for each variable whose name begins like ours and that nobody here reads, with the nearest name. What container
 /// platforms set for services of such names (NATS_PORT, REDIS_SERVICE_HOST, REDIS_PORT_6379_TCP_ADDR ...) is none.
 [[nodiscard]] std::vector<std::string> unread_variables(const Environment& environment);

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/config/relations.h"
 #include "engine/wire/text.h"
 #include "prod/config/known_variables.h"
 #include "prod/observe/admin_http.h"
@@ -33,6 +34,23 @@ constexpr Duration kProcessedTtlMin = std::chrono::minutes(10);
 
 /// What the wire protocol's implementations keep the key of a submission for. Nothing here can change it.
 constexpr Duration kIdempotencyTtl = std::chrono::hours(2160);
+
+/// Tunables that have a documented variable of their own.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kDocumented{
+    {{"bus_ack_wait", "NATS_JS_ACK_WAIT"},
+     {"bus_max_ack_pending", "NATS_MAX_ACK_PENDING"},
+     {"config_reload_interval", "SCHEDULER_CONFIG_RELOAD_INTERVAL"},
+     {"data_ttl", "REDIS_DATA_TTL"},
+     {"dlq_max_size", "SCHEDULER_DLQ_MAX_SIZE"},
+     {"job_meta_ttl", "JOB_META_TTL"},
+     {"snapshot_interval", "WORKER_SNAPSHOT_INTERVAL"}}};
+
+/// What an operator sets a tunable by.
+std::string variable_of(std::string_view tunable) {
+    const auto* documented = std::ranges::find(kDocumented, tunable, [](const auto& entry) { return entry.first; });
+    if (documented != kDocumented.end()) return std::string(documented->second);
+    return tunable_variable(tunable);
+}
 
 /// Nothing for a word that is neither.
 std::optional<bool> truth_of(std::string_view text) {
@@ -134,7 +152,7 @@ private:
             settings_.warnings.emplace_back("NATS_JS_ACK_WAIT is not positive: 10m is used");
             t.bus_ack_wait = std::chrono::minutes(10);
         }
-        // The mark must outlive the redelivery that it is there to recognise.
+        // Raised instead of refused (see engine/config/relations.h): the ack wait is what operators set.
         t.bus_processed_ttl = std::max({kProcessedTtlMin, t.bus_processed_ttl, 2 * t.bus_ack_wait});
         if (const auto pending = whole("NATS_MAX_ACK_PENDING")) {
             if (*pending <= 0)
@@ -149,11 +167,6 @@ private:
         }
         span("REDIS_DATA_TTL_SECONDS", "REDIS_DATA_TTL", t.data_ttl);
         span("JOB_META_TTL_SECONDS", "JOB_META_TTL", t.job_meta_ttl);
-        if (t.job_meta_ttl / t.bus_max_deliver < t.bus_ack_wait)
-            settings_.warnings.push_back(fmt::format(
-                "JOB_META_TTL {} is shorter than NATS_JS_ACK_WAIT {} × {} deliveries: a message that comes again after "
-                "its job's records are gone runs the job once more",
-                engine::format_duration(t.job_meta_ttl), engine::format_duration(t.bus_ack_wait), t.bus_max_deliver));
         if (const auto days = whole("CORDUM_DLQ_ENTRY_TTL_DAYS")) {
             if (*days > kSpanMax / std::chrono::hours(24))
                 mistake(fmt::format("CORDUM_DLQ_ENTRY_TTL_DAYS: at most ten years, got {} days", *days));
@@ -208,37 +221,20 @@ private:
     /// Values that each make sense and together do not.
     void check_sense() {
         const Tunables& t = settings_.tunables;
-        const auto outlives = [this](const char* longer, Duration span, const char* shorter, Duration least,
-                                     const char* why) {
-            if (span >= least) return;
-            mistake(fmt::format("{} {} is shorter than {} {}: {}", longer, engine::format_duration(span), shorter,
-                                engine::format_duration(least), why));
-        };
-        constexpr const char* kLockWhy =
-            "a job's lock has to outlive every step that is taken under it; lengthen the lock or shorten the step";
-        outlives("LOCKSTEP_JOB_LOCK_TTL", t.job_lock_ttl, "LOCKSTEP_SAFETY_TIMEOUT", t.safety_timeout, kLockWhy);
-        outlives("LOCKSTEP_JOB_LOCK_TTL", t.job_lock_ttl, "LOCKSTEP_STORE_OP_TIMEOUT", t.store_op_timeout, kLockWhy);
-        outlives("LOCKSTEP_SAGA_LOCK_TTL", t.saga_lock_ttl, "LOCKSTEP_SAGA_ROLLBACK_TIMEOUT", t.saga_rollback_timeout,
-                 "another replica would begin the same rollback meanwhile");
-        outlives("LOCKSTEP_BACKOFF_MAX", t.backoff_max, "LOCKSTEP_BACKOFF_BASE", t.backoff_base,
-                 "the longest pause cannot be shorter than the first");
-        if (t.circuit_close_after > t.circuit_half_open_max)
-            mistake(
-                fmt::format("LOCKSTEP_CIRCUIT_CLOSE_AFTER {} is more than LOCKSTEP_CIRCUIT_HALF_OPEN_MAX {}: the "
-                            "circuit to policy would never close again",
-                            t.circuit_close_after, t.circuit_half_open_max));
+        for (const engine::Relation& relation : engine::relations()) {
+            if (relation.holds(t)) continue;
+            std::string said = engine::describe(relation, t, variable_of);
+            if (relation.severity == engine::Relation::Severity::refuse)
+                mistake(std::move(said));
+            else
+                settings_.warnings.push_back(std::move(said));
+        }
         for (const auto& [name, value] :
              {std::pair{"LOCKSTEP_OVERLOAD_UTILIZATION", t.overload_utilization},
               std::pair{"LOCKSTEP_OVERLOAD_CPU", t.overload_cpu}, std::pair{"LOCKSTEP_OVERLOAD_GPU", t.overload_gpu}}) {
             if (value <= 0)
                 mistake(fmt::format("{}: expected more than 0, got {}: every worker would be overloaded", name, value));
         }
-        if (t.snapshot_interval >= t.worker_ttl)
-            settings_.warnings.push_back(
-                fmt::format("WORKER_SNAPSHOT_INTERVAL {} is not below LOCKSTEP_WORKER_TTL {}: a replica that starts "
-                            "finds no worker "
-                            "in the snapshot that still counts",
-                            engine::format_duration(t.snapshot_interval), engine::format_duration(t.worker_ttl)));
     }
 
     void read_servers() {

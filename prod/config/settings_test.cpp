@@ -103,6 +103,12 @@ TEST(Settings, RefuseValuesThatMakeNoSenseTogether) {
     EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_CIRCUIT_CLOSE_AFTER", "9"}}), "never close"));
     EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_OVERLOAD_GPU", "0"}}), "LOCKSTEP_OVERLOAD_GPU: expected more than 0"));
     EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_OVERLOAD_CPU", "nan"}}), "LOCKSTEP_OVERLOAD_CPU"));
+    EXPECT_TRUE(mentions(error_of({{"JOB_META_TTL", "1m"}, {"NATS_JS_ACK_WAIT", "100ms"}}),
+                         "JOB_META_TTL 1m is shorter than LOCKSTEP_RUNNING_TIMEOUT 15m"));
+    const std::string late = error_of({{"LOCKSTEP_PUBLISH_RESEND_LIMIT", "10m"}});
+    EXPECT_TRUE(mentions(late, "LOCKSTEP_PUBLISH_RESEND_LIMIT 10m leaves")) << late;
+    EXPECT_TRUE(mentions(late, "LOCKSTEP_PUBLISH_TIMEOUT 5s")) << late;
+    EXPECT_TRUE(mentions(late, "; shorten either")) << late;
     const auto rare = settings({{"WORKER_SNAPSHOT_INTERVAL", "1m"}});
     ASSERT_TRUE(rare);
     EXPECT_TRUE(mentions(rare->warnings.front(), "WORKER_SNAPSHOT_INTERVAL 1m is not below"));
@@ -183,7 +189,8 @@ TEST(Settings, WarnOfRecordsThatMessagesOutlive) {
 }
 
 TEST(Settings, OverlookWhatAClusterPutsIntoTheEnvironmentForAServiceOfOurName) {
-    EXPECT_TRUE(settings({{"LOCKSTEP_PORT", "tcp://10.0.0.1:9090"}, {"LOCKSTEP_SERVICE_HOST", "10.0.0.1"},
+    EXPECT_TRUE(settings({{"LOCKSTEP_PORT", "tcp://10.0.0.1:9090"},
+                          {"LOCKSTEP_SERVICE_HOST", "10.0.0.1"},
                           {"LOCKSTEP_PORT_9090_TCP_ADDR", "10.0.0.1"}}));
 }
 

@@ -108,7 +108,6 @@ Answer<engine::PublishAck> parse_publish_ack(std::string_view text) {
 }
 
 std::string stream_create(const StreamSpec& spec) {
-    constexpr std::int64_t kDuplicateWindow = 120'000'000'000;  // 2 min, in nanoseconds
     return json{{"name", spec.name},
                 {"subjects", spec.subjects},
                 {"retention", "limits"},
@@ -119,7 +118,7 @@ std::string stream_create(const StreamSpec& spec) {
                 {"max_bytes", -1},
                 {"max_age", spec.max_age.count()},
                 {"num_replicas", spec.replicas},
-                {"duplicate_window", kDuplicateWindow}}
+                {"duplicate_window", engine::kDuplicateWindow.count()}}
         .dump();
 }
 
