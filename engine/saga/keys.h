@@ -1,4 +1,4 @@
-// Names of the Redis keys of sagas (spec: redis-schema, section 10); what stands there: rollback/saga_store.h.
+// Names of the Redis keys of sagas (redis-schema.md 10); what stands there: rollback/saga_store.h.
 #pragma once
 
 #include <string>

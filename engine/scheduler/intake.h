@@ -3,8 +3,8 @@
 // message is an entry there and a handler.
 //
 // 1. Each kind of packet counts on one subject only. Permissions on a bus are given by subject: a worker that may publish
-//    heartbeats could otherwise cancel jobs with a packet that says so, wherever it arrives. Stricter than spec: wire, section
-//    2.1, where the packet alone decides; nobody who speaks the protocol sends one kind on the subject of another.
+//    heartbeats could otherwise cancel jobs with a packet that says so, wherever it arrives. Stricter than wire.md 2.1,
+//    where the packet alone decides; nobody who speaks the protocol sends one kind on the subject of another.
 // 2. Workers are listened to before the first job is taken, so that it finds some.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The label by which a request says that a human has approved it (spec: wire, section 8.3).
+// The label by which a request says that a human has approved it (wire.md 8.3).
 #pragma once
 
 #include "engine/wire/fwd.h"

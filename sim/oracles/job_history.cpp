@@ -156,7 +156,7 @@ void JobHistory::on_result(const fakes::Event& event) {
     const auto status = event.packet->job_result().status();
     unasked_.on_result(event.job, status);
     record.known = true;                                         // to whoever sent it, be it by a garbled name
-    if (event.packet->job_result().worker_id().empty()) return;  // nobody's word (spec: wire, section 6)
+    if (event.packet->job_result().worker_id().empty()) return;  // nobody's word (wire.md 6)
     if (status == cap::JOB_STATUS_SUCCEEDED) record.success = true;
     if (status == cap::JOB_STATUS_CANCELLED) record.cancelled_result = true;
 }
