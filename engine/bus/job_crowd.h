@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/task.h"
 #include "engine/runtime/wait.h"
 
@@ -16,7 +17,7 @@ namespace lockstep::engine {
 class JobCrowd {
 public:
     /// `most` (at least 1) handlers of one job at once.
-    explicit JobCrowd(std::size_t most) : most_(most) {}
+    explicit JobCrowd(std::size_t most) : most_(most) { PRECONDITION(most > 0, "nobody could be handled"); }
 
     /// A handler's place, given back by its end. An empty one is no place.
     class [[nodiscard]] Place {

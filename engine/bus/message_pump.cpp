@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/timeout.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -60,7 +61,11 @@ MessagePump::MessagePump(Context& context, const StoreScripts& scripts, JobStore
       window_(window),
       slots_(static_cast<std::size_t>(context.tunables.max_in_flight)),
       crowd_(most_of_one_job(context.tunables)),
-      handlers_(context.ports.executor) {}
+      handlers_(context.ports.executor) {
+    PRECONDITION(context.tunables.max_in_flight > 0 && context.tunables.bus_max_deliver > 0,
+                 "{} messages at once, each delivered {} times", context.tunables.max_in_flight,
+                 context.tunables.bus_max_deliver);
+}
 
 void MessagePump::on_delivery(std::unique_ptr<Delivery> delivery) {
     if (context_.stopping && !is_last_chance(*delivery)) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/config/bounded_json.h"
+#include "engine/runtime/invariant.h"
 #include "engine/wire/rfc3339.h"
 #include "engine/wire/sha256.h"
 
@@ -112,6 +113,7 @@ void drop_empty(json& pool) {
 
 std::string stored_pools(std::string_view pools_json) {
     json document = parse_bounded(pools_json);
+    PRECONDITION(document.is_object(), "a pools document that nobody can read is a {}", document.type_name());
     json stored = json::object();
     for (auto& [key, section] : document.items()) {
         const std::string name = key == "Topics" ? "topics" : key == "Pools" ? "pools" : key;

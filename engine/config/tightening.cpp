@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/invariant.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::engine {
@@ -93,6 +94,8 @@ Json& safety_in_force(Json& settings) {
 }  // namespace
 
 void tighten_safety(Json& settings, Json& layer) {
+    PRECONDITION(settings.is_object() && layer.is_object(), "settings are a {}, and the layer is a {}",
+                 settings.type_name(), layer.type_name());
     Json own = taken_out(layer, "safety");
     const auto data = layer.find("data");
     Json nested = data != layer.end() && data->is_object() ? taken_out(*data, "safety") : Json();

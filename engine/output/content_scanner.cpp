@@ -7,6 +7,7 @@
 
 #include "engine/announce/output_audit.h"
 #include "engine/output/output_gate.h"
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/timeout.h"
 #include "engine/store/lock_wait.h"
 #include "engine/wire/json.h"
@@ -236,6 +237,7 @@ Task<bool> ContentScanner::pause(Duration duration) {
 Duration ContentScanner::hold() const { return context_.tunables.output_content_timeout + kHoldBeyondCheck; }
 
 Task<void> ContentScanner::drain(MonoTime deadline) {
+    PRECONDITION(context_.stopping, "new work would go on being begun");
     stopping_.set();
     const auto finished = co_await with_deadline(context_.ports.executor, deadline, [](Scope& scope) -> Task<bool> {
         co_await scope.join();

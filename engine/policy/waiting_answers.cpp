@@ -1,5 +1,7 @@
 #include "engine/policy/waiting_answers.h"
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine {
 
 namespace {
@@ -15,6 +17,7 @@ void WaitingAnswers::keep(const std::string& job, Answer answer, MonoTime not_be
         drop(answers_.find(by_age_.begin()->second));
     by_age_.emplace(answer.asked, job);
     answers_.emplace(job, std::move(answer));
+    INVARIANT(by_age_.size() == answers_.size(), "{} answers, and the age of {}", answers_.size(), by_age_.size());
 }
 
 std::optional<WaitingAnswers::Answer> WaitingAnswers::take(const std::string& job, std::string_view token,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/timeout.h"
 #include "engine/store/keys.h"
 #include "engine/wire/grant.h"
@@ -193,6 +194,7 @@ void PendingReplayer::forget_unmet() {
 }
 
 Task<void> PendingReplayer::drain(MonoTime deadline) {
+    PRECONDITION(context_.stopping, "new work would go on being begun");
     waits_.cancel();
     const auto finished = co_await with_deadline(context_.ports.executor, deadline, [](Scope& scope) -> Task<bool> {
         co_await scope.join();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine {
 
 namespace {
@@ -36,6 +38,8 @@ RedisConnection::RedisConnection(RedisTransport& transport, RedisConnectionOptio
       pause_(options_.reconnect_pause_min) {}
 
 void RedisConnection::open() {
+    PRECONDITION(!opened_, "a connection is opened once");
+    opened_ = true;
     start_attempt();
     arm();
 }

@@ -115,6 +115,7 @@ private:
     std::function<void(bool, const std::string&)> told_;
 
     State state_ = State::closed;
+    bool opened_ = false;
     Places queued_;          // waiting to be sent
     Places in_flight_;       // sent, in the order in which replies come
     std::size_t calls_ = 0;  // in both

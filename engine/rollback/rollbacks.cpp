@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/timeout.h"
 #include "engine/saga/compensation.h"
 #include "engine/wire/message_id.h"
@@ -163,6 +164,7 @@ void Rollbacks::count_active() {
 }
 
 Task<void> Rollbacks::drain(MonoTime deadline) {
+    PRECONDITION(context_.stopping, "new work would go on being begun");
     const auto finished = co_await with_deadline(context_.ports.executor, deadline, [](Scope& scope) -> Task<bool> {
         co_await scope.join();
         co_return true;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine {
 
 Duration backoff_delay(std::int64_t attempt, const Tunables& tunables, Entropy& entropy) {
@@ -11,6 +13,7 @@ Duration backoff_delay(std::int64_t attempt, const Tunables& tunables, Entropy& 
     const Duration grown = capped ? tunables.backoff_max : tunables.backoff_base * (std::int64_t{1} << doublings);
     const auto jitter_range = static_cast<std::uint64_t>(std::max<std::int64_t>(tunables.backoff_jitter.count(), 0));
     const Duration jitter{jitter_range == 0 ? 0 : static_cast<std::int64_t>(entropy.below(jitter_range))};
+    INVARIANT(grown + jitter >= Duration{0}, "try {} comes {} ns after now", attempt, (grown + jitter).count());
     return std::min(grown + jitter, tunables.backoff_max);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/runtime/executor.h"
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/task.h"
 
 namespace lockstep::engine {
@@ -16,6 +17,7 @@ template <class T>
 class OneShot {
     struct State final : public Work {
         std::optional<T> value;
+        bool awaited = false;
         std::coroutine_handle<> waiting;
         Executor* executor = nullptr;
         void run() override { std::exchange(waiting, nullptr).resume(); }
@@ -71,7 +73,11 @@ public:
     };
 
     /// REQUIRES: awaited once; the OneShot outlives the await.
-    [[nodiscard]] Awaiter receive() { return Awaiter(*state_); }
+    [[nodiscard]] Awaiter receive() {
+        PRECONDITION(!state_->awaited, "a one-shot is awaited once");
+        state_->awaited = true;
+        return Awaiter(*state_);
+    }
 
 private:
     std::shared_ptr<State> state_;  // the only owner: when the receiving frame dies, a queued resumption dies with it

@@ -34,6 +34,12 @@ TEST_F(OneShotTest, HandsOverAValueThroughTheExecutor) {
     EXPECT_TRUE(sender->abandoned());
 }
 
+TEST_F(OneShotTest, IsAwaitedOnce) {
+    OneShot<int> shot;
+    static_cast<void>(shot.receive());
+    EXPECT_THROW(static_cast<void>(shot.receive()), InvariantViolation);
+}
+
 TEST_F(OneShotTest, OnlyTheFirstValueCounts) {
     scope.spawn(receive(sender, received));
     executor.run();

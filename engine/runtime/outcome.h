@@ -8,6 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine {
 
 enum class OutcomeKind : std::uint8_t {
@@ -15,6 +17,15 @@ enum class OutcomeKind : std::uint8_t {
     not_applied,  // refused before it could act: doing it again is safe
     unknown,      // sent, and no trustworthy answer: it may or may not have taken effect
 };
+
+[[nodiscard]] constexpr const char* to_string(OutcomeKind kind) {
+    switch (kind) {
+        case OutcomeKind::applied: return "applied";
+        case OutcomeKind::not_applied: return "not_applied";
+        case OutcomeKind::unknown: return "unknown";
+    }
+    return "?";
+}
 
 /// Why a call did not answer; a code exists only where some caller acts on it.
 enum class FailureCause : std::uint8_t {
@@ -49,36 +60,43 @@ public:
     [[nodiscard]] bool applied() const { return kind() == OutcomeKind::applied; }
 
     /// REQUIRES: kind() == applied.
-    [[nodiscard]] T& value() & { return std::get<0>(state_); }
-    [[nodiscard]] const T& value() const& { return std::get<0>(state_); }
-    [[nodiscard]] T&& value() && { return std::get<0>(std::move(state_)); }
+    [[nodiscard]] T& value() & {
+        require_applied();
+        return *std::get_if<0>(&state_);
+    }
+    [[nodiscard]] const T& value() const& {
+        require_applied();
+        return *std::get_if<0>(&state_);
+    }
+    [[nodiscard]] T&& value() && {
+        require_applied();
+        return std::move(*std::get_if<0>(&state_));
+    }
 
     /// REQUIRES: kind() != applied.
     [[nodiscard]] const Failure& failure() const {
         if (const auto* refused = std::get_if<1>(&state_)) return *refused;
-        return std::get<2>(state_);
+        PRECONDITION(!applied(), "there is no failure: the call was applied");
+        return *std::get_if<2>(&state_);
     }
     /// REQUIRES: kind() == unknown.
-    [[nodiscard]] const Unknown& unknown() const { return std::get<2>(state_); }
+    [[nodiscard]] const Unknown& unknown() const {
+        PRECONDITION(kind() == OutcomeKind::unknown, "the call was {}", to_string(kind()));
+        return *std::get_if<2>(&state_);
+    }
 
     /// The same failure for another result type. REQUIRES: kind() != applied.
     template <class U>
     [[nodiscard]] Outcome<U> failure_as() const {
         if (const auto* refused = std::get_if<1>(&state_)) return *refused;
-        return std::get<2>(state_);
+        PRECONDITION(!applied(), "there is no failure: the call was applied");
+        return *std::get_if<2>(&state_);
     }
 
 private:
+    void require_applied() const { PRECONDITION(applied(), "there is no value: the call was {}", to_string(kind())); }
+
     std::variant<T, NotApplied, Unknown> state_;
 };
-
-[[nodiscard]] constexpr const char* to_string(OutcomeKind kind) {
-    switch (kind) {
-        case OutcomeKind::applied: return "applied";
-        case OutcomeKind::not_applied: return "not_applied";
-        case OutcomeKind::unknown: return "unknown";
-    }
-    return "?";
-}
 
 }  // namespace lockstep::engine

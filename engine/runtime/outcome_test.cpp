@@ -47,6 +47,15 @@ TEST(Outcome, GivesAwayAValueThatCanOnlyBeMoved) {
     EXPECT_EQ(*taken, 5);
 }
 
+TEST(Outcome, WhoAsksForWhatThereIsNotIsWrong) {
+    for (const OutcomeKind kind : {OutcomeKind::not_applied, OutcomeKind::unknown})
+        EXPECT_THROW(static_cast<void>(answer(kind).value()), InvariantViolation);
+    EXPECT_THROW(static_cast<void>(answer(OutcomeKind::applied).failure()), InvariantViolation);
+    EXPECT_THROW(static_cast<void>(answer(OutcomeKind::applied).failure_as<std::string>()), InvariantViolation);
+    for (const OutcomeKind kind : {OutcomeKind::applied, OutcomeKind::not_applied})
+        EXPECT_THROW(static_cast<void>(answer(kind).unknown()), InvariantViolation);
+}
+
 TEST(Outcome, NamesItsKinds) {
     EXPECT_STREQ(to_string(OutcomeKind::applied), "applied");
     EXPECT_STREQ(to_string(OutcomeKind::not_applied), "not_applied");

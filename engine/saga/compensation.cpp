@@ -5,6 +5,7 @@
 #include <climits>
 #include <vector>
 
+#include "engine/runtime/invariant.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -105,6 +106,7 @@ std::optional<SagaName> saga_of(const cap::JobRequest& request) {
 bool is_compensation(const cap::JobRequest& request) { return flagged(request.labels()) || flagged(request.env()); }
 
 tl::expected<cap::JobRequest, std::string> compensation_template(const cap::JobRequest& request) {
+    PRECONDITION(request.has_compensation(), "job {} has no compensation", request.job_id());
     const cap::Compensation& undo = request.compensation();
     const std::string topic(wire::trim(undo.topic()));
     if (topic.empty()) return tl::make_unexpected(std::string("its compensation names no topic"));

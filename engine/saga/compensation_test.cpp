@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/runtime/invariant.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/sha256.h"
@@ -229,6 +230,12 @@ TEST(IsCompensation, GoesByAFlagInLabelsOrEnvironment) {
     EXPECT_FALSE(is_compensation(request));
     (*request.mutable_labels())["saga_compensation"] = "true";
     EXPECT_TRUE(is_compensation(request));
+}
+
+TEST(CompensationTemplate, AJobWithoutOneIsNotAskedForIt) {
+    cap::JobRequest request = step();
+    request.clear_compensation();
+    EXPECT_THROW(static_cast<void>(compensation_template(request)), InvariantViolation);
 }
 
 }  // namespace

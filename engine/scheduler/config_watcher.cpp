@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/config/bounded_json.h"
+#include "engine/runtime/invariant.h"
 #include "engine/wire/subjects.h"
 
 namespace lockstep::engine {
@@ -41,6 +42,7 @@ ConfigWatcher::ConfigWatcher(Replica& replica, FileDocuments files, PinnedSettin
       file_timeouts_(replica.timeouts) {}
 
 Task<tl::expected<void, std::string>> ConfigWatcher::start() {
+    started_ = true;
     // Before the first read: what is announced meanwhile must not be missed.
     announcements_ = replica_.ports.bus.subscribe(std::string(wire::kSubjectConfigChanged), "", *this);
     auto ready = co_await set_up_patiently();
@@ -48,6 +50,7 @@ Task<tl::expected<void, std::string>> ConfigWatcher::start() {
 }
 
 Task<tl::expected<void, std::string>> ConfigWatcher::adopt(FileSettings files) {
+    PRECONDITION(started_, "files are read again before the start");
     const FileDocuments documents = std::exchange(files_, documents_of(files.pools_document, files.timeouts));
     const Timeouts timeouts = std::exchange(file_timeouts_, files.timeouts.value_or(Timeouts{}));
     const Duration dispatch = std::exchange(at_start_.dispatch_timeout, files.dispatch_timeout);
@@ -133,6 +136,7 @@ Task<Outcome<std::string>> ConfigWatcher::read() {
 }
 
 Task<void> ConfigWatcher::run() {
+    PRECONDITION(started_, "settings are read again before the start");
     while (true) {
         const Duration interval = std::max(replica_.tunables.config_reload_interval, kReloadMin);
         co_await changed_.wait_until(replica_.ports.clock.in(interval));

@@ -94,6 +94,7 @@ private:
     std::function<void(const std::string&)> listener_;
     Event changed_;
     std::unique_ptr<Subscription> announcements_;
+    bool started_ = false;
 };
 
 }  // namespace lockstep::engine

@@ -6,6 +6,7 @@
 
 #include "engine/announce/cancel_broadcast.h"
 #include "engine/routing/backoff.h"
+#include "engine/runtime/invariant.h"
 #include "engine/scheduler/constraint_limits.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
@@ -29,11 +30,17 @@ void append(std::vector<std::pair<std::string, std::string>>& fields, std::strin
 
 constexpr std::size_t kCauseMax = 200;  // bytes: a detail may quote what a submitter wrote
 
+/// It may be lost meanwhile; then the fence holds.
+void require_lock(const JobLease& lease) {
+    PRECONDITION(lease.usable() || lease.lost(), "the lock of job {} has not been taken", lease.job());
+}
+
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
 
 Task<Disposition> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
+    require_lock(lease);
     cap::JobRequest& request = order.request;
     Disposition disposition;
     const std::optional<Chosen> chosen = co_await choose_worker(lease, order, disposition);
@@ -113,6 +120,7 @@ void Dispatcher::note_cause(Commit& commit, std::string_view reason, const std::
 }
 
 Task<Disposition> Dispatcher::try_later(JobLease& lease, const JobFacts& facts, std::string cause) {
+    require_lock(lease);
     Commit commit;
     commit.release_lock = true;
     const Duration delay = backoff(facts);
@@ -199,7 +207,11 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
         co_return false;
     }
     switch (committed.value().kind) {
-        case Committed::Kind::ok: chosen.committed_at = committed.value().at; co_return true;
+        case Committed::Kind::ok:
+            INVARIANT(committed.value().dispatch == chosen.dispatch, "dispatch {} of job {} was committed as {}",
+                      chosen.dispatch, lease.job(), committed.value().dispatch);
+            chosen.committed_at = committed.value().at;
+            co_return true;
         case Committed::Kind::lost: disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy); break;
         case Committed::Kind::refused:
             if (committed.value().tenant_full) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "engine/wire/heartbeat_bounds.h"
@@ -22,6 +23,19 @@ template <class Routes>
 auto find_route(const Routes& routes, cap::BusPacket::PayloadCase kind) {
     const auto found = std::ranges::find_if(routes, [kind](const auto& route) { return route.kind == kind; });
     return found == routes.end() ? nullptr : &*found;
+}
+
+/// Two entries for one kind would give it two subjects.
+template <class... Routes>
+constexpr bool each_kind_once(const Routes&... routes) {
+    std::array<cap::BusPacket::PayloadCase, (std::tuple_size_v<Routes> + ...)> kinds{};
+    std::size_t count = 0;
+    const auto add = [&](const auto& table) {
+        for (const auto& route : table) kinds[count++] = route.kind;
+    };
+    (add(routes), ...);
+    std::ranges::sort(kinds);
+    return std::ranges::adjacent_find(kinds) == kinds.end();
 }
 
 }  // namespace
@@ -57,6 +71,7 @@ constexpr std::array<Intake::CoreRoute, 3> Intake::kCoreRoutes{{
 Intake::Intake(Replica& replica, DeadLetters& dead_letters, RequestHandler& requests, ResultHandler& results,
                ParkedJobs& parked)
     : replica_(replica), requests_(requests), results_(results), window_(replica), cancels_(replica) {
+    static_assert(each_kind_once(kStreamRoutes, kCoreRoutes));
     for (const StreamRoute& route : kStreamRoutes)
         streams_.emplace_back(route, replica, dead_letters, *this, route.stored ? &parked : nullptr, window_);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/invariant.h"
 #include "engine/store/keys.h"
 
 namespace lockstep::engine {
@@ -51,6 +52,7 @@ JobLease::JobLease(const LeasePorts& ports, std::string job, std::string token)
 std::string JobLease::lock_key() const { return lock_key_of(ports_.mechanisms, job_, token_); }
 
 void JobLease::asking() {
+    PRECONDITION(phase_ != Phase::held, "the lock of job {} is asked for by its holder", job_);
     phase_ = Phase::asking;
     ports_.book.enter(token_, job_);
 }
@@ -62,6 +64,7 @@ void JobLease::refused(bool out_of_turn) {
 }
 
 void JobLease::begin(MonoTime asked) {
+    PRECONDITION(phase_ != Phase::held, "the lock of job {} is granted to its holder", job_);
     phase_ = Phase::held;
     valid_until_ = asked + ports_.tunables.job_lock_ttl;
     if (ports_.mechanisms.on(Mechanism::lock_renewal)) renewal_.spawn(keep_renewing());

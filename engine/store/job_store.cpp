@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
@@ -242,6 +243,9 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::ask_for_lock(JobLease& lease, s
 }
 
 Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
+    for (std::size_t i = 1; i < commit.walk.size(); ++i)
+        PRECONDITION(transition_allowed(commit.walk[i - 1], commit.walk[i]), "no job goes from {} to {}",
+                     to_string(commit.walk[i - 1]), to_string(commit.walk[i]));
     if (!lease.usable()) co_return Committed{};
     const std::string& job = lease.job();
     std::vector<std::string> arguments{
