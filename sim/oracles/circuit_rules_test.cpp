@@ -494,6 +494,75 @@ TEST_F(OwnCircuitTest, ATripOfAllTurnsEverybodyAway) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+/// All have heard of a trip, and since then nobody of a replica.
+class CutOffTest : public OwnCircuitTest {
+protected:
+    CutOffTest() {
+        oracle.string_set(node, "lockstep:cb:safety:trip", nullptr, "1", -1, -1);
+        now += 10ms;
+        refuse();
+    }
+    void refuse() {
+        call_shared(When::before);
+        call_shared(When::answered, fakes::EventOutcome::not_applied);
+        now += 10ms;
+    }
+    void ask_alone(std::string_view job) {
+        tell(EventKind::lock_acquired, When::applied, job);
+        now += 10ms;
+        refuse();
+        ask(job);
+        now += 10ms;
+    }
+};
+
+TEST_F(CutOffTest, WhoseCallHasFailedAsksNobodyForTheFullTime) {
+    ask_alone("a");
+    fail_to_answer("a");
+    refuse();
+    EXPECT_THAT(judge.found, IsEmpty());
+    ask_alone("b");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("that its replica had let through by itself")));
+}
+
+TEST_F(CutOffTest, AfterTheOpenTimeItMay) {
+    ask_alone("a");
+    fail_to_answer("a");
+    refuse();
+    now += tunables.circuit_open_for;
+    ask_alone("b");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CutOffTest, WhatWasAskedBeforeMayComeAfter) {
+    tell(EventKind::lock_acquired, When::applied, "b");
+    now += 10ms;
+    ask_alone("a");
+    fail_to_answer("a");
+    ask("b");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CutOffTest, AnAnswerInBetweenMayHaveClosedItsCircuit) {
+    ask_alone("a");
+    ask_alone("b");
+    answer("b");
+    now += 10ms;
+    fail_to_answer("a");
+    ask_alone("c");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CutOffTest, WhoHasReachedTheOthersGoesByWhatTheySay) {
+    ask_alone("a");
+    fail_to_answer("a");
+    call_shared(When::before);
+    call_shared(When::answered);
+    now += 10ms;
+    ask_alone("b");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(OwnCircuitTest, WhoStartsAnewHasCountedNothing) {
     trip_alone();
     tell(EventKind::node_down, When::applied, {});

@@ -30,6 +30,12 @@ void OwnCircuits::lose_track(Circuit& circuit, Time now) {
     circuit.alone.reset();
 }
 
+/// It goes by the shared circuit again, or may.
+void OwnCircuits::rejoin(Circuit& circuit) {
+    circuit.cut_off.reset();
+    circuit.reopened.reset();
+}
+
 void OwnCircuits::close(Circuit& circuit, Time now) {
     circuit.failures = 0;
     circuit.answered = 0;
@@ -61,10 +67,21 @@ void OwnCircuits::on_success(Circuit& circuit, Begun begun, Time now) const {
     circuit.known = true;
 }
 
+std::string OwnCircuits::asked_while_reopened(const Circuit& circuit, std::optional<Time> taken, Time now) const {
+    if (!taken || !circuit.reopened || *taken <= *circuit.reopened) return {};
+    const Duration open = now - *circuit.reopened;
+    if (open + kClocksApart >= tunables_.circuit_open_for) return {};
+    return fmt::format(
+        "a call has failed {} ms ago that its replica had let through by itself, for want of an answer "
+        "of the shared circuit, and policy was asked",
+        engine::to_millis(open));
+}
+
 std::string OwnCircuits::on_call(fakes::NodeId replica, const std::string& job, std::optional<Time> taken, Time now) {
     Circuit& circuit = circuits_[replica];
     const auto [call, first] = circuit.calls.insert_or_assign(job, Span{taken, now});
     if (!first) call->second.from.reset();  // another handler's question about it has no answer yet
+    if (std::string complaint = asked_while_reopened(circuit, taken, now); !complaint.empty()) return complaint;
     if (!taken || !circuit.known || !circuit.tripped || !circuit.alone || tripped_for_all_) return {};
     const Duration open = now - *circuit.trip;
     const bool knew =
@@ -78,7 +95,12 @@ void OwnCircuits::on_answer(fakes::NodeId replica, const std::string& job, bool 
     Circuit& circuit = circuits_[replica];
     const auto call = circuit.calls.find(job);
     const Begun began = call == circuit.calls.end() ? Begun::nobody_knows : begun(circuit, call->second);
+    const std::optional<Time> from = call == circuit.calls.end() ? std::nullopt : call->second.from;
     if (call != circuit.calls.end()) circuit.calls.erase(call);
+    // Nothing that was answered meanwhile has changed how its circuit stands.
+    const bool by_itself = from && circuit.cut_off && *from > *circuit.cut_off && *from > circuit.answered_at;
+    circuit.answered_at = now;
+    if (failed && by_itself) circuit.reopened = now;
     if (failed) {
         on_failure(circuit, began, now);
         circuit.failure_told = false;
@@ -109,8 +131,10 @@ void OwnCircuits::on_shared(const fakes::Event& event, bool failed, Time now) {
     if (circuit.telling > 0) --circuit.telling;
     if (!failed) {
         circuit.others_refuse = false;
+        rejoin(circuit);
         return;
     }
+    if (tripped_for_all_ && !circuit.cut_off) circuit.cut_off = now;
     // Who learns that all are to probe policy, and cannot ask whether it may, counts the answers for itself.
     const bool may_know_of_a_trip =
         tripped_for_all_ || circuit.frozen_with_a_trip || (closed_for_all_ && now - *closed_for_all_ < kTripRemembered);
@@ -138,10 +162,12 @@ void OwnCircuits::shared_tripped() {
 void OwnCircuits::shared_closed(Time now) {
     tripped_for_all_ = false;
     closed_for_all_ = now;
+    for (auto& [replica, circuit] : circuits_) rejoin(circuit);
 }
 
 void OwnCircuits::freeze(fakes::NodeId replica) {
     if (tripped_for_all_ || closed_for_all_) circuits_[replica].frozen_with_a_trip = true;
+    if (const auto found = circuits_.find(replica); found != circuits_.end()) rejoin(found->second);
 }
 
 void OwnCircuits::forget(fakes::NodeId replica) { circuits_.erase(replica); }

@@ -5,7 +5,9 @@
 //    failure after that, until it has closed, trips it once more.
 // 2. Answers to as many calls as close it close it. What began before the latest trip counts for nothing.
 // 3. While it is open policy is not asked, by whoever knows that the others have not heard of the failures. While it has not been
-//    tripped, nor the shared one, nobody is put off unasked.
+//    tripped, nor the shared one, nobody is turned away.
+// 4. The same while a trip of the shared circuit stands that the replica cannot ask about: one failure of a call that began since
+//    then opens its own anew, and while that is open it asks nobody.
 //
 // Counted here from the outcomes of the replica's calls. A call began somewhere between its take-up and its sending: where that
 // leaves open whether a trip came before it, its outcome leaves open how the circuit stands, and nobody is judged by it until
@@ -67,10 +69,16 @@ private:
         bool failure_told = false;   // since its latest failure it has told the others something
         bool others_refuse = false;  // and they have taken nothing since
         std::optional<Time> alone;   // since when it knows that they have not heard of its failures
+        // While the shared circuit has a trip.
+        std::optional<Time> cut_off;   // since when no call to it has been answered
+        std::optional<Time> reopened;  // when a call failed that it had let through by itself
+        Time answered_at{};            // its latest call, well or not
     };
 
     [[nodiscard]] static Begun begun(const Circuit& circuit, const Span& call);
     static void lose_track(Circuit& circuit, Time now);
+    static void rejoin(Circuit& circuit);
+    [[nodiscard]] std::string asked_while_reopened(const Circuit& circuit, std::optional<Time> taken, Time now) const;
     void on_failure(Circuit& circuit, Begun begun, Time now) const;
     void on_success(Circuit& circuit, Begun begun, Time now) const;
     static void close(Circuit& circuit, Time now);

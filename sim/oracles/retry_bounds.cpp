@@ -25,6 +25,9 @@ constexpr std::string_view kJobLock = "cordum:scheduler:job:";
 /// A job whose input is not found is tried again after a fixed time (engine/delivery-semantics.md, "Whose word counts").
 constexpr engine::Duration kInputNotFound = std::chrono::seconds{5};
 
+/// A script's time is that of its beginning, and a real server tells of each of its commands when it comes to it.
+constexpr engine::Duration kClose = std::chrono::seconds{2};
+
 /// The payload decides who handles a message, not the subject.
 bool is_request(const fakes::Event& event) { return event.packet != nullptr && event.packet->has_job_request(); }
 
@@ -80,7 +83,15 @@ void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::stri
     const auto name = job_of_hash(key);
     if (!name) return;
     client_ = client;
-    if (field == "ls_next_attempt_at") put_off_ = *name;
+    if (field == "ls_next_attempt_at") {
+        put_off_ = *name;
+        undecided_.due = number_of(after);
+    }
+    if (field == "safety_decision" && (after == "THROTTLE" || after == "UNAVAILABLE")) {
+        undecided_.job = *name;
+        undecided_.decision = after;
+    }
+    if (field == "state" || field == "attempts") undecided_.tried = true;
     if (field == "ls_last_cause" && !after.empty()) failed_ = *name;
     if (field == "state") {
         Job& job = jobs_[std::string(*name)];
@@ -104,11 +115,14 @@ void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::stri
 }
 
 /// Whatever one command says of a try belongs together.
-void RetryBounds::command(fakes::NodeId, std::span<const std::string_view>, std::int64_t) {
+void RetryBounds::command(fakes::NodeId, std::span<const std::string_view>, std::int64_t now_ms) {
     judge_taken_back();
     judge_failed();
+    judge_undecided();
     put_off_.clear();
     let_go_.clear();
+    undecided_ = {};
+    store_now_ms_ = now_ms;
 }
 
 void RetryBounds::judge_taken_back() {
@@ -128,6 +142,20 @@ void RetryBounds::judge_failed() {
     exercise();
     if (failed != put_off_)
         violated(client_, failed, "a try has failed, and that is recorded without a delay before the next one");
+}
+
+void RetryBounds::judge_undecided() {
+    if (undecided_.job.empty() || undecided_.job != put_off_ || undecided_.tried || !is_scheduler(client_)) return;
+    exercise();
+    const engine::Duration delay = std::chrono::microseconds(undecided_.due) - std::chrono::milliseconds(store_now_ms_);
+    const auto is = [delay](engine::Duration due) { return delay > due - kClose && delay < due + kClose; };
+    const bool throttled = undecided_.decision == "THROTTLE";
+    const engine::Duration due = throttled ? tunables_.safety_throttle_delay : tunables_.safety_unavailable_delay;
+    if (is(due) || (!throttled && is(kInputNotFound))) return;
+    violated(
+        client_, undecided_.job,
+        fmt::format("policy has decided {} about it, for which it is put off for {} ms, and {} ms is what that takes",
+                    undecided_.decision, engine::to_millis(delay), engine::to_millis(due)));
 }
 
 void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, Job& job, FailedTry failed) {

@@ -2,7 +2,9 @@
 // [0, backoff_jitter), and there are no more than max_scheduling_retries of them. Whoever takes a dispatch back and lets
 // go of the job puts it off.
 //
-// Whatever records why a try came to nothing (`ls_last_cause`) gives the job its delay as well (`ls_next_attempt_at`).
+// Whatever records why a try came to nothing (`ls_last_cause`) gives the job its delay as well (`ls_next_attempt_at`). A job that
+// is put off because policy throttles it, or because nobody has answered, waits for the delay of that (spec: wire, section 8, step 9;
+// config, section 5.1), or for that of an input that was not found.
 //
 // Read off the attempts in the job hash, which grow without a change of state when a try fails, and off the delays with
 // which the job's message is handed back after that. Deliveries that a consumer makes on its own account are no tries.
@@ -60,6 +62,7 @@ private:
     };
     void judge_taken_back();
     void judge_failed();
+    void judge_undecided();
     void on_failed_try(fakes::NodeId client, const std::string& name, Job& job, FailedTry failed);
     void on_take_up(const fakes::Event& event);
     void on_verdict(const fakes::Event& event);
@@ -76,6 +79,14 @@ private:
     std::string put_off_;   // likewise: the job that it gives a delay
     std::string let_go_;    // likewise: whose lock it has released
     std::string failed_;    // likewise: the job of which it says why a try came to nothing
+    /// Likewise: a job about which policy has not decided, and when it is due.
+    struct Undecided {
+        std::string job, decision;
+        std::int64_t due = 0;  // microseconds of the clock of Redis
+        bool tried = false;    // it goes on all the same, and has failed otherwise
+    };
+    Undecided undecided_;
+    std::int64_t store_now_ms_ = 0;
     fakes::NodeId client_;  // whose command that is
     OpenLooks looks_;
     std::string to_stamp_;  // the job whose try failed in the command that is being carried out

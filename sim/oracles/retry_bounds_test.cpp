@@ -398,5 +398,42 @@ TEST_F(RetryBoundsTest, WhatFailsIsPutOff) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("without a delay")));
 }
 
+class UndecidedTest : public RetryBoundsTest {
+protected:
+    /// At 1000 s by the clock of Redis.
+    void put_off(const char* decision, std::chrono::seconds delay, bool tried = false) {
+        oracle.command(kReplica, {}, 1'000'000);
+        oracle.hash_set(kReplica, kMeta, "ls_next_attempt_at", nullptr,
+                        std::to_string((1000s + delay) / std::chrono::microseconds{1}));
+        oracle.hash_set(kReplica, kMeta, "safety_decision", nullptr, decision);
+        if (tried) oracle.hash_set(kReplica, kMeta, "attempts", nullptr, "7");
+        oracle.command(kReplica, {}, 1'000'000);
+    }
+};
+
+TEST_F(UndecidedTest, WhatIsThrottledWaitsForThat) {
+    tunables.safety_throttle_delay = 12s;
+    tunables.safety_unavailable_delay = 1s;
+    put_off("THROTTLE", 12s);
+    EXPECT_THAT(judge.found, IsEmpty());
+    put_off("THROTTLE", 1s);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("put off for 1000 ms, and 12000 ms is what that takes")));
+}
+
+TEST_F(UndecidedTest, WithoutAnAnswerItIsAnotherDelay) {
+    tunables.safety_throttle_delay = 30s;
+    tunables.safety_unavailable_delay = 12s;
+    put_off("UNAVAILABLE", 12s);
+    put_off("UNAVAILABLE", 5s);  // its input was not found
+    EXPECT_THAT(judge.found, IsEmpty());
+    put_off("UNAVAILABLE", 30s);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("put off for 30000 ms")));
+}
+
+TEST_F(UndecidedTest, WhatGoesOnAndFailsForAnotherCauseHasTheDelayOfThat) {
+    put_off("UNAVAILABLE", 90s, true);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -7,6 +7,19 @@
 
 namespace lockstep::sim {
 
+namespace {
+
+/// Long after everything else: all have heard of a trip, and nobody can ask whether it may probe policy, which stays away.
+void add_trip_that_is_heard(Document& scenario) {
+    add_load(scenario, {{"at", "150s"}, {"topic", "job.default"}, {"count", 60}, {"rate", "4/s"}});
+    add_fault(scenario, {{"at", "151s"}, {"do", "kernel.errors"}, {"status", "UNAVAILABLE"}, {"for", "25s"}});
+    add_fault(
+        scenario,
+        {{"at", "154s"}, {"do", "redis.errors"}, {"script", "circuit_*"}, {"outcome", "not_applied"}, {"for", "25s"}});
+}
+
+}  // namespace
+
 void ailing_policy(Dice& dice, Document& scenario) {
     Document& settings = config(scenario);
     settings["circuit_fail_budget"] = dice.between(1, 4);
@@ -40,6 +53,9 @@ void ailing_policy(Dice& dice, Document& scenario) {
         }
         add_fault(scenario, std::move(fault));
     }
+    // Long after that policy is there, and throttles.
+    add_load(scenario, {{"at", "150s"}, {"count", 4}, {"rate", "1/s"}});
+    add_fault(scenario, {{"at", "149s"}, {"do", "kernel.decision"}, {"decision", "throttle"}, {"for", "15s"}});
 }
 
 void lonely_circuits(Dice& dice, Document& scenario) {
@@ -83,6 +99,7 @@ void lonely_circuits(Dice& dice, Document& scenario) {
                              {"latency", {{"dist", "uniform"}, {"min", "500ms"}, {"max", "1800ms"}}},
                              {"rate", dice.share({0.3, 0.6})},
                              {"for", dice.word({"30s", "60s"})}});
+    add_trip_that_is_heard(scenario);
 }
 
 void probed_policy(Dice& dice, Document& scenario) {
