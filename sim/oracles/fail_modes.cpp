@@ -265,6 +265,7 @@ void FailModes::settle_output(const Change& change) {
     // Who was never given an answer may have read the mode at any time since there was something to scan.
     const Time from = found != outputs_.end()         ? heard.since
                       : succeeded != succeeded_.end() ? succeeded->second
+                      : change.from_work              ? since({change.replica, change.job})
                                                       : Time{};
     const Modes modes = output_modes(change.replica, from);
     if (change.state == "OUTPUT_QUARANTINED") {

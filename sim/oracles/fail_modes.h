@@ -9,7 +9,7 @@
 // 3. Outputs: a scan that is over without a verdict leaves the job as it is with the mode open. An output about which policy has not
 //    said that it is to be withheld or redacted is withheld with the mode closed only. The mode decides once the scan has been tried
 //    for as long as is promised, by whoever has claimed it (output_scans.h), and about the rest of an output of which policy has
-//    seen a part.
+//    seen a part. Of a job at work nobody has asked: who withholds its output has read the mode since it took the job up.
 // 4. A success about whose output policy has been asked, and which policy has not withheld or redacted, is still to be scanned;
 //    also where the question got no answer.
 // 5. Messages: with `bus_guard_on_error` as `nak` no scheduler acknowledges a message of which no mark says in Redis that it has been

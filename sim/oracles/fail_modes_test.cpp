@@ -207,6 +207,24 @@ TEST_F(FailModesTest, AnOutputIsWithheldUnseenWithTheModeClosed) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and it can be read")));
 }
 
+TEST_F(FailModesTest, AnOutputThatNobodyCanBeAskedAboutIsWithheldByTheModeThatItsHandlerHasRead) {
+    const auto withhold_at_work = [this](const char* job) {
+        const std::string running = "RUNNING";
+        oracle.hash_set(kReplica, fmt::format("job:meta:{}", job), "state", &running, "OUTPUT_QUARANTINED");
+        done(job);
+    };
+    settings(R"("output_fail_mode":"closed")");
+    read();
+    take_up("a");
+    settings(R"("output_fail_mode":"open")");
+    read();
+    withhold_at_work("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    take_up("b");
+    withhold_at_work("b");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the mode is open")));
+}
+
 TEST_F(FailModesTest, AWordAgainstAnOutputNeedsNoMode) {
     ask_about_output("a", "QUARANTINE");
     withhold("a");
