@@ -31,6 +31,13 @@ constexpr std::string_view kExceeded = "max_retries_exceeded";
 constexpr std::size_t kAnswersMax = 8;  // of one job
 /// Between the instants that a script and an observer take for the same, in microseconds.
 constexpr std::int64_t kClockSlack = 2'000'000;
+/// Longer than a look at what is overdue takes that has begun with other limits.
+constexpr Duration kLookMax = std::chrono::seconds{10};
+constexpr std::string_view kFileHash = "_timeoutsFileHash";
+constexpr std::size_t kHashDigits = 64;
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+/// The reason of a decision that a human has made (spec: wire, section 8.1).
+constexpr std::string_view kReleased = "approval granted";
 
 std::int64_t number(std::string_view text) {
     std::int64_t value = 0;
@@ -49,6 +56,23 @@ engine::Timeouts as_stored(engine::Timeouts timeouts) {
     return timeouts;
 }
 
+/// Of whose file the limits in the settings are, as is recorded beside them; nothing: there are no limits, or nobody may write there.
+std::optional<std::string> file_of_limits(std::string_view settings) {
+    const auto document = nlohmann::json::parse(settings, nullptr, false);
+    if (!document.is_object() || !document.contains("data") || !document["data"].is_object()) return std::nullopt;
+    const auto revision = document.find("revision");
+    if (revision != document.end() && !revision->is_number_unsigned()) return std::nullopt;
+    const auto& data = document["data"];
+    if (!data.contains("timeouts") || !data["timeouts"].is_object()) return std::nullopt;
+    const auto hash = data.find(kFileHash);
+    return hash != data.end() && hash->is_string() ? hash->get<std::string>() : std::string{};
+}
+
+/// It may be that of any file: a SHA-256 in hexadecimal digits.
+bool is_fingerprint(std::string_view hash) {
+    return hash.size() == kHashDigits && hash.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::string variable(const cap::JobRequest& request, const char* name) {
     const auto found = request.env().find(name);
     return found == request.env().end() ? std::string{} : found->second;
@@ -57,7 +81,7 @@ std::string variable(const cap::JobRequest& request, const char* name) {
 }  // namespace
 
 LimitsInForce::LimitsInForce(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
-    : Oracle(judge), tunables_(tunables) {
+    : Oracle(judge), tunables_(tunables), has_file_(!timeouts.empty()) {
     const auto read = read_limits(timeouts.empty() ? "{}" : timeouts);
     if (read) of_the_file_ = *read;
 }
@@ -80,6 +104,38 @@ void LimitsInForce::on_event(const fakes::Event& event, Time now) {
                 on_sending(event);
             break;
         case EventKind::fault: clocks_jumped_ = clocks_jumped_ || event.name.starts_with("clock_"); break;
+        case EventKind::deliver:
+            if (event.packet != nullptr && event.packet->job_result().status() == cap::JOB_STATUS_TIMEOUT)
+                at(event.packet->job_result().job_id()).timeout_reported = true;
+            break;
+        default: break;
+    }
+    if (has_file_ && is_scheduler(event.node)) note_start(event);
+}
+
+void LimitsInForce::note_start(const fakes::Event& event) {
+    switch (event.kind) {
+        case EventKind::node_down: started_.erase(event.node); [[fallthrough]];
+        case EventKind::paused: owes_.erase(event.node); break;
+        case EventKind::redis: {
+            if (event.key != kSettingsKey) break;
+            // Who cannot write them goes on with what is there.
+            if (event.when == When::answered && event.outcome != EventOutcome::applied) owes_.erase(event.node);
+            if (event.when != When::applied || event.command != "GET" || !started_.insert(event.node).second) break;
+            const auto file = file_of_limits(settings_text_);
+            if (file && !is_fingerprint(*file)) owes_[event.node] = present();
+            break;
+        }
+        case EventKind::lock_acquired: {
+            const auto owed = event.job.empty() ? owes_.end() : owes_.find(event.node);
+            if (owed == owes_.end()) break;
+            const EventNumber found = owed->second;
+            owes_.erase(owed);
+            violated(event.node, event.job,
+                     "it takes up jobs with a file of limits, and has left those of another one in the settings",
+                     found);
+            break;
+        }
         default: break;
     }
 }
@@ -97,6 +153,9 @@ void LimitsInForce::note_answer(const fakes::Event& event) {
         answer.artifact_bytes = std::max<std::int64_t>(0, budgets.max_artifact_bytes());
         answer.concurrent = std::max<std::int64_t>(0, budgets.max_concurrent_jobs());
         answer.retries = std::max<std::int64_t>(0, budgets.max_retries());
+        auto& questions = at(event.job).questions;
+        const bool asks = response.decision() == cap::DECISION_TYPE_REQUIRE_HUMAN || response.approval_required();
+        if (asks && std::ranges::count(questions, answer) == 0) questions.push_back(answer);
     } else if (event.when != When::answered || event.outcome == EventOutcome::applied) {
         return;
     }
@@ -131,7 +190,10 @@ void LimitsInForce::string_set(fakes::NodeId client, std::string_view key, const
     if (key.starts_with(kLetterPrefix) && is_scheduler(client))
         on_letter(client, key.substr(kLetterPrefix.size()), after);
     settings_.string_set(key, after);
-    if (key != kSettingsKey || !is_scheduler(client)) return;
+    if (key != kSettingsKey) return;
+    settings_text_ = after;
+    if (const auto file = file_of_limits(after); !is_scheduler(client) || !file || is_fingerprint(*file)) owes_.clear();
+    if (!is_scheduler(client)) return;
     const auto settings = read_settings(after);
     if (settings && settings->timeouts) judge_introduced(client, before, *settings->timeouts);
 }
@@ -146,8 +208,8 @@ void LimitsInForce::judge_introduced(fakes::NodeId client, const std::string* be
         violated(client, {}, "the limits that it writes into the settings are not those of its file");
 }
 
-void LimitsInForce::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
-                             std::string_view after) {
+void LimitsInForce::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
+                             const std::string* before, std::string_view after) {
     const auto name = job_of_hash(key);
     if (!name) return;
     if (field == "deadline_unix") {
@@ -159,7 +221,13 @@ void LimitsInForce::hash_set(fakes::NodeId client, std::string_view key, std::st
     if (!is_scheduler(client)) return;
     if (field == "safety_decision") at(*name).unanswered = after == "UNAVAILABLE";
     if (field == "ls_dispatches") on_dispatches(client, *name, at(*name), number(after));
-    if (field == "state") at(*name).sent_out = after == "DISPATCHED";
+    if (field == "safety_reason") at(*name).released = after == kReleased;
+    if (field == "state") {
+        Job& job = at(*name);
+        job.sent_out = after == "DISPATCHED";
+        job.times_out = after == "TIMEOUT" && before != nullptr && *before == "DISPATCHED";
+    }
+    if (field == "updated_at") on_moved(client, *name, at(*name), number(after));
     if (field == "updated_at" && at(*name).sent_out) {
         Job& job = at(*name);
         job.sent_out = false;
@@ -173,6 +241,41 @@ void LimitsInForce::hash_set(fakes::NodeId client, std::string_view key, std::st
             violated(client, *name,
                      fmt::format("it waits by a limit of {} jobs, and policy has never given that one", after));
     }
+}
+
+void LimitsInForce::on_moved(fakes::NodeId client, std::string_view name, Job& job, std::int64_t at) {
+    const std::int64_t stay = job.moved_at == 0 ? 0 : at - job.moved_at;
+    const Time dispatched = std::exchange(job.moved_seen, now_);
+    job.moved_at = at;
+    if (!std::exchange(job.times_out, false) || stay <= 0) return;
+    if (job.unsure || clocks_jumped_ || job.timeout_reported || !job.request_known) return;
+    if (job.deadline != 0 && job.deadline <= at + kClockSlack) return;
+    exercise();
+    const std::int64_t shortest =
+        shortest_dispatch_ms(client, job, std::min(dispatched, now_ - 2 * tunables_.reconciler_interval) - kLookMax);
+    if (stay + kClockSlack < shortest * 1000)
+        violated(
+            client, name,
+            fmt::format("it times out after {} ms in DISPATCHED, and by what its replica goes by it may stay for {} ms",
+                        stay / 1000, shortest));
+}
+
+std::int64_t LimitsInForce::shortest_dispatch_ms(fakes::NodeId replica, const Job& job, Time from) const {
+    const auto of_topic = [&job](const engine::Timeouts& timeouts) {
+        const auto topic = timeouts.topics.find(job.topic);
+        return topic == timeouts.topics.end() ? std::int64_t{0} : engine::to_millis(topic->second.dispatch);
+    };
+    std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+    for (const engine::Timeouts& timeouts : in_force(replica, from)) {
+        std::int64_t general = engine::to_millis(tunables_.dispatch_timeout);
+        if (timeouts.reconciler.given)
+            general = std::min(engine::to_millis(limits_meant_by(timeouts.reconciler).dispatch),
+                               as_stored(timeouts) == as_stored(of_the_file_) ? general : kNoLimit);
+        const std::int64_t own = of_topic(timeouts);
+        shortest = std::min(shortest, own > 0 ? own : general);
+    }
+    // What only the file has said of a topic goes on to hold.
+    return least_of(shortest, of_topic(of_the_file_));
 }
 
 std::vector<engine::Timeouts> LimitsInForce::in_force(fakes::NodeId replica, Time from) const {
@@ -317,7 +420,8 @@ std::string LimitsInForce::wrong(const cap::JobRequest& sent, const Job& job, co
 void LimitsInForce::on_sending(const fakes::Event& event) {
     const auto job = jobs_.find(event.job);
     if (job == jobs_.end() || job->second.unsure || !job->second.request_known || job->second.answers.empty()) return;
-    std::vector<Answer> answers = job->second.answers;
+    const bool as_asked = job->second.released && !job->second.questions.empty();
+    std::vector<Answer> answers = as_asked ? job->second.questions : job->second.answers;
     if (event.packet->job_request().labels().contains(wire::kLabelBypassed)) answers.emplace_back();
     if (job->second.asked_ms > 0 || std::ranges::any_of(answers, &Answer::constrained)) exercise();
     std::string complaint;
@@ -331,6 +435,10 @@ void LimitsInForce::on_sending(const fakes::Event& event) {
 void LimitsInForce::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                                 std::int64_t) {
     settings_.key_removed(key);
+    if (key == kSettingsKey) {
+        settings_text_.clear();
+        owes_.clear();
+    }
     const auto name = job_of_hash(key);
     const auto found = jobs_.find(name                              ? *name
                                   : key.starts_with(kRequestPrefix) ? key.substr(kRequestPrefix.size())
@@ -338,10 +446,13 @@ void LimitsInForce::key_removed(fakes::NodeId, std::string_view key, fakes::redi
     if (found == jobs_.end()) return;
     found->second.unsure = true;
     found->second.deadline = 0;
+    found->second.moved_at = 0;
 }
 
 void LimitsInForce::restored(const fakes::redis::Keyspace& now) {
     settings_.restored(now);
+    owes_.clear();
+    settings_text_.clear();
     for (auto& [name, job] : jobs_) job.unsure = true;
 }
 

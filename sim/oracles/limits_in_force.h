@@ -3,20 +3,27 @@
 // "To a submitter").
 //
 // 1. What goes to a worker carries the constraints of an answer of policy about the job, as a whole and one by one, and a deadline
-//    that is the smaller one of the request's and of the run time that policy allows. Without an answer it carries none.
+//    that is the smaller one of the request's and of the run time that policy allows. Without an answer it carries none. Where a
+//    human has released it, the answer is the question that the human was asked (spec: wire, section 8.1, step 1).
 // 2. A job's deadline is never put off. It counts from a take-up (the request's, and what its workflow may last) or from when the
 //    job was routed (the run time that policy allows), and a job that is sent has the strictest of them.
 // 3. A job is dispatched no more often than once and as often again as the least of policy, its topic and its workflow allows;
 //    what is ended for that has been dispatched more often.
 // 4. A job waits for a slot of its tenant by a limit that policy has given.
-// 5. Of several answers that may be the one that counted, any will do, and so will any settings that its replica may have gone by
-//    since it took the job up (settings.md 5). Deadlines are told by the clock of Redis: once a clock was set nobody
+// 5. A job times out of DISPATCHED no sooner than by the limits that its replica may have gone by since it was dispatched: those of
+//    its topic, else those of the reconciler, and where the settings say nothing of these, those that it started with: what an
+//    earlier document said holds nobody any more (spec: config, section 2; conflicts, D-10).
+// 6. Where the settings are those of another file, whoever starts with one writes its limits there before it takes up a job (spec:
+//    config, section 3), unless it could not, or somebody else has written meanwhile.
+// 7. Of several answers that may be the one that counted, any will do, and so will any settings that its replica may have gone by
+//    since it took the job up (spec: config, section 3.1). Deadlines are told by the clock of Redis: once a clock was set nobody
 //    compares them any more, nor those of a job of which Redis has lost something.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +74,12 @@ private:
         bool unanswered = false;          // it is recorded that policy has given no answer
         bool deadline_of_others = false;  // by clocks of their own
         bool unsure = false;              // Redis has lost something of it
+        std::vector<Answer> questions;    // those of the answers that ask for a human, each different one
+        bool released = false;            // by a human, as is recorded
+        std::int64_t moved_at = 0;        // as Redis dates its state; 0: nobody knows
+        Time moved_seen{};
+        bool times_out = false;         // by the present command, from DISPATCHED
+        bool timeout_reported = false;  // by somebody who may be its worker
         std::int64_t dispatches = 0;
         std::int64_t dispatches_before = 0;  // when it was taken up
     };
@@ -75,6 +88,10 @@ private:
     void note_answer(const fakes::Event& event);
     void judge_introduced(fakes::NodeId client, const std::string* before, const engine::Timeouts& written);
     void note_take_up(std::string_view job, std::int64_t expires_at);
+    void note_start(const fakes::Event& event);
+    void on_moved(fakes::NodeId client, std::string_view name, Job& job, std::int64_t at);
+    /// The shortest stay in DISPATCHED that the replica may have gone by.
+    [[nodiscard]] std::int64_t shortest_dispatch_ms(fakes::NodeId replica, const Job& job, Time from) const;
     void on_sending(const fakes::Event& event);
     void on_deadline(fakes::NodeId client, std::string_view name, Job& job, std::int64_t deadline);
     void on_dispatched(fakes::NodeId client, std::string_view name, const Job& job, std::int64_t at);
@@ -96,6 +113,10 @@ private:
     const engine::Tunables& tunables_;
     engine::Timeouts of_the_file_;
     SettingsInForce settings_;
+    const bool has_file_;
+    std::string settings_text_;
+    std::set<fakes::NodeId> started_;            // who has read the settings since it came up
+    std::map<fakes::NodeId, EventNumber> owes_;  // who has found the limits of another file in them
     std::map<std::string, Job, std::less<>> jobs_;
     Time now_{};
     bool clocks_jumped_ = false;

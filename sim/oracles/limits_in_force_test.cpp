@@ -267,6 +267,131 @@ TEST_F(ChangedLimitsTest, ARunLastsAsLongAsTheNewSettingsSay) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("neither its request (0 ms), nor its workflow nor policy says so")));
 }
 
+/// Dispatched at 1001 s by the clock of Redis.
+class DispatchLimitsTest : public ChangedLimitsTest {
+protected:
+    DispatchLimitsTest() {
+        tunables.dispatch_timeout = 60s;
+        tunables.reconciler_interval = 5s;
+    }
+    void time_out_after(std::chrono::milliseconds stay) {
+        take_up("a");
+        dispatch("a", 1'001'000);
+        now += stay;
+        const std::string before = "DISPATCHED";
+        oracle.hash_set(kReplica, "job:meta:a", "state", &before, "TIMEOUT");
+        set("a", "updated_at", (1'001'000 + stay.count()) * 1000);
+    }
+    static constexpr const char* kShort = R"({"reconciler":{"dispatch_timeout_seconds":5}})";
+};
+
+TEST_F(DispatchLimitsTest, AReplicaGoesByWhatItHasReadLast) {
+    change(kShort);
+    time_out_after(6s);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(DispatchLimitsTest, WhatADocumentDoesNotSayIsWhatItStartedWith) {
+    change(kShort);
+    change(R"({"topics":{"job.other":{"max_retries":2}}})");
+    time_out_after(6s);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("may stay for 60000 ms")));
+}
+
+TEST_F(DispatchLimitsTest, ThatHoldsAsLongAsItIs) {
+    change(R"({"topics":{"job.other":{"max_retries":2}}})");
+    time_out_after(61s);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(DispatchLimitsTest, ATopicHasItsOwn) {
+    change(R"({"topics":{"job.t":{"dispatch_timeout":"4s"}}})");
+    time_out_after(5s);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+/// The settings hold the limits of another file when the replica starts.
+class StartingTest : public LimitsInForceTest {
+protected:
+    void find(const char* hash) {
+        write(Topology::kOperator, hash, 9);
+        redis("GET", fakes::When::applied);
+        redis("GET", fakes::When::answered);
+    }
+    void write(fakes::NodeId client, const char* hash, int retries) {
+        oracle.string_set(client, "cfg:system:default", nullptr,
+                          fmt::format(R"({{"revision":1,"data":{{"_timeoutsFileHash":"{}","timeouts":{{"topics":)"
+                                      R"({{"job.t":{{"max_retries":{}}}}},"workflows":{{"wf":{{)"
+                                      R"("total_timeout_seconds":60}}}}}}}}}})",
+                                      hash, retries),
+                          -1, -1);
+    }
+    void redis(const char* command, fakes::When when, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
+        fakes::Event event = testing::event_of(fakes::EventKind::redis, "", when);
+        event.node = kReplica;
+        event.command = command;
+        event.key = "cfg:system:default";
+        event.outcome = outcome;
+        tell(event);
+    }
+    static constexpr const char* kFingerprint = "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9";
+    void begin_to_work() {
+        fakes::Event event = testing::event_of(fakes::EventKind::lock_acquired, "a");
+        event.node = kReplica;
+        tell(event);
+    }
+};
+
+TEST_F(StartingTest, WhoeverStartsWritesTheLimitsOfItsFile) {
+    find("of-another-file");
+    write(kReplica, kFingerprint, 2);
+    begin_to_work();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(StartingTest, WhatElseItAddsDoesNotMatter) {
+    find("of-another-file");
+    write(kReplica, "of-another-file", 9);  // with the pools, say
+    judge.found.clear();
+    begin_to_work();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("left those of another one in the settings")));
+}
+
+TEST_F(StartingTest, AndDoesNotLeaveThoseOfAnother) {
+    find("of-another-file");
+    begin_to_work();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("left those of another one in the settings")));
+}
+
+TEST_F(StartingTest, UnlessItCannot) {
+    find("of-another-file");
+    redis("EVALSHA", fakes::When::answered, fakes::EventOutcome::not_applied);
+    begin_to_work();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(StartingTest, OrTheyAreOfItsFile) {
+    find(kFingerprint);
+    begin_to_work();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(LimitsInForceTest, WhomAHumanHasReleasedIsSentAsTheQuestionWas) {
+    take_up("a");
+    answer("a", 5000);
+    cap::PolicyCheckResponse response;
+    response.set_decision(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    const std::string bytes = response.SerializeAsString();
+    fakes::Event question = testing::event_of(fakes::EventKind::kernel_check, "a");
+    question.payload = bytes;
+    tell(question);
+    set("a", "safety_reason", std::string("approval granted"));
+    send("a", 0, {});
+    EXPECT_THAT(judge.found, IsEmpty());
+    send("a", 5000, {{"CORDUM_POLICY_CONSTRAINTS", constraints}});
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its worker is given 5000 ms")));
+}
+
 TEST_F(LimitsInForceTest, WhatAFileSaysIsWhatIsWrittenOfIt) {
     const auto write = [this](const char* total) {
         oracle.string_set(kReplica, "cfg:system:default", nullptr,

@@ -139,7 +139,9 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
         {exactly(&T::data_ttl), exactly(&T::hydrated_worker_ttl), exactly(&T::snapshot_lock_ttl),
          exactly(&T::worker_ttl)});
     add(std::type_identity<LimitsInForce>{}, "limits_in_force",
-        {most(&T::lock_wait), most(&T::store_op_timeout), exactly(&T::job_lock_ttl)}, timeouts);
+        {most(&T::lock_wait), most(&T::reconciler_interval), most(&T::store_op_timeout), least(&T::dispatch_timeout),
+         exactly(&T::job_lock_ttl)},
+        timeouts);
     oracles.push_back(std::make_unique<ValidRequests>(judge));
     oracles.push_back(std::make_unique<QuestionsTrue>(judge));
     oracles.push_back(std::make_unique<OutputsAudited>(judge));
