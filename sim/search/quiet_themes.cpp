@@ -91,6 +91,64 @@ void add_silent_output_policy(Dice& dice, Document& scenario) {
     add_fault(scenario, std::move(fault));
 }
 
+/// The request of a job is lost before its result comes, and then the mode for outputs decides, which is not the one for inputs.
+void add_lost_request(Document& scenario) {
+    scenario["cluster"]["config"]["policy_check_fail_mode"] = "closed";
+    add_fault(scenario, {{"at", "120s"}, {"do", "config.update"}, {"scheduler", {{"output_fail_mode", "open"}}}});
+    for (int i = 1; i <= 3; ++i) {
+        const std::string id = fmt::format("unknown-{}", i);
+        add_load(scenario,
+                 {{"at", at_second(125 + i)},
+                  {"job", {{"job_id", id}, {"topic", "job.default"}, {"env", {{"SIM_OUTPUT", "nothing to see"}}}}}});
+        add_fault(scenario, {{"on", {{"event", "state"}, {"to", "RUNNING"}, {"job", id}}},
+                             {"do", "redis.evict"},
+                             {"keys", "job:req:" + id}});
+    }
+}
+
+/// As whoever ran here before has left them: the limits of another file.
+void add_limits_of_another_file(Dice& dice, Document& scenario) {
+    const Document limits = {{"topics", {{"job.default", {{"timeout_seconds", dice.between(100, 200)}}}}}};
+    const Document document = {{"scope", "system"},
+                               {"scope_id", "default"},
+                               {"data", {{"timeouts", limits}, {"_timeoutsFileHash", "of-another-file"}}},
+                               {"revision", dice.between(1, 9)}};
+    add_load(scenario, {{"at", "0s"}, {"redis", {"SET", "cfg:system:default", document.dump()}}});
+}
+
+/// An operator sets short limits for all, and then takes that back by a document that says nothing of them; afterwards somebody dies
+/// over a dispatch, and the others wait.
+void add_limits_taken_back(Dice& dice, Document& scenario) {
+    const Document brief = {
+        {"reconciler", {{"dispatch_timeout", dice.word({"5s", "10s"})}, {"running_timeout", "15m"}}}};
+    const Document silent = {{"topics", {{"job.elsewhere", {{"max_retries", 2}}}}}};
+    add_fault(scenario, {{"at", "150s"}, {"do", "config.update"}, {"timeouts", brief}});
+    add_fault(scenario, {{"at", "160s"}, {"do", "config.update"}, {"timeouts", silent}});
+    add_load(scenario, {{"at", "190s"}, {"job", {{"job_id", "left"}, {"topic", "job.default"}}}});
+    add_fault(scenario,
+              {{"on", {{"event", "publish"}, {"subject", "worker.*.jobs"}, {"when", "before"}, {"job", "left"}}},
+               {"do", "crash"},
+               {"target", "actor"},
+               {"for", "60s"}});
+}
+
+void add_frozen_results(Dice& dice, Document& scenario) {
+    at_least_two_replicas(dice, scenario);
+    config(scenario)["bus_ack_wait"] = dice.word({"15s", "30s"});
+    config(scenario)["job_lock_ttl"] = "10m";
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_load(scenario, {{"at", dice.seconds(50, 60)},
+                            {"job",
+                             {{"job_id", fmt::format("due-{}", i)},
+                              {"topic", "job.default"},
+                              {"budget", {{"deadline_ms", dice.word({"3000", "6000"})}}},
+                              {"env", {{"SIM_SERVICE_MS", dice.word({"1000", "2500"})}}}}}});
+    add_fault(scenario, {{"on", {{"event", "deliver"}, {"subject", "sys.job.result"}, {"job", "due-*"}}},
+                         {"do", "pause"},
+                         {"target", "actor"},
+                         {"for", dice.word({"10s", "20s", "40s"})}});
+}
+
 }  // namespace
 
 void scans_in_peace(Dice& dice, Document& scenario) {
@@ -123,6 +181,7 @@ void scans_in_peace(Dice& dice, Document& scenario) {
              {"key", "res:*"},
              {"outcome", "not_applied"},
              {"for", dice.word({"150ms", "2s"})}});
+    add_lost_request(scenario);
 }
 
 void limits_in_peace(Dice& dice, Document& scenario) {
@@ -140,22 +199,11 @@ void limits_in_peace(Dice& dice, Document& scenario) {
         if (dice.chance(0.7)) job["workflow_id"] = "travel";
         add_load(scenario, {{"at", dice.seconds(2, 10)}, {"job", std::move(job)}});
     }
-    if (dice.chance(0.5)) return;
     // A deadline passes while the result is in the hands of one who is frozen.
-    at_least_two_replicas(dice, scenario);
-    config(scenario)["bus_ack_wait"] = dice.word({"15s", "30s"});
-    config(scenario)["job_lock_ttl"] = "10m";
-    for (int i = dice.between(1, 3); i > 0; --i)
-        add_load(scenario, {{"at", dice.seconds(50, 60)},
-                            {"job",
-                             {{"job_id", fmt::format("due-{}", i)},
-                              {"topic", "job.default"},
-                              {"budget", {{"deadline_ms", dice.word({"3000", "6000"})}}},
-                              {"env", {{"SIM_SERVICE_MS", dice.word({"1000", "2500"})}}}}}});
-    add_fault(scenario, {{"on", {{"event", "deliver"}, {"subject", "sys.job.result"}, {"job", "due-*"}}},
-                         {"do", "pause"},
-                         {"target", "actor"},
-                         {"for", dice.word({"10s", "20s", "40s"})}});
+    if (!dice.chance(0.5)) add_frozen_results(dice, scenario);
+    if (dice.chance(0.5)) add_limits_of_another_file(dice, scenario);
+    // The others are those who remember.
+    if (replicas(scenario) > 1) add_limits_taken_back(dice, scenario);
 }
 
 void rollbacks_in_peace(Dice& dice, Document& scenario) {
