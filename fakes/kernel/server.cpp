@@ -75,8 +75,9 @@ std::string KernelServer::respond(const KernelCall& call, NodeId client, const F
         case KernelMethod::check: {
             auto response = evaluator_.check(parsed<cap::PolicyCheckRequest>(call.request), world_.wall(node_));
             const auto natural = response.decision();
+            const bool asked = response.approval_required();
             if (!forced.decision.empty()) policy::force_decision(response, forced.decision, call.job);
-            if (response.decision() != natural) forced.effect.count();
+            if (response.decision() != natural || response.approval_required() != asked) forced.effect.count();
             decision = policy::recorded_name(response.decision());
             bytes = engine::wire::serialise(response);
             break;

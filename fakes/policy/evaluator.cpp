@@ -168,11 +168,14 @@ void Evaluator::apply_input_rules(const cap::PolicyCheckRequest& request, const 
 }
 
 void force_decision(cap::PolicyCheckResponse& response, std::string_view name, std::string_view job) {
-    const auto decision = decision_named(name);
+    const bool if_approved = name == kAllowIfApproved;
+    const auto decision = !if_approved                 ? decision_named(name)
+                          : response.has_constraints() ? Decision::allow_with_constraints
+                                                       : Decision::allow;
     response.set_decision(decision ? to_wire(*decision) : cap::DECISION_TYPE_UNSPECIFIED);
     response.set_rule_id("");
     response.set_reason(allowed(response) ? "" : "forced");
-    const bool approval = decision == Decision::require_approval;
+    const bool approval = if_approved || decision == Decision::require_approval;
     response.set_approval_required(approval);
     response.set_approval_ref(approval ? std::string(job) : std::string());
 }

@@ -55,6 +55,10 @@ private:
     VelocityCounter velocity_;
 };
 
+/// What a policy may say that our rules cannot: allowed, within the limits of the rule that matches, and a human is to approve it
+/// (spec: wire, section 7.1, approval_required).
+inline constexpr std::string_view kAllowIfApproved = "allow_if_approved";
+
 /// Overrides what the rules said with a decision of this name, as a fault may demand. An unknown name, `unspecified`
 /// for instance, becomes the unset value of the wire.
 void force_decision(cap::PolicyCheckResponse& response, std::string_view name, std::string_view job);

@@ -208,6 +208,20 @@ TEST(PolicyEvaluator, AForcedDecisionReplacesTheRules) {
     EXPECT_EQ(recorded_name(response.decision()), "UNSPECIFIED");
 }
 
+TEST(PolicyEvaluator, WhatIsAllowedIfItIsApprovedKeepsItsConstraints) {
+    cap::PolicyCheckResponse response =
+        check(R"({"rules": [{"decision": "allow", "constraints": {"budgets": {"max_retries": 2}}}]})",
+              R"({"topic": "job.a"})");
+    force_decision(response, "allow_if_approved", "j");
+    EXPECT_EQ(response.decision(), cap::DECISION_TYPE_ALLOW_WITH_CONSTRAINTS);
+    EXPECT_TRUE(response.approval_required());
+    EXPECT_EQ(response.constraints().budgets().max_retries(), 2);
+    response.clear_constraints();
+    force_decision(response, "allow_if_approved", "j");
+    EXPECT_EQ(response.decision(), cap::DECISION_TYPE_ALLOW);
+    EXPECT_TRUE(response.approval_required());
+}
+
 TEST(PolicyEvaluator, AnotherDocumentKeepsTheVelocityCounters) {
     const char* policy = R"({"default_decision": "allow", "rules": [{"id": "v", "decision": "deny",
         "velocity": {"max_requests": 1, "window_seconds": 60, "key": "topic"}}]})";

@@ -84,8 +84,9 @@ void ApprovalBound::on_event(const fakes::Event& event, Time now) {
     switch (event.kind) {
         case EventKind::kernel_check:
             if (event.when != When::applied) break;
-            if (event.to == "REQUIRE_APPROVAL") waits_for_human_.insert_or_assign(std::string(event.job), present());
-            if (event.to == "ALLOW" || event.to == "ALLOW_WITH_CONSTRAINTS")
+            if (asks_for_human(event))
+                waits_for_human_.insert_or_assign(std::string(event.job), present());
+            else if (event.to == "ALLOW" || event.to == "ALLOW_WITH_CONSTRAINTS")
                 waits_for_human_.erase(std::string(event.job));
             break;
         case EventKind::publish:

@@ -10,7 +10,8 @@
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
 #include "sim/oracles/job_keys.h"
-#include "sim/scenario/topology.h"
+#include "sim/oracles/policy_word.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 
@@ -68,14 +69,16 @@ void JobHistory::on_event(const fakes::Event& event, Time) {
         case EventKind::approve: on_decision(event); break;
         case EventKind::kernel_check:
             if (event.when != When::applied || event.outcome != fakes::EventOutcome::applied) break;
-            if (event.to == "REQUIRE_APPROVAL")
+            if (asks_for_human(event))
                 job(event.job).policy_asked = true;
             else if (!policy_lets_through(event.to))
                 job(event.job).policy_refused = true;
             break;
         case EventKind::publish:
             if (event.when == When::before) on_request(event);
+            if (event.when == When::answered && event.outcome == fakes::EventOutcome::applied) on_told(event);
             break;
+        case EventKind::stored: on_told(event); break;
         case EventKind::deliver:
             on_request(event);
             if (is_schedulers_results(event.name)) on_result(event);
@@ -161,6 +164,12 @@ void JobHistory::on_result(const fakes::Event& event) {
     if (status == cap::JOB_STATUS_CANCELLED) record.cancelled_result = true;
 }
 
+void JobHistory::on_told(const fakes::Event& event) {
+    if (event.subject != engine::wire::kSubjectResult) return;
+    if (event.packet != nullptr && event.packet->job_result().status() != cap::JOB_STATUS_SUCCEEDED) return;
+    job(event.job).told = true;
+}
+
 void JobHistory::on_result_done(const fakes::Event& event) {
     if (event.packet == nullptr) return;
     const auto& result = event.packet->job_result();
@@ -215,6 +224,9 @@ void JobHistory::on_state(const fakes::Event& event) {
     const std::string_view missing = unexplained(record, event.from, event.to);
     if (!missing.empty())
         blame(event.node, event.job, fmt::format("it went from \"{}\" to {}, and {}", event.from, event.to, missing));
+    const bool opened = event.to == "SUCCEEDED" && record.gate && !record.success && is_scheduler(event.node);
+    if (opened && !record.told && results_bind_)
+        blame(event.node, event.job, "it is a gate and has succeeded, and no stream has taken the result that says so");
     if (event.to == "CANCELLED") record.was_cancelled = true;
     if (event.to == "DENIED") record.was_denied = true;
     if (event.from == "APPROVAL_REQUIRED" && record.approve.called) record.was_released = true;

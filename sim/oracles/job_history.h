@@ -4,9 +4,9 @@
 //    call and, mostly, an answer; it takes effect at one instant between the two, or never when it has no answer. The states
 //    in Redis are the reads.
 // 2. A state needs its cause: CANCELLED a cancellation that had been called, by an operator or by whoever may publish on
-//    sys.job.cancel, SUCCEEDED a worker's success or an approved
-//    gate, DENIED a refusal, or an input that was looked for in vain, APPROVAL_REQUIRED a policy that asked, and its end an approval. What the scheduler does by
-//    itself has its causes in the job (unasked_ends.h).
+//    sys.job.cancel, SUCCEEDED a worker's success or an approved gate of which the stream has been told (spec: behaviours, SAFE-06),
+//    DENIED a refusal, or an input that was looked for in vain, APPROVAL_REQUIRED a policy that asked, and its end an approval. What
+//    the scheduler does by itself has its causes in the job (unasked_ends.h).
 // 3. An answer binds: who was told that the job is cancelled finds it cancelled; an approval that was accepted releases the
 //    job; a result that was taken off the stream has ended the job, if it came from the worker that the job was sent to and
 //    was delivered while the job was out. What else claims to be a result binds nobody.
@@ -65,6 +65,7 @@ private:
         bool policy_refused = false;
         bool policy_asked = false;  // for a human
         bool success = false;       // results that have reached a scheduler
+        bool told = false;          // a success is in the stream, or was acknowledged by it
         bool cancelled_result = false;
         bool was_cancelled = false;  // since the cancellation was called
         bool was_denied = false;     // since the rejection was called
@@ -79,6 +80,7 @@ private:
     void on_request(const fakes::Event& event);
     void on_result(const fakes::Event& event);
     void on_result_done(const fakes::Event& event);
+    void on_told(const fakes::Event& event);
     void on_state(const fakes::Event& event);
     void on_answer(const fakes::Event& event);
     /// What is missing for the job to be in `to`; empty: nothing.

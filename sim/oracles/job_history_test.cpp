@@ -130,6 +130,45 @@ TEST_F(JobHistoryTest, ASuccessThatNamesNoWorkerIsNobodysReport) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no worker has reported a success")));
 }
 
+/// Approved, so that it only remains to be said.
+class ApprovedGateTest : public JobHistoryTest {
+protected:
+    ApprovedGateTest() {
+        cap::BusPacket packet;
+        packet.mutable_job_request()->set_job_id("J");
+        packet.mutable_job_request()->set_topic("job.cordum.approval-gate");
+        tell_packet(EventKind::publish, When::before, "sys.job.submit", packet);
+        submit();
+        policy("REQUIRE_APPROVAL");
+        state("PENDING", "APPROVAL_REQUIRED");
+        tell(EventKind::approve, When::before);
+    }
+    void open() {
+        fakes::Event event = testing::state_event("J", "APPROVAL_REQUIRED", "SUCCEEDED");
+        event.node = fakes::NodeId{5};
+        oracle.on_event(event, {});
+    }
+};
+
+TEST_F(ApprovedGateTest, IsOpenOnceTheStreamHasBeenTold) {
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::stored, When::applied);
+    open();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ApprovedGateTest, OrHasAcknowledgedThatItHadBeen) {
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::publish, When::answered);
+    open();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ApprovedGateTest, AndNotBefore) {
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::publish, When::before);
+    result(cap::JOB_STATUS_FAILED, EventKind::stored, When::applied);
+    open();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no stream has taken the result that says so")));
+}
+
 TEST_F(JobHistoryTest, AResultThatIsTakenOffTheStreamHasEndedItsJob) {
     submit();
     run();
@@ -229,6 +268,19 @@ TEST_F(JobHistoryTest, AnApprovalReleasesAndOnlyAnApproval) {
     judge.found.clear();
     state("APPROVAL_REQUIRED", "PENDING");
     at_rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(JobHistoryTest, PolicyMayAllowAJobIfAHumanDoes) {
+    submit();
+    cap::PolicyCheckResponse answer;
+    answer.set_approval_required(true);
+    const std::string bytes = answer.SerializeAsString();
+    fakes::Event event = testing::event_of(EventKind::kernel_check, "J");
+    event.to = "ALLOW_WITH_CONSTRAINTS";
+    event.payload = bytes;
+    oracle.on_event(event, {});
+    state("PENDING", "APPROVAL_REQUIRED");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 

@@ -6,7 +6,9 @@
 
 #include <chrono>
 
+#include "sim/oracles/approval_bound.h"
 #include "sim/oracles/forged_world.h"
+#include "sim/oracles/test_oracle.h"
 
 namespace lockstep::sim {
 namespace {
@@ -260,6 +262,28 @@ TEST_F(PolicyBeforeDispatchTest, ALaterHandlerOfTheSameReplicaGoesByItsOwnQuesti
     world.hear_policy("a", "ALLOW");
     dispatch();
     EXPECT_FALSE(alarmed());
+}
+
+TEST(ApprovalBoundTest, WhatIsAllowedIfItIsApprovedWaitsForAHuman) {
+    testing::KeepingJudge judge;
+    engine::Tunables tunables;
+    ApprovalBound oracle(judge, tunables);
+    cap::PolicyCheckResponse answer;
+    answer.set_approval_required(true);
+    const std::string bytes = answer.SerializeAsString();
+    fakes::Event check = testing::event_of(fakes::EventKind::kernel_check, "a");
+    check.to = "ALLOW";
+    check.payload = bytes;
+    oracle.on_event(check, {});
+    cap::BusPacket packet;
+    packet.mutable_job_request()->set_job_id("a");
+    fakes::Event send = testing::event_of(fakes::EventKind::publish, "a", fakes::When::before);
+    send.subject = "worker.w.jobs";
+    send.packet = &packet;
+    oracle.on_event(send, {});
+    send.kind = fakes::EventKind::core_deliver;
+    oracle.on_event(send, {});
+    EXPECT_THAT(judge.found, ::testing::ElementsAre(::testing::HasSubstr("nobody approved")));
 }
 
 }  // namespace

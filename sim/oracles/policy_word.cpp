@@ -51,6 +51,14 @@ bool allows(const fakes::Event& answer) {
 
 }  // namespace
 
+bool asks_for_human(const fakes::Event& answer) {
+    if (answer.to == "REQUIRE_APPROVAL") return true;
+    if (answer.to != "ALLOW" && answer.to != "ALLOW_WITH_CONSTRAINTS") return false;
+    cap::PolicyCheckResponse response;
+    const bool read = response.ParseFromArray(answer.payload.data(), static_cast<int>(answer.payload.size()));
+    return read && response.approval_required();
+}
+
 /// A replica measures the age by its own clock, which may go a tenth slower than it should.
 PolicyWord::PolicyWord(const engine::Tunables& tunables)
     : may_fail_open_(tunables.policy_check_fail_mode == "open"),

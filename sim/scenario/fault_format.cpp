@@ -40,7 +40,8 @@ Shape argument(FaultArgKind kind) {
         case FaultArgKind::call_outcome: return word({"not_applied", "unknown", "lost"});
         case FaultArgKind::status: return status();
         case FaultArgKind::kernel_decision:
-            return word({"allow", "deny", "require_approval", "throttle", "allow_with_constraints"});
+            return word(
+                {"allow", "deny", "require_approval", "throttle", "allow_with_constraints", "allow_if_approved"});
         case FaultArgKind::output_decision: return word({"allow", "deny", "quarantine", "redact"});
         case FaultArgKind::pools: return pools_document();
         case FaultArgKind::timeouts: return timeouts_document();
