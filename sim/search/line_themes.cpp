@@ -58,6 +58,89 @@ int draw_a_line(Dice& dice, Document& scenario, int waiting, bool hangs) {
     return limit;
 }
 
+Document limited(const char* id, Document match, int limit) {
+    return {{"id", id},
+            {"match", std::move(match)},
+            {"decision", "allow_with_constraints"},
+            {"constraints", {{"budgets", {{"max_concurrent_jobs", limit}}}}}};
+}
+
+/// Jobs of one tenant by two limits, so that one who is called finds the slot taken by a job that may have more beside it; and answers
+/// that are good for long.
+void add_line_of_two_limits(Dice& dice, Document& scenario) {
+    config(scenario)["policy_answer_max_age"] = "60s";
+    Document& rules = scenario["cluster"]["kernel"]["policy"]["rules"];
+    rules.insert(rules.begin(), limited("one", {{"tenants", {"globex"}}}, 1));
+    rules.insert(rules.begin(), limited("more", {{"tenants", {"globex"}}, {"labels", {{"room", "wide"}}}}, 3));
+    add_fault(scenario, {{"at", "59s"},
+                         {"do", "kernel.latency"},
+                         {"job", "globex-*"},
+                         {"latency", {{"dist", "uniform"}, {"min", "50ms"}, {"max", "700ms"}}},
+                         {"for", "60s"}});
+    for (int i = dice.between(40, 60); i > 0; --i) {
+        Document job = {{"job_id", fmt::format("globex-{}", i)}, {"tenant_id", "globex"}, {"topic", "job.default"}};
+        if (dice.chance(0.5)) job["labels"]["room"] = "wide";
+        job["env"]["SIM_SERVICE_MS"] = dice.word({"100", "400", "1500"});
+        add_load(scenario, {{"at", fmt::format("{}ms", dice.between(60'000, 90'000))}, {"job", std::move(job)}});
+    }
+}
+
+/// Allowed with limits at first, and before it is sent so many have come that a human is asked, without any.
+void add_question_after_an_answer(Document& scenario) {
+    Document rules = Document::array();
+    rules.push_back({{"id", "too-many"},
+                     {"match", {{"tenants", {"umbrella"}}}},
+                     {"velocity", {{"max_requests", 2}, {"window_seconds", 3600}, {"key", "tenant"}}},
+                     {"decision", "require_approval"}});
+    rules.push_back({{"id", "guarded"},
+                     {"match", {{"tenants", {"umbrella"}}}},
+                     {"decision", "allow_with_constraints"},
+                     {"constraints", {{"budgets", {{"max_artifact_bytes", 1024}, {"max_retries", 9}}}}}});
+    Document& all = scenario["cluster"]["kernel"]["policy"]["rules"];
+    all.insert(all.begin(), rules.begin(), rules.end());
+    const auto submit = [&scenario](const char* at, const char* id) {
+        add_load(scenario,
+                 {{"at", at}, {"job", {{"job_id", id}, {"tenant_id", "umbrella"}, {"topic", "job.default"}}}});
+    };
+    submit("120s", "asked-late");
+    submit("121s", "beside-1");
+    submit("122s", "beside-2");
+    add_fault(scenario, {{"at", "119s"},
+                         {"do", "nats.publish_errors"},
+                         {"subject", "worker.*.jobs"},
+                         {"job", "asked-late"},
+                         {"outcome", "not_applied"},
+                         {"rate", 1.0},
+                         {"for", "8s"}});
+    add_load(scenario, {{"at", "150s"}, {"approve", "asked-late"}});
+}
+
+/// Allowed within limits, if a human agrees.
+void add_allowed_if_approved(Document& scenario) {
+    add_fault(scenario, {{"at", "159s"},
+                         {"do", "kernel.decision"},
+                         {"decision", "allow_if_approved"},
+                         {"job", "agreed-*"},
+                         {"for", "30s"}});
+    for (const char* id : {"agreed-1", "agreed-2"}) add_job_of_acme(scenario, "160s", id, "300");
+    add_load(scenario, {{"at", "170s"}, {"approve", "agreed-1"}});
+}
+
+/// A gate is approved while nobody can be told that it is open.
+void add_unheard_gate(Dice& dice, Document& scenario) {
+    constexpr const char* kGate = "job.cordum.approval-gate";
+    pools_of(scenario["cluster"])["topics"][kGate] = Document::array({"default"});
+    add_load(scenario, {{"at", "60s"}, {"job", {{"job_id", "gate"}, {"topic", kGate}, {"tenant_id", "t"}}}});
+    add_fault(scenario, {{"at", "65s"},
+                         {"do", "nats.publish_errors"},
+                         {"subject", "sys.job.result"},
+                         {"job", "gate"},
+                         {"outcome", "not_applied"},
+                         {"rate", 1.0},
+                         {"for", dice.word({"8s", "20s"})}});
+    add_load(scenario, {{"at", dice.seconds(66, 69)}, {"approve", "gate"}});
+}
+
 }  // namespace
 
 void tenant_lines(Dice& dice, Document& scenario) {
@@ -109,6 +192,7 @@ void silent_ends(Dice& dice, Document& scenario) {
         if (dice.chance(0.9)) add_load(scenario, {{"at", dice.seconds(13, 20)}, {"cancel", holder(i)}});
     for (int i = dice.between(1, 3); i > 0; --i)
         add_job_of_acme(scenario, dice.seconds(22, 40), fmt::format("late-{}", i), "300");
+    add_unheard_gate(dice, scenario);
 }
 
 void narrower_limits(Dice& dice, Document& scenario) {
@@ -116,12 +200,6 @@ void narrower_limits(Dice& dice, Document& scenario) {
     config(scenario)["reconciler_interval"] = dice.word({"30s", "1m"});
     config(scenario)["retry_delay_no_workers"] = dice.word({"1s", "2s"});
     config(scenario)["retry_delay_publish"] = "1s";
-    const auto limited = [](const char* id, Document match, int limit) {
-        return Document{{"id", id},
-                        {"match", std::move(match)},
-                        {"decision", "allow_with_constraints"},
-                        {"constraints", {{"budgets", {{"max_concurrent_jobs", limit}}}}}};
-    };
     Document& rules = scenario["cluster"]["kernel"]["policy"]["rules"];
     rules.back() = limited("line", {{"tenants", {"acme"}}}, holders + 1);
     rules.insert(rules.begin(), limited("alone", {{"labels", {{"needs", "room"}}}}, dice.between(1, holders)));
@@ -138,6 +216,10 @@ void narrower_limits(Dice& dice, Document& scenario) {
     add_fault(scenario, {{"at", "14s"}, {"do", "nats.drop_core"}, {"subject", "sys.job.cancel"}, {"for", "20s"}});
     for (int i = 1; i <= holders; ++i)
         if (dice.chance(0.9)) add_load(scenario, {{"at", dice.seconds(16, 30)}, {"cancel", holder(i)}});
+    // Nobody else asks where there is only one.
+    if (replicas(scenario) > 1) add_line_of_two_limits(dice, scenario);
+    add_question_after_an_answer(scenario);
+    add_allowed_if_approved(scenario);
 }
 
 void lost_calls(Dice& dice, Document& scenario) {
