@@ -95,6 +95,9 @@ void tightening_layers(Dice& dice, Document& scenario) {
         if (dice.chance(0.7)) layers[layer] = safety_layer(dice);
     if (layers.empty()) layers["org:acme"] = safety_layer(dice);
     if (dice.chance(0.7)) nest_patterns(dice, layers);
+    // What does not stand under safety is the narrowest's to say.
+    for (const char* name : {"org:acme", "team:ops", "workflow:travel", "step:pay"})
+        layers[name]["models"]["default"] = name;
     add_fault(scenario, {{"at", "500ms"}, {"do", "config.update"}, {"layers", std::move(layers)}});
     for (int i = dice.between(4, 12); i > 0; --i) {
         Document job = {{"topic", dice.word({"job.default", "job.default", "job.book", "job.undo"})},
@@ -105,6 +108,13 @@ void tightening_layers(Dice& dice, Document& scenario) {
         add_load(scenario, {{"at", dice.seconds(2, 20)}, {"job", std::move(job)}});
     }
     if (dice.chance(0.6)) add_delivered_otherwise(dice, scenario);
+    for (const char* at : {"10s", "21s"})
+        add_load(scenario, {{"at", at},
+                            {"job",
+                             {{"topic", "job.default"},
+                              {"tenant_id", "acme"},
+                              {"workflow_id", "travel"},
+                              {"env", {{"team_id", "ops"}}}}}});
 }
 
 void written_settings(Dice& dice, Document& scenario) {
