@@ -56,7 +56,7 @@ private:
 };
 
 /// What a policy may say that our rules cannot: allowed, within the limits of the rule that matches, and a human is to approve it
-/// (spec: wire, section 7.1, approval_required).
+/// (wire.md 7.1, approval_required).
 inline constexpr std::string_view kAllowIfApproved = "allow_if_approved";
 
 /// Overrides what the rules said with a decision of this name, as a fault may demand. An unknown name, `unspecified`

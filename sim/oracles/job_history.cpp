@@ -11,7 +11,7 @@
 #include "engine/wire/validation.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/policy_word.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

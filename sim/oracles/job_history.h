@@ -4,7 +4,7 @@
 //    call and, mostly, an answer; it takes effect at one instant between the two, or never when it has no answer. The states
 //    in Redis are the reads.
 // 2. A state needs its cause: CANCELLED a cancellation that had been called, by an operator or by whoever may publish on
-//    sys.job.cancel, SUCCEEDED a worker's success or an approved gate of which the stream has been told (spec: behaviours, SAFE-06),
+//    sys.job.cancel, SUCCEEDED a worker's success or an approved gate of which the stream has been told (SAFE-06),
 //    DENIED a refusal, or an input that was looked for in vain, APPROVAL_REQUIRED a policy that asked, and its end an approval. What
 //    the scheduler does by itself has its causes in the job (unasked_ends.h).
 // 3. An answer binds: who was told that the job is cancelled finds it cancelled; an approval that was accepted releases the

@@ -36,7 +36,7 @@ constexpr Duration kLookMax = std::chrono::seconds{10};
 constexpr std::string_view kFileHash = "_timeoutsFileHash";
 constexpr std::size_t kHashDigits = 64;
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
-/// The reason of a decision that a human has made (spec: wire, section 8.1).
+/// The reason of a decision that a human has made (wire.md 8.1).
 constexpr std::string_view kReleased = "approval granted";
 
 std::int64_t number(std::string_view text) {

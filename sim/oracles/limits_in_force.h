@@ -4,7 +4,7 @@
 //
 // 1. What goes to a worker carries the constraints of an answer of policy about the job, as a whole and one by one, and a deadline
 //    that is the smaller one of the request's and of the run time that policy allows. Without an answer it carries none. Where a
-//    human has released it, the answer is the question that the human was asked (spec: wire, section 8.1, step 1).
+//    human has released it, the answer is the question that the human was asked (wire.md 8.1, step 1).
 // 2. A job's deadline is never put off. It counts from a take-up (the request's, and what its workflow may last) or from when the
 //    job was routed (the run time that policy allows), and a job that is sent has the strictest of them.
 // 3. A job is dispatched no more often than once and as often again as the least of policy, its topic and its workflow allows;
@@ -12,11 +12,11 @@
 // 4. A job waits for a slot of its tenant by a limit that policy has given.
 // 5. A job times out of DISPATCHED no sooner than by the limits that its replica may have gone by since it was dispatched: those of
 //    its topic, else those of the reconciler, and where the settings say nothing of these, those that it started with: what an
-//    earlier document said holds nobody any more (spec: config, section 2; conflicts, D-10).
-// 6. Where the settings are those of another file, whoever starts with one writes its limits there before it takes up a job (spec:
-//    config, section 3), unless it could not, or somebody else has written meanwhile.
+//    earlier document said holds nobody any more (settings.md 3; D-10).
+// 6. Where the settings are those of another file, whoever starts with one writes its limits there before it takes up a job
+//    (settings.md 3), unless it could not, or somebody else has written meanwhile.
 // 7. Of several answers that may be the one that counted, any will do, and so will any settings that its replica may have gone by
-//    since it took the job up (spec: config, section 3.1). Deadlines are told by the clock of Redis: once a clock was set nobody
+//    since it took the job up (settings.md 5). Deadlines are told by the clock of Redis: once a clock was set nobody
 //    compares them any more, nor those of a job of which Redis has lost something.
 #pragma once
 

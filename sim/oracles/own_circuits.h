@@ -5,7 +5,7 @@
 //    failure after that, until it has closed, trips it once more.
 // 2. Answers to as many calls as close it close it. What began before the latest trip counts for nothing.
 // 3. While it is open policy is not asked, by whoever knows that the others have not heard of the failures. While it has not been
-//    tripped, nor the shared one, nobody is turned away.
+//    tripped, nor the shared one, nobody is put off unasked.
 // 4. The same while a trip of the shared circuit stands that the replica cannot ask about: one failure of a call that began since
 //    then opens its own anew, and while that is open it asks nobody.
 //

@@ -30,7 +30,7 @@ namespace lockstep::sim {
 
 enum class Leave : std::uint8_t { none, allowed, failed_open };
 
-/// Whether policy asks for a human, be it by allowing a job on that condition (spec: wire, section 8.1, step 4). `answer`: one to a
+/// Whether policy asks for a human, be it by allowing a job on that condition (wire.md 8.1, step 4). `answer`: one to a
 /// question about a job.
 [[nodiscard]] bool asks_for_human(const fakes::Event& answer);
 

@@ -3,8 +3,8 @@
 // go of the job puts it off.
 //
 // Whatever records why a try came to nothing (`ls_last_cause`) gives the job its delay as well (`ls_next_attempt_at`). A job that
-// is put off because policy throttles it, or because nobody has answered, waits for the delay of that (spec: wire, section 8, step 9;
-// config, section 5.1), or for that of an input that was not found.
+// is put off because policy throttles it, or because nobody has answered, waits for the delay of that (wire.md 4.1 and
+// 8), or for that of an input that was not found.
 //
 // Read off the attempts in the job hash, which grow without a change of state when a try fails, and off the delays with
 // which the job's message is handed back after that. Deliveries that a consumer makes on its own account are no tries.
