@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/wire/subjects.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -22,11 +23,16 @@ constexpr Duration kReleaseMax = std::chrono::seconds{10};
 
 void NothingLeaks::on_event(const fakes::Event& event, Time now) {
     now_ = now;
+    watch_ending(event);
+    watch_hands(event);
     calm_.on_event(event, now);
     weather_.on_event(event, now);
     if (event.kind == fakes::EventKind::fault && event.name == "clock_jump") clocks_jumped_ = true;
     watch_answers(event);
     watch_release(event);
+    if (event.kind == fakes::EventKind::lock_released || event.kind == fakes::EventKind::lock_expired) {
+        if (const auto gone = granted_.find(event.key); gone != granted_.end()) gone->second.by = {};
+    }
     const bool taken = event.kind == fakes::EventKind::lock_acquired;
     if (!taken && event.kind != fakes::EventKind::lock_renewed) return;
     Grant& grant = granted_[std::string(event.key)];
@@ -36,6 +42,70 @@ void NothingLeaks::on_event(const fakes::Event& event, Time now) {
     if (taken) grant.taken = now;
     if (taken) grant.known = false;
     grant.token = event.name;
+    grant.by = event.node;
+}
+
+void NothingLeaks::watch_ending(const fakes::Event& event) {
+    const auto disturb = [this](fakes::NodeId node) {
+        if (const auto found = ending_.find(node); found != ending_.end()) found->second.disturbed = true;
+    };
+    switch (event.kind) {
+        case fakes::EventKind::core_publish:
+            if (event.subject == engine::wire::kSubjectHandshake) serving_.insert(event.node);
+            break;
+        case fakes::EventKind::fault:
+            // The end of a stop is when it may start again, which it does once it has ended.
+            if (event.name != "stop") disturb(event.node);
+            // Who is still starting has nothing to hand back.
+            if (event.name == "stop" && event.from == "begin" && serving_.contains(event.node))
+                ending_.try_emplace(event.node, Ending{now_, !weather_.clear_at(event.node, now_)});
+            break;
+        case fakes::EventKind::paused: disturb(event.node); break;
+        case fakes::EventKind::connection_broken:
+            disturb(event.node);
+            disturb(event.peer);
+            break;
+        case fakes::EventKind::node_down:
+            judge_ended(event.node);
+            ending_.erase(event.node);
+            hands_.erase(event.node);
+            serving_.erase(event.node);
+            // What it held goes on being held, but not by who comes up next.
+            for (auto& [key, grant] : granted_)
+                if (grant.by == event.node) grant.by = {};
+            break;
+        default: break;
+    }
+}
+
+void NothingLeaks::watch_hands(const fakes::Event& event) {
+    if (!event.name.starts_with(kSchedulersDurables)) return;
+    const bool given = event.kind == fakes::EventKind::deliver;
+    const bool answer = event.kind == fakes::EventKind::ack || event.kind == fakes::EventKind::nak ||
+                        event.kind == fakes::EventKind::term;
+    const std::pair message{std::string(event.name), event.sequence};
+    if (given) hands_[event.node].insert_or_assign(message, Given{std::string(event.job), present()});
+    if (answer && event.when == fakes::When::before) hands_[event.node].erase(message);
+}
+
+void NothingLeaks::judge_ended(fakes::NodeId node) {
+    const auto found = ending_.find(node);
+    if (found == ending_.end() || found->second.disturbed) return;
+    exercise();
+    const Ending& ending = found->second;
+    for (const auto& [message, given] : hands_[node])
+        violated(node, given.job,
+                 fmt::format("it has ended as it was asked to, and has not handed back message {}, which it was given",
+                             message.second),
+                 given.event);
+    const auto unserved = unserved_.find(node);
+    const bool answered = unserved == unserved_.end() || unserved->second < ending.since;
+    if (!answered || !weather_.clear_but_slow_for({}, ending.since)) return;
+    for (const auto& [key, grant] : granted_) {
+        if (grant.by == node && grant.known && is_job_lock(key))
+            violated(node, key.substr(kJobLockPrefix.size()),
+                     fmt::format("it has ended as it was asked to, and has not released {}", key), grant.event);
+    }
 }
 
 void NothingLeaks::watch_answers(const fakes::Event& event) {

@@ -8,9 +8,16 @@
 // And a job's lock whose holder has given it back is gone soon, whatever became of the first try: some seconds after the last
 // disturbance, as long as the replica lives. Its job waits for nothing else. So is one that was taken by a call whose answer its
 // replica has never had: it gives back what may be its own.
+//
+// A replica that has ended because it was asked to leaves neither behind: what it had in hand of the stream it has answered, and
+// handed back where it was not done, and it has released the locks that it knew to be its own (engine/delivery-semantics.md, "How
+// a job can still run twice, or end unsent"; spec: expectations, O7). What excuses it: that it was frozen, cut off or killed after
+// all, and of locks, that Redis has not answered it meanwhile.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +42,7 @@ private:
         EventNumber event = 0;  // when it was last taken or renewed
         std::string token;
         bool known = false;  // whoever holds it has been told so
+        fakes::NodeId by;    // not valid: nobody holds it any more
     };
     /// Calls of one replica for one lock that have not been answered.
     struct Asked {
@@ -49,6 +57,20 @@ private:
         bool unanswered = false;  // nobody has told it that it holds the lock
     };
 
+    /// What a replica has been given by a consumer and has not answered: by durable and sequence.
+    struct Given {
+        std::string job;
+        EventNumber event = 0;
+    };
+    /// A replica that has been asked to end.
+    struct Ending {
+        Time since{};
+        bool disturbed = false;
+    };
+
+    void watch_ending(const fakes::Event& event);
+    void judge_ended(fakes::NodeId node);
+    void watch_hands(const fakes::Event& event);
     void watch_answers(const fakes::Event& event);
     void watch_release(const fakes::Event& event);
     void judge_release(const fakes::Event& gone);
@@ -57,8 +79,11 @@ private:
     const engine::Tunables& tunables_;
     std::map<std::string, Grant, std::less<>> granted_;         // by lock, of whatever kind
     std::map<std::string, GivenBack, std::less<>> given_back_;  // by lock: since when its holder wants to be rid of it
-    std::map<fakes::NodeId, Time> unserved_;  // when Redis last gave each no answer
+    std::map<fakes::NodeId, Time> unserved_;                    // when Redis last gave each no answer
     std::map<std::pair<fakes::NodeId, std::string>, Asked> asked_;
+    std::set<fakes::NodeId> serving_;  // who has announced itself since it came up
+    std::map<fakes::NodeId, Ending> ending_;
+    std::map<fakes::NodeId, std::map<std::pair<std::string, std::uint64_t>, Given>> hands_;
     Calm calm_;
     Weather weather_;
     Time now_{};

@@ -191,5 +191,100 @@ TEST_F(NothingLeaksTest, WhoIsNotToldThatItHoldsALockGivesItBack) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("was never told that it holds it")));
 }
 
+/// A replica that is asked to end, with a job's message and its lock.
+class EndingReplica : public NothingLeaksTest {
+protected:
+    EndingReplica() {
+        message(EventKind::core_publish, "sys.handshake", When::before);
+        now += 1min;
+        message(EventKind::deliver, "sys.job.submit", When::applied);
+        take(When::before);
+        job_lock(EventKind::lock_acquired);
+        take(When::answered);
+        now += 1s;
+    }
+    void message(EventKind kind, std::string_view subject, fakes::When when) {
+        fakes::Event event = testing::event_of(kind, "a", when);
+        event.node = kReplica;
+        event.subject = subject;
+        event.sequence = 7;
+        event.name = "dur_cordum-scheduler__sys_job_submit";
+        oracle.on_event(event, now);
+    }
+    void take(fakes::When when) {
+        fakes::Event event = testing::event_of(EventKind::redis, "a", when);
+        event.node = kReplica;
+        event.key = "cordum:scheduler:job:a";
+        event.payload = when == fakes::When::before ? "$5\r\ntoken\r\n" : ":1";
+        oracle.on_event(event, now);
+    }
+    void about_it(EventKind kind, std::string_view fault = {}, std::string_view phase = "begin") {
+        fakes::Event event = testing::event_of(kind, {});
+        event.node = kReplica;
+        event.name = fault;
+        event.from = phase;
+        oracle.on_event(event, now);
+    }
+    void stop() {
+        about_it(EventKind::fault, "stop");
+        now += 1s;
+    }
+    void hand_back() { message(EventKind::nak, "sys.job.submit", When::before); }
+
+    using When = fakes::When;
+};
+
+TEST_F(EndingReplica, ItHandsBackWhatItHasInHand) {
+    stop();
+    job_lock(EventKind::lock_released);
+    about_it(EventKind::node_down);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has not handed back message 7")));
+}
+
+TEST_F(EndingReplica, ItReleasesItsLocks) {
+    stop();
+    about_it(EventKind::fault, "stop", "end");
+    hand_back();
+    about_it(EventKind::node_down);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has not released cordum:scheduler:job:a")));
+}
+
+TEST_F(EndingReplica, WhoHasDoneBothIsFree) {
+    stop();
+    hand_back();
+    job_lock(EventKind::lock_released);
+    about_it(EventKind::node_down);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(EndingReplica, WhoIsKilledOrFrozenMeanwhileOwesNothing) {
+    stop();
+    about_it(EventKind::fault, "crash");
+    about_it(EventKind::node_down);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(EndingReplica, WhatAFormerLifeHeldIsNotItsOwn) {
+    about_it(EventKind::fault, "crash");
+    about_it(EventKind::node_down);
+    about_it(EventKind::node_up);
+    message(EventKind::core_publish, "sys.handshake", When::before);
+    now += 1s;
+    stop();
+    about_it(EventKind::node_down);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(EndingReplica, ARedisThatDoesNotAnswerKeepsTheLock) {
+    stop();
+    hand_back();
+    fakes::Event unanswered = testing::event_of(EventKind::redis, "b", When::answered);
+    unanswered.node = kReplica;
+    unanswered.outcome = fakes::EventOutcome::unknown;
+    oracle.on_event(unanswered, now);
+    about_it(EventKind::node_down);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 }  // namespace
 }  // namespace lockstep::sim
