@@ -39,6 +39,8 @@ void CalmWeather::on_event(const fakes::Event& event, Time now) {
     // First: that it breaks is a disturbance itself.
     if (event.kind == EventKind::connection_broken) judge_connection(event, now);
     weather_.on_event(event, now);
+    heartbeats_heard_.on_event(event, present(), now);
+    judge_heartbeats(now);
     switch (event.kind) {
         case EventKind::deliver: on_deliver(event, now); break;
         case EventKind::ack:
@@ -173,6 +175,16 @@ void CalmWeather::judge_connection(const fakes::Event& event, Time now) {
         violated(client, {},
                  fmt::format("its connection to {} breaks, and nothing has disturbed either of them for {} ms",
                              server == Topology::kRedis ? "Redis" : "NATS", engine::to_millis(kLastingCalm)));
+}
+
+void CalmWeather::judge_heartbeats(Time now) {
+    for (const HeardByAll::Missed& missed : heartbeats_heard_.missed(weather_, now))
+        violated(
+            missed.by, {},
+            fmt::format("it has heard heartbeats and not this one, which NATS took at {} ms, and nothing has disturbed "
+                        "either of them: heartbeats are for everybody",
+                        engine::to_millis(missed.taken.time_since_epoch())),
+            missed.event);
 }
 
 bool CalmWeather::is_due_elsewhere(Duration delay) const {

@@ -21,6 +21,7 @@
 //    compensation: a rollback asks about it as well, and asks again when another has taken it over (saga_exact).
 // 7. No message is handed back for no time at all but by a replica that is asked to end: every other reason has its delay.
 // 8. No connection to Redis or NATS breaks.
+// 9. And nothing is missed: each heartbeat reaches every replica (heard_by_all.h).
 //
 // A job of which Redis has lost anything is not judged any more: nobody knows who has what of it.
 //
@@ -36,6 +37,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/oracles/heard_by_all.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/weather.h"
 
@@ -101,6 +103,7 @@ private:
     using MessageId = std::pair<bool, std::uint64_t>;  // a result, and the sequence in the one stream
 
     void on_deliver(const fakes::Event& event, Time now);
+    void judge_heartbeats(Time now);
     void judge_connection(const fakes::Event& event, Time now);
     void on_verdict(const fakes::Event& event, Time now);
     void on_handed_back(const fakes::Event& event, Time now);
@@ -118,6 +121,7 @@ private:
 
     const engine::Tunables& tunables_;
     Weather weather_;
+    HeardByAll heartbeats_heard_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Hold, std::less<>> holds_;  // by lock
     std::map<MessageId, Message> messages_;

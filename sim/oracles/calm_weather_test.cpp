@@ -408,5 +408,63 @@ TEST_F(CalmWeatherTest, TheLockOfARollbackOrASnapshotDoesNotRunOutEither) {
     EXPECT_EQ(judge.found.size(), 2U);
 }
 
+/// A heartbeat that NATS has taken, and who hears it.
+class HeartbeatsForEverybody : public CalmWeatherTest {
+protected:
+    void about_heartbeat(EventKind kind, NodeId node, std::string_view payload) {
+        fakes::Event event = testing::event_of(kind, {});
+        event.subject = "sys.heartbeat";
+        event.node = node;
+        event.payload = payload;
+        oracle.on_event(event, now);
+    }
+    void beat(std::string_view payload, std::initializer_list<NodeId> heard_by) {
+        about_heartbeat(EventKind::stored, kWorker, payload);
+        for (const NodeId node : heard_by) about_heartbeat(EventKind::core_deliver, node, payload);
+    }
+    void wait() {
+        now += 10s;
+        tell(EventKind::timer, {});
+    }
+};
+
+TEST_F(HeartbeatsForEverybody, OneThatAReplicaMissesAlarms) {
+    beat("first", {kReplica, kOther});
+    now += 10s;
+    beat("second", {kOther});
+    wait();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it has heard heartbeats and not this one")));
+}
+
+TEST_F(HeartbeatsForEverybody, OfThoseInTheSameWordsNobodyKnowsWhichWasMissed) {
+    beat("first", {kReplica, kOther});
+    now += 1s;
+    disturb("nats.drop_core");
+    beat("again", {kOther});
+    for (int i = 0; i < 20; ++i) {
+        now += 1s;
+        beat("again", {kReplica, kOther});
+    }
+    wait();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(HeartbeatsForEverybody, WhoListensToNoneOrWasDisturbedMayMissThem) {
+    beat("first", {kOther});
+    wait();
+    beat("second", {kReplica, kOther});
+    wait();
+    tell(EventKind::paused, kReplica);
+    beat("third", {kOther});
+    tell(EventKind::resumed, kReplica);
+    wait();
+    tell(EventKind::node_down, kReplica);
+    tell(EventKind::node_up, kReplica);
+    now += 10s;
+    beat("fourth", {kOther});
+    wait();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 }  // namespace
 }  // namespace lockstep::sim
