@@ -112,7 +112,8 @@ TEST_F(LostRecordsTest, ATextThatWasCutIsLost) {
 
 TEST(NoDuplicateDispatchWithLoss, ExcusesOnlyTheJobThatWasForgotten) {
     testing::KeepingJudge judge;
-    NoDuplicateDispatch oracle(judge);
+    engine::Tunables tunables;
+    NoDuplicateDispatch oracle(judge, tunables);
     Keyspace keys;
     keys.add_observer(oracle);
     const auto arrive = [&oracle](std::string_view job) {

@@ -57,7 +57,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
         if (const T* read = tunables.as_read_by(invariant, uses))
             oracles.push_back(std::make_unique<Made>(judge, *read, more...));
     };
-    oracles.push_back(std::make_unique<NoDuplicateDispatch>(judge));
+    add(std::type_identity<NoDuplicateDispatch>{}, "no_duplicate_dispatch",
+        {least(&T::publish_settle), least(&T::publish_timeout)});
     oracles.push_back(std::make_unique<NoLostJob>(judge));
     add(std::type_identity<PolicyBeforeDispatch>{}, "policy_before_dispatch",
         {most(&T::policy_check_fail_mode), most(&T::policy_answer_max_age)});
