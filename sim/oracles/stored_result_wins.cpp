@@ -28,6 +28,7 @@ constexpr Duration kPerResult = std::chrono::milliseconds{20};
 constexpr Duration kReported = std::chrono::seconds{5};
 /// Calls, one after the other, before a tick comes to its first overdue job. A window that does not hold them may never get there.
 constexpr std::int64_t kCallsBeforeTheFirst = 10;
+constexpr std::string_view kReconcilerLock = "cordum:reconciler:default";
 /// Beyond the intervals: the calls of a look, and those of an end.
 constexpr Duration kSoonAfter = std::chrono::seconds{5};
 /// Of fewer, a look at who is overdue may leave some to the next one.
@@ -43,6 +44,9 @@ void StoredResultWins::on_event(const fakes::Event& event, Time now) {
     switch (event.kind) {
         case EventKind::redis:
             if (is_tick_lock(event.key)) follow_tick(event, now);
+            return;
+        case EventKind::connection_broken:
+            if (event.peer == Topology::kNats) broken_[event.node] = now;
             return;
         case EventKind::fault:
             if (event.name == "nats.power_cut") unheard_.clear();
@@ -71,6 +75,10 @@ void StoredResultWins::on_event(const fakes::Event& event, Time now) {
 void StoredResultWins::follow_tick(const fakes::Event& event, Time now) {
     RoundTrip& ticks = ticks_[event.node];
     if (event.when == When::before) ticks.asked = now;
+    // What breaks in the middle of a tick is noted by the next one.
+    const auto broken = broken_.find(event.node);
+    if (event.when == When::before && event.key == kReconcilerLock && broken != broken_.end())
+        connected_after_[event.node] = broken->second;
     if (event.when == When::answered) ticks.took = now - ticks.asked;
 }
 
@@ -118,6 +126,13 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
                  unheard->second.event);
         return;
     }
+    if (by_itself && left.unheard && has_just_connected(client)) {
+        violated(client, job,
+                 fmt::format("it timed out although a result of it may be unheard, {} ms after the connection of its "
+                             "replica to NATS broke: it has to have been connected for {} ms",
+                             engine::to_millis(now_ - connected_after_.at(client)), engine::to_millis(patience())));
+        return;
+    }
     if (kCallsBeforeTheFirst * slowest_answer() > 2 * tunables_.reconciler_interval) return;
     const auto calm = undisturbed_.lasts_for(now_);
     const auto named = named_.find(job);
@@ -135,6 +150,12 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
                         waited_for ? "a result that may be unheard is waited" : "one without a result has to wait"));
         return;
     }
+}
+
+bool StoredResultWins::has_just_connected(fakes::NodeId client) const {
+    const auto after = connected_after_.find(client);
+    // An eighth, for a clock that goes too fast.
+    return after != connected_after_.end() && now_ - after->second < patience() - patience() / 8;
 }
 
 Duration StoredResultWins::bound(bool waited_for) const {

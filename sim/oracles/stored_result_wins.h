@@ -4,7 +4,8 @@
 // 1. A result is unheard until a scheduler acknowledges or terminates it. Only results that would end their job count, and only
 //    packets that can be read: nobody knows whom the others are about. What a power cut may have taken is owed to nobody.
 // 2. A job that is DISPATCHED or RUNNING and times out with such a result has the reason that says so, and has been waited for
-//    until the ack wait and two intervals of the reconciler had passed after its limit.
+//    until the ack wait and two intervals of the reconciler had passed after its limit. Whoever ends it has by then been
+//    connected to NATS for as long: a connection of which its replica has been told that it broke was another one.
 // 3. One that leaves these states later than that and three intervals more, in a cluster that nothing has disturbed for as
 //    long, has been forgotten: a message that nobody can handle, a consumer that is stuck and a ticker that changes hands
 //    delay nobody else's end; the time that a tick takes to read what may be unheard is given. One that never leaves them is for no_lost_job. Where no result of the job was there to be waited for,
@@ -55,6 +56,7 @@ private:
     };
 
     void follow_tick(const fakes::Event& event, Time now);
+    [[nodiscard]] bool has_just_connected(fakes::NodeId client) const;
     void on_stored(const fakes::Event& event, Time now);
     /// The job has left DISPATCHED or RUNNING.
     void on_departure(fakes::NodeId client, std::string_view job, const UnaskedEnds::Departure& left);
@@ -81,8 +83,10 @@ private:
     std::map<std::string, Time, std::less<>> named_;  // jobs that a stored result is about, and since when
     std::set<std::string, std::less<>> at_work_;      // jobs that are DISPATCHED or RUNNING
     std::map<fakes::NodeId, RoundTrip> ticks_;
-    std::uint64_t results_ = 0;                    // that were stored
-    std::set<std::string, std::less<>> reported_;  // jobs whose worker has reported that they timed out
+    std::map<fakes::NodeId, Time> broken_;           // when the connection of each to NATS last broke
+    std::map<fakes::NodeId, Time> connected_after_;  // the same, as its latest tick found it
+    std::uint64_t results_ = 0;                      // that were stored
+    std::set<std::string, std::less<>> reported_;    // jobs whose worker has reported that they timed out
 };
 
 }  // namespace lockstep::sim

@@ -7,6 +7,7 @@
 #include "engine/wire/messages.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/test_oracle.h"
+#include "sim/world/topology.h"
 
 namespace lockstep::sim {
 namespace {
@@ -274,6 +275,39 @@ TEST_F(StoredResultWinsTest, TheLimitOfItsWorkflowIsItsOwnWhetherItsSenderWrites
     strict.on_event(testing::event_of(EventKind::timer, ""), now);
     enter("SUCCEEDED");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it became SUCCEEDED")));
+}
+
+TEST_F(StoredResultWinsTest, PatienceIsCountedFromThePresentConnection) {
+    for (const bool recent : {true, false}) {
+        judge.found.clear();
+        enter("RUNNING");
+        store();
+        fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
+        broken.node = kReplica;
+        broken.peer = Topology::kNats;
+        if (!recent) tell(broken);
+        wait(tunables.running_timeout + patience() - 1min);
+        if (recent) tell(broken);
+        wait(2min);
+        somebody_ticks();
+        time_out(true);
+        EXPECT_EQ(judge.found.size(), recent ? 1U : 0U) << recent;
+        if (recent)
+            EXPECT_THAT(judge.found, ElementsAre(HasSubstr("ms after the connection of its replica to NATS broke")));
+    }
+}
+
+TEST_F(StoredResultWinsTest, WhatBreaksInTheMiddleOfATickIsNotKnownToIt) {
+    enter("RUNNING");
+    store();
+    wait(tunables.running_timeout + patience() + 1min);
+    somebody_ticks();
+    fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
+    broken.node = kReplica;
+    broken.peer = Topology::kNats;
+    tell(broken);
+    time_out(true);
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 }  // namespace
