@@ -91,48 +91,65 @@ void add_silent_output_policy(Dice& dice, Document& scenario) {
     add_fault(scenario, std::move(fault));
 }
 
-/// The request of a job is lost before its result comes, and then the mode for outputs decides, which is not the one for inputs.
-void add_lost_request(Document& scenario) {
-    scenario["cluster"]["config"]["policy_check_fail_mode"] = "closed";
-    add_fault(scenario, {{"at", "120s"}, {"do", "config.update"}, {"scheduler", {{"output_fail_mode", "open"}}}});
-    for (int i = 1; i <= 3; ++i) {
-        const std::string id = fmt::format("unknown-{}", i);
-        add_load(scenario,
-                 {{"at", at_second(125 + i)},
-                  {"job", {{"job_id", id}, {"topic", "job.default"}, {"env", {{"SIM_OUTPUT", "nothing to see"}}}}}});
-        add_fault(scenario, {{"on", {{"event", "state"}, {"to", "RUNNING"}, {"job", id}}},
-                             {"do", "redis.evict"},
-                             {"keys", "job:req:" + id}});
+/// A job is overdue, its result stands in the stream, and nobody can record it; meanwhile everybody's connection is a new one.
+void add_reconnection_before_a_late_end(Dice& dice, Document& scenario) {
+    Document& settings = config(scenario);
+    if (!settings.contains("bus_ack_wait")) settings["bus_ack_wait"] = dice.word({"10s", "15s"});
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_load(scenario, {{"at", "130s"},
+                            {"job",
+                             {{"job_id", fmt::format("stuck-{}", i)},
+                              {"topic", "job.default"},
+                              {"budget", {{"deadline_ms", "4000"}}},
+                              {"env", {{"SIM_SERVICE_MS", "2000"}}}}}});
+    add_fault(scenario, {{"at", "131s"},
+                         {"do", "redis.errors"},
+                         {"script", "commit"},
+                         {"job", "stuck-*"},
+                         {"outcome", "not_applied"},
+                         {"for", "90s"}});
+    add_fault(scenario,
+              {{"at", dice.seconds(136, 145)}, {"do", "crash"}, {"target", "nats"}, {"for", dice.word({"1s", "3s"})}});
+}
+
+/// Without runs, tenants share a stack, and so does what nobody can read.
+void add_shared_stack(Dice& dice, Document& scenario) {
+    for (const char* tenant : {"acme", "initech", "initech"})
+        workflow_step(scenario, dice.seconds(2, 10), "job.book", "", true, tenant);
+    if (dice.chance(0.6))
+        add_load(scenario, {{"at", "11s"}, {"redis", {"LPUSH", "saga:travel:stack", "nobody can read this"}}});
+    for (const int at : {dice.between(13, 20), dice.between(25, 45), dice.between(50, 100)}) {
+        workflow_step(scenario, at_second(at - 5), "job.book", "", true, "acme");
+        workflow_step(scenario, at_second(at), "job.fail", "", false, "acme");
     }
 }
 
-/// As whoever ran here before has left them: the limits of another file.
-void add_limits_of_another_file(Dice& dice, Document& scenario) {
-    const Document limits = {{"topics", {{"job.default", {{"timeout_seconds", dice.between(100, 200)}}}}}};
-    const Document document = {{"scope", "system"},
-                               {"scope_id", "default"},
-                               {"data", {{"timeouts", limits}, {"_timeoutsFileHash", "of-another-file"}}},
-                               {"revision", dice.between(1, 9)}};
-    add_load(scenario, {{"at", "0s"}, {"redis", {"SET", "cfg:system:default", document.dump()}}});
+/// Steps that have named their own messages, and are undone while the stream still knows those names.
+void add_named_messages(Dice& dice, Document& scenario) {
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        workflow_step(scenario, dice.seconds(2, 8), "job.book", "named", true);
+        scenario["load"].back()["job"]["labels"]["cordum.bus_msg_id"] = fmt::format("message-{}", i);
+    }
+    workflow_step(scenario, dice.seconds(12, 15), "job.fail", "named", false);
 }
 
-/// An operator sets short limits for all, and then takes that back by a document that says nothing of them; afterwards somebody dies
-/// over a dispatch, and the others wait.
-void add_limits_taken_back(Dice& dice, Document& scenario) {
-    const Document brief = {
-        {"reconciler", {{"dispatch_timeout", dice.word({"5s", "10s"})}, {"running_timeout", "15m"}}}};
-    const Document silent = {{"topics", {{"job.elsewhere", {{"max_retries", 2}}}}}};
-    add_fault(scenario, {{"at", "150s"}, {"do", "config.update"}, {"timeouts", brief}});
-    add_fault(scenario, {{"at", "160s"}, {"do", "config.update"}, {"timeouts", silent}});
-    add_load(scenario, {{"at", "190s"}, {"job", {{"job_id", "left"}, {"topic", "job.default"}}}});
-    add_fault(scenario,
-              {{"on", {{"event", "publish"}, {"subject", "worker.*.jobs"}, {"when", "before"}, {"job", "left"}}},
-               {"do", "crash"},
-               {"target", "actor"},
-               {"for", "60s"}});
+/// Their connection ends with them, and nobody has had them: they have to be looked for twice, and sent again.
+void add_dispatches_cut_off(Dice& dice, Document& scenario) {
+    config(scenario)["publish_settle"] = dice.word({"3s", "5s"});
+    for (int i = dice.between(2, 4); i > 0; --i)
+        add_load(scenario, {{"at", dice.seconds(70, 90)},
+                            {"job", {{"job_id", fmt::format("cut-{}", i)}, {"topic", "job.default"}}}});
+    add_fault(scenario, {{"at", "65s"},
+                         {"do", "nats.publish_errors"},
+                         {"subject", "worker.*.jobs"},
+                         {"job", "cut-*"},
+                         {"outcome", "lost"},
+                         {"rate", dice.share({0.5, 1.0})},
+                         {"for", "30s"}});
 }
 
-void add_frozen_results(Dice& dice, Document& scenario) {
+/// A deadline passes while the result is in the hands of one who is frozen.
+void add_deadline_during_a_freeze(Dice& dice, Document& scenario) {
     at_least_two_replicas(dice, scenario);
     config(scenario)["bus_ack_wait"] = dice.word({"15s", "30s"});
     config(scenario)["job_lock_ttl"] = "10m";
@@ -147,6 +164,39 @@ void add_frozen_results(Dice& dice, Document& scenario) {
                          {"do", "pause"},
                          {"target", "actor"},
                          {"for", dice.word({"10s", "20s", "40s"})}});
+}
+
+/// Another process of the server answers than the one that has taken the dispatch.
+void add_server_that_starts_again(Dice& dice, Document& scenario) {
+    add_load(scenario, {{"at", "4s"},
+                        {"count", dice.between(4, 12)},
+                        {"rate", "1/s"},
+                        {"job", {{"topic", "job.default"}, {"env", {{"SIM_SERVICE_MS", "120000"}}}}}});
+    for (int i = dice.between(1, 2); i > 0; --i)
+        add_fault(scenario, {{"on", {{"event", "stored"}, {"subject", "worker.*.jobs"}, {"nth", dice.between(1, 6)}}},
+                             {"do", "crash"},
+                             {"target", "nats"},
+                             {"for", dice.word({"300ms", "2s"})}});
+}
+
+/// Jobs that are to end before anybody knows that they have been sent.
+void add_ends_on_a_slow_link(Dice& dice, Document& scenario) {
+    add_fault(scenario, {{"at", "2s"},
+                         {"do", "slow_link"},
+                         {"a", a_replica(dice, scenario)},
+                         {"b", "nats"},
+                         {"latency", dice.word({"1s", "2s", "2500ms"})},
+                         {"for", "60s"}});
+    for (int i = dice.between(8, 20); i > 0; --i) {
+        const std::string id = fmt::format("far-{}", i);
+        const int submitted = dice.between(4000, 30'000);
+        Document job = {{"job_id", id}, {"topic", "job.default"}, {"env", {{"SIM_SERVICE_MS", "20000"}}}};
+        if (dice.chance(0.7))
+            job["budget"]["deadline_ms"] = fmt::format("{}", dice.between(300, 2500));
+        else
+            add_load(scenario, {{"at", at_milli(submitted + dice.between(50, 4000))}, {"cancel", id}});
+        add_load(scenario, {{"at", at_milli(submitted)}, {"job", std::move(job)}});
+    }
 }
 
 }  // namespace
@@ -199,11 +249,8 @@ void limits_in_peace(Dice& dice, Document& scenario) {
         if (dice.chance(0.7)) job["workflow_id"] = "travel";
         add_load(scenario, {{"at", dice.seconds(2, 10)}, {"job", std::move(job)}});
     }
-    // A deadline passes while the result is in the hands of one who is frozen.
-    if (!dice.chance(0.5)) add_frozen_results(dice, scenario);
-    if (dice.chance(0.5)) add_limits_of_another_file(dice, scenario);
-    // The others are those who remember.
-    if (replicas(scenario) > 1) add_limits_taken_back(dice, scenario);
+    if (!dice.chance(0.5)) add_deadline_during_a_freeze(dice, scenario);
+    if (dice.chance(0.6)) add_reconnection_before_a_late_end(dice, scenario);
 }
 
 void rollbacks_in_peace(Dice& dice, Document& scenario) {
@@ -243,16 +290,8 @@ void rollbacks_in_peace(Dice& dice, Document& scenario) {
                              {"job", "comp-*"},
                              {"latency", dice.word({"1500ms", "1900ms"})},
                              {"for", "60s"}});
-    if (dice.chance(0.4)) return;
-    // Without runs, tenants share a stack, and so does what nobody can read.
-    for (const char* tenant : {"acme", "initech", "initech"})
-        workflow_step(scenario, dice.seconds(2, 10), "job.book", "", true, tenant);
-    if (dice.chance(0.6))
-        add_load(scenario, {{"at", "11s"}, {"redis", {"LPUSH", "saga:travel:stack", "nobody can read this"}}});
-    for (const int at : {dice.between(13, 20), dice.between(25, 45), dice.between(50, 100)}) {
-        workflow_step(scenario, at_second(at - 5), "job.book", "", true, "acme");
-        workflow_step(scenario, at_second(at), "job.fail", "", false, "acme");
-    }
+    if (!dice.chance(0.4)) add_shared_stack(dice, scenario);
+    if (dice.chance(0.7)) add_named_messages(dice, scenario);
 }
 
 void strangers_cancel(Dice& dice, Document& scenario) {
@@ -276,6 +315,17 @@ void strangers_cancel(Dice& dice, Document& scenario) {
         cancel(id, at_second(many ? at : at + dice.between(0, 3)));
     }
     if (many) scenario["cluster"]["schedulers"] = 1;
+    // Where nothing is asked of anybody.
+    for (int i = dice.between(1, 5); i > 0; --i) {
+        const std::string id = fmt::format("kept-{}", i);
+        const int submitted = dice.between(2000, 12'000);
+        add_load(scenario,
+                 {{"at", at_milli(submitted)},
+                  {"job", {{"job_id", id}, {"topic", "job.default"}, {"env", {{"SIM_SERVICE_MS", "9000"}}}}}});
+        add_load(scenario, {{"at", at_milli(submitted + dice.between(200, 8000))},
+                            {"forge", {{"job_cancel", {{"job_id", id}, {"reason", "no more"}}}}},
+                            {"subject", dice.word({"sys.heartbeat", "sys.handshake"})}});
+    }
 }
 
 void long_ways_out(Dice& dice, Document& scenario) {
@@ -283,36 +333,11 @@ void long_ways_out(Dice& dice, Document& scenario) {
     scenario["cluster"]["schedulers"] = 2;
     config(scenario)["publish_timeout"] = "8s";
     config(scenario)["reconciler_interval"] = dice.word({"1s", "2s"});
-    if (dice.chance(0.5)) {
-        // Another process of the server answers than the one that has taken the dispatch.
-        add_load(scenario, {{"at", "4s"},
-                            {"count", dice.between(4, 12)},
-                            {"rate", "1/s"},
-                            {"job", {{"topic", "job.default"}, {"env", {{"SIM_SERVICE_MS", "120000"}}}}}});
-        for (int i = dice.between(1, 2); i > 0; --i)
-            add_fault(scenario,
-                      {{"on", {{"event", "stored"}, {"subject", "worker.*.jobs"}, {"nth", dice.between(1, 6)}}},
-                       {"do", "crash"},
-                       {"target", "nats"},
-                       {"for", dice.word({"300ms", "2s"})}});
-        return;
-    }
-    add_fault(scenario, {{"at", "2s"},
-                         {"do", "slow_link"},
-                         {"a", a_replica(dice, scenario)},
-                         {"b", "nats"},
-                         {"latency", dice.word({"1s", "2s", "2500ms"})},
-                         {"for", "60s"}});
-    for (int i = dice.between(8, 20); i > 0; --i) {
-        const std::string id = fmt::format("far-{}", i);
-        const int submitted = dice.between(4000, 30'000);
-        Document job = {{"job_id", id}, {"topic", "job.default"}, {"env", {{"SIM_SERVICE_MS", "20000"}}}};
-        if (dice.chance(0.7))
-            job["budget"]["deadline_ms"] = fmt::format("{}", dice.between(300, 2500));
-        else
-            add_load(scenario, {{"at", at_milli(submitted + dice.between(50, 4000))}, {"cancel", id}});
-        add_load(scenario, {{"at", at_milli(submitted)}, {"job", std::move(job)}});
-    }
+    if (dice.chance(0.5))
+        add_server_that_starts_again(dice, scenario);
+    else
+        add_ends_on_a_slow_link(dice, scenario);
+    if (dice.chance(0.6)) add_dispatches_cut_off(dice, scenario);
 }
 
 void afterlives(Dice& dice, Document& scenario) {
