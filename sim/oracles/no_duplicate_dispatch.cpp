@@ -10,7 +10,7 @@ namespace lockstep::sim {
 
 namespace {
 
-/// Spec: wire, 1.
+/// wire.md 1.
 constexpr engine::Duration kReconnectWait = std::chrono::seconds{2};
 
 /// Of a time that a replica measures, what surely passes.

@@ -3,8 +3,8 @@
 // are always the scheduler's doing. Of a job of which Redis has lost something nobody may know any more that it was sent.
 //
 // A message of whose fate its sender was not told is sent again only after two looks at the stream that lie `publish_settle` apart,
-// and on another connection than the one that has carried it (spec: architecture, "Dispatch", 4). The looks cannot be seen from
-// here, and the least time that they take can: a connection that has ended is made again after two seconds (spec: wire, 1). An
+// and on another connection than the one that has carried it (wire.md 8.4). The looks cannot be seen from
+// here, and the least time that they take can: a connection that has ended is made again after two seconds (wire.md 1). An
 // eighth is forgiven, for a clock that goes too fast.
 #pragma once
 

@@ -11,7 +11,7 @@
 //
 // A replica that has ended because it was asked to leaves neither behind: what it had in hand of the stream it has answered, and
 // handed back where it was not done, and it has released the locks that it knew to be its own (engine/delivery-semantics.md, "How
-// a job can still run twice, or end unsent"; spec: expectations, O7). What excuses it: that it was frozen, cut off or killed after
+// a job can still run twice, or end unsent"). What excuses it: that it was frozen, cut off or killed after
 // all, and of locks, that Redis has not answered it meanwhile.
 #pragma once
 

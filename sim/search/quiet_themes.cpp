@@ -91,6 +91,47 @@ void add_silent_output_policy(Dice& dice, Document& scenario) {
     add_fault(scenario, std::move(fault));
 }
 
+/// The request of a job is lost before its result comes, and then the mode for outputs decides, which is not the one for inputs.
+void add_lost_request(Document& scenario) {
+    scenario["cluster"]["config"]["policy_check_fail_mode"] = "closed";
+    add_fault(scenario, {{"at", "120s"}, {"do", "config.update"}, {"scheduler", {{"output_fail_mode", "open"}}}});
+    for (int i = 1; i <= 3; ++i) {
+        const std::string id = fmt::format("unknown-{}", i);
+        add_load(scenario,
+                 {{"at", at_second(125 + i)},
+                  {"job", {{"job_id", id}, {"topic", "job.default"}, {"env", {{"SIM_OUTPUT", "nothing to see"}}}}}});
+        add_fault(scenario, {{"on", {{"event", "state"}, {"to", "RUNNING"}, {"job", id}}},
+                             {"do", "redis.evict"},
+                             {"keys", "job:req:" + id}});
+    }
+}
+
+/// As whoever ran here before has left them: the limits of another file.
+void add_limits_of_another_file(Dice& dice, Document& scenario) {
+    const Document limits = {{"topics", {{"job.default", {{"timeout_seconds", dice.between(100, 200)}}}}}};
+    const Document document = {{"scope", "system"},
+                               {"scope_id", "default"},
+                               {"data", {{"timeouts", limits}, {"_timeoutsFileHash", "of-another-file"}}},
+                               {"revision", dice.between(1, 9)}};
+    add_load(scenario, {{"at", "0s"}, {"redis", {"SET", "cfg:system:default", document.dump()}}});
+}
+
+/// An operator sets short limits for all, and then takes that back by a document that says nothing of them; afterwards somebody dies
+/// over a dispatch, and the others wait.
+void add_limits_taken_back(Dice& dice, Document& scenario) {
+    const Document brief = {
+        {"reconciler", {{"dispatch_timeout", dice.word({"5s", "10s"})}, {"running_timeout", "15m"}}}};
+    const Document silent = {{"topics", {{"job.elsewhere", {{"max_retries", 2}}}}}};
+    add_fault(scenario, {{"at", "150s"}, {"do", "config.update"}, {"timeouts", brief}});
+    add_fault(scenario, {{"at", "160s"}, {"do", "config.update"}, {"timeouts", silent}});
+    add_load(scenario, {{"at", "190s"}, {"job", {{"job_id", "left"}, {"topic", "job.default"}}}});
+    add_fault(scenario,
+              {{"on", {{"event", "publish"}, {"subject", "worker.*.jobs"}, {"when", "before"}, {"job", "left"}}},
+               {"do", "crash"},
+               {"target", "actor"},
+               {"for", "60s"}});
+}
+
 /// A job is overdue, its result stands in the stream, and nobody can record it; meanwhile everybody's connection is a new one.
 void add_reconnection_before_a_late_end(Dice& dice, Document& scenario) {
     Document& settings = config(scenario);
@@ -251,6 +292,9 @@ void limits_in_peace(Dice& dice, Document& scenario) {
     }
     if (!dice.chance(0.5)) add_deadline_during_a_freeze(dice, scenario);
     if (dice.chance(0.6)) add_reconnection_before_a_late_end(dice, scenario);
+    if (dice.chance(0.5)) add_limits_of_another_file(dice, scenario);
+    // The others are those who remember.
+    if (replicas(scenario) > 1) add_limits_taken_back(dice, scenario);
 }
 
 void rollbacks_in_peace(Dice& dice, Document& scenario) {
