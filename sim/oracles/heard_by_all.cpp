@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/wire/subjects.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 

@@ -27,13 +27,13 @@ public:
     /// nothing keeps the one before. What was before any document that says it comes out as nothing.
     template <class Part>
     [[nodiscard]] auto possible(fakes::NodeId node, Time from, Time to, Part part) const {
-        using Value = decltype(part(std::declval<const engine::Overlay&>()));
-        std::vector<Value> values{Value{}};
+        using Read = decltype(part(std::declval<const engine::Overlay&>()));
+        std::vector<Read> values{Read{}};
         const auto read = read_.find(node);
         if (read == read_.end()) return values;
         for (const Version& version : read->second) {
             if (version.since > to) break;
-            Value value = version.overlay ? part(*version.overlay) : Value{};
+            Read value = version.overlay ? part(*version.overlay) : Read{};
             if (!value) continue;
             if (version.since < from) values.clear();  // it is in the place of all before it
             values.push_back(std::move(value));

@@ -7,7 +7,7 @@
 #include "engine/wire/messages.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/test_oracle.h"
-#include "sim/world/topology.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
