@@ -83,7 +83,7 @@ TEST_F(StoreTakeUp, TheSameTokenAgainHoldsTheLockForItsFullTime) {
     EXPECT_GT(ttl("cordum:scheduler:job:j1"), 50s);
     EXPECT_EQ(history("j1"), Texts{"PENDING"}) << "recorded once";
     run({"PEXPIRE", "cordum:scheduler:job:j1", "5000"});
-    EXPECT_TRUE(loop.wait(store->take_lock(*again)).value());
+    EXPECT_TRUE(loop.wait(store->take_lock(*lease_for("j1"))).value());
     EXPECT_GT(ttl("cordum:scheduler:job:j1"), 50s);
 }
 
@@ -152,7 +152,7 @@ TEST_F(StoreTakeUp, ADeadlineIsSetOnceAndCountedFromTheServersTime) {
     EXPECT_LE(std::stoll(deadline), server_micros() + 600'000'000);
     EXPECT_EQ(text({"ZSCORE", "job:deadline", "j1"}), deadline);
     request.mutable_budget()->set_deadline_ms(1);
-    take_up(*lease, request);
+    take_up(*lease_for("j1"), request);
     EXPECT_EQ(field("j1", "deadline_unix"), deadline);
     EXPECT_EQ(text({"ZSCORE", "job:deadline", "j1"}), deadline);
 }
