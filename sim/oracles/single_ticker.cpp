@@ -122,7 +122,7 @@ void SingleTicker::on_grant(const fakes::Event& event, Time now) {
     hold.granted_asked = hold.asked;
     hold.granted = present();
     hold.known = false;
-    hold.answer_is_due = true;
+    hold.answer_is_due = hold.asked != Time{};  // else its connection has ended since it asked
 }
 
 void SingleTicker::follow_calls(const fakes::Event& event, Time now) {

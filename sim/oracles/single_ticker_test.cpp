@@ -161,6 +161,15 @@ TEST_F(SingleTickerTest, ATickCountsFromWhenItAsked) {
     ask(2 * third);
     time_out();
     EXPECT_THAT(judge.found, IsEmpty()) << "who has waited for the answer may begin at once";
+    call(kLock, fakes::When::before);
+    fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
+    broken.node = kTicker;
+    oracle.on_event(broken, now);
+    grant(kTicker);
+    call(kLock, fakes::When::answered);
+    now += third;
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty()) << "nobody knows when the call that came through was made";
     ask(4s);
     now += third;
     time_out();
