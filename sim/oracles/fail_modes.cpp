@@ -78,12 +78,9 @@ void FailModes::on_event(const fakes::Event& event, Time now) {
         case EventKind::ack:
             if (event.when == When::before) on_acknowledged(event);
             break;
-        case EventKind::node_down: {
-            const auto of_node = [&event](const auto& entry) { return entry.first.first == event.node; };
-            std::erase_if(begun_, of_node);
+        case EventKind::node_down:
             for (auto& [whose, heard] : outputs_) heard.down = heard.down || whose.first == event.node;
             break;
-        }
         default: break;
     }
 }

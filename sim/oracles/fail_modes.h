@@ -2,7 +2,8 @@
 // mode that the replica had read (settings.md 5 and 6; C-08, C-16, C-19).
 //
 // 1. A mode that the operator has set at start stays; another one is what the settings say that the replica has read last, or else
-//    the built-in one. Where the replica may have gone by one or the other, either is right.
+//    the built-in one. Where the replica may have gone by one or the other, either is right; what was on its way when it went down
+//    goes by what it had read until then.
 // 2. Inputs: a job about which nobody has answered (`safety_decision` is UNAVAILABLE) goes on only with the mode open, then carries
 //    the labels that say so and why; it is put off for it only with the mode closed. A gate is never let through. A job whose input
 //    policy has not seen (`ls_input_unread`) goes on only with the mode open.
@@ -98,7 +99,7 @@ private:
     OutputScans scans_;
     std::optional<Change> change_;
     std::set<std::string, std::less<>> marked_;  // messages that were marked as processed: stream and sequence
-    std::map<Place, Time> begun_;                // when each took the job's lock
+    std::map<Place, Time> begun_;                // when each took the job's lock, also who has gone down since
     std::vector<Place> released_;                // by the command that is being executed
     std::map<Place, Heard> outputs_;
     std::map<std::string, bool, std::less<>> gates_;      // jobs whose topic is known: is it a gate's?

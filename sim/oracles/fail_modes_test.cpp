@@ -143,6 +143,19 @@ TEST_F(FailModesTest, WhatIsReadInTheMiddleMayOrMayNotCount) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(FailModesTest, WhatWasOnItsWayGoesByWhatItsReplicaHadReadBeforeItWentDown) {
+    settings(R"("input_fail_mode":"open")");
+    read();
+    take_up("a");
+    tell(testing::event_of(fakes::EventKind::node_down, ""));
+    let_through("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    now += 1s;
+    take_up("a");
+    let_through("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the mode is closed"))) << "it has read nothing since it came up";
+}
+
 TEST_F(FailModesTest, WhatAnOperatorHasSetStays) {
     FailModes pinned(judge, tunables, {.input_fail_mode = true, .output_fail_mode = false});
     pinned.string_set(Topology::kOperator, "cfg:system:default", nullptr,

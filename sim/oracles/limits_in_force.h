@@ -16,8 +16,8 @@
 // 6. Where the settings are those of another file, whoever starts with one writes its limits there before it takes up a job
 //    (settings.md 3), unless it could not, or somebody else has written meanwhile.
 // 7. Of several answers that may be the one that counted, any will do, and so will any settings that its replica may have gone by
-//    since it took the job up (settings.md 5). Deadlines are told by the clock of Redis: once a clock was set nobody
-//    compares them any more, nor those of a job of which Redis has lost something.
+//    since it took the job up (settings.md 5), also before it went down. Deadlines are told by the clock of Redis: once a clock
+//    was set nobody compares them any more, nor those of a job of which Redis has lost something.
 #pragma once
 
 #include <cstdint>

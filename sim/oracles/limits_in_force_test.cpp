@@ -267,6 +267,22 @@ TEST_F(ChangedLimitsTest, ARunLastsAsLongAsTheNewSettingsSay) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("neither its request (0 ms), nor its workflow nor policy says so")));
 }
 
+TEST_F(ChangedLimitsTest, WhatWasOnItsWayGoesByWhatItsReplicaHadReadBeforeItWentDown) {
+    change(R"({"workflows":{"wf":{"child_timeout_seconds":5}}})");
+    fakes::Event down = testing::event_of(fakes::EventKind::node_down, "");
+    down.node = kReplica;
+    take_up("a", 0, "wf");
+    allow("a");
+    tell(down);
+    dispatch("a", 1'000'100);
+    EXPECT_THAT(judge.found, IsEmpty());
+    now += 1min;
+    take_up("b", 0, "wf");
+    allow("b");
+    dispatch("b", 1'000'100);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("dispatched without a deadline")));
+}
+
 /// Dispatched at 1001 s by the clock of Redis.
 class DispatchLimitsTest : public ChangedLimitsTest {
 protected:

@@ -1,5 +1,7 @@
 #include "sim/oracles/settings_in_force.h"
 
+#include <utility>
+
 #include "fakes/redis/value.h"
 #include "sim/oracles/documented_settings.h"
 #include "sim/oracles/job_keys.h"
@@ -8,7 +10,7 @@ namespace lockstep::sim {
 
 void SettingsInForce::on_event(const fakes::Event& event, Time now) {
     if (event.kind == fakes::EventKind::node_down) {
-        read_.erase(event.node);
+        former_[event.node] = {std::exchange(read_[event.node], {}), now};
         under_way_.erase(event.node);
     }
     if (event.kind != fakes::EventKind::redis || event.key != kSettingsKey || event.command != "GET") return;

@@ -1,9 +1,11 @@
 // The settings documents that each replica may be going by (settings.md 5): it goes by what it has read last, by a
-// GET of its own, and keeps a part that the new document does not say soundly.
+// GET of its own, and keeps a part that the new document does not say soundly. Who comes up again has read nothing; what was
+// on its way when it went down may land later, and goes by what was read before.
 //
 // It belongs to an observer of the events and of the keyspace, which passes on what it hears.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,20 +26,16 @@ public:
     void restored(const fakes::redis::Keyspace& now);
 
     /// What a part of the settings may have been for a replica from `from` to `to`, as `part(overlay)` reads it off a document:
-    /// nothing keeps the one before. What was before any document that says it comes out as nothing.
+    /// nothing keeps the one before. What was before any document that says it comes out as nothing. Where it has gone down since
+    /// `from`, what it went by until then counts as well.
     template <class Part>
     [[nodiscard]] auto possible(fakes::NodeId node, Time from, Time to, Part part) const {
         using Read = decltype(part(std::declval<const engine::Overlay&>()));
-        std::vector<Read> values{Read{}};
+        std::vector<Read> values;
+        if (const auto former = former_.find(node); former != former_.end() && former->second.until >= from)
+            collect(former->second.versions, from, to, part, values);
         const auto read = read_.find(node);
-        if (read == read_.end()) return values;
-        for (const Version& version : read->second) {
-            if (version.since > to) break;
-            Read value = version.overlay ? part(*version.overlay) : Read{};
-            if (!value) continue;
-            if (version.since < from) values.clear();  // it is in the place of all before it
-            values.push_back(std::move(value));
-        }
+        collect(read == read_.end() ? Versions{} : read->second, from, to, part, values);
         return values;
     }
 
@@ -47,12 +45,34 @@ private:
         Document overlay;
         Time since{};
     };
+    using Versions = std::vector<Version>;  // oldest first
+    /// What a replica had read before it went down.
+    struct Former {
+        Versions versions;
+        Time until{};
+    };
+
+    /// Adds what the part may have been for who has read these.
+    template <class Part, class Read>
+    static void collect(const Versions& versions, Time from, Time to, Part part, std::vector<Read>& values) {
+        const auto before = static_cast<std::ptrdiff_t>(values.size());
+        values.emplace_back();
+        for (const Version& version : versions) {
+            if (version.since > to) break;
+            Read value = version.overlay ? part(*version.overlay) : Read{};
+            if (!value) continue;
+            if (version.since < from)
+                values.erase(values.begin() + before, values.end());  // it is in the place of all before it
+            values.push_back(std::move(value));
+        }
+    }
 
     std::string text_;
     Document parsed_;  // of text_
     std::map<fakes::NodeId, std::optional<Document>>
-        under_way_;                                       // what a GET has found and its caller has not been told yet
-    std::map<fakes::NodeId, std::vector<Version>> read_;  // oldest first
+        under_way_;                           // what a GET has found and its caller has not been told yet
+    std::map<fakes::NodeId, Versions> read_;  // since it came up
+    std::map<fakes::NodeId, Former> former_;  // of those that have gone down, the last time
 };
 
 }  // namespace lockstep::sim
