@@ -103,6 +103,7 @@ void TenantWalls::on_event(const fakes::Event& event, Time now) {
             if (!is_job_lock(event.key)) break;
             taken_up_.insert_or_assign({event.node, std::string(event.job)}, now);
             given_.insert_or_assign(std::string(event.job), event.node);
+            if (const auto renamed = renamed_.find(event.job); renamed != renamed_.end()) renamed_.erase(renamed);
             break;
         case EventKind::lock_released:
             if (const auto given = given_.find(event.job); given != given_.end() && is_job_lock(event.key))
@@ -196,17 +197,25 @@ void TenantWalls::belongs(fakes::NodeId client, std::string_view name, std::stri
 void TenantWalls::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                            std::string_view after) {
     const auto job = field == "tenant" ? job_of_hash(key) : std::nullopt;
-    if (job) belongs(client, *job, after, "its record names");
+    if (!job) return;
+    if (!is_scheduler(client)) renamed_.insert_or_assign(std::string(*job), normal(after));
+    belongs(client, *job, after, "its record names");
+}
+
+/// A job is counted by what its record says, and who took it up does not read that again.
+void TenantWalls::counts(fakes::NodeId client, std::string_view job, std::string_view tenant, std::string_view where) {
+    const auto renamed = renamed_.find(job);
+    const bool as_renamed = renamed != renamed_.end() && renamed->second == normal(tenant);
+    if (!as_renamed) belongs(client, job, tenant, where);
 }
 
 void TenantWalls::set_added(fakes::NodeId client, std::string_view key, std::string_view member) {
-    if (key.starts_with(kActivePrefix))
-        belongs(client, member, key.substr(kActivePrefix.size()), "it counts as one of");
+    if (key.starts_with(kActivePrefix)) counts(client, member, key.substr(kActivePrefix.size()), "it counts as one of");
 }
 
 void TenantWalls::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*, double) {
     for (const std::string_view prefix : kTenantPrefixes)
-        if (key.starts_with(prefix)) belongs(client, member, key.substr(prefix.size()), "it takes or awaits a slot of");
+        if (key.starts_with(prefix)) counts(client, member, key.substr(prefix.size()), "it takes or awaits a slot of");
 }
 
 void TenantWalls::on_question(const fakes::Event& event) {

@@ -1,7 +1,8 @@
 // tenant_walls: no message of one tenant changes jobs, runs, limits or settings of another (D-06, D-07, D-14).
 //
 // 1. A job is its stored request's tenant's, by the tenant rule. Schedulers count it, list it and ask policy about it as that
-//    one's; what they keep of it never becomes another's.
+//    one's; what they keep of it never becomes another's. Where a gateway that knows the id as another one's writes that tenant
+//    into the record of a job that is being handled, the job counts as that one's until it is taken up again.
 // 2. A request whose fields name two tenants is neither asked about nor sent.
 // 3. A compensation is a job of the tenant of the job that it undoes, in all of its fields. That no failure undoes what another
 //    tenant did is saga_exact's.
@@ -59,6 +60,7 @@ private:
     void note_request(fakes::NodeId client, std::string_view job, std::string_view json);
     void note_document(std::string_view key, std::string_view text);
     void belongs(fakes::NodeId client, std::string_view job, std::string_view tenant, std::string_view where);
+    void counts(fakes::NodeId client, std::string_view job, std::string_view tenant, std::string_view where);
     void on_question(const fakes::Event& event);
     [[nodiscard]] bool had_it_before(fakes::NodeId node, std::string_view job, Time then) const;
     void on_compensation(const fakes::Event& event);
@@ -73,7 +75,9 @@ private:
     std::map<std::string, History, std::less<>> documents_;           // by key
     std::map<std::pair<fakes::NodeId, std::string>, Time> taken_up_;  // by node and job, the latest
     std::map<std::string, fakes::NodeId, std::less<>> given_;         // the job's lock, and it was not given back
-    bool restricted_ = false;                                         // a document denies something, or did
+    std::map<std::string, std::string, std::less<>>
+        renamed_;              // the tenant that a stranger wrote since the job was taken up
+    bool restricted_ = false;  // a document denies something, or did
     Time now_{};
 };
 

@@ -111,6 +111,22 @@ TEST_F(TenantWallsTest, AJobTakesNobodyElsesSlot) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("initech")));
 }
 
+// A stranger's submission was taken up first, and then the gateway records a job of its own under the same id.
+TEST_F(TenantWallsTest, AJobCountsAsAGatewayHasNamedItUntilItIsTakenUpAgain) {
+    store("a", "acme");
+    take_up("a");
+    oracle.hash_set(Topology::kGateway, "job:meta:a", "tenant", nullptr, "initech");
+    oracle.set_added(kReplica, "job:tenant:active:initech", "a");
+    oracle.zset_set(kReplica, "lockstep:tenant:slots:initech", "a", nullptr, 1);
+    EXPECT_THAT(judge.found, IsEmpty());
+    oracle.zset_set(kReplica, "lockstep:tenant:slots:umbrella", "a", nullptr, 1);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("umbrella")));
+    judge.found.clear();
+    take_up("a");
+    oracle.set_added(kReplica, "job:tenant:active:initech", "a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it counts as one of initech")));
+}
+
 TEST_F(TenantWallsTest, PolicyIsAskedAboutItAsItsTenants) {
     store("a", "acme");
     ask("a", "initech");
