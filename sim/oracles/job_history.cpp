@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/wire/input_pointer.h"
+#include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
@@ -145,7 +146,7 @@ void JobHistory::on_request(const fakes::Event& event) {
     if (event.packet == nullptr || !event.packet->has_job_request()) return;
     Job& record = job(event.job);
     record.known = true;
-    record.input = engine::wire::input_key(event.packet->job_request().context_ptr());
+    if (!record.stored) record.input = engine::wire::input_key(event.packet->job_request().context_ptr());
     record.gate = record.gate || engine::wire::is_approval_gate(event.packet->job_request().topic());
     if (event.subject != engine::wire::kSubjectSubmit) record.sent = true;
     // It counts without the white space around it (wire.md 6.2).
@@ -249,6 +250,12 @@ void JobHistory::string_set(fakes::NodeId client, std::string_view key, const st
     lost_.string_set(client, key, before, after);
     sent_.string_set(key, after, upcoming());
     unasked_.string_set(key, after);
+    if (!key.starts_with(kRequestPrefix)) return;
+    const auto request = engine::wire::from_json<cap::JobRequest>(after);
+    if (!request) return;
+    Job& record = job(key.substr(kRequestPrefix.size()));
+    record.input = engine::wire::input_key(request->context_ptr());
+    record.stored = true;
 }
 
 void JobHistory::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double after) {
@@ -263,6 +270,8 @@ void JobHistory::key_removed(fakes::NodeId, std::string_view key, fakes::redis::
     const auto id = job_of_hash(key);
     const auto found = id ? jobs_.find(*id) : jobs_.end();
     if (found != jobs_.end()) found->second.state.clear();
+    const auto asked = key.starts_with(kRequestPrefix) ? jobs_.find(key.substr(kRequestPrefix.size())) : jobs_.end();
+    if (asked != jobs_.end()) asked->second.stored = false;
 }
 
 void JobHistory::losing(const fakes::redis::Keyspace& before) { lost_.losing(before); }

@@ -5,7 +5,8 @@
 //    in Redis are the reads.
 // 2. A state needs its cause: CANCELLED a cancellation that had been called, by an operator or by whoever may publish on
 //    sys.job.cancel, SUCCEEDED a worker's success or an approved gate of which the stream has been told (SAFE-06),
-//    DENIED a refusal, or an input that was looked for in vain, APPROVAL_REQUIRED a policy that asked, and its end an approval. What
+//    DENIED a refusal, or an input that was looked for in vain (that of its stored request, whatever else is delivered under its
+//    name), APPROVAL_REQUIRED a policy that asked, and its end an approval. What
 //    the scheduler does by itself has its causes in the job (unasked_ends.h).
 // 3. An answer binds: who was told that the job is cancelled finds it cancelled; an approval that was accepted releases the
 //    job; a result that was taken off the stream has ended the job, if it came from the worker that the job was sent to and
@@ -59,9 +60,10 @@ private:
     struct Job {
         std::string state;
         bool gate = false;
-        bool known = false;  // somebody has submitted it
-        bool sent = false;   // to a worker
-        std::string input;   // the key that it points to; empty = none
+        bool known = false;   // somebody has submitted it
+        bool sent = false;    // to a worker
+        std::string input;    // the key that it points to; empty = none
+        bool stored = false;  // its request is: it points there
         bool policy_refused = false;
         bool policy_asked = false;  // for a human
         bool success = false;       // results that have reached a scheduler

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/test_oracle.h"
 
@@ -217,6 +219,33 @@ TEST_F(JobHistoryTest, AnInputThatWasLookedForInVainExplainsADenial) {
         other.on_event(testing::state_event("J", "PENDING", "DENIED"), {});
         EXPECT_EQ(looker.found.empty(), looks == 4);
     }
+}
+
+TEST_F(JobHistoryTest, TheInputOfAJobIsThatOfItsStoredRequest) {
+    const auto request = [](const char* pointer) {
+        cap::BusPacket packet;
+        packet.mutable_job_request()->set_job_id("J");
+        packet.mutable_job_request()->set_context_ptr(pointer);
+        return packet;
+    };
+    const auto look = [this](const char* key) {
+        fakes::Event event = testing::event_of(EventKind::redis, "", When::answered);
+        event.command = "GET";
+        event.key = key;
+        event.payload = "$-1\r\n";
+        for (int i = 0; i < 4; ++i) oracle.on_event(event, {});
+    };
+    const auto stored = engine::wire::to_json(request("redis://ctx:J").job_request());
+    oracle.string_set({}, "job:req:J", nullptr, stored, -1, -1);
+    tell_packet(EventKind::deliver, When::applied, "sys.job.submit", request("redis://ctx:other"));
+    look("ctx:other");
+    state("PENDING", "DENIED");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("neither policy nor a human has refused it")));
+    judge.found.clear();
+    tell_packet(EventKind::deliver, When::applied, "sys.job.submit", request(""));
+    look("ctx:J");
+    state("PENDING", "DENIED");
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 // H-10: what another service hears, and when, is nothing that a scheduler has been told.
