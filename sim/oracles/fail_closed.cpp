@@ -19,10 +19,25 @@ std::string kind_of(const fakes::Event& event) { return std::string(event.comman
 
 }  // namespace
 
+void FailClosed::note_answered(const fakes::Event& event) {
+    const auto calls = asked_.find({event.node, std::string(event.job)});
+    if (calls == asked_.end()) return;
+    const auto kind = calls->second.find(kind_of(event));
+    if (kind != calls->second.end() && --kind->second <= 0) calls->second.erase(kind);
+    if (calls->second.empty()) asked_.erase(calls);
+}
+
 void FailClosed::on_applied(const fakes::Event& event) {
     // What it does to the lock has just been told.
     const auto given = given_.find({event.node, std::string(event.job)});
     if (given != given_.end() && given->second.empty()) given->second = kind_of(event);
+}
+
+/// Another call for the lock than the one that was given it may have failed in this way.
+bool FailClosed::may_be_anothers(const fakes::Event& event) const {
+    if (event.outcome == fakes::EventOutcome::not_applied) return true;
+    const auto calls = asked_.find({event.node, std::string(event.job)});
+    return calls != asked_.end() && calls->second.contains(kind_of(event));
 }
 
 void FailClosed::on_answer(const fakes::Event& event) {
@@ -31,7 +46,8 @@ void FailClosed::on_answer(const fakes::Event& event) {
     Place place{event.node, std::string(event.job)};
     const bool failed = event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-');
     const auto by = given_.find(place);
-    const bool given = by != given_.end() && (by->second.empty() || by->second == kind_of(event));
+    const bool given = by != given_.end() && (by->second.empty() || by->second == kind_of(event)) &&
+                       !(failed && may_be_anothers(event));
     if (given) given_.erase(by);
     if (failed) {
         // Whoever has read the state already asks for other things.
@@ -45,9 +61,15 @@ void FailClosed::on_answer(const fakes::Event& event) {
 }
 
 void FailClosed::on_event(const fakes::Event& event, Time) {
+    if (event.kind == fakes::EventKind::node_down)
+        std::erase_if(asked_, [&event](const auto& entry) { return entry.first.first == event.node; });
     if (event.job.empty()) return;
     if (event.kind == fakes::EventKind::redis) {
-        if (event.when == fakes::When::applied && is_job_lock(event.key)) on_applied(event);
+        if (is_job_lock(event.key)) {
+            if (event.when == fakes::When::before) ++asked_[{event.node, std::string(event.job)}][kind_of(event)];
+            if (event.when == fakes::When::applied) on_applied(event);
+            if (event.when == fakes::When::answered) note_answered(event);
+        }
         if (event.when == fakes::When::answered && (is_job_lock(event.key) || reads_state(event))) on_answer(event);
         return;
     }

@@ -91,6 +91,30 @@ TEST_F(FailClosedTest, WhatAnotherCallIsAnsweredIsNoRead) {
     EXPECT_EQ(judge.found.size(), 1U);
 }
 
+// Two handlers of a replica ask for the lock of the same job at once.
+TEST_F(FailClosedTest, AFailureOfACallThatWasNotExecutedIsNotTheAnswerToTheOneThatWas) {
+    take();
+    call("take", When::answered, EventOutcome::not_applied);
+    call("take", When::answered);
+    publish();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(FailClosedTest, OfTwoCallsEitherMayBeTheOneThatFailed) {
+    call("take", When::before);
+    take();
+    call("take", When::before);
+    call("take", When::answered, EventOutcome::unknown);
+    call("take", When::answered);
+    publish();
+    EXPECT_THAT(judge.found, IsEmpty());
+    call("take", When::before);
+    take();
+    call("take", When::answered, EventOutcome::unknown);
+    publish();
+    EXPECT_EQ(judge.found.size(), 1U) << "there was no other one";
+}
+
 TEST_F(FailClosedTest, AStepThatIsTakenWithoutTheReadIsNone) {
     take();
     call("take", When::answered, EventOutcome::unknown);
