@@ -11,6 +11,7 @@
 #include "sim/search/disturbances.h"
 #include "sim/search/limit_themes.h"
 #include "sim/search/request_themes.h"
+#include "sim/search/theme_parts.h"
 #include "sim/search/themes.h"
 
 namespace lockstep::sim {
@@ -133,6 +134,7 @@ public:
         if (options_.data_loss.nats) lose_in_nats(out);
         if (!by_themselves && dice_.chance(0.3)) out["cluster"]["schedule"] = schedule();
         keep_policy_reachable(out);
+        name_present_replicas(out);
         if (out["faults"].empty()) out.erase("faults");
         if (!options_.without.empty()) out["without"] = options_.without;
         out["expect"] = {{"invariants", "all"}};

@@ -9,6 +9,7 @@
 
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/search/theme_parts.h"
 #include "sim/search/themes.h"
 
 namespace lockstep::sim {
@@ -46,6 +47,32 @@ TEST(DrawScenario, IsAlwaysAFileThatCanBeLoaded) {
         disturbed += scenario->faults.empty() ? 0 : 1;
     }
     EXPECT_GT(disturbed, 270) << "few are drawn in calm weather";
+}
+
+/// What the first settles, such as how many replicas there are and where a topic goes, the second may settle in another way.
+TEST(Themes, AnyTwoGiveAFileThatCanBeLoaded) {
+    const auto theme = [](std::string_view name) {
+        return *std::ranges::find(themes(), name, [](const Theme& one) { return std::string_view(one.name); });
+    };
+    for (const auto& [first, second] : {std::pair{"comings-and-goings", "lonely-circuits"},
+                                        {"written-settings", "lonely-circuits"},
+                                        {"odd-pools", "placements"},
+                                        {"placements", "odd-pools"}}) {
+        for (std::uint64_t number = 1; number <= 40; ++number) {
+            Document scenario = Document::parse(R"({
+                "name": "two", "duration": "1h", "faults": [],
+                "cluster": { "schedulers": 4, "workers": [ { "id": "w", "count": 2 } ],
+                             "kernel": { "policy": { "default_decision": "allow" } } },
+                "load": [ { "at": "1s", "topic": "job.default", "count": 3, "rate": "1/s" } ]
+            })");
+            Dice dice(number);
+            theme(first).apply(dice, scenario);
+            theme(second).apply(dice, scenario);
+            name_present_replicas(scenario);
+            const auto loaded = parse_document(scenario, "two");
+            ASSERT_TRUE(loaded) << first << ", " << second << ": " << to_string(loaded.error().front());
+        }
+    }
 }
 
 TEST(DrawScenario, IsTheSameForTheSameNumber) {

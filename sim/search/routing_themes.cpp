@@ -48,7 +48,9 @@ void placements(Dice& dice, Document& scenario) {
     static_cast<void>(config(scenario));  // first: what is added to the cluster moves what has been in it
     Document& cluster = scenario["cluster"];
     Document& pools = pools_of(cluster);
-    pools["topics"]["job.default"] = Document::array({"default", "east", "west"});
+    // Beside those that another theme has routed it to, and has placed workers in.
+    Document& routes = pools["topics"]["job.default"];
+    for (const char* name : {"east", "west"}) routes.push_back(name);
     for (const char* name : kPools) pools["pools"][name] = pool(dice);
     if (dice.chance(0.3)) pools = with_status(dice, pools, dice.word({"draining", "inactive", "active"}).c_str());
     for (const char* name : {"east", "west"}) {

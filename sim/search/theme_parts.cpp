@@ -1,8 +1,28 @@
 #include "sim/search/theme_parts.h"
 
+#include <charconv>
+#include <string_view>
 #include <utility>
 
 namespace lockstep::sim {
+
+namespace {
+
+constexpr std::string_view kReplica = "scheduler-";
+
+void name_present_replica(Document& holder, const char* member, int replicas) {
+    const auto name = holder.find(member);
+    if (name == holder.end() || !name->is_string()) return;
+    const std::string_view text = name->get_ref<const std::string&>();
+    if (!text.starts_with(kReplica)) return;
+    int number = 0;
+    const char* end = text.data() + text.size();
+    const auto read = std::from_chars(text.data() + kReplica.size(), end, number);
+    if (read.ec != std::errc{} || read.ptr != end || number < replicas) return;
+    *name = fmt::format("{}{}", kReplica, number % replicas);
+}
+
+}  // namespace
 
 void add_fault(Document& scenario, Document fault) { scenario["faults"].push_back(std::move(fault)); }
 void add_load(Document& scenario, Document line) { scenario["load"].push_back(std::move(line)); }
@@ -22,6 +42,14 @@ void at_least_two_replicas(Dice& dice, Document& scenario) {
 }
 std::string a_replica(Dice& dice, const Document& scenario) {
     return fmt::format("scheduler-{}", dice.between(0, replicas(scenario) - 1));
+}
+
+void name_present_replicas(Document& scenario) {
+    const int count = scenario["cluster"].value("schedulers", 1);
+    for (Document& fault : scenario["faults"]) {
+        for (const char* member : {"target", "a", "b"}) name_present_replica(fault, member, count);
+        if (const auto on = fault.find("on"); on != fault.end()) name_present_replica(*on, "node", count);
+    }
 }
 
 void workflow_step(Document& scenario, std::string at, const char* topic, const std::string& run, bool undoable,

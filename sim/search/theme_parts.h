@@ -20,6 +20,10 @@ void at_least_two_replicas(Dice& dice, Document& scenario);
 /// The name of one.
 [[nodiscard]] std::string a_replica(Dice& dice, const Document& scenario);
 
+/// Faults that name replicas beyond those that there are name others instead: a theme may settle for fewer than an earlier one has
+/// named one of.
+void name_present_replicas(Document& scenario);
+
 /// One job of the workflow `travel`. Without a run, or a tenant, it names none.
 void workflow_step(Document& scenario, std::string at, const char* topic, const std::string& run, bool undoable,
                    const char* tenant = nullptr);
