@@ -183,6 +183,8 @@ void SimulatedCluster::reconfigure(fakes::NodeId node, const Fault& fault) {
 }
 
 void SimulatedCluster::on_event(const fakes::Event& event, Time) {
+    const bool settles = event.kind == fakes::EventKind::ack || event.kind == fakes::EventKind::term;
+    if (settles && event.when == fakes::When::applied) ++messages_done_;
     if (event.kind != fakes::EventKind::reached) return;
     if (event.name != "settings_applied" && event.name != "settings_refused") return;
     for (const auto& effective : std::exchange(unnoticed_updates_, {})) effective();

@@ -31,6 +31,8 @@ public:
     /// Nothing is left to submit, cancel or approve.
     [[nodiscard]] bool load_is_over() const { return plan_.open() == 0; }
     [[nodiscard]] std::size_t handlers_in_flight() const;
+    /// Messages that consumers have taken off the streams since the beginning.
+    [[nodiscard]] std::uint64_t messages_done() const { return messages_done_; }
     /// Redis remembers dead letters that the bus has not been told of, or outputs that are still to be scanned.
     [[nodiscard]] bool has_backlog();
 
@@ -48,7 +50,7 @@ private:
     void build_schedulers(Simulation& simulation, const Scenario& scenario);
     void build_result_readers(Simulation& simulation, const Scenario& scenario);
     void build_workers(Simulation& simulation, const Scenario& scenario);
-    /// A scheduler that puts settings in force, or refuses them, says so.
+    /// A scheduler that puts settings in force, or refuses them, says so, and the server which messages are done with.
     void on_event(const fakes::Event& event, Time now) override;
 
     fakes::redis::RedisServer redis_;
@@ -65,6 +67,7 @@ private:
     std::unique_ptr<GatewayProcess> gateway_;
     std::unique_ptr<OperatorProcess> operator_;
     std::vector<std::function<void()>> unnoticed_updates_;
+    std::uint64_t messages_done_ = 0;
 };
 
 }  // namespace lockstep::sim
