@@ -28,14 +28,14 @@ bool is_own_name(std::string_view job) { return !job.empty() && wire::trim(job) 
 
 }  // namespace
 
-PendingReplayer::PendingReplayer(const Context& context, const StoreScripts& scripts, JobStore& store, Leases& leases,
-                                 DeadLetters& dead_letters, RequestTaker& requests)
+PendingReplayer::PendingReplayer(const Context& context, JobStore& store, Leases& leases, DeadLetters& dead_letters,
+                                 RequestTaker& requests)
     : context_(context),
       store_(store),
       leases_(leases),
       dead_letters_(dead_letters),
       requests_(requests),
-      ticker_(context, store, scripts, keys::kReplayerLock, context.tunables.replayer_interval),
+      ticker_(context, store, leases, keys::kReplayerLock, context.tunables.replayer_interval),
       slots_(kSlots),
       replays_(context.ports.executor),
       waits_(context.ports.executor) {

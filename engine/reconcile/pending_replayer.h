@@ -39,8 +39,8 @@ public:
 class PendingReplayer final : public ParkedJobs, public WokenJobs {
 public:
     /// All arguments outlive the replayer, which listens to the store for as long as it lives.
-    PendingReplayer(const Context& context, const StoreScripts& scripts, JobStore& store, Leases& leases,
-                    DeadLetters& dead_letters, RequestTaker& requests);
+    PendingReplayer(const Context& context, JobStore& store, Leases& leases, DeadLetters& dead_letters,
+                    RequestTaker& requests);
     PendingReplayer(const PendingReplayer&) = delete;
     PendingReplayer& operator=(const PendingReplayer&) = delete;
     ~PendingReplayer() override;

@@ -39,13 +39,13 @@ StayLimits running_limits(const Tunables& tunables, const Timeouts& timeouts) {
 
 }  // namespace
 
-Reconciler::Reconciler(const Context& context, const Timeouts& timeouts, const StoreScripts& scripts, JobStore& store,
+Reconciler::Reconciler(const Context& context, const Timeouts& timeouts, Leases& leases, JobStore& store,
                        DeadLetters& dead_letters)
     : context_(context),
       timeouts_(timeouts),
       store_(store),
       dead_letters_(dead_letters),
-      ticker_(context, store, scripts, keys::kReconcilerLock, context.tunables.reconciler_interval),
+      ticker_(context, store, leases, keys::kReconcilerLock, context.tunables.reconciler_interval),
       backlog_(context, ticker_.interval()) {}
 
 Task<void> Reconciler::run() {

@@ -31,7 +31,7 @@ namespace lockstep::engine {
 class Reconciler {
 public:
     /// `timeouts` are read anew at every tick. All arguments outlive the reconciler.
-    Reconciler(const Context& context, const Timeouts& timeouts, const StoreScripts& scripts, JobStore& store,
+    Reconciler(const Context& context, const Timeouts& timeouts, Leases& leases, JobStore& store,
                DeadLetters& dead_letters);
 
     /// Ticks for ever.

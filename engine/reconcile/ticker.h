@@ -1,4 +1,4 @@
-// The lock of a loop that only one replica may run (redis-schema.md 5).
+// The lease of a loop that only one replica may run (redis-schema.md 5).
 //
 // It is never released, only kept: the holder renews it and ticks again at every interval, and when it dies another replica
 // takes over within two intervals. Released after a tick, it would let a second replica do the same work straight away.
@@ -14,13 +14,12 @@ namespace lockstep::engine {
 
 class Ticker {
 public:
-    /// Context, store and scripts outlive the ticker.
-    Ticker(const Context& context, JobStore& store, const StoreScripts& scripts, std::string_view key,
-           Duration interval)
+    /// Context, store and leases outlive the ticker.
+    Ticker(const Context& context, JobStore& store, Leases& leases, std::string_view key, Duration interval)
         : context_(context),
           store_(store),
-          scripts_(scripts),
-          lock_{std::string(key), context.ports.entropy.uuid()},
+          lease_(leases.ports(), std::string(key), context.ports.entropy.uuid(),
+                 {.life = 2 * interval, .answer_within = context.tunables.store_op_timeout, .booked = false}),
           interval_(interval) {}
 
     /// Takes the lock or keeps it for two intervals more. False when another replica has it, or nobody could tell.
@@ -30,16 +29,14 @@ public:
     /// To be called after each tick.
     [[nodiscard]] Task<void> tick_over();
 
-    [[nodiscard]] const TickLock& lock() const { return lock_; }
+    [[nodiscard]] TickLock lock() const { return {lease_.key(), lease_.token()}; }
     [[nodiscard]] Duration interval() const { return interval_; }
 
 private:
     const Context& context_;
     JobStore& store_;
-    const StoreScripts& scripts_;
-    TickLock lock_;
+    Lease lease_;
     Duration interval_;
-    MonoTime held_at_{};
 };
 
 }  // namespace lockstep::engine

@@ -25,16 +25,21 @@ constexpr std::int64_t kResumePage = 64;
 
 }  // namespace
 
-Rollbacks::Rollbacks(const Context& context, SagaStore& sagas, PolicyClient& policy, DeadLetters& dead_letters)
-    : context_(context), sagas_(sagas), policy_(policy), dead_letters_(dead_letters), work_(context.ports.executor) {}
+Rollbacks::Rollbacks(const Context& context, SagaStore& sagas, Leases& leases, PolicyClient& policy,
+                     DeadLetters& dead_letters)
+    : context_(context),
+      sagas_(sagas),
+      leases_(leases),
+      policy_(policy),
+      dead_letters_(dead_letters),
+      work_(context.ports.executor) {}
 
 void Rollbacks::start(const SagaName& saga) {
     if (context_.stopping || at_work_.contains(saga.text())) return;
     const bool locked = context_.mechanisms.on(Mechanism::saga_lock);
-    const SagaLock lock{saga, locked ? context_.ports.entropy.uuid() : std::string{}};
-    at_work_.emplace(saga.text(), lock);
+    at_work_.insert(saga.text());
     count_active();
-    work_.spawn(roll_back(lock));
+    work_.spawn(roll_back(saga, locked ? context_.ports.entropy.uuid() : std::string{}));
 }
 
 Task<void> Rollbacks::run() {
@@ -49,36 +54,38 @@ Task<void> Rollbacks::run() {
     }
 }
 
-Task<void> Rollbacks::roll_back(SagaLock lock) {
-    const std::string name = lock.saga.text();
+Task<void> Rollbacks::roll_back(SagaName saga, std::string token) {
+    const Tunables& tunables = context_.tunables;
+    Lease lease(leases_.ports(), saga.lock(), std::move(token),
+                {.life = tunables.saga_lock_ttl, .answer_within = tunables.store_op_timeout});
     const MonoTime began = context_.ports.clock.monotonic();
-    const Duration limit = std::min(context_.tunables.saga_rollback_timeout, context_.tunables.saga_lock_ttl);
-    co_await work_off(std::move(lock), began + limit);
-    at_work_.erase(name);
+    const Duration limit = std::min(tunables.saga_rollback_timeout, tunables.saga_lock_ttl);
+    co_await work_off(saga, lease, began + limit);
+    at_work_.erase(saga.text());
     count_active();
     context_.ports.metrics.observe(Metric::saga_rollback_duration,
                                    std::chrono::duration<double>(context_.ports.clock.monotonic() - began).count());
 }
 
-Task<void> Rollbacks::work_off(SagaLock lock, MonoTime until) {
-    auto step = co_await sagas_.begin(lock);
+Task<void> Rollbacks::work_off(const SagaName& saga, Lease& lease, MonoTime until) {
+    auto step = co_await sagas_.begin(saga, lease);
     while (step.applied() && step.value().kind == SagaStep::Kind::entry) {
         const std::string entry = step.value().entry;
-        const auto job = compensation_job(lock.saga, entry);
+        const auto job = compensation_job(saga, entry);
         DealtWith done{entry, std::nullopt};
         const bool of_others = step.value().of_others;
         // What intake refuses would be gone without a trace once it is published.
         const auto refusal = job ? wire::rejection(*job) : std::optional<std::string>("it cannot be read");
         if (of_others) {
-            done.letter = letter_of_others(lock.saga, entry);
+            done.letter = letter_of_others(saga, entry);
         } else if (!refusal) {
             const Undone undone = co_await undo(*job, until);
             if (undone == Undone::stopped) break;
         } else {
-            done.letter = letter_for(lock.saga, entry, *refusal);
+            done.letter = letter_for(saga, entry, *refusal);
         }
         const auto letter = done.letter;
-        step = co_await sagas_.next(lock, std::move(done));
+        step = co_await sagas_.next(saga, lease, std::move(done));
         if (letter && step.applied() && step.value().kind != SagaStep::Kind::lost)
             co_await dead_letters_.announce(*letter);
     }
@@ -93,8 +100,8 @@ Task<void> Rollbacks::work_off(SagaLock lock, MonoTime until) {
     context_.ports.log.reached("rollback_left_to_resume");
     const std::string why = step.applied() ? "out of time" : step.failure().detail;
     context_.ports.log.event(LogLevel::warn, "rollback interrupted, will be resumed",
-                             {{"saga", lock.saga.text()}, {"error", why}});
-    co_await sagas_.release(std::move(lock));
+                             {{"saga", saga.text()}, {"error", why}});
+    co_await lease.release();
 }
 
 Task<Rollbacks::Undone> Rollbacks::undo(const cap::JobRequest& job, MonoTime until) {
@@ -171,9 +178,6 @@ Task<void> Rollbacks::drain(MonoTime deadline) {
     }(work_));
     if (finished) co_return;
     work_.cancel();
-    Scope releases(context_.ports.executor);
-    for (const auto& [name, lock] : at_work_) releases.spawn(sagas_.release(lock));
-    co_await releases.join();
     at_work_.clear();
 }
 

@@ -12,7 +12,7 @@
 // 6. Last in, first out is the order of publishing. The jobs then run as any others, side by side (H-42c).
 #pragma once
 
-#include <map>
+#include <set>
 #include <string>
 
 #include "engine/announce/dead_letters.h"
@@ -26,14 +26,15 @@ namespace lockstep::engine {
 class Rollbacks {
 public:
     /// All arguments outlive it.
-    Rollbacks(const Context& context, SagaStore& sagas, PolicyClient& policy, DeadLetters& dead_letters);
+    Rollbacks(const Context& context, SagaStore& sagas, Leases& leases, PolicyClient& policy,
+              DeadLetters& dead_letters);
 
     /// Rolls back in the background what is owed. Nothing when this replica is at it already, or stopping.
     void start(const SagaName& saga);
     /// Resumes for ever what nobody is at.
     [[nodiscard]] Task<void> run();
-    /// Lets each finish the entry that it is at, until `deadline`; then stops the rest where they stand and releases their
-    /// locks. What is left is resumed elsewhere, or after the next start. REQUIRES: the scheduler is stopping.
+    /// Lets each finish the entry that it is at, until `deadline`; then stops the rest where they stand and leaves their
+    /// locks in the book of leases. What is left is resumed elsewhere, or after the next start. REQUIRES: the scheduler is stopping.
     [[nodiscard]] Task<void> drain(MonoTime deadline);
 
     [[nodiscard]] std::size_t in_progress() const { return at_work_.size(); }
@@ -45,9 +46,9 @@ private:
         stopped,     // nothing is known to have come of it; it stays
     };
 
-    [[nodiscard]] Task<void> roll_back(SagaLock lock);
+    [[nodiscard]] Task<void> roll_back(SagaName saga, std::string token);
     /// Works off entries until none is left, the time is over or something fails.
-    [[nodiscard]] Task<void> work_off(SagaLock lock, MonoTime until);
+    [[nodiscard]] Task<void> work_off(const SagaName& saga, Lease& lease, MonoTime until);
     [[nodiscard]] Task<Undone> undo(const cap::JobRequest& job, MonoTime until);
     [[nodiscard]] Task<bool> publish(const cap::JobRequest& job);
     [[nodiscard]] DeadLetter letter_for(const SagaName& saga, const std::string& entry, const std::string& refusal);
@@ -56,10 +57,11 @@ private:
 
     const Context& context_;
     SagaStore& sagas_;
+    Leases& leases_;
     PolicyClient& policy_;
     DeadLetters& dead_letters_;
-    std::map<std::string, SagaLock> at_work_;  // by the name of the saga
-    Scope work_;                               // last: its tasks use everything above
+    std::set<std::string> at_work_;  // the names of the sagas
+    Scope work_;                     // last: its tasks use everything above
 };
 
 }  // namespace lockstep::engine

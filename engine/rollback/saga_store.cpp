@@ -68,15 +68,32 @@ Task<Outcome<std::vector<SagaName>>> SagaStore::pending(std::int64_t limit) {
     co_return sagas;
 }
 
-Task<Outcome<SagaStep>> SagaStore::begin(SagaLock lock) { co_return co_await step(std::move(lock), "take", {}); }
-
-Task<Outcome<SagaStep>> SagaStore::next(SagaLock lock, DealtWith done) {
-    std::string mode = done.letter ? "bury" : "used";
-    co_return co_await step(std::move(lock), std::move(mode), std::move(done));
+Task<Outcome<SagaStep>> SagaStore::begin(const SagaName& saga, Lease& lease) {
+    const bool locked = !lease.token().empty();
+    const MonoTime asked = clock_.monotonic();
+    if (locked) lease.asking();
+    auto taken = co_await step(saga, lease, "take", {});
+    if (taken.kind() == OutcomeKind::not_applied) lease.refused();  // nothing to give back
+    if (!taken.applied()) co_return taken;
+    switch (taken.value().kind) {
+        case SagaStep::Kind::entry:
+            if (locked) lease.begin(asked);
+            break;
+        case SagaStep::Kind::busy: lease.refused(); break;
+        case SagaStep::Kind::over:
+        case SagaStep::Kind::lost: lease.end(); break;
+    }
+    co_return taken;
 }
 
-Task<Outcome<SagaStep>> SagaStore::step(SagaLock lock, std::string mode, DealtWith done) {
-    const SagaName& saga = lock.saga;
+Task<Outcome<SagaStep>> SagaStore::next(const SagaName& saga, Lease& lease, DealtWith done) {
+    std::string mode = done.letter ? "bury" : "used";
+    auto looked = co_await step(saga, lease, std::move(mode), std::move(done));
+    if (looked.applied() && looked.value().kind != SagaStep::Kind::entry) lease.end();
+    co_return looked;
+}
+
+Task<Outcome<SagaStep>> SagaStore::step(const SagaName& saga, Lease& lease, std::string mode, DealtWith done) {
     const std::string stack = saga.stack();
     // What an older version has recorded for the run comes next.
     const SagaName before{SagaName::Kind::old_run, saga.tenant, saga.id};
@@ -84,8 +101,8 @@ Task<Outcome<SagaStep>> SagaStore::step(SagaLock lock, std::string mode, DealtWi
     std::string head = done.letter ? dead_letter_head(*done.letter, clock_.now()) : std::string{};
     std::string id = done.letter ? done.letter->id : std::string{};
     auto reply = co_await redis_.script(
-        scripts_.saga_next, {saga.lock(), stack, std::string(saga.owed_in())},
-        {saga.owed_as(), std::move(lock.token), std::move(mode), millis(tunables_.saga_lock_ttl), std::move(done.entry),
+        scripts_.saga_next, {lease.key(), stack, std::string(saga.owed_in())},
+        {saga.owed_as(), lease.token(), std::move(mode), millis(lease.terms().life), std::move(done.entry),
          std::move(id), std::move(head), millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size),
          saga.among_others() ? saga.tenant : std::string{},
          saga.kind == SagaName::Kind::old_run ? saga.id : std::string{},
@@ -100,13 +117,6 @@ Task<Outcome<SagaStep>> SagaStore::step(SagaLock lock, std::string mode, DealtWi
         if (!popped.applied()) co_return popped.failure_as<SagaStep>();
     }
     co_return next;
-}
-
-Task<void> SagaStore::release(SagaLock lock) {
-    if (lock.token.empty()) co_return;
-    const auto released =
-        co_await redis_.script(scripts_.release_lock, {lock.saga.lock()}, {std::move(lock.token)}, deadline());
-    if (!released.applied()) co_return;
 }
 
 }  // namespace lockstep::engine

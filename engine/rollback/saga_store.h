@@ -26,14 +26,10 @@
 #include "engine/saga/effect.h"
 #include "engine/store/dead_letter.h"
 #include "engine/store/job_store.h"
+#include "engine/store/lease.h"
 #include "engine/store/scripts.h"
 
 namespace lockstep::engine {
-
-struct SagaLock {
-    SagaName saga;
-    std::string token;  // empty: without a lock
-};
 
 /// What a rollback finds when it looks for the next thing to do.
 struct SagaStep {
@@ -67,15 +63,14 @@ public:
 
     /// Sagas whose rollback is owed, the ones that have waited longest first, of each kind at most `limit`.
     [[nodiscard]] Task<Outcome<std::vector<SagaName>>> pending(std::int64_t limit);
-    /// Takes the lock and looks. *unknown*: the lock may be ours.
-    [[nodiscard]] Task<Outcome<SagaStep>> begin(SagaLock lock);
+    /// Takes the lock and looks. *unknown*: the lock may be ours. Here and below, a lease with an empty token stands for going
+    /// without a lock; the last step ends it.
+    [[nodiscard]] Task<Outcome<SagaStep>> begin(const SagaName& saga, Lease& lease);
     /// Takes exactly that entry off, if it still is there, and looks again. Asking twice does no harm.
-    [[nodiscard]] Task<Outcome<SagaStep>> next(SagaLock lock, DealtWith done);
-    /// Lets go of the lock. What fails is left to expire.
-    [[nodiscard]] Task<void> release(SagaLock lock);
+    [[nodiscard]] Task<Outcome<SagaStep>> next(const SagaName& saga, Lease& lease, DealtWith done);
 
 private:
-    [[nodiscard]] Task<Outcome<SagaStep>> step(SagaLock lock, std::string mode, DealtWith done);
+    [[nodiscard]] Task<Outcome<SagaStep>> step(const SagaName& saga, Lease& lease, std::string mode, DealtWith done);
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
 
     Redis& redis_;

@@ -40,12 +40,13 @@ public:
           dead_letters_(replica_, replica_.store),
           dispatcher_(replica_, dead_letters_),
           requests_(replica_, dead_letters_, dispatcher_),
-          rollbacks_(replica_, replica_.sagas, replica_.policy, dead_letters_),
+          rollbacks_(replica_, replica_.sagas, replica_.leases, replica_.policy, dead_letters_),
           scanner_(replica_, replica_.store, replica_.leases, replica_.output, dead_letters_),
           results_(replica_, dead_letters_, rollbacks_, scanner_),
-          reconciler_(replica_, replica_.timeouts, replica_.scripts, replica_.store, dead_letters_),
-          replayer_(replica_, replica_.scripts, replica_.store, replica_.leases, dead_letters_, requests_),
-          snapshots_(replica_, replica_.scripts, replica_.registry, replica_.routing, std::move(config.instance_id)),
+          reconciler_(replica_, replica_.timeouts, replica_.leases, replica_.store, dead_letters_),
+          replayer_(replica_, replica_.store, replica_.leases, dead_letters_, requests_),
+          snapshots_(replica_, replica_.scripts, replica_.leases, replica_.registry, replica_.routing,
+                     std::move(config.instance_id)),
           intake_(replica_, dead_letters_, requests_, results_, replayer_),
           background_(ports.executor) {
         if (config.on_pools) config.on_pools(config.pools);
@@ -172,9 +173,9 @@ Task<void> Scheduler::Parts::drain() {
     // one after the other would take four seconds each.
     replica_.leases.cancel_releases();
     Scope releases(replica_.ports.executor);
-    for (const auto& [token, job] : replica_.leases.book().held())
-        releases.spawn(release_lock(replica_.leases.ports(), job, token, deadline));
-    releases.spawn(snapshots_.release());
+    for (const auto& [token, key] : replica_.leases.book().held())
+        releases.spawn(
+            release_lock(replica_.leases.ports(), {key, token}, replica_.tunables.store_op_timeout, deadline));
     co_await releases.join();
 }
 

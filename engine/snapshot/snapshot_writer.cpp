@@ -12,7 +12,6 @@ namespace lockstep::engine {
 
 namespace {
 
-std::string lock_key() { return std::string(keys::kSnapshotWriterLock); }
 std::string snapshot_key() { return std::string(keys::kWorkerSnapshot); }
 
 }  // namespace
@@ -34,32 +33,40 @@ Task<void> SnapshotWriter::take_turn() {
 
 Task<void> SnapshotWriter::write_under_lock() {
     // A token whose request was never answered is asked for again: its lock, should it be ours, would keep everybody waiting.
-    if (token_.empty()) token_ = context_.ports.entropy.uuid();
+    if (!lease_)
+        lease_.emplace(leases_.ports(), std::string(keys::kSnapshotWriterLock), context_.ports.entropy.uuid(),
+                       LeaseTerms{.life = context_.tunables.snapshot_lock_ttl, .answer_within = answer_within()});
+    const MonoTime asked = context_.ports.clock.monotonic();
+    lease_->asking();
     const auto taken = co_await context_.ports.redis.script(
-        scripts_.take_snapshot_lock, {lock_key()}, {token_, millis(context_.tunables.snapshot_lock_ttl)}, deadline());
+        scripts_.take_snapshot_lock, {lease_->key()}, {lease_->token(), millis(lease_->terms().life)}, deadline());
     if (!taken.applied()) {
         note_failure("snapshot lock not taken", taken.failure());
         co_return;
     }
     if (taken.value().is_nil()) {
-        token_.clear();
+        lease_->refused();
+        lease_.reset();
         context_.ports.log.event(LogLevel::debug, "another replica writes the snapshot");
         co_return;
     }
+    lease_->begin(asked);
     co_await store(snapshot(redis_time(taken.value())));
 }
 
 Task<void> SnapshotWriter::store(std::string snapshot) {
     const auto stored = co_await context_.ports.redis.script(
-        scripts_.write_snapshot, {snapshot_key(), lock_key()},
-        {token_, std::move(snapshot), millis(context_.tunables.data_ttl)}, deadline());
+        scripts_.write_snapshot, {snapshot_key(), lease_->key()},
+        {lease_->token(), std::move(snapshot), millis(context_.tunables.data_ttl)}, deadline());
     if (!stored.applied()) {
         note_failure("snapshot not stored", stored.failure());
         // Should the write still be on its way, then without its lock it is refused.
-        co_await release();
+        co_await lease_->release();
+        lease_.reset();
         co_return;
     }
-    token_.clear();
+    lease_->end();
+    lease_.reset();
     failing_ = false;
     if (stored.value().integer_or(0) == 1) co_return;
     context_.ports.log.reached("snapshot_lock_lost");
@@ -73,21 +80,12 @@ Task<void> SnapshotWriter::write_unguarded() {
     if (!stored.applied()) note_failure("snapshot not stored", stored.failure());
 }
 
-Task<void> SnapshotWriter::release() {
-    if (token_.empty()) co_return;
-    const std::string token = std::exchange(token_, {});
-    const auto released =
-        co_await context_.ports.redis.script(scripts_.release_lock, {lock_key()}, {token}, deadline());
-    if (!released.applied()) context_.ports.log.reached("snapshot_lock_not_released");
-}
-
 std::string SnapshotWriter::snapshot(WallTime captured_at) const {
     return worker_snapshot_json(registry_, *routing_, writer_id_, captured_at, context_.ports.clock.monotonic());
 }
 
-MonoTime SnapshotWriter::deadline() const {
-    const Tunables& tunables = context_.tunables;
-    return context_.ports.clock.in(std::min(tunables.store_op_timeout, tunables.snapshot_lock_ttl / 4));
+Duration SnapshotWriter::answer_within() const {
+    return std::min(context_.tunables.store_op_timeout, context_.tunables.snapshot_lock_ttl / 4);
 }
 
 void SnapshotWriter::note_failure(std::string_view what, const Failure& failure) {

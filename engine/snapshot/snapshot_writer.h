@@ -6,16 +6,19 @@
 // 2. Each call has a quarter of the lock's life at most, so that a turn ends well within it (C-01).
 // 3. The first turn comes one interval after the start: by then every worker has sent a heartbeat, and a replica that starts
 //    cold does not replace a good snapshot by an empty one.
-// 4. A replica that dies with the lock holds up the others until it expires: 15 s at most between two snapshots.
+// 4. A replica that dies with the lock holds up the others until it expires: 15 s at most between two snapshots. One that stops
+//    gives it back with what else is in its book of leases.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "engine/config/context.h"
 #include "engine/config/pools.h"
 #include "engine/routing/registry.h"
+#include "engine/store/lease.h"
 #include "engine/store/scripts.h"
 
 namespace lockstep::engine {
@@ -24,18 +27,17 @@ class SnapshotWriter {
 public:
     /// `routing` is the table in force, read anew at every turn; `writer_id` is told in the snapshot. All arguments outlive the
     /// writer.
-    SnapshotWriter(const Context& context, const StoreScripts& scripts, const Registry& registry,
+    SnapshotWriter(const Context& context, const StoreScripts& scripts, Leases& leases, const Registry& registry,
                    const std::shared_ptr<const RoutingTable>& routing, std::string writer_id)
         : context_(context),
           scripts_(scripts),
+          leases_(leases),
           registry_(registry),
           routing_(routing),
           writer_id_(std::move(writer_id)) {}
 
     /// Takes its turns until destroyed.
     [[nodiscard]] Task<void> run();
-    /// After `run` was ended in the middle of a turn: gives a lock back that may still be held.
-    [[nodiscard]] Task<void> release();
 
 private:
     [[nodiscard]] Task<void> take_turn();
@@ -45,15 +47,17 @@ private:
     [[nodiscard]] Task<void> store(std::string snapshot);
 
     [[nodiscard]] std::string snapshot(WallTime captured_at) const;
-    [[nodiscard]] MonoTime deadline() const;
+    [[nodiscard]] Duration answer_within() const;
+    [[nodiscard]] MonoTime deadline() const { return context_.ports.clock.in(answer_within()); }
     void note_failure(std::string_view what, const Failure& failure);
 
     const Context& context_;
     const StoreScripts& scripts_;
+    Leases& leases_;
     const Registry& registry_;
     const std::shared_ptr<const RoutingTable>& routing_;
     const std::string writer_id_;
-    std::string token_;  // of a lock that is or may be ours; empty: none is
+    std::optional<Lease> lease_;  // of a lock that is or may be ours
     bool failing_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
 
 #include "engine/store/job_store.h"
 #include "engine/testing/recorders.h"
@@ -18,7 +19,7 @@ using engine::testing::ScriptedRedis;
 class JobLeaseTest : public ::testing::Test {
 protected:
     JobLeaseTest() {
-        tunables.job_lock_ttl = 150ms;
+        with_life(150ms);
         redis.answer = [this](const std::vector<RedisCommand>& commands) -> ScriptedRedis::Replies {
             const RedisCommand& call = commands.front();
             if (call.at(1) == scripts.renew_lock.sha1()) {
@@ -38,6 +39,18 @@ protected:
         lease.asking();
         lease.begin(loop.monotonic());
     }
+    [[nodiscard]] LeasePorts ports() {
+        return {clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms, background};
+    }
+    /// The same lease, made when these terms were in force already.
+    void with_life(Duration life) {
+        tunables.job_lock_ttl = life;
+        made.emplace(ports(), "j1", "token");
+    }
+    void without(Mechanism mechanism) {
+        mechanisms.switch_off(mechanism);
+        made.emplace(ports(), "j1", "token");
+    }
     [[nodiscard]] bool on_the_books() const { return book.held().contains("token"); }
 
     Tunables tunables;
@@ -54,8 +67,8 @@ protected:
     std::function<ScriptedRedis::Replies()> release_answer = [] { return ScriptedRedis::reply(std::int64_t{1}); };
     std::vector<MonoTime> renewals;
     int releases = 0;
-    JobLease lease{LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms, background}, "j1",
-                   "token"};
+    std::optional<JobLease> made{std::in_place, ports(), "j1", "token"};
+    JobLease& lease = *made;
 };
 
 TEST_F(JobLeaseTest, IsNotUsableBeforeItBegins) {
@@ -87,7 +100,7 @@ TEST_F(JobLeaseTest, RenewsEveryThirdOfItsLifeAndIsFreeAfterwards) {
 
 // LOCK-09
 TEST_F(JobLeaseTest, IsNotRenewedOnceItHasBeenReleased) {
-    tunables.job_lock_ttl = 90ms;
+    with_life(90ms);
     begin();
     loop.wait(lease.release());
     loop.run_for(200ms);
@@ -123,7 +136,7 @@ TEST_F(JobLeaseTest, ThreeFailedRenewalsInARowEndItAndAreCounted) {
 }
 
 TEST_F(JobLeaseTest, ASuccessfulRenewalForgetsTheFailuresBeforeIt) {
-    tunables.job_lock_ttl = 60s;
+    with_life(60s);
     std::deque<bool> answers{false, false, true, false, false, true};
     renewal_answer = [&]() -> ScriptedRedis::Replies {
         const bool works = answers.empty() || answers.front();
@@ -178,7 +191,7 @@ TEST_F(JobLeaseTest, ASlowRenewalCountsFromWhenItWasSent) {
 }
 
 TEST_F(JobLeaseTest, AReleaseIsTriedAgainUntilItIsAnswered) {
-    tunables.job_lock_ttl = 60s;
+    with_life(60s);
     begin();
     release_answer = [] { return ScriptedRedis::not_applied(); };
     loop.wait(lease.release());
@@ -194,7 +207,7 @@ TEST_F(JobLeaseTest, AReleaseIsTriedAgainUntilItIsAnswered) {
 }
 
 TEST_F(JobLeaseTest, AReleaseThatIsNeverAnsweredEndsWithTheLife) {
-    tunables.job_lock_ttl = 60s;
+    with_life(60s);
     begin();
     release_answer = [] { return ScriptedRedis::unknown(); };
     loop.wait(lease.release());
@@ -210,11 +223,10 @@ TEST_F(JobLeaseTest, AReleaseThatIsNeverAnsweredEndsWithTheLife) {
 }
 
 TEST_F(JobLeaseTest, AReleaseOutlivesItsHandler) {
-    tunables.job_lock_ttl = 60s;
+    with_life(60s);
     release_answer = [] { return ScriptedRedis::not_applied(); };
     {
-        JobLease finished(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms, background},
-                          "j2", "other");
+        JobLease finished(ports(), "j2", "other");
         finished.asking();
         loop.wait(finished.release());
     }
@@ -225,16 +237,16 @@ TEST_F(JobLeaseTest, AReleaseOutlivesItsHandler) {
 }
 
 TEST_F(JobLeaseTest, AStoppingReplicaTriesUntilItsTimeIsOverAndTwiceAtLeast) {
-    LeasePorts ports{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms, background};
     release_answer = [] { return ScriptedRedis::not_applied(); };
-    loop.wait(release_lock(ports, "j1", "token", loop.monotonic()));
+    const HeldLock lock{"cordum:scheduler:job:j1", "token"};
+    loop.wait(release_lock(ports(), lock, tunables.store_op_timeout, loop.monotonic()));
     EXPECT_EQ(releases, 2);
-    loop.wait(release_lock(ports, "j1", "token", loop.monotonic() + 10s));
+    loop.wait(release_lock(ports(), lock, tunables.store_op_timeout, loop.monotonic() + 10s));
     EXPECT_GT(releases, 12);
 }
 
 TEST_F(JobLeaseTest, WithoutReleasingAgainTwoTriesGoOutTogether) {
-    mechanisms.switch_off(Mechanism::release_retry);
+    without(Mechanism::release_retry);
     begin();
     release_answer = [] { return ScriptedRedis::not_applied(); };
     loop.wait(lease.release());
@@ -253,20 +265,19 @@ TEST_F(JobLeaseTest, ARequestForTheLockWithoutAnAnswerIsReleasedToo) {
 
 TEST_F(JobLeaseTest, AHandlerDestroyedInMidAwaitLeavesItsLockOnTheBooks) {
     {
-        JobLease doomed(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms, background},
-                        "j2", "other");
+        JobLease doomed(ports(), "j2", "other");
         doomed.asking();
         doomed.begin(loop.monotonic());
         redis.latency = 1s;
         loop.run_for(60ms);  // a renewal is under way
     }
-    EXPECT_EQ(book.held().at("other"), "j2");
+    EXPECT_EQ(book.held().at("other"), "cordum:scheduler:job:j2");
     EXPECT_TRUE(loop.idle());
 }
 
 // With a mechanism off a lease behaves as if nobody had thought of it; scenarios/mechanisms shows what that leads to.
 TEST_F(JobLeaseTest, WithoutRenewalItLastsForOneLifeOfTheLock) {
-    mechanisms.switch_off(Mechanism::lock_renewal);
+    without(Mechanism::lock_renewal);
     begin();
     loop.run_for(149ms);
     EXPECT_TRUE(lease.usable());
@@ -276,7 +287,7 @@ TEST_F(JobLeaseTest, WithoutRenewalItLastsForOneLifeOfTheLock) {
 }
 
 TEST_F(JobLeaseTest, WithoutAbandoningItBelievesInItsLockForEver) {
-    mechanisms.switch_off(Mechanism::renewal_abandon);
+    without(Mechanism::renewal_abandon);
     begin();
     renewal_answer = [] { return ScriptedRedis::unknown(); };
     loop.run_for(5s);
@@ -289,11 +300,9 @@ TEST_F(JobLeaseTest, WithoutAbandoningItBelievesInItsLockForEver) {
 }
 
 TEST_F(JobLeaseTest, WithoutTheJobLockEachHandlerHasAKeyOfItsOwn) {
-    JobLease other(LeasePorts{clock, redis, metrics, log, loop, tunables, scripts, book, mechanisms, background}, "j1",
-                   "other");
-    EXPECT_EQ(lease.lock_key(), other.lock_key());
-    mechanisms.switch_off(Mechanism::job_lock);
-    EXPECT_NE(lease.lock_key(), other.lock_key());
+    EXPECT_EQ(lease.key(), JobLease(ports(), "j1", "other").key());
+    without(Mechanism::job_lock);
+    EXPECT_NE(lease.key(), JobLease(ports(), "j1", "other").key());
 }
 
 TEST_F(JobLeaseTest, AnUnusableLeaseCommitsNothingAndAsksNobody) {

@@ -162,7 +162,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
                                        one_tenant ? std::string(wire::tenant_of(request)) : std::string{},
                                        one_tenant && wire::tenant_conflict(request) ? "1" : ""};
     for (auto& field : job_meta_fields(request)) arguments.push_back(std::move(field));
-    std::vector<std::string> names{lease.lock_key(), keys::job_meta(job)};
+    std::vector<std::string> names{lease.key(), keys::job_meta(job)};
     for (auto& key : read_along) names.push_back(std::move(key));
     const MonoTime asked = clock_.monotonic();
     lease.asking();
@@ -183,7 +183,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
 }
 
 Task<Outcome<bool>> JobStore::lock_is_held(const JobLease& lease) {
-    RedisCommand exists{"EXISTS", lease.lock_key()};
+    RedisCommand exists{"EXISTS", lease.key()};
     auto reply = co_await redis_.command(std::move(exists), deadline());
     if (!reply.applied()) co_return reply.failure_as<bool>();
     co_return reply.value().integer_or(0) == 1;
@@ -223,7 +223,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_turn(JobLease& lease, Resu
 Task<Outcome<std::optional<JobFacts>>> JobStore::ask_for_lock(JobLease& lease, std::vector<std::string> read_along,
                                                               ResultTurn turn) {
     const std::string& job = lease.job();
-    std::vector<std::string> names{lease.lock_key(), keys::job_meta(job), keys::job_request(job)};
+    std::vector<std::string> names{lease.key(), keys::job_meta(job), keys::job_request(job)};
     for (auto& key : read_along) names.push_back(std::move(key));
     const MonoTime asked = clock_.monotonic();
     lease.asking();
@@ -288,8 +288,8 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
         arguments.push_back(std::move(field));
         arguments.push_back(std::move(value));
     }
-    auto reply = co_await redis_.script(scripts_.commit, {lease.lock_key(), keys::job_meta(job)}, std::move(arguments),
-                                        deadline());
+    auto reply =
+        co_await redis_.script(scripts_.commit, {lease.key(), keys::job_meta(job)}, std::move(arguments), deadline());
     if (!reply.applied()) co_return reply.failure_as<Committed>();
     const Committed committed = parse_committed(reply.value());
     tell_of_woken(reply.value().at(6));
@@ -441,9 +441,9 @@ Task<Outcome<TimedOut>> JobStore::time_out(StaleJob stale, std::string index, st
                        std::string(facts.at(4).text()), std::string(facts.at(5).text())};
 }
 
-Task<Outcome<bool>> JobStore::tick_lock(std::string key, std::string token, Duration ttl) {
-    auto reply =
-        co_await redis_.script(scripts_.tick_lock, {std::move(key)}, {std::move(token), millis(ttl)}, deadline());
+Task<Outcome<bool>> JobStore::tick_lock(TickLock lock, Duration ttl) {
+    auto reply = co_await redis_.script(scripts_.tick_lock, {std::move(lock.key)}, {std::move(lock.token), millis(ttl)},
+                                        deadline());
     if (!reply.applied()) co_return reply.failure_as<bool>();
     co_return reply.value().integer_or(0) == 1;
 }

@@ -284,7 +284,7 @@ public:
                                                    TimeoutReason reason);
 
     /// Keeps or takes a lock that only expires. True when this token holds it.
-    [[nodiscard]] Task<Outcome<bool>> tick_lock(std::string key, std::string token, Duration ttl);
+    [[nodiscard]] Task<Outcome<bool>> tick_lock(TickLock lock, Duration ttl);
 
     /// Replaces a document that still reads `before` (empty: there is none). False when somebody else has written it.
     [[nodiscard]] Task<Outcome<bool>> replace_document(std::string key, std::string before, std::string after);

@@ -144,7 +144,7 @@ TEST_F(Replayer, JobsWithoutARequestThatOthersEndAreForgotten) {
     engine::DeadLetters letters(replica, replica.store);
     engine::Dispatcher dispatcher(replica, letters);
     engine::RequestHandler requests(replica, letters, dispatcher);
-    engine::PendingReplayer replayer(replica, replica.scripts, replica.store, replica.leases, letters, requests);
+    engine::PendingReplayer replayer(replica, replica.store, replica.leases, letters, requests);
     const auto tick = [&] {
         loop.wait(replayer.tick());
         loop.settle();

@@ -1,6 +1,6 @@
-#include "fakes/testing/bus_server.h"
 #include "fakes/nats/client.h"
 #include "fakes/nats/server.h"
+#include "fakes/testing/bus_server.h"
 #include "fakes/testing/manual_world.h"
 
 namespace lockstep::fakes::engine_test {

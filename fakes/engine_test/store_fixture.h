@@ -36,9 +36,10 @@ protected:
     }
 
     [[nodiscard]] Lease lease_for(const std::string& job, const std::string& token = "token") {
-        return std::make_unique<JobLease>(engine::LeasePorts{clock, server->port(), metrics, log, loop, tunables,
-                                                             scripts, book, mechanisms, releases},
-                                          job, token);
+        return std::make_unique<JobLease>(lease_ports(), job, token);
+    }
+    [[nodiscard]] engine::LeasePorts lease_ports() {
+        return {clock, server->port(), metrics, log, loop, tunables, scripts, book, mechanisms, releases};
     }
     [[nodiscard]] static cap::JobRequest request_for(const std::string& job, const std::string& tenant = "acme");
 

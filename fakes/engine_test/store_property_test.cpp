@@ -184,7 +184,7 @@ TEST_F(StoreProperty, EveryHistoryOfOneJobIsThatOfTheModel) {
             .commit = [this](JobLease& lease, Commit what) { return commit(lease, std::move(what)); },
             .renew =
                 [this](JobLease& lease) {
-                    const auto reply = loop.wait(server->port().script(scripts.renew_lock, {lease.lock_key()},
+                    const auto reply = loop.wait(server->port().script(scripts.renew_lock, {lease.key()},
                                                                        {lease.token(), "60000"}, clock.in(2s)));
                     RC_ASSERT(reply.applied());
                     return reply.value().integer_or(0) == 1;

@@ -10,7 +10,6 @@ namespace {
 using engine::DeadLetter;
 using engine::DealtWith;
 using engine::SagaEffect;
-using engine::SagaLock;
 using engine::SagaName;
 using engine::SagaStep;
 using Kind = engine::SagaStep::Kind;
@@ -54,9 +53,18 @@ protected:
         walk(*lease, {JobState::scheduled, JobState::dispatched, JobState::running});
         return lease;
     }
-    SagaStep begin(const std::string& token = "mine") { return step(sagas->begin({saga, token})); }
+    SagaStep begin(const std::string& token = "mine") { return step(sagas->begin(saga, lock(token))); }
     SagaStep next(DealtWith done, const std::string& token = "mine") {
-        return step(sagas->next({saga, token}, std::move(done)));
+        return step(sagas->next(saga, lock(token), std::move(done)));
+    }
+    /// The lock of this rollback, as the holder of `token` sees it.
+    engine::Lease& lock(const std::string& token = "mine") {
+        auto& entry = locks[saga.lock() + token];
+        if (!entry)
+            entry = std::make_unique<engine::Lease>(
+                lease_ports(), saga.lock(), token,
+                engine::LeaseTerms{.life = tunables.saga_lock_ttl, .answer_within = tunables.store_op_timeout});
+        return *entry;
     }
     void push(const std::string& entry) { run({"LPUSH", saga.stack(), entry}); }
     void owe() { run({"ZADD", std::string(saga.owed_in()), "5", saga.owed_as()}); }
@@ -65,6 +73,7 @@ protected:
     SagaName saga = run_of("run-1");  // that the rollback is of
     engine::Mechanisms mechanisms;
     std::unique_ptr<engine::SagaStore> sagas;
+    std::map<std::string, std::unique_ptr<engine::Lease>> locks;
 
 private:
     SagaStep step(engine::Task<engine::Outcome<SagaStep>> task) {
@@ -164,7 +173,8 @@ TEST_F(StoreSaga, WithoutTheLockNothingIsTakenOff) {
             run({"DEL", kLock});
         const auto before = content();
         EXPECT_EQ(next({"first", {}}).kind, Kind::lost);
-        loop.wait(sagas->release({saga, "mine"}));
+        lock().asking();  // as after a try whose answer got lost
+        loop.wait(lock().release());
         EXPECT_EQ(content(), before) << "the lock of somebody else included";
     }
 }
@@ -173,8 +183,28 @@ TEST_F(StoreSaga, AReleasedLockIsFree) {
     push("first");
     owe();
     begin();
-    loop.wait(sagas->release({saga, "mine"}));
+    EXPECT_TRUE(book.held().contains("mine")) << "a replica that stops gives it back";
+    loop.wait(lock().release());
+    EXPECT_TRUE(book.held().empty());
     EXPECT_EQ(begin("another").entry, "first");
+}
+
+TEST_F(StoreSaga, AfterItsLastStepARollbackHasNoLockToGiveBack) {
+    push("first");
+    owe();
+    begin();
+    EXPECT_TRUE(lock().usable());
+    EXPECT_EQ(next({"first", {}}).kind, Kind::over);
+    EXPECT_FALSE(lock().usable());
+    EXPECT_TRUE(book.held().empty());
+}
+
+TEST_F(StoreSaga, ARefusedLockIsNobodysToGiveBack) {
+    push("first");
+    owe();
+    begin();
+    EXPECT_EQ(begin("another").kind, Kind::busy);
+    EXPECT_FALSE(book.held().contains("another"));
 }
 
 TEST_F(StoreSaga, TheOneThatWasTriedGoesToTheEndOfTheQueue) {

@@ -59,7 +59,7 @@ TEST(LockTokens, NoTwoAreEqual) {
 // C-28
 TEST_F(StoreLocks, ATickLockIsKeptByItsHolderAndRefusedToOthers) {
     const auto tick = [this](const std::string& token) {
-        return loop.wait(store->tick_lock("tick", token, 60s)).value();
+        return loop.wait(store->tick_lock({"tick", token}, 60s)).value();
     };
     EXPECT_TRUE(tick("a"));
     EXPECT_FALSE(tick("b"));
@@ -181,7 +181,7 @@ protected:
     }
     /// The lock that the reconciler reads under.
     engine::TickLock tick_lock(const std::string& token = "ticker") {
-        static_cast<void>(loop.wait(store->tick_lock(std::string(engine::keys::kReconcilerLock), "ticker", 1min)));
+        static_cast<void>(loop.wait(store->tick_lock({std::string(engine::keys::kReconcilerLock), "ticker"}, 1min)));
         return {std::string(engine::keys::kReconcilerLock), token};
     }
     static std::vector<engine::StaleJob> without_details(const std::vector<engine::OverdueJob>& found) {

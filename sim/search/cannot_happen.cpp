@@ -46,8 +46,6 @@ constexpr std::array kList{
     CannotHappen{kBranch, "saga_effect_unknown",
                  "takes a stored request that is damaged, and draws lose records as a whole "
                  "(scenarios/an-unreadable-request-does-not-hold-up-the-result.json damages one)"},
-    CannotHappen{kBranch, "tick_lock_not_released",
-                 "a tick keeps its lock to the end of its window; it is released only where tick_lock_hold is off"},
 };
 
 }  // namespace

@@ -1,0 +1,136 @@
+#include "engine/store/lease.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep::engine {
+
+namespace {
+
+/// Pauses between two tries to release: short at first, because most disturbances are.
+constexpr Duration kReleasePauseMin = std::chrono::milliseconds{20};
+constexpr Duration kReleasePauseMax = std::chrono::seconds{1};
+/// Locks that are being released in the background. While Redis hangs, every delivery adds one; those beyond are left to expire,
+/// so that what comes first when it is back is work.
+constexpr std::size_t kReleasesMax = 2'048;
+
+/// True when the server has said what became of it.
+Task<bool> ask_to_release(LeasePorts ports, HeldLock lock, Duration answer_within) {
+    std::vector<std::string> names{std::move(lock.key)};
+    std::vector<std::string> arguments{std::move(lock.token)};
+    if (lock.noted != 0) {
+        names.push_back(std::move(lock.noted_in));
+        arguments.push_back(std::to_string(lock.noted));
+    }
+    const auto released = co_await ports.redis.script(ports.scripts.release_lock, std::move(names),
+                                                      std::move(arguments), ports.clock.in(answer_within));
+    co_return released.applied();
+}
+
+Task<void> release_later(LeasePorts ports, HeldLock lock, Duration answer_within, MonoTime until) {
+    co_await ports.clock.sleep(kReleasePauseMin);
+    co_await release_lock(ports, std::move(lock), answer_within, until);
+    ports.log.reached("lock_released_late");
+}
+
+}  // namespace
+
+Task<void> release_lock(LeasePorts ports, HeldLock lock, Duration answer_within, MonoTime until) {
+    Duration pause = kReleasePauseMin;
+    for (int tries = 1;; ++tries) {
+        const bool released = co_await ask_to_release(ports, lock, answer_within);
+        if (released || (tries >= 2 && ports.clock.monotonic() >= until)) break;
+        co_await ports.clock.sleep(pause);
+        pause = std::min(2 * pause, kReleasePauseMax);
+    }
+    ports.book.strike(lock.token);
+}
+
+Lease::Lease(const LeasePorts& ports, std::string key, std::string token, LeaseTerms terms)
+    : ports_(ports), lock_{std::move(key), std::move(token)}, terms_(terms), renewal_(ports.executor) {}
+
+void Lease::asking() {
+    if (phase_ != Phase::held) phase_ = Phase::asking;
+    if (terms_.booked) ports_.book.enter(lock_.token, lock_.key);
+}
+
+void Lease::refused() {
+    phase_ = Phase::none;
+    ports_.book.strike(lock_.token);
+}
+
+void Lease::begin(MonoTime asked) {
+    valid_until_ = asked + terms_.life;
+    if (std::exchange(phase_, Phase::held) != Phase::held && terms_.renewed) renewal_.spawn(keep_renewing());
+}
+
+Duration Lease::remaining() const {
+    return phase_ == Phase::held ? valid_until_ - ports_.clock.monotonic() : Duration{0};
+}
+
+bool Lease::lost() const { return phase_ == Phase::lost || (phase_ == Phase::held && !usable()); }
+
+void Lease::mark_lost() {
+    if (std::exchange(phase_, Phase::lost) == Phase::held) on_lost();
+}
+
+void Lease::end() {
+    phase_ = Phase::none;
+    renewal_.cancel();
+    ports_.book.strike(lock_.token);
+}
+
+void Lease::note_on_release(std::string in, std::uint64_t noted) {
+    lock_.noted_in = std::move(in);
+    lock_.noted = noted;
+}
+
+Task<void> Lease::release() {
+    if (phase_ == Phase::none) co_return;
+    phase_ = Phase::none;
+    renewal_.cancel();
+    // Its last renewal is over: no lock of this token lives longer.
+    const MonoTime until = ports_.clock.in(terms_.life);
+    const bool released = co_await ask_to_release(ports_, lock_, terms_.answer_within);
+    if (released) {
+        ports_.book.strike(lock_.token);
+    } else if (ports_.mechanisms.on(Mechanism::release_retry)) {
+        if (ports_.releases.size() < kReleasesMax)
+            ports_.releases.spawn(release_later(ports_, lock_, terms_.answer_within, until));
+        else
+            ports_.book.strike(lock_.token);
+    } else {  // switched off: one more try at the same instant
+        co_await ask_to_release(ports_, lock_, terms_.answer_within);
+        ports_.book.strike(lock_.token);
+    }
+}
+
+Task<void> Lease::keep_renewing() {
+    const Duration life = terms_.life;
+    std::int64_t failures = 0;
+    while (failures < ports_.tunables.max_renewal_failures) {
+        co_await ports_.clock.sleep(life / 3);
+        const MonoTime asked = ports_.clock.monotonic();
+        auto renewed =
+            co_await ports_.redis.script(ports_.scripts.renew_lock, {lock_.key},
+                                         {lock_.token, std::to_string(to_millis(life))}, asked + terms_.answer_within);
+        if (!ports_.mechanisms.on(Mechanism::renewal_abandon)) {  // switched off: as if every renewal had worked
+            valid_until_ = asked + life;
+            continue;
+        }
+        if (!renewed.applied()) {
+            ++failures;
+            continue;
+        }
+        if (renewed.value().integer_or(0) != 1) {
+            mark_lost();
+            co_return;
+        }
+        failures = 0;
+        valid_until_ = asked + life;
+    }
+    phase_ = Phase::lost;
+    on_abandoned(failures);
+}
+
+}  // namespace lockstep::engine
