@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "engine/runtime/millis.h"
 #include "engine/saga/keys.h"
+#include "engine/store/script_arguments.h"
 #include "engine/wire/messages.h"
 
 namespace lockstep::engine {
@@ -93,22 +93,28 @@ Task<Outcome<SagaStep>> SagaStore::next(const SagaName& saga, Lease& lease, Deal
     co_return looked;
 }
 
-Task<Outcome<SagaStep>> SagaStore::step(const SagaName& saga, Lease& lease, std::string mode, DealtWith done) {
+Task<Outcome<SagaStep>> SagaStore::step(const SagaName& saga, Lease& lease, std::string step, DealtWith done) {
     const std::string stack = saga.stack();
-    // What an older version has recorded for the run comes next.
     const SagaName before{SagaName::Kind::old_run, saga.tenant, saga.id};
-    const bool of_run = saga.kind == SagaName::Kind::run;
-    std::string head = done.letter ? dead_letter_head(*done.letter, clock_.now()) : std::string{};
-    std::string id = done.letter ? done.letter->id : std::string{};
-    auto reply = co_await redis_.script(
-        scripts_.saga_next, {lease.key(), stack, std::string(saga.owed_in())},
-        {saga.owed_as(), lease.token(), std::move(mode), millis(lease.terms().life), std::move(done.entry),
-         std::move(id), std::move(head), millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size),
-         saga.among_others() ? saga.tenant : std::string{},
-         saga.kind == SagaName::Kind::old_run ? saga.id : std::string{},
-         saga.kind == SagaName::Kind::workflow ? millis(tunables_.saga_entry_max_age) : std::string{},
-         of_run ? before.owed_as() : std::string{}, of_run ? before.stack() : std::string{}},
-        deadline());
+    ScriptArguments arguments;
+    arguments.text("saga", saga.owed_as())
+        .text("token", lease.token())
+        .text("step", std::move(step))
+        .duration_or_zero("lock_ttl_ms", lease.terms().life)
+        .text("entry", std::move(done.entry));
+    if (done.letter)
+        arguments.text("dead_letter_id", done.letter->id)
+            .text("dead_letter", dead_letter_head(*done.letter, clock_.now()))
+            .duration_or_zero("dead_letter_ttl_ms", tunables_.dlq_entry_ttl)
+            .number_or_zero("dead_letters_kept", tunables_.dlq_max_size);
+    if (saga.among_others()) arguments.text("of_tenant", saga.tenant);
+    if (saga.kind == SagaName::Kind::old_run) arguments.text("of_run", saga.id);
+    if (saga.kind == SagaName::Kind::workflow)
+        arguments.duration_or_zero("others_after_ms", tunables_.saga_entry_max_age);
+    if (saga.kind == SagaName::Kind::run)  // what an older version has recorded for it comes next
+        arguments.text("next_saga", before.owed_as()).text("next_stack", before.stack());
+    auto reply = co_await redis_.script(scripts_.saga_next, {lease.key(), stack, std::string(saga.owed_in())},
+                                        std::move(arguments).argv(), deadline());
     if (!reply.applied()) co_return reply.failure_as<SagaStep>();
     SagaStep next = parse_step(reply.value());
     if (!atomic_ && next.kind == SagaStep::Kind::entry) {

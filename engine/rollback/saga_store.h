@@ -70,7 +70,7 @@ public:
     [[nodiscard]] Task<Outcome<SagaStep>> next(const SagaName& saga, Lease& lease, DealtWith done);
 
 private:
-    [[nodiscard]] Task<Outcome<SagaStep>> step(const SagaName& saga, Lease& lease, std::string mode, DealtWith done);
+    [[nodiscard]] Task<Outcome<SagaStep>> step(const SagaName& saga, Lease& lease, std::string step, DealtWith done);
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
 
     Redis& redis_;

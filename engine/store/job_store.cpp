@@ -10,6 +10,7 @@
 #include "engine/runtime/millis.h"
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
+#include "engine/store/script_arguments.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/validation.h"
@@ -48,15 +49,13 @@ Duration longest_delay(const Tunables& tunables) {
                      tunables.retry_delay_no_workers, kInputRetryDelay});
 }
 
-/// As options of the commit script.
-void add_options(SagaEffect effect, std::vector<std::pair<std::string, std::string>>& fields) {
-    fields.emplace_back("@saga", effect.saga.owed_as());
-    fields.emplace_back("@saga_owed", effect.saga.owed_in());
-    fields.emplace_back("@saga_stack", effect.saga.stack());
-    if (std::string aborted = effect.saga.aborted(); !aborted.empty())
-        fields.emplace_back("@saga_aborted", std::move(aborted));
-    if (!effect.compensation.empty()) fields.emplace_back("@compensation", std::move(effect.compensation));
-    if (effect.rollback) fields.emplace_back("@rollback", "1");
+void add(SagaEffect effect, ScriptArguments& arguments) {
+    arguments.text("saga", effect.saga.owed_as())
+        .text("saga_owed", std::string(effect.saga.owed_in()))
+        .text("saga_stack", effect.saga.stack())
+        .text("saga_aborted", effect.saga.aborted())
+        .text("compensation", std::move(effect.compensation))
+        .flag("rollback", effect.rollback);
 }
 
 std::uint64_t number(const RedisValue& value) {
@@ -148,25 +147,27 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
                                                          std::string trace_id, std::vector<std::string> read_along,
                                                          Duration longest_life, bool one_tenant) {
     const std::string& job = lease.job();
-    std::vector<std::string> arguments{job,
-                                       lease.token(),
-                                       millis(tunables_.job_lock_ttl),
-                                       millis(tunables_.job_meta_ttl),
-                                       std::move(trace_id),
-                                       wire::to_json(request, wire::Unpopulated::emit),
-                                       fmt::format("{}", request.budget().deadline_ms()),
-                                       idempotency_key_of(request),
-                                       millis(kIdempotencyTtl),
-                                       millis(longest_delay(tunables_)),
-                                       millis(longest_life),
-                                       one_tenant ? std::string(wire::tenant_of(request)) : std::string{},
-                                       one_tenant && wire::tenant_conflict(request) ? "1" : ""};
-    for (auto& field : job_meta_fields(request)) arguments.push_back(std::move(field));
+    ScriptArguments arguments;
+    arguments.text("job", job)
+        .text("token", lease.token())
+        .duration_or_zero("lock_ttl_ms", lease.terms().life)
+        .duration_or_zero("records_ttl_ms", tunables_.job_meta_ttl)
+        .text("trace_id", std::move(trace_id))
+        .text("request", wire::to_json(request, wire::Unpopulated::emit))
+        .number("deadline_ms", request.budget().deadline_ms())
+        .text("idempotency_key", idempotency_key_of(request))
+        .duration("idempotency_ttl_ms", kIdempotencyTtl)
+        .duration_or_zero("longest_delay_ms", longest_delay(tunables_))
+        .duration("longest_life_ms", longest_life);
+    if (one_tenant)
+        arguments.text("tenant", std::string(wire::tenant_of(request)))
+            .flag("two_tenants", wire::tenant_conflict(request).has_value());
     std::vector<std::string> names{lease.key(), keys::job_meta(job)};
     for (auto& key : read_along) names.push_back(std::move(key));
     const MonoTime asked = clock_.monotonic();
     lease.asking();
-    auto reply = co_await redis_.script(scripts_.take_up, std::move(names), std::move(arguments), deadline());
+    auto reply = co_await redis_.script(scripts_.take_up, std::move(names),
+                                        std::move(arguments).argv(job_meta_fields(request)), deadline());
     if (reply.kind() == OutcomeKind::not_applied) lease.refused();  // nothing to give back
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
     if (const std::string_view said = reply.value().at(0).text(); said != "held") {
@@ -227,11 +228,13 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::ask_for_lock(JobLease& lease, s
     for (auto& key : read_along) names.push_back(std::move(key));
     const MonoTime asked = clock_.monotonic();
     lease.asking();
-    auto reply = co_await redis_.script(scripts_.take_lock, std::move(names),
-                                        {job, lease.token(), millis(tunables_.job_lock_ttl),
-                                         turn.sequence == 0 ? std::string{} : fmt::format("{}", turn.sequence),
-                                         millis(turn.wait), std::move(turn.worker)},
-                                        deadline());
+    ScriptArguments arguments;
+    arguments.text("job", job).text("token", lease.token()).duration_or_zero("lock_ttl_ms", lease.terms().life);
+    if (turn.sequence != 0)
+        arguments.text("sequence", std::to_string(turn.sequence))
+            .duration_or_zero("wait_ms", turn.wait)
+            .text("worker", std::move(turn.worker));
+    auto reply = co_await redis_.script(scripts_.take_lock, std::move(names), std::move(arguments).argv(), deadline());
     if (reply.kind() == OutcomeKind::not_applied) lease.refused();  // nothing to give back
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
     if (const std::string_view said = reply.value().at(0).text(); said != "held") {
@@ -242,54 +245,55 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::ask_for_lock(JobLease& lease, s
     co_return std::optional<JobFacts>{parse_locked(reply.value())};
 }
 
+std::vector<std::string> JobStore::commit_argv(const JobLease& lease, Commit& commit) const {
+    ScriptArguments arguments;
+    arguments.text("job", lease.job())
+        .text("token", lease.token())
+        .flag("unfenced", !lease.fenced())
+        .duration_or_zero("records_ttl_ms", tunables_.job_meta_ttl)
+        .flag("release_lock", commit.release_lock)
+        .number("add_attempts", commit.add_attempts)
+        .flag("begin_dispatch", commit.begin_dispatch)
+        .text("result_ptr", std::move(commit.result_ptr))
+        .text("result_worker", std::move(commit.worker_id))
+        .text("decision", std::move(commit.decision_json))
+        .text("output_record", std::move(commit.output_record))
+        .flag("end_scan", commit.end_scan)
+        .text("replaces_ptr", std::move(commit.replaces_ptr));
+    if (!commit.walk.empty())
+        arguments.text("walk", joined(commit.walk))
+            .text("sources", commit.from_any_state ? every_state() : sources_of(commit.walk.front()));
+    if (commit.expected_dispatch) arguments.text("expected_dispatch", std::to_string(*commit.expected_dispatch));
+    if (commit.dead_letter)
+        arguments.text("dead_letter", dead_letter_head(*commit.dead_letter, clock_.now()))
+            .duration_or_zero("dead_letter_ttl_ms", tunables_.dlq_entry_ttl)
+            .number_or_zero("dead_letters_kept", tunables_.dlq_max_size);
+    if (commit.next_attempt) arguments.duration_or_zero("next_attempt_ms", *commit.next_attempt);
+    if (commit.deadline_ms > 0) arguments.number("deadline_ms", commit.deadline_ms);
+    if (commit.deadline_from) arguments.number_or_zero("deadline_from", to_unix_micros(*commit.deadline_from));
+    if (commit.tenant_limit > 0 || commit.stand_in_line)
+        arguments.number_or_zero("tenant_limit", commit.tenant_limit)
+            .duration_or_zero("limit_delay_ms", tunables_.retry_delay_no_workers)
+            .flag("stand_in_line", commit.stand_in_line);
+    if (commit.saga) add(std::move(*commit.saga), arguments);
+    if (commit.begin_scan)
+        arguments.text("scan_result", std::move(commit.begin_scan->result_json))
+            .duration_or_zero("scan_hold_ms", commit.begin_scan->hold);
+    std::vector<std::string> fields;
+    for (auto& [field, value] : commit.fields) {
+        fields.push_back(std::move(field));
+        fields.push_back(std::move(value));
+    }
+    return std::move(arguments).argv(std::move(fields));
+}
+
 Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
     for (std::size_t i = 1; i < commit.walk.size(); ++i)
         PRECONDITION(transition_allowed(commit.walk[i - 1], commit.walk[i]), "no job goes from {} to {}",
                      to_string(commit.walk[i - 1]), to_string(commit.walk[i]));
     if (!lease.usable()) co_return Committed{};
-    const std::string& job = lease.job();
-    std::vector<std::string> arguments{
-        job,
-        lease.token(),
-        millis(tunables_.job_meta_ttl),
-        joined(commit.walk),
-        commit.walk.empty()     ? std::string{}
-        : commit.from_any_state ? every_state()
-                                : sources_of(commit.walk.front()),
-        fmt::format("{}", commit.add_attempts),
-        commit.expected_dispatch ? fmt::format("{}", *commit.expected_dispatch) : std::string{},
-        commit.begin_dispatch ? "1" : "",
-        commit.release_lock ? "1" : "",
-        commit.dead_letter ? dead_letter_head(*commit.dead_letter, clock_.now()) : std::string{},
-        millis(tunables_.dlq_entry_ttl),
-        fmt::format("{}", tunables_.dlq_max_size),
-        std::move(commit.result_ptr),
-        std::move(commit.worker_id),
-        std::move(commit.decision_json)};
-    if (commit.next_attempt) commit.fields.emplace_back("@next_attempt", millis(*commit.next_attempt));
-    if (commit.deadline_ms > 0) commit.fields.emplace_back("@deadline", fmt::format("{}", commit.deadline_ms));
-    if (commit.deadline_from)
-        commit.fields.emplace_back("@deadline_from", fmt::format("{}", to_unix_micros(*commit.deadline_from)));
-    if (commit.tenant_limit > 0 || commit.stand_in_line) {
-        commit.fields.emplace_back("@tenant_limit", fmt::format("{}", commit.tenant_limit));
-        commit.fields.emplace_back("@limit_delay", millis(tunables_.retry_delay_no_workers));
-    }
-    if (commit.stand_in_line) commit.fields.emplace_back("@tenant_queue", "1");
-    if (commit.saga) add_options(std::move(*commit.saga), commit.fields);
-    if (!commit.output_record.empty()) commit.fields.emplace_back("@output_record", std::move(commit.output_record));
-    if (commit.begin_scan) {
-        commit.fields.emplace_back("@scan_result", std::move(commit.begin_scan->result_json));
-        commit.fields.emplace_back("@scan_hold", millis(commit.begin_scan->hold));
-    }
-    if (commit.end_scan) commit.fields.emplace_back("@scan_end", "1");
-    if (!commit.replaces_ptr.empty()) commit.fields.emplace_back("@replaces_ptr", std::move(commit.replaces_ptr));
-    if (!lease.fenced()) commit.fields.emplace_back("@unfenced", "1");
-    for (auto& [field, value] : commit.fields) {
-        arguments.push_back(std::move(field));
-        arguments.push_back(std::move(value));
-    }
-    auto reply =
-        co_await redis_.script(scripts_.commit, {lease.key(), keys::job_meta(job)}, std::move(arguments), deadline());
+    auto reply = co_await redis_.script(scripts_.commit, {lease.key(), keys::job_meta(lease.job())},
+                                        commit_argv(lease, commit), deadline());
     if (!reply.applied()) co_return reply.failure_as<Committed>();
     const Committed committed = parse_committed(reply.value());
     tell_of_woken(reply.value().at(6));

@@ -312,6 +312,8 @@ private:
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> ask_for_lock(JobLease& lease,
                                                                       std::vector<std::string> read_along,
                                                                       ResultTurn turn);
+    /// Leaves of `commit` what does not go into its arguments.
+    [[nodiscard]] std::vector<std::string> commit_argv(const JobLease& lease, Commit& commit) const;
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
     void tell_of_woken(const RedisValue& jobs);
     /// Keys of another type than theirs, whose writes a script has left out. Said once a minute for each key.

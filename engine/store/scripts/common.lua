@@ -14,6 +14,13 @@ local function present(value)
   return value and value ~= ''
 end
 
+-- The arguments by name (engine/store/script_arguments.h), and where in ARGV those begin that are given in order.
+local function named_arguments()
+  local named, last = {}, 2 * tonumber(ARGV[1]) + 1
+  for i = 2, last, 2 do named[ARGV[i]] = ARGV[i + 1] end
+  return named, last + 1
+end
+
 -- A stored counter as decimal text; whatever is not one counts as nothing. tonumber alone would take 'inf' and '0x10'.
 local function counter(value)
   local digits = string.match(value or '', '^%d+$')

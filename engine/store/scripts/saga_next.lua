@@ -4,15 +4,14 @@
 -- recorded a moment later finds a rollback that will see it, or owes one anew.
 --
 -- KEYS  1 lock  2 stack  3 sagas whose rollback is owed
--- ARGV  1 saga  2 token ('' = without a lock)  3 'take' the lock; or it is held, and the entry is 'used' or to be buried
---       4 lock ttl ms  5 the entry  6 dead letter id, 7 head, 8 ttl ms, 9 dead letters kept: for 'bury'
---       10 whose entries are to be undone ('' = everybody's)  11 of which run ('' = of any)
---       12 after how many ms entries of others are told of, too ('' = never)
---       13 the saga that is owed a rollback after this one, if 14 its stack exists ('' = none)
+-- ARGV  named: saga, token (not given: without a lock), step ('take', 'used' or 'bury'), lock_ttl_ms, entry; dead_letter,
+--       dead_letter_id, dead_letter_ttl_ms, dead_letters_kept for 'bury'; of_tenant, of_run, others_after_ms (not given: never),
+--       next_saga with next_stack
 -- Reply {'entry', the next one} | {'old', one of another tenant that has stood here for too long} | {'over'} | {'busy'} |
 --       {'lost'}
 
-local saga, token, mode = ARGV[1], ARGV[2], ARGV[3]
+local args = named_arguments()
+local saga, token, done = args.saga, args.token, args.entry or ''
 local stack = KEYS[2]
 local at = now_micros()
 -- Entries of others that a rollback has come across, by their hash, and since when.
@@ -93,12 +92,12 @@ local function stood_too_long(entry)
     redis.call('ZADD', met, at, hash)
     return false
   end
-  return tonumber(at) - tonumber(since) > tonumber(ARGV[12]) * 1000
+  return tonumber(at) - tonumber(since) > tonumber(args.others_after_ms) * 1000
 end
 
 -- The next entry that is this rollback's to deal with. What nobody can read is everybody's.
 local function next_entry()
-  if ARGV[10] == '' then
+  if not args.of_tenant then
     return 'entry', redis.call('LINDEX', stack, 0)
   end
   local from = 0
@@ -106,10 +105,10 @@ local function next_entry()
     local page = redis.call('LRANGE', stack, from, from + 99)
     for _, entry in ipairs(page) do
       local tenant, run = owner_of(entry)
-      if not tenant or tenant == ARGV[10] and (ARGV[11] == '' or run == ARGV[11]) then
+      if not tenant or tenant == args.of_tenant and (not args.of_run or run == args.of_run) then
         return 'entry', entry
       end
-      if ARGV[12] ~= '' and tenant ~= ARGV[10] and stood_too_long(entry) then
+      if args.others_after_ms and tenant ~= args.of_tenant and stood_too_long(entry) then
         return 'old', entry
       end
     end
@@ -118,7 +117,7 @@ local function next_entry()
   end
 end
 
-if mode == 'take' then
+if args.step == 'take' then
   -- Looked at before the lock is: who comes late with an old list must not roll back what is recorded by then.
   if not redis.call('ZSCORE', KEYS[3], saga) then
     return {'over'}
@@ -126,36 +125,36 @@ if mode == 'take' then
   -- To the end of the queue, so that one which cannot be finished, or not even begun, hides nobody: a lock or a stack that
   -- holds another type ends this script.
   redis.call('ZADD', KEYS[3], 'XX', at, saga)
-  if token ~= '' and not take(KEYS[1], token, ARGV[4]) then
+  if token and not take(KEYS[1], token, args.lock_ttl_ms) then
     return {'busy'}
   end
 else
-  if token ~= '' and redis.call('GET', KEYS[1]) ~= token then
+  if token and redis.call('GET', KEYS[1]) ~= token then
     return {'lost'}
   end
-  local removed = redis.call('LREM', stack, 1, ARGV[5])
-  if mode == 'bury' and removed == 1 then
-    redis.call('SET', 'lockstep:saga:unreadable:' .. ARGV[6], ARGV[5], 'PX', ARGV[8])
-    write_dead_letter(ARGV[6], ARGV[7], '', '0', at, ARGV[8], ARGV[9])
+  local removed = redis.call('LREM', stack, 1, done)
+  if args.step == 'bury' and removed == 1 then
+    redis.call('SET', 'lockstep:saga:unreadable:' .. args.dead_letter_id, done, 'PX', args.dead_letter_ttl_ms)
+    write_dead_letter(args.dead_letter_id, args.dead_letter, '', '0', at, args.dead_letter_ttl_ms, args.dead_letters_kept)
   end
-  if removed == 1 and ARGV[12] ~= '' then
-    redis.call('ZREM', met, redis.sha1hex(ARGV[5]))
+  if removed == 1 and args.others_after_ms then
+    redis.call('ZREM', met, redis.sha1hex(done))
   end
 end
 
 local kind, entry = next_entry()
-if ARGV[12] ~= '' then
+if args.others_after_ms then
   -- Long enough for a rollback to come by after the limit.
-  redis.call('PEXPIRE', met, 2 * tonumber(ARGV[12]) + 1)
+  redis.call('PEXPIRE', met, 2 * tonumber(args.others_after_ms) + 1)
 end
 if entry then
   return {kind, entry}
 end
 redis.call('ZREM', KEYS[3], saga)
-if ARGV[13] ~= '' and redis.call('EXISTS', ARGV[14]) == 1 then
-  redis.call('ZADD', KEYS[3], at, ARGV[13])
+if args.next_saga and redis.call('EXISTS', args.next_stack) == 1 then
+  redis.call('ZADD', KEYS[3], at, args.next_saga)
 end
-if token ~= '' then
+if token then
   redis.call('DEL', KEYS[1])
 end
 return {'over'}

@@ -2,8 +2,7 @@
 -- Takes the job's lock and reads what a result needs to know. Results of one job take their turns in the order of the stream.
 --
 -- KEYS  1 lock  2 job hash  3 stored request  4.. strings to read along, for whoever needs them next
--- ARGV  1 job  2 token  3 lock ttl ms  4 for a result: its sequence in the stream ('' = none)
---       5 how long it waits for an earlier one, ms  6 whose word it is ('' = whoever's counts)
+-- ARGV  named: job, token, lock_ttl_ms; for a result its sequence, with wait_ms and worker
 -- Reply {'busy'} or {'later'} or {'held', state, attempts, topic, tenant, dispatch number, worker of the dispatch, trace id,
 --                     stored request, {strings read along}}
 
@@ -35,12 +34,13 @@ local function comes_later(meta, sequence, wait_ms, worker)
   return false
 end
 
-if present(ARGV[4]) and comes_later(KEYS[2], ARGV[4], ARGV[5], ARGV[6]) then
+local args = named_arguments()
+if args.sequence and comes_later(KEYS[2], args.sequence, args.wait_ms, args.worker) then
   return {'later'}
 end
-if not take(KEYS[1], ARGV[2], ARGV[3]) then
+if not take(KEYS[1], args.token, args.lock_ttl_ms) then
   return {'busy'}
 end
 local facts = redis.call('HMGET', KEYS[2], 'attempts', 'topic', 'tenant', 'ls_dispatch', 'ls_worker', 'trace_id')
-return {'held', read_state(ARGV[1]), counter(facts[1]), facts[2] or '', facts[3] or '', counter(facts[4]), facts[5] or '',
+return {'held', read_state(args.job), counter(facts[1]), facts[2] or '', facts[3] or '', counter(facts[4]), facts[5] or '',
         facts[6] or '', redis.call('GET', KEYS[3]) or '', #KEYS > 3 and redis.call('MGET', unpack(KEYS, 4)) or {}}

@@ -3,12 +3,10 @@
 -- handling of a request begins with.
 --
 -- KEYS  1 lock  2 job hash  3.. strings to read along, for whoever needs them next
--- ARGV  1 job  2 token  3 lock ttl ms  4 metadata ttl ms  5 trace id  6 request JSON  7 deadline ms (0 = none)
---       8 idempotency key ('' = none)  9 idempotency ttl ms  10 longest delay between tries, ms
---       11 longest life from now, ms (0 = no limit but the deadline). What 7, 8 and 11 say counts only where 6 is the very text
---       that is stored: of any other request they are not the job's
---       12 the request's tenant, to be held against the job's ('' = not compared)  13 '1' = its fields name two tenants
---       14.. metadata fields and values
+-- ARGV  named: job, token, lock_ttl_ms, records_ttl_ms, trace_id, request, longest_delay_ms; deadline_ms, idempotency_key with
+--       idempotency_ttl_ms, and longest_life_ms, which count only where the request is the very text that is stored: of any
+--       other one they are not the job's; tenant, to be held against the job's, and two_tenants
+--       in order: metadata fields and values
 -- Reply {'busy'} or {'refused'}: this request may touch no job. Or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
 --        worker of the dispatch, trace id, stream sequence before the dispatch, dispatches so far, ms until the next
 --        try is due, {strings read along}, why the last try came to nothing, place in its tenant's line ('' = none |
@@ -28,9 +26,10 @@ local function name_tenant(job, named, tenant)
   redis.call('SADD', 'job:tenant:active:' .. tenant, job)
 end
 
-local job, token, ttl = ARGV[1], ARGV[2], ARGV[4]
+local args, first_field = named_arguments()
+local job, token, ttl = args.job, args.token, args.records_ttl_ms
 records_ttl = ttl
-if not take(KEYS[1], token, ARGV[3]) then
+if not take(KEYS[1], token, args.lock_ttl_ms) then
   return {'busy'}
 end
 
@@ -40,7 +39,7 @@ local stored = ''
 local at_work = terminal[state] or state == 'DISPATCHED' or state == 'RUNNING'
 local tenant = redis.call('HGET', meta, 'tenant') or ''
 local named = string.match(tenant, '^%s*(.-)%s*$')
-local foreign = ARGV[12] ~= '' and (ARGV[13] == '1' or named ~= '' and named ~= ARGV[12])
+local foreign = args.tenant and (args.two_tenants or named ~= '' and named ~= args.tenant)
 if foreign and not at_work then
   stored = redis.call('GET', request_key(job))
   if state == '' or not stored then
@@ -49,14 +48,14 @@ if foreign and not at_work then
   end
   keep(job, ttl)
 elseif not at_work then
-  local first = redis.call('SET', request_key(job), ARGV[6], 'NX', 'PX', ttl)
+  local first = redis.call('SET', request_key(job), args.request, 'NX', 'PX', ttl)
   -- A hash that was evicted has taken the job's tenant with it, and with that the tenant's limit.
   if first or redis.call('EXISTS', meta) == 0 then
     local fields = {}
-    for i = 14, #ARGV do fields[#fields + 1] = ARGV[i] end
+    for i = first_field, #ARGV do fields[#fields + 1] = ARGV[i] end
     redis.call('HSET', meta, unpack(fields))
-  elseif ARGV[12] ~= '' and tenant ~= ARGV[12] then
-    name_tenant(job, tenant, ARGV[12])
+  elseif args.tenant and tenant ~= args.tenant then
+    name_tenant(job, tenant, args.tenant)
   end
   if first and state ~= '' then
     -- Of what this one says nobody can tell any more whether the one that was there said it too.
@@ -64,25 +63,25 @@ elseif not at_work then
   end
   if not first then
     stored = redis.call('GET', request_key(job))
-    if stored == ARGV[6] then stored = '' end
+    if stored == args.request then stored = '' end
   end
-  if ARGV[5] ~= '' then
-    note_down('SADD', 'trace:' .. ARGV[5], job)
-    redis.call('HSETNX', meta, 'trace_id', ARGV[5])
+  if args.trace_id then
+    note_down('SADD', 'trace:' .. args.trace_id, job)
+    redis.call('HSETNX', meta, 'trace_id', args.trace_id)
   end
   local its_own = stored == ''
-  if its_own and ARGV[8] ~= '' then
-    redis.call('SET', ARGV[8], job, 'NX', 'PX', ARGV[9])
+  if its_own and args.idempotency_key then
+    redis.call('SET', args.idempotency_key, job, 'NX', 'PX', args.idempotency_ttl_ms)
   end
   local at = now_micros()
-  if its_own and ARGV[7] ~= '0' and redis.call('HEXISTS', meta, 'deadline_unix') == 0 then
-    local deadline = plus_millis(at, ARGV[7])
+  if its_own and args.deadline_ms and redis.call('HEXISTS', meta, 'deadline_unix') == 0 then
+    local deadline = plus_millis(at, args.deadline_ms)
     redis.call('HSET', meta, 'deadline_unix', deadline)
     redis.call('ZADD', 'job:deadline', deadline, job)
   end
-  if its_own and ARGV[11] ~= '0' then
+  if its_own and args.longest_life_ms then
     -- Every later look at the job would grant it more: only the first one counts, or a limit that has become stricter.
-    bring_deadline_forward(job, plus_millis(at, ARGV[11]))
+    bring_deadline_forward(job, plus_millis(at, args.longest_life_ms))
   end
   if state == '' then
     enter(job, '', {'PENDING'}, at, '0', ttl)
@@ -104,6 +103,6 @@ if present(facts[11]) then
           redis.call('ZSCORE', tenant_key('woken', facts[12]), job) and 'woken' or ''
 end
 return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or '0',
-        counter(facts[7]), wait_until_due(facts[8], now_micros(), ARGV[10]), along, facts[9] or '',
+        counter(facts[7]), wait_until_due(facts[8], now_micros(), args.longest_delay_ms), along, facts[9] or '',
         place, facts[10] or '', woken_jobs, facts[13] or '0', facts[14] or '', wrong_typed,
         counter(facts[15]), facts[16] or '', foreign and '1' or '', facts[17] or '', now_micros()}
