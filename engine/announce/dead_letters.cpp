@@ -53,7 +53,7 @@ Task<void> DeadLetters::note(DeadLetter letter, bool sent) {
     }
     counted_.erase(letter.id);
     // Left in the outbox after all, it would only be announced a second time.
-    const auto struck = co_await store_.dead_letter_sent(letter.id);
+    const auto struck = co_await store_.sent(letter.id);
     if (!struck.applied()) context_.ports.log.reached("dead_letter_announced_but_not_struck");
 }
 
@@ -82,7 +82,7 @@ Task<bool> DeadLetters::publish(DeadLetter letter, std::string message_id) {
 Task<void> DeadLetters::sweep() {
     const MonoTime until = context_.ports.clock.in(context_.tunables.publish_timeout);
     co_await sweep_undecodable(until);
-    auto letters = co_await store_.unsent_dead_letters(kSweepAge, kSweepPage);
+    auto letters = co_await store_.unsent(kSweepAge, kSweepPage);
     if (!letters.applied()) co_return;
     for (const DeadLetter& letter : letters.value()) {
         if (context_.ports.clock.monotonic() >= until) co_return;

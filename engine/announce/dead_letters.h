@@ -7,14 +7,14 @@
 
 #include "engine/config/context.h"
 #include "engine/runtime/scope.h"
-#include "engine/store/job_store.h"
+#include "engine/store/dead_letter_store.h"
 
 namespace lockstep::engine {
 
 class DeadLetters {
 public:
     /// Both outlive it.
-    DeadLetters(const Context& context, JobStore& store)
+    DeadLetters(const Context& context, DeadLetterStore& store)
         : context_(context), store_(store), aside_(context.ports.executor) {}
 
     /// Publishes the packet, and the audit event that goes with some, with one more try after half a second, and strikes it
@@ -37,7 +37,7 @@ private:
     [[nodiscard]] Task<void> note(DeadLetter letter, bool sent);
 
     const Context& context_;
-    JobStore& store_;
+    DeadLetterStore& store_;
     std::set<std::string> counted_;  // ids in the outbox that this replica has counted as failed
     Scope aside_;
 };

@@ -50,10 +50,11 @@ std::string job_of(const cap::BusPacket& packet) {
 
 }  // namespace
 
-MessagePump::MessagePump(Context& context, const StoreScripts& scripts, JobStore& store, DeadLetters& dead_letters,
-                         PacketHandler& handler, std::string durable, ParkedJobs* parked, ByteWindow* window)
+MessagePump::MessagePump(Context& context, const StoreScripts& scripts, DeadLetterStore& letters,
+                         DeadLetters& dead_letters, PacketHandler& handler, std::string durable, ParkedJobs* parked,
+                         ByteWindow* window)
     : context_(context),
-      store_(store),
+      letters_(letters),
       dead_letters_(dead_letters),
       handler_(handler),
       guard_(context, scripts, std::move(durable)),
@@ -251,11 +252,11 @@ Task<std::optional<Disposition>> MessagePump::bury(Delivery& delivery, Poison po
 
 Task<bool> MessagePump::write(const Delivery& delivery, Poison poison, DeadLetter letter) {
     if (poison == Poison::spent) {
-        const auto written = co_await store_.put_dead_letter(std::move(letter));
+        const auto written = co_await letters_.put(std::move(letter));
         co_return written.applied();
     }
     const auto written =
-        co_await store_.bury_undecodable(std::move(letter), std::string(delivery.stream()), delivery.sequence());
+        co_await letters_.bury_undecodable(std::move(letter), std::string(delivery.stream()), delivery.sequence());
     co_return written.applied();
 }
 

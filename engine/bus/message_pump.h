@@ -18,7 +18,7 @@
 #include "engine/ports/bus.h"
 #include "engine/runtime/scope.h"
 #include "engine/runtime/wait.h"
-#include "engine/store/job_store.h"
+#include "engine/store/dead_letter_store.h"
 
 namespace lockstep::engine {
 
@@ -47,7 +47,7 @@ class MessagePump final : public DeliverySink {
 public:
     /// `durable` names the consumer whose messages these are; without a name they are not guarded. Without `parked` every
     /// message that cannot be dealt with yet is handed back. `window` is told of every byte in hand.
-    MessagePump(Context& context, const StoreScripts& scripts, JobStore& store, DeadLetters& dead_letters,
+    MessagePump(Context& context, const StoreScripts& scripts, DeadLetterStore& letters, DeadLetters& dead_letters,
                 PacketHandler& handler, std::string durable = {}, ParkedJobs* parked = nullptr,
                 ByteWindow* window = nullptr);
 
@@ -99,7 +99,7 @@ private:
     [[nodiscard]] std::uint64_t hold_start() const;
 
     Context& context_;
-    JobStore& store_;
+    DeadLetterStore& letters_;
     DeadLetters& dead_letters_;
     PacketHandler& handler_;
     ProcessedGuard guard_;

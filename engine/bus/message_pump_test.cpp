@@ -84,8 +84,8 @@ protected:
     engine::testing::LogRecorder log;
     Context context;
     StoreScripts scripts;
-    JobStore store{redis, clock, context.tunables, scripts};
-    DeadLetters dead_letters{context, store};
+    DeadLetterStore letters{redis, clock, context.tunables, scripts};
+    DeadLetters dead_letters{context, letters};
 
     std::function<Disposition()> disposition = [] { return Disposition::done(); };
     Duration work{};
@@ -94,7 +94,7 @@ protected:
     int running = 0;
     int running_max = 0;
     std::uint64_t sequence = 0;
-    MessagePump pump{context, scripts, store, dead_letters, *this};
+    MessagePump pump{context, scripts, letters, dead_letters, *this};
 };
 
 // BUS-02
@@ -335,7 +335,7 @@ TEST_F(MessagePumpTest, DestroyedWithWorkInHandItAnswersNothing) {
     work = 1h;
     Fate fate;
     {
-        MessagePump doomed(context, scripts, store, dead_letters, *this);
+        MessagePump doomed(context, scripts, letters, dead_letters, *this);
         fate = std::make_shared<DeliveryFate>();
         doomed.on_delivery(engine::testing::make_delivery({.subject = "s", .payload = {}}, fate));
         loop.settle();

@@ -28,21 +28,22 @@ bool is_own_name(std::string_view job) { return !job.empty() && wire::trim(job) 
 
 }  // namespace
 
-PendingReplayer::PendingReplayer(const Context& context, JobStore& store, Leases& leases, DeadLetters& dead_letters,
-                                 RequestTaker& requests)
+PendingReplayer::PendingReplayer(const Context& context, JobStore& store, SweepStore& sweeps, Leases& leases,
+                                 DeadLetters& dead_letters, RequestTaker& requests)
     : context_(context),
       store_(store),
+      sweeps_(sweeps),
       leases_(leases),
       dead_letters_(dead_letters),
       requests_(requests),
-      ticker_(context, store, leases, keys::kReplayerLock, context.tunables.replayer_interval),
+      ticker_(context, sweeps, leases, keys::kReplayerLock, context.tunables.replayer_interval),
       slots_(kSlots),
       replays_(context.ports.executor),
       waits_(context.ports.executor) {
-    store_.set_listener(this);
+    store_.news().set_listener(this);
 }
 
-PendingReplayer::~PendingReplayer() { store_.set_listener(nullptr); }
+PendingReplayer::~PendingReplayer() { store_.news().set_listener(nullptr); }
 
 Task<void> PendingReplayer::run() {
     if (!context_.mechanisms.on(Mechanism::pending_replayer)) co_return;
@@ -70,8 +71,8 @@ Task<bool> PendingReplayer::sweep(JobState state) {
             const bool still_mine = co_await ticker_.hold();
             if (!still_mine) co_return false;
         }
-        auto page = co_await store_.replay_page(ticker_.lock(), state, context_.tunables.pending_age, after,
-                                                context_.tunables.reconciler_batch);
+        auto page = co_await sweeps_.replay_page(ticker_.lock(), state, context_.tunables.pending_age, after,
+                                                 context_.tunables.reconciler_batch);
         if (!page.applied()) co_return true;
         for (WaitingJob& waiting : page.value().jobs) {
             if (context_.stopping) co_return true;
@@ -89,7 +90,7 @@ Task<bool> PendingReplayer::tend_lines() {
     while (true) {
         const bool still_mine = co_await ticker_.keep();
         if (!still_mine) co_return false;
-        auto round = co_await store_.tend_tenant(ticker_.lock(), after, 0, ticker_.interval());
+        auto round = co_await sweeps_.tend_tenant(ticker_.lock(), after, 0, ticker_.interval());
         if (!round.applied() || round.value().over) co_return true;
         after = std::move(round.value().tended);
     }

@@ -23,6 +23,7 @@
 #include "engine/reconcile/ticker.h"
 #include "engine/runtime/scope.h"
 #include "engine/store/job_store.h"
+#include "engine/store/sweep_store.h"
 
 namespace lockstep::engine {
 
@@ -39,8 +40,8 @@ public:
 class PendingReplayer final : public ParkedJobs, public WokenJobs {
 public:
     /// All arguments outlive the replayer, which listens to the store for as long as it lives.
-    PendingReplayer(const Context& context, JobStore& store, Leases& leases, DeadLetters& dead_letters,
-                    RequestTaker& requests);
+    PendingReplayer(const Context& context, JobStore& store, SweepStore& sweeps, Leases& leases,
+                    DeadLetters& dead_letters, RequestTaker& requests);
     PendingReplayer(const PendingReplayer&) = delete;
     PendingReplayer& operator=(const PendingReplayer&) = delete;
     ~PendingReplayer() override;
@@ -79,6 +80,7 @@ private:
 
     const Context& context_;
     JobStore& store_;
+    SweepStore& sweeps_;
     Leases& leases_;
     DeadLetters& dead_letters_;
     RequestTaker& requests_;

@@ -39,13 +39,13 @@ StayLimits running_limits(const Tunables& tunables, const Timeouts& timeouts) {
 
 }  // namespace
 
-Reconciler::Reconciler(const Context& context, const Timeouts& timeouts, Leases& leases, JobStore& store,
+Reconciler::Reconciler(const Context& context, const Timeouts& timeouts, Leases& leases, SweepStore& sweeps,
                        DeadLetters& dead_letters)
     : context_(context),
       timeouts_(timeouts),
-      store_(store),
+      sweeps_(sweeps),
       dead_letters_(dead_letters),
-      ticker_(context, store, leases, keys::kReconcilerLock, context.tunables.reconciler_interval),
+      ticker_(context, sweeps, leases, keys::kReconcilerLock, context.tunables.reconciler_interval),
       backlog_(context, ticker_.interval()) {}
 
 Task<void> Reconciler::run() {
@@ -94,7 +94,7 @@ Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
             if (!still_mine) co_return;
         }
         auto page =
-            co_await store_.overdue_page(ticker_.lock(), state, limits, after, context_.tunables.reconciler_batch);
+            co_await sweeps_.overdue_page(ticker_.lock(), state, limits, after, context_.tunables.reconciler_batch);
         if (!page.applied()) co_return;
         context_.ports.metrics.set(Metric::stale_jobs, static_cast<double>(page.value().jobs.size()),
                                    {to_string(state)});
@@ -127,7 +127,7 @@ Task<void> Reconciler::sweep_deadlines() {
     const std::int64_t batch = context_.tunables.reconciler_batch;
     std::int64_t left = 0;  // entries that stay where they are: whoever comes behind them has a turn all the same
     for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
-        auto page = co_await store_.stale_jobs(ticker_.lock(), index, Duration{0}, left, batch);
+        auto page = co_await sweeps_.stale_jobs(ticker_.lock(), index, Duration{0}, left, batch);
         if (!page.applied() || page.value().empty()) co_return;
         co_await backlog_.look(page.value());
         for (const OverdueJob& expired : page.value()) {
@@ -165,7 +165,7 @@ Task<void> Reconciler::sweep_slots() {
         const bool still_mine = co_await keep();
         if (!still_mine) co_return;
         auto round =
-            co_await store_.tend_tenant(ticker_.lock(), after, context_.tunables.reconciler_batch, Duration{0});
+            co_await sweeps_.tend_tenant(ticker_.lock(), after, context_.tunables.reconciler_batch, Duration{0});
         if (!round.applied() || round.value().over) co_return;
         if (!round.value().more) after = std::move(round.value().tended);
     }
@@ -185,8 +185,8 @@ Task<bool> Reconciler::prune_index(JobState state) {
     for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
         const bool still_mine = co_await keep();
         if (!still_mine) co_return false;
-        const auto page = co_await store_.index_page(state, context_.tunables.job_meta_ttl, after,
-                                                     context_.tunables.reconciler_batch);
+        const auto page = co_await sweeps_.index_page(state, context_.tunables.job_meta_ttl, after,
+                                                      context_.tunables.reconciler_batch);
         if (!page.applied()) co_return false;
         if (page.value().pruned > 0)
             context_.ports.metrics.add(Metric::index_members_pruned, {to_string(state)},
@@ -202,7 +202,7 @@ Task<bool> Reconciler::prune_index(JobState state) {
 Task<bool> Reconciler::end_job(StaleJob stale, std::string index, std::optional<JobState> expected,
                                TimeoutReason reason) {
     const std::string job = stale.job;
-    const auto ended = co_await store_.time_out(std::move(stale), std::move(index), expected, reason);
+    const auto ended = co_await sweeps_.time_out(std::move(stale), std::move(index), expected, reason);
     if (!ended.applied()) co_return false;
     if (!ended.value().timed_out) {
         context_.ports.log.reached("stale_job_had_moved");

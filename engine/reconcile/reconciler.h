@@ -24,14 +24,14 @@
 #include "engine/config/timeouts.h"
 #include "engine/reconcile/result_backlog.h"
 #include "engine/reconcile/ticker.h"
-#include "engine/store/job_store.h"
+#include "engine/store/sweep_store.h"
 
 namespace lockstep::engine {
 
 class Reconciler {
 public:
     /// `timeouts` are read anew at every tick. All arguments outlive the reconciler.
-    Reconciler(const Context& context, const Timeouts& timeouts, Leases& leases, JobStore& store,
+    Reconciler(const Context& context, const Timeouts& timeouts, Leases& leases, SweepStore& sweeps,
                DeadLetters& dead_letters);
 
     /// Ticks for ever.
@@ -62,7 +62,7 @@ private:
 
     const Context& context_;
     const Timeouts& timeouts_;
-    JobStore& store_;
+    SweepStore& sweeps_;
     DeadLetters& dead_letters_;
     Ticker ticker_;
     ResultBacklog backlog_;

@@ -10,7 +10,7 @@
 
 #include "engine/config/context.h"
 #include "engine/reconcile/unheard_results.h"
-#include "engine/store/job_store.h"
+#include "engine/store/sweep_store.h"
 
 namespace lockstep::engine {
 

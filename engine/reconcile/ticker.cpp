@@ -5,7 +5,7 @@ namespace lockstep::engine {
 Task<bool> Ticker::hold() {
     const MonoTime asked = context_.ports.clock.monotonic();
     lease_.asking();
-    const auto mine = co_await store_.tick_lock(lock(), lease_.terms().life);
+    const auto mine = co_await sweeps_.tick_lock(lock(), lease_.terms().life);
     if (!mine.applied()) co_return false;
     if (mine.value())
         lease_.begin(asked);

@@ -8,16 +8,17 @@
 #include <string_view>
 
 #include "engine/config/context.h"
-#include "engine/store/job_store.h"
+#include "engine/store/lease.h"
+#include "engine/store/sweep_store.h"
 
 namespace lockstep::engine {
 
 class Ticker {
 public:
-    /// Context, store and leases outlive the ticker.
-    Ticker(const Context& context, JobStore& store, Leases& leases, std::string_view key, Duration interval)
+    /// Context, sweeps and leases outlive the ticker.
+    Ticker(const Context& context, SweepStore& sweeps, Leases& leases, std::string_view key, Duration interval)
         : context_(context),
-          store_(store),
+          sweeps_(sweeps),
           lease_(leases.ports(), std::string(key), context.ports.entropy.uuid(),
                  {.life = 2 * interval, .answer_within = context.tunables.store_op_timeout, .booked = false}),
           interval_(interval) {}
@@ -34,7 +35,7 @@ public:
 
 private:
     const Context& context_;
-    JobStore& store_;
+    SweepStore& sweeps_;
     Lease lease_;
     Duration interval_;
 };

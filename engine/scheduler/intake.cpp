@@ -79,7 +79,7 @@ Intake::Intake(Replica& replica, DeadLetters& dead_letters, RequestHandler& requ
 Intake::Stream::Stream(const StreamRoute& r, Replica& replica, DeadLetters& dead_letters, PacketHandler& handler,
                        ParkedJobs* parked, ByteWindow& window)
     : route(r),
-      pump(replica, replica.scripts, replica.store, dead_letters, handler, durable_of(r.subject), parked, &window) {}
+      pump(replica, replica.scripts, replica.letters, dead_letters, handler, durable_of(r.subject), parked, &window) {}
 
 bool Intake::counts_on(cap::BusPacket::PayloadCase kind, std::string_view subject) {
     const auto is_of = [&](const auto& route) { return route.kind == kind && route.subject == subject; };

@@ -13,8 +13,10 @@
 #include "engine/rollback/saga_store.h"
 #include "engine/routing/registry.h"
 #include "engine/scheduler/jobs_stream.h"
+#include "engine/store/dead_letter_store.h"
 #include "engine/store/job_lease.h"
 #include "engine/store/job_store.h"
+#include "engine/store/sweep_store.h"
 
 namespace lockstep::engine {
 
@@ -23,6 +25,8 @@ struct Replica : Context {
         : Context(p, std::move(t), m),
           timeouts(std::move(limits)),
           store(ports.redis, ports.clock, tunables, scripts),
+          sweeps(ports.redis, ports.clock, tunables, scripts, store.news()),
+          letters(ports.redis, ports.clock, tunables, scripts),
           sagas(ports.redis, ports.clock, tunables, scripts, mechanisms),
           policy(ports.kernel, ports.redis, ports.clock, ports.log, tunables, scripts, mechanisms),
           output(ports.kernel, ports.redis, ports.clock, ports.metrics, ports.log, tunables, scripts, mechanisms),
@@ -30,12 +34,14 @@ struct Replica : Context {
           registry(tunables.worker_ttl, mechanisms.on(Mechanism::heartbeat_bounds)),
           routing(std::make_shared<const RoutingTable>(routable(std::move(table)))),
           leases(*this, scripts) {
-        store.report_to(ports.log, ports.metrics);
+        store.news().report_to(ports.log, ports.metrics);
     }
 
     Timeouts timeouts;  // by topic and workflow; change while the scheduler runs, see config_watcher.h
     StoreScripts scripts;
     JobStore store;
+    SweepStore sweeps;
+    DeadLetterStore letters;
     SagaStore sagas;
     PolicyClient policy;
     OutputPolicyClient output;

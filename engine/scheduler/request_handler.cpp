@@ -4,6 +4,7 @@
 
 #include "engine/scheduler/approval.h"
 #include "engine/scheduler/constraint_limits.h"
+#include "engine/store/delays.h"
 #include "engine/store/lock_wait.h"
 #include "engine/wire/grant.h"
 #include "engine/wire/input_pointer.h"
@@ -200,7 +201,7 @@ Task<Disposition> RequestHandler::repeat_dead_letter(JobLease& lease, const Take
     const DeadLetter letter{
         lease.job(), job.request.topic(), state == JobState::denied ? cap::JOB_STATUS_DENIED : cap::JOB_STATUS_FAILED,
         fmt::format("the job had ended {} without a dead letter", to_string(state)), "redelivery_dlq_retry"};
-    const auto written = co_await replica_.store.repair_dead_letter(letter, state);
+    const auto written = co_await replica_.letters.repair(letter, state);
     if (!written.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
     if (!written.value()) co_return Disposition::done();
     replica_.ports.log.reached("dead_letter_repeated");

@@ -139,7 +139,7 @@ Task<bool> ResultHandler::tell_of_unknown_effect(std::string job, std::string to
                     "neither its compensation is recorded nor a rollback begun",
                     job, problem),
         std::string(kSagaUnmarshalFailed)};
-    const auto written = co_await replica_.store.put_dead_letter(letter);
+    const auto written = co_await replica_.letters.put(letter);
     if (!written.applied()) co_return false;
     dead_letters_.announce_aside(std::move(letter));
     co_return true;

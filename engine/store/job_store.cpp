@@ -8,8 +8,10 @@
 
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
+#include "engine/store/delays.h"
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
+#include "engine/store/replies.h"
 #include "engine/store/script_arguments.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
@@ -20,11 +22,6 @@ namespace lockstep::engine {
 namespace {
 
 constexpr Duration kIdempotencyTtl = std::chrono::hours{2160};
-
-/// Between two lines about the same key of a wrong type.
-constexpr Duration kSayAgainAfter = std::chrono::minutes{1};
-/// Such keys that are remembered as having been told of; beyond it some are told of again.
-constexpr std::size_t kSaidMax = 1'000;
 
 std::string joined(const std::vector<JobState>& states) {
     std::string text;
@@ -41,12 +38,6 @@ std::string every_state() {
     for (int state = 0; state < kJobStateCount; ++state)
         states += fmt::format("{},", to_string(static_cast<JobState>(state)));
     return states;
-}
-
-/// A next try that is further away than this was written by another clock.
-Duration longest_delay(const Tunables& tunables) {
-    return std::max({tunables.backoff_max, tunables.safety_throttle_delay, tunables.safety_unavailable_delay,
-                     tunables.retry_delay_no_workers, kInputRetryDelay});
 }
 
 void add(SagaEffect effect, ScriptArguments& arguments) {
@@ -68,14 +59,6 @@ WallTime wall_time(const RedisValue& micros) {
     const std::int64_t count = micros.integer_or(0);
     const bool sane = count >= 0 && count <= std::numeric_limits<std::int64_t>::max() / 1000;
     return WallTime{std::chrono::microseconds{sane ? count : 0}};
-}
-
-std::vector<std::string> texts(const RedisValue& reply) {
-    std::vector<std::string> list;
-    if (const auto* values = reply.array()) {
-        for (const RedisValue& value : *values) list.emplace_back(value.text());
-    }
-    return list;
 }
 
 PlaceInLine place_from(std::string_view name) {
@@ -141,7 +124,7 @@ Committed parse_committed(const RedisValue& reply) {
 }  // namespace
 
 JobStore::JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const StoreScripts& scripts)
-    : redis_(redis), clock_(clock), tunables_(tunables), scripts_(scripts) {}
+    : redis_(redis), clock_(clock), tunables_(tunables), scripts_(scripts), news_(clock) {}
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const cap::JobRequest& request,
                                                          std::string trace_id, std::vector<std::string> read_along,
@@ -178,8 +161,8 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
         co_return std::optional<JobFacts>{std::move(nothing)};
     }
     lease.begin(asked);
-    tell_of_woken(reply.value().at(15));
-    tell_of_wrong_typed(reply.value().at(18));
+    news_.tell_of_woken(reply.value().at(15));
+    news_.tell_of_wrong_typed(reply.value().at(18));
     co_return std::optional<JobFacts>{parse_taken_up(reply.value())};
 }
 
@@ -188,28 +171,6 @@ Task<Outcome<bool>> JobStore::lock_is_held(const JobLease& lease) {
     auto reply = co_await redis_.command(std::move(exists), deadline());
     if (!reply.applied()) co_return reply.failure_as<bool>();
     co_return reply.value().integer_or(0) == 1;
-}
-
-void JobStore::tell_of_woken(const RedisValue& jobs) {
-    if (listener_ == nullptr) return;
-    for (std::string& job : texts(jobs)) listener_->wake(std::move(job));
-}
-
-void JobStore::tell_of_wrong_typed(const RedisValue& keys) {
-    for (const std::string& key : texts(keys)) tell_of_wrong_typed(key);
-}
-
-void JobStore::tell_of_wrong_typed(const std::string& key) {
-    if (log_ == nullptr) return;
-    metrics_->add(Metric::wrong_typed_keys);
-    const MonoTime now = clock_.monotonic();
-    const auto said = said_at_.find(key);
-    if (said != said_at_.end() && now - said->second < kSayAgainAfter) return;
-    if (said_at_.size() >= kSaidMax) said_at_.clear();
-    said_at_.insert_or_assign(key, now);
-    log_->reached("wrong_typed_key");
-    log_->event(LogLevel::error, "key of another type: what belongs there is left out, the job goes on",
-                {{"key", key}, {"way_out", "see what it is with TYPE, then RENAME or DEL it: it is begun anew"}});
 }
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_lock(JobLease& lease, std::vector<std::string> read_along) {
@@ -296,8 +257,8 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
                                         commit_argv(lease, commit), deadline());
     if (!reply.applied()) co_return reply.failure_as<Committed>();
     const Committed committed = parse_committed(reply.value());
-    tell_of_woken(reply.value().at(6));
-    tell_of_wrong_typed(reply.value().at(8));
+    news_.tell_of_woken(reply.value().at(6));
+    news_.tell_of_wrong_typed(reply.value().at(8));
     if (committed.kind == Committed::Kind::lost) {
         lease.mark_lost();
     } else if (commit.release_lock) {
@@ -310,92 +271,9 @@ Task<Outcome<Cancelled>> JobStore::cancel(std::string job) {
     auto reply = co_await redis_.script(scripts_.cancel, {keys::job_meta(job)}, {job, millis(tunables_.job_meta_ttl)},
                                         deadline());
     if (!reply.applied()) co_return reply.failure_as<Cancelled>();
-    tell_of_woken(reply.value().at(2));
-    tell_of_wrong_typed(reply.value().at(3));
+    news_.tell_of_woken(reply.value().at(2));
+    news_.tell_of_wrong_typed(reply.value().at(3));
     co_return Cancelled{parse_job_state(reply.value().at(0).text()), parse_job_state(reply.value().at(1).text())};
-}
-
-Task<Outcome<std::vector<OverdueJob>>> JobStore::stale_jobs(TickLock lock, std::string index, Duration age,
-                                                            std::int64_t skipped, std::int64_t limit) {
-    auto reply = co_await redis_.script(
-        scripts_.stale_jobs, {std::move(lock.key), std::move(index)},
-        {std::move(lock.token), millis(age), fmt::format("{}", skipped), fmt::format("{}", limit)}, deadline());
-    if (!reply.applied()) co_return reply.failure_as<std::vector<OverdueJob>>();
-    std::vector<OverdueJob> jobs;
-    if (const auto* elements = reply.value().array()) {
-        for (std::size_t i = 1; i + 3 < elements->size(); i += 4)
-            jobs.push_back({{std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())},
-                            parse_job_state((*elements)[i + 2].text()),
-                            Duration{0},
-                            std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
-    }
-    co_return jobs;
-}
-
-Task<Outcome<OverduePage>> JobStore::overdue_page(TickLock lock, JobState state, StayLimits limits, std::string after,
-                                                  std::int64_t limit) {
-    Duration shortest = limits.otherwise;
-    std::vector<std::string> each;
-    for (const auto* map : {&limits.by_topic, &limits.by_workflow}) {
-        for (const auto& [name, stay] : *map) {
-            shortest = std::min(shortest, stay);
-            each.push_back(name);
-            each.push_back(millis(stay));
-        }
-    }
-    std::vector<std::string> arguments{std::move(lock.token),
-                                       std::string(to_string(state)),
-                                       after.empty() ? "-inf" : "(" + after,
-                                       fmt::format("{}", limit),
-                                       millis(shortest),
-                                       millis(limits.otherwise),
-                                       fmt::format("{}", limits.by_topic.size())};
-    std::ranges::move(each, std::back_inserter(arguments));
-    auto reply = co_await redis_.script(scripts_.overdue_page, {std::move(lock.key), keys::state_index(state)},
-                                        std::move(arguments), deadline());
-    if (!reply.applied()) co_return reply.failure_as<OverduePage>();
-    OverduePage page;
-    page.last_score = reply.value().at(1).text();
-    if (const auto* elements = reply.value().array()) {
-        for (std::size_t i = 2; i + 3 < elements->size(); i += 4)
-            page.jobs.push_back({{std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())},
-                                 state,
-                                 std::chrono::milliseconds((*elements)[i + 2].integer_or(0)),
-                                 std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
-    }
-    co_return page;
-}
-
-Task<Outcome<IndexPage>> JobStore::index_page(JobState state, Duration age, std::string after, std::int64_t limit) {
-    auto reply = co_await redis_.script(scripts_.index_page, {keys::state_index(state)},
-                                        {millis(age), after.empty() ? "-inf" : "(" + after, fmt::format("{}", limit)},
-                                        deadline());
-    if (!reply.applied()) co_return reply.failure_as<IndexPage>();
-    IndexPage page;
-    page.pruned = reply.value().at(0).integer_or(0);
-    page.last_score = reply.value().at(1).text();
-    if (const auto* elements = reply.value().array()) {
-        for (std::size_t i = 2; i + 1 < elements->size(); i += 2)
-            page.jobs.push_back({std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())});
-    }
-    co_return page;
-}
-
-Task<Outcome<ReplayPage>> JobStore::replay_page(TickLock lock, JobState state, Duration age, std::string after,
-                                                std::int64_t limit) {
-    auto reply = co_await redis_.script(
-        scripts_.replay_page, {std::move(lock.key), keys::state_index(state)},
-        {std::move(lock.token), std::string(to_string(state)), millis(age), after.empty() ? "-inf" : "(" + after,
-         fmt::format("{}", limit), millis(longest_delay(tunables_)), millis(tunables_.job_meta_ttl)},
-        deadline());
-    if (!reply.applied()) co_return reply.failure_as<ReplayPage>();
-    ReplayPage page;
-    page.last_score = reply.value().at(1).text();
-    if (const auto* elements = reply.value().array()) {
-        for (std::size_t i = 2; i + 1 < elements->size(); i += 2)
-            page.jobs.push_back({std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())});
-    }
-    co_return page;
 }
 
 Task<Outcome<std::string>> JobStore::stored_request(std::string job) {
@@ -405,49 +283,10 @@ Task<Outcome<std::string>> JobStore::stored_request(std::string job) {
     co_return std::string(reply.value().text());
 }
 
-Task<Outcome<TenantRound>> JobStore::tend_tenant(TickLock lock, std::string after, std::int64_t slots,
-                                                 Duration ask_after) {
-    auto reply = co_await redis_.script(scripts_.tend_tenant, {std::move(lock.key), std::string(keys::kTenantsWaiting)},
-                                        {std::move(lock.token), after.empty() ? "-inf" : "(" + after,
-                                         fmt::format("{}", slots), millis(ask_after), millis(tunables_.job_meta_ttl)},
-                                        deadline());
-    if (!reply.applied()) co_return reply.failure_as<TenantRound>();
-    const RedisValue& tended = reply.value();
-    if (tended.at(0).text() != "tended") co_return TenantRound{true, {}, false};
-    tell_of_woken(tended.at(3));
-    co_return TenantRound{false, std::string(tended.at(1).text()), !tended.at(2).text().empty()};
-}
-
 Task<Outcome<bool>> JobStore::tenant_is_full(std::string job, std::int64_t limit) {
     auto reply =
         co_await redis_.script(scripts_.tenant_is_full, {},
                                {std::move(job), fmt::format("{}", limit), millis(tunables_.job_meta_ttl)}, deadline());
-    if (!reply.applied()) co_return reply.failure_as<bool>();
-    co_return reply.value().integer_or(0) == 1;
-}
-
-Task<Outcome<TimedOut>> JobStore::time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
-                                           TimeoutReason reason) {
-    std::string letter;
-    if (tunables_.reconciler_emit_dead_letter)
-        letter = dead_letter_head({stale.job, {}, cap::JOB_STATUS_TIMEOUT, reason.text, reason.code}, clock_.now());
-    auto reply = co_await redis_.script(
-        scripts_.time_out, {keys::job_meta(stale.job)},
-        {stale.job, std::move(index), expected ? std::string(to_string(*expected)) : std::string{},
-         expected ? stale.score : std::string{}, millis(tunables_.job_meta_ttl), std::move(reason.text),
-         std::move(letter), millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
-        deadline());
-    if (!reply.applied()) co_return reply.failure_as<TimedOut>();
-    const RedisValue& facts = reply.value();
-    tell_of_woken(facts.at(6));
-    tell_of_wrong_typed(facts.at(7));
-    co_return TimedOut{facts.at(0).text() == "ok", parse_job_state(facts.at(1).text()), std::string(facts.at(3).text()),
-                       std::string(facts.at(4).text()), std::string(facts.at(5).text())};
-}
-
-Task<Outcome<bool>> JobStore::tick_lock(TickLock lock, Duration ttl) {
-    auto reply = co_await redis_.script(scripts_.tick_lock, {std::move(lock.key)}, {std::move(lock.token), millis(ttl)},
-                                        deadline());
     if (!reply.applied()) co_return reply.failure_as<bool>();
     co_return reply.value().integer_or(0) == 1;
 }
@@ -459,62 +298,13 @@ Task<Outcome<bool>> JobStore::replace_document(std::string key, std::string befo
     co_return reply.value().integer_or(0) == 1;
 }
 
-Task<Outcome<Done>> JobStore::put_dead_letter(DeadLetter letter) {
-    auto reply = co_await redis_.script(scripts_.put_dead_letter, {},
-                                        {letter.id, dead_letter_head(letter, clock_.now()),
-                                         millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
-                                        deadline());
-    if (!reply.applied()) co_return reply.failure_as<Done>();
-    co_return Done{};
-}
-
-Task<Outcome<Done>> JobStore::bury_undecodable(DeadLetter letter, std::string stream, std::uint64_t sequence) {
-    std::vector<std::string> keys{std::string(keys::kUndecodable), std::string(keys::kUndecodableSums)};
-    std::vector<std::string> arguments{letter.id,
-                                       dead_letter_head(letter, clock_.now()),
-                                       millis(tunables_.dlq_entry_ttl),
-                                       fmt::format("{}", tunables_.dlq_undecodable_max_size),
-                                       fmt::format("{} {}", stream, letter.topic),
-                                       fmt::format("{}", sequence)};
-    auto reply = co_await redis_.script(scripts_.bury_undecodable, std::move(keys), std::move(arguments), deadline());
-    if (!reply.applied()) co_return reply.failure_as<Done>();
-    co_return Done{};
-}
-
-Task<Outcome<std::vector<UndecodableSum>>> JobStore::undecodable_sums(Duration age, std::vector<UndecodableSum> told) {
-    std::vector<std::string> arguments{millis(age)};
-    for (const UndecodableSum& sum : told) {
-        arguments.push_back(sum.name);
-        arguments.push_back(sum.value);
-    }
-    std::vector<std::string> keys{std::string(keys::kUndecodableSums)};
-    auto reply = co_await redis_.script(scripts_.undecodable_sums, std::move(keys), std::move(arguments), deadline());
-    if (!reply.applied()) co_return reply.failure_as<std::vector<UndecodableSum>>();
-    std::vector<UndecodableSum> sums;
-    const std::vector<std::string> page = texts(reply.value());
-    for (std::size_t i = 0; i + 1 < page.size(); i += 2) {
-        if (auto sum = parse_undecodable_sum(page[i], page[i + 1])) sums.push_back(std::move(*sum));
-    }
-    co_return sums;
-}
-
-Task<Outcome<bool>> JobStore::repair_dead_letter(DeadLetter letter, JobState state) {
-    const std::string head = dead_letter_head(letter, clock_.now());
-    auto reply = co_await redis_.script(scripts_.repair_dead_letter, {keys::job_meta(letter.id)},
-                                        {letter.id, std::string(to_string(state)), head,
-                                         millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
-                                        deadline());
-    if (!reply.applied()) co_return reply.failure_as<bool>();
-    co_return reply.value().integer_or(0) == 1;
-}
-
 Task<Outcome<std::vector<PendingScan>>> JobStore::claim_scans(Duration hold, std::int64_t limit) {
     auto reply = co_await redis_.script(scripts_.claim_scans, {std::string(keys::kScansPending)},
                                         {fmt::format("{}", limit), millis(hold)}, deadline());
     if (!reply.applied()) {
         // The list itself: without it, only who has begun a scan can finish it.
         if (reply.failure().detail.find("WRONGTYPE") != std::string::npos)
-            tell_of_wrong_typed(std::string(keys::kScansPending));
+            news_.tell_of_wrong_typed(std::string(keys::kScansPending));
         co_return reply.failure_as<std::vector<PendingScan>>();
     }
     std::vector<PendingScan> scans;
@@ -526,26 +316,6 @@ Task<Outcome<std::vector<PendingScan>>> JobStore::claim_scans(Duration hold, std
 Task<Outcome<Done>> JobStore::set_result_ptr(std::string job, std::string pointer) {
     RedisCommand set{"HSET", keys::job_meta(job), "result_ptr", std::move(pointer)};
     auto reply = co_await redis_.command(std::move(set), deadline());
-    if (!reply.applied()) co_return reply.failure_as<Done>();
-    co_return Done{};
-}
-
-Task<Outcome<std::vector<DeadLetter>>> JobStore::unsent_dead_letters(Duration age, std::int64_t limit) {
-    auto reply = co_await redis_.script(scripts_.outbox_page, {std::string(keys::kOutbox)},
-                                        {millis(age), fmt::format("{}", limit)}, deadline());
-    if (!reply.applied()) co_return reply.failure_as<std::vector<DeadLetter>>();
-    std::vector<DeadLetter> letters;
-    if (const auto* elements = reply.value().array()) {
-        for (std::size_t i = 0; i + 1 < elements->size(); i += 2) {
-            if (auto letter = parse_dead_letter((*elements)[i + 1].text())) letters.push_back(std::move(*letter));
-        }
-    }
-    co_return letters;
-}
-
-Task<Outcome<Done>> JobStore::dead_letter_sent(std::string id) {
-    RedisCommand remove{"ZREM", std::string(keys::kOutbox), std::move(id)};
-    auto reply = co_await redis_.command(std::move(remove), deadline());
     if (!reply.applied()) co_return reply.failure_as<Done>();
     co_return Done{};
 }

@@ -22,15 +22,13 @@
 #include "engine/store/job_lease.h"
 #include "engine/store/job_state.h"
 #include "engine/store/scripts.h"
+#include "engine/store/store_news.h"
 #include "engine/wire/fwd.h"
 
 namespace lockstep::engine {
 
 /// Whether a job waits for one of its tenant's slots. Woken: there is one in reserve for it.
 enum class PlaceInLine : std::uint8_t { none, waiting, woken };
-
-/// Between two tries of a job whose input is not found. Of a fixed length, unlike other delays: what comes of it is promised.
-inline constexpr Duration kInputRetryDelay = std::chrono::seconds{5};
 
 /// Set in the job hash when the request of a job that was known already was not there any more, and the one that somebody
 /// offered took its place: whatever that says about itself, nobody can compare it with what was there before.
@@ -126,84 +124,10 @@ struct Committed {
     WallTime at{};             // when, by Redis' clock; of an ok
 };
 
-/// Who takes up jobs for which the store has found room: told at once, by whichever call has made it.
-class WokenJobs {
-public:
-    virtual ~WokenJobs() = default;
-    /// The job has a slot of its tenant in reserve for some seconds. What is not taken up by then is woken again later.
-    virtual void wake(std::string job) = 0;
-};
-
-/// Where a round through the tenants in whose lines somebody stands has come to.
-struct TenantRound {
-    bool over = false;
-    std::string tended;  // the place of the tenant that was tended last; empty = none
-    bool more = false;   // it has more slots to be looked at: the same place once more
-};
-
-/// A lock that is held by ticking and never released. What a tick reads, it reads as the holder.
-struct TickLock {
-    std::string key;
-    std::string token;
-};
-
-struct WaitingJob {
-    std::string job;
-    std::string request_json;  // empty when none is stored
-};
-struct ReplayPage {
-    std::vector<WaitingJob> jobs;
-    std::string last_score;  // where the next page begins; empty = there is none
-};
-
 struct PendingScan {
     std::string job;
     std::string result_json;
     std::string request_json;  // empty when none is stored any more
-};
-
-struct StaleJob {
-    std::string job;
-    std::string score;  // as Redis printed it
-};
-/// A job that has been somewhere for too long, as Redis saw it at one instant.
-struct OverdueJob {
-    StaleJob stale;
-    std::optional<JobState> state;  // nothing = the job is not known
-    Duration limit{};               // the one that it has exceeded; zero for a deadline
-    Duration overdue_by{};          // since then, by Redis' own clock
-};
-
-/// How long a job may stay in a state. Where its topic and its workflow both have a limit, the shorter one holds.
-struct StayLimits {
-    Duration otherwise{};
-    std::map<std::string, Duration, std::less<>> by_topic;
-    std::map<std::string, Duration, std::less<>> by_workflow;
-};
-struct OverduePage {
-    std::vector<OverdueJob> jobs;
-    std::string last_score;  // where the next page begins; empty = there is none
-};
-
-/// A page of an index. Members whose jobs are not known any more have been removed from it, and are not listed.
-struct IndexPage {
-    std::vector<StaleJob> jobs;
-    std::int64_t pruned = 0;
-    std::string last_score;  // where the next page begins; empty = there is none
-};
-
-/// Why a job is ended by the scheduler itself: a sentence for people, and the code of its dead letter.
-struct TimeoutReason {
-    std::string text;
-    std::string code;
-};
-
-struct TimedOut {
-    bool timed_out = false;
-    std::optional<JobState> from;
-    std::string topic;
-    std::string worker;
-    std::string trace_id;
 };
 
 struct Cancelled {
@@ -216,14 +140,8 @@ public:
     /// All arguments outlive the store.
     JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const StoreScripts& scripts);
 
-    /// `listener` outlives the store's use; without one, woken jobs wait for a round through the tenants.
-    void set_listener(WokenJobs* listener) { listener_ = listener; }
-
-    /// Both outlive the store's use. Without them, keys of a wrong type are left alone in silence.
-    void report_to(Log& log, Metrics& metrics) {
-        log_ = &log;
-        metrics_ = &metrics;
-    }
+    /// What others are told of as a side effect of calls; lives as long as the store.
+    [[nodiscard]] StoreNews& news() { return news_; }
 
     /// Whether somebody holds the lock that `lease` is about. A look, much smaller than asking for it.
     [[nodiscard]] Task<Outcome<bool>> lock_is_held(const JobLease& lease);
@@ -253,55 +171,12 @@ public:
     /// A request by somebody who does not hold the lock.
     [[nodiscard]] Task<Outcome<Cancelled>> cancel(std::string job);
 
-    /// Jobs in `index` whose score is older than `age`, oldest first, without the first `skipped`; none for somebody who does
-    /// not hold the lock.
-    [[nodiscard]] Task<Outcome<std::vector<OverdueJob>>> stale_jobs(TickLock lock, std::string index, Duration age,
-                                                                    std::int64_t skipped, std::int64_t limit);
-    /// Jobs that have been in `state` for longer than their limit, oldest first, from above the score `after` (empty = from
-    /// the beginning); none for somebody who does not hold the lock.
-    [[nodiscard]] Task<Outcome<OverduePage>> overdue_page(TickLock lock, JobState state, StayLimits limits,
-                                                          std::string after, std::int64_t limit);
-    /// Jobs listed as being in `state`, for `age` at least, oldest first, from above the score `after` (empty = from the
-    /// beginning). Looks at `limit` members, whether their jobs are still known or not (D-13).
-    [[nodiscard]] Task<Outcome<IndexPage>> index_page(JobState state, Duration age, std::string after,
-                                                      std::int64_t limit);
-    /// Jobs that have been in `state` for `age` and are due, oldest first, from above the score `after` (empty = from the
-    /// beginning); none for somebody who does not hold the lock.
-    [[nodiscard]] Task<Outcome<ReplayPage>> replay_page(TickLock lock, JobState state, Duration age, std::string after,
-                                                        std::int64_t limit);
     /// Empty when there is none.
     [[nodiscard]] Task<Outcome<std::string>> stored_request(std::string job);
-    /// Tends the tenant after the one at `after` (empty = from the beginning): looks at `slots` of those that hold its slots and
-    /// strikes off whose job has ended, wakes whom there is room for, and has the first in line ask policy again where it has
-    /// said nothing about the line for `ask_after` (zero = never). Over for somebody who does not hold the lock.
-    [[nodiscard]] Task<Outcome<TenantRound>> tend_tenant(TickLock lock, std::string after, std::int64_t slots,
-                                                         Duration ask_after);
     /// Whether `limit` other jobs of the job's tenant are on their way. A commit with a limit asks by itself.
     [[nodiscard]] Task<Outcome<bool>> tenant_is_full(std::string job, std::int64_t limit);
-    /// Ends a stale job as TIMEOUT if it still is in `expected` with that score; for a passed deadline (`expected` empty)
-    /// whatever its state. A stray index entry is removed.
-    [[nodiscard]] Task<Outcome<TimedOut>> time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
-                                                   TimeoutReason reason);
-
-    /// Keeps or takes a lock that only expires. True when this token holds it.
-    [[nodiscard]] Task<Outcome<bool>> tick_lock(TickLock lock, Duration ttl);
-
     /// Replaces a document that still reads `before` (empty: there is none). False when somebody else has written it.
     [[nodiscard]] Task<Outcome<bool>> replace_document(std::string key, std::string before, std::string after);
-
-    [[nodiscard]] Task<Outcome<Done>> put_dead_letter(DeadLetter letter);
-    /// The letter of a message whose bytes are no packet: listed apart, under a limit of its own, and told of with others.
-    [[nodiscard]] Task<Outcome<Done>> bury_undecodable(DeadLetter letter, std::string stream, std::uint64_t sequence);
-    /// What is to be told of such messages: sums that have been collected for `age`, and those that were to be told before.
-    /// `told` is struck off first.
-    [[nodiscard]] Task<Outcome<std::vector<UndecodableSum>>> undecodable_sums(Duration age,
-                                                                              std::vector<UndecodableSum> told);
-    /// Writes the dead letter of a job that has ended in `state` if there is none, and if there should be one. True when it
-    /// was written.
-    [[nodiscard]] Task<Outcome<bool>> repair_dead_letter(DeadLetter letter, JobState state);
-    /// Dead letters whose packet has not been acknowledged for `age`.
-    [[nodiscard]] Task<Outcome<std::vector<DeadLetter>>> unsent_dead_letters(Duration age, std::int64_t limit);
-    [[nodiscard]] Task<Outcome<Done>> dead_letter_sent(std::string id);
 
     /// Successes whose output nobody is scanning, at most `limit`, oldest first. They are the caller's for `hold`.
     [[nodiscard]] Task<Outcome<std::vector<PendingScan>>> claim_scans(Duration hold, std::int64_t limit);
@@ -315,19 +190,12 @@ private:
     /// Leaves of `commit` what does not go into its arguments.
     [[nodiscard]] std::vector<std::string> commit_argv(const JobLease& lease, Commit& commit) const;
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
-    void tell_of_woken(const RedisValue& jobs);
-    /// Keys of another type than theirs, whose writes a script has left out. Said once a minute for each key.
-    void tell_of_wrong_typed(const RedisValue& keys);
-    void tell_of_wrong_typed(const std::string& key);
 
     Redis& redis_;
     Clock& clock_;
     const Tunables& tunables_;
     const StoreScripts& scripts_;
-    WokenJobs* listener_ = nullptr;
-    Log* log_ = nullptr;
-    Metrics* metrics_ = nullptr;
-    std::map<std::string, MonoTime> said_at_;  // of keys of a wrong type
+    StoreNews news_;
 };
 
 }  // namespace lockstep::engine

@@ -68,7 +68,7 @@ TEST_F(GuardedMessages, AMarkForTheWholeStreamHasTheDocumentedNameAndCountsWhoev
 class OtherConsumer final : public engine::PacketHandler {
 public:
     explicit OtherConsumer(const engine::Ports& ports)
-        : context_(ports), store_(ports.redis, ports.clock, context_.tunables, scripts_) {}
+        : context_(ports), letters_(ports.redis, ports.clock, context_.tunables, scripts_) {}
 
     void take(const engine::testing::DeliverySpec& spec, const Fate& fate) {
         pump_.on_delivery(engine::testing::make_delivery(spec, fate));
@@ -83,9 +83,9 @@ private:
 
     engine::Context context_;
     engine::StoreScripts scripts_;
-    engine::JobStore store_;
-    engine::DeadLetters dead_letters_{context_, store_};
-    engine::MessagePump pump_{context_,      scripts_, store_,
+    engine::DeadLetterStore letters_;
+    engine::DeadLetters dead_letters_{context_, letters_};
+    engine::MessagePump pump_{context_,      scripts_, letters_,
                               dead_letters_, *this,    "dur_cordum-workflow-engine__sys_job_result"};
 };
 

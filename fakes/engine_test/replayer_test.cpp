@@ -141,10 +141,10 @@ TEST_F(Replayer, ARequestThatArrivesMeanwhileSavesItsJob) {
 TEST_F(Replayer, JobsWithoutARequestThatOthersEndAreForgotten) {
     engine::Replica replica({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
                             *engine::parse_pools(R"({"topics": {"job.default": "default"}})"));
-    engine::DeadLetters letters(replica, replica.store);
+    engine::DeadLetters letters(replica, replica.letters);
     engine::Dispatcher dispatcher(replica, letters);
     engine::RequestHandler requests(replica, letters, dispatcher);
-    engine::PendingReplayer replayer(replica, replica.store, replica.leases, letters, requests);
+    engine::PendingReplayer replayer(replica, replica.store, replica.sweeps, replica.leases, letters, requests);
     const auto tick = [&] {
         loop.wait(replayer.tick());
         loop.settle();

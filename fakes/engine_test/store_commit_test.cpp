@@ -289,7 +289,7 @@ TEST_F(StoreCommit, ListsByWorkerAndOfRecentJobsKeepTheNewestThousand) {
 
 // What somebody has put under a name of ours, with another type, must not hold up the job that comes by.
 TEST_F(StoreCommit, ListsForWhoeverLooksAreLeftOutWhereTheirKeysHoldAnotherType) {
-    store->report_to(log, metrics);
+    store->news().report_to(log, metrics);
     const std::vector<std::string> strangers{"trace:t1",   "worker:jobs:w1", "lockstep:output:scan_pending",
                                              "job:recent", "job:events:j1",  "job:tenant:active:acme"};
     for (const std::string& key : strangers) run({"SET", key, "a stranger's"});
@@ -316,7 +316,7 @@ TEST_F(StoreCommit, ListsForWhoeverLooksAreLeftOutWhereTheirKeysHoldAnotherType)
 }
 
 TEST_F(StoreCommit, AKeyOfAnotherTypeIsToldOfOnceAMinuteAndCountedEachTime) {
-    store->report_to(log, metrics);
+    store->news().report_to(log, metrics);
     run({"SET", "worker:jobs:w1", "a stranger's"});
     const auto lease = taken_up("j1");
     Commit step;

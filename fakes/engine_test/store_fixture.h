@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/store/dead_letter_store.h"
 #include "engine/store/job_store.h"
+#include "engine/store/sweep_store.h"
 #include "engine/testing/recorders.h"
 #include "engine/testing/virtual_loop.h"
 #include "engine/wire/messages.h"
@@ -85,6 +87,11 @@ protected:
     engine::Scope releases{loop};
     std::unique_ptr<engine::JobStore> store =
         server ? std::make_unique<engine::JobStore>(server->port(), clock, tunables, scripts) : nullptr;
+    std::unique_ptr<engine::SweepStore> sweeps =
+        server ? std::make_unique<engine::SweepStore>(server->port(), clock, tunables, scripts, store->news())
+               : nullptr;
+    std::unique_ptr<engine::DeadLetterStore> letters =
+        server ? std::make_unique<engine::DeadLetterStore>(server->port(), clock, tunables, scripts) : nullptr;
 };
 
 }  // namespace lockstep::fakes::engine_test

@@ -123,8 +123,8 @@ class StoreDeadLetterRepair : public StoreTest {
 protected:
     bool repair(const std::string& job, JobState state) {
         return loop
-            .wait(store->repair_dead_letter(
-                {job, "job.default", cap::JOB_STATUS_FAILED, "left out", "redelivery_dlq_retry"}, state))
+            .wait(letters->repair({job, "job.default", cap::JOB_STATUS_FAILED, "left out", "redelivery_dlq_retry"},
+                                  state))
             .value();
     }
 };

@@ -59,7 +59,7 @@ TEST(LockTokens, NoTwoAreEqual) {
 // C-28
 TEST_F(StoreLocks, ATickLockIsKeptByItsHolderAndRefusedToOthers) {
     const auto tick = [this](const std::string& token) {
-        return loop.wait(store->tick_lock({"tick", token}, 60s)).value();
+        return loop.wait(sweeps->tick_lock({"tick", token}, 60s)).value();
     };
     EXPECT_TRUE(tick("a"));
     EXPECT_FALSE(tick("b"));
@@ -181,7 +181,7 @@ protected:
     }
     /// The lock that the reconciler reads under.
     engine::TickLock tick_lock(const std::string& token = "ticker") {
-        static_cast<void>(loop.wait(store->tick_lock({std::string(engine::keys::kReconcilerLock), "ticker"}, 1min)));
+        static_cast<void>(loop.wait(sweeps->tick_lock({std::string(engine::keys::kReconcilerLock), "ticker"}, 1min)));
         return {std::string(engine::keys::kReconcilerLock), token};
     }
     static std::vector<engine::StaleJob> without_details(const std::vector<engine::OverdueJob>& found) {
@@ -191,10 +191,10 @@ protected:
     }
     std::vector<engine::StaleJob> stale(JobState state, Duration age, std::int64_t limit = 200) {
         return without_details(
-            loop.wait(store->stale_jobs(tick_lock(), engine::keys::state_index(state), age, 0, limit)).value());
+            loop.wait(sweeps->stale_jobs(tick_lock(), engine::keys::state_index(state), age, 0, limit)).value());
     }
     std::vector<engine::OverdueJob> past_deadlines(std::int64_t skipped = 0) {
-        return loop.wait(store->stale_jobs(tick_lock(), std::string(engine::keys::kDeadlines), 0s, skipped, 200))
+        return loop.wait(sweeps->stale_jobs(tick_lock(), std::string(engine::keys::kDeadlines), 0s, skipped, 200))
             .value();
     }
     std::vector<engine::StaleJob> expired() { return without_details(past_deadlines()); }
@@ -205,7 +205,7 @@ protected:
     }
     Texts overdue_ids(JobState state, const engine::StayLimits& limits) {
         Texts ids;
-        const auto page = loop.wait(store->overdue_page(tick_lock(), state, limits, "", 200)).value();
+        const auto page = loop.wait(sweeps->overdue_page(tick_lock(), state, limits, "", 200)).value();
         for (const auto& job : page.jobs) ids.push_back(job.stale.job + " >" + engine::format_duration(job.limit));
         return ids;
     }
@@ -213,7 +213,7 @@ protected:
                               const std::string& reason = "timeout: x") {
         const std::string index =
             expected ? engine::keys::state_index(*expected) : std::string(engine::keys::kDeadlines);
-        return loop.wait(store->time_out(job, index, expected, {reason, "timeout"})).value();
+        return loop.wait(sweeps->time_out(job, index, expected, {reason, "timeout"})).value();
     }
 };
 
@@ -261,7 +261,7 @@ TEST_F(StoreTimeOut, PagesOfJobsThatMayStayHideNone) {
     Texts found;
     int pages = 0;
     do {
-        auto page = loop.wait(store->overdue_page(tick_lock(), running, limits, after, 2)).value();
+        auto page = loop.wait(sweeps->overdue_page(tick_lock(), running, limits, after, 2)).value();
         for (const auto& job : page.jobs) found.push_back(job.stale.job);
         after = page.last_score;
         ++pages;
@@ -279,7 +279,7 @@ TEST_F(StoreTimeOut, AnIndexEntryOfAnotherStateIsRemovedFromAPage) {
 
 TEST_F(StoreTimeOut, OnlyTheHolderOfTheTickLockGetsAPage) {
     job_in("overdue", running, 10min);
-    EXPECT_TRUE(loop.wait(store->overdue_page(tick_lock("somebody else"), running, {5min, {}, {}}, "", 200))
+    EXPECT_TRUE(loop.wait(sweeps->overdue_page(tick_lock("somebody else"), running, {5min, {}, {}}, "", 200))
                     .value()
                     .jobs.empty());
     EXPECT_EQ(overdue_ids(running, {5min, {}, {}}), Texts{"overdue >5m"});
@@ -295,10 +295,10 @@ TEST_F(StoreTimeOut, AMemberOfAnIndexWhoseJobHasExpiredIsRemovedByWhoeverListsIt
     for (const char* job : {"gone", "gone-too"})
         run({"DEL", std::string("job:meta:") + job, std::string("job:state:") + job});
     run({"DEL", "job:meta:mirrored"});
-    const auto young = loop.wait(store->index_page(succeeded, 1h, "", 200)).value();
+    const auto young = loop.wait(sweeps->index_page(succeeded, 1h, "", 200)).value();
     EXPECT_TRUE(young.jobs.empty());
     EXPECT_EQ(young.pruned, 0);
-    const auto page = loop.wait(store->index_page(succeeded, 5min, "", 200)).value();
+    const auto page = loop.wait(sweeps->index_page(succeeded, 5min, "", 200)).value();
     Texts listed_jobs;
     for (const auto& job : page.jobs) listed_jobs.push_back(job.job);
     EXPECT_EQ(listed_jobs, (Texts{"kept", "mirrored"}));
@@ -315,7 +315,7 @@ TEST_F(StoreTimeOut, PagesOfAnIndexGoOnBehindWhatIsKept) {
     std::size_t kept = 0;
     int pages = 0;
     do {
-        auto page = loop.wait(store->index_page(failed, 0s, after, 3)).value();
+        auto page = loop.wait(sweeps->index_page(failed, 0s, after, 3)).value();
         pruned += page.pruned;
         kept += page.jobs.size();
         after = page.last_score;
@@ -431,14 +431,13 @@ TEST_F(StoreTimeOut, ADeadlineAheadIsNotExpired) {
 class StoreOutbox : public StoreTest {
 protected:
     void put(const std::string& id) {
-        const auto written =
-            loop.wait(store->put_dead_letter({id, "t", cap::JOB_STATUS_FAILED, "why", "poison_message"}));
+        const auto written = loop.wait(letters->put({id, "t", cap::JOB_STATUS_FAILED, "why", "poison_message"}));
         EXPECT_TRUE(written.applied());
     }
     Texts unsent(Duration age, std::int64_t limit = 200) {
         Texts ids;
-        const auto letters = loop.wait(store->unsent_dead_letters(age, limit)).value();
-        for (const auto& letter : letters) ids.push_back(letter.id);
+        const auto waiting = loop.wait(letters->unsent(age, limit)).value();
+        for (const auto& letter : waiting) ids.push_back(letter.id);
         return ids;
     }
 };
@@ -450,10 +449,10 @@ TEST_F(StoreOutbox, ALetterWaitsUntilItIsSaidToBeSent) {
     EXPECT_EQ(unsent(0s), (Texts{"b", "a"}));
     EXPECT_EQ(unsent(30s), Texts{"b"});
     EXPECT_EQ(unsent(0s, 1), Texts{"b"});
-    const auto letters = loop.wait(store->unsent_dead_letters(30s, 200)).value();
-    EXPECT_EQ(letters.at(0).reason_code, "poison_message");
-    EXPECT_EQ(letters.at(0).topic, "t");
-    EXPECT_TRUE(loop.wait(store->dead_letter_sent("b")).applied());
+    const auto waiting = loop.wait(letters->unsent(30s, 200)).value();
+    EXPECT_EQ(waiting.at(0).reason_code, "poison_message");
+    EXPECT_EQ(waiting.at(0).topic, "t");
+    EXPECT_TRUE(loop.wait(letters->sent("b")).applied());
     EXPECT_EQ(unsent(0s), Texts{"a"});
 }
 

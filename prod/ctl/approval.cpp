@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/store/dead_letter.h"
-#include "engine/store/job_store.h"
+#include "engine/store/dead_letter_store.h"
 #include "engine/store/keys.h"
 #include "engine/store/scripts/common.lua.h"
 #include "engine/wire/job_hash.h"
@@ -35,7 +35,9 @@ struct Waiting {
 };
 
 engine::Task<tl::expected<Waiting, CommandError>> load(Session& session, std::string job) {
-    const auto fail = [](int code, std::string what) { return tl::make_unexpected(CommandError{code, std::move(what)}); };
+    const auto fail = [](int code, std::string what) {
+        return tl::make_unexpected(CommandError{code, std::move(what)});
+    };
     std::vector<engine::RedisCommand> commands;
     commands.push_back({"GET", "job:req:" + job});
     commands.push_back({"HMGET", engine::keys::job_meta(job), "state", "safety_job_hash", "trace_id", "safety_snapshot",
@@ -50,7 +52,9 @@ engine::Task<tl::expected<Waiting, CommandError>> load(Session& session, std::st
     Waiting waiting;
     waiting.request_json = replies.value()[0].text();
     auto request = wire::from_json<cap::JobRequest>(waiting.request_json);
-    if (!request) co_return fail(kFailed, fmt::format("the stored request of job {} cannot be read: {}", job, request.error().detail));
+    if (!request)
+        co_return fail(kFailed,
+                       fmt::format("the stored request of job {} cannot be read: {}", job, request.error().detail));
     waiting.request = std::move(*request);
     waiting.trace_id = meta.at(2).text();
     waiting.snapshot = meta.at(3).text();
@@ -63,7 +67,8 @@ engine::Task<tl::expected<Waiting, CommandError>> load(Session& session, std::st
 }
 
 /// Hands the approved request to the scheduler again, under a message id that the stream has not seen.
-engine::Task<engine::Outcome<engine::PublishAck>> resubmit(Session& session, cap::JobRequest request, std::string trace) {
+engine::Task<engine::Outcome<engine::PublishAck>> resubmit(Session& session, cap::JobRequest request,
+                                                           std::string trace) {
     const auto packet = wire::make_packet(std::move(request), std::move(trace), kSender, session.clock().now());
     const std::string subject(wire::kSubjectSubmit);
     const std::string id = wire::message_id(packet, subject);
@@ -74,10 +79,11 @@ engine::Task<engine::Outcome<engine::PublishAck>> resubmit(Session& session, cap
 engine::Task<engine::Outcome<engine::PublishAck>> publish_rejection(Session& session, const ApprovalOptions& options,
                                                                     const cap::JobRequest& request) {
     const engine::StoreScripts scripts;
-    engine::JobStore store(session.redis(), session.clock(), session.settings().tunables, scripts);
-    const engine::DeadLetter letter{options.job, request.topic(), cap::JOB_STATUS_DENIED, options.reason, "approval_rejected"};
+    engine::DeadLetterStore letters(session.redis(), session.clock(), session.settings().tunables, scripts);
+    const engine::DeadLetter letter{options.job, request.topic(), cap::JOB_STATUS_DENIED, options.reason,
+                                    "approval_rejected"};
     // Stored first: should the publish be lost, a scheduler repeats it from the outbox.
-    (void)co_await store.put_dead_letter(letter);
+    (void)co_await letters.put(letter);
     const auto packet = engine::dead_letter_packet(letter, session.clock().now());
     const std::string bytes = wire::serialise(packet);
     if (wire::is_approval_gate(request.topic())) {
@@ -88,7 +94,7 @@ engine::Task<engine::Outcome<engine::PublishAck>> publish_rejection(Session& ses
     const std::string subject(wire::kSubjectDlq);
     const std::string id = wire::message_id(packet, subject);
     auto outcome = co_await session.bus().publish(subject, bytes, id, session.deadline());
-    if (outcome.applied()) (void)co_await store.dead_letter_sent(options.job);
+    if (outcome.applied()) (void)co_await letters.sent(options.job);
     co_return outcome;
 }
 
@@ -114,12 +120,27 @@ engine::Task<int> decide_approval(Session& session, ApprovalOptions options) {
         }
         std::vector<std::string> keys{engine::keys::job_meta(options.job), engine::keys::job_lock(options.job),
                                       "job:req:" + options.job};
-        std::vector<std::string> arguments{options.job, target, ttl, waiting->request_json, stored,
-                                           "approval_by", options.by, "approval_role", "operator",
-                                           "approval_reason", options.reason, "approval_note", options.note,
-                                           "approval_policy_snapshot", waiting->snapshot, "approval_job_hash", waiting->hash};
-        const auto reply = co_await session.redis().script(script, std::move(keys), std::move(arguments), session.deadline());
-        if (!reply.applied()) co_return complain(kFailed, fmt::format("job {}: {}", options.job, reply.failure().detail));
+        std::vector<std::string> arguments{options.job,
+                                           target,
+                                           ttl,
+                                           waiting->request_json,
+                                           stored,
+                                           "approval_by",
+                                           options.by,
+                                           "approval_role",
+                                           "operator",
+                                           "approval_reason",
+                                           options.reason,
+                                           "approval_note",
+                                           options.note,
+                                           "approval_policy_snapshot",
+                                           waiting->snapshot,
+                                           "approval_job_hash",
+                                           waiting->hash};
+        const auto reply =
+            co_await session.redis().script(script, std::move(keys), std::move(arguments), session.deadline());
+        if (!reply.applied())
+            co_return complain(kFailed, fmt::format("job {}: {}", options.job, reply.failure().detail));
         const std::string_view outcome = reply.value().at(0).text();
         if (outcome != "ok") {
             // Somebody works on the job at this moment, or changed it: look again.
@@ -136,7 +157,9 @@ engine::Task<int> decide_approval(Session& session, ApprovalOptions options) {
                        told.failure().detail,
                        options.approve ? "; the scheduler takes the job up by itself within minutes" : "");
         if (options.json)
-            fmt::print("{}\n", nlohmann::json{{"job_id", options.job}, {"approved", options.approve}, {"state", target}}.dump());
+            fmt::print(
+                "{}\n",
+                nlohmann::json{{"job_id", options.job}, {"approved", options.approve}, {"state", target}}.dump());
         else
             fmt::print("{} {}\n", options.job, options.approve ? "approved" : "rejected");
         co_return kDone;

@@ -9,6 +9,7 @@
 #include "engine/output/output_verdict.h"
 #include "engine/store/job_store.h"
 #include "engine/store/keys.h"
+#include "engine/store/sweep_store.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -161,11 +162,12 @@ engine::Task<tl::expected<std::vector<engine::StaleJob>, std::string>> known_job
                                                                                   engine::JobState state,
                                                                                   std::int64_t limit) {
     const engine::StoreScripts scripts;
-    engine::JobStore store(session.redis(), session.clock(), session.settings().tunables, scripts);
+    engine::StoreNews news(session.clock());
+    engine::SweepStore sweeps(session.redis(), session.clock(), session.settings().tunables, scripts, news);
     std::vector<engine::StaleJob> known;
     std::string after;
     do {
-        auto page = co_await store.index_page(state, engine::Duration{0}, after, kIndexPage);
+        auto page = co_await sweeps.index_page(state, engine::Duration{0}, after, kIndexPage);
         if (!page.applied()) co_return tl::make_unexpected(page.failure().detail);
         for (engine::StaleJob& job : page.value().jobs) known.push_back(std::move(job));
         after = std::move(page.value().last_score);

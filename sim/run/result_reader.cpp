@@ -22,12 +22,10 @@ std::string durable() { return wire::durable_name(kQueueResultReader, wire::kSub
 
 ResultReader::ResultReader(const engine::Ports& ports, engine::Tunables tunables, const engine::Mechanisms& mechanisms)
     : context_(ports, std::move(tunables), mechanisms),
-      store_(ports.redis, ports.clock, context_.tunables, scripts_),
-      dead_letters_(context_, store_),
-      pump_(context_, scripts_, store_, dead_letters_, *this, durable()),
-      background_(ports.executor) {
-    store_.report_to(ports.log, ports.metrics);
-}
+      letters_(ports.redis, ports.clock, context_.tunables, scripts_),
+      dead_letters_(context_, letters_),
+      pump_(context_, scripts_, letters_, dead_letters_, *this, durable()),
+      background_(ports.executor) {}
 
 engine::Task<tl::expected<void, std::string>> ResultReader::start() {
     engine::ConsumerSpec spec;

@@ -18,7 +18,7 @@
 #include "engine/bus/message_pump.h"
 #include "engine/config/context.h"
 #include "engine/runtime/scope.h"
-#include "engine/store/job_store.h"
+#include "engine/store/dead_letter_store.h"
 
 namespace lockstep::sim {
 
@@ -43,7 +43,7 @@ private:
 
     engine::Context context_;
     engine::StoreScripts scripts_;
-    engine::JobStore store_;
+    engine::DeadLetterStore letters_;
     engine::DeadLetters dead_letters_;
     engine::MessagePump pump_;
     engine::Scope background_;

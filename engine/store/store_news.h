@@ -1,0 +1,50 @@
+// What a call to the store may tell of besides its answer: jobs that there is room for now, and keys that somebody has given
+// another type.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "engine/ports/clock.h"
+#include "engine/ports/log.h"
+#include "engine/ports/metrics.h"
+#include "engine/ports/redis.h"
+
+namespace lockstep::engine {
+
+/// Who takes up jobs for which the store has found room: told at once, by whichever call has made it.
+class WokenJobs {
+public:
+    virtual ~WokenJobs() = default;
+    /// The job has a slot of its tenant in reserve for some seconds. What is not taken up by then is woken again later.
+    virtual void wake(std::string job) = 0;
+};
+
+class StoreNews {
+public:
+    /// `clock` outlives it.
+    explicit StoreNews(Clock& clock) : clock_(clock) {}
+
+    /// `listener` outlives its use; without one, woken jobs wait for a round through the tenants.
+    void set_listener(WokenJobs* listener) { listener_ = listener; }
+    /// Both outlive its use. Without them, keys of a wrong type are left alone in silence.
+    void report_to(Log& log, Metrics& metrics) {
+        log_ = &log;
+        metrics_ = &metrics;
+    }
+
+    /// `jobs`: an array of ids.
+    void tell_of_woken(const RedisValue& jobs);
+    /// Keys of another type than theirs, whose writes a script has left out. Said once a minute for each key.
+    void tell_of_wrong_typed(const RedisValue& keys);
+    void tell_of_wrong_typed(const std::string& key);
+
+private:
+    Clock& clock_;
+    WokenJobs* listener_ = nullptr;
+    Log* log_ = nullptr;
+    Metrics* metrics_ = nullptr;
+    std::map<std::string, MonoTime> said_at_;  // of keys of a wrong type
+};
+
+}  // namespace lockstep::engine

@@ -1,0 +1,137 @@
+#include "engine/store/sweep_store.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "engine/runtime/millis.h"
+#include "engine/store/dead_letter.h"
+#include "engine/store/delays.h"
+#include "engine/store/keys.h"
+
+namespace lockstep::engine {
+
+Task<Outcome<std::vector<OverdueJob>>> SweepStore::stale_jobs(TickLock lock, std::string index, Duration age,
+                                                              std::int64_t skipped, std::int64_t limit) {
+    auto reply = co_await redis_.script(
+        scripts_.stale_jobs, {std::move(lock.key), std::move(index)},
+        {std::move(lock.token), millis(age), fmt::format("{}", skipped), fmt::format("{}", limit)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::vector<OverdueJob>>();
+    std::vector<OverdueJob> jobs;
+    if (const auto* elements = reply.value().array()) {
+        for (std::size_t i = 1; i + 3 < elements->size(); i += 4)
+            jobs.push_back({{std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())},
+                            parse_job_state((*elements)[i + 2].text()),
+                            Duration{0},
+                            std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
+    }
+    co_return jobs;
+}
+
+Task<Outcome<OverduePage>> SweepStore::overdue_page(TickLock lock, JobState state, StayLimits limits, std::string after,
+                                                    std::int64_t limit) {
+    Duration shortest = limits.otherwise;
+    std::vector<std::string> each;
+    for (const auto* map : {&limits.by_topic, &limits.by_workflow}) {
+        for (const auto& [name, stay] : *map) {
+            shortest = std::min(shortest, stay);
+            each.push_back(name);
+            each.push_back(millis(stay));
+        }
+    }
+    std::vector<std::string> arguments{std::move(lock.token),
+                                       std::string(to_string(state)),
+                                       after.empty() ? "-inf" : "(" + after,
+                                       fmt::format("{}", limit),
+                                       millis(shortest),
+                                       millis(limits.otherwise),
+                                       fmt::format("{}", limits.by_topic.size())};
+    std::ranges::move(each, std::back_inserter(arguments));
+    auto reply = co_await redis_.script(scripts_.overdue_page, {std::move(lock.key), keys::state_index(state)},
+                                        std::move(arguments), deadline());
+    if (!reply.applied()) co_return reply.failure_as<OverduePage>();
+    OverduePage page;
+    page.last_score = reply.value().at(1).text();
+    if (const auto* elements = reply.value().array()) {
+        for (std::size_t i = 2; i + 3 < elements->size(); i += 4)
+            page.jobs.push_back({{std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())},
+                                 state,
+                                 std::chrono::milliseconds((*elements)[i + 2].integer_or(0)),
+                                 std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
+    }
+    co_return page;
+}
+
+Task<Outcome<IndexPage>> SweepStore::index_page(JobState state, Duration age, std::string after, std::int64_t limit) {
+    auto reply = co_await redis_.script(scripts_.index_page, {keys::state_index(state)},
+                                        {millis(age), after.empty() ? "-inf" : "(" + after, fmt::format("{}", limit)},
+                                        deadline());
+    if (!reply.applied()) co_return reply.failure_as<IndexPage>();
+    IndexPage page;
+    page.pruned = reply.value().at(0).integer_or(0);
+    page.last_score = reply.value().at(1).text();
+    if (const auto* elements = reply.value().array()) {
+        for (std::size_t i = 2; i + 1 < elements->size(); i += 2)
+            page.jobs.push_back({std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())});
+    }
+    co_return page;
+}
+
+Task<Outcome<ReplayPage>> SweepStore::replay_page(TickLock lock, JobState state, Duration age, std::string after,
+                                                  std::int64_t limit) {
+    auto reply = co_await redis_.script(
+        scripts_.replay_page, {std::move(lock.key), keys::state_index(state)},
+        {std::move(lock.token), std::string(to_string(state)), millis(age), after.empty() ? "-inf" : "(" + after,
+         fmt::format("{}", limit), millis(longest_delay(tunables_)), millis(tunables_.job_meta_ttl)},
+        deadline());
+    if (!reply.applied()) co_return reply.failure_as<ReplayPage>();
+    ReplayPage page;
+    page.last_score = reply.value().at(1).text();
+    if (const auto* elements = reply.value().array()) {
+        for (std::size_t i = 2; i + 1 < elements->size(); i += 2)
+            page.jobs.push_back({std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())});
+    }
+    co_return page;
+}
+
+Task<Outcome<TenantRound>> SweepStore::tend_tenant(TickLock lock, std::string after, std::int64_t slots,
+                                                   Duration ask_after) {
+    auto reply = co_await redis_.script(scripts_.tend_tenant, {std::move(lock.key), std::string(keys::kTenantsWaiting)},
+                                        {std::move(lock.token), after.empty() ? "-inf" : "(" + after,
+                                         fmt::format("{}", slots), millis(ask_after), millis(tunables_.job_meta_ttl)},
+                                        deadline());
+    if (!reply.applied()) co_return reply.failure_as<TenantRound>();
+    const RedisValue& tended = reply.value();
+    if (tended.at(0).text() != "tended") co_return TenantRound{true, {}, false};
+    news_.tell_of_woken(tended.at(3));
+    co_return TenantRound{false, std::string(tended.at(1).text()), !tended.at(2).text().empty()};
+}
+
+Task<Outcome<TimedOut>> SweepStore::time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
+                                             TimeoutReason reason) {
+    std::string letter;
+    if (tunables_.reconciler_emit_dead_letter)
+        letter = dead_letter_head({stale.job, {}, cap::JOB_STATUS_TIMEOUT, reason.text, reason.code}, clock_.now());
+    auto reply = co_await redis_.script(
+        scripts_.time_out, {keys::job_meta(stale.job)},
+        {stale.job, std::move(index), expected ? std::string(to_string(*expected)) : std::string{},
+         expected ? stale.score : std::string{}, millis(tunables_.job_meta_ttl), std::move(reason.text),
+         std::move(letter), millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
+        deadline());
+    if (!reply.applied()) co_return reply.failure_as<TimedOut>();
+    const RedisValue& facts = reply.value();
+    news_.tell_of_woken(facts.at(6));
+    news_.tell_of_wrong_typed(facts.at(7));
+    co_return TimedOut{facts.at(0).text() == "ok", parse_job_state(facts.at(1).text()), std::string(facts.at(3).text()),
+                       std::string(facts.at(4).text()), std::string(facts.at(5).text())};
+}
+
+Task<Outcome<bool>> SweepStore::tick_lock(TickLock lock, Duration ttl) {
+    auto reply = co_await redis_.script(scripts_.tick_lock, {std::move(lock.key)}, {std::move(lock.token), millis(ttl)},
+                                        deadline());
+    if (!reply.applied()) co_return reply.failure_as<bool>();
+    co_return reply.value().integer_or(0) == 1;
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,134 @@
+// What is asked of Redis by ticking (redis-schema.md 5): the jobs that nobody moves any more, and the lines of the tenants. Reads
+// are made as the holder of the tick's lock; for anybody else they find nothing.
+//
+// A call that is *unknown* may have taken effect; the next tick looks again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/config/tunables.h"
+#include "engine/ports/clock.h"
+#include "engine/ports/redis.h"
+#include "engine/store/job_state.h"
+#include "engine/store/scripts.h"
+#include "engine/store/store_news.h"
+
+namespace lockstep::engine {
+
+/// Where a round through the tenants in whose lines somebody stands has come to.
+struct TenantRound {
+    bool over = false;
+    std::string tended;  // the place of the tenant that was tended last; empty = none
+    bool more = false;   // it has more slots to be looked at: the same place once more
+};
+
+/// A lock that is held by ticking and never released. What a tick reads, it reads as the holder.
+struct TickLock {
+    std::string key;
+    std::string token;
+};
+
+struct WaitingJob {
+    std::string job;
+    std::string request_json;  // empty when none is stored
+};
+struct ReplayPage {
+    std::vector<WaitingJob> jobs;
+    std::string last_score;  // where the next page begins; empty = there is none
+};
+
+struct StaleJob {
+    std::string job;
+    std::string score;  // as Redis printed it
+};
+
+/// A page of an index. Members whose jobs are not known any more have been removed from it, and are not listed.
+struct IndexPage {
+    std::vector<StaleJob> jobs;
+    std::int64_t pruned = 0;
+    std::string last_score;  // where the next page begins; empty = there is none
+};
+
+/// A job that has been somewhere for too long, as Redis saw it at one instant.
+struct OverdueJob {
+    StaleJob stale;
+    std::optional<JobState> state;  // nothing = the job is not known
+    Duration limit{};               // the one that it has exceeded; zero for a deadline
+    Duration overdue_by{};          // since then, by Redis' own clock
+};
+
+/// How long a job may stay in a state. Where its topic and its workflow both have a limit, the shorter one holds.
+struct StayLimits {
+    Duration otherwise{};
+    std::map<std::string, Duration, std::less<>> by_topic;
+    std::map<std::string, Duration, std::less<>> by_workflow;
+};
+struct OverduePage {
+    std::vector<OverdueJob> jobs;
+    std::string last_score;  // where the next page begins; empty = there is none
+};
+
+/// Why a job is ended by the scheduler itself: a sentence for people, and the code of its dead letter.
+struct TimeoutReason {
+    std::string text;
+    std::string code;
+};
+
+struct TimedOut {
+    bool timed_out = false;
+    std::optional<JobState> from;
+    std::string topic;
+    std::string worker;
+    std::string trace_id;
+};
+
+class SweepStore {
+public:
+    /// All arguments outlive the store.
+    SweepStore(Redis& redis, Clock& clock, const Tunables& tunables, const StoreScripts& scripts, StoreNews& news)
+        : redis_(redis), clock_(clock), tunables_(tunables), scripts_(scripts), news_(news) {}
+
+    /// Jobs in `index` whose score is older than `age`, oldest first, without the first `skipped`; none for somebody who does
+    /// not hold the lock.
+    [[nodiscard]] Task<Outcome<std::vector<OverdueJob>>> stale_jobs(TickLock lock, std::string index, Duration age,
+                                                                    std::int64_t skipped, std::int64_t limit);
+    /// Jobs that have been in `state` for longer than their limit, oldest first, from above the score `after` (empty = from
+    /// the beginning); none for somebody who does not hold the lock.
+    [[nodiscard]] Task<Outcome<OverduePage>> overdue_page(TickLock lock, JobState state, StayLimits limits,
+                                                          std::string after, std::int64_t limit);
+    /// Jobs listed as being in `state`, for `age` at least, oldest first, from above the score `after` (empty = from the
+    /// beginning). Looks at `limit` members, whether their jobs are still known or not (D-13).
+    [[nodiscard]] Task<Outcome<IndexPage>> index_page(JobState state, Duration age, std::string after,
+                                                      std::int64_t limit);
+    /// Jobs that have been in `state` for `age` and are due, oldest first, from above the score `after` (empty = from the
+    /// beginning); none for somebody who does not hold the lock.
+    [[nodiscard]] Task<Outcome<ReplayPage>> replay_page(TickLock lock, JobState state, Duration age, std::string after,
+                                                        std::int64_t limit);
+    /// Tends the tenant after the one at `after` (empty = from the beginning): looks at `slots` of those that hold its slots and
+    /// strikes off whose job has ended, wakes whom there is room for, and has the first in line ask policy again where it has
+    /// said nothing about the line for `ask_after` (zero = never). Over for somebody who does not hold the lock.
+    [[nodiscard]] Task<Outcome<TenantRound>> tend_tenant(TickLock lock, std::string after, std::int64_t slots,
+                                                         Duration ask_after);
+    /// Ends a stale job as TIMEOUT if it still is in `expected` with that score; for a passed deadline (`expected` empty)
+    /// whatever its state. A stray index entry is removed.
+    [[nodiscard]] Task<Outcome<TimedOut>> time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
+                                                   TimeoutReason reason);
+
+    /// Keeps or takes a lock that only expires. True when this token holds it.
+    [[nodiscard]] Task<Outcome<bool>> tick_lock(TickLock lock, Duration ttl);
+
+private:
+    [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }
+
+    Redis& redis_;
+    Clock& clock_;
+    const Tunables& tunables_;
+    const StoreScripts& scripts_;
+    StoreNews& news_;
+};
+
+}  // namespace lockstep::engine
