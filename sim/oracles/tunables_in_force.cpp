@@ -10,8 +10,7 @@ void TunablesInForce::add(std::string_view name, std::string_view value) {
     PRECONDITION(set.has_value(), "{}", set.error());
 }
 
-const engine::Tunables* TunablesInForce::as_read_by(std::string_view invariant,
-                                                    std::initializer_list<TunableUse> uses) {
+const engine::Tunables* TunablesInForce::as_read_by(std::string_view invariant, const std::vector<TunableUse>& uses) {
     if (others_.empty()) return first_;
     engine::Tunables lenient = *first_;
     for (const TunableUse& use : uses) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -48,8 +47,7 @@ public:
 
     /// What an oracle is to go by that reads these and no others; lives as long as this. Null: nobody can tell what is right, and
     /// the oracle is to stay out of the run.
-    [[nodiscard]] const engine::Tunables* as_read_by(std::string_view invariant,
-                                                     std::initializer_list<TunableUse> uses);
+    [[nodiscard]] const engine::Tunables* as_read_by(std::string_view invariant, const std::vector<TunableUse>& uses);
 
     /// An oracle that had to stay out, and why.
     struct Unjudged {

@@ -9,94 +9,6 @@ namespace {
 
 constexpr bool kAvailable = true;
 
-constexpr std::array kInvariants{
-    NamedItem{"no_duplicate_dispatch", "one dispatch number reaches workers at most once; no job is executed twice",
-              kAvailable},
-    NamedItem{"no_lost_job", "every acknowledged submit ends terminal or waiting for an approval", kAvailable},
-    NamedItem{"policy_before_dispatch", "no job reaches a worker without an allow for exactly that request",
-              kAvailable},
-    NamedItem{"fail_closed", "after a failed state read of a job, no publish of it before a later successful read",
-              kAvailable},
-    NamedItem{"legal_transitions", "every state change in Redis is in the allowed table", kAvailable},
-    NamedItem{"one_terminal_result", "late, doubled and conflicting results change nothing after the first final state",
-              kAvailable},
-    NamedItem{"dead_letter_complete",
-              "every job that ended badly and every message that was given up has its dead letter", kAvailable},
-    NamedItem{"lock_exclusion", "two holders never both commit under one lock", kAvailable},
-    NamedItem{"single_ticker", "never two replicas tick in one lock window", kAvailable},
-    NamedItem{"tenant_limit", "a job is scheduled only while fewer other jobs of its tenant are active than its limit",
-              kAvailable},
-    NamedItem{"result_kept", "a SUCCEEDED job has the result pointer that its worker gave", kAvailable},
-    NamedItem{"quarantine_final", "an output that policy quarantined is never SUCCEEDED at the end", kAvailable},
-    NamedItem{"saga_exact", "a rollback publishes each compensation of its own run once, last first", kAvailable},
-    NamedItem{"delay_timer_kept", "every durable delay fires and resumes its run once"},
-    NamedItem{"run_exclusion", "one workflow run is advanced by one replica at a time"},
-    NamedItem{"circuit_rules", "no kernel call while the circuit is open, few probes half-open, closed after successes",
-              kAvailable},
-    NamedItem{"retry_bounds", "retry delays and attempt counts stay within their documented bounds", kAvailable},
-    NamedItem{"indexes_agree", "hash, indexes, tenant set, deadlines and events of a job agree at rest", kAvailable},
-    NamedItem{"nothing_leaks", "at rest no lock, in-flight key, renewal or timer outlives its time to live",
-              kAvailable},
-    NamedItem{"snapshot_whole", "the worker snapshot in Redis always parses and is fresh", kAvailable},
-    NamedItem{"approval_bound", "an approval releases only the request whose hash was approved", kAvailable},
-    NamedItem{"job_history", "what users and workers did to a job, and were told, explains each of its states",
-              kAvailable},
-    NamedItem{"no_starvation", "a tenant with few waiting jobs gets its turns, whatever the others submit", kAvailable},
-    NamedItem{"live_worker_only", "a job is sent only to a worker that the sending replica has heard within worker_ttl",
-              kAvailable},
-    NamedItem{"no_cold_start", "a replica that starts turns no job away while the stored snapshot names a free worker",
-              kAvailable},
-    NamedItem{"result_heard", "every service that reads results hears each of them, and none silences another",
-              kAvailable},
-    NamedItem{"stored_result_wins",
-              "no job times out while a result that the stream had before may be unheard, or waits for one too long",
-              kAvailable},
-    NamedItem{"slot_used", "no slot of a tenant stays free while one of its jobs waits for a slot", kAvailable},
-    NamedItem{"sound_message_kept", "no message that can be read is given up because it once arrived as something else",
-              kAvailable},
-    NamedItem{"bounded_memory", "what a replica has been delivered and not answered stays within its bound of bytes",
-              kAvailable},
-    NamedItem{"result_from_its_worker", "no result changes a job that was not sent out, or was sent to another worker",
-              kAvailable},
-    NamedItem{"tenant_walls", "no message of one tenant changes jobs, runs, limits or settings of another", kAvailable},
-    NamedItem{"policy_marks_own", "labels and variables that policy sets reach policy and workers from policy only",
-              kAvailable},
-    NamedItem{"content_seen", "no job is sent whose input a rule must see, unless policy saw it or the job is marked",
-              kAvailable},
-    NamedItem{"timeout_explained", "a job that ends TIMEOUT has a worker, a disturbance or a deadline that explains it",
-              kAvailable},
-    NamedItem{"cancel_told", "a job that ends by timeout or cancel is called off at its worker", kAvailable},
-    NamedItem{"calm_weather", "without a disturbance nothing is delivered, locked, tried or done twice", kAvailable},
-    NamedItem{"routing_rules", "a job goes to the least loaded worker, as heard, of those that its rules allow",
-              kAvailable},
-    NamedItem{"hearsay", "what a snapshot says of a worker goes back to a sign of life of that worker", kAvailable},
-    NamedItem{"limits_in_force", "deadline, attempts, slots and run time of a job are the strictest that apply to it",
-              kAvailable},
-    NamedItem{"valid_requests", "a request that the rules reject never runs, a valid one is never dropped", kAvailable},
-    NamedItem{"fail_modes", "fail-open lets pass and marks, fail-closed withholds, of inputs and outputs alike",
-              kAvailable},
-    NamedItem{"outputs_audited", "what policy withholds or redacts of outputs is told on sys.audit.output_policy",
-              kAvailable},
-    NamedItem{"questions_true", "policy is asked about what the stored request and the settings say", kAvailable},
-    NamedItem{"lifetimes_kept",
-              "what a scheduler writes to Redis lives as long as it is documented to, no longer or shorter",
-              kAvailable},
-    NamedItem{"records_true", "records, dead letters and indexes say what was asked for and what has happened",
-              kAvailable},
-};
-
-/// Of a job that Redis has forgotten, nobody knows any more that it came, or that it was sent.
-constexpr std::array<std::string_view, 7> kExcusedByRedis{
-    "no_duplicate_dispatch", "no_lost_job",
-    // A result is dealt with and taken off the stream, and then Redis loses what it brought about.
-    "job_history",
-    // Of a job that runs twice, the run that is heard may be the one that gave no pointer.
-    "result_kept",
-    // A job whose hash is gone is still listed, and whose it was is not known.
-    "indexes_agree", "tenant_limit", "tenant_walls"};
-/// Nobody but the stream knew that it came.
-constexpr std::array<std::string_view, 1> kExcusedByNats{"no_lost_job"};
-
 constexpr std::array kMechanisms{
     NamedItem{"fail_closed_reads", "hand a request back when its state cannot be read", kAvailable},
     NamedItem{"job_lock", "handle a job under its lock", kAvailable},
@@ -216,15 +128,6 @@ const std::array kEvents{
 
 }  // namespace
 
-std::span<const NamedItem> invariant_table() { return kInvariants; }
-std::vector<std::string> excused_by(DataLoss loss) {
-    std::vector<std::string> names = names_of(kInvariants, kAvailable);
-    std::erase_if(names, [loss](const std::string& name) {
-        const auto in = [&name](const auto& table) { return std::ranges::count(table, name) > 0; };
-        return !(loss.redis && in(kExcusedByRedis)) && !(loss.nats && in(kExcusedByNats));
-    });
-    return names;
-}
 std::span<const NamedItem> mechanism_table() { return kMechanisms; }
 DataLoss loss_that_tells(std::string_view mechanism) {
     // A server that keeps its streams over a restart says of them what its predecessor would have said.

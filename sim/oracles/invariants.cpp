@@ -1,0 +1,287 @@
+#include "sim/oracles/invariants.h"
+
+#include "sim/oracles/approval_bound.h"
+#include "sim/oracles/bounded_memory.h"
+#include "sim/oracles/calm_weather.h"
+#include "sim/oracles/cancel_told.h"
+#include "sim/oracles/circuit_rules.h"
+#include "sim/oracles/content_seen.h"
+#include "sim/oracles/dead_letter_complete.h"
+#include "sim/oracles/fail_closed.h"
+#include "sim/oracles/fail_modes.h"
+#include "sim/oracles/hearsay.h"
+#include "sim/oracles/indexes_agree.h"
+#include "sim/oracles/job_history.h"
+#include "sim/oracles/legal_transitions.h"
+#include "sim/oracles/lifetimes_kept.h"
+#include "sim/oracles/limits_in_force.h"
+#include "sim/oracles/live_worker_only.h"
+#include "sim/oracles/lock_exclusion.h"
+#include "sim/oracles/no_cold_start.h"
+#include "sim/oracles/no_duplicate_dispatch.h"
+#include "sim/oracles/no_lost_job.h"
+#include "sim/oracles/no_starvation.h"
+#include "sim/oracles/nothing_leaks.h"
+#include "sim/oracles/one_terminal_result.h"
+#include "sim/oracles/outputs_audited.h"
+#include "sim/oracles/policy_before_dispatch.h"
+#include "sim/oracles/policy_marks_own.h"
+#include "sim/oracles/quarantine_final.h"
+#include "sim/oracles/questions_true.h"
+#include "sim/oracles/records_true.h"
+#include "sim/oracles/result_from_its_worker.h"
+#include "sim/oracles/result_heard.h"
+#include "sim/oracles/result_kept.h"
+#include "sim/oracles/retry_bounds.h"
+#include "sim/oracles/routing_rules.h"
+#include "sim/oracles/saga_exact.h"
+#include "sim/oracles/single_ticker.h"
+#include "sim/oracles/slot_used.h"
+#include "sim/oracles/snapshot_whole.h"
+#include "sim/oracles/sound_message_kept.h"
+#include "sim/oracles/stored_result_wins.h"
+#include "sim/oracles/tenant_limit.h"
+#include "sim/oracles/tenant_walls.h"
+#include "sim/oracles/timeout_explained.h"
+#include "sim/oracles/valid_requests.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+using T = engine::Tunables;
+using MadeOracle = std::unique_ptr<Oracle>;
+
+constexpr DataLoss kExcusedByRedis{.redis = true, .nats = false};
+constexpr DataLoss kExcusedByEither{.redis = true, .nats = true};
+
+/// An oracle that goes by what it sees only.
+template <class Judging>
+MadeOracle alone(const Surroundings& run, const T& /*tunables*/) {
+    return std::make_unique<Judging>(run.judge);
+}
+
+template <class Judging, auto... More>
+MadeOracle by_tunables(const Surroundings& run, const T& tunables) {
+    return std::make_unique<Judging>(run.judge, tunables, run.*More...);
+}
+
+std::vector<Invariant> make_table() {
+    return {
+        // Of a job that Redis has forgotten, nobody knows any more that it was sent.
+        {.name = "no_duplicate_dispatch",
+         .help = "one dispatch number reaches workers at most once; no job is executed twice",
+         .make = by_tunables<NoDuplicateDispatch>,
+         .reads = {least(&T::publish_settle), least(&T::publish_timeout)},
+         .excused_where_lost = kExcusedByRedis},
+        // Of a job that Redis has forgotten, nobody knows any more that it came; of one that NATS has, nobody but the stream did.
+        {.name = "no_lost_job",
+         .help = "every acknowledged submit ends terminal or waiting for an approval",
+         .make = alone<NoLostJob>,
+         .excused_where_lost = kExcusedByEither},
+        {.name = "policy_before_dispatch",
+         .help = "no job reaches a worker without an allow for exactly that request",
+         .make = by_tunables<PolicyBeforeDispatch>,
+         .reads = {most(&T::policy_check_fail_mode), most(&T::policy_answer_max_age)}},
+        {.name = "fail_closed",
+         .help = "after a failed state read of a job, no publish of it before a later successful read",
+         .make = alone<FailClosed>},
+        {.name = "legal_transitions",
+         .help = "every state change in Redis is in the allowed table",
+         .make = alone<LegalTransitions>},
+        {.name = "one_terminal_result",
+         .help = "late, doubled and conflicting results change nothing after the first final state",
+         .make = by_tunables<OneTerminalResult>,
+         .reads = {least(&T::bus_ack_wait), exactly(&T::retry_delay_busy)}},
+        {.name = "dead_letter_complete",
+         .help = "every job that ended badly and every message that was given up has its dead letter",
+         .make = by_tunables<DeadLetterComplete>,
+         .reads = {most(&T::dlq_undecodable_max_size), least(&T::reconciler_emit_dead_letter),
+                   exactly(&T::bus_max_deliver)}},
+        {.name = "lock_exclusion",
+         .help = "two holders never both commit under one lock",
+         .make = by_tunables<LockExclusion>,
+         .reads = {most(&T::job_lock_ttl)}},
+        {.name = "single_ticker",
+         .help = "never two replicas tick in one lock window",
+         .make = by_tunables<SingleTicker>,
+         .reads = {exactly(&T::reconciler_interval), exactly(&T::replayer_interval)}},
+        {.name = "tenant_limit",
+         .help = "a job is scheduled only while fewer other jobs of its tenant are active than its limit",
+         .make = alone<TenantLimit>,
+         .excused_where_lost = kExcusedByRedis},
+        // Of a job that runs twice, the run that is heard may be the one that gave no pointer.
+        {.name = "result_kept",
+         .help = "a SUCCEEDED job has the result pointer that its worker gave",
+         .make = alone<ResultKept>,
+         .excused_where_lost = kExcusedByRedis},
+        {.name = "quarantine_final",
+         .help = "an output that policy quarantined is never SUCCEEDED at the end",
+         .make = alone<QuarantineFinal>},
+        {.name = "saga_exact",
+         .help = "a rollback publishes each compensation of its own run once, last first",
+         .make = by_tunables<SagaExact>,
+         .reads = {most(&T::saga_lock_ttl), most(&T::saga_rollback_timeout), least(&T::saga_entry_max_age)}},
+        {.name = "delay_timer_kept", .help = "every durable delay fires and resumes its run once"},
+        {.name = "run_exclusion", .help = "one workflow run is advanced by one replica at a time"},
+        {.name = "circuit_rules",
+         .help = "no kernel call while the circuit is open, few probes half-open, closed after successes",
+         .make = by_tunables<CircuitRules>,
+         .reads = {most(&T::circuit_half_open_max), most(&T::safety_timeout), most(&T::store_op_timeout),
+                   least(&T::circuit_open_for), exactly(&T::circuit_close_after), exactly(&T::circuit_fail_budget)}},
+        {.name = "retry_bounds",
+         .help = "retry delays and attempt counts stay within their documented bounds",
+         .make = by_tunables<RetryBounds>,
+         .reads = {most(&T::max_scheduling_retries), exactly(&T::backoff_base), exactly(&T::backoff_jitter),
+                   exactly(&T::backoff_max), exactly(&T::retry_delay_busy), exactly(&T::retry_delay_no_workers),
+                   exactly(&T::retry_delay_publish), exactly(&T::retry_delay_store), exactly(&T::safety_throttle_delay),
+                   exactly(&T::safety_unavailable_delay)}},
+        // A job whose hash is gone is still listed, and whose it was is not known: so of tenant_limit and tenant_walls.
+        {.name = "indexes_agree",
+         .help = "hash, indexes, tenant set, deadlines and events of a job agree at rest",
+         .make = by_tunables<IndexesAgree>,
+         .reads = {most(&T::job_meta_ttl), most(&T::reconciler_interval), least(&T::reconciler_batch)},
+         .excused_where_lost = kExcusedByRedis},
+        {.name = "nothing_leaks",
+         .help = "at rest no lock, in-flight key, renewal or timer outlives its time to live",
+         .make = by_tunables<NothingLeaks>,
+         .reads = {most(&T::job_lock_ttl), most(&T::saga_lock_ttl), most(&T::saga_rollback_timeout)}},
+        {.name = "snapshot_whole",
+         .help = "the worker snapshot in Redis always parses and is fresh",
+         .make = by_tunables<SnapshotWhole>,
+         .reads = {most(&T::snapshot_interval), most(&T::snapshot_lock_ttl), exactly(&T::data_ttl),
+                   exactly(&T::store_op_timeout)}},
+        {.name = "approval_bound",
+         .help = "an approval releases only the request whose hash was approved",
+         .make = by_tunables<ApprovalBound>,
+         .reads = {most(&T::policy_check_fail_mode), most(&T::policy_answer_max_age)}},
+        // A result is dealt with and taken off the stream, and then Redis loses what it brought about.
+        {.name = "job_history",
+         .help = "what users and workers did to a job, and were told, explains each of its states",
+         .make = by_tunables<JobHistory, &Surroundings::timeouts>,
+         .reads = {least(&T::max_scheduling_retries), least(&T::pending_age), exactly(&T::bus_ack_wait),
+                   exactly(&T::dispatch_timeout), exactly(&T::reconciler_interval),
+                   exactly(&T::reconciler_scheduled_timeout), exactly(&T::results_from_any_worker),
+                   exactly(&T::running_timeout)},
+         .excused_where_lost = kExcusedByRedis},
+        {.name = "no_starvation",
+         .help = "a tenant with few waiting jobs gets its turns, whatever the others submit",
+         .make = by_tunables<NoStarvation>,
+         .reads = {most(&T::backoff_jitter), most(&T::backoff_max), most(&T::pending_age), most(&T::replayer_interval),
+                   most(&T::retry_delay_no_workers), most(&T::retry_delay_store), most(&T::safety_throttle_delay),
+                   most(&T::safety_unavailable_delay)}},
+        {.name = "live_worker_only",
+         .help = "a job is sent only to a worker that the sending replica has heard within worker_ttl",
+         .make = by_tunables<LiveWorkerOnly>,
+         .reads = {most(&T::hydrated_worker_ttl), most(&T::worker_ttl)}},
+        {.name = "no_cold_start",
+         .help = "a replica that starts turns no job away while the stored snapshot names a free worker",
+         .make = by_tunables<NoColdStart>,
+         .reads = {least(&T::hydrated_worker_ttl), least(&T::overload_cpu), least(&T::overload_gpu),
+                   least(&T::overload_utilization), least(&T::snapshot_read_timeout), least(&T::worker_ttl),
+                   exactly(&T::data_ttl)}},
+        {.name = "result_heard",
+         .help = "every service that reads results hears each of them, and none silences another",
+         .make = alone<ResultHeard>},
+        {.name = "stored_result_wins",
+         .help = "no job times out while a result that the stream had before may be unheard, or waits for one too long",
+         .make = by_tunables<StoredResultWins, &Surroundings::timeouts>,
+         .reads = {least(&T::pending_age), least(&T::reconciler_batch), least(&T::reconciler_max_iterations),
+                   exactly(&T::bus_ack_wait), exactly(&T::dispatch_timeout), exactly(&T::max_scheduling_retries),
+                   exactly(&T::reconciler_interval), exactly(&T::reconciler_scheduled_timeout),
+                   exactly(&T::running_timeout)}},
+        {.name = "slot_used",
+         .help = "no slot of a tenant stays free while one of its jobs waits for a slot",
+         .make = by_tunables<SlotUsed>,
+         .reads = {most(&T::circuit_open_for), most(&T::job_lock_ttl), most(&T::pending_age),
+                   most(&T::reconciler_interval), most(&T::replayer_interval)}},
+        {.name = "sound_message_kept",
+         .help = "no message that can be read is given up because it once arrived as something else",
+         .make = by_tunables<SoundMessageKept>,
+         .reads = {least(&T::bus_max_deliver)}},
+        {.name = "bounded_memory",
+         .help = "what a replica has been delivered and not answered stays within its bound of bytes",
+         .make = by_tunables<BoundedMemory, &Surroundings::max_payload>,
+         .reads = {most(&T::bus_bytes_in_flight)}},
+        {.name = "result_from_its_worker",
+         .help = "no result changes a job that was not sent out, or was sent to another worker",
+         .make = by_tunables<ResultFromItsWorker>,
+         .reads = {most(&T::results_from_any_worker)}},
+        {.name = "tenant_walls",
+         .help = "no message of one tenant changes jobs, runs, limits or settings of another",
+         .make = alone<TenantWalls>,
+         .excused_where_lost = kExcusedByRedis},
+        {.name = "policy_marks_own",
+         .help = "labels and variables that policy sets reach policy and workers from policy only",
+         .make = by_tunables<PolicyMarksOwn>,
+         .reads = {most(&T::policy_check_fail_mode)}},
+        {.name = "content_seen",
+         .help = "no job is sent whose input a rule must see, unless policy saw it or the job is marked",
+         .make = alone<ContentSeen>},
+        {.name = "timeout_explained",
+         .help = "a job that ends TIMEOUT has a worker, a disturbance or a deadline that explains it",
+         .make = by_tunables<TimeoutExplained>,
+         .reads = {most(&T::backoff_jitter), most(&T::backoff_max), most(&T::publish_resend_limit),
+                   most(&T::publish_timeout), most(&T::retry_delay_no_workers), most(&T::retry_delay_publish),
+                   most(&T::retry_delay_store), most(&T::safety_throttle_delay), most(&T::safety_unavailable_delay),
+                   most(&T::store_op_timeout)}},
+        {.name = "cancel_told",
+         .help = "a job that ends by timeout or cancel is called off at its worker",
+         .make = by_tunables<CancelTold>,
+         .reads = {most(&T::store_op_timeout), least(&T::cancel_on_timeout)}},
+        {.name = "calm_weather",
+         .help = "without a disturbance nothing is delivered, locked, tried or done twice",
+         .make = by_tunables<CalmWeather>,
+         .reads = {most(&T::store_op_timeout), least(&T::pending_age), exactly(&T::retry_delay_busy),
+                   exactly(&T::retry_delay_no_workers), exactly(&T::retry_delay_publish),
+                   exactly(&T::retry_delay_store), exactly(&T::safety_throttle_delay),
+                   exactly(&T::safety_unavailable_delay), exactly(&T::worker_ttl)}},
+        {.name = "routing_rules",
+         .help = "a job goes to the least loaded worker, as heard, of those that its rules allow",
+         .make = by_tunables<RoutingRules>,
+         .reads = {most(&T::max_dispatch_retries), exactly(&T::hydrated_worker_ttl), exactly(&T::overload_cpu),
+                   exactly(&T::overload_gpu), exactly(&T::overload_utilization),
+                   exactly(&T::routing_inflight_correction), exactly(&T::snapshot_lock_ttl), exactly(&T::worker_ttl)}},
+        {.name = "hearsay",
+         .help = "what a snapshot says of a worker goes back to a sign of life of that worker",
+         .make = by_tunables<Hearsay>,
+         .reads = {exactly(&T::data_ttl), exactly(&T::hydrated_worker_ttl), exactly(&T::snapshot_lock_ttl),
+                   exactly(&T::worker_ttl)}},
+        {.name = "limits_in_force",
+         .help = "deadline, attempts, slots and run time of a job are the strictest that apply to it",
+         .make = by_tunables<LimitsInForce, &Surroundings::timeouts>,
+         .reads = {most(&T::lock_wait), most(&T::reconciler_interval), most(&T::store_op_timeout),
+                   least(&T::dispatch_timeout), exactly(&T::job_lock_ttl)}},
+        {.name = "valid_requests",
+         .help = "a request that the rules reject never runs, a valid one is never dropped",
+         .make = alone<ValidRequests>},
+        {.name = "fail_modes",
+         .help = "fail-open lets pass and marks, fail-closed withholds, of inputs and outputs alike",
+         .make = by_tunables<FailModes, &Surroundings::pinned>,
+         .reads = {least(&T::bus_guard_on_error), least(&T::circuit_open_for), exactly(&T::output_policy_fail_mode),
+                   exactly(&T::policy_check_fail_mode)}},
+        {.name = "outputs_audited",
+         .help = "what policy withholds or redacts of outputs is told on sys.audit.output_policy",
+         .make = alone<OutputsAudited>},
+        {.name = "questions_true",
+         .help = "policy is asked about what the stored request and the settings say",
+         .make = alone<QuestionsTrue>},
+        {.name = "lifetimes_kept",
+         .help = "what a scheduler writes to Redis lives as long as it is documented to, no longer or shorter",
+         .make = [](const Surroundings& run, const T&) -> MadeOracle {
+             return std::make_unique<LifetimesKept>(run.judge, run.tunables);
+         }},
+        {.name = "records_true",
+         .help = "records, dead letters and indexes say what was asked for and what has happened",
+         .make = alone<RecordsTrue>},
+    };
+}
+
+}  // namespace
+
+const std::vector<Invariant>& invariants() {
+    static const std::vector<Invariant> kTable = make_table();
+    return kTable;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,41 @@
+// The table of the invariants: what each is called, what it says, who judges it and by what. The file format, its schema,
+// `lockstep list` and the oracles of a run are made from it, so that a new invariant is one entry here, its oracle, and a
+// break that is planted for it (planted_breaks.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "engine/config/pinned_settings.h"
+#include "engine/config/tunables.h"
+#include "sim/oracles/oracle.h"
+#include "sim/oracles/tunables_in_force.h"
+#include "sim/scenario/data_loss.h"
+
+namespace lockstep::sim {
+
+/// What a run gives its oracles to go by. See make_oracles.
+struct Surroundings {
+    Judge& judge;
+    TunablesInForce& tunables;
+    std::string_view timeouts;
+    engine::PinnedSettings pinned;
+    std::uint64_t max_payload;
+};
+
+struct Invariant {
+    std::string_view name;
+    std::string_view help;
+    /// Null: a name of the file format that this version has no oracle for. The tunables are those that it reads, as they suit
+    /// everybody where not all have the same.
+    std::unique_ptr<Oracle> (*make)(const Surroundings& run, const engine::Tunables& tunables) = nullptr;
+    std::vector<TunableUse> reads{};
+    DataLoss excused_where_lost{};  // jobs whose data one of these servers has lost may break it
+};
+
+/// In the order in which people read of them.
+[[nodiscard]] const std::vector<Invariant>& invariants();
+
+}  // namespace lockstep::sim
