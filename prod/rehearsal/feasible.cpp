@@ -39,24 +39,27 @@ std::string obstacle(const sim::Fault& fault, const Topology& topology) {
     if (fault.on && !is_seen(fault.on->event))
         return fmt::format("it is placed on {}, which nobody sees from outside", fakes::to_string(fault.on->event));
     static const std::set<std::string, std::less<>> kOfServers{"redis.restart", "redis.script_flush", "nats.restart"};
-    if (kOfServers.contains(fault.kind)) return {};
-    if (fault.kind != "crash" && fault.kind != "pause" && fault.kind != "stop")
+    if (kOfServers.contains(fault.kind())) return {};
+    const auto* whom = fault.part<sim::faults::OfNode>();
+    if (whom == nullptr || (fault.kind() != "crash" && fault.kind() != "pause" && fault.kind() != "stop"))
         return "nobody outside can do this to real servers";
-    if (!fault.config.empty()) return "lockstepd is started again with the environment that it had";
-    if (fault.target == "actor")
+    const auto* with = fault.part<sim::faults::Restarting>();
+    if (with != nullptr && !with->config.empty()) return "lockstepd is started again with the environment that it had";
+    if (whom->target == "actor")
         return fault.on && fault.on->event != fakes::EventKind::submit ? "" : "the gateway is a part of the harness";
-    for (const fakes::NodeId node : topology.members(fault.target)) {
+    for (const fakes::NodeId node : topology.members(whom->target)) {
         const NodeRole role = topology.node(node).role;
         if (!is_process(role)) return fmt::format("{} is a part of the harness", topology.name(node));
-        if (fault.kind == "stop" && (role == NodeRole::redis || role == NodeRole::nats))
+        if (fault.kind() == "stop" && (role == NodeRole::redis || role == NodeRole::nats))
             return "servers are killed and restarted, not asked to end";
     }
     return {};
 }
 
 std::string name_of(const sim::Fault& fault) {
-    std::string text = fmt::format("{} {}", fault.pointer, fault.kind);
-    if (!fault.target.empty()) text += " of " + fault.target;
+    std::string text = fmt::format("{} {}", fault.pointer, fault.kind());
+    const auto* whom = fault.part<sim::faults::Targeted>();
+    if (whom != nullptr && !whom->target.empty()) text += " of " + whom->target;
     if (fault.on) text += fmt::format(" on {}", fakes::to_string(fault.on->event));
     return text;
 }

@@ -306,7 +306,7 @@ void Rehearsal::compare_with_real() {
 void Rehearsal::plan_faults() {
     for (std::size_t i = 0; i < scenario_.faults.size(); ++i) {
         const sim::Fault& fault = scenario_.faults[i];
-        result_.faults.push_back({fault.kind, fault.pointer, 1, 0, 0});
+        result_.faults.push_back({std::string(fault.kind()), fault.pointer, 1, 0, 0});
         if (fault.on)
             placed_.push_back({&fault, i, sim::TriggerMatcher(*fault.on, topology_)});
         else
@@ -321,8 +321,9 @@ void Rehearsal::on_event(const fakes::Event& event, sim::Time) {
 }
 
 std::vector<NodeId> Rehearsal::targets(const sim::Fault& fault, NodeId actor) const {
-    if (fault.target == "actor") return actor.valid() ? std::vector<NodeId>{actor} : std::vector<NodeId>{};
-    const auto members = topology_.members(fault.target);
+    const std::string& target = fault.part<sim::faults::Targeted>()->target;
+    if (target == "actor") return actor.valid() ? std::vector<NodeId>{actor} : std::vector<NodeId>{};
+    const auto members = topology_.members(target);
     return {members.begin(), members.end()};
 }
 
@@ -330,18 +331,18 @@ void Rehearsal::begin(std::size_t number, NodeId actor) {
     const sim::Fault& fault = scenario_.faults[number];
     auto& count = result_.faults[number];
     ++count.fired;
-    if (fault.kind == "redis.script_flush") {
+    if (fault.kind() == "redis.script_flush") {
         RedisLine(cluster_.redis_port()).command({"SCRIPT", "FLUSH"});
         ++count.effective;
-    } else if (fault.kind == "redis.restart") {
+    } else if (fault.kind() == "redis.restart") {
         crash(Topology::kRedis, number, fault.duration.value_or(Duration{0}));
-    } else if (fault.kind == "nats.restart") {
+    } else if (fault.kind() == "nats.restart") {
         crash(Topology::kNats, number, fault.duration.value_or(Duration{0}));
     } else {
         for (const NodeId node : targets(fault, actor)) {
-            if (fault.kind == "crash") {
+            if (fault.kind() == "crash") {
                 crash(node, number, fault.duration);
-            } else if (fault.kind == "stop") {
+            } else if (fault.kind() == "stop") {
                 stop(node, number, fault.duration);
             } else if (cluster_.freeze(node)) {
                 ++count.effective;

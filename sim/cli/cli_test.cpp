@@ -55,7 +55,8 @@ protected:
         result.events = 10;
         result.states = {{"SUCCEEDED", 5}};
         for (const NamedItem& invariant : invariant_table()) result.exercised[std::string(invariant.name)] = 2;
-        for (const Fault& fault : of.faults) result.faults.push_back({fault.kind, fault.pointer, 1, 1, 1});
+        for (const Fault& fault : of.faults)
+            result.faults.push_back({std::string(fault.kind()), fault.pointer, 1, 1, 1});
         result.reached = {{"publish_outcome_unknown", 1}};
         return result;
     }
@@ -272,8 +273,8 @@ TEST_F(Cli, ExploreLosesTheDataOfTheServersThatItIsTold) {
     int failovers = 0;
     runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
         for (const Fault& fault : of.faults) {
-            power_cuts += fault.kind == "nats.power_cut" ? 1 : 0;
-            failovers += fault.kind == "redis.failover" ? 1 : 0;
+            power_cuts += fault.kind() == "nats.power_cut" ? 1 : 0;
+            failovers += fault.kind() == "redis.failover" ? 1 : 0;
         }
         return good(of, seed, options);
     };

@@ -1,6 +1,7 @@
 #include "sim/faults/call_faults.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "engine/wire/messages.h"
@@ -9,6 +10,8 @@
 #include "sim/scenario/glob.h"
 
 namespace lockstep::sim {
+
+using namespace faults;
 
 namespace {
 
@@ -26,89 +29,51 @@ bool is_unset(const fakes::Distribution& distribution) {
     return distribution.kind == fakes::Distribution::Kind::constant && distribution.a == Duration::zero();
 }
 
+const fakes::Distribution& or_else(const fakes::Distribution& given, const fakes::Distribution& otherwise) {
+    return is_unset(given) ? otherwise : given;
+}
+
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
     return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-bool concerns(const Fault& fault, std::string_view command) {
+bool concerns(const OfRedisCalls& fault, std::string_view command) {
     return fault.commands.empty() || std::ranges::any_of(fault.commands, [command](const std::string& name) {
                return equals_ignoring_case(name, command);
            });
 }
 
 /// The packet is looked into only where a fault asks for the job.
-bool of_the_job(const Fault& fault, const fakes::CallScope& scope) {
-    if (fault.job.empty() || scope.payload.empty()) return passes(fault.job, scope.job);
+bool of_the_job(const std::string& job, const fakes::CallScope& scope) {
+    if (job.empty() || scope.payload.empty()) return passes(job, scope.job);
     const auto packet = engine::wire::decode(scope.payload);
     fakes::Event event;
     event.packet = packet ? &*packet : nullptr;
-    return passes(fault.job, job_of(event));
+    return passes(job, job_of(event));
 }
 
-bool in_scope(const Fault& fault, const fakes::CallScope& scope) {
-    return passes(fault.script, scope.script) && passes(fault.key, scope.key) && of_the_job(fault, scope);
+bool in_scope(const OfRedisCalls& fault, const fakes::CallScope& scope) {
+    return passes(fault.script, scope.script) && passes(fault.key, scope.key) && of_the_job(fault.job, scope);
+}
+
+/// Also by the command.
+bool hits(const OfRedisCalls& fault, std::string_view command, const fakes::CallScope& scope) {
+    return concerns(fault, command) && in_scope(fault, scope);
 }
 
 }  // namespace
 
-bool CallFaults::Active::chance() {
-    if (fault->count && std::cmp_greater_equal(hits, *fault->count)) return false;
+template <class Kind>
+bool CallFaults::Active<Kind>::chance() {
+    if (fault->count && hits >= *fault->count) return false;
     if (!stream->chance(fault->rate)) return false;
     ++hits;
     return true;
 }
 
-Duration CallFaults::Active::latency_or(const fakes::Distribution& otherwise) const {
-    return (is_unset(fault->latency) ? otherwise : fault->latency).draw(*stream);
-}
-
-CallFaults::Id CallFaults::add(FaultKind kind, const Fault& fault, reports::FaultCount& count, fakes::Rng& stream,
-                               NodeSet workers) {
-    of(kind).push_back({++last_id_, &fault, &count, &stream, queue_.now(), std::move(workers)});
-    return last_id_;
-}
-
-void CallFaults::remove(Id id) {
-    for (InForce& faults : in_force_) std::erase_if(faults, [id](const Active& active) { return active.id == id; });
-}
-
-CallFault CallFaults::redis_call(NodeId /*client*/, std::string_view command, const fakes::CallScope& scope) {
-    for (Active& active : of(FaultKind::redis_errors)) {
-        if (!concerns(*active.fault, command) || !in_scope(*active.fault, scope) || !active.chance()) continue;
-        return draw_outcome(active);
-    }
-    return CallFault::none;
-}
-
-Duration CallFaults::redis_latency(std::string_view command, const fakes::CallScope& scope) {
-    Duration total{};
-    for (Active& active : of(FaultKind::redis_latency)) {
-        if (!concerns(*active.fault, command) || !in_scope(*active.fault, scope) || !active.chance()) continue;
-        const Duration added = active.fault->latency.draw(*active.stream);
-        if (added > Duration::zero()) ++active.count->effective;
-        total += added;
-    }
-    return total;
-}
-
-std::optional<fakes::Effect> CallFaults::redis_out_of_memory() {
-    for (Active& active : of(FaultKind::redis_oom)) {
-        if (active.chance()) return fakes::Effect(active.count->effective);
-    }
-    return std::nullopt;
-}
-
-CallFault CallFaults::publish(NodeId /*client*/, std::string_view subject, const fakes::CallScope& scope) {
-    for (Active& active : of(FaultKind::nats_publish_errors)) {
-        if (!subject_matches(active.fault->subject, subject) || !in_scope(*active.fault, scope) || !active.chance())
-            continue;
-        return draw_outcome(active);
-    }
-    return CallFault::none;
-}
-
-CallFault CallFaults::draw_outcome(Active& active) {
+template <class Kind>
+CallFault CallFaults::draw_outcome(Active<Kind>& active) {
     ++active.count->effective;
     if (active.fault->outcome == "unknown") return CallFault::unknown;
     if (active.fault->outcome == "not_applied") return CallFault::not_applied;
@@ -117,42 +82,9 @@ CallFault CallFaults::draw_outcome(Active& active) {
     return kAny.at(active.stream->below(kAny.size()));
 }
 
-bool CallFaults::lose_ack(std::string_view subject) {
-    return hit_on_subject(FaultKind::nats_lost_acks, subject) != nullptr;
-}
-
-Duration CallFaults::delay_ack(std::string_view subject) {
-    return subject_delay(FaultKind::nats_late_acks, subject, kLateAck);
-}
-
-bool CallFaults::duplicate_delivery(std::string_view subject) {
-    return hit_on_subject(FaultKind::nats_duplicate, subject) != nullptr;
-}
-
-/// Of several that hold it up, the one that does so for longest is counted.
-CallFaults::HoldUp CallFaults::reorder_delivery(std::string_view subject) {
-    HoldUp total;
-    Duration longest{};
-    for (Active& active : of(FaultKind::nats_reorder)) {
-        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
-        const Duration added = active.latency_or(kReorder);
-        if (added > std::exchange(longest, std::max(longest, added)))
-            total.effect = fakes::Effect(active.count->effective);
-        total.by += added;
-    }
-    return total;
-}
-
-bool CallFaults::drop_core(std::string_view subject) {
-    return hit_on_subject(FaultKind::nats_drop_core, subject) != nullptr;
-}
-
-bool CallFaults::garble_delivery(std::string_view subject) {
-    return hit_on_subject(FaultKind::nats_garbled_delivery, subject) != nullptr;
-}
-
-CallFaults::Active* CallFaults::hit_on_subject(FaultKind kind, std::string_view subject) {
-    for (Active& active : of(kind)) {
+template <class Kind>
+CallFaults::Active<Kind>* CallFaults::hit_on_subject(std::string_view subject) {
+    for (auto& active : of<Kind>()) {
         if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
         ++active.count->effective;
         return &active;
@@ -160,19 +92,127 @@ CallFaults::Active* CallFaults::hit_on_subject(FaultKind kind, std::string_view 
     return nullptr;
 }
 
-Duration CallFaults::subject_delay(FaultKind kind, std::string_view subject, const fakes::Distribution& otherwise) {
+template <class Kind>
+void CallFaults::add_errors(const fakes::CallScope& scope, RpcFault& answer) {
+    for (auto& active : of<Kind>()) {
+        if (!of_the_job(active.fault->job, scope) || !active.chance()) continue;
+        if (!answer.no_answer) ++active.count->effective;
+        answer.status = active.fault->status;
+    }
+}
+
+template <class Kind>
+void CallFaults::add_latency(const fakes::CallScope& scope, RpcFault& answer) {
+    for (auto& active : of<Kind>()) {
+        if (!of_the_job(active.fault->job, scope) || !active.chance()) continue;
+        const Duration added = active.fault->latency.draw(*active.stream);
+        if (added > Duration::zero() && !answer.no_answer) ++active.count->effective;
+        answer.latency += added;
+    }
+}
+
+template <class Kind>
+void CallFaults::add_decision(const fakes::CallScope& scope, RpcFault& answer) {
+    for (auto& active : of<Kind>()) {
+        if (!of_the_job(active.fault->job, scope) || !active.chance()) continue;
+        answer.decision = active.fault->decision;
+        answer.forced = fakes::Effect(active.count->effective);
+    }
+}
+
+template <class Kind>
+bool CallFaults::hits_worker(NodeId worker) {
+    for (auto& active : of<Kind>()) {
+        const auto index = static_cast<std::size_t>(worker.value);
+        if (index >= active.workers.size() || !active.workers[index]) continue;
+        ++active.count->effective;
+        return true;
+    }
+    return false;
+}
+
+void CallFaults::remove(Id id) {
+    const auto take_out = [id](auto& list) {
+        std::erase_if(list, [id](const auto& active) { return active.id == id; });
+    };
+    std::apply([&](auto&... lists) { (take_out(lists), ...); }, in_force_.lists);
+}
+
+CallFault CallFaults::redis_call(NodeId /*client*/, std::string_view command, const fakes::CallScope& scope) {
+    for (auto& active : of<RedisErrors>()) {
+        if (!hits(*active.fault, command, scope) || !active.chance()) continue;
+        return draw_outcome(active);
+    }
+    return CallFault::none;
+}
+
+Duration CallFaults::redis_latency(std::string_view command, const fakes::CallScope& scope) {
     Duration total{};
-    for (Active& active : of(kind)) {
-        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
-        const Duration added = active.latency_or(otherwise);
+    for (auto& active : of<RedisLatency>()) {
+        if (!hits(*active.fault, command, scope) || !active.chance()) continue;
+        const Duration added = active.fault->latency.draw(*active.stream);
         if (added > Duration::zero()) ++active.count->effective;
         total += added;
     }
     return total;
 }
 
+std::optional<fakes::Effect> CallFaults::redis_out_of_memory() {
+    for (auto& active : of<RedisOom>()) {
+        if (active.chance()) return fakes::Effect(active.count->effective);
+    }
+    return std::nullopt;
+}
+
+CallFault CallFaults::publish(NodeId /*client*/, std::string_view subject, const fakes::CallScope& scope) {
+    for (auto& active : of<NatsPublishErrors>()) {
+        if (!subject_matches(active.fault->subject, subject) || !of_the_job(active.fault->job, scope) ||
+            !active.chance())
+            continue;
+        return draw_outcome(active);
+    }
+    return CallFault::none;
+}
+
+bool CallFaults::lose_ack(std::string_view subject) { return hit_on_subject<NatsLostAcks>(subject) != nullptr; }
+
+Duration CallFaults::delay_ack(std::string_view subject) {
+    Duration total{};
+    for (auto& active : of<NatsLateAcks>()) {
+        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
+        const Duration added = or_else(active.fault->latency, kLateAck).draw(*active.stream);
+        if (added > Duration::zero()) ++active.count->effective;
+        total += added;
+    }
+    return total;
+}
+
+bool CallFaults::duplicate_delivery(std::string_view subject) {
+    return hit_on_subject<NatsDuplicate>(subject) != nullptr;
+}
+
+/// Of several that hold it up, the one that does so for longest is counted.
+CallFaults::HoldUp CallFaults::reorder_delivery(std::string_view subject) {
+    HoldUp total;
+    Duration longest{};
+    for (auto& active : of<NatsReorder>()) {
+        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
+        const Duration added = or_else(active.fault->latency, kReorder).draw(*active.stream);
+        if (added > std::exchange(longest, std::max(longest, added)))
+            total.effect = fakes::Effect(active.count->effective);
+        total.by += added;
+    }
+    return total;
+}
+
+bool CallFaults::drop_core(std::string_view subject) { return hit_on_subject<NatsDropCore>(subject) != nullptr; }
+
+bool CallFaults::garble_delivery(std::string_view subject) {
+    return hit_on_subject<NatsGarbledDelivery>(subject) != nullptr;
+}
+
 bool CallFaults::corrupt(std::string_view subject, std::string& payload) {
-    const Active* hit = payload.empty() ? nullptr : hit_on_subject(FaultKind::corrupt, subject);
+    const auto* hit = payload.empty() ? nullptr : hit_on_subject<Corrupt>(subject);
     if (hit == nullptr) return false;
     fakes::Rng& stream = *hit->stream;
     if (stream.chance(0.5)) {
@@ -190,12 +230,12 @@ bool CallFaults::corrupt(std::string_view subject, std::string& payload) {
 
 CallFaults::RpcFault CallFaults::kernel_call(const fakes::CallScope& scope) {
     RpcFault answer;
-    for (Active& active : of(FaultKind::kernel_outage)) {
-        if (!in_scope(*active.fault, scope) || !active.chance()) continue;
+    for (auto& active : of<KernelOutage>()) {
+        if (!of_the_job(active.fault->job, scope) || !active.chance()) continue;
         ++active.count->effective;
         answer.no_answer = true;
     }
-    for (Active& active : of(FaultKind::kernel_flap)) {
+    for (auto& active : of<KernelFlap>()) {
         const Duration period = active.fault->period > Duration::zero() ? active.fault->period : kFlapPeriod;
         // Away in the first half of each period, back in the second.
         if ((queue_.now() - active.since) % period >= period / 2 || !active.chance()) continue;
@@ -203,57 +243,22 @@ CallFaults::RpcFault CallFaults::kernel_call(const fakes::CallScope& scope) {
         if (!answer.no_answer) ++active.count->effective;
         answer.status = active.fault->status;
     }
-    add_errors(FaultKind::kernel_errors, scope, answer);
-    add_latency(FaultKind::kernel_latency, scope, answer);
-    add_decision(FaultKind::kernel_decision, scope, answer);
+    add_errors<KernelErrors>(scope, answer);
+    add_latency<KernelLatency>(scope, answer);
+    add_decision<KernelDecision>(scope, answer);
     return answer;
 }
 
 CallFaults::RpcFault CallFaults::output_call(const fakes::CallScope& scope) {
     RpcFault answer;
-    add_errors(FaultKind::output_policy_errors, scope, answer);
-    add_latency(FaultKind::output_policy_latency, scope, answer);
-    add_decision(FaultKind::output_policy_decision, scope, answer);
+    add_errors<OutputPolicyErrors>(scope, answer);
+    add_latency<OutputPolicyLatency>(scope, answer);
+    add_decision<OutputPolicyDecision>(scope, answer);
     return answer;
 }
 
-void CallFaults::add_errors(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer) {
-    for (Active& active : of(kind)) {
-        if (!in_scope(*active.fault, scope) || !active.chance()) continue;
-        if (!answer.no_answer) ++active.count->effective;
-        answer.status = active.fault->status;
-    }
-}
-
-void CallFaults::add_latency(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer) {
-    for (Active& active : of(kind)) {
-        if (!in_scope(*active.fault, scope) || !active.chance()) continue;
-        const Duration added = active.fault->latency.draw(*active.stream);
-        if (added > Duration::zero() && !answer.no_answer) ++active.count->effective;
-        answer.latency += added;
-    }
-}
-
-void CallFaults::add_decision(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer) {
-    for (Active& active : of(kind)) {
-        if (!in_scope(*active.fault, scope) || !active.chance()) continue;
-        answer.decision = active.fault->decision;
-        answer.forced = fakes::Effect(active.count->effective);
-    }
-}
-
-bool CallFaults::worker_silent(NodeId worker) { return hits_worker(FaultKind::worker_silence, worker); }
-bool CallFaults::worker_zombie(NodeId worker) { return hits_worker(FaultKind::worker_zombie, worker); }
-bool CallFaults::worker_overloaded(NodeId worker) { return hits_worker(FaultKind::worker_overload, worker); }
-
-bool CallFaults::hits_worker(FaultKind kind, NodeId worker) {
-    for (Active& active : of(kind)) {
-        const auto index = static_cast<std::size_t>(worker.value);
-        if (index >= active.workers.size() || !active.workers[index]) continue;
-        ++active.count->effective;
-        return true;
-    }
-    return false;
-}
+bool CallFaults::worker_silent(NodeId worker) { return hits_worker<WorkerSilence>(worker); }
+bool CallFaults::worker_zombie(NodeId worker) { return hits_worker<WorkerZombie>(worker); }
+bool CallFaults::worker_overloaded(NodeId worker) { return hits_worker<WorkerOverload>(worker); }
 
 }  // namespace lockstep::sim

@@ -2,13 +2,12 @@
 // stream, and only while it is in force for that call.
 #pragma once
 
-#include <array>
+#include <tuple>
 #include <vector>
 
 #include "fakes/world.h"
 #include "reports/run_report.h"
-#include "sim/faults/fault_kind.h"
-#include "sim/scenario/scenario.h"
+#include "sim/scenario/fault.h"
 #include "sim/world/event_queue.h"
 #include "sim/world/link_faults.h"
 
@@ -20,9 +19,13 @@ public:
 
     explicit CallFaults(const EventQueue& queue) : queue_(queue) {}
 
-    /// Puts `fault` in force. `workers` are those it concerns, for the kinds worker.*. `fault`, `count` and `stream` must
-    /// outlive it.
-    Id add(FaultKind kind, const Fault& fault, reports::FaultCount& count, fakes::Rng& stream, NodeSet workers = {});
+    /// Puts in force what a fault does. `workers` are those it concerns, for the kinds worker.*. `fault`, `count` and `stream`
+    /// must outlive it.
+    template <class Kind>
+    Id add(const Kind& fault, reports::FaultCount& count, fakes::Rng& stream, NodeSet workers = {}) {
+        of<Kind>().push_back({++last_id_, &fault, &count, &stream, queue_.now(), std::move(workers)});
+        return last_id_;
+    }
     void remove(Id id);
 
     fakes::CallFault redis_call(NodeId client, std::string_view command, const fakes::CallScope& scope) override;
@@ -46,34 +49,49 @@ public:
     bool worker_overloaded(NodeId worker) override;
 
 private:
+    template <class Kind>
     struct Active {
         Id id;
-        const Fault* fault;
+        const Kind* fault;
         reports::FaultCount* count;
         fakes::Rng* stream;
         Time since;
+        NodeSet workers;
+        std::uint64_t hits = 0;
 
         /// Whether it hits this time, by its rate and by how many calls it may hit.
         [[nodiscard]] bool chance();
-        /// The fault's own latency, or this one.
-        [[nodiscard]] Duration latency_or(const fakes::Distribution& otherwise) const;
-        NodeSet workers;
-        int hits = 0;
     };
-    using InForce = std::vector<Active>;  // in the order in which they began
+    template <class Kind>
+    using InForce = std::vector<Active<Kind>>;  // in the order in which they began
 
-    [[nodiscard]] InForce& of(FaultKind kind) { return in_force_[static_cast<std::size_t>(kind)]; }
-    fakes::CallFault draw_outcome(Active& active);
+    template <class Any>
+    struct ByKind;
+    template <class... Kinds>
+    struct ByKind<std::variant<Kinds...>> {
+        std::tuple<InForce<Kinds>...> lists;
+    };
+
+    template <class Kind>
+    [[nodiscard]] InForce<Kind>& of() {
+        return std::get<InForce<Kind>>(in_force_.lists);
+    }
+    template <class Kind>
+    static fakes::CallFault draw_outcome(Active<Kind>& active);
     /// The first fault of the kind that hits this subject now; null = none does.
-    Active* hit_on_subject(FaultKind kind, std::string_view subject);
-    Duration subject_delay(FaultKind kind, std::string_view subject, const fakes::Distribution& otherwise);
-    bool hits_worker(FaultKind kind, NodeId worker);
-    void add_errors(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer);
-    void add_latency(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer);
-    void add_decision(FaultKind kind, const fakes::CallScope& scope, RpcFault& answer);
+    template <class Kind>
+    Active<Kind>* hit_on_subject(std::string_view subject);
+    template <class Kind>
+    bool hits_worker(NodeId worker);
+    template <class Kind>
+    void add_errors(const fakes::CallScope& scope, RpcFault& answer);
+    template <class Kind>
+    void add_latency(const fakes::CallScope& scope, RpcFault& answer);
+    template <class Kind>
+    void add_decision(const fakes::CallScope& scope, RpcFault& answer);
 
     const EventQueue& queue_;
-    std::array<InForce, kFaultKinds> in_force_;
+    ByKind<faults::Any> in_force_;
     Id last_id_ = 0;
 };
 

@@ -5,14 +5,31 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/runtime/invariant.h"
-
 namespace lockstep::sim {
+
+using namespace faults;
 
 namespace {
 
 /// How long a server stays away when the file does not say.
 constexpr Duration kServerAway = std::chrono::seconds{1};
+
+Duration away(const Fault& fault) { return fault.duration.value_or(kServerAway); }
+
+/// Calls `visit` with what the fault does, which is one of the kinds that derive from `Part`.
+template <class Part, class Visit>
+void visit_part(const Fault& fault, Visit visit) {
+    std::visit(
+        [&]<class Kind>(const Kind& kind) {
+            if constexpr (std::derived_from<Kind, Part>) visit(kind);
+        },
+        fault.what);
+}
+
+// The server that a command goes to.
+NodeId server_for(const ConfigUpdate& /*fault*/) { return Topology::kOperator; }
+NodeId server_for(const OfNats& /*fault*/) { return Topology::kNats; }
+NodeId server_for(const OfRedis& /*fault*/) { return Topology::kRedis; }
 
 }  // namespace
 
@@ -28,13 +45,12 @@ FaultPlan::FaultPlan(EventQueue& queue, const Topology& topology, Nodes& nodes, 
       calls_(queue) {}
 
 void FaultPlan::add(Fault fault) {
-    const std::optional<FaultKind> kind = find_fault_kind(fault.kind);
-    PRECONDITION(kind.has_value(), "there is no fault of the kind {}", fault.kind);
-    const auto twins = std::ranges::count_if(
-        plans_, [&](const Plan& other) { return other.kind == *kind && other.fault.at == fault.at; });
-    fakes::Rng stream(seed_, fmt::format("fault:{}:{}:{}", fault.kind, fault.at.count(), twins));
-    reports::FaultCount count{.kind = fault.kind, .pointer = fault.pointer, .armed = 1};
-    Plan& plan = plans_.emplace_back(Plan{std::move(fault), *kind, stream, std::move(count), {}});
+    const auto twins = std::ranges::count_if(plans_, [&](const Plan& other) {
+        return other.fault.what.index() == fault.what.index() && other.fault.at == fault.at;
+    });
+    fakes::Rng stream(seed_, fmt::format("fault:{}:{}:{}", fault.kind(), fault.at.count(), twins));
+    reports::FaultCount count{.kind = std::string(fault.kind()), .pointer = fault.pointer, .armed = 1};
+    Plan& plan = plans_.emplace_back(Plan{std::move(fault), stream, std::move(count), {}});
     if (plan.fault.on) {
         plan.trigger.emplace(*plan.fault.on, topology_);
         by_event_[static_cast<std::size_t>(plan.fault.on->event)].push_back(&plan);
@@ -56,79 +72,56 @@ void FaultPlan::on_event(const fakes::Event& event, Time /*now*/) {
 void FaultPlan::begin(Plan& plan, NodeId actor) {
     if (healed_) return;
     ++plan.count.fired;
-    switch (plan.kind) {
-        case FaultKind::crash:
-        case FaultKind::stop:
-        case FaultKind::pause:
-        case FaultKind::clock_jump:
-        case FaultKind::clock_drift:
-            for (const NodeId node : resolve(plan.fault.target, actor)) begin_on(plan, node);
-            return;
-        case FaultKind::partition:
-        case FaultKind::slow_link:
-        case FaultKind::lossy_link: disturb_link(plan, actor); return;
-        case FaultKind::redis_restart:
-        case FaultKind::redis_failover:
-        case FaultKind::redis_script_flush:
-        case FaultKind::redis_evict:
-        case FaultKind::redis_corrupt:
-        case FaultKind::nats_restart:
-        case FaultKind::nats_power_cut:
-        case FaultKind::config_update: command_server(plan); return;
-        default: disturb_calls(plan, actor); return;
+    std::visit([&](const auto& fault) { begin(plan, fault, actor); }, plan.fault.what);
+}
+
+void FaultPlan::begin(Plan& plan, const OfNode& fault, NodeId actor) {
+    for (const NodeId node : resolve(fault.target, actor)) {
+        tell(plan, "begin", node);
+        visit_part<OfNode>(plan.fault, [&](const auto& kind) { happen(plan, kind, node); });
     }
 }
 
-void FaultPlan::begin_on(Plan& plan, NodeId node) {
-    tell(plan, "begin", node);
-    switch (plan.kind) {
-        case FaultKind::crash: crash(plan, node); break;
-        case FaultKind::stop: stops_.emplace_back(&plan, node); break;
-        case FaultKind::pause: pause(plan, node); break;
-        default: change_clock(plan, node); break;
-    }
-}
-
-void FaultPlan::crash(Plan& plan, NodeId node) {
+void FaultPlan::happen(Plan& plan, const Crash& /*fault*/, NodeId node) {
     if (lifecycle_.crash(node)) restart_later(plan, node);
 }
+
+void FaultPlan::happen(Plan& plan, const Stop& /*fault*/, NodeId node) { stops_.emplace_back(&plan, node); }
 
 void FaultPlan::stop(Plan& plan, NodeId node) {
     if (lifecycle_.stop(node)) restart_later(plan, node);
 }
 
 void FaultPlan::restart_later(Plan& plan, NodeId node) {
-    const bool reconfigures = !plan.fault.config.empty() || !plan.fault.worker.empty();
+    const auto* with = plan.fault.part<Restarting>();
+    const bool reconfigures = !with->config.empty() || !with->worker.empty();
     // Other settings take effect when somebody has started with them.
     if (!reconfigures) ++plan.count.effective;
-    hold(plan, node, [this, &plan, node, reconfigures] {
-        if (reconfigures && controls_ != nullptr) controls_->reconfigure(node, plan.fault);
+    hold(plan, node, [this, &plan, with, node, reconfigures] {
+        if (reconfigures && controls_ != nullptr) controls_->reconfigure(node, *with);
         if (lifecycle_.restart(node) && reconfigures) ++plan.count.effective;
     });
 }
 
-void FaultPlan::pause(Plan& plan, NodeId node) {
+void FaultPlan::happen(Plan& plan, const Pause& /*fault*/, NodeId node) {
     if (!lifecycle_.pause(node, plan.count.effective)) return;
     hold(plan, node, [this, &plan, node] { lifecycle_.resume(node, plan.count.effective); });
 }
 
-void FaultPlan::change_clock(Plan& plan, NodeId id) {
+void FaultPlan::happen(Plan& plan, const ClockJump& fault, NodeId id) {
     Node& node = nodes_[id];
-    if (plan.kind == FaultKind::clock_jump) {
-        const Duration by = plan.fault.by_negative ? -plan.fault.by : plan.fault.by;
-        node.clock.jump(by);
-        if (by != Duration::zero()) ++plan.count.effective;
-        // Without a duration nobody sets the clock right again, healing included: it is wrong, not broken.
-        if (plan.fault.duration) hold(plan, id, [&node, by] { node.clock.jump(-by); });
-        return;
-    }
-    drift(plan, node);
+    const Duration by = fault.by;
+    node.clock.jump(by);
+    if (by != Duration::zero()) ++plan.count.effective;
+    // Without a duration nobody sets the clock right again, healing included: it is wrong, not broken.
+    if (plan.fault.duration) hold(plan, id, [&node, by] { node.clock.jump(-by); });
 }
 
-void FaultPlan::drift(Plan& plan, Node& node) {
+void FaultPlan::happen(Plan& plan, const ClockDrift& fault, NodeId id) {
+    Node& node = nodes_[id];
     std::map<Id, Drift>& drifts = drifts_.try_emplace(node.id, Drifts{node.clock.drift(), {}}).first->second.in_force;
     const Id number = ++last_drift_;
-    drifts.emplace(number, Drift::from_ppm(plan.fault.ppm));
+    drifts.emplace(number, Drift::from_ppm(fault.ppm));
     if (set_drift(node)) ++plan.count.effective;
     hold(plan, node.id, [this, &node, number] {
         drifts_.at(node.id).in_force.erase(number);
@@ -146,21 +139,31 @@ bool FaultPlan::set_drift(Node& node) {
     return true;
 }
 
-void FaultPlan::disturb_link(Plan& plan, NodeId actor) {
+void FaultPlan::shape(LinkFault& link, const Partition& fault) {
+    link.kind = LinkFault::Kind::cut;
+    link.a_to_b = fault.direction != "b_to_a";
+    link.b_to_a = fault.direction != "a_to_b";
+}
+
+void FaultPlan::shape(LinkFault& link, const SlowLink& fault) {
+    link.kind = LinkFault::Kind::slow;
+    link.latency = fault.latency;
+}
+
+void FaultPlan::shape(LinkFault& link, const LossyLink& fault) {
+    link.kind = LinkFault::Kind::lossy;
+    link.rate = fault.rate;
+}
+
+void FaultPlan::begin(Plan& plan, const OfLink& fault, NodeId actor) {
     LinkFault link;
-    link.kind = plan.kind == FaultKind::partition   ? LinkFault::Kind::cut
-                : plan.kind == FaultKind::slow_link ? LinkFault::Kind::slow
-                                                    : LinkFault::Kind::lossy;
-    link.a = node_set(plan.fault.a, actor);
-    link.b = node_set(plan.fault.b, actor);
-    if (plan.fault.b.empty()) {
+    visit_part<OfLink>(plan.fault, [&](const auto& kind) { shape(link, kind); });
+    link.a = node_set(fault.a, actor);
+    link.b = node_set(fault.b, actor);
+    if (fault.b.empty()) {
         link.b = link.a;
         link.b.flip();  // cut off from everyone else
     }
-    link.a_to_b = plan.fault.direction != "b_to_a";
-    link.b_to_a = plan.fault.direction != "a_to_b";
-    link.latency = plan.fault.latency;
-    link.rate = plan.fault.rate;
     link.effective = &plan.count.effective;
     link.stream = &plan.stream;
     tell(plan, "begin", NodeId{});
@@ -171,14 +174,24 @@ void FaultPlan::disturb_link(Plan& plan, NodeId actor) {
     });
 }
 
-void FaultPlan::disturb_calls(Plan& plan, NodeId actor) {
+template <class Kind>
+void FaultPlan::disturb_calls(Plan& plan, const Kind& fault, NodeSet workers) {
     tell(plan, "begin", NodeId{});
-    const CallFaults::Id id =
-        calls_.add(plan.kind, plan.fault, plan.count, plan.stream, node_set(plan.fault.target, actor));
+    const CallFaults::Id id = calls_.add(fault, plan.count, plan.stream, std::move(workers));
     hold(plan, NodeId{}, [this, id] { calls_.remove(id); });
 }
 
-void FaultPlan::command_server(Plan& plan) {
+template <std::derived_from<OfCalls> Kind>
+void FaultPlan::begin(Plan& plan, const Kind& fault, NodeId /*actor*/) {
+    disturb_calls(plan, fault);
+}
+
+template <std::derived_from<OfWorkers> Kind>
+void FaultPlan::begin(Plan& plan, const Kind& fault, NodeId actor) {
+    disturb_calls(plan, fault, node_set(fault.target, actor));
+}
+
+void FaultPlan::begin(Plan& plan, const OfServer& /*fault*/, NodeId /*actor*/) {
     tell(plan, "begin", NodeId{});
     commands_.push_back(&plan);
 }
@@ -187,39 +200,57 @@ void FaultPlan::run_commands() {
     while (!commands_.empty() || !stops_.empty()) {
         const std::vector<Plan*> commands = std::exchange(commands_, {});
         const auto stops = std::exchange(stops_, {});
-        for (Plan* plan : commands) obey(*plan);
+        for (Plan* plan : commands) run_command(*plan);
         for (const auto& [plan, node] : stops) stop(*plan, node);
     }
 }
 
-void FaultPlan::obey(Plan& plan) {
-    const Fault& fault = plan.fault;
-    const NodeId server = plan.kind == FaultKind::config_update ? Topology::kOperator
-                          : fault.kind.starts_with("nats.")     ? Topology::kNats
-                                                                : Topology::kRedis;
-    if (controls_ == nullptr || !nodes_.alive(server)) return;
-    const Duration away = fault.duration.value_or(kServerAway);
-    std::uint64_t changed = 1;
-    nodes_.set_current(server);
-    switch (plan.kind) {
-        case FaultKind::redis_restart: controls_->redis_restart(away); break;
-        case FaultKind::redis_failover: {
-            const Duration lag = fault.latency.draw(plan.stream);
-            controls_->redis_failover(lag > Duration::zero() ? lag : replica_lag_, away);
-            break;
-        }
-        case FaultKind::redis_script_flush: changed = controls_->redis_script_flush(); break;
-        case FaultKind::redis_evict: changed = controls_->redis_evict(fault.keys.empty() ? "*" : fault.keys); break;
-        case FaultKind::redis_corrupt: changed = controls_->redis_corrupt(fault.keys); break;
-        case FaultKind::nats_restart: controls_->nats_restart(away); break;
-        case FaultKind::nats_power_cut: controls_->nats_power_cut(away); break;
-        default:
-            changed = 0;  // as long as no scheduler has heard of it
-            controls_->config_update(fault, [&plan] { ++plan.count.effective; });
-            break;
-    }
-    nodes_.set_current(NodeId{});
-    plan.count.effective += changed;
+void FaultPlan::run_command(Plan& plan) {
+    visit_part<OfServer>(plan.fault, [&](const auto& command) {
+        const NodeId server = server_for(command);
+        if (controls_ == nullptr || !nodes_.alive(server)) return;
+        nodes_.set_current(server);
+        const std::uint64_t changed = order(plan, command);
+        nodes_.set_current(NodeId{});
+        plan.count.effective += changed;
+    });
+}
+
+std::uint64_t FaultPlan::order(Plan& plan, const RedisRestart& /*fault*/) {
+    controls_->redis_restart(away(plan.fault));
+    return 1;
+}
+
+std::uint64_t FaultPlan::order(Plan& plan, const RedisFailover& /*fault*/) {
+    controls_->redis_failover(replica_lag_, away(plan.fault));
+    return 1;
+}
+
+std::uint64_t FaultPlan::order(Plan& /*plan*/, const RedisScriptFlush& /*fault*/) {
+    return controls_->redis_script_flush();
+}
+
+std::uint64_t FaultPlan::order(Plan& /*plan*/, const RedisEvict& fault) {
+    return controls_->redis_evict(fault.keys.empty() ? "*" : fault.keys);
+}
+
+std::uint64_t FaultPlan::order(Plan& /*plan*/, const RedisCorrupt& fault) {
+    return controls_->redis_corrupt(fault.keys);
+}
+
+std::uint64_t FaultPlan::order(Plan& plan, const NatsRestart& /*fault*/) {
+    controls_->nats_restart(away(plan.fault));
+    return 1;
+}
+
+std::uint64_t FaultPlan::order(Plan& plan, const NatsPowerCut& /*fault*/) {
+    controls_->nats_power_cut(away(plan.fault));
+    return 1;
+}
+
+std::uint64_t FaultPlan::order(Plan& plan, const ConfigUpdate& fault) {
+    controls_->config_update(fault, [&plan] { ++plan.count.effective; });
+    return 0;  // as long as no scheduler has heard of it
 }
 
 void FaultPlan::hold(Plan& plan, NodeId node, std::function<void()> undo) {
@@ -244,11 +275,10 @@ void FaultPlan::heal(Heal how) {
     }
     std::vector<Id> ending;
     for (const auto& [id, active] : in_force_) {
-        const FaultKind kind = active.plan->kind;
+        const Fault& fault = active.plan->fault;
         const bool about_node = active.node.valid();
-        const bool about_links =
-            kind == FaultKind::partition || kind == FaultKind::slow_link || kind == FaultKind::lossy_link;
-        if (how == Heal::stay_down && (kind == FaultKind::crash || kind == FaultKind::stop)) continue;
+        const bool about_links = fault.part<OfLink>() != nullptr;
+        if (how == Heal::stay_down && fault.part<Restarting>() != nullptr) continue;
         if (how == Heal::core && about_links) continue;  // only the core is spared
         if (how == Heal::core && about_node && !core[static_cast<std::size_t>(active.node.value)]) continue;
         ending.push_back(id);
@@ -289,7 +319,7 @@ void FaultPlan::tell(const Plan& plan, std::string_view phase, NodeId node) {
     fakes::Event event;
     event.kind = fakes::EventKind::fault;
     event.node = node;
-    event.name = plan.fault.kind;
+    event.name = plan.fault.kind();
     event.from = phase;
     event.key = plan.fault.pointer;
     trace_.emit(event);

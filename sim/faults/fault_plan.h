@@ -20,7 +20,6 @@
 #include "fakes/rng.h"
 #include "reports/run_report.h"
 #include "sim/faults/call_faults.h"
-#include "sim/faults/fault_kind.h"
 #include "sim/faults/server_controls.h"
 #include "sim/faults/trigger_matcher.h"
 #include "sim/world/lifecycle.h"
@@ -40,7 +39,7 @@ public:
     FaultPlan(EventQueue& queue, const Topology& topology, Nodes& nodes, Lifecycle& lifecycle, Network& network,
               fakes::Trace& trace, std::uint64_t seed);
 
-    /// Arms a fault. A time in the past means now. REQUIRES: its kind exists and its targets are known.
+    /// Arms a fault. A time in the past means now. REQUIRES: its targets are known.
     void add(Fault fault);
     /// Without controls, faults on whole servers have no effect.
     void set_controls(ServerControls& controls) { controls_ = &controls; }
@@ -65,7 +64,6 @@ public:
 private:
     struct Plan {
         Fault fault;
-        FaultKind kind;
         fakes::Rng stream;
         reports::FaultCount count;
         std::optional<TriggerMatcher> trigger;
@@ -83,18 +81,41 @@ private:
         std::map<Id, Drift> in_force;  // by begin
     };
 
+    // How a kind comes about: by the part that it derives from (sim/scenario/fault.h).
     void begin(Plan& plan, NodeId actor);
-    void begin_on(Plan& plan, NodeId node);
-    void crash(Plan& plan, NodeId node);
+    void begin(Plan& plan, const faults::OfNode& fault, NodeId actor);
+    void begin(Plan& plan, const faults::OfLink& fault, NodeId actor);
+    template <std::derived_from<faults::OfCalls> Kind>
+    void begin(Plan& plan, const Kind& fault, NodeId actor);
+    template <std::derived_from<faults::OfWorkers> Kind>
+    void begin(Plan& plan, const Kind& fault, NodeId actor);
+    void begin(Plan& plan, const faults::OfServer& fault, NodeId actor);
+
+    void happen(Plan& plan, const faults::Crash& fault, NodeId node);
+    void happen(Plan& plan, const faults::Stop& fault, NodeId node);
+    void happen(Plan& plan, const faults::Pause& fault, NodeId node);
+    void happen(Plan& plan, const faults::ClockJump& fault, NodeId node);
+    void happen(Plan& plan, const faults::ClockDrift& fault, NodeId node);
     void stop(Plan& plan, NodeId node);
     void restart_later(Plan& plan, NodeId node);
-    void pause(Plan& plan, NodeId node);
-    void change_clock(Plan& plan, NodeId node);
-    void drift(Plan& plan, Node& node);
-    void disturb_link(Plan& plan, NodeId actor);
-    void disturb_calls(Plan& plan, NodeId actor);
-    void command_server(Plan& plan);
-    void obey(Plan& plan);
+
+    static void shape(LinkFault& link, const faults::Partition& fault);
+    static void shape(LinkFault& link, const faults::SlowLink& fault);
+    static void shape(LinkFault& link, const faults::LossyLink& fault);
+
+    template <class Kind>
+    void disturb_calls(Plan& plan, const Kind& fault, NodeSet workers = {});
+
+    // Each gives its order to the server that it names, and says how much that has changed.
+    void run_command(Plan& plan);
+    std::uint64_t order(Plan& plan, const faults::RedisRestart& fault);
+    std::uint64_t order(Plan& plan, const faults::RedisFailover& fault);
+    std::uint64_t order(Plan& plan, const faults::RedisScriptFlush& fault);
+    std::uint64_t order(Plan& plan, const faults::RedisEvict& fault);
+    std::uint64_t order(Plan& plan, const faults::RedisCorrupt& fault);
+    std::uint64_t order(Plan& plan, const faults::NatsRestart& fault);
+    std::uint64_t order(Plan& plan, const faults::NatsPowerCut& fault);
+    std::uint64_t order(Plan& plan, const faults::ConfigUpdate& fault);
 
     void hold(Plan& plan, NodeId node, std::function<void()> undo);
     void end(Id id);

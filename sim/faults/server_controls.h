@@ -8,10 +8,9 @@
 
 #include "engine/runtime/time.h"
 #include "fakes/event.h"
+#include "sim/scenario/fault.h"
 
 namespace lockstep::sim {
-
-struct Fault;
 
 class ServerControls {
 public:
@@ -36,11 +35,11 @@ public:
 
     /// Has an operator write the settings that `fault` holds. `effective` is to be called when a scheduler has put them in
     /// force, or refused them; it may be kept for as long as the fault plan lives.
-    virtual void config_update(const Fault& fault, std::function<void()> effective) = 0;
+    virtual void config_update(const faults::ConfigUpdate& fault, std::function<void()> effective) = 0;
 
     /// Whenever this scheduler starts from now on, it has the `config` of `fault`, this worker its `worker`, and all else as
     /// before.
-    virtual void reconfigure(fakes::NodeId node, const Fault& fault) = 0;
+    virtual void reconfigure(fakes::NodeId node, const faults::Restarting& fault) = 0;
 };
 
 }  // namespace lockstep::sim

@@ -1,29 +1,15 @@
 #include "sim/oracles/undisturbed.h"
 
 #include <algorithm>
-#include <array>
 
 #include "sim/oracles/job_keys.h"
+#include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim {
 
 namespace {
 
 using fakes::EventKind;
-
-/// Faults that are over at once, and those whose end is told by the node that they hit.
-constexpr std::array<std::string_view, 12> kWithoutEnd{"crash",
-                                                       "stop",
-                                                       "pause",
-                                                       "clock_jump",
-                                                       "redis.restart",
-                                                       "redis.failover",
-                                                       "redis.script_flush",
-                                                       "redis.evict",
-                                                       "redis.corrupt",
-                                                       "nats.restart",
-                                                       "nats.power_cut",
-                                                       "config.update"};
 
 }  // namespace
 
@@ -33,8 +19,7 @@ void Undisturbed::on_event(const fakes::Event& event, Time now) {
             if (is_tick_lock(event.key)) tickers_.insert(event.node);
             return;
         case EventKind::fault:
-            if (std::ranges::find(kWithoutEnd, event.name) == kWithoutEnd.end())
-                lasting_ += event.from == "begin" ? 1 : -1;
+            if (end_of_fault(event.name) == FaultEnd::told) lasting_ += event.from == "begin" ? 1 : -1;
             break;
         case EventKind::node_down:
         case EventKind::paused: away_.insert(event.node); break;

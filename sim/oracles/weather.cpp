@@ -1,8 +1,8 @@
 #include "sim/oracles/weather.h"
 
 #include <algorithm>
-#include <array>
 
+#include "sim/scenario/catalogue.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
@@ -11,20 +11,6 @@ namespace {
 
 using fakes::EventKind;
 using fakes::NodeId;
-
-/// Over when they have begun, or told by what becomes of the node.
-constexpr std::array<std::string_view, 12> kAtOnce{"crash",
-                                                   "stop",
-                                                   "pause",
-                                                   "clock_jump",
-                                                   "redis.restart",
-                                                   "redis.failover",
-                                                   "redis.script_flush",
-                                                   "redis.evict",
-                                                   "redis.corrupt",
-                                                   "nats.restart",
-                                                   "nats.power_cut",
-                                                   "config.update"};
 
 constexpr std::string_view kSlowLink = "slow_link";
 
@@ -79,7 +65,7 @@ void Weather::on_fault(const fakes::Event& event, Time now) {
     Place& place = event.name == kSlowLink ? slow_links_ : whose.valid() ? at(whose) : links_;
     place.trouble = now;
     if (event.name == "stop" && event.from == "begin") place.stopping = true;
-    if (std::ranges::find(kAtOnce, event.name) == kAtOnce.end()) place.lasting += event.from == "begin" ? 1 : -1;
+    if (end_of_fault(event.name) == FaultEnd::told) place.lasting += event.from == "begin" ? 1 : -1;
 }
 
 void Weather::on_broken_connection(const fakes::Event& event, Time now) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/explain/explanation.h"
+#include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim {
 
@@ -51,10 +52,8 @@ Timeline::Family family_of(const HistoryEvent& event) {
 
 /// Faults that do at one instant what they do; nothing ends when they are over.
 bool is_instant(std::string_view kind) {
-    constexpr std::array<std::string_view, 12> kInstant{
-        "crash",         "stop",          "clock_jump",     "config.update", "redis.evict",    "redis.script_flush",
-        "redis.corrupt", "redis.restart", "redis.failover", "nats.restart",  "nats.power_cut", "clock_drift"};
-    return std::ranges::find(kInstant, kind) != kInstant.end();
+    // A node that goes down has a bar of its own, and a clock that is wrong stays so.
+    return end_of_fault(kind) == FaultEnd::at_once || kind == "crash" || kind == "stop" || kind.starts_with("clock_");
 }
 
 /// Submitters, bus, schedulers, stores, workers from top to bottom: most messages then go one lane or two.

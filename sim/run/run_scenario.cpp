@@ -142,7 +142,8 @@ private:
 /// With those that schedulers restart with.
 TunablesInForce& Run::all_tunables() {
     for (const Fault& fault : scenario_.faults)
-        for (const auto& [name, value] : fault.config) tunables_.add(name, value);
+        if (const auto* with = fault.part<faults::Restarting>())
+            for (const auto& [name, value] : with->config) tunables_.add(name, value);
     return tunables_;
 }
 

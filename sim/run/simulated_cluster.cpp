@@ -164,7 +164,7 @@ std::uint64_t SimulatedCluster::redis_script_flush() {
     return 1;
 }
 
-void SimulatedCluster::config_update(const Fault& fault, std::function<void()> effective) {
+void SimulatedCluster::config_update(const faults::ConfigUpdate& fault, std::function<void()> effective) {
     // Layers are read with every job: there is nobody who would tell that they have changed.
     const bool only_layers =
         fault.pools.empty() && fault.timeouts.empty() && fault.settings.empty() && fault.raw.empty();
@@ -175,7 +175,7 @@ void SimulatedCluster::config_update(const Fault& fault, std::function<void()> e
     operator_->change_settings({fault.pools, fault.timeouts, fault.settings, fault.raw, fault.layers});
 }
 
-void SimulatedCluster::reconfigure(fakes::NodeId node, const Fault& fault) {
+void SimulatedCluster::reconfigure(fakes::NodeId node, const faults::Restarting& fault) {
     if (const auto scheduler = schedulers_.find(node); scheduler != schedulers_.end())
         scheduler->second->reconfigure(fault.config);
     else

@@ -43,8 +43,8 @@ public:
     std::uint64_t redis_corrupt(std::string_view keys) override { return redis_.corrupt(keys); }
     void nats_restart(engine::Duration down) override { nats_.restart(down); }
     void nats_power_cut(engine::Duration down) override { nats_.power_cut(down); }
-    void config_update(const Fault& fault, std::function<void()> effective) override;
-    void reconfigure(fakes::NodeId node, const Fault& fault) override;
+    void config_update(const faults::ConfigUpdate& fault, std::function<void()> effective) override;
+    void reconfigure(fakes::NodeId node, const faults::Restarting& fault) override;
 
 private:
     void build_schedulers(Simulation& simulation, const Scenario& scenario);

@@ -30,7 +30,7 @@ RunResult good(const Scenario& of, std::uint64_t seed) {
     result.passed = true;
     result.digest = seed * 1000;
     for (const NamedItem& invariant : invariant_table()) result.exercised[std::string(invariant.name)] = 1;
-    for (const Fault& fault : of.faults) result.faults.push_back({fault.kind, fault.pointer, 1, 1, 1});
+    for (const Fault& fault : of.faults) result.faults.push_back({std::string(fault.kind()), fault.pointer, 1, 1, 1});
     return result;
 }
 
@@ -116,7 +116,7 @@ TEST(Sweep, WhatAFileProvesMustHaveBeenPutToTheTestWhereItHolds) {
 
 TEST(Sweep, ACounterexampleNeedNotComeToItsLaterFaults) {
     Scenario of = scenario("a");
-    of.faults.push_back({.pointer = "/faults/0", .kind = "crash"});
+    of.faults.push_back({.pointer = "/faults/0", .what = faults::Crash{}});
     of.expect.invariants = {"no_lost_job"};
     RunResult result = good(of, 1);
     result.faults.front().effective = 0;
@@ -172,9 +172,9 @@ TEST(Sweep, AnExceptionIsTheErrorOfItsRunAlone) {
 TEST(Unproved, AFaultThatNeverTookEffectOverAllSeeds) {
     Scenario of = scenario("a");
     of.faults.resize(2);
-    of.faults[0].kind = "redis.errors";
+    of.faults[0].what = faults::RedisErrors{};
     of.faults[0].pointer = "/faults/0";
-    of.faults[1].kind = "crash";
+    of.faults[1].what = faults::Crash{};
     of.faults[1].pointer = "/faults/1";
     RunResult first = good(of, 1);
     RunResult second = good(of, 2);
@@ -188,8 +188,8 @@ TEST(Unproved, AFaultThatNeverTookEffectOverAllSeeds) {
 
 TEST(Unproved, AFaultThatHitFewerCallsThanItPromises) {
     Scenario of = scenario("a");
-    of.faults.push_back({.pointer = "/faults/0", .kind = "redis.errors"});
-    of.faults.front().count = 3;
+    of.faults.push_back({.pointer = "/faults/0", .what = faults::RedisErrors{}});
+    of.faults.front().as<faults::RedisErrors>().count = 3;
     RunResult result = good(of, 1);
     result.faults.front().effective = 2;
     EXPECT_THAT(unproved(of, {result}),

@@ -30,7 +30,7 @@ std::uint64_t total(Results results, std::map<std::string, std::uint64_t> RunRes
 /// Faults of the file by their place in it; those that chaos drew have none and are not promised to bite.
 void judge_faults(const Scenario& scenario, Results results, std::vector<std::string>& sentences) {
     std::map<std::string, FaultCount> by_pointer;
-    for (const Fault& fault : scenario.faults) by_pointer[fault.pointer].kind = fault.kind;
+    for (const Fault& fault : scenario.faults) by_pointer[fault.pointer].kind = fault.kind();
     for (const RunResult* result : results) {
         for (const FaultCount& count : result->faults) {
             const auto sum = by_pointer.find(count.pointer);
@@ -42,12 +42,13 @@ void judge_faults(const Scenario& scenario, Results results, std::vector<std::st
     }
     for (const Fault& fault : scenario.faults) {
         const FaultCount& sum = by_pointer[fault.pointer];
+        const auto* calls = fault.part<faults::OfCalls>();
         if (sum.effective == 0)
             sentences.push_back(fmt::format("{}: the fault {} at {} never took effect (armed {}, fired {})",
-                                            scenario.file, fault.kind, fault.pointer, sum.armed, sum.fired));
-        else if (fault.count && sum.effective < *fault.count)
-            sentences.push_back(fmt::format("{}: the fault {} at {} hit {} of its {} calls", scenario.file, fault.kind,
-                                            fault.pointer, sum.effective, *fault.count));
+                                            scenario.file, fault.kind(), fault.pointer, sum.armed, sum.fired));
+        else if (calls != nullptr && calls->count && sum.effective < *calls->count)
+            sentences.push_back(fmt::format("{}: the fault {} at {} hit {} of its {} calls", scenario.file,
+                                            fault.kind(), fault.pointer, sum.effective, *calls->count));
     }
 }
 

@@ -4,13 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "fakes/event.h"
 #include "sim/scenario/data_loss.h"
+#include "sim/scenario/fault.h"
 
 namespace lockstep::sim {
 
@@ -63,7 +64,18 @@ enum class FaultArgKind : std::uint8_t {
 struct FaultArg {
     std::string_view name;
     FaultArgKind kind;
-    bool required = false;
+    bool required;
+    /// Takes it from the fault's object in the file, where it stands.
+    void (*read)(const FaultArg& arg, const nlohmann::json& object, Fault& fault);
+    /// As it stands in a file; null where the default says the same.
+    nlohmann::ordered_json (*write)(const FaultArg& arg, const Fault& fault);
+};
+
+/// What tells that a fault is over.
+enum class FaultEnd : std::uint8_t {
+    told,     // an event of its own
+    of_node,  // what becomes of the node that it hit
+    at_once,  // it is over when it has begun
 };
 
 struct FaultInfo {
@@ -71,11 +83,15 @@ struct FaultInfo {
     std::string_view help;
     std::vector<FaultArg> args;  // "do", "at" and "on" belong to every fault
     DataLoss loses{};            // data that a server had acknowledged
+    FaultEnd end{};
+    faults::Any (*make)() = nullptr;  // one of this kind that says nothing but its defaults
 };
 
 [[nodiscard]] std::span<const FaultInfo> fault_table();
 /// Null when there is none of that name.
 [[nodiscard]] const FaultInfo* find_fault(std::string_view name);
+/// What tells that a fault of this name is over, as its events spell it.
+[[nodiscard]] FaultEnd end_of_fault(std::string_view name);
 
 struct EventInfo {
     fakes::EventKind kind;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/store/keys.h"
+#include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim {
 
@@ -78,7 +79,7 @@ private:
 
     Fault& add(std::string_view kind) {
         Fault fault;
-        fault.kind = kind;
+        fault.what = find_fault(kind)->make();
         fault.at = begin_;
         fault.duration = length_;
         fault.pointer = fmt::format("{:08}", faults_.size());  // keeps the order of drawing among equal times
@@ -120,7 +121,7 @@ private:
         const auto nodes = victims();
         if (nodes.empty()) return;
         Fault& fault = add(kind);
-        fault.target = topology_.name(nodes[rng_.below(nodes.size())]);
+        fault.part<faults::OfNode>()->target = topology_.name(nodes[rng_.below(nodes.size())]);
         const bool stays = kind == "crash" ? chaos_.heal != "all" : chaos_.heal == "core";
         // Some come back even so: a node that returns late is a case of its own.
         if (rng_.chance(0.5) && stays) fault.duration.reset();
@@ -133,11 +134,12 @@ private:
         if (nodes.empty()) return;
         const auto& node = topology_.node(nodes[rng_.below(nodes.size())]);
         Fault& fault = add("partition");
-        fault.a = node.name;
+        auto& cut = fault.as<faults::Partition>();
+        cut.a = node.name;
         // Workers speak to NATS only.
         const auto server = one_of(kServers);
-        fault.b = node.role == NodeRole::worker ? "nats" : server;
-        fault.direction = one_of(kDirections);
+        cut.b = node.role == NodeRole::worker ? "nats" : server;
+        cut.direction = one_of(kDirections);
         if (rng_.chance(0.5) && chaos_.heal == "core") fault.duration.reset();
     }
 
@@ -153,9 +155,9 @@ private:
         const bool forgetful = scenario_.cluster.redis_persistence != RedisPersistence::always;
         if (kind == "redis.restart" && forgetful && !chaos_.data_loss.redis) kind = "redis.errors";
         Fault& fault = add(kind);
-        if (kind == "redis.errors") errors(fault);
-        if (kind == "redis.latency") latency(fault);
-        if (kind == "redis.evict") fault.keys = victim_keys();
+        if (auto* errors = std::get_if<faults::RedisErrors>(&fault.what)) draw_errors(*errors);
+        if (auto* slow = std::get_if<faults::RedisLatency>(&fault.what)) slow->latency = latency();
+        if (auto* evict = std::get_if<faults::RedisEvict>(&fault.what)) evict->keys = victim_keys();
         if (kind == "redis.script_flush" || kind == "redis.evict") fault.duration.reset();
     }
 
@@ -172,11 +174,12 @@ private:
         auto kind = one_of(kKinds);
         if (rng_.chance(0.2) && chaos_.data_loss.nats) kind = "nats.power_cut";
         Fault& fault = add(kind);
-        if (kind == "nats.publish_errors")
-            errors(fault);
-        else if (kind != "nats.restart" && kind != "nats.power_cut")
-            fault.rate = share();
-        if (kind == "nats.late_acks" || kind == "nats.reorder") latency(fault);
+        if (auto* errors = std::get_if<faults::NatsPublishErrors>(&fault.what))
+            draw_errors(*errors);
+        else if (auto* messages = fault.part<faults::OfMessages>())
+            messages->rate = share();
+        if (auto* late = std::get_if<faults::NatsLateAcks>(&fault.what)) late->latency = latency();
+        if (auto* overtaken = std::get_if<faults::NatsReorder>(&fault.what)) overtaken->latency = latency();
     }
 
     void kernel() {
@@ -185,10 +188,15 @@ private:
         static constexpr std::array<int, 4> kStatuses{14, 4, 8, 13};
         const auto kind = one_of(kKinds);
         Fault& fault = add(kind);
-        if (kind == "kernel.errors") fault.rate = share();
-        if (kind == "kernel.errors" || kind == "kernel.flap") fault.status = kStatuses[rng_.below(kStatuses.size())];
-        if (kind == "kernel.latency") latency(fault);
-        if (kind == "kernel.flap") fault.period = between(1s, 10s);
+        if (auto* errors = std::get_if<faults::KernelErrors>(&fault.what)) {
+            errors->rate = share();
+            errors->status = kStatuses[rng_.below(kStatuses.size())];
+        }
+        if (auto* slow = std::get_if<faults::KernelLatency>(&fault.what)) slow->latency = latency();
+        if (auto* flap = std::get_if<faults::KernelFlap>(&fault.what)) {
+            flap->status = kStatuses[rng_.below(kStatuses.size())];
+            flap->period = between(1s, 10s);
+        }
     }
 
     /// A jump and, at the end, the jump back: a clock that stays wrong would outlive the healing.
@@ -200,22 +208,23 @@ private:
         const bool backwards = rng_.chance(0.5);
         for (const bool back : {false, true}) {
             Fault& fault = add("clock_jump");
-            fault.target = target;
-            fault.by = by;
-            fault.by_negative = backwards != back;
+            auto& jump = fault.as<faults::ClockJump>();
+            jump.target = target;
+            jump.by = backwards != back ? -by : by;
             fault.at = back ? begin_ + length_ : begin_;
             fault.duration.reset();
         }
     }
 
-    void errors(Fault& fault) {
+    template <class Kind>
+    void draw_errors(Kind& fault) {
         static constexpr std::array<std::string_view, 3> kOutcomes{"not_applied", "unknown", "lost"};
         fault.rate = share();
         fault.outcome = one_of(kOutcomes);
     }
 
     /// From a nuisance to beyond the deadline of a store operation.
-    void latency(Fault& fault) { fault.latency = {Distribution::Kind::uniform, 1ms, between(10ms, 3s), 0}; }
+    Distribution latency() { return {Distribution::Kind::uniform, 1ms, between(10ms, 3s), 0}; }
 
     const Scenario& scenario_;
     const Chaos& chaos_;

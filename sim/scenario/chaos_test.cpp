@@ -6,6 +6,7 @@
 
 #include "engine/store/keys.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/document.h"
 #include "sim/scenario/loader.h"
 
 namespace lockstep::sim {
@@ -28,8 +29,7 @@ std::vector<Fault> drawn(const Scenario& scenario, std::uint64_t seed) {
 
 std::string outline(const std::vector<Fault>& faults) {
     std::string text;
-    for (const Fault& fault : faults)
-        text += fault.kind + " " + engine::format_duration(fault.at) + fault.target + fault.a + "; ";
+    for (const Fault& fault : faults) text += std::string(fault.kind()) + " " + fault_document(fault).dump() + "; ";
     return text;
 }
 
@@ -46,11 +46,11 @@ TEST(Chaos, EveryFaultEndsBeforeHealing) {
         for (const Fault& fault : drawn(scenario, seed)) {
             EXPECT_GE(fault.at, last) << "by begin";
             last = fault.at;
-            EXPECT_LE(fault.at + fault.duration.value_or(0s), 8min) << fault.kind;
-            EXPECT_TRUE(fault.duration || fault.kind == "clock_jump" || fault.kind == "redis.script_flush" ||
-                        fault.kind == "redis.evict")
-                << fault.kind;
-            EXPECT_NE(find_fault(fault.kind), nullptr) << fault.kind;
+            EXPECT_LE(fault.at + fault.duration.value_or(0s), 8min) << fault.kind();
+            EXPECT_TRUE(fault.duration || fault.kind() == "clock_jump" || fault.kind() == "redis.script_flush" ||
+                        fault.kind() == "redis.evict")
+                << fault.kind();
+            EXPECT_NE(find_fault(fault.kind()), nullptr) << fault.kind();
         }
     }
 }
@@ -58,7 +58,10 @@ TEST(Chaos, EveryFaultEndsBeforeHealing) {
 TEST(Chaos, ClocksThatJumpJumpBack) {
     const Scenario scenario = with_chaos(R"({"level": "heavy", "faults": ["clock"]})");
     std::map<std::string, Duration> offsets;
-    for (const Fault& fault : drawn(scenario, 3)) offsets[fault.target] += fault.by_negative ? -fault.by : fault.by;
+    for (const Fault& fault : drawn(scenario, 3)) {
+        const auto& jump = std::get<faults::ClockJump>(fault.what);
+        offsets[jump.target] += jump.by;
+    }
     EXPECT_FALSE(offsets.empty());
     for (const auto& [node, offset] : offsets) EXPECT_EQ(offset, 0s) << node;
 }
@@ -69,8 +72,8 @@ TEST(Chaos, AcknowledgedDataIsDestroyedOnlyOnRequest) {
     const Scenario safe = with_chaos(R"({"level": "heavy"})");
     const Scenario lossy = with_chaos(R"({"level": "heavy", "data_loss": true})");
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
-        for (const Fault& fault : drawn(safe, seed)) without.insert(fault.kind);
-        for (const Fault& fault : drawn(lossy, seed)) with.insert(fault.kind);
+        for (const Fault& fault : drawn(safe, seed)) without.emplace(fault.kind());
+        for (const Fault& fault : drawn(lossy, seed)) with.emplace(fault.kind());
     }
     for (const char* kind : {"redis.failover", "redis.evict", "nats.power_cut"}) {
         EXPECT_FALSE(without.contains(kind)) << kind;
@@ -84,7 +87,7 @@ TEST(Chaos, LosesOnlyWhatTheNamedServerHad) {
         std::set<std::string> kinds;
         const Scenario lossy = with_chaos(std::string(R"({"level": "heavy", "data_loss": ")") + server + "\"}");
         for (std::uint64_t seed = 0; seed < 30; ++seed)
-            for (const Fault& fault : drawn(lossy, seed)) kinds.insert(fault.kind);
+            for (const Fault& fault : drawn(lossy, seed)) kinds.emplace(fault.kind());
         EXPECT_EQ(kinds.contains("nats.power_cut"), server == std::string("nats"));
         EXPECT_EQ(kinds.contains("redis.failover"), server == std::string("redis"));
         EXPECT_EQ(kinds.contains("redis.evict"), server == std::string("redis"));
@@ -97,11 +100,12 @@ TEST(Chaos, EvictsKeysThatTheEngineWrites) {
     bool record = false;
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
         for (const Fault& fault : drawn(lossy, seed)) {
-            if (fault.kind != "redis.evict") continue;
-            const bool of_lock = fault.keys == engine::keys::job_lock("*");
-            const bool of_record = fault.keys.starts_with(engine::keys::job_meta("*")) &&
-                                   fault.keys.size() == engine::keys::job_meta("*").size() + 1;
-            EXPECT_TRUE(of_lock || of_record) << fault.keys;
+            const auto* evict = std::get_if<faults::RedisEvict>(&fault.what);
+            if (evict == nullptr) continue;
+            const bool of_lock = evict->keys == engine::keys::job_lock("*");
+            const bool of_record = evict->keys.starts_with(engine::keys::job_meta("*")) &&
+                                   evict->keys.size() == engine::keys::job_meta("*").size() + 1;
+            EXPECT_TRUE(of_lock || of_record) << evict->keys;
             lock = lock || of_lock;
             record = record || of_record;
         }
@@ -114,7 +118,7 @@ TEST(Chaos, ARestartThatForgetsCountsAsDataLoss) {
     Scenario scenario = with_chaos(R"({"level": "heavy", "faults": ["redis"]})");
     scenario.cluster.redis_persistence = RedisPersistence::everysec;
     for (std::uint64_t seed = 0; seed < 30; ++seed)
-        for (const Fault& fault : drawn(scenario, seed)) EXPECT_NE(fault.kind, "redis.restart");
+        for (const Fault& fault : drawn(scenario, seed)) EXPECT_NE(fault.kind(), "redis.restart");
 }
 
 TEST(Chaos, WhatStaysBrokenLeavesASufficientPart) {
@@ -124,9 +128,9 @@ TEST(Chaos, WhatStaysBrokenLeavesASufficientPart) {
         bool stays = false;
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
             for (const Fault& fault : drawn(scenario, seed)) {
-                EXPECT_NE(fault.target, "scheduler-0");
-                EXPECT_NE(fault.target, "w-0");
-                EXPECT_NE(fault.target, "w-1");
+                EXPECT_NE(fault.part<faults::OfNode>()->target, "scheduler-0");
+                EXPECT_NE(fault.part<faults::OfNode>()->target, "w-0");
+                EXPECT_NE(fault.part<faults::OfNode>()->target, "w-1");
                 stays = stays || !fault.duration;
             }
         }

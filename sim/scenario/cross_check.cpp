@@ -130,8 +130,10 @@ private:
 
     void collect_pools() {
         note_pools(json::parse(scenario_.cluster.documents.pools));
-        for (const Fault& fault : scenario_.faults)
-            if (!fault.pools.empty()) note_pools(json::parse(fault.pools));
+        for (const Fault& fault : scenario_.faults) {
+            const auto* update = std::get_if<faults::ConfigUpdate>(&fault.what);
+            if (update != nullptr && !update->pools.empty()) note_pools(json::parse(update->pools));
+        }
     }
 
     void note_pools(const json& document) {
@@ -326,27 +328,34 @@ private:
         if (timed) within_duration(fault.at, at);
         if (on != nullptr && fault.on) trigger(*fault.on, *on, at + "/on");
         for (const FaultArg& arg : info.args) argument(arg, object, at);
-        narrowed(fault, at);
-        if (info.name == "config.update") update(fault, at);
-        if (member(object, "config") != nullptr)
-            comes_back(fault, at, {"config", NodeRole::scheduler, "schedulers", "settings"});
-        if (member(object, "worker") != nullptr)
-            comes_back(fault, at, {"worker", NodeRole::worker, "workers", "a pool"});
-        if (fault.worker.pool) known_pool(*fault.worker.pool, at + "/worker/pool");
+        narrowed(object, at);
+        if (const auto* settings = std::get_if<faults::ConfigUpdate>(&fault.what)) update(*settings, at);
+        if (const auto* with = fault.part<faults::Restarting>()) restart(fault, *with, object, at);
         timeouts(at + "/timeouts", member(object, "timeouts"));
-        if (member(object, "period") != nullptr && fault.period <= Duration{})
+        const auto* flap = std::get_if<faults::KernelFlap>(&fault.what);
+        if (flap != nullptr && member(object, "period") != nullptr && flap->period <= Duration{})
             add(at + "/period", "expected a duration of more than 0");
     }
 
-    void narrowed(const Fault& fault, const std::string& at) {
-        if (!fault.job.empty() && !is_glob(fault.job)) known_job(fault.job, at + "/job");
-        if (!fault.script.empty() && !is_glob(fault.script))
-            one_of(fault.script, redis_scripts(), "script", at + "/script");
-        for (std::size_t i = 0; i < fault.commands.size(); ++i)
-            one_of(upper(fault.commands[i]), redis_commands(), "Redis command", child(at + "/commands", i));
+    void restart(const Fault& fault, const faults::Restarting& with, const json& object, const std::string& at) {
+        if (member(object, "config") != nullptr)
+            comes_back(fault, with, at, {"config", NodeRole::scheduler, "schedulers", "settings"});
+        if (member(object, "worker") != nullptr)
+            comes_back(fault, with, at, {"worker", NodeRole::worker, "workers", "a pool"});
+        if (with.worker.pool) known_pool(*with.worker.pool, at + "/worker/pool");
     }
 
-    void update(const Fault& fault, const std::string& at) {
+    void narrowed(const json& object, const std::string& at) {
+        const std::string job = text_of(object, "job");
+        const std::string script = text_of(object, "script");
+        const std::vector<std::string> commands = texts_of(object, "commands");
+        if (!job.empty() && !is_glob(job)) known_job(job, at + "/job");
+        if (!script.empty() && !is_glob(script)) one_of(script, redis_scripts(), "script", at + "/script");
+        for (std::size_t i = 0; i < commands.size(); ++i)
+            one_of(upper(commands[i]), redis_commands(), "Redis command", child(at + "/commands", i));
+    }
+
+    void update(const faults::ConfigUpdate& fault, const std::string& at) {
         const bool parts = !fault.pools.empty() || !fault.timeouts.empty() || !fault.settings.empty();
         if (!parts && fault.raw.empty() && fault.layers.empty())
             add(at,
@@ -362,21 +371,21 @@ private:
         const char* has;  // what others have not
     };
 
-    void comes_back(const Fault& fault, const std::string& at, const Restart& with) {
+    void comes_back(const Fault& fault, const faults::OfNode& whom, const std::string& at, const Restart& with) {
         if (!fault.duration)
             add(fmt::format("{}/{}", at, with.key),
                 fmt::format(R"(without "for", how long until it starts again, it stays down and has no {})",
                             with.role == NodeRole::scheduler ? "settings" : "pool"));
         const std::string which =
             fmt::format("expected \"{}\" or one of them: {}", with.group, fmt::join(names_of_role(with.role), ", "));
-        if (fault.target == "actor")
+        if (whom.target == "actor")
             return add(at + "/target",
                        fmt::format("\"actor\" may be anybody, and only {} have {}; {}", with.group, with.has, which));
-        if (!topology_.known(fault.target)) return;
-        const auto members = topology_.members(fault.target);
+        if (!topology_.known(whom.target)) return;
+        const auto members = topology_.members(whom.target);
         if (std::ranges::any_of(members, [&](fakes::NodeId node) { return topology_.node(node).role != with.role; }))
             add(at + "/target",
-                fmt::format("only {} have {}, and \"{}\" is none; {}", with.group, with.has, fault.target, which));
+                fmt::format("only {} have {}, and \"{}\" is none; {}", with.group, with.has, whom.target, which));
     }
 
     [[nodiscard]] std::vector<std::string> names_of_role(NodeRole role) const {

@@ -49,20 +49,6 @@ void write(const Document& value, std::size_t depth, std::size_t used, std::stri
 
 std::string duration_text(Duration duration) { return engine::format_duration(duration); }
 
-Document latency_document(const Distribution& latency) {
-    using Law = Distribution::Kind;
-    switch (latency.kind) {
-        case Law::constant: return duration_text(latency.a);
-        case Law::uniform:
-            return {{"dist", "uniform"}, {"min", duration_text(latency.a)}, {"max", duration_text(latency.b)}};
-        case Law::exponential: return {{"dist", "exp"}, {"mean", duration_text(latency.a)}};
-        case Law::lognormal:
-            return {{"dist", "lognormal"}, {"median", duration_text(latency.a)}, {"sigma", latency.shape}};
-        case Law::pareto: return {{"dist", "pareto"}, {"min", duration_text(latency.a)}, {"alpha", latency.shape}};
-    }
-    return duration_text(latency.a);
-}
-
 Document trigger_document(const Trigger& trigger) {
     Document out = Document::object();
     const auto info = std::ranges::find(event_table(), trigger.event, &EventInfo::kind);
@@ -87,68 +73,6 @@ Document trigger_document(const Trigger& trigger) {
     return out;
 }
 
-/// Of a tunable's value, as a file gives it: durations and words are texts, all else is JSON itself.
-Document tunable_document(const std::string& name, const std::string& value) {
-    const engine::TunableInfo* info = engine::find_tunable(name);
-    const bool text = info == nullptr || std::holds_alternative<engine::Duration engine::Tunables::*>(info->member) ||
-                      std::holds_alternative<std::string engine::Tunables::*>(info->member);
-    return text ? Document(value) : Document::parse(value);
-}
-
-Document worker_document(const WorkerChange& change) {
-    Document out;
-    if (change.pool) out["pool"] = *change.pool;
-    if (change.max_parallel_jobs) out["max_parallel_jobs"] = *change.max_parallel_jobs;
-    if (change.capabilities) out["capabilities"] = *change.capabilities;
-    if (change.labels) out["labels"] = *change.labels;
-    return out;
-}
-
-/// One argument of a fault; null where the default says the same.
-Document argument_document(const FaultArg& arg, const Fault& fault) {
-    switch (arg.kind) {
-        case FaultArgKind::node:
-        case FaultArgKind::worker: return fault.target;
-        case FaultArgKind::node_or_group: return arg.name == "a" ? fault.a : fault.b;
-        case FaultArgKind::direction: return fault.direction == "both" ? Document() : Document(fault.direction);
-        case FaultArgKind::probability: return fault.rate == 1.0 && !arg.required ? Document() : Document(fault.rate);
-        case FaultArgKind::glob: {
-            const std::string& text = arg.name == "keys" ? fault.keys : arg.name == "key" ? fault.key : fault.subject;
-            return text.empty() ? Document() : Document(text);
-        }
-        case FaultArgKind::distribution:
-            return fault.latency.kind == Distribution::Kind::constant && fault.latency.a == Duration{}
-                       ? Document()
-                       : latency_document(fault.latency);
-        case FaultArgKind::duration: {
-            if (arg.name == "period") return duration_text(fault.period);
-            return fault.duration ? Document(duration_text(*fault.duration)) : Document();
-        }
-        case FaultArgKind::signed_duration: return (fault.by_negative ? "-" : "") + duration_text(fault.by);
-        case FaultArgKind::number: return fault.ppm;
-        case FaultArgKind::words: return fault.commands.empty() ? Document() : Document(fault.commands);
-        case FaultArgKind::call_outcome: return fault.outcome.empty() ? Document() : Document(fault.outcome);
-        case FaultArgKind::status: return std::string(rpc_statuses()[static_cast<std::size_t>(fault.status)]);
-        case FaultArgKind::kernel_decision:
-        case FaultArgKind::output_decision: return fault.decision;
-        case FaultArgKind::pools: return fault.pools.empty() ? Document() : Document::parse(fault.pools);
-        case FaultArgKind::timeouts: return fault.timeouts.empty() ? Document() : Document::parse(fault.timeouts);
-        case FaultArgKind::layers: return fault.layers.empty() ? Document() : Document::parse(fault.layers);
-        case FaultArgKind::settings: return fault.settings.empty() ? Document() : Document::parse(fault.settings);
-        case FaultArgKind::tunables: {
-            Document config;
-            for (const auto& [name, value] : fault.config) config[name] = tunable_document(name, value);
-            return config;
-        }
-        case FaultArgKind::worker_change: return worker_document(fault.worker);
-        case FaultArgKind::anything: return fault.raw.empty() ? Document() : Document(fault.raw);
-        case FaultArgKind::count: return fault.count ? Document(*fault.count) : Document();
-        case FaultArgKind::script: return fault.script.empty() ? Document() : Document(fault.script);
-        case FaultArgKind::job: return fault.job.empty() ? Document() : Document(fault.job);
-    }
-    return {};
-}
-
 }  // namespace
 
 std::string pretty(const Document& document) {
@@ -168,11 +92,9 @@ Document fault_document(const Fault& fault) {
         out["on"] = trigger_document(*fault.on);
     else
         out["at"] = duration_text(fault.at);
-    out["do"] = fault.kind;
-    const FaultInfo* info = find_fault(fault.kind);
-    if (info == nullptr) return out;
-    for (const FaultArg& arg : info->args) {
-        Document value = argument_document(arg, fault);
+    out["do"] = fault.kind();
+    for (const FaultArg& arg : find_fault(fault.kind())->args) {
+        Document value = arg.write(arg, fault);
         if (!value.is_null()) out[std::string(arg.name)] = std::move(value);
     }
     return out;

@@ -66,10 +66,10 @@ TEST(Loader, ReadsTheExampleOfTheManualCompletely) {
     EXPECT_EQ(s.load[4].kind, Load::Kind::approve);
 
     ASSERT_EQ(s.faults.size(), 3U);
-    EXPECT_EQ(s.faults[0].kind, "pause");
+    EXPECT_EQ(s.faults[0].kind(), "pause");
     EXPECT_EQ(s.faults[0].duration, 75s);
-    EXPECT_EQ(s.faults[1].outcome, "unknown");
-    EXPECT_DOUBLE_EQ(s.faults[1].rate, 0.3);
+    EXPECT_EQ(std::get<faults::RedisErrors>(s.faults[1].what).outcome, "unknown");
+    EXPECT_DOUBLE_EQ(s.faults[1].part<faults::OfCalls>()->rate, 0.3);
     ASSERT_TRUE(s.faults[2].on);
     EXPECT_EQ(s.faults[2].on->event, fakes::EventKind::publish);
     EXPECT_EQ(s.faults[2].on->nth, 3);
@@ -128,10 +128,10 @@ TEST(Loader, ReadsWhatNarrowsAFault) {
         {"at": "0s", "do": "redis.errors", "script": "commit", "key": "job:*", "job": "a", "count": 3},
         {"on": {"event": "cancel", "when": "before"}, "do": "redis.script_flush"},
         {"on": {"event": "submit"}, "do": "redis.script_flush"}]})");
-    EXPECT_EQ(s.faults[0].script, "commit");
-    EXPECT_EQ(s.faults[0].key, "job:*");
-    EXPECT_EQ(s.faults[0].job, "a");
-    EXPECT_EQ(s.faults[0].count, 3U);
+    EXPECT_EQ(s.faults[0].part<faults::OfRedisCalls>()->script, "commit");
+    EXPECT_EQ(s.faults[0].part<faults::OfRedisCalls>()->key, "job:*");
+    EXPECT_EQ(s.faults[0].part<faults::OfRedisCalls>()->job, "a");
+    EXPECT_EQ(s.faults[0].part<faults::OfRedisCalls>()->count, 3U);
     EXPECT_EQ(s.faults[1].on->when, fakes::When::before);
     EXPECT_EQ(s.faults[2].on->when, fakes::When::answered) << "it has no other end";
 }
@@ -235,18 +235,17 @@ TEST(Loader, ClockJumpsMayGoBackwards) {
     const Scenario s = loaded(R"({"name": "t", "faults": [
         {"at": "1s", "do": "clock_jump", "target": "scheduler-0", "by": "-10m"},
         {"at": "2s", "do": "clock_jump", "target": "scheduler-0", "by": "10m"}]})");
-    EXPECT_TRUE(s.faults[0].by_negative);
-    EXPECT_EQ(s.faults[0].by, 10min);
-    EXPECT_FALSE(s.faults[1].by_negative);
+    EXPECT_EQ(std::get<faults::ClockJump>(s.faults[0].what).by, -10min);
+    EXPECT_GT(std::get<faults::ClockJump>(s.faults[1].what).by, 0s);
 }
 
 TEST(Loader, StatusesAreNumbersOrNames) {
     const Scenario s = loaded(R"({"name": "t", "faults": [
         {"at": "1s", "do": "kernel.errors", "status": "RESOURCE_EXHAUSTED"},
         {"at": "1s", "do": "kernel.errors", "status": 4}, {"at": "1s", "do": "kernel.errors"}]})");
-    EXPECT_EQ(s.faults[0].status, 8);
-    EXPECT_EQ(s.faults[1].status, 4);
-    EXPECT_EQ(s.faults[2].status, 14);
+    EXPECT_EQ(std::get<faults::KernelErrors>(s.faults[0].what).status, 8);
+    EXPECT_EQ(std::get<faults::KernelErrors>(s.faults[1].what).status, 4);
+    EXPECT_EQ(std::get<faults::KernelErrors>(s.faults[2].what).status, 14);
 }
 
 TEST(Loader, ACounterexampleNamesWhatMustBeViolated) {

@@ -88,7 +88,7 @@ std::vector<Scenario> library() {
 TEST(Library, PlacesEveryKindOfFaultByHandAtLeastOnce) {
     std::set<std::string, std::less<>> placed;
     for (const Scenario& scenario : library())
-        for (const Fault& fault : scenario.faults) placed.insert(fault.kind);
+        for (const Fault& fault : scenario.faults) placed.emplace(fault.kind());
     for (const FaultInfo& fault : fault_table()) EXPECT_TRUE(placed.contains(fault.name)) << fault.name;
 }
 

@@ -12,14 +12,11 @@
 
 #include "engine/config/pinned_settings.h"
 #include "engine/config/tunables.h"
-#include "fakes/event.h"
 #include "fakes/rng.h"
 #include "sim/scenario/data_loss.h"
+#include "sim/scenario/fault.h"
 
 namespace lockstep::sim {
-
-using engine::Duration;
-using fakes::Distribution;
 
 /// A group of like workers. Without a count the group is one worker named `id`; with one, `id-0`, `id-1` and so on.
 struct WorkerGroup {
@@ -41,15 +38,6 @@ struct WorkerGroup {
     Duration heartbeat_phase{};                         // before the first heartbeat after a start
     std::optional<std::pair<double, double>> cpu_load;  // least and most that a heartbeat reports; absent: by its jobs
     std::optional<std::pair<double, double>> gpu_load;  // the same of its graphics processor; absent: none
-};
-
-/// What a worker starts again with; all else stays as it was.
-struct WorkerChange {
-    std::optional<std::string> pool;
-    std::optional<int> max_parallel_jobs;
-    std::optional<std::vector<std::string>> capabilities;
-    std::optional<std::map<std::string, std::string>> labels;
-    [[nodiscard]] bool empty() const { return !pool && !max_parallel_jobs && !capabilities && !labels; }
 };
 
 /// JSON text of the documents that are parsed elsewhere, each by the code that production uses.
@@ -120,49 +108,8 @@ struct Load {
 /// numbered over all lines.
 [[nodiscard]] std::vector<std::string> job_ids(const std::vector<Load>& load);
 
-/// Where on the stream of events a fault is placed.
-struct Trigger {
-    fakes::EventKind event{};
-    fakes::When when = fakes::When::applied;
-    int nth = 1;
-    enum class Per : std::uint8_t { run, node, job } per = Per::run;
-    /// Filters; empty = any. Globs: `*` is any run of characters.
-    std::string node, job, subject, command, script, key, name, to;
-};
-
-/// Tunables by name, with values as set_tunable takes them; checked.
-using NamedTunables = std::vector<std::pair<std::string, std::string>>;
-
 /// Sets them as an environment would: what it names is not the configuration service's to change.
 void put_in_force(const NamedTunables& named, engine::Tunables& tunables, engine::PinnedSettings& pinned);
-
-struct Fault {
-    std::string pointer;  // JSON pointer in the file, for messages
-    std::string kind;     // the name after "do"
-    Duration at{};
-    std::optional<Trigger> on;
-    std::optional<Duration> duration;  // "for"
-    std::string target;                // node, group, or "actor"
-    std::string a, b, direction = "both";
-    double rate = 1.0;
-    std::string outcome;                 // not_applied | unknown | lost
-    std::optional<std::uint64_t> count;  // how many calls it hits
-    std::string script, key, job;        // globs that narrow it; empty = any
-    std::vector<std::string> commands;
-    std::string subject, keys;
-    Distribution latency;
-    int status = 14;
-    Duration period{};
-    std::string decision;
-    Duration by{};
-    bool by_negative = false;  // a clock jump backwards
-    double ppm = 0;
-    NamedTunables config;                   // crash, stop: of a scheduler from its restart on
-    WorkerChange worker;                    // crash, stop: of a worker from its restart on
-    std::string pools, timeouts, settings;  // config.update: JSON text of the new documents
-    std::string raw;                        // config.update: what replaces all of them, JSON or not
-    std::string layers;                     // config.update: JSON object, other documents by scope and id
-};
 
 struct Chaos {
     std::string level;

@@ -172,10 +172,12 @@ void add_documents(const Scenario& scenario, Items& out) {
     add_document("pools", scenario.cluster.documents.pools, out);
     add_document("timeouts", scenario.cluster.documents.timeouts, out);
     for (const Fault& fault : scenario.faults) {
-        add_document("pools", fault.pools, out);
-        add_document("timeouts", fault.timeouts, out);
-        add_document("scheduler", fault.settings, out);
-        add_document("layers", fault.layers, out);
+        const auto* update = std::get_if<faults::ConfigUpdate>(&fault.what);
+        if (update == nullptr) continue;
+        add_document("pools", update->pools, out);
+        add_document("timeouts", update->timeouts, out);
+        add_document("scheduler", update->settings, out);
+        add_document("layers", update->layers, out);
     }
     const json policy = json::parse(scenario.cluster.documents.policy, nullptr, false);
     if (!policy.contains("rules")) return;

@@ -32,7 +32,7 @@ Runner runner(std::function<bool(const Fault&)> fails) {
         result.passed = true;
         if (options.calls) result.calls = kSites;
         for (const Fault& fault : scenario.faults) {
-            result.faults.push_back({fault.kind, "", 1, 1, 1});
+            result.faults.push_back({std::string(fault.kind()), "", 1, 1, 1});
             if (!fails(fault)) continue;
             result.passed = false;
             result.violations.push_back({"no_lost_job", 0, "", "", "gone", {}});
@@ -62,7 +62,7 @@ TEST(Enumerate, MakesEveryPossibleEndOfEveryCallOnce) {
 
 TEST(Enumerate, KeepsTheFirstFailureOfAKindWithWhatMadeIt) {
     const auto at_second_publish = [](const Fault& fault) {
-        return fault.kind == "crash" && fault.on->event == fakes::EventKind::publish && fault.on->nth == 2;
+        return fault.kind() == "crash" && fault.on->event == fakes::EventKind::publish && fault.on->nth == 2;
     };
     const auto outcome = enumerate(small(), runner(at_second_publish), {});
     ASSERT_THAT(outcome.failures, SizeIs(1));

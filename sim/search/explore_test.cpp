@@ -115,8 +115,8 @@ TEST(DrawScenario, LosesOfOneServerOnlyWhatThatOneHas) {
         const auto scenario = parse_document(drawn, "draw");
         ASSERT_TRUE(scenario) << number << ": " << to_string(scenario.error().front());
         for (const Fault& fault : scenario->faults) {
-            cut += fault.kind == "nats.power_cut" ? 1 : 0;
-            EXPECT_NE(fault.kind, "redis.failover") << number;
+            cut += fault.kind() == "nats.power_cut" ? 1 : 0;
+            EXPECT_NE(fault.kind(), "redis.failover") << number;
         }
         // Requests, inputs and letters that are evicted are a matter of every draw: what a job has come to stays.
         for (const Document& fault : drawn.value("faults", Document::array()))

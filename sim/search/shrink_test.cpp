@@ -39,8 +39,9 @@ std::int64_t jobs(const Scenario& scenario) {
 }
 
 bool pauses(const Scenario& scenario, const std::string& node) {
-    return std::ranges::any_of(scenario.faults,
-                               [&](const Fault& fault) { return fault.kind == "pause" && fault.target == node; });
+    return std::ranges::any_of(scenario.faults, [&](const Fault& fault) {
+        return fault.kind() == "pause" && fault.part<faults::OfNode>()->target == node;
+    });
 }
 
 Document large() {
@@ -133,7 +134,7 @@ TEST(Shrink, WorksOnEverythingThatExplorationDraws) {
 }
 
 std::int64_t faults_of(const Scenario& scenario, const char* kind) {
-    return std::ranges::count(scenario.faults, kind, &Fault::kind);
+    return std::ranges::count(scenario.faults, std::string_view(kind), &Fault::kind);
 }
 
 TEST(Shrink, TakesAwayTogetherWhatIsOfNoUseApart) {
@@ -172,7 +173,7 @@ TEST(Shrink, JoinsFaultsThatDifferOnlyInTheirTime) {
     const auto lasts_at = [](const Scenario& s, int second) {
         return std::ranges::any_of(s.faults, [&](const Fault& f) {
             const auto at = std::chrono::seconds(second);
-            return f.kind == "pause" && f.at <= at && f.at + f.duration.value() >= at;
+            return f.kind() == "pause" && f.at <= at && f.at + f.duration.value() >= at;
         });
     };
     const Runner runner = world([&](const Scenario& s) { return lasts_at(s, 10) && lasts_at(s, 50); });
@@ -184,8 +185,9 @@ TEST(Shrink, JoinsFaultsThatDifferOnlyInTheirTime) {
 
 TEST(Shrink, MakesAFaultCertainWhereFewJobsWouldMissIt) {
     // Twenty jobs meet a fault that hits one call in four, one job meets one that hits every call.
-    const Runner runner = world(
-        [](const Scenario& s) { return !s.faults.empty() && s.faults[0].rate * static_cast<double>(jobs(s)) >= 1.0; });
+    const Runner runner = world([](const Scenario& s) {
+        return !s.faults.empty() && s.faults[0].part<faults::OfCalls>()->rate * static_cast<double>(jobs(s)) >= 1.0;
+    });
     Document document = large();
     document["faults"] = Document::parse(R"([{ "at": "1s", "do": "redis.errors", "rate": 0.05, "for": "5s" }])");
     const Shrunk shrunk = shrink(document, 3, "", runner, {});
@@ -229,7 +231,8 @@ Runner curable_world(std::function<bool(const Scenario&)> condition, std::functi
         result.seed = seed;
         result.passed = !incurable(scenario) && (scenario.without.empty() || !condition(scenario));
         result.exercised["no_lost_job"] = static_cast<std::uint64_t>(jobs(scenario));
-        for (const Fault& fault : scenario.faults) result.faults.push_back({fault.kind, fault.pointer, 1, 1, 1});
+        for (const Fault& fault : scenario.faults)
+            result.faults.push_back({std::string(fault.kind()), fault.pointer, 1, 1, 1});
         if (!result.passed) result.violations.push_back({"no_lost_job", 0, "", "", "it is gone", {}});
         return result;
     };

@@ -38,14 +38,12 @@ private:
         made.cluster.clock_offset = {Distribution::Kind::uniform, -50ms, 50ms, 0};
         made.cluster.clock_drift_ppm = 50;
         Fault partition;
-        partition.kind = "partition";
-        partition.a = "workers";
-        partition.b = "redis";
+        partition.what = faults::Partition{{.a = "workers", .b = "redis"}};
         partition.at = 10s;
         partition.duration = 5s;
         Fault crash;
-        crash.kind = "crash";
-        crash.target = "actor";
+        crash.what = faults::Crash{};
+        crash.part<faults::OfNode>()->target = "actor";
         crash.on.emplace();
         crash.on->event = fakes::EventKind::heartbeat;
         crash.on->nth = 100;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/scenario/catalogue.h"
 #include "sim/simulation/simulation.h"
 
 namespace lockstep::sim::testing {
@@ -99,9 +100,9 @@ protected:
         sim.run_for(10ms);
         return made;
     }
-    static Fault fault(std::string kind, Duration at, std::optional<Duration> duration = {}) {
+    static Fault fault(std::string_view kind, Duration at, std::optional<Duration> duration = {}) {
         Fault made;
-        made.kind = std::move(kind);
+        made.what = find_fault(kind)->make();
         made.at = at;
         made.duration = duration;
         return made;

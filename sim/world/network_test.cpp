@@ -188,9 +188,7 @@ TEST(NetworkTails, ArriveInPartWhenTheConnectionIsClosedDuringAPartition) {
         sim.connect(client, Topology::kRedis, "redis", listener, [&](auto made) { connection = made; });
         sim.run_for(1s);
         Fault partition;
-        partition.kind = "partition";
-        partition.a = "scheduler-0";
-        partition.b = "redis";
+        partition.what = faults::Partition{{.a = "scheduler-0", .b = "redis"}};
         partition.duration = 10s;
         partition.at = 1s;
         sim.fault_plan().add(partition);
