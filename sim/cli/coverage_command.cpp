@@ -5,6 +5,7 @@
 
 #include "reports/atomic_file.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/terminal_line.h"
 #include "sim/scenario/text_file.h"
 #include "sim/search/coverage_report.h"
 
@@ -55,14 +56,14 @@ private:
         options.data_loss = data_loss;
         options.threads = args_.threads == 0 ? environment_.processors : args_.threads;
         options.stop = environment_.stop;
-        if (environment_.progress)
-            options.on_progress = [&](std::uint64_t draws) {
-                environment_.err << fmt::format("\r\x1b[K{} of {} draws{}", draws, args_.seeds,
-                                                data_loss.any() ? ", with loss of data" : "")
-                                 << std::flush;
-            };
+        TerminalLine line(environment_.err, environment_.progress);
+        options.on_progress = [&](std::uint64_t draws) {
+            if (line.due())
+                line.draw(
+                    fmt::format("{} of {} draws{}", draws, args_.seeds, data_loss.any() ? ", with loss of data" : ""));
+        };
         Coverage out = measure_coverage(environment_.runner, options);
-        if (environment_.progress) environment_.err << "\r\x1b[K" << std::flush;
+        line.clear();
         return out;
     }
 

@@ -6,6 +6,7 @@
 
 #include "reports/atomic_file.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/terminal_line.h"
 #include "sim/search/enumerate.h"
 
 namespace lockstep::sim::cli {
@@ -82,12 +83,12 @@ private:
         options.pairs = args_.pairs;
         options.threads = args_.threads == 0 ? environment_.processors : args_.threads;
         options.stop = environment_.stop;
-        if (environment_.progress)
-            options.on_run = [this](std::uint64_t done, std::uint64_t planned, const Failure*) {
-                environment_.err << fmt::format("\r\x1b[K{} of {}", done, planned) << std::flush;
-            };
+        TerminalLine line(environment_.err, environment_.progress);
+        options.on_run = [&line](std::uint64_t done, std::uint64_t planned, const Failure*) {
+            if (line.due()) line.draw(fmt::format("{} of {}", done, planned));
+        };
         const EnumerateOutcome outcome = enumerate(loaded->failure.scenario, environment_.runner, options);
-        if (environment_.progress) environment_.err << "\r\x1b[K";
+        line.clear();
         environment_.out << loaded->scenario.name << '\n';
         if (!outcome.error.empty()) {
             environment_.out << "  " << outcome.error << '\n';

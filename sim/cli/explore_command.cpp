@@ -11,6 +11,7 @@
 #include "sim/cli/presenter.h"
 #include "sim/cli/selection.h"
 #include "sim/cli/shrink_progress.h"
+#include "sim/cli/terminal_line.h"
 #include "sim/search/exploration_state.h"
 #include "sim/search/explore.h"
 #include "sim/search/shrink.h"
@@ -56,13 +57,14 @@ public:
     Explorer(const ExploreArgs& args, const Environment& environment)
         : args_(args),
           environment_(environment),
-          state_file_((std::filesystem::path(args.out) / "explore.json").string()) {}
+          state_file_((std::filesystem::path(args.out) / "explore.json").string()),
+          line_(environment.err, environment.progress) {}
 
     Exit run() {
         if (!prepare()) return Exit::usage;
         began_ = Wall::now();
         const ExploreOutcome outcome = explore(environment_.runner, options_);
-        clear_line();
+        line_.clear();
         remember(outcome);
         tell(outcome);
         if (args_.shrink && !outcome.interrupted) shrink_all(outcome);
@@ -138,7 +140,7 @@ private:
 
     void on_run(const ExploreProgress& progress, const Failure* found) {
         if (found != nullptr) {
-            clear_line();
+            line_.clear();
             const std::string path = (std::filesystem::path(args_.out) / file_name(*found)).string();
             const bool kept = write(path, failure_text(*found));
             if (!kept) unkept_.insert(found->seed);
@@ -148,11 +150,7 @@ private:
             add_regression(found->seed);
         }
         keep_place(progress, found != nullptr);
-        if (!environment_.progress) return;
-        const auto now = Wall::now();
-        if (now - drawn_ < std::chrono::milliseconds(200)) return;
-        drawn_ = now;
-        environment_.err << fmt::format("\r\x1b[K{}", summary(progress)) << std::flush;
+        if (line_.due()) line_.draw(summary(progress));
     }
 
     void add_regression(std::uint64_t draw) {
@@ -238,10 +236,6 @@ private:
         return true;
     }
 
-    void clear_line() const {
-        if (environment_.progress) environment_.err << "\r\x1b[K" << std::flush;
-    }
-
     static Exit exit_of(const ExploreOutcome& outcome) {
         if (outcome.interrupted) return Exit::interrupted;
         for (const auto& [signature, failure] : outcome.failures) {
@@ -256,8 +250,8 @@ private:
     const std::string state_file_;
     ExploreOptions options_;
     ExplorationState state_;
+    TerminalLine line_;
     Wall::time_point began_{};
-    Wall::time_point drawn_{};
     Wall::time_point kept_{};
     std::set<std::uint64_t> unkept_;  // draws that failed and whose file could not be written
     bool broken_output_ = false;

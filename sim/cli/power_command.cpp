@@ -5,6 +5,7 @@
 #include "reports/atomic_file.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/selection.h"
+#include "sim/cli/terminal_line.h"
 #include "sim/cli/version.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/proof.h"
@@ -16,7 +17,8 @@ namespace {
 
 class PowerMeter {
 public:
-    PowerMeter(const PowerArgs& args, const Environment& environment) : args_(args), environment_(environment) {}
+    PowerMeter(const PowerArgs& args, const Environment& environment)
+        : args_(args), environment_(environment), line_(environment.err, environment.progress) {}
 
     Exit run() {
         if (!mechanisms_known(args_.mechanisms, environment_, "--mechanism")) return Exit::usage;
@@ -25,7 +27,7 @@ public:
         report_.options = options();
         if (!read_proofs()) return Exit::usage;
         report_.outcome = measure_power(environment_.runner, report_.options);
-        clear_line();
+        line_.clear();
         if (report_.outcome.interrupted) return Exit::interrupted;
         const bool written =
             write(args_.markdown, power_markdown(report_)) && write(args_.json, pretty(power_json(report_)));
@@ -43,7 +45,7 @@ private:
         return out;
     }
 
-    [[nodiscard]] PowerOptions options() const {
+    [[nodiscard]] PowerOptions options() {
         PowerOptions options;
         options.mechanisms = args_.mechanisms.empty() ? names_of(mechanism_table(), true) : args_.mechanisms;
         options.first = args_.first;
@@ -54,10 +56,7 @@ private:
         options.threads = args_.threads == 0 ? environment_.processors : args_.threads;
         options.stop = environment_.stop;
         options.on_measured = [this](const MechanismPower& power) { tell(power); };
-        if (environment_.progress)
-            options.on_progress = [this](const std::string& what) {
-                environment_.err << fmt::format("\r\x1b[K{}", what) << std::flush;
-            };
+        options.on_progress = [this](const std::string& what) { line_.draw(what); };
         return options;
     }
 
@@ -84,8 +83,8 @@ private:
         return true;
     }
 
-    void tell(const MechanismPower& power) const {
-        clear_line();
+    void tell(const MechanismPower& power) {
+        line_.clear();
         std::string searches;
         for (const PowerSearch& search : power.searches)
             searches += search.found() ? fmt::format("  {} after {} draws", search.invariant, search.draws)
@@ -95,10 +94,6 @@ private:
         if (!power.shrink_error.empty())
             environment_.out << fmt::format("{:<26}  not shrunk: {}\n", "", power.shrink_error);
         environment_.out << std::flush;
-    }
-
-    void clear_line() const {
-        if (environment_.progress) environment_.err << "\r\x1b[K" << std::flush;
     }
 
     bool write(const std::string& path, const std::string& content) const {
@@ -116,6 +111,7 @@ private:
 
     const PowerArgs& args_;
     const Environment& environment_;
+    TerminalLine line_;
     PowerReport report_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <ostream>
 #include <string>
 
 namespace lockstep::sim::cli {
@@ -10,28 +9,18 @@ namespace lockstep::sim::cli {
 void Progress::advance(bool failed) {
     ++done_;
     failed_ += failed ? 1 : 0;
-    if (!enabled_) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (done_ < total_ && drawn_ && now - last_ < std::chrono::milliseconds{100}) return;
-    last_ = now;
-    draw();
-    if (done_ >= total_) clear();
-}
-
-void Progress::clear() {
-    if (!enabled_ || !drawn_) return;
-    out_ << "\r\x1b[K" << std::flush;
-    drawn_ = false;
+    if (done_ >= total_)
+        clear();
+    else if (line_.due())
+        draw();
 }
 
 void Progress::draw() {
     constexpr std::size_t kWidth = 30;
     const std::size_t filled = total_ == 0 ? kWidth : done_ * kWidth / total_;
-    out_ << fmt::format("\r\x1b[K[{}{}] {}/{}", std::string(filled, '#'), std::string(kWidth - filled, '.'), done_,
-                        total_);
-    if (failed_ > 0) out_ << fmt::format("  {} failed", failed_);
-    out_ << std::flush;
-    drawn_ = true;
+    const std::string failures = failed_ > 0 ? fmt::format("  {} failed", failed_) : "";
+    line_.draw(fmt::format("[{}{}] {}/{}{}", std::string(filled, '#'), std::string(kWidth - filled, '.'), done_, total_,
+                           failures));
 }
 
 }  // namespace lockstep::sim::cli

@@ -1,11 +1,10 @@
-// What a person who waits for `shrink` sees: one line of a terminal, redrawn at most five times a second. Writes nothing when
-// nobody watches.
+// What a person who waits for `shrink` sees.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
 #include "sim/cli/cli.h"
+#include "sim/cli/terminal_line.h"
 #include "sim/search/shrink.h"
 
 namespace lockstep::sim::cli {
@@ -13,17 +12,14 @@ namespace lockstep::sim::cli {
 /// REQUIRES: outlives the options that it watches, and the environment outlives it.
 class ShrinkProgress {
 public:
-    explicit ShrinkProgress(const Environment& environment) : environment_(environment) {}
+    explicit ShrinkProgress(const Environment& environment) : line_(environment.err, environment.progress) {}
 
     void watch(ShrinkOptions& options);
     /// Takes the line off, so that something else can be written.
-    void clear();
+    void clear() { line_.clear(); }
 
 private:
-    void show(const ScenarioSize& size, std::uint64_t runs);
-
-    const Environment& environment_;
-    std::chrono::steady_clock::time_point drawn_{};
+    TerminalLine line_;
 };
 
 }  // namespace lockstep::sim::cli

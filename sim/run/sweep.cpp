@@ -4,7 +4,8 @@
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <thread>
+
+#include "sim/run/side_by_side.h"
 
 namespace lockstep::sim {
 
@@ -93,12 +94,7 @@ std::vector<PlannedRun> plan_runs(std::span<const Scenario> scenarios, const std
 SweepOutcome sweep(std::span<const Scenario> scenarios, std::span<const PlannedRun> plan, const Runner& runner,
                    const SweepOptions& options) {
     Pool pool(scenarios, plan, runner, options);
-    const std::size_t threads = std::clamp<std::size_t>(options.threads, 1, std::max<std::size_t>(plan.size(), 1));
-    {
-        std::vector<std::jthread> others;
-        for (std::size_t i = 1; i < threads; ++i) others.emplace_back([&pool] { pool.work(); });
-        pool.work();
-    }
+    side_by_side(std::min<std::size_t>(options.threads, plan.size()), [&pool] { pool.work(); });
     return pool.outcome();
 }
 

@@ -6,9 +6,9 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 
 #include "fakes/rng.h"
+#include "sim/run/side_by_side.h"
 #include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim {
@@ -108,10 +108,7 @@ public:
     EnumerateOutcome run() {
         if (!fault_free_run()) return std::move(out_);
         make_plan();
-        std::vector<std::jthread> others;
-        for (unsigned i = 1; i < std::max(options_.threads, 1U); ++i) others.emplace_back([this] { work(); });
-        work();
-        others.clear();
+        side_by_side(options_.threads, [this] { work(); });
         out_.interrupted = stopped();
         return std::move(out_);
     }

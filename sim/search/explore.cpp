@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <mutex>
 #include <set>
-#include <thread>
+
+#include "sim/run/side_by_side.h"
 
 namespace lockstep::sim {
 
@@ -126,11 +127,7 @@ private:
 
 ExploreOutcome explore(const Runner& runner, const ExploreOptions& options) {
     Exploration exploration(runner, options);
-    {
-        std::vector<std::jthread> others;
-        for (unsigned i = 1; i < std::max(options.threads, 1U); ++i) others.emplace_back([&] { exploration.work(); });
-        exploration.work();
-    }
+    side_by_side(options.threads, [&] { exploration.work(); });
     return exploration.outcome();
 }
 
