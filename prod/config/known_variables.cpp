@@ -7,8 +7,8 @@
 #include <limits>
 #include <optional>
 #include <string_view>
-#include <utility>
 
+#include "engine/config/edit_distance.h"
 #include "engine/config/tunables.h"
 
 namespace lockstep::prod {
@@ -79,27 +79,12 @@ constexpr std::array<Advice, 8> kWithoutEffect{
      {"NATS_HOST", "is not read: NATS_URL names the server, nats://host:4222"},
      {"NATS_USER", "is not read; did you mean NATS_USERNAME?"}}};
 
-/// Edit distance.
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i);
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t above = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-            diagonal = above;
-        }
-    }
-    return row[b.size()];
-}
-
 /// Nothing where no name is near enough to have been meant.
 std::optional<std::string> nearest_name(std::string_view name) {
     std::string best;
     std::size_t best_distance = std::numeric_limits<std::size_t>::max();
     const auto consider = [&](std::string_view candidate) {
-        const std::size_t d = distance(name, candidate);
+        const std::size_t d = engine::edit_distance(name, candidate);
         if (d >= best_distance) return;
         best_distance = d;
         best = candidate;

@@ -4,33 +4,10 @@
 
 #include <algorithm>
 
+#include "engine/config/edit_distance.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::sim {
-
-namespace {
-
-/// Optimal string alignment distance.
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> before(b.size() + 1);
-    std::vector<std::size_t> last(b.size() + 1);
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t substitution = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-            row[j] = std::min({last[j] + 1, row[j - 1] + 1, substitution});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = std::min(row[j], before[j - 2] + 1);
-        }
-        std::swap(before, last);
-        std::swap(last, row);
-    }
-    return last[b.size()];
-}
-
-}  // namespace
 
 std::string_view nearest(std::string_view word, std::span<const std::string> candidates) {
     // Names are short: comparing a pasted novel with each of them would only take long.
@@ -39,7 +16,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string> can
     std::string_view best;
     std::size_t best_distance = 0;
     for (const std::string& candidate : candidates) {
-        const std::size_t away = distance(wanted, engine::wire::ascii_lower(candidate));
+        const std::size_t away = engine::edit_distance(wanted, engine::wire::ascii_lower(candidate));
         if (best.empty() || away < best_distance) {
             best = candidate;
             best_distance = away;
