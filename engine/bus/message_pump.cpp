@@ -132,19 +132,24 @@ Task<std::optional<Disposition>> MessagePump::attempt(Delivery& delivery) {
             co_return Disposition::hand_back(context_.stopping ? Duration{0} : context_.tunables.retry_delay_busy);
         packet = wire::decode(delivery.payload());
     }
-    const auto found = co_await guard_.enter(delivery);
-    switch (found) {
-        case ProcessedGuard::Finding::fresh: break;
-        case ProcessedGuard::Finding::hand_back: co_return Disposition::hand_back(kGuardDelay);
-        case ProcessedGuard::Finding::processed:
-            context_.ports.log.reached("processed_before");
-            delivery.ack();
-            co_return std::nullopt;
+    std::optional<MessageMarks> marks = guard_.marks_of(delivery);
+    if (marks && !handler_.asks_by_itself()) {
+        const auto found = co_await guard_.enter(*marks);
+        if (found == ProcessedGuard::Finding::hand_back) co_return Disposition::hand_back(kGuardDelay);
+        if (found == ProcessedGuard::Finding::processed) co_return take_off(delivery);
     }
     std::string job(wire::trim(packet->job_request().job_id()));
-    const Disposition disposition =
-        co_await handler_.handle(std::move(*packet), Origin{delivery.sequence(), std::string(delivery.subject())});
-    co_return co_await settle(delivery, disposition, std::move(job));
+    MessageMarks* const carried = marks ? &*marks : nullptr;
+    const Disposition disposition = co_await handler_.handle(
+        std::move(*packet), Origin{delivery.sequence(), std::string(delivery.subject()), carried});
+    if (marks && marks->standing == MessageMarks::Standing::handled_before) co_return take_off(delivery);
+    co_return co_await settle(delivery, carried, disposition, std::move(job));
+}
+
+std::nullopt_t MessagePump::take_off(Delivery& delivery) {
+    context_.ports.log.reached("processed_before");
+    delivery.ack();
+    return std::nullopt;
 }
 
 Task<JobCrowd::Place> MessagePump::join_crowd(std::string job, const Delivery& delivery, Semaphore::Permit& slot) {
@@ -161,14 +166,15 @@ Task<JobCrowd::Place> MessagePump::join_crowd(std::string job, const Delivery& d
     co_return place;
 }
 
-Task<std::optional<Disposition>> MessagePump::settle(Delivery& delivery, Disposition disposition, std::string job) {
+Task<std::optional<Disposition>> MessagePump::settle(Delivery& delivery, MessageMarks* marks, Disposition disposition,
+                                                     std::string job) {
     const bool park = disposition.kind == Disposition::Kind::postponed && !job.empty() && should_park(delivery);
     if (disposition.kind != Disposition::Kind::done && !park) {
-        co_await guard_.leave(delivery);
+        if (marks != nullptr) co_await guard_.leave(*marks);
         co_return disposition;
     }
     // Marked first: a crash before the acknowledgement is absorbed at the redelivery.
-    const bool marked = co_await guard_.mark_processed(delivery);
+    const bool marked = marks == nullptr || co_await guard_.mark_processed(*marks);
     if (!marked) co_return Disposition::hand_back(kGuardDelay);
     delivery.ack();
     if (park) {

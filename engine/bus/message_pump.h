@@ -26,6 +26,7 @@ namespace lockstep::engine {
 struct Origin {
     std::uint64_t sequence = 0;  // 0 when the server gave none
     std::string subject;
+    MessageMarks* marks = nullptr;  // of a message that is guarded; outlives its handling
 };
 
 /// What to do with a packet.
@@ -33,6 +34,9 @@ class PacketHandler {
 public:
     virtual ~PacketHandler() = default;
     [[nodiscard]] virtual Task<Disposition> handle(cap::BusPacket packet, Origin origin) = 0;
+    /// The handler's own calls of the store ask whether the message has been handled before, and then it says *done*. Otherwise the
+    /// pump asks first.
+    [[nodiscard]] virtual bool asks_by_itself() const { return false; }
 };
 
 /// Where a job goes whose message has been acknowledged before the job could be placed.
@@ -74,9 +78,12 @@ private:
     /// it came. No place when that lasts for too long, or the scheduler stops.
     [[nodiscard]] Task<JobCrowd::Place> join_crowd(std::string job, const Delivery& delivery, Semaphore::Permit& slot);
     /// What becomes of a message that the handler has given `disposition` on; nothing when it has had its answer.
-    [[nodiscard]] Task<std::optional<Disposition>> settle(Delivery& delivery, Disposition disposition, std::string job);
+    [[nodiscard]] Task<std::optional<Disposition>> settle(Delivery& delivery, MessageMarks* marks,
+                                                          Disposition disposition, std::string job);
     /// Whether a message whose job the store will remember should stop coming back (see the constants).
     [[nodiscard]] bool should_park(const Delivery& delivery);
+    /// Acknowledges a message that has been handled before.
+    [[nodiscard]] std::nullopt_t take_off(Delivery& delivery);
     void note_waiting(Duration delay);
     /// What becomes of a message whose bytes are no packet; nothing when it has had its answer.
     [[nodiscard]] Task<std::optional<Disposition>> settle_undecodable(Delivery& delivery, std::string why);

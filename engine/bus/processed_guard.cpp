@@ -22,37 +22,48 @@ ProcessedGuard::ProcessedGuard(const Context& context, const StoreScripts& scrip
       durable_(std::move(durable)),
       active_(!durable_.empty() && context.mechanisms.on(Mechanism::processed_guard)) {}
 
-Task<ProcessedGuard::Finding> ProcessedGuard::enter(const Delivery& delivery) {
-    if (!guards(delivery)) co_return Finding::fresh;
+std::optional<MessageMarks> ProcessedGuard::marks_of(const Delivery& delivery) const {
+    if (!active_ || delivery.delivery_count() == 0) return std::nullopt;
+    MessageMarks marks;
+    marks.processed = processed_key(delivery);
+    marks.in_flight = in_flight_key(delivery);
+    marks.content = content_mark(delivery);
+    marks.processed_life = std::max(context_.tunables.bus_processed_ttl, 2 * context_.tunables.bus_ack_wait);
+    marks.in_flight_life = context_.tunables.bus_inflight_ttl;
+    return marks;
+}
+
+Task<ProcessedGuard::Finding> ProcessedGuard::enter(MessageMarks& marks) {
+    marks.standing = MessageMarks::Standing::in_hand;
     const auto entered = co_await context_.ports.redis.script(
-        scripts_.bus_guard_enter, {processed_key(delivery), in_flight_key(delivery)},
-        {millis(context_.tunables.bus_inflight_ttl), content_mark(delivery)},
+        scripts_.bus_guard_enter, {marks.processed, marks.in_flight}, {millis(marks.in_flight_life), marks.content},
         context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (!entered.applied()) co_return go_on_without() ? Finding::fresh : Finding::hand_back;
     warned_ = false;
-    co_return entered.value().integer_or(0) == 1 ? Finding::processed : Finding::fresh;
+    if (entered.value().integer_or(0) != 1) co_return Finding::fresh;
+    marks.standing = MessageMarks::Standing::handled_before;
+    co_return Finding::processed;
 }
 
-Task<bool> ProcessedGuard::mark_processed(const Delivery& delivery) {
-    if (!guards(delivery)) co_return true;
-    const Duration ttl = std::max(context_.tunables.bus_processed_ttl, 2 * context_.tunables.bus_ack_wait);
-    std::vector<RedisCommand> commands{{"SET", processed_key(delivery), content_mark(delivery), "PX", millis(ttl)},
-                                       {"DEL", in_flight_key(delivery)}};
+Task<bool> ProcessedGuard::mark_processed(MessageMarks& marks) {
+    if (marks.standing == MessageMarks::Standing::handled) co_return true;
+    std::vector<RedisCommand> commands{{"SET", marks.processed, marks.content, "PX", millis(marks.processed_life)},
+                                       {"DEL", marks.in_flight}};
     const auto marked = co_await context_.ports.redis.pipeline(
         std::move(commands), context_.ports.clock.in(context_.tunables.store_op_timeout));
-    if (marked.applied() && marked.value().front().error() == nullptr) co_return true;
-    co_return go_on_without();
+    if (!marked.applied() || marked.value().front().error() != nullptr) co_return go_on_without();
+    warned_ = false;
+    marks.standing = MessageMarks::Standing::handled;
+    co_return true;
 }
 
-Task<void> ProcessedGuard::leave(const Delivery& delivery) {
-    if (!guards(delivery)) co_return;
-    RedisCommand clear{"DEL", in_flight_key(delivery)};
+Task<void> ProcessedGuard::leave(const MessageMarks& marks) {
+    if (marks.standing != MessageMarks::Standing::in_hand) co_return;
+    RedisCommand clear{"DEL", marks.in_flight};
     const auto cleared = co_await context_.ports.redis.command(
         std::move(clear), context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (!cleared.applied()) context_.ports.log.reached("in_flight_mark_left_to_expire");
 }
-
-bool ProcessedGuard::guards(const Delivery& delivery) const { return active_ && delivery.delivery_count() > 0; }
 
 std::string ProcessedGuard::processed_key(const Delivery& delivery) const {
     const std::string of_stream = fmt::format("cordum:bus:processed:{}:{}", delivery.stream(), delivery.sequence());

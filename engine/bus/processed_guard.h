@@ -5,17 +5,20 @@
 //    `bus_guard_key_scope = stream` it has the documented name without one, for deployments that share their marks with others
 //    and have one guarded consumer per stream (C-13).
 // 2. It outlives the last possible redelivery: at least twice the ack wait.
-// 3. One round trip before the handler, one after.
-// 4. Every handler is safe without it. While Redis is away it steps aside or has messages handed back, by
-//    `bus_guard_on_error`.
+// 3. No round trip of its own where the handler's calls carry the marks (MessageMarks): one before the handler where they do not,
+//    and one after it where none of them has settled the message.
+// 4. Every handler is safe without it. While Redis does not answer a call of the guard's own it steps aside or has messages handed
+//    back, by `bus_guard_on_error`; a call of the handler's that gets no answer is the handler's to judge (C-11).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/config/context.h"
 #include "engine/ports/bus.h"
 #include "engine/runtime/task.h"
+#include "engine/store/message_marks.h"
 #include "engine/store/scripts.h"
 
 namespace lockstep::engine {
@@ -27,15 +30,16 @@ public:
 
     enum class Finding : std::uint8_t { fresh, processed, hand_back };
 
-    /// Before the handler: whether the message has been handled before. If not, it is marked as in flight.
-    [[nodiscard]] Task<Finding> enter(const Delivery& delivery);
-    /// After the handler and before the acknowledgement. False: hand the message back instead.
-    [[nodiscard]] Task<bool> mark_processed(const Delivery& delivery);
-    /// After the handler, where the message is handed back.
-    [[nodiscard]] Task<void> leave(const Delivery& delivery);
+    /// Nothing for a message that is not guarded.
+    [[nodiscard]] std::optional<MessageMarks> marks_of(const Delivery& delivery) const;
+    /// Before a handler whose own calls do not ask: whether the message has been handled before. If not, it is marked as in flight.
+    [[nodiscard]] Task<Finding> enter(MessageMarks& marks);
+    /// After the handler and before the acknowledgement, unless one of its commits has done it. False: hand the message back instead.
+    [[nodiscard]] Task<bool> mark_processed(MessageMarks& marks);
+    /// After the handler, where the message is handed back: the in-flight mark goes, if it may stand.
+    [[nodiscard]] Task<void> leave(const MessageMarks& marks);
 
 private:
-    [[nodiscard]] bool guards(const Delivery& delivery) const;
     [[nodiscard]] std::string processed_key(const Delivery& delivery) const;
     [[nodiscard]] static std::string in_flight_key(const Delivery& delivery);
     /// What an error of Redis means: true = go on without the guard.

@@ -86,6 +86,7 @@ Task<Disposition> complete_gate(Replica& replica, JobLease& lease, std::string t
     Commit commit;
     commit.walk = {JobState::succeeded};
     commit.release_lock = true;
+    commit.settles_message = true;
     commit.decision_json = decision_record(decision);
     commit.fields = decision_fields(decision);
     const SagaPlan saga = plan_saga(cap::JOB_STATUS_SUCCEEDED, without_settings(request));

@@ -101,6 +101,7 @@ Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& or
         co_return Disposition::postponed(delay);
     }
     commit.walk = {JobState::failed};
+    commit.settles_message = true;
     commit.dead_letter = DeadLetter{job, order.request.topic(), cap::JOB_STATUS_FAILED, std::move(detail),
                                     std::string(to_string(reason))};
     const DeadLetter letter = *commit.dead_letter;
@@ -333,6 +334,7 @@ Task<Disposition> Dispatcher::mark_running(JobLease& lease, std::uint64_t dispat
     commit.walk = {JobState::running};
     commit.expected_dispatch = dispatch;
     commit.release_lock = true;
+    commit.settles_message = true;
     append(commit.fields, kFieldPublished, "1");
     auto running = co_await replica_.store.commit(lease, commit);
     // Asked once more: if the job ended meanwhile, nobody after this handler knows that its worker has to be told.

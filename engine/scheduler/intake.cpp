@@ -144,12 +144,12 @@ void Intake::on_message(std::string_view subject, std::string_view payload) {
     if (route != nullptr) (this->*route->handle)(*packet);
 }
 
-Task<Disposition> Intake::on_request(cap::BusPacket packet, Origin) {
-    return requests_.handle(std::move(*packet.mutable_job_request()), packet.trace_id());
+Task<Disposition> Intake::on_request(cap::BusPacket packet, Origin origin) {
+    return requests_.handle_delivered(std::move(*packet.mutable_job_request()), packet.trace_id(), origin.marks);
 }
 
 Task<Disposition> Intake::on_result(cap::BusPacket packet, Origin origin) {
-    return results_.handle(std::move(*packet.mutable_job_result()), origin.sequence);
+    return results_.handle(std::move(*packet.mutable_job_result()), origin.sequence, origin.marks);
 }
 
 void Intake::on_heartbeat(const cap::BusPacket& packet) {

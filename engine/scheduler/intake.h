@@ -78,6 +78,7 @@ public:
 
 private:
     Task<Disposition> handle(cap::BusPacket packet, Origin origin) override;
+    [[nodiscard]] bool asks_by_itself() const override { return true; }
     void on_message(std::string_view subject, std::string_view payload) override;
     /// Whether the packet is acted on; one that claims to be what its subject is not for is told of.
     [[nodiscard]] bool counts(const cap::BusPacket& packet, std::string_view subject);

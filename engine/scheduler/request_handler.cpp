@@ -43,7 +43,8 @@ Duration longest_life_of(const Timeouts& timeouts, const cap::JobRequest& reques
 
 }  // namespace
 
-Task<Disposition> RequestHandler::handle(cap::JobRequest request, std::string trace_id) {
+Task<Disposition> RequestHandler::handle_delivered(cap::JobRequest request, std::string trace_id,
+                                                   MessageMarks* message) {
     // Whose it is is asked under the lock: what is stored must not stay unsaid.
     if (const auto reason = wire::malformation(request)) co_return drop(request, *reason);
     wire::trim_identity(request);
@@ -54,12 +55,12 @@ Task<Disposition> RequestHandler::handle(cap::JobRequest request, std::string tr
         replica_.ports.log.event(LogLevel::warn, "job request without an id ignored", {{"topic", request.topic()}});
         co_return Disposition::done();
     }
-    co_return co_await handle_stored(std::move(request), std::move(trace_id));
+    co_return co_await take_up(std::move(request), std::move(trace_id), message);
 }
 
-Task<Disposition> RequestHandler::handle_stored(cap::JobRequest request, std::string trace_id) {
+Task<Disposition> RequestHandler::take_up(cap::JobRequest request, std::string trace_id, MessageMarks* message) {
     const MonoTime since = replica_.ports.clock.monotonic();
-    JobLease lease(replica_.leases.ports(), request.job_id(), replica_.ports.entropy.uuid());
+    JobLease lease(replica_.leases.ports(), request.job_id(), replica_.ports.entropy.uuid(), message);
     const ReadAlong along(replica_, request);
     const Duration longest_life = longest_life_of(replica_.timeouts, request);
     auto taken = co_await wait_for_lock(replica_, replica_.store, lease, [&] {
@@ -77,6 +78,7 @@ Task<Disposition> RequestHandler::handle_stored(cap::JobRequest request, std::st
     if (!taken.applied()) lease.begin(since);  // switched off: as if the job were new
     const JobFacts facts = taken.applied() ? std::move(*taken.value()) : JobFacts{};
     note_state_read(request.topic(), true);
+    if (facts.handled_before) co_return Disposition::done();
     if (facts.refused) co_return drop(request, wire::tenant_conflict(request).value_or("the job is another tenant's"));
     Disposition disposition = co_await under_lock(lease, Taken{request, facts, along, std::move(trace_id), since});
     if (lease.lost() && disposition.kind == Disposition::Kind::done)
@@ -214,6 +216,7 @@ Task<Disposition> RequestHandler::end_job(JobLease& lease, JobState state, DeadL
     Commit commit;
     commit.walk = {state};
     commit.release_lock = true;
+    commit.settles_message = true;
     commit.dead_letter = letter;
     if (decision != nullptr) {
         commit.decision_json = decision_record(*decision);
@@ -238,6 +241,7 @@ Task<Disposition> RequestHandler::ask_for_approval(JobLease& lease, const Taken&
     Commit commit;
     if (job.facts.state != JobState::approval_required) commit.walk = {JobState::approval_required};
     commit.release_lock = true;
+    commit.settles_message = true;
     commit.decision_json = decision_record(decision);
     commit.fields = decision_fields(decision);
     // Those of an earlier decision: an approval carries over what stands here.

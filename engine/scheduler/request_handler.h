@@ -20,10 +20,17 @@ public:
           effective_config_(replica.mechanisms.on(Mechanism::tightening_layers)) {}
 
     /// Handles one delivery of a request. Redelivery at any point is harmless: everything is decided on what the store says.
-    [[nodiscard]] Task<Disposition> handle(cap::JobRequest request, std::string trace_id) override;
+    /// `message` is null where none is marked; it outlives the call.
+    [[nodiscard]] Task<Disposition> handle_delivered(cap::JobRequest request, std::string trace_id,
+                                                     MessageMarks* message);
+    [[nodiscard]] Task<Disposition> handle(cap::JobRequest request, std::string trace_id) override {
+        return handle_delivered(std::move(request), std::move(trace_id), nullptr);
+    }
     /// The same for a request that comes from the store and not from the bus. Others than the scheduler have written there:
     /// whose it is, is looked at again (D-06).
-    [[nodiscard]] Task<Disposition> handle_stored(cap::JobRequest request, std::string trace_id) override;
+    [[nodiscard]] Task<Disposition> handle_stored(cap::JobRequest request, std::string trace_id) override {
+        return take_up(std::move(request), std::move(trace_id), nullptr);
+    }
 
     /// A settings document has been read, see EffectiveConfig::note_readable.
     void note_settings(const std::string& key, const std::string& document) {
@@ -42,6 +49,7 @@ private:
         std::string submitted_hash;      // of the request with the marks that were taken off it; empty: none were
     };
 
+    [[nodiscard]] Task<Disposition> take_up(cap::JobRequest request, std::string trace_id, MessageMarks* message);
     [[nodiscard]] Task<Disposition> under_lock(JobLease& lease, Taken job);
     /// Nothing with `disposition` set, when it could not be learnt whether a human has approved: that is a failure of the store,
     /// and no fail mode of policy may let the job through for it. Or when a human has been asked just this and has not

@@ -44,7 +44,7 @@ constexpr const char* kFieldRetryable = "ls_retryable";
 
 }  // namespace
 
-Task<Disposition> ResultHandler::handle(cap::JobResult result, std::uint64_t sequence) {
+Task<Disposition> ResultHandler::handle(cap::JobResult result, std::uint64_t sequence, MessageMarks* message) {
     if (const auto reason = wire::rejection(result)) {
         replica_.ports.metrics.add(Metric::validation_rejections);
         replica_.ports.log.event(LogLevel::warn, "job result rejected",
@@ -54,7 +54,7 @@ Task<Disposition> ResultHandler::handle(cap::JobResult result, std::uint64_t seq
     wire::fill_error_code(result);
     if (!state_of_result(result.status())) co_return Disposition::done();  // news of progress, not a result
 
-    JobLease lease(replica_.leases.ports(), result.job_id(), replica_.ports.entropy.uuid());
+    JobLease lease(replica_.leases.ports(), result.job_id(), replica_.ports.entropy.uuid(), message);
     // What stands in front of output policy is only of interest where it will be asked.
     const bool judged = replica_.tunables.output_policy_enabled && result.status() == cap::JOB_STATUS_SUCCEEDED;
     const std::vector<std::string> along = judged ? replica_.output.circuit_keys() : std::vector<std::string>{};
@@ -75,6 +75,7 @@ Task<Disposition> ResultHandler::handle(cap::JobResult result, std::uint64_t seq
         }
         co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
     }
+    if (taken.value()->handled_before) co_return Disposition::done();
     Disposition disposition = co_await under_lock(lease, result, *taken.value());
     if (lease.lost() && disposition.kind == Disposition::Kind::done)
         disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy);
@@ -189,6 +190,7 @@ Commit ResultHandler::end_of_job(const cap::JobResult& result, const JobFacts& f
     commit.walk = {*state_of_result(result.status())};
     commit.from_any_state = !replica_.mechanisms.on(Mechanism::terminal_idempotency);
     commit.release_lock = true;
+    commit.settles_message = true;
     commit.result_ptr = result.result_ptr();
     commit.worker_id = result.worker_id();
     commit.dead_letter = letter_for(result, topic);

@@ -21,8 +21,8 @@ public:
           gate_(replica, replica.output) {}
 
     /// Handles one delivery of a result, number `sequence` of its stream (0: nobody knows). The first one that ends the job
-    /// counts; all later ones change nothing.
-    [[nodiscard]] Task<Disposition> handle(cap::JobResult result, std::uint64_t sequence);
+    /// counts; all later ones change nothing. `message` is null where none is marked; it outlives the call.
+    [[nodiscard]] Task<Disposition> handle(cap::JobResult result, std::uint64_t sequence, MessageMarks* message);
 
 private:
     [[nodiscard]] Task<Disposition> under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts);

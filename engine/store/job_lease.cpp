@@ -26,8 +26,10 @@ LeaseTerms terms_of(const LeasePorts& ports) {
 
 }  // namespace
 
-JobLease::JobLease(const LeasePorts& ports, std::string job, std::string token)
-    : Lease(ports, lock_key_of(ports.mechanisms, job, token), token, terms_of(ports)), job_(std::move(job)) {}
+JobLease::JobLease(const LeasePorts& ports, std::string job, std::string token, MessageMarks* message)
+    : Lease(ports, lock_key_of(ports.mechanisms, job, token), token, terms_of(ports)),
+      job_(std::move(job)),
+      message_(message) {}
 
 void JobLease::asking() {
     PRECONDITION(!held(), "the lock of job {} is asked for by its holder", job_);

@@ -5,14 +5,17 @@
 #include <string>
 
 #include "engine/store/lease.h"
+#include "engine/store/message_marks.h"
 
 namespace lockstep::engine {
 
 class JobLease final : public Lease {
 public:
-    JobLease(const LeasePorts& ports, std::string job, std::string token);
+    /// `message` is what is handled under the lock; null: no message of the stream, or one that is not marked. It outlives the lease.
+    JobLease(const LeasePorts& ports, std::string job, std::string token, MessageMarks* message = nullptr);
 
     [[nodiscard]] const std::string& job() const { return job_; }
+    [[nodiscard]] MessageMarks* message() const { return message_; }
     /// Whether a commit is to compare the token.
     [[nodiscard]] bool fenced() const { return ports().mechanisms.on(Mechanism::lock_fencing); }
 
@@ -31,6 +34,7 @@ private:
     void on_abandoned(std::int64_t failures) override;
 
     std::string job_;
+    MessageMarks* message_;
     bool out_of_turn_ = false;  // the latest refusal
 };
 

@@ -106,6 +106,14 @@ JobFacts parse_locked(const RedisValue& reply) {
     return facts;
 }
 
+/// The message that was to be handled has been.
+std::optional<JobFacts> handled_before(MessageMarks& message) {
+    message.standing = MessageMarks::Standing::handled_before;
+    JobFacts nothing;
+    nothing.handled_before = true;
+    return nothing;
+}
+
 Committed parse_committed(const RedisValue& reply) {
     Committed committed;
     const std::string_view word = reply.at(0).text();
@@ -147,6 +155,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
             .flag("two_tenants", wire::tenant_conflict(request).has_value());
     std::vector<std::string> names{lease.key(), keys::job_meta(job)};
     for (auto& key : read_along) names.push_back(std::move(key));
+    if (lease.message() != nullptr) lease.message()->ask(arguments);
     const MonoTime asked = clock_.monotonic();
     lease.asking();
     auto reply = co_await redis_.script(scripts_.take_up, std::move(names),
@@ -155,6 +164,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
     if (const std::string_view said = reply.value().at(0).text(); said != "held") {
         lease.refused();
+        if (said == "handled" && lease.message() != nullptr) co_return handled_before(*lease.message());
         if (said != "refused") co_return std::optional<JobFacts>{};
         JobFacts nothing;
         nothing.refused = true;
@@ -195,11 +205,13 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::ask_for_lock(JobLease& lease, s
         arguments.text("sequence", std::to_string(turn.sequence))
             .duration_or_zero("wait_ms", turn.wait)
             .text("worker", std::move(turn.worker));
+    if (lease.message() != nullptr) lease.message()->ask(arguments);
     auto reply = co_await redis_.script(scripts_.take_lock, std::move(names), std::move(arguments).argv(), deadline());
     if (reply.kind() == OutcomeKind::not_applied) lease.refused();  // nothing to give back
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
     if (const std::string_view said = reply.value().at(0).text(); said != "held") {
         lease.refused(said == "later");
+        if (said == "handled" && lease.message() != nullptr) co_return handled_before(*lease.message());
         co_return std::optional<JobFacts>{};
     }
     lease.begin(asked);
@@ -240,6 +252,7 @@ std::vector<std::string> JobStore::commit_argv(const JobLease& lease, Commit& co
     if (commit.begin_scan)
         arguments.text("scan_result", std::move(commit.begin_scan->result_json))
             .duration_or_zero("scan_hold_ms", commit.begin_scan->hold);
+    if (commit.settles_message && lease.message() != nullptr) lease.message()->settle(arguments);
     std::vector<std::string> fields;
     for (auto& [field, value] : commit.fields) {
         fields.push_back(std::move(field));
@@ -259,6 +272,8 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
     const Committed committed = parse_committed(reply.value());
     news_.tell_of_woken(reply.value().at(6));
     news_.tell_of_wrong_typed(reply.value().at(8));
+    if (commit.settles_message && committed.kind == Committed::Kind::ok && lease.message() != nullptr)
+        lease.message()->standing = MessageMarks::Standing::handled;
     if (committed.kind == Committed::Kind::lost) {
         lease.mark_lost();
     } else if (commit.release_lock) {

@@ -71,6 +71,8 @@ struct JobFacts {
     // that there is to the job; or there is no such job, and the lock is not held.
     bool foreign_request = false;
     bool refused = false;
+    bool handled_before =
+        false;  // the message that was to be handled has been: nothing was read, and the lock is not held
 };
 
 /// A success whose output is still to be scanned: found by whoever looks, until a commit ends the scan.
@@ -89,6 +91,7 @@ struct Commit {
     std::optional<WallTime> deadline_from;  // when that begins instead, by Redis' clock
     bool begin_dispatch = false;
     bool release_lock = false;
+    bool settles_message = false;  // nothing is left to do about the lease's message: it is marked as handled
     std::optional<DeadLetter> dead_letter;
     std::string result_ptr;
     std::string worker_id;

@@ -30,11 +30,14 @@ inline constexpr std::string_view kScriptArguments[] = {
     "expected_dispatch",   // the dispatch that the job must be at
     "idempotency_key",     // key of Redis under which the request is known; with `idempotency_ttl_ms`
     "idempotency_ttl_ms",  //
+    "in_flight_mark",      // key of the mark of a message that is being handled; with `in_flight_ttl_ms`
+    "in_flight_ttl_ms",    //
     "job",                 //
     "limit_delay_ms",      // until the next try of a job that a full tenant refuses
     "lock_ttl_ms",         //
     "longest_delay_ms",    // between two tries: a next try beyond it was written by another clock
     "longest_life_ms",     // of the job, from now
+    "mark_content",        // of the message: what its processed mark holds
     "next_attempt_ms",     // until the next try
     "next_saga",           // owed a rollback after this one, if `next_stack` is there
     "next_stack",          //
@@ -42,6 +45,8 @@ inline constexpr std::string_view kScriptArguments[] = {
     "of_tenant",           // whose entries are to be undone; not given: everybody's
     "others_after_ms",     // entries of others that have been met for so long are told of, too
     "output_record",       // verdict on the output, JSON
+    "processed_mark",      // key of the mark of a message that has been handled
+    "processed_ttl_ms",    //
     "records_ttl_ms",      // of what is kept about a job
     "release_lock",        // given: the lock is released afterwards
     "replaces_ptr",        // what `result_ptr` is to replace

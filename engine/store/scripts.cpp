@@ -57,7 +57,7 @@ StoreScripts::StoreScripts()
       replay_page(with_common("replay_page", scripts::kReplayPage)),
       tenant_is_full(with_common("tenant_is_full", scripts::kTenantIsFull)),
       tend_tenant(with_common("tend_tenant", scripts::kTendTenant)),
-      bus_guard_enter("bus_guard_enter", scripts::kBusGuardEnter),
+      bus_guard_enter(with_common("bus_guard_enter", scripts::kBusGuardEnter)),
       time_out(with_common("time_out", scripts::kTimeOut)),
       saga_next(with_common("saga_next", scripts::kSagaNext)),
       put_dead_letter(with_common("put_dead_letter", scripts::kPutDeadLetter)),

@@ -24,9 +24,6 @@ protected:
         return "cordum:bus:processed:CORDUM_SYS:" + std::to_string(sequence) + ":" + kDurable;
     }
     [[nodiscard]] bool exists(const std::string& key) { return *run({"EXISTS", key}).integer() == 1; }
-    void guard_fails() {
-        on_script(scripts.bus_guard_enter, [] { return CallFault::unknown; });
-    }
 };
 
 // BUS-03, C-13, C-42
@@ -166,20 +163,55 @@ TEST_F(GuardedMessages, AMessageThatIsHandedBackIsNotMarked) {
     EXPECT_FALSE(exists("cordum:bus:inflight:CORDUM_SYS:42"));
 }
 
-// C-11
-TEST_F(GuardedMessages, WithoutItsMarksAMessageIsHandledAllTheSame) {
+// C-11: whoever cannot ask for the mark cannot take the job's lock either.
+TEST_F(GuardedMessages, WithoutAnAnswerAMessageIsHandedBackWhateverTheGuardsMode) {
+    for (const char* mode : {"degrade", "nak"}) {
+        tunables.bus_guard_on_error = mode;
+        start();
+        on_script(scripts.take_up, [] { return CallFault::unknown; });
+        EXPECT_TRUE(deliver("j1")->handed_back(1s)) << mode;
+        EXPECT_TRUE(kernel.questions.empty());
+        crash();
+    }
+}
+
+// What is done without a commit is marked by a call of its own.
+TEST_F(GuardedMessages, WithoutItsMarkAMessageThatIsDoneIsAcknowledgedAllTheSame) {
     start();
-    guard_fails();
+    run_job("j1");
+    on_command("SET", "cordum:bus:processed:", [] { return CallFault::not_applied; });
     EXPECT_TRUE(deliver("j1")->acked());
-    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_FALSE(exists(processed_key()));
 }
 
 TEST_F(GuardedMessages, OrItIsHandedBackIfSoConfigured) {
     tunables.bus_guard_on_error = "nak";
     start();
-    guard_fails();
+    run_job("j1");
+    on_command("SET", "cordum:bus:processed:", [] { return CallFault::unknown; });
     EXPECT_TRUE(deliver("j1")->handed_back(2s));
-    EXPECT_TRUE(kernel.questions.empty());
+}
+
+// A mark of another type than a mark's is none, and holds nothing up.
+TEST_F(GuardedMessages, AKeyOfAnotherTypeInTheMarksPlaceIsNoMark) {
+    start();
+    run({"RPUSH", processed_key(), "1"});
+    EXPECT_TRUE(deliver("j1")->acked());
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+// Taken up, committed, RUNNING; its lock taken, ended. Marks and locks ride along.
+TEST_F(GuardedMessages, AJobIsDispatchedInThreeRoundTripsAndEndedInTwo) {
+    start();
+    const auto round_trips = [&](const std::function<void()>& work) {
+        const int before = slow_redis.round_trips;
+        work();
+        return slow_redis.round_trips - before;
+    };
+    EXPECT_EQ(round_trips([&] { EXPECT_TRUE(deliver("j1")->acked()); }), 3);
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(round_trips([&] { EXPECT_TRUE(result("j1", cap::JOB_STATUS_SUCCEEDED)->acked()); }), 2);
+    EXPECT_EQ(state("j1"), "SUCCEEDED");
 }
 
 // C-57, C-08, H-35

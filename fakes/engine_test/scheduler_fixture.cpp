@@ -22,7 +22,8 @@ SchedulerTest::SchedulerTest() {
         redis.run({"SCRIPT", "LOAD", script->text()});
     redis.fault = [this](const RedisCommand& first) {
         bring_redis_up_to_date();
-        const bool watched = decide_ && first.size() > 1 && first[1] == watched_sha_;
+        const bool watched =
+            decide_ && first.size() > 1 && first[0] == watched_command_ && first[1].starts_with(watched_prefix_);
         return watched ? decide_() : CallFault::none;
     };
 }
@@ -131,7 +132,12 @@ std::size_t SchedulerTest::cancellations() const {
 }
 
 void SchedulerTest::on_script(const engine::RedisScript& script, std::function<CallFault()> decide) {
-    watched_sha_ = script.sha1();
+    on_command("EVALSHA", std::string(script.sha1()), std::move(decide));
+}
+
+void SchedulerTest::on_command(const std::string& name, const std::string& prefix, std::function<CallFault()> decide) {
+    watched_command_ = name;
+    watched_prefix_ = prefix;
     decide_ = std::move(decide);
 }
 

@@ -41,10 +41,12 @@ class DelayedRedis final : public engine::Redis {
 public:
     DelayedRedis(engine::Redis& redis, const engine::Clock& clock) : redis_(redis), clock_(clock) {}
     Duration latency{};
+    int round_trips = 0;
 
 private:
     engine::Task<Outcome<std::vector<RedisValue>>> exchange(engine::RedisCommands commands,
                                                             engine::MonoTime deadline) override {
+        ++round_trips;
         if (latency > Duration{0}) co_await clock_.sleep(latency);
         co_return co_await redis_.pipeline(*commands, deadline);
     }
@@ -96,6 +98,8 @@ protected:
     [[nodiscard]] std::size_t cancellations() const;
     /// Decides about the fate of calls of one script, by the name that StoreScripts gives it; nullptr ends it.
     void on_script(const engine::RedisScript& script, std::function<CallFault()> decide);
+    /// The same about calls that begin with a command of this name on a key with this prefix.
+    void on_command(const std::string& name, const std::string& prefix, std::function<CallFault()> decide);
 
     /// A connection lost after sending.
     [[nodiscard]] Unknown lost() const {
@@ -128,7 +132,8 @@ private:
 
     std::vector<RedisCommand> traffic_;  // all that was executed
     engine::MonoTime redis_time_ = loop.monotonic();
-    std::string watched_sha_;
+    std::string watched_command_;
+    std::string watched_prefix_;  // of its first argument
     std::function<CallFault()> decide_;
 };
 

@@ -21,6 +21,7 @@ using fakes::When;
 
 /// Who submits compensations (wire.md 2.2).
 constexpr std::string_view kRollbacks = "cordum-scheduler-saga";
+constexpr std::string_view kLocksOfRollbacks = "lockstep:saga:lock:";
 constexpr std::string_view kTenantLines = "lockstep:tenant:";
 
 /// What a link has held up arrives this soon after it has healed: the server may have sent it long before.
@@ -60,6 +61,10 @@ void CalmWeather::on_event(const fakes::Event& event, Time now) {
         case EventKind::state: on_state(event, now); break;
         case EventKind::kernel_check:
             if (event.when == When::before && !event.job.empty()) on_check(event, now);
+            break;
+        case EventKind::publish:
+            if (event.when == When::before && event.packet != nullptr && event.packet->sender_id() == kRollbacks)
+                undoing_[event.node] = now;
             break;
         case EventKind::fault:
             // The numbers of what it took are given out again.
@@ -254,6 +259,11 @@ void CalmWeather::on_other_lock(const fakes::Event& event, Time now) {
     const Hold was = hold->second;
     holds_.erase(hold);
     if (event.kind != EventKind::lock_expired || event.flag || !was.by.valid() || by_user(was.by)) return;
+    // A rollback that takes all its time ends in the midst of an undoing: it can be told apart from one that has been left.
+    const auto undoing = undoing_.find(was.by);
+    if (event.key.starts_with(kLocksOfRollbacks) && undoing != undoing_.end() &&
+        now - undoing->second < tunables_.publish_timeout + tunables_.store_op_timeout)
+        return;
     // Whoever rolls back asks policy under the lock.
     const bool calm = weather_.clear_for(was.by, was.since - 2 * tunables_.store_op_timeout) &&
                       weather_.clear_at(Topology::kKernel, was.since - 2 * tunables_.store_op_timeout);

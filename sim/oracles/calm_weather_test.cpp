@@ -408,6 +408,29 @@ TEST_F(CalmWeatherTest, TheLockOfARollbackOrASnapshotDoesNotRunOutEither) {
     EXPECT_EQ(judge.found.size(), 2U);
 }
 
+TEST_F(CalmWeatherTest, ARollbackThatTakesAllItsTimeIsNotOneThatHasBeenLeft) {
+    const auto tell_of = [this](EventKind kind, NodeId node) {
+        fakes::Event event = testing::event_of(kind, "");
+        event.node = node;
+        event.key = "lockstep:saga:lock:r1";
+        oracle.on_event(event, now);
+    };
+    cap::BusPacket packet;
+    packet.set_sender_id("cordum-scheduler-saga");
+    for (const engine::Duration since_the_last : {1s, 60s}) {
+        tell_of(EventKind::lock_acquired, kReplica);
+        now += 10s;
+        fakes::Event undoing = testing::event_of(EventKind::publish, "comp-1");
+        undoing.node = kReplica;
+        undoing.when = When::before;
+        undoing.packet = &packet;
+        oracle.on_event(undoing, now);
+        now += since_the_last;
+        tell_of(EventKind::lock_expired, Topology::kRedis);
+        EXPECT_EQ(judge.found.size(), since_the_last > 30s ? 1U : 0U);
+    }
+}
+
 /// A heartbeat that NATS has taken, and who hears it.
 class HeartbeatsForEverybody : public CalmWeatherTest {
 protected:

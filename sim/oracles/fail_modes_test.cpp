@@ -372,6 +372,19 @@ TEST_F(OutputScansTest, AnotherReplicaScansWhatItHasClaimed) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("by a replica that has not claimed that")));
 }
 
+// A replica that was frozen between its lock and its question asks about the result that it had, once.
+TEST_F(OutputScansTest, WhoHadTheLockMayStillAskAboutItsResult) {
+    succeed();
+    const fakes::NodeId frozen{9};
+    fakes::Event taken = testing::event_of(fakes::EventKind::lock_acquired, "a");
+    taken.node = frozen;
+    oracle.on_event(taken, now);
+    ask(frozen, "x", "ALLOW");
+    EXPECT_THAT(judge.found, IsEmpty());
+    ask(frozen, "x", "ALLOW");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("by a replica that has not claimed that")));
+}
+
 TEST_F(OutputScansTest, AnOutputIsLookedForBeforeItCountsAsNone) {
     succeed();
     now += 500ms;

@@ -33,8 +33,12 @@ constexpr Duration surely(Duration duration) { return duration - duration / 16; 
 std::string OutputScans::on_event(const fakes::Event& event, Time now) {
     now_ = now;
     weather_.on_event(event, now);
-    if (event.kind == EventKind::node_down)
+    if (event.kind == EventKind::lock_acquired && !event.job.empty())
+        under_lock_[std::string(event.job)].insert(event.node);
+    if (event.kind == EventKind::node_down) {
         for (auto& [job, scan] : scans_) scan.claims.erase(event.node);
+        for (auto& [job, holders] : under_lock_) holders.erase(event.node);
+    }
     if (event.kind != EventKind::output_check || data_lost_) return {};
     if (event.when == When::before) return on_question(event, now);
     const auto scan = event.when == When::answered ? scans_.find(event.job) : scans_.end();
@@ -49,9 +53,12 @@ std::string OutputScans::on_event(const fakes::Event& event, Time now) {
 }
 
 std::string OutputScans::on_question(const fakes::Event& event, Time now) {
+    const auto holders = under_lock_.find(event.job);
+    const bool about_a_result = holders != under_lock_.end() && holders->second.erase(event.node) == 1;
     const auto found = scans_.find(event.job);
     if (found == scans_.end() || !found->second.listed || found->second.changed) return {};
     const auto claim = found->second.claims.find(event.node);
+    if (claim == found->second.claims.end() && about_a_result) return {};
     if (claim == found->second.claims.end()) return "its output is scanned by a replica that has not claimed that";
     cap_output::OutputCheckRequest asked;
     if (!asked.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return {};

@@ -55,7 +55,10 @@ private:
     const engine::Tunables& tunables_;
     Weather weather_;
     std::map<std::string, Scan, std::less<>> scans_;  // of jobs whose output is still to be scanned
-    std::set<std::string, std::less<>> outputs_;      // keys under which there has been one
+    /// Who has had a job's lock and has not asked about its output since. Until then it asks about a result, however long ago it lost the
+    /// lock, and not for the scan that somebody else has begun meanwhile.
+    std::map<std::string, std::set<fakes::NodeId>, std::less<>> under_lock_;
+    std::set<std::string, std::less<>> outputs_;  // keys under which there has been one
     Time now_{};
     bool data_lost_ = false;
 };

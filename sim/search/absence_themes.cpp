@@ -95,7 +95,7 @@ void failing_guards(Dice& dice, Document& scenario) {
                           {"rate", dice.share({0.3, 1.0})},
                           {"for", dice.word({"1s", "4s", "10s"})}};
         if (dice.chance(0.5))
-            fault["script"] = "bus_guard_enter";
+            fault["script"] = "commit";
         else
             fault["key"] = "cordum:bus:processed:*";
         add_fault(scenario, std::move(fault));

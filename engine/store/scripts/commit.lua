@@ -9,7 +9,8 @@
 --       result_worker, decision; next_attempt_ms (kept as ls_next_attempt_at), deadline_ms and deadline_from; tenant_limit with
 --       limit_delay_ms and stand_in_line; saga with saga_owed, saga_stack, saga_aborted, compensation, rollback; output_record;
 --       scan_result with scan_hold_ms; end_scan, which without a change of state is refused when another one has been over
---       before, unless the success still points to replaces_ptr
+--       before, unless the success still points to replaces_ptr; processed_mark with in_flight_mark, mark_content and
+--       processed_ttl_ms: with an 'ok', the message that asked for this has been handled
 --       in order: fields and values to store; an empty value deletes the field
 -- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused,
 --        'in_line' where it is to wait until it is woken, {jobs woken}, time of an 'ok' in microseconds,
@@ -147,4 +148,8 @@ if args.dead_letter then
   write_dead_letter(job, args.dead_letter, from, attempts, at, args.dead_letter_ttl_ms, args.dead_letters_kept)
 end
 if args.release_lock then redis.call('DEL', lock) end
+if args.processed_mark then
+  redis.call('SET', args.processed_mark, args.mark_content, 'PX', args.processed_ttl_ms)
+  redis.call('DEL', args.in_flight_mark)
+end
 return {'ok', states[#states] or from, attempts, dispatch, '', '', woken_jobs, at, wrong_typed}

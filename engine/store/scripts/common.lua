@@ -57,6 +57,18 @@ local function take(lock, token, ttl)
   return redis.call('GET', lock) == token and redis.call('PEXPIRE', lock, ttl) == 1
 end
 
+-- Before a message is handled: has this consumer handled it to the end before? If not, marks it as being handled.
+-- A mark names the content of its message: a server that lost its power gives out again the sequence numbers of what it
+-- had not synced. '1' is the mark of older writers, who did not look. What somebody has put there with another type is no mark.
+local function handled_before(processed, in_flight, content, in_flight_ttl)
+  local mark = redis.pcall('GET', processed)
+  if mark == content or mark == '1' then
+    return true
+  end
+  redis.call('SET', in_flight, '1', 'PX', in_flight_ttl)
+  return false
+end
+
 local terminal = {
   SUCCEEDED = true, FAILED = true, CANCELLED = true, TIMEOUT = true, DENIED = true, OUTPUT_QUARANTINED = true,
 }

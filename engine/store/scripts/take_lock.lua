@@ -2,8 +2,9 @@
 -- Takes the job's lock and reads what a result needs to know. Results of one job take their turns in the order of the stream.
 --
 -- KEYS  1 lock  2 job hash  3 stored request  4.. strings to read along, for whoever needs them next
--- ARGV  named: job, token, lock_ttl_ms; for a result its sequence, with wait_ms and worker
--- Reply {'busy'} or {'later'} or {'held', state, attempts, topic, tenant, dispatch number, worker of the dispatch, trace id,
+-- ARGV  named: job, token, lock_ttl_ms; for a result its sequence, with wait_ms and worker; processed_mark with in_flight_mark,
+--       mark_content and in_flight_ttl_ms where a message is handled
+-- Reply {'handled'}: the message, before; {'busy'} or {'later'} or {'held', state, attempts, topic, tenant, dispatch number, worker of the dispatch, trace id,
 --                     stored request, {strings read along}}
 
 -- ls_result_first of a job that is at work is the lowest sequence among the results that somebody has had in hand and that
@@ -35,6 +36,10 @@ local function comes_later(meta, sequence, wait_ms, worker)
 end
 
 local args = named_arguments()
+if args.processed_mark and
+    handled_before(args.processed_mark, args.in_flight_mark, args.mark_content, args.in_flight_ttl_ms) then
+  return {'handled'}
+end
 if args.sequence and comes_later(KEYS[2], args.sequence, args.wait_ms, args.worker) then
   return {'later'}
 end

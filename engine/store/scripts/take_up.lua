@@ -5,9 +5,10 @@
 -- KEYS  1 lock  2 job hash  3.. strings to read along, for whoever needs them next
 -- ARGV  named: job, token, lock_ttl_ms, records_ttl_ms, trace_id, request, longest_delay_ms; deadline_ms, idempotency_key with
 --       idempotency_ttl_ms, and longest_life_ms, which count only where the request is the very text that is stored: of any
---       other one they are not the job's; tenant, to be held against the job's, and two_tenants
+--       other one they are not the job's; tenant, to be held against the job's, and two_tenants; processed_mark with
+--       in_flight_mark, mark_content and in_flight_ttl_ms where a message is handled
 --       in order: metadata fields and values
--- Reply {'busy'} or {'refused'}: this request may touch no job. Or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
+-- Reply {'handled'}: the message, before. {'busy'} or {'refused'}: this request may touch no job. Or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
 --        worker of the dispatch, trace id, stream sequence before the dispatch, dispatches so far, ms until the next
 --        try is due, {strings read along}, why the last try came to nothing, place in its tenant's line ('' = none |
 --        'waiting' | 'woken': it has a slot in reserve), token of the handling that put it there, {jobs woken}, when it
@@ -29,6 +30,10 @@ end
 local args, first_field = named_arguments()
 local job, token, ttl = args.job, args.token, args.records_ttl_ms
 records_ttl = ttl
+if args.processed_mark and
+    handled_before(args.processed_mark, args.in_flight_mark, args.mark_content, args.in_flight_ttl_ms) then
+  return {'handled'}
+end
 if not take(KEYS[1], token, args.lock_ttl_ms) then
   return {'busy'}
 end
