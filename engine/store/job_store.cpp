@@ -265,6 +265,8 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
     for (std::size_t i = 1; i < commit.walk.size(); ++i)
         PRECONDITION(transition_allowed(commit.walk[i - 1], commit.walk[i]), "no job goes from {} to {}",
                      to_string(commit.walk[i - 1]), to_string(commit.walk[i]));
+    PRECONDITION(commit.release_lock || !commit.settles_message,
+                 "the message about job {} is settled and its lock is kept", lease.job());
     if (!lease.usable()) co_return Committed{};
     auto reply = co_await redis_.script(scripts_.commit, {lease.key(), keys::job_meta(lease.job())},
                                         commit_argv(lease, commit), deadline());

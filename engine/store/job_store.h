@@ -91,7 +91,8 @@ struct Commit {
     std::optional<WallTime> deadline_from;  // when that begins instead, by Redis' clock
     bool begin_dispatch = false;
     bool release_lock = false;
-    bool settles_message = false;  // nothing is left to do about the lease's message: it is marked as handled
+    bool settles_message =
+        false;  // with `release_lock`: nothing is left to do about the lease's message, it is marked as handled
     std::optional<DeadLetter> dead_letter;
     std::string result_ptr;
     std::string worker_id;

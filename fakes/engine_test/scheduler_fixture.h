@@ -41,12 +41,10 @@ class DelayedRedis final : public engine::Redis {
 public:
     DelayedRedis(engine::Redis& redis, const engine::Clock& clock) : redis_(redis), clock_(clock) {}
     Duration latency{};
-    int round_trips = 0;
 
 private:
     engine::Task<Outcome<std::vector<RedisValue>>> exchange(engine::RedisCommands commands,
                                                             engine::MonoTime deadline) override {
-        ++round_trips;
         if (latency > Duration{0}) co_await clock_.sleep(latency);
         co_return co_await redis_.pipeline(*commands, deadline);
     }

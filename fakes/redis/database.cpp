@@ -114,6 +114,7 @@ RedisValue Database::run_script(Session& session, const std::string& sha, Args k
 }
 
 RedisValue Database::call_from_script(Args args) {
+    ++commands_of_scripts_;
     const Command* command = find_command(args);
     if (command == nullptr) return error(ErrorKind::script_unknown_command);
     if (!command->accepts(args.size())) return error(ErrorKind::script_wrong_arity);

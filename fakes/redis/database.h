@@ -52,6 +52,9 @@ public:
     RedisValue run(const Command& command, Session& session, Args args);
     RedisValue run_script(Session& session, const std::string& sha, Args keys, Args arguments);
 
+    /// What scripts have called so far.
+    [[nodiscard]] std::size_t commands_of_scripts() const { return commands_of_scripts_; }
+
 private:
     RedisValue call_from_script(Args args) override;
     /// The reason why the command is not even looked at, or nil.
@@ -71,6 +74,7 @@ private:
 
     // Of the script that is running.
     Session* script_session_ = nullptr;
+    std::size_t commands_of_scripts_ = 0;
     bool script_has_written_ = false;
     bool script_out_of_memory_ = false;
 };

@@ -10,7 +10,7 @@
 --       limit_delay_ms and stand_in_line; saga with saga_owed, saga_stack, saga_aborted, compensation, rollback; output_record;
 --       scan_result with scan_hold_ms; end_scan, which without a change of state is refused when another one has been over
 --       before, unless the success still points to replaces_ptr; processed_mark with in_flight_mark, mark_content and
---       processed_ttl_ms: with an 'ok', the message that asked for this has been handled
+--       processed_ttl_ms, which go with release_lock: with an 'ok', the message that asked for this has been handled
 --       in order: fields and values to store; an empty value deletes the field
 -- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused,
 --        'in_line' where it is to wait until it is woken, {jobs woken}, time of an 'ok' in microseconds,
@@ -20,10 +20,11 @@ local args, first_field = named_arguments()
 local job, ttl = args.job, args.records_ttl_ms
 records_ttl = ttl
 local lock, meta = KEYS[1], KEYS[2]
-local from = read_state(job)
-local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'tenant', 'ls_waits_since', 'ls_waits_limit')
-local tenant, in_line = facts[3], present(facts[4])
-local attempts, dispatch = counter(facts[1]), counter(facts[2])
+local facts = read_fields(meta, 'state', 'attempts', 'ls_dispatch', 'ls_dispatches', 'tenant', 'ls_waits_since', 'ls_waits_limit',
+                          'deadline_unix')
+local from = state_of(job, facts.state)
+local tenant, in_line = facts.tenant, present(facts.ls_waits_since)
+local attempts, dispatch = counter(facts.attempts), counter(facts.ls_dispatch)
 if not args.unfenced and redis.call('GET', lock) ~= args.token then
   return {'lost', from, attempts, dispatch}
 end
@@ -49,7 +50,7 @@ end
 local limit = args.tenant_limit
 local queue = args.stand_in_line
 -- What has been told a limit and has another one now changes how others of the line wait.
-local news = queue and in_line and note_limit(tenant, facts[5] or '0', limit, at, ttl)
+local news = queue and in_line and note_limit(tenant, facts.ls_waits_limit or '0', limit, at, ttl)
 if limit and limit ~= '0' then
   local reserved = 0
   if queue and not holds_slot[from] and not redis.call('ZSCORE', tenant_key('woken', tenant), job) then
@@ -70,27 +71,26 @@ if limit and limit ~= '0' then
   end
 end
 if args.next_attempt_ms then
-  redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, args.next_attempt_ms))
+  set_fields('ls_next_attempt_at', plus_millis(at, args.next_attempt_ms))
 end
 if args.deadline_ms then
-  bring_deadline_forward(job, plus_millis(args.deadline_from or at, args.deadline_ms))
+  bring_deadline_forward(job, facts.deadline_unix, plus_millis(args.deadline_from or at, args.deadline_ms))
 end
 if args.add_attempts then
   attempts = string.format('%.0f', tonumber(attempts) + tonumber(args.add_attempts))
 end
 if args.begin_dispatch then
   dispatch = string.format('%.0f', tonumber(dispatch) + 1)
-  redis.call('HSET', meta, 'ls_dispatch', dispatch)
-  redis.call('HINCRBY', meta, 'ls_dispatches', 1)
-  redis.call('HDEL', meta, 'ls_published')
+  set_fields('ls_dispatch', dispatch, 'ls_dispatches', string.format('%.0f', tonumber(counter(facts.ls_dispatches)) + 1))
+  delete_fields('ls_published')
 end
 if args.result_ptr then
   redis.call('SET', 'job:result_ptr:' .. job, args.result_ptr, 'PX', ttl)
-  redis.call('HSET', meta, 'result_ptr', args.result_ptr)
+  set_fields('result_ptr', args.result_ptr)
 end
 if args.result_worker then
   local jobs_key = 'worker:jobs:' .. args.result_worker
-  redis.call('HSET', meta, 'worker_id', args.result_worker)
+  set_fields('worker_id', args.result_worker)
   if note_down('ZADD', jobs_key, at, job) then
     redis.call('ZREMRANGEBYRANK', jobs_key, 0, -1001)
     redis.call('PEXPIRE', jobs_key, ttl)
@@ -100,25 +100,25 @@ if args.decision then
   local decisions_key = 'job:decisions:' .. job
   redis.call('RPUSH', decisions_key, (string.gsub(args.decision, '"checked_at":0', '"checked_at":' .. at, 1)))
   redis.call('PEXPIRE', decisions_key, ttl)
-  redis.call('HSET', meta, 'safety_checked_at', at)
+  set_fields('safety_checked_at', at)
 end
 if args.output_record then
   local record = string.gsub(args.output_record, '"checked_at":0', '"checked_at":' .. at, 1)
   redis.call('SET', 'job:' .. job .. ':output_decision', record, 'PX', ttl)
-  redis.call('HSET', meta, 'output_safety', record)
+  set_fields('output_safety', record)
 end
 if args.scan_result then
-  redis.call('HSET', meta, 'ls_scan_pending', args.scan_result)
+  set_fields('ls_scan_pending', args.scan_result)
   note_down('ZADD', 'lockstep:output:scan_pending', plus_millis(at, args.scan_hold_ms), job)
 elseif args.end_scan then
-  redis.call('HDEL', meta, 'ls_scan_pending')
+  delete_fields('ls_scan_pending')
   note_down('ZREM', 'lockstep:output:scan_pending', job)
 end
 for i = first_field, #ARGV, 2 do
   if ARGV[i + 1] == '' then
-    redis.call('HDEL', meta, ARGV[i])
+    delete_fields(ARGV[i])
   else
-    redis.call('HSET', meta, ARGV[i], ARGV[i + 1])
+    set_fields(ARGV[i], ARGV[i + 1])
   end
 end
 if args.saga then
@@ -136,9 +136,10 @@ if args.saga then
   end
 end
 if #states > 0 then
-  enter(job, from, states, at, attempts, ttl)
+  enter(job, from, states, at, attempts, ttl, {tenant, facts.ls_waits_since})
 else
-  if args.add_attempts then redis.call('HSET', meta, 'attempts', attempts) end
+  if args.add_attempts then set_fields('attempts', attempts) end
+  write_fields(meta)
   keep(job, ttl)
   -- Its turn is over, and has come to nothing: somebody else may have the slot. It keeps its place for when it waits again.
   if in_line and args.release_lock and leave_line(job, tenant) then news = true end
@@ -147,9 +148,8 @@ if news or has_struck_off then wake_next(tenant, at) end
 if args.dead_letter then
   write_dead_letter(job, args.dead_letter, from, attempts, at, args.dead_letter_ttl_ms, args.dead_letters_kept)
 end
-if args.release_lock then redis.call('DEL', lock) end
 if args.processed_mark then
   redis.call('SET', args.processed_mark, args.mark_content, 'PX', args.processed_ttl_ms)
-  redis.call('DEL', args.in_flight_mark)
 end
+if args.release_lock then redis.call('DEL', unpack({lock, args.in_flight_mark})) end
 return {'ok', states[#states] or from, attempts, dispatch, '', '', woken_jobs, at, wrong_typed}

@@ -1,9 +1,15 @@
 -- Shared by every script of the store; put in front of each.
 -- Times are microseconds of Redis' own clock, as text: Lua would print them in exponent form.
 
+local instant
+
+-- One instant for the whole script, as Redis has it too.
 local function now_micros()
-  local time = redis.call('TIME')
-  return time[1] .. string.format('%06d', time[2])
+  if not instant then
+    local time = redis.call('TIME')
+    instant = time[1] .. string.format('%06d', time[2])
+  end
+  return instant
 end
 
 local function plus_millis(micros, millis)
@@ -31,13 +37,37 @@ end
 local wrong_typed = {}
 
 -- A write that no decision depends on: lists and sets for whoever looks. What somebody has put there under the same name must
--- not hold up the job. False where the key holds another type; any other error ends the script, as ever.
+-- not hold up the job. The reply, or false where the key holds another type; any other error ends the script, as ever.
 local function note_down(command, key, ...)
   local reply = redis.pcall(command, key, ...)
-  if type(reply) ~= 'table' or not reply.err then return true end
+  if type(reply) ~= 'table' or not reply.err then return reply end
   if not string.find(reply.err, 'WRONGTYPE', 1, true) then redis.call(command, key, ...) end
   wrong_typed[#wrong_typed + 1] = key
   return false
+end
+
+-- What a script changes of its job's hash is gathered and written at once: what is deleted first.
+local changed, deleted = {}, {}
+
+local function set_fields(...)
+  for _, text in ipairs({...}) do changed[#changed + 1] = text end
+end
+
+local function delete_fields(...)
+  for _, field in ipairs({...}) do deleted[#deleted + 1] = field end
+end
+
+-- By name; false where there is none.
+local function read_fields(meta, ...)
+  local values, facts = redis.call('HMGET', meta, ...), {}
+  for i, field in ipairs({...}) do facts[field] = values[i] end
+  return facts
+end
+
+local function write_fields(meta)
+  if #deleted > 0 then redis.call('HDEL', meta, unpack(deleted)) end
+  if #changed > 0 then redis.call('HSET', meta, unpack(changed)) end
+  changed, deleted = {}, {}
 end
 
 local function meta_key(job)
@@ -73,20 +103,24 @@ local terminal = {
   SUCCEEDED = true, FAILED = true, CANCELLED = true, TIMEOUT = true, DENIED = true, OUTPUT_QUARANTINED = true,
 }
 
--- The stored state, '' when the job is not known. The plain key is the mirror that older writers left alone.
-local function read_state(job)
-  local state = redis.call('HGET', meta_key(job), 'state')
+-- The job's state, which its hash has as `state`; '' when the job is not known. The plain key is the mirror that older writers
+-- left alone.
+local function state_of(job, state)
   if not present(state) then
     state = redis.call('GET', 'job:state:' .. job)
   end
   return state or ''
 end
 
+local function read_state(job)
+  return state_of(job, redis.call('HGET', meta_key(job), 'state'))
+end
+
 -- A job in one of these states takes one of its tenant's slots; the set of those that do is kept by `enter`.
 local holds_slot = {SCHEDULED = true, DISPATCHED = true, RUNNING = true}
 
 -- What is kept about a tenant, all of it with a time to live that every use renews:
---   slots    jobs that hold a slot, by when they last moved
+--   slots    jobs that hold a slot, by when they took it
 --   waiting  jobs that stand in line for a slot, by since when
 --   woken    jobs that were called out of the line and have a slot in reserve, by when
 --   turns    `look`: where the last look at the slots ended; `asked_at`: when policy was last asked about a job of the line;
@@ -249,45 +283,63 @@ local function wait_until_due(next_attempt, at, longest_ms)
   return wait > 0 and wait <= tonumber(longest_ms) and wait or 0
 end
 
--- Walks the job through `states` (at least one) at one instant: hash, mirror, indexes, tenant set, recent list, history,
--- deadline and lifetimes together. The history gets every state, the indexes only the last.
-local function enter(job, from, states, at, attempts, ttl)
+-- What is kept about a job lives for `ttl` from its first and from its last state on. Between them its life begins again when a 64th
+-- of it has passed.
+local function begin_lives_again(job, from, last, ttl)
+  local meta = meta_key(job)
+  if from ~= '' and not terminal[last] and redis.call('PTTL', meta) * 64 > tonumber(ttl) * 63 then
+    return
+  end
+  redis.call('PEXPIRE', meta, ttl)
+  redis.call('PEXPIRE', request_key(job), ttl)
+  redis.call('PEXPIRE', 'job:result_ptr:' .. job, ttl)
+end
+
+-- Walks the job through `states` (at least one) at one instant: hash with all that has been gathered for it, mirror, indexes,
+-- tenant set, recent list, history, deadline and lifetimes together. The history gets every state, the indexes only the last.
+-- `known`: its tenant and since when it stands in line, where they have been read already.
+local function enter(job, from, states, at, attempts, ttl, known)
   local meta = meta_key(job)
   local last = states[#states]
+  local facts = known or redis.call('HMGET', meta, 'tenant', 'ls_waits_since')
+  local tenant, in_line, freed = facts[1], present(facts[2]), false
+  if in_line then delete_fields('ls_waits_since', 'ls_waits_limit', 'ls_waits_token') end
+  if terminal[last] then delete_fields('deadline_unix', 'ls_result_first') end
+  local history = {}
   for _, state in ipairs(states) do
-    redis.call('HSET', meta, 'state', state, 'updated_at', at, 'attempts', attempts)
-    note_down('RPUSH', 'job:events:' .. job, at .. '|' .. state)
+    set_fields('state', state, 'updated_at', at, 'attempts', attempts)
+    write_fields(meta)
+    history[#history + 1] = at .. '|' .. state
   end
+  note_down('RPUSH', 'job:events:' .. job, unpack(history))
   redis.call('SET', 'job:state:' .. job, last, 'PX', ttl)
   if from ~= '' and from ~= last then
     redis.call('ZREM', 'job:index:' .. string.lower(from), job)
   end
   redis.call('ZADD', 'job:index:' .. string.lower(last), at, job)
-  local facts = redis.call('HMGET', meta, 'tenant', 'ls_waits_since')
-  local tenant, in_line, freed = facts[1], present(facts[2]), false
-  if present(tenant) then
+  -- Whoever holds a slot is listed already, and keeps its place.
+  local goes_on = holds_slot[from] and holds_slot[last]
+  if present(tenant) and not goes_on then
     note_down(terminal[last] and 'SREM' or 'SADD', 'job:tenant:active:' .. tenant, job)
   end
   if holds_slot[last] then
-    redis.call('ZADD', tenant_key('slots', tenant), at, job)
-    redis.call('PEXPIRE', tenant_key('slots', tenant), ttl)
+    if not goes_on then
+      redis.call('ZADD', tenant_key('slots', tenant), at, job)
+      redis.call('PEXPIRE', tenant_key('slots', tenant), ttl)
+    end
   else
     freed = redis.call('ZREM', tenant_key('slots', tenant), job) == 1
   end
   if in_line then
     local reserve = leave_line(job, tenant)
     freed = freed or reserve and not holds_slot[last]
-    redis.call('HDEL', meta, 'ls_waits_since', 'ls_waits_limit', 'ls_waits_token')
   end
-  if note_down('ZADD', 'job:recent', at, job) then
+  if note_down('ZADD', 'job:recent', at, job) == 1 then
     redis.call('ZREMRANGEBYRANK', 'job:recent', 0, -1001)
   end
-  redis.call('PEXPIRE', meta, ttl)
-  redis.call('PEXPIRE', request_key(job), ttl)
-  redis.call('PEXPIRE', 'job:result_ptr:' .. job, ttl)
+  begin_lives_again(job, from, last, ttl)
   if terminal[last] then
     redis.call('ZREM', 'job:deadline', job)
-    redis.call('HDEL', meta, 'deadline_unix', 'ls_result_first')
   end
   if freed then wake_next(tenant, at) end
 end
@@ -307,13 +359,14 @@ local function give_way(job, at)
   if freed then wake_next(facts[1], at) end
 end
 
--- Of two deadlines the earlier one holds.
-local function bring_deadline_forward(job, last)
-  local deadline = redis.call('HGET', meta_key(job), 'deadline_unix')
+-- Of two deadlines the earlier one holds: of the job's own, as its hash has it, and `last`. Which that is.
+local function bring_deadline_forward(job, deadline, last)
   if not present(deadline) or tonumber(last) < tonumber(deadline) then
-    redis.call('HSET', meta_key(job), 'deadline_unix', last)
+    set_fields('deadline_unix', last)
     redis.call('ZADD', 'job:deadline', last, job)
+    return last
   end
+  return deadline
 end
 
 -- A job that goes on waiting lives on, with what it is made of and the slot that it may hold.

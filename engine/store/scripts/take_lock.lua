@@ -13,19 +13,18 @@
 --
 -- Notes that this one has come, and says whether it has to wait for an earlier one: no longer than `wait_ms` after that was
 -- noted, by a clock that has not been set back since.
-local function comes_later(meta, sequence, wait_ms, worker)
-  local facts = redis.call('HMGET', meta, 'state', 'ls_result_first', 'ls_worker')
-  if facts[1] ~= 'DISPATCHED' and facts[1] ~= 'RUNNING' then
+local function comes_later(meta, facts, args)
+  if facts.state ~= 'DISPATCHED' and facts.state ~= 'RUNNING' then
     return false
   end
-  if present(worker) and present(facts[3]) and facts[3] ~= worker then
+  if present(args.worker) and present(facts.ls_worker) and facts.ls_worker ~= args.worker then
     return false
   end
-  local at = now_micros()
-  local first, since = string.match(facts[2] or '', '^(%d+) (%d+)$')
+  local at, sequence = now_micros(), args.sequence
+  local first, since = string.match(facts.ls_result_first or '', '^(%d+) (%d+)$')
   if first and tonumber(first) < tonumber(sequence) then
     local age = tonumber(at) - tonumber(since)
-    if age >= 0 and age < tonumber(wait_ms) * 1000 then
+    if age >= 0 and age < tonumber(args.wait_ms) * 1000 then
       return true
     end
   end
@@ -40,12 +39,13 @@ if args.processed_mark and
     handled_before(args.processed_mark, args.in_flight_mark, args.mark_content, args.in_flight_ttl_ms) then
   return {'handled'}
 end
-if args.sequence and comes_later(KEYS[2], args.sequence, args.wait_ms, args.worker) then
+local facts = read_fields(KEYS[2], 'state', 'attempts', 'topic', 'tenant', 'ls_dispatch', 'ls_worker', 'trace_id', 'ls_result_first')
+if args.sequence and comes_later(KEYS[2], facts, args) then
   return {'later'}
 end
 if not take(KEYS[1], args.token, args.lock_ttl_ms) then
   return {'busy'}
 end
-local facts = redis.call('HMGET', KEYS[2], 'attempts', 'topic', 'tenant', 'ls_dispatch', 'ls_worker', 'trace_id')
-return {'held', read_state(args.job), counter(facts[1]), facts[2] or '', facts[3] or '', counter(facts[4]), facts[5] or '',
-        facts[6] or '', redis.call('GET', KEYS[3]) or '', #KEYS > 3 and redis.call('MGET', unpack(KEYS, 4)) or {}}
+return {'held', state_of(args.job, facts.state), counter(facts.attempts), facts.topic or '', facts.tenant or '',
+        counter(facts.ls_dispatch), facts.ls_worker or '', facts.trace_id or '', redis.call('GET', KEYS[3]) or '',
+        #KEYS > 3 and redis.call('MGET', unpack(KEYS, 4)) or {}}

@@ -38,11 +38,20 @@ if not take(KEYS[1], token, args.lock_ttl_ms) then
   return {'busy'}
 end
 
-local meta = KEYS[2]
-local state = read_state(job)
+local meta, at = KEYS[2], now_micros()
+local facts = read_fields(meta, 'state', 'tenant', 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
+                          'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'ls_waits_token', 'ls_waits_since', 'updated_at',
+                          'ls_stream_server', 'ls_input_misses', 'ls_request_lost', 'deadline_unix')
+-- What this call changes, so that the reply says what there is then.
+local function set(field, value)
+  set_fields(field, value)
+  facts[field] = value
+end
+
+local state = state_of(job, facts.state)
 local stored = ''
 local at_work = terminal[state] or state == 'DISPATCHED' or state == 'RUNNING'
-local tenant = redis.call('HGET', meta, 'tenant') or ''
+local tenant = facts.tenant or ''
 local named = string.match(tenant, '^%s*(.-)%s*$')
 local foreign = args.tenant and (args.two_tenants or named ~= '' and named ~= args.tenant)
 if foreign and not at_work then
@@ -56,15 +65,14 @@ elseif not at_work then
   local first = redis.call('SET', request_key(job), args.request, 'NX', 'PX', ttl)
   -- A hash that was evicted has taken the job's tenant with it, and with that the tenant's limit.
   if first or redis.call('EXISTS', meta) == 0 then
-    local fields = {}
-    for i = first_field, #ARGV do fields[#fields + 1] = ARGV[i] end
-    redis.call('HSET', meta, unpack(fields))
+    for i = first_field, #ARGV, 2 do set(ARGV[i], ARGV[i + 1]) end
   elseif args.tenant and tenant ~= args.tenant then
     name_tenant(job, tenant, args.tenant)
+    facts.tenant = args.tenant
   end
   if first and state ~= '' then
     -- Of what this one says nobody can tell any more whether the one that was there said it too.
-    redis.call('HSET', meta, 'ls_request_lost', '1')
+    set('ls_request_lost', '1')
   end
   if not first then
     stored = redis.call('GET', request_key(job))
@@ -72,42 +80,40 @@ elseif not at_work then
   end
   if args.trace_id then
     note_down('SADD', 'trace:' .. args.trace_id, job)
-    redis.call('HSETNX', meta, 'trace_id', args.trace_id)
+    if not facts.trace_id then set('trace_id', args.trace_id) end
   end
   local its_own = stored == ''
   if its_own and args.idempotency_key then
     redis.call('SET', args.idempotency_key, job, 'NX', 'PX', args.idempotency_ttl_ms)
   end
-  local at = now_micros()
-  if its_own and args.deadline_ms and redis.call('HEXISTS', meta, 'deadline_unix') == 0 then
-    local deadline = plus_millis(at, args.deadline_ms)
-    redis.call('HSET', meta, 'deadline_unix', deadline)
-    redis.call('ZADD', 'job:deadline', deadline, job)
+  if its_own and args.deadline_ms and not facts.deadline_unix then
+    set('deadline_unix', plus_millis(at, args.deadline_ms))
+    redis.call('ZADD', 'job:deadline', facts.deadline_unix, job)
   end
   if its_own and args.longest_life_ms then
     -- Every later look at the job would grant it more: only the first one counts, or a limit that has become stricter.
-    bring_deadline_forward(job, plus_millis(at, args.longest_life_ms))
+    facts.deadline_unix = bring_deadline_forward(job, facts.deadline_unix, plus_millis(at, args.longest_life_ms))
   end
   if state == '' then
-    enter(job, '', {'PENDING'}, at, '0', ttl)
+    enter(job, '', {'PENDING'}, at, '0', ttl, {facts.tenant, facts.ls_waits_since})
+    facts.attempts, facts.updated_at, facts.ls_waits_since, facts.ls_waits_token = '0', at, false, false
   else
+    write_fields(meta)
     keep(job, ttl)
   end
 else
-  give_way(job, now_micros())
+  give_way(job, at)
+  facts.ls_waits_since, facts.ls_waits_token = false, false
 end
 
 local along = not at_work and #KEYS > 2 and redis.call('MGET', unpack(KEYS, 3)) or {}
-local facts = redis.call('HMGET', meta, 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
-                         'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'ls_waits_token', 'ls_waits_since', 'tenant',
-                         'updated_at', 'ls_stream_server', 'ls_input_misses', 'ls_request_lost',
-                         'deadline_unix')
 local place = ''
-if present(facts[11]) then
-  place = redis.call('ZSCORE', tenant_key('waiting', facts[12]), job) and 'waiting' or
-          redis.call('ZSCORE', tenant_key('woken', facts[12]), job) and 'woken' or ''
+if present(facts.ls_waits_since) then
+  place = redis.call('ZSCORE', tenant_key('waiting', facts.tenant), job) and 'waiting' or
+          redis.call('ZSCORE', tenant_key('woken', facts.tenant), job) and 'woken' or ''
 end
-return {'held', state, counter(facts[1]), counter(facts[2]), facts[3] or '', stored, facts[4] or '', facts[5] or '', facts[6] or '0',
-        counter(facts[7]), wait_until_due(facts[8], now_micros(), args.longest_delay_ms), along, facts[9] or '',
-        place, facts[10] or '', woken_jobs, facts[13] or '0', facts[14] or '', wrong_typed,
-        counter(facts[15]), facts[16] or '', foreign and '1' or '', facts[17] or '', now_micros()}
+return {'held', state, counter(facts.attempts), counter(facts.ls_dispatch), facts.ls_published or '', stored, facts.ls_worker or '',
+        facts.trace_id or '', facts.ls_stream_floor or '0', counter(facts.ls_dispatches),
+        wait_until_due(facts.ls_next_attempt_at, at, args.longest_delay_ms), along, facts.ls_last_cause or '', place,
+        facts.ls_waits_token or '', woken_jobs, facts.updated_at or '0', facts.ls_stream_server or '', wrong_typed,
+        counter(facts.ls_input_misses), facts.ls_request_lost or '', foreign and '1' or '', facts.deadline_unix or '', at}
