@@ -18,7 +18,7 @@ void ByteWindow::take(std::size_t bytes) {
 }
 
 void ByteWindow::give_back(std::size_t bytes) {
-    notice_a_cut();
+    if (consumption_) notice_a_cut();
     bytes_ -= bytes;
     adjust();
 }

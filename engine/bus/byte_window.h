@@ -21,7 +21,8 @@ public:
 
     /// The binding that is paused and resumed from now on, instead of a former one.
     void regulate(std::unique_ptr<Consumption> consumption);
-    /// Lets go of it: nothing more is delivered through it.
+    /// Lets go of it: nothing more is delivered through it. What is given back from then on is only counted, and nobody is told of
+    /// anything: it may be given back in the destructor of whoever has it in hand.
     void close() { consumption_.reset(); }
 
     /// A delivery of this size has come, or has had its disposition.

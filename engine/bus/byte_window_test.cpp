@@ -88,6 +88,16 @@ TEST_F(ByteWindowTest, ANewBindingIsPausedWhereMuchIsInHandAlready) {
     EXPECT_EQ(asked.pauses, 1);
 }
 
+// Its owner is being destroyed by then, and whoever would be told may be gone.
+TEST_F(ByteWindowTest, OnceItIsClosedNobodyIsTold) {
+    window.take(9'000'000);
+    window.close();
+    bus.state.id = 2;
+    window.give_back(9'000'000);
+    EXPECT_EQ(log.times_reached("cut_off_with_much_in_hand"), 0);
+    EXPECT_EQ(window.bytes(), 0U);
+}
+
 TEST_F(ByteWindowTest, AConnectionThatEndsWithMuchInHandIsLoggedWithTheSetting) {
     window.take(6'000'000);
     bus.state = {.connected = false, .id = 1, .server = "server-1", .max_payload = 1'048'576};
