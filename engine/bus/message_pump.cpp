@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/bus/carried_delivery.h"
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/timeout.h"
 #include "engine/wire/messages.h"
@@ -73,7 +74,7 @@ void MessagePump::on_delivery(std::unique_ptr<Delivery> delivery) {
         delivery->nak(Duration{0});
         return;
     }
-    handlers_.spawn(process(std::move(delivery)));
+    handlers_.spawn(process(carried_by_this_server(std::move(delivery), context_.ports.bus)));
 }
 
 Task<void> MessagePump::process(std::unique_ptr<Delivery> delivery) {

@@ -330,6 +330,23 @@ TEST_F(MessagePumpTest, ADrainHandsBackWhatDoesNotFinishInTime) {
     EXPECT_TRUE(loop.idle());
 }
 
+// One that has lost its power gives the number to another message: an acknowledgement would take that off.
+TEST_F(MessagePumpTest, AnotherServerProcessIsToldOfNothingThatItHasNotDelivered) {
+    work = 1s;
+    const Fate slow = deliver_sound();
+    const Fate same = deliver_sound();
+    bus.state.id = 2;
+    loop.run_for(500ms);
+    bus.state.server = "server-2";
+    loop.run_for(1s);
+    EXPECT_TRUE(slow->handed_back(Duration{0}));
+    EXPECT_FALSE(same->acked());
+    const Fate later = deliver_sound();
+    bus.state.id = 3;  // the same process again
+    loop.run_for(1s);
+    EXPECT_TRUE(later->acked());
+}
+
 // A crash: whatever goes on stops where it stands, and says nothing to anybody.
 TEST_F(MessagePumpTest, DestroyedWithWorkInHandItAnswersNothing) {
     work = 1h;
