@@ -58,6 +58,14 @@ Task<Disposition> RequestHandler::handle_delivered(cap::JobRequest request, std:
     co_return co_await take_up(std::move(request), std::move(trace_id), message);
 }
 
+Task<Disposition> RequestHandler::handle(cap::JobRequest request, std::string trace_id) {
+    return handle_delivered(std::move(request), std::move(trace_id), nullptr);
+}
+
+Task<Disposition> RequestHandler::handle_stored(cap::JobRequest request, std::string trace_id) {
+    return take_up(std::move(request), std::move(trace_id), nullptr);
+}
+
 Task<Disposition> RequestHandler::take_up(cap::JobRequest request, std::string trace_id, MessageMarks* message) {
     const MonoTime since = replica_.ports.clock.monotonic();
     JobLease lease(replica_.leases.ports(), request.job_id(), replica_.ports.entropy.uuid(), message);

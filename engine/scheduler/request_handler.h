@@ -23,14 +23,10 @@ public:
     /// `message` is null where none is marked; it outlives the call.
     [[nodiscard]] Task<Disposition> handle_delivered(cap::JobRequest request, std::string trace_id,
                                                      MessageMarks* message);
-    [[nodiscard]] Task<Disposition> handle(cap::JobRequest request, std::string trace_id) override {
-        return handle_delivered(std::move(request), std::move(trace_id), nullptr);
-    }
+    [[nodiscard]] Task<Disposition> handle(cap::JobRequest request, std::string trace_id) override;
     /// The same for a request that comes from the store and not from the bus. Others than the scheduler have written there:
     /// whose it is, is looked at again (D-06).
-    [[nodiscard]] Task<Disposition> handle_stored(cap::JobRequest request, std::string trace_id) override {
-        return take_up(std::move(request), std::move(trace_id), nullptr);
-    }
+    [[nodiscard]] Task<Disposition> handle_stored(cap::JobRequest request, std::string trace_id) override;
 
     /// A settings document has been read, see EffectiveConfig::note_readable.
     void note_settings(const std::string& key, const std::string& document) {
