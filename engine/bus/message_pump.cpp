@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "engine/bus/carried_delivery.h"
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/timeout.h"
 #include "engine/wire/messages.h"
@@ -74,10 +73,11 @@ void MessagePump::on_delivery(std::unique_ptr<Delivery> delivery) {
         delivery->nak(Duration{0});
         return;
     }
-    handlers_.spawn(process(carried_by_this_server(std::move(delivery), context_.ports.bus)));
+    handlers_.spawn(process(std::move(delivery)));
 }
 
-Task<void> MessagePump::process(std::unique_ptr<Delivery> delivery) {
+Task<void> MessagePump::process(std::unique_ptr<Delivery> given) {
+    const auto delivery = std::make_unique<CarriedDelivery>(std::move(given), context_.ports.bus);
     /// Membership in `in_hand_`, left however this coroutine ends.
     struct InHand {
         MessagePump& pump;
@@ -117,7 +117,7 @@ Task<void> MessagePump::process(std::unique_ptr<Delivery> delivery) {
     }
 }
 
-Task<std::optional<Disposition>> MessagePump::attempt(Delivery& delivery) {
+Task<std::optional<Disposition>> MessagePump::attempt(CarriedDelivery& delivery) {
     auto slot = co_await slots_.acquire();
     if (context_.stopping && !is_last_chance(delivery)) co_return Disposition::hand_back(Duration{0});
     auto packet = wire::decode(delivery.payload());
@@ -137,20 +137,37 @@ Task<std::optional<Disposition>> MessagePump::attempt(Delivery& delivery) {
     if (marks && !handler_.asks_by_itself()) {
         const auto found = co_await guard_.enter(*marks);
         if (found == ProcessedGuard::Finding::hand_back) co_return Disposition::hand_back(kGuardDelay);
-        if (found == ProcessedGuard::Finding::processed) co_return take_off(delivery);
+        if (found == ProcessedGuard::Finding::processed) co_return co_await take_off(delivery);
     }
     std::string job(wire::trim(packet->job_request().job_id()));
     MessageMarks* const carried = marks ? &*marks : nullptr;
     const Disposition disposition = co_await handler_.handle(
         std::move(*packet), Origin{delivery.sequence(), std::string(delivery.subject()), carried});
-    if (marks && marks->standing == MessageMarks::Standing::handled_before) co_return take_off(delivery);
+    if (marks && marks->standing == MessageMarks::Standing::handled_before) co_return co_await take_off(delivery);
     co_return co_await settle(delivery, carried, disposition, std::move(job));
 }
 
-std::nullopt_t MessagePump::take_off(Delivery& delivery) {
+Task<std::optional<Disposition>> MessagePump::take_off(CarriedDelivery& delivery) {
     context_.ports.log.reached("processed_before");
-    delivery.ack();
-    return std::nullopt;
+    co_await acknowledge(delivery);
+    co_return std::nullopt;
+}
+
+Task<void> MessagePump::acknowledge(CarriedDelivery& delivery) {
+    const bool its_own = co_await is_its_own(delivery);
+    if (its_own) delivery.ack();
+}
+
+Task<void> MessagePump::terminate(CarriedDelivery& delivery) {
+    const bool its_own = co_await is_its_own(delivery);
+    if (its_own) delivery.term();
+}
+
+Task<bool> MessagePump::is_its_own(CarriedDelivery& delivery) {
+    if (delivery.same_server()) co_return true;
+    context_.ports.log.reached("delivered_by_another_server");
+    const auto compared = co_await compare_with_stored(delivery);
+    co_return compared == AsStored::same;
 }
 
 Task<JobCrowd::Place> MessagePump::join_crowd(std::string job, const Delivery& delivery, Semaphore::Permit& slot) {
@@ -167,8 +184,8 @@ Task<JobCrowd::Place> MessagePump::join_crowd(std::string job, const Delivery& d
     co_return place;
 }
 
-Task<std::optional<Disposition>> MessagePump::settle(Delivery& delivery, MessageMarks* marks, Disposition disposition,
-                                                     std::string job) {
+Task<std::optional<Disposition>> MessagePump::settle(CarriedDelivery& delivery, MessageMarks* marks,
+                                                     Disposition disposition, std::string job) {
     const bool park = disposition.kind == Disposition::Kind::postponed && !job.empty() && should_park(delivery);
     if (disposition.kind != Disposition::Kind::done && !park) {
         if (marks != nullptr) co_await guard_.leave(*marks);
@@ -177,7 +194,7 @@ Task<std::optional<Disposition>> MessagePump::settle(Delivery& delivery, Message
     // Marked first: a crash before the acknowledgement is absorbed at the redelivery.
     const bool marked = marks == nullptr || co_await guard_.mark_processed(*marks);
     if (!marked) co_return Disposition::hand_back(kGuardDelay);
-    delivery.ack();
+    co_await acknowledge(delivery);
     if (park) {
         context_.ports.log.reached("message_parked");
         parked_->park(std::move(job), disposition.delay);
@@ -198,7 +215,7 @@ bool MessagePump::should_park(const Delivery& delivery) {
     return static_cast<std::int64_t>(waiting_until_.size()) >= context_.tunables.bus_max_ack_pending / kWaitingShare;
 }
 
-Task<std::optional<Disposition>> MessagePump::settle_undecodable(Delivery& delivery, std::string why) {
+Task<std::optional<Disposition>> MessagePump::settle_undecodable(CarriedDelivery& delivery, std::string why) {
     auto compared = AsStored::same;
     if (context_.mechanisms.on(Mechanism::undecodable_read_back)) compared = co_await compare_with_stored(delivery);
     if (compared == AsStored::same) {
@@ -229,17 +246,17 @@ Task<MessagePump::AsStored> MessagePump::compare_with_stored(const Delivery& del
     co_return stored.value()->payload == delivery.payload() ? AsStored::same : AsStored::different;
 }
 
-Task<std::optional<Disposition>> MessagePump::bury_spent(Delivery& delivery) {
+Task<std::optional<Disposition>> MessagePump::bury_spent(CarriedDelivery& delivery) {
     std::string reason = fmt::format("delivered {} times without success", delivery.delivery_count());
     co_return co_await bury(delivery, Poison::spent, std::move(reason));
 }
 
-Task<std::optional<Disposition>> MessagePump::bury(Delivery& delivery, Poison poison, std::string reason) {
+Task<std::optional<Disposition>> MessagePump::bury(CarriedDelivery& delivery, Poison poison, std::string reason) {
     const DeadLetter letter{fmt::format("poison:{}:{}", delivery.stream(), delivery.sequence()),
                             std::string(delivery.subject()), cap::JOB_STATUS_FAILED, std::move(reason),
                             std::string(kPoisonMessage)};
     const bool letter_first = context_.mechanisms.on(Mechanism::dead_letter_before_term);
-    if (!letter_first) delivery.term();
+    if (!letter_first) co_await terminate(delivery);
     const bool written = co_await write(delivery, poison, letter);
     if (!written) {
         // The letter comes first: a message terminated without one would be gone without a trace. So would one that is
@@ -251,7 +268,7 @@ Task<std::optional<Disposition>> MessagePump::bury(Delivery& delivery, Poison po
         if (!told) co_return Disposition::hand_back(kBurialDelay);
         context_.ports.log.reached("buried_on_the_bus");
     }
-    delivery.term();
+    co_await terminate(delivery);
     if (poison == Poison::undecodable) context_.ports.metrics.add(Metric::undecodable_messages, {delivery.subject()});
     if (poison == Poison::spent && written) co_await dead_letters_.announce(letter);
     co_return std::nullopt;

@@ -11,6 +11,7 @@
 
 #include "engine/announce/dead_letters.h"
 #include "engine/bus/byte_window.h"
+#include "engine/bus/carried_delivery.h"
 #include "engine/bus/disposition.h"
 #include "engine/bus/job_crowd.h"
 #include "engine/bus/processed_guard.h"
@@ -71,30 +72,34 @@ public:
     [[nodiscard]] std::size_t in_flight() const { return in_hand_.size(); }
 
 private:
-    [[nodiscard]] Task<void> process(std::unique_ptr<Delivery> delivery);
+    [[nodiscard]] Task<void> process(std::unique_ptr<Delivery> given);
     /// One try at a delivery, in a slot. Nothing when the delivery has had its answer.
-    [[nodiscard]] Task<std::optional<Disposition>> attempt(Delivery& delivery);
+    [[nodiscard]] Task<std::optional<Disposition>> attempt(CarriedDelivery& delivery);
     /// A place among those that are handled of this job. While there is none, the slot is given back and the message stays as
     /// it came. No place when that lasts for too long, or the scheduler stops.
     [[nodiscard]] Task<JobCrowd::Place> join_crowd(std::string job, const Delivery& delivery, Semaphore::Permit& slot);
     /// What becomes of a message that the handler has given `disposition` on; nothing when it has had its answer.
-    [[nodiscard]] Task<std::optional<Disposition>> settle(Delivery& delivery, MessageMarks* marks,
+    [[nodiscard]] Task<std::optional<Disposition>> settle(CarriedDelivery& delivery, MessageMarks* marks,
                                                           Disposition disposition, std::string job);
     /// Whether a message whose job the store will remember should stop coming back (see the constants).
     [[nodiscard]] bool should_park(const Delivery& delivery);
     /// Acknowledges a message that has been handled before.
-    [[nodiscard]] std::nullopt_t take_off(Delivery& delivery);
+    [[nodiscard]] Task<std::optional<Disposition>> take_off(CarriedDelivery& delivery);
+    /// Unless the message that has the number by now is another one, or nobody can tell: then it comes again after its ack wait.
+    [[nodiscard]] Task<void> acknowledge(CarriedDelivery& delivery);
+    [[nodiscard]] Task<void> terminate(CarriedDelivery& delivery);
+    [[nodiscard]] Task<bool> is_its_own(CarriedDelivery& delivery);
     void note_waiting(Duration delay);
     /// What becomes of a message whose bytes are no packet; nothing when it has had its answer.
-    [[nodiscard]] Task<std::optional<Disposition>> settle_undecodable(Delivery& delivery, std::string why);
+    [[nodiscard]] Task<std::optional<Disposition>> settle_undecodable(CarriedDelivery& delivery, std::string why);
     /// What the stream holds under its number, compared with what has come.
     enum class AsStored : std::uint8_t { same, different, gone, unknown };
     [[nodiscard]] Task<AsStored> compare_with_stored(const Delivery& delivery);
     /// Why a message is given up: its bytes are no packet, or its deliveries are spent.
     enum class Poison : std::uint8_t { undecodable, spent };
     /// Writes the letter and terminates the message. A disposition: that was not possible, try again then.
-    [[nodiscard]] Task<std::optional<Disposition>> bury(Delivery& delivery, Poison poison, std::string reason);
-    [[nodiscard]] Task<std::optional<Disposition>> bury_spent(Delivery& delivery);
+    [[nodiscard]] Task<std::optional<Disposition>> bury(CarriedDelivery& delivery, Poison poison, std::string reason);
+    [[nodiscard]] Task<std::optional<Disposition>> bury_spent(CarriedDelivery& delivery);
     [[nodiscard]] Task<bool> write(const Delivery& delivery, Poison poison, DeadLetter letter);
     /// The server will not deliver it again, and this replica ends.
     [[nodiscard]] bool is_last_chance(const Delivery& delivery) const;

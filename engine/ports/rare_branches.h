@@ -30,6 +30,7 @@ inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "dead_letter_left_in_outbox",
     "dead_letter_repeated",
     "dead_letter_swept",
+    "delivered_by_another_server",
     "delivery_garbled",
     "dispatch_commit_unknown",
     "dispatch_refused",

@@ -149,7 +149,7 @@ TEST_F(Dispatch, AfterARestartOfTheServerNothingIsSentAgainAndTheJobIsLetGo) {
     restart_server();
     loop.run_for(10s);
     EXPECT_EQ(dispatches().size(), 1u);
-    EXPECT_TRUE(fate->handed_back(Duration{0}));
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none) << "this server did not deliver it";
     EXPECT_EQ(state("j1"), "DISPATCHED");
     EXPECT_FALSE(locked("j1")) << "a worker that has it can report";
     EXPECT_EQ(log.times_reached("publish_left_unsent"), 1);
@@ -177,7 +177,7 @@ TEST_F(Dispatch, AMessageThatOutlivedTheServerIsFoundByItsTime) {
         restart_server();
         return Unknown{{FailureCause::disconnected, "connection lost"}, bus.state.id - 1};
     };
-    EXPECT_TRUE(submit("j1")->handed_back(Duration{0}));
+    EXPECT_EQ(submit("j1")->answer, DeliveryFate::Answer::none) << "this server did not deliver it";
     EXPECT_EQ(dispatches().size(), 1u);
     EXPECT_EQ(state("j1"), "RUNNING");
     EXPECT_EQ(log.times_reached("stream_searched_by_time"), 1);
@@ -210,7 +210,7 @@ TEST_F(Dispatch, NothingIsSentAgainByTheWordOfClocks) {
     reconnect();
     loop.run_for(30s);
     EXPECT_EQ(dispatches().size(), 1u);
-    EXPECT_TRUE(fate->handed_back(Duration{0}));
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none) << "this server did not deliver it";
     EXPECT_EQ(state("j1"), "DISPATCHED");
 }
 
@@ -220,7 +220,7 @@ TEST_F(Dispatch, WhileDisconnectedNothingIsSentAgain) {
     bus.state = {.connected = false, .id = 2};
     loop.run_for(2min);
     EXPECT_EQ(dispatches().size(), 1u);
-    EXPECT_TRUE(fate->handed_back(Duration{0}));
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::none) << "this server did not deliver it";
     EXPECT_EQ(state("j1"), "DISPATCHED");
 }
 

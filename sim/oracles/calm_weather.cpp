@@ -128,10 +128,7 @@ void CalmWeather::on_verdict(const fakes::Event& event, Time now) {
     if (event.kind != EventKind::nak) return settle(entry, now);
     Message& message = entry->second;
     message.in_hand = false;
-    // Another server process than the one that delivered it is asked for it at once.
-    const bool same_server =
-        message.node == event.node && !message.copied && weather_.clear_at(Topology::kNats, message.delivered);
-    if (event.number == 0 && same_server && !weather_.stopping(event.node) && has_delays())
+    if (event.number == 0 && !weather_.stopping(event.node) && has_delays())
         violated(event.node, event.job,
                  fmt::format("message {} is handed back to come again at once, and its replica is not asked to end",
                              event.sequence),

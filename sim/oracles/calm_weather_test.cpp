@@ -99,19 +99,6 @@ TEST_F(CalmWeatherTest, WhatIsHandedBackWaitsUnlessItsReplicaIsToEnd) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
-// NATS was another process when it was delivered.
-TEST_F(CalmWeatherTest, AServerThatHasNotDeliveredItMayBeAskedForItAtOnce) {
-    deliver();
-    tell(EventKind::node_down, Topology::kNats, "");
-    tell(EventKind::node_up, Topology::kNats, "");
-    answer(EventKind::nak);
-    EXPECT_THAT(judge.found, IsEmpty());
-    now += 10min;
-    deliver();
-    answer(EventKind::nak);
-    EXPECT_EQ(judge.found.size(), 1U);
-}
-
 TEST_F(CalmWeatherTest, NoConnectionBreaksByItself) {
     fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
     broken.node = kReplica;

@@ -86,6 +86,7 @@ void DeadLetterComplete::on_event(const fakes::Event& event, Time now) {
             if (event.name == "nats.power_cut") {
                 last_out_.clear();
                 spent_.clear();
+                handed_out_before_cut_.insert(handed_out_.begin(), handed_out_.end());
             }
             break;
         default: break;
@@ -94,9 +95,10 @@ void DeadLetterComplete::on_event(const fakes::Event& event, Time now) {
 
 /// Of a submission of a job that somebody else has ended before it came.
 void DeadLetterComplete::note_delivery(const fakes::Event& event) {
-    // One that comes again may have been dealt with before.
-    if (event.packet == nullptr || !event.packet->has_job_request() || event.number > 1 || !is_scheduler(event.node))
-        return;
+    if (event.packet == nullptr || !event.packet->has_job_request() || !is_scheduler(event.node)) return;
+    handed_out_.emplace(event.job);
+    // One that comes again may have been dealt with before. Whoever has lost its power may have forgotten that.
+    if (event.number > 1 || handed_out_before_cut_.contains(event.job)) return;
     const auto ended = ended_by_others_.find(event.job);
     if (ended == ended_by_others_.end()) return;
     // What is no request, or names a job of another tenant, is dropped.

@@ -97,11 +97,13 @@ private:
     std::map<std::string, std::string, std::less<>> ended_;     // job -> the bad end that a scheduler gave it
     std::map<std::string, EventNumber, std::less<>> ended_at_;  // likewise
     std::map<std::string, EndedByOthers, std::less<>> ended_by_others_;
-    std::map<std::string, std::string, std::less<>> tenants_;  // by job
-    std::set<std::string, std::less<>> may_be_retried_;        // jobs whose record says so
-    std::set<std::string, std::less<>> retryable_;             // jobs with a failure that may be retried
-    std::map<std::string, Letter, std::less<>> letters_;       // by id; also those that have expired since
-    std::set<std::string, std::less<>> ran_out_;               // ids of letters that expired, or were lost
+    std::set<std::string, std::less<>> handed_out_;             // jobs whose submission a scheduler was given
+    std::set<std::string, std::less<>> handed_out_before_cut_;  // before NATS last lost its power
+    std::map<std::string, std::string, std::less<>> tenants_;   // by job
+    std::set<std::string, std::less<>> may_be_retried_;         // jobs whose record says so
+    std::set<std::string, std::less<>> retryable_;              // jobs with a failure that may be retried
+    std::map<std::string, Letter, std::less<>> letters_;        // by id; also those that have expired since
+    std::set<std::string, std::less<>> ran_out_;                // ids of letters that expired, or were lost
     bool index_lost_ = false;
     std::map<std::string, Time, std::less<>> sums_told_;          // by id, the latest
     std::set<std::string, std::less<>> told_;                     // ids that the stream has taken

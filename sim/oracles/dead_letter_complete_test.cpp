@@ -291,6 +291,18 @@ TEST_F(EndedByOthersTest, WhoeverComesAcrossItWritesItsLetter) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it was DENIED without a dead letter")));
 }
 
+// NATS counts its deliveries anew, and its processed mark says so.
+TEST_F(EndedByOthersTest, WhatWasHandedOutBeforeAPowerCutMayHaveBeenDealtWith) {
+    handle();
+    fakes::Event cut = testing::event_of(EventKind::fault, {});
+    cut.name = "nats.power_cut";
+    oracle.on_event(cut, Time{});
+    end("DENIED");
+    handle();
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(EndedByOthersTest, AFailureThatMayBeRetriedHasNone) {
     oracle.hash_set(kScheduler, "job:meta:J", "ls_retryable", nullptr, "1");
     end("FAILED");

@@ -54,6 +54,8 @@ void NothingLeaks::watch_ending(const fakes::Event& event) {
             if (event.subject == engine::wire::kSubjectHandshake) serving_.insert(event.node);
             break;
         case fakes::EventKind::fault:
+            // The numbers are given to others, to whom an answer would go; what is kept comes again by itself.
+            if (event.name == "nats.power_cut") hands_.clear();
             // The end of a stop is when it may start again, which it does once it has ended.
             if (event.name != "stop") disturb(event.node);
             // Who is still starting has nothing to hand back.

@@ -234,6 +234,15 @@ protected:
     using When = fakes::When;
 };
 
+// By then the number may be another message's.
+TEST_F(EndingReplica, WhatItWasGivenBeforeAPowerCutItNeedNotHandBack) {
+    about_it(EventKind::fault, "nats.power_cut");
+    stop();
+    job_lock(EventKind::lock_released);
+    about_it(EventKind::node_down);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(EndingReplica, ItHandsBackWhatItHasInHand) {
     stop();
     job_lock(EventKind::lock_released);
