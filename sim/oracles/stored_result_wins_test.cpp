@@ -75,11 +75,30 @@ protected:
         event.from = phase;
         tell(event);
     }
-    void somebody_ticks() {
-        fakes::Event event = testing::event_of(EventKind::redis, "", When::before);
+    static fakes::Event tick(When when) {
+        fakes::Event event = testing::event_of(EventKind::redis, "", when);
         event.node = kReplica;
         event.key = "cordum:reconciler:default";
+        return event;
+    }
+    void somebody_ticks() { tell(tick(When::before)); }
+    void somebody_ticks_where_a_call_takes(engine::Duration answer) {
+        for (const When when : {When::before, When::answered}) {
+            tell(tick(when));
+            now += answer;
+        }
+    }
+    void befalls_the_replica(EventKind kind, NodeId peer = {}) {
+        fakes::Event event = testing::event_of(kind, "");
+        event.node = kReplica;
+        event.peer = peer;
         tell(event);
+    }
+    /// The job runs, and times out so long after its limit.
+    void time_out_late_by(engine::Duration late) {
+        enter("RUNNING");
+        wait(tunables.running_timeout + late);
+        time_out();
     }
 
     engine::Tunables tunables;
@@ -169,51 +188,29 @@ TEST_F(StoredResultWinsTest, AWorkersOwnTimeoutIsAResult) {
 // D-04 (8): nobody waits for ever
 TEST_F(StoredResultWinsTest, WhoIsForgottenInACalmClusterAlarms) {
     somebody_ticks();
-    enter("RUNNING");
-    wait(tunables.running_timeout + patience() + 5 * tunables.reconciler_interval);
-    time_out();
+    time_out_late_by(patience() + 5 * tunables.reconciler_interval);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has disturbed the cluster for")));
 }
 
 TEST_F(StoredResultWinsTest, WhereAnswersAreSlowATickTakesLongToRead) {
     somebody_ticks();
     for (std::uint64_t i = 0; i < 100; ++i) store(1'000 + i), acknowledge(1'000 + i);
-    const auto overdue_where_a_call_takes = [this](engine::Duration answer) {
-        for (const When when : {When::before, When::answered}) {
-            fakes::Event tick = testing::event_of(EventKind::redis, "", when);
-            tick.node = kReplica;
-            tick.key = "cordum:reconciler:default";
-            tell(tick);
-            now += answer;
-        }
-        enter("RUNNING");
-        wait(tunables.running_timeout + patience() + 5 * tunables.reconciler_interval);
-        time_out();
-    };
-    overdue_where_a_call_takes(500ms);
+    somebody_ticks_where_a_call_takes(500ms);
+    time_out_late_by(patience() + 5 * tunables.reconciler_interval);
     EXPECT_THAT(judge.found, IsEmpty());
-    overdue_where_a_call_takes(1ms);
+    somebody_ticks_where_a_call_takes(1ms);
+    time_out_late_by(patience() + 5 * tunables.reconciler_interval);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has disturbed the cluster for")));
 }
 
 TEST_F(StoredResultWinsTest, NothingIsPromisedWhereATickHardlyEndsBeforeItsWindow) {
     tunables.reconciler_interval = 1s;
     somebody_ticks();
-    const auto overdue_where_a_call_takes = [this](engine::Duration answer) {
-        for (const When when : {When::before, When::answered}) {
-            fakes::Event tick = testing::event_of(EventKind::redis, "", when);
-            tick.node = kReplica;
-            tick.key = "cordum:reconciler:default";
-            tell(tick);
-            now += answer;
-        }
-        enter("RUNNING");
-        wait(tunables.running_timeout + 2 * patience());
-        time_out();
-    };
-    overdue_where_a_call_takes(250ms);
+    somebody_ticks_where_a_call_takes(250ms);
+    time_out_late_by(2 * patience());
     EXPECT_THAT(judge.found, IsEmpty());
-    overdue_where_a_call_takes(150ms);
+    somebody_ticks_where_a_call_takes(150ms);
+    time_out_late_by(2 * patience());
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has disturbed the cluster for")));
 }
 
@@ -221,9 +218,7 @@ TEST_F(StoredResultWinsTest, DisturbancesExcuseADelay) {
     somebody_ticks();
     enter("RUNNING");
     wait(tunables.running_timeout + patience());
-    fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
-    broken.node = kReplica;
-    tell(broken);
+    befalls_the_replica(EventKind::connection_broken);
     wait(5 * tunables.reconciler_interval);
     time_out();
     EXPECT_THAT(judge.found, IsEmpty());
@@ -232,32 +227,22 @@ TEST_F(StoredResultWinsTest, DisturbancesExcuseADelay) {
 TEST_F(StoredResultWinsTest, AFaultThatLastsExcusesADelay) {
     somebody_ticks();
     fault("slow_link", "begin");
-    enter("RUNNING");
-    wait(tunables.running_timeout + 2 * patience());
-    time_out();
+    time_out_late_by(2 * patience());
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(StoredResultWinsTest, AReplicaThatIsAwayTicksNot) {
     somebody_ticks();
-    fakes::Event down = testing::event_of(EventKind::node_down, "");
-    down.node = kReplica;
-    tell(down);
-    enter("RUNNING");
-    wait(tunables.running_timeout + 2 * patience());
-    time_out();
+    befalls_the_replica(EventKind::node_down);
+    time_out_late_by(2 * patience());
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(StoredResultWinsTest, WhoHasNoResultToBeWaitedForIsEndedSoon) {
     somebody_ticks();
-    enter("RUNNING");
-    wait(tunables.running_timeout + 3 * tunables.reconciler_interval);
-    time_out();
+    time_out_late_by(3 * tunables.reconciler_interval);
     EXPECT_THAT(judge.found, IsEmpty());
-    enter("RUNNING");
-    wait(tunables.running_timeout + 4 * tunables.reconciler_interval);
-    time_out();
+    time_out_late_by(4 * tunables.reconciler_interval);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is how long one without a result has to wait for")));
 }
 
@@ -266,10 +251,7 @@ TEST_F(StoredResultWinsTest, TheLimitOfItsWorkflowIsItsOwnWhetherItsSenderWrites
     keys.add_observer(strict);
     keys.act_for(kReplica);
     keys.set_string("job:req:J", R"({"jobId":"J","topic":"job.t","workflowId":"travel"})", fakes::redis::kNever);
-    fakes::Event tick = testing::event_of(EventKind::redis, "");
-    tick.node = kReplica;
-    tick.key = "cordum:reconciler:default";
-    strict.on_event(tick, now);
+    strict.on_event(tick(When::applied), now);
     enter("RUNNING");
     wait(30s + 4 * tunables.reconciler_interval);
     strict.on_event(testing::event_of(EventKind::timer, ""), now);
@@ -282,12 +264,9 @@ TEST_F(StoredResultWinsTest, PatienceIsCountedFromThePresentConnection) {
         judge.found.clear();
         enter("RUNNING");
         store();
-        fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
-        broken.node = kReplica;
-        broken.peer = Topology::kNats;
-        if (!recent) tell(broken);
+        if (!recent) befalls_the_replica(EventKind::connection_broken, Topology::kNats);
         wait(tunables.running_timeout + patience() - 1min);
-        if (recent) tell(broken);
+        if (recent) befalls_the_replica(EventKind::connection_broken, Topology::kNats);
         wait(2min);
         somebody_ticks();
         time_out(true);
@@ -302,10 +281,7 @@ TEST_F(StoredResultWinsTest, WhatBreaksInTheMiddleOfATickIsNotKnownToIt) {
     store();
     wait(tunables.running_timeout + patience() + 1min);
     somebody_ticks();
-    fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
-    broken.node = kReplica;
-    broken.peer = Topology::kNats;
-    tell(broken);
+    befalls_the_replica(EventKind::connection_broken, Topology::kNats);
     time_out(true);
     EXPECT_THAT(judge.found, IsEmpty());
 }
