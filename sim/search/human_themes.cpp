@@ -72,6 +72,13 @@ void gates_without_policy(Dice& dice, Document& scenario) {
                                 {"rate", "1/s"}});
         }
     }
+    // What the scheduler says of a gate that it opens does not come through, or nobody knows.
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"at", second(-3)},
+                             {"do", "nats.publish_errors"},
+                             {"subject", "sys.job.result"},
+                             {"outcome", dice.word({"not_applied", "unknown", "unknown", "lost"})},
+                             {"for", dice.word({"10s", "30s", "60s"})}});
     add_fault(scenario, {{"at", second(dice.between(-2, 1))},
                          {"do", dice.word({"kernel.outage", "kernel.outage", "kernel.errors"})},
                          {"for", dice.word({"4s", "10s", "25s"})}});

@@ -38,12 +38,7 @@ void add_deliveries_that_differ(Dice& dice, Document& scenario, int limit) {
                          {"do", "nats.garbled_delivery"},
                          {"subject", "sys.job.submit"},
                          {"for", fmt::format("{}s", 5 * (limit + dice.between(1, 4)))}});
-    if (dice.chance(0.6))
-        add_fault(scenario, {{"at", "10s"},
-                             {"do", "redis.errors"},
-                             {"script", "put_dead_letter"},
-                             {"outcome", dice.word({"not_applied", "unknown", "lost"})},
-                             {"for", fmt::format("{}s", 5 * limit)}});
+    for (int i = dice.between(1, 3); i > 0; --i) add_script_failing_when_called(dice, scenario, "put_dead_letter");
 }
 
 /// The store takes no job up for a while, and can be told of those that are given up meanwhile.
@@ -112,7 +107,7 @@ void spent_deliveries(Dice& dice, Document& scenario) {
     scenario["faults"] = Document::array();
     if (dice.chance(0.25)) return add_spent_jobs(dice, scenario);
     if (dice.chance(0.3)) return add_last_delivery(dice, scenario);
-    if (dice.chance(0.4)) return add_deliveries_that_differ(dice, scenario, limit);
+    if (dice.chance(0.6)) return add_deliveries_that_differ(dice, scenario, limit);
     // Handed back every five seconds until it is held.
     const int held_at = 7 + (5 * limit);
     const int back_at = held_at + dice.between(5, 60);

@@ -95,7 +95,7 @@ void rollbacks(Dice& dice, Document& scenario) {
                              {"decision", dice.word({"deny", "throttle"})},
                              {"for", dice.word({"5s", "20s", "40s"})}});
     if (dice.chance(0.5)) add_change_of_mind(dice, scenario);
-    if (dice.chance(0.3)) add_failing_script(dice, scenario, "saga_next");
+    if (dice.chance(0.4)) add_script_failing_when_called(dice, scenario, "saga_next");
     if (dice.chance(0.3)) add_lapse_of_the_lock(dice, scenario);
     if (dice.chance(0.3)) add_stack_of_two(dice, scenario);
 }

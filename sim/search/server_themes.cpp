@@ -58,6 +58,13 @@ void slow_servers(Dice& dice, Document& scenario) {
     scenario["cluster"]["kernel"]["latency"] = dice.word({"200ms", "1s", "4s", "7s"});
     config(scenario)["safety_timeout"] = "10s";
     config(scenario)["job_lock_ttl"] = dice.word({"4s", "6s", "10s"});
+    // Policy is still asked when the lock on whose behalf it is has not been renewed too often.
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"on", {{"event", "kernel_check"}, {"when", "before"}, {"nth", dice.on_every_scale(16)}}},
+                             {"do", "redis.errors"},
+                             {"script", "renew_lock"},
+                             {"outcome", dice.word({"not_applied", "unknown", "lost"})},
+                             {"for", dice.word({"10s", "20s", "60s"})}});
     if (dice.chance(0.6)) {
         config(scenario)["bus_ack_wait"] = dice.word({"2s", "5s"});
         at_least_two_replicas(dice, scenario);
