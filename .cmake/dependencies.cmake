@@ -35,6 +35,7 @@ find_package(OpenSSL REQUIRED)
 lockstep_dependency(crypto OpenSSL::Crypto)
 lockstep_dependency(ssl OpenSSL::SSL OpenSSL::Crypto)
 
+lockstep_pkgconfig(re2 re2)
 lockstep_pkgconfig(xxhash libxxhash)
 lockstep_pkgconfig(zlib zlib)
 
@@ -50,6 +51,14 @@ lockstep_dependency(cli11 CLI11::CLI11)
 
 find_package(pugixml REQUIRED CONFIG)
 lockstep_dependency(pugixml pugixml::pugixml)
+
+# One header, without a config of either kind.
+find_path(LOCKSTEP_MUSTACHE_INCLUDE kainjow/mustache.hpp)
+if(NOT LOCKSTEP_MUSTACHE_INCLUDE)
+  message(FATAL_ERROR "kainjow/mustache.hpp is not installed (Debian: apt-get install libkainjow-mustache-dev, or ./dev deps)")
+endif()
+lockstep_dependency(mustache)
+target_include_directories(deps_mustache SYSTEM INTERFACE ${LOCKSTEP_MUSTACHE_INCLUDE})
 
 if(LOCKSTEP_TESTS)
   find_package(GTest REQUIRED CONFIG)

@@ -9,6 +9,9 @@ set(LOCKSTEP_PRECOMPILED
 
 # The sources of tests, not what they test: optimised they take twice as long to compile, and nobody measures them.
 set(LOCKSTEP_TEST_OPTIONS "$<$<CONFIG:Release>:-O0>")
+if(LOCKSTEP_SANITIZE)
+  set(LOCKSTEP_TEST_OPTIONS -O0)
+endif()
 
 # One target compiles them for all libraries and programs, one for all tests.
 function(lockstep_precompile name)

@@ -4,7 +4,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(pages_of_codes engine/decisions.md engine/hazards.md engine/behaviours.md)
-set(pages_of_sections engine/wire/wire.md engine/store/redis-schema.md engine/config/settings.md)
+set(pages_of_sections engine/wire/wire.md engine/store/redis-schema.md engine/config/settings.md engine/workflow/workflow.md)
 
 # What is listed stands in the first column of a table: | C-11 | …
 set(groups "")

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 namespace cordum::agent::v1 {
@@ -18,6 +19,8 @@ struct NodeId {
     std::int32_t value = -1;
     friend auto operator<=>(const NodeId&, const NodeId&) = default;
     [[nodiscard]] bool valid() const { return value >= 0; }
+    /// As the key of what is drawn for it (fakes/rng.h).
+    [[nodiscard]] std::uint64_t key() const { return static_cast<std::uint64_t>(value); }
 };
 
 enum class EventKind : std::uint8_t {
@@ -70,6 +73,32 @@ enum class EventKind : std::uint8_t {
 }
 inline constexpr std::size_t kEventKinds = static_cast<std::size_t>(EventKind::slow_consumer) + 1;
 
+/// Some of the kinds: what an observer asks to be told of.
+class EventKinds {
+public:
+    constexpr EventKinds() = default;
+    constexpr EventKinds(std::initializer_list<EventKind> kinds) {
+        for (const EventKind kind : kinds) bits_ |= bit(kind);
+    }
+    [[nodiscard]] static constexpr EventKinds all() {
+        EventKinds kinds;
+        kinds.bits_ = (std::uint64_t{1} << kEventKinds) - 1;
+        return kinds;
+    }
+    [[nodiscard]] constexpr bool contains(EventKind kind) const { return (bits_ & bit(kind)) != 0; }
+    friend constexpr EventKinds operator|(EventKinds a, EventKinds b) {
+        a.bits_ |= b.bits_;
+        return a;
+    }
+    friend constexpr bool operator==(EventKinds, EventKinds) = default;
+
+private:
+    static constexpr std::uint64_t bit(EventKind kind) { return std::uint64_t{1} << static_cast<unsigned>(kind); }
+    static_assert(kEventKinds < 64);
+
+    std::uint64_t bits_ = 0;
+};
+
 /// Where in a call an event stands. A fact has `applied`.
 enum class When : std::uint8_t {
     before,    // decided, not yet left the node
@@ -78,6 +107,10 @@ enum class When : std::uint8_t {
 };
 
 enum class EventOutcome : std::uint8_t { none, applied, not_applied, unknown };
+
+/// A job by number, which saves whoever keeps something of every job from comparing names: the trace gives each name that it
+/// meets one, from 1. 0: there is no job, or nobody has numbered it.
+using JobNumber = std::uint32_t;
 
 struct Event {
     EventKind kind{};
@@ -89,6 +122,7 @@ struct Event {
 
     std::string_view subject;
     std::string_view job;
+    JobNumber job_number = 0;
     std::string_view command;
     std::string_view script;
     std::string_view key;

@@ -33,6 +33,26 @@ engine::Duration scaled(engine::Duration unit, double factor) {
 
 Rng::Rng(std::uint64_t seed, std::string_view stream) : key_(stream_key(seed, stream)) {}
 
+DrawKey& DrawKey::with(std::string_view part) {
+    with(std::uint64_t{part.size()});
+    for (const char c : part) value_ = mix(value_ ^ static_cast<unsigned char>(c)) + kGolden;
+    return *this;
+}
+
+DrawKey& DrawKey::with(std::uint64_t part) {
+    value_ = mix(mix(value_ + kGolden) ^ part);
+    return *this;
+}
+
+KeyedRng::KeyedRng(std::uint64_t seed, std::string_view family) : family_(stream_key(seed, family)) {}
+
+Rng KeyedRng::next(const DrawKey& key) {
+    const std::uint64_t use = ++uses_[key.value()];
+    return Rng(mix(mix(family_ ^ key.value()) + kGolden * use));
+}
+
+Rng KeyedRng::at(const DrawKey& key) const { return Rng(mix(family_ ^ key.value())); }
+
 std::uint64_t Rng::next() { return mix(mix(key_ + kGolden * ++counter_) ^ key_); }
 
 std::uint64_t Rng::below(std::uint64_t bound) {

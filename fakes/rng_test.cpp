@@ -27,8 +27,35 @@ TEST(Rng, BelowStaysBelowAndReachesEveryValue) {
     for (const int count : seen) EXPECT_GT(count, 150);
 }
 
+TEST(KeyedRng, AUseMoreOfOneKeyShiftsNoOther) {
+    KeyedRng few(7, "workers");
+    KeyedRng many(7, "workers");
+    for (int i = 0; i < 5; ++i) static_cast<void>(many.next("job-1").next());
+    EXPECT_EQ(few.next("job-2").next(), many.next("job-2").next());
+    EXPECT_EQ(few.at(DrawKey().with(3).with(1)).next(), many.at(DrawKey().with(3).with(1)).next());
+}
+
+TEST(KeyedRng, UsesKeysFamiliesAndSeedsAllDiffer) {
+    KeyedRng draws(7, "workers");
+    const std::uint64_t first = draws.next("a").next();
+    EXPECT_NE(first, draws.next("a").next());
+    EXPECT_NE(first, draws.next("b").next());
+    EXPECT_NE(first, KeyedRng(7, "links").next("a").next());
+    EXPECT_NE(first, KeyedRng(8, "workers").next("a").next());
+    EXPECT_NE(DrawKey().with("ab").with("c").value(), DrawKey().with("a").with("bc").value());
+    EXPECT_NE(DrawKey().with(1).with(2).value(), DrawKey().with(2).with(1).value());
+}
+
+TEST(KeyedRng, FirstDrawsOfManyKeysAreSpreadEvenly) {
+    KeyedRng draws(1, "x");
+    int seen[5] = {};
+    for (std::uint64_t key = 0; key < 1000; ++key) ++seen[draws.next(key).below(5)];
+    for (const int count : seen) EXPECT_GT(count, 150);
+}
+
 TEST(Rng, PortableLogAndExpAgreeWithTheMathLibrary) {
-    for (double x = 1e-12; x < 1e12; x *= 1.7) EXPECT_NEAR(portable_log(x), std::log(x), 1e-13 * (1 + std::abs(std::log(x))));
+    for (double x = 1e-12; x < 1e12; x *= 1.7)
+        EXPECT_NEAR(portable_log(x), std::log(x), 1e-13 * (1 + std::abs(std::log(x))));
     for (double x = -30; x < 30; x += 0.37) EXPECT_NEAR(portable_exp(x) / std::exp(x), 1.0, 1e-13);
 }
 

@@ -84,6 +84,16 @@ struct CallScope {
     std::string_view payload;  // of a message
 };
 
+/// A message that a fault is asked about, and what its draws belong to. Views of the message.
+struct MessageScope {
+    MessageScope(std::string_view on, std::string_view about = {})
+        : subject(on), job(about) {}                      // NOLINT: a subject is one
+    MessageScope(const char* on) : subject(on) {}         // NOLINT
+    MessageScope(const std::string& on) : subject(on) {}  // NOLINT
+    std::string_view subject;
+    std::string_view job;  // that it is about; empty for none
+};
+
 /// The faults in force now, asked at the moment when they would bite. Each answer that changes anything is counted by the
 /// simulator as an effective fault; what comes with an `Effect` is counted by whoever has asked.
 class Faults {
@@ -97,22 +107,22 @@ public:
 
     virtual CallFault publish(NodeId client, std::string_view subject, const CallScope& scope) = 0;
     /// A consumer's answer (ack, nak, term) is lost on its way to the server.
-    virtual bool lose_ack(std::string_view subject) = 0;
+    virtual bool lose_ack(const MessageScope& message) = 0;
     /// ... or arrives this much later.
-    virtual engine::Duration delay_ack(std::string_view subject) = 0;
-    virtual bool duplicate_delivery(std::string_view subject) = 0;
+    virtual engine::Duration delay_ack(const MessageScope& message) = 0;
+    virtual bool duplicate_delivery(const MessageScope& message) = 0;
     struct HoldUp {
         engine::Duration by{};
         Effect effect;
     };
     /// Extra delay of one delivery, so that a later one overtakes it. Counted once one has.
-    virtual HoldUp reorder_delivery(std::string_view subject) = 0;
+    virtual HoldUp reorder_delivery(const MessageScope& message) = 0;
     /// A core message is lost for one subscriber.
-    virtual bool drop_core(std::string_view subject) = 0;
+    virtual bool drop_core(const MessageScope& message) = 0;
     /// Flips or cuts bytes of a packet in place; false when it left it alone.
-    virtual bool corrupt(std::string_view subject, std::string& payload) = 0;
+    virtual bool corrupt(const MessageScope& message, std::string& payload) = 0;
     /// A stored message reaches its consumer as something that is no packet. Counted where it does.
-    virtual bool garble_delivery(std::string_view subject) = 0;
+    virtual bool garble_delivery(const MessageScope& message) = 0;
 
     struct RpcFault {
         int status = 0;  // a gRPC status code; 0 = answered normally
@@ -159,8 +169,8 @@ public:
     virtual void connect(NodeId client, NodeId server, std::string_view service, ConnectionListener& listener,
                          std::function<void(std::shared_ptr<Connection>)> done) = 0;
 
-    /// The random stream of this name ("network", "redis", "workers" ...), made on first use.
-    virtual Rng& rng(std::string_view stream) = 0;
+    /// The draws of this family ("redis", "workers" ...), made on first use.
+    virtual KeyedRng& draws(std::string_view family) = 0;
     virtual Faults& faults() = 0;
     virtual Trace& trace() = 0;
 };

@@ -64,6 +64,7 @@ json to_json(const RunRecord& record) {
              {"wall_ms", record.wall_ms},
              {"events", record.events},
              {"states", record.states},
+             {"runs", record.runs},
              {"metrics", std::move(metrics)},
              {"violations", list(record.violations)},
              {"expectations", list(record.expectations)},

@@ -72,6 +72,7 @@ struct RunRecord {
     std::int64_t wall_ms = 0;
     std::uint64_t events = 0;
     std::map<std::string, std::int64_t> states;  // jobs by final state
+    std::map<std::string, std::int64_t> runs{};  // of workflows, by final status
     std::map<std::string, double> metrics;       // name{labels}:statistic
     std::vector<Violation> violations;
     std::vector<ExpectationOutcome> expectations;

@@ -47,6 +47,28 @@ struct Timeline {
         std::int64_t ahead_us = 0;  // of true time; a straight line up to the next sample
     };
 
+    /// A step in one state, of one attempt: that it came to, of an attempt that is over; "pause" before the next one.
+    struct Phase {
+        std::string state;
+        std::int64_t from_us = 0;
+        std::int64_t to_us = 0;
+    };
+    struct Step {
+        std::string key;
+        std::string state;
+        std::int64_t attempts = 0;
+        std::vector<Phase> phases;
+        std::vector<std::string> jobs;
+    };
+    struct Run {
+        std::string id;
+        std::string workflow;
+        std::string state;
+        std::int64_t from_us = 0;
+        std::int64_t to_us = 0;
+        std::vector<Step> steps;
+    };
+
     std::string title;
     std::string subtitle;  // seed, digest and the like
     bool passed = false;
@@ -64,10 +86,11 @@ struct Timeline {
     std::vector<Event> events;
     std::vector<Bar> bars;
     std::vector<Clock> clocks;
+    std::vector<Run> runs;  // of workflows
 };
 
-/// One self-contained page: no network, no other file. Everything that comes from the run is inside compressed data, so that
-/// no name can break out into the markup.
+/// One self-contained page: no network, no other file. What comes from the run is inside compressed data, or escaped, so that no
+/// name can break out into the markup. Workflow runs are a table that needs no script.
 [[nodiscard]] std::string timeline_page(const Timeline& timeline);
 
 }  // namespace lockstep::reports

@@ -6,10 +6,11 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "reports/markup.h"
 #include "reports/page/timeline_markup.html.h"
 #include "reports/page/timeline_script.js.h"
 #include "reports/page/timeline_style.css.h"
-#include "reports/text.h"
+#include "reports/runs_table.h"
 #include "reports/timeline.h"
 
 namespace lockstep::reports {
@@ -163,19 +164,6 @@ std::string base64(const std::string& data) {
     return out;
 }
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : printable(text)) {
-        if (c == '<')
-            out += "&lt;";
-        else if (c == '&')
-            out += "&amp;";
-        else
-            out += c;
-    }
-    return out;
-}
-
 void put(std::string& page, std::string_view place, std::string_view content) {
     const std::size_t at = page.find(place);
     if (at == std::string::npos) throw std::logic_error("the markup of the page lacks one of its places");
@@ -190,8 +178,8 @@ std::string timeline_page(const Timeline& timeline) {
     size.add(head.size());
     const std::string data = size.bytes() + head + events_data(timeline) + bars_data(timeline);
     std::string page(page::kTimelineMarkup);
-    // The data last: nothing in it can be mistaken for a place.
     put(page, "{{title}}", escaped(timeline.title));
+    put(page, "{{runs}}", runs_table(timeline));
     put(page, "{{style}}", page::kTimelineStyle);
     put(page, "{{script}}", page::kTimelineScript);
     put(page, "{{data}}", base64(deflated(data)));

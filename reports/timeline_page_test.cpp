@@ -74,6 +74,16 @@ TEST(TimelinePage, ACauseThatIsNotTheUsualOneIsSaid) {
     EXPECT_EQ(data.events[9][3], 1U);
 }
 
+TEST(TimelinePage, NoNameIsAPlaceOfThePage) {
+    Timeline timeline = small();
+    timeline.title = "{{data}}";
+    timeline.runs = {{.id = "{{style}}", .workflow = "{{script}}", .state = "{{data}}"}};
+    const std::string page = timeline_page(timeline);
+    EXPECT_THAT(page, Not(HasSubstr("{{")));
+    EXPECT_EQ(PageReader::read(page).head["title"], "{{data}}");
+    EXPECT_THAT(page, HasSubstr("<details id=\"runs\""));
+}
+
 TEST(TimelinePage, AnEmptyRunIsAPageToo) {
     const PageData data = PageReader::read(timeline_page({}));
     EXPECT_EQ(data.head["events"], 0);

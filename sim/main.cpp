@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "sim/cli/build.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/crash_note.h"
 #include "sim/cli/operate.h"
@@ -58,6 +59,9 @@ int main(int argc, char** argv) {
         .rehearse = cli::exec_rehearsal,
         .adapt = {},
         .afterword = {},
+        .ask_build = cli::ask_program,
+        .commit = cli::kCommit,
+        .dirty = cli::kDirty,
     };
     try {
         return cli::cli_main({argv + 1, argv + argc}, environment);

@@ -9,12 +9,13 @@
 
 namespace lockstep::engine {
 
-Task<void> broadcast_cancel(const Context& context, std::string job, std::string reason) {
+Task<void> broadcast_cancel(const Context& context, JobId job, std::string reason) {
     cap::JobCancel cancel;
-    cancel.set_job_id(job);
+    cancel.set_job_id(job.text());
     cancel.set_reason(std::move(reason));
     cancel.set_requested_by(wire::kSchedulerSender);
-    const auto packet = wire::make_packet(std::move(cancel), job, wire::kSchedulerSender, context.ports.clock.now());
+    const auto packet =
+        wire::make_packet(std::move(cancel), job.text(), wire::kSchedulerSender, context.ports.clock.now());
     const auto sent =
         co_await context.ports.bus.publish_core(std::string(wire::kSubjectCancel), wire::serialise(packet));
     if (!sent.applied())

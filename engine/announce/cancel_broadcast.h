@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "engine/runtime/identifiers.h"
 #include "engine/runtime/task.h"
 
 namespace lockstep::engine {
@@ -10,6 +11,6 @@ namespace lockstep::engine {
 struct Context;
 
 /// Tells every worker that the job has ended, on core NATS: best effort, at most once. REQUIRES: the context outlives the call.
-[[nodiscard]] Task<void> broadcast_cancel(const Context& context, std::string job, std::string reason);
+[[nodiscard]] Task<void> broadcast_cancel(const Context& context, JobId job, std::string reason);
 
 }  // namespace lockstep::engine

@@ -17,6 +17,7 @@ namespace {
 constexpr Duration kSecondTry = std::chrono::milliseconds{500};
 /// Younger entries belong to a handler that is still announcing them.
 constexpr Duration kSweepAge = std::chrono::seconds{30};
+static_assert(kSecondTry + 2 * kDefaultTunables.publish_timeout < kSweepAge);
 constexpr std::int64_t kSweepPage = 200;
 /// How long messages without a packet are counted before their sum is told (D-01).
 constexpr Duration kSumAge = std::chrono::minutes{1};

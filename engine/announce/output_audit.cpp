@@ -39,8 +39,8 @@ Task<bool> audit_withheld(const Context& context, DeadLetter letter) {
     co_return co_await publish(context, letter.id, cap::JOB_STATUS_DENIED, message_of(letter.reason, letter.topic));
 }
 
-Task<void> audit_passed(const Context& context, std::string job, std::string topic, std::string reason) {
-    const bool sent = co_await publish(context, job, cap::JOB_STATUS_SUCCEEDED, message_of(reason, topic));
+Task<void> audit_passed(const Context& context, JobId job, std::string topic, std::string reason) {
+    const bool sent = co_await publish(context, job.text(), cap::JOB_STATUS_SUCCEEDED, message_of(reason, topic));
     if (!sent) context.ports.log.event(LogLevel::warn, "audit event of an output not published", {{"job_id", job}});
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/runtime/identifiers.h"
 #include "engine/runtime/task.h"
 
 namespace lockstep::engine {
@@ -24,6 +25,6 @@ inline constexpr std::string_view kCodeQuarantineFailed = "quarantine_failed";
 [[nodiscard]] Task<bool> audit_withheld(const Context& context, DeadLetter letter);
 /// Publishes the event of an output that stays readable, redacted or seen in part, once: there is no dead letter that could
 /// bring it back.
-[[nodiscard]] Task<void> audit_passed(const Context& context, std::string job, std::string topic, std::string reason);
+[[nodiscard]] Task<void> audit_passed(const Context& context, JobId job, std::string topic, std::string reason);
 
 }  // namespace lockstep::engine

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine {
 
 void ByteWindow::regulate(std::unique_ptr<Consumption> consumption) {
@@ -19,6 +21,7 @@ void ByteWindow::take(std::size_t bytes) {
 
 void ByteWindow::give_back(std::size_t bytes) {
     if (consumption_) notice_a_cut();
+    PRECONDITION(bytes <= bytes_, "{} bytes are given back, and {} are in hand", bytes, bytes_);
     bytes_ -= bytes;
     adjust();
 }

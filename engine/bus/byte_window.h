@@ -25,7 +25,7 @@ public:
     /// anything: it may be given back in the destructor of whoever has it in hand.
     void close() { consumption_.reset(); }
 
-    /// A delivery of this size has come, or has had its disposition.
+    /// A delivery of this size has come, or has had its disposition. REQUIRES: what is given back has been taken.
     void take(std::size_t bytes);
     void give_back(std::size_t bytes);
 

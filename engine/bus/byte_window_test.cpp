@@ -128,5 +128,12 @@ TEST_F(UnboundedTest, WithoutTheMechanismItOnlyCounts) {
     EXPECT_EQ(window.bytes(), 50'000'000U);
 }
 
+TEST_F(ByteWindowTest, GivesBackNoMoreThanItHasTaken) {
+    window.take(10);
+    EXPECT_THROW(window.give_back(11), InvariantViolation);
+    window.give_back(10);
+    EXPECT_EQ(window.bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace lockstep::engine

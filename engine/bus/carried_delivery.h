@@ -22,7 +22,7 @@ public:
     [[nodiscard]] std::string_view subject() const override { return delivery_->subject(); }
     [[nodiscard]] std::string_view payload() const override { return delivery_->payload(); }
     [[nodiscard]] std::string_view stream() const override { return delivery_->stream(); }
-    [[nodiscard]] std::uint64_t sequence() const override { return delivery_->sequence(); }
+    [[nodiscard]] StreamSequence sequence() const override { return delivery_->sequence(); }
     [[nodiscard]] std::uint64_t delivery_count() const override { return delivery_->delivery_count(); }
     void ack() override { delivery_->ack(); }
     void nak(Duration delay) override { delivery_->nak(delay); }

@@ -2,6 +2,14 @@
 
 namespace lockstep::engine {
 
+ConnectionPolicy::ConnectionPolicy(ConnectionPolicyOptions options) : options_(options) {
+    PRECONDITION(options.reconnect_wait >= Duration{0} && options.reconnect_jitter >= Duration{0},
+                 "pauses of {} ns and up to {} ns more", options.reconnect_wait.count(),
+                 options.reconnect_jitter.count());
+    PRECONDITION(options.refusals_max > 0 && options.pings_out_max > 0, "{} refusals, and {} pings out",
+                 options.refusals_max, options.pings_out_max);
+}
+
 void ConnectionPolicy::established() {
     refusals_ = 0;
     pings_out_ = 0;

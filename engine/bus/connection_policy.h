@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/time.h"
 
 namespace lockstep::engine {
@@ -30,7 +31,8 @@ enum class ConnectionEnd : std::uint8_t {
 
 class ConnectionPolicy {
 public:
-    explicit ConnectionPolicy(ConnectionPolicyOptions options) : options_(options) {}
+    /// REQUIRES: no negative pause, and limits of one at least.
+    explicit ConnectionPolicy(ConnectionPolicyOptions options);
 
     /// A connection has been made.
     void established();
@@ -42,6 +44,8 @@ public:
         if (gives_up(end)) return std::nullopt;
         const auto jitter = static_cast<std::uint64_t>(options_.reconnect_jitter.count());
         const Duration extra(jitter > 0 ? static_cast<Duration::rep>(below(jitter)) : 0);
+        INVARIANT(jitter == 0 || static_cast<std::uint64_t>(extra.count()) < jitter, "{} ns were drawn below {}",
+                  extra.count(), jitter);
         return options_.reconnect_wait + extra;
     }
 

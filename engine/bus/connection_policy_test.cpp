@@ -56,5 +56,14 @@ TEST(ConnectionPolicy, TakesAConnectionForDeadAfterTwoUnansweredPings) {
     EXPECT_TRUE(policy.ping()) << "the silence of one connection is not the next one's";
 }
 
+TEST(ConnectionPolicy, RefusesLimitsThatLimitNothingAndDrawsThatAreTooHigh) {
+    EXPECT_THROW(ConnectionPolicy({.reconnect_wait = -1s}), InvariantViolation);
+    EXPECT_THROW(ConnectionPolicy({.refusals_max = 0}), InvariantViolation);
+    EXPECT_THROW(ConnectionPolicy({.pings_out_max = 0}), InvariantViolation);
+    ConnectionPolicy policy({.reconnect_jitter = 100ms});
+    const auto too_high = [](std::uint64_t bound) { return bound; };
+    EXPECT_THROW(static_cast<void>(policy.next_attempt(ConnectionEnd::lost, too_high)), InvariantViolation);
+}
+
 }  // namespace
 }  // namespace lockstep::engine

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <map>
-#include <string>
 #include <utility>
 
+#include "engine/runtime/identifiers.h"
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/task.h"
 #include "engine/runtime/wait.h"
@@ -23,7 +23,7 @@ public:
     class [[nodiscard]] Place {
     public:
         Place() = default;
-        Place(JobCrowd& crowd, std::string job) : crowd_(&crowd), job_(std::move(job)) {}
+        Place(JobCrowd& crowd, JobId job) : crowd_(&crowd), job_(std::move(job)) {}
         Place(Place&& other) noexcept : crowd_(std::exchange(other.crowd_, nullptr)), job_(std::move(other.job_)) {}
         Place& operator=(Place&& other) noexcept {
             std::swap(crowd_, other.crowd_);
@@ -37,13 +37,13 @@ public:
 
     private:
         JobCrowd* crowd_ = nullptr;
-        std::string job_;
+        JobId job_;
     };
 
     /// A place for the job at once, or none: also where others stand.
-    [[nodiscard]] Place enter(const std::string& job);
+    [[nodiscard]] Place enter(const JobId& job);
     /// A place as soon as it is this one's turn, or none when `deadline` comes first or all are sent away.
-    [[nodiscard]] Task<Place> wait(std::string job, MonoTime deadline);
+    [[nodiscard]] Task<Place> wait(JobId job, MonoTime deadline);
     /// Sends away whoever stands.
     void send_away() noexcept;
 
@@ -53,12 +53,12 @@ private:
         std::size_t standing = 0;  // those that have been called and have not gone on yet included
         WaitQueue line;
     };
-    [[nodiscard]] Place take(OfJob& of_job, const std::string& job);
-    void leave(const std::string& job) noexcept;
-    void forget_if_empty(const std::string& job) noexcept;
+    [[nodiscard]] Place take(OfJob& of_job, const JobId& job);
+    void leave(const JobId& job) noexcept;
+    void forget_if_empty(const JobId& job) noexcept;
 
     const std::size_t most_;
-    std::map<std::string, OfJob> jobs_;  // those with anybody
+    std::map<JobId, OfJob> jobs_;  // those with anybody
 };
 
 }  // namespace lockstep::engine

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 class JobCrowdTest : public ::testing::Test {
 protected:
     /// Stands for `patience`, notes who got a place, and keeps it until the test ends or `leave` is called.
-    Task<void> stand(int who, Duration patience, std::string job = "hot") {
+    Task<void> stand(int who, Duration patience, JobId job = JobId("hot")) {
         auto place = co_await crowd.wait(std::move(job), loop.monotonic() + patience);
         (place ? came_in : sent_off).push_back(who);
         if (place) places.push_back(std::move(place));
@@ -42,16 +42,16 @@ TEST_F(JobCrowdTest, SoManyComeInAndTheNextWhenOneLeavesInTheOrderInWhichTheyCam
     EXPECT_EQ(came_in, (std::vector{1, 2}));
     leave();
     EXPECT_EQ(came_in, (std::vector{1, 2, 3}));
-    EXPECT_FALSE(crowd.enter("hot")) << "somebody stands";
+    EXPECT_FALSE(crowd.enter(JobId("hot"))) << "somebody stands";
     leave();
     leave();
     EXPECT_EQ(came_in, (std::vector{1, 2, 3, 4}));
-    EXPECT_TRUE(crowd.enter("hot"));
+    EXPECT_TRUE(crowd.enter(JobId("hot")));
 }
 
 TEST_F(JobCrowdTest, OtherJobsAreNotHeldUp) {
     for (int who = 1; who <= 3; ++who) spawn(who);
-    EXPECT_TRUE(crowd.enter("another"));
+    EXPECT_TRUE(crowd.enter(JobId("another")));
 }
 
 TEST_F(JobCrowdTest, NobodyStandsForLongerThanHeWants) {
@@ -62,7 +62,7 @@ TEST_F(JobCrowdTest, NobodyStandsForLongerThanHeWants) {
     EXPECT_EQ(sent_off, (std::vector{3}));
     leave();
     EXPECT_EQ(came_in, (std::vector{1, 2}));
-    EXPECT_TRUE(crowd.enter("hot"));
+    EXPECT_TRUE(crowd.enter(JobId("hot")));
 }
 
 TEST_F(JobCrowdTest, WhoIsSentAwayGoesAtOnce) {

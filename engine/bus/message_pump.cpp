@@ -40,10 +40,10 @@ std::size_t most_of_one_job(const Tunables& tunables) {
 }
 
 /// Whose lock it will ask for; empty when nobody's.
-std::string job_of(const cap::BusPacket& packet) {
+JobId job_of(const cap::BusPacket& packet) {
     switch (packet.payload_case()) {
-        case cap::BusPacket::kJobRequest: return std::string(wire::trim(packet.job_request().job_id()));
-        case cap::BusPacket::kJobResult: return std::string(wire::trim(packet.job_result().job_id()));
+        case cap::BusPacket::kJobRequest: return JobId(wire::trim(packet.job_request().job_id()));
+        case cap::BusPacket::kJobResult: return JobId(wire::trim(packet.job_result().job_id()));
         default: return {};
     }
 }
@@ -66,6 +66,9 @@ MessagePump::MessagePump(Context& context, const StoreScripts& scripts, DeadLett
     PRECONDITION(context.tunables.max_in_flight > 0 && context.tunables.bus_max_deliver > 0,
                  "{} messages at once, each delivered {} times", context.tunables.max_in_flight,
                  context.tunables.bus_max_deliver);
+    INVARIANT(0 < hold_start() && hold_start() <= burial_start() && burial_start() <= delivery_limit(),
+              "of {} deliveries burial begins with {} and holding with {}", delivery_limit(), burial_start(),
+              hold_start());
 }
 
 void MessagePump::on_delivery(std::unique_ptr<Delivery> delivery) {
@@ -123,7 +126,7 @@ Task<std::optional<Disposition>> MessagePump::attempt(CarriedDelivery& delivery)
     auto packet = wire::decode(delivery.payload());
     if (!packet) co_return co_await settle_undecodable(delivery, std::move(packet.error().detail));
     if (delivery.delivery_count() >= burial_start()) co_return co_await bury_spent(delivery);
-    const std::string whose = job_of(*packet);
+    const JobId whose = job_of(*packet);
     JobCrowd::Place place;
     if (!whose.empty()) place = crowd_.enter(whose);
     if (!whose.empty() && !place) {
@@ -139,10 +142,10 @@ Task<std::optional<Disposition>> MessagePump::attempt(CarriedDelivery& delivery)
         if (found == ProcessedGuard::Finding::hand_back) co_return Disposition::hand_back(kGuardDelay);
         if (found == ProcessedGuard::Finding::processed) co_return co_await take_off(delivery);
     }
-    std::string job(wire::trim(packet->job_request().job_id()));
+    JobId job(wire::trim(packet->job_request().job_id()));
     MessageMarks* const carried = marks ? &*marks : nullptr;
     const Disposition disposition = co_await handler_.handle(
-        std::move(*packet), Origin{delivery.sequence(), std::string(delivery.subject()), carried});
+        std::move(*packet), Origin{delivery.sequence(), std::string(delivery.subject()), carried, delivery.delivery_count()});
     if (marks && marks->standing == MessageMarks::Standing::handled_before) co_return co_await take_off(delivery);
     co_return co_await settle(delivery, carried, disposition, std::move(job));
 }
@@ -170,7 +173,7 @@ Task<bool> MessagePump::is_its_own(CarriedDelivery& delivery) {
     co_return compared == AsStored::same;
 }
 
-Task<JobCrowd::Place> MessagePump::join_crowd(std::string job, const Delivery& delivery, Semaphore::Permit& slot) {
+Task<JobCrowd::Place> MessagePump::join_crowd(JobId job, const Delivery& delivery, Semaphore::Permit& slot) {
     slot.release();
     context_.ports.log.reached("job_crowded");
     JobCrowd::Place place = co_await crowd_.wait(std::move(job), context_.ports.clock.in(context_.tunables.lock_wait));
@@ -185,7 +188,7 @@ Task<JobCrowd::Place> MessagePump::join_crowd(std::string job, const Delivery& d
 }
 
 Task<std::optional<Disposition>> MessagePump::settle(CarriedDelivery& delivery, MessageMarks* marks,
-                                                     Disposition disposition, std::string job) {
+                                                     Disposition disposition, JobId job) {
     const bool park = disposition.kind == Disposition::Kind::postponed && !job.empty() && should_park(delivery);
     if (disposition.kind != Disposition::Kind::done && !park) {
         if (marks != nullptr) co_await guard_.leave(*marks);

@@ -25,9 +25,10 @@ namespace lockstep::engine {
 
 /// Where a packet stands in its stream, and what it was published on.
 struct Origin {
-    std::uint64_t sequence = 0;  // 0 when the server gave none
+    StreamSequence sequence;  // 0 when the server gave none
     std::string subject;
     MessageMarks* marks = nullptr;  // of a message that is guarded; outlives its handling
+    std::uint64_t deliveries = 1;   // this one included
 };
 
 /// What to do with a packet.
@@ -45,7 +46,7 @@ class ParkedJobs {
 public:
     virtual ~ParkedJobs() = default;
     /// Tries the stored job again after `delay`. If this replica dies first, the pending replayer finds it.
-    virtual void park(std::string job, Duration delay) = 0;
+    virtual void park(JobId job, Duration delay) = 0;
 };
 
 class MessagePump final : public DeliverySink {
@@ -77,10 +78,10 @@ private:
     [[nodiscard]] Task<std::optional<Disposition>> attempt(CarriedDelivery& delivery);
     /// A place among those that are handled of this job. While there is none, the slot is given back and the message stays as
     /// it came. No place when that lasts for too long, or the scheduler stops.
-    [[nodiscard]] Task<JobCrowd::Place> join_crowd(std::string job, const Delivery& delivery, Semaphore::Permit& slot);
+    [[nodiscard]] Task<JobCrowd::Place> join_crowd(JobId job, const Delivery& delivery, Semaphore::Permit& slot);
     /// What becomes of a message that the handler has given `disposition` on; nothing when it has had its answer.
     [[nodiscard]] Task<std::optional<Disposition>> settle(CarriedDelivery& delivery, MessageMarks* marks,
-                                                          Disposition disposition, std::string job);
+                                                          Disposition disposition, JobId job);
     /// Whether a message whose job the store will remember should stop coming back (see the constants).
     [[nodiscard]] bool should_park(const Delivery& delivery);
     /// Acknowledges a message that has been handled before.

@@ -26,7 +26,7 @@ class MessagePumpTest : public ::testing::Test, public PacketHandler {
 protected:
     explicit MessagePumpTest(Tunables tunables = {}) : context(ports(), std::move(tunables)) {
         redis.answer = [](const auto&) { return ScriptedRedis::reply(std::int64_t{1}); };
-        bus.on_read_message = [this](std::uint64_t number) {
+        bus.on_read_message = [this](StreamSequence number) {
             return Found(std::optional(StoredMessage{.sequence = number, .message_id = {}, .payload = stored}));
         };
     }
@@ -160,12 +160,12 @@ TEST_F(MessagePumpTest, BytesThatTheStreamDoesNotHoldComeAgainAndAreNeverBuried)
 }
 
 TEST_F(MessagePumpTest, WhatCannotBeReadBackComesAgain) {
-    const auto nothing = [](std::uint64_t) { return Found(std::optional<StoredMessage>()); };
-    const auto unknown = [](std::uint64_t) { return Found(Unknown{{FailureCause::timeout, "no answer"}, 1}); };
-    const auto refused = [](std::uint64_t) { return Found(NotApplied{{FailureCause::refused, "no"}}); };
-    for (const std::function<Found(std::uint64_t)>& answer :
-         {std::function<Found(std::uint64_t)>(nothing), std::function<Found(std::uint64_t)>(unknown),
-          std::function<Found(std::uint64_t)>(refused)}) {
+    const auto nothing = [](StreamSequence) { return Found(std::optional<StoredMessage>()); };
+    const auto unknown = [](StreamSequence) { return Found(Unknown{{FailureCause::timeout, "no answer"}, 1}); };
+    const auto refused = [](StreamSequence) { return Found(NotApplied{{FailureCause::refused, "no"}}); };
+    for (const std::function<Found(StreamSequence)>& answer :
+         {std::function<Found(StreamSequence)>(nothing), std::function<Found(StreamSequence)>(unknown),
+          std::function<Found(StreamSequence)>(refused)}) {
         bus.on_read_message = answer;
         EXPECT_TRUE(deliver_garbage(1)->handed_back(5s));
     }

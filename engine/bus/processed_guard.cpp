@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
 #include "engine/wire/sha256.h"
 
@@ -30,10 +31,14 @@ std::optional<MessageMarks> ProcessedGuard::marks_of(const Delivery& delivery) c
     marks.content = content_mark(delivery);
     marks.processed_life = std::max(context_.tunables.bus_processed_ttl, 2 * context_.tunables.bus_ack_wait);
     marks.in_flight_life = context_.tunables.bus_inflight_ttl;
+    INVARIANT(marks.processed_life >= 2 * context_.tunables.bus_ack_wait,
+              "mark {} lives {} ns, and the ack wait is {} ns", marks.processed, marks.processed_life.count(),
+              context_.tunables.bus_ack_wait.count());
     return marks;
 }
 
 Task<ProcessedGuard::Finding> ProcessedGuard::enter(MessageMarks& marks) {
+    PRECONDITION(marks.standing == MessageMarks::Standing::unasked, "mark {} is looked for again", marks.processed);
     marks.standing = MessageMarks::Standing::in_hand;
     const auto entered = co_await context_.ports.redis.script(
         scripts_.bus_guard_enter, {marks.processed, marks.in_flight}, {millis(marks.in_flight_life), marks.content},
@@ -46,6 +51,8 @@ Task<ProcessedGuard::Finding> ProcessedGuard::enter(MessageMarks& marks) {
 }
 
 Task<bool> ProcessedGuard::mark_processed(MessageMarks& marks) {
+    PRECONDITION(marks.standing != MessageMarks::Standing::handled_before, "mark {} has been there before",
+                 marks.processed);
     if (marks.standing == MessageMarks::Standing::handled) co_return true;
     std::vector<RedisCommand> commands{{"SET", marks.processed, marks.content, "PX", millis(marks.processed_life)},
                                        {"DEL", marks.in_flight}};

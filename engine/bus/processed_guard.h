@@ -33,8 +33,10 @@ public:
     /// Nothing for a message that is not guarded.
     [[nodiscard]] std::optional<MessageMarks> marks_of(const Delivery& delivery) const;
     /// Before a handler whose own calls do not ask: whether the message has been handled before. If not, it is marked as in flight.
+    /// REQUIRES: nobody has asked.
     [[nodiscard]] Task<Finding> enter(MessageMarks& marks);
     /// After the handler and before the acknowledgement, unless one of its commits has done it. False: hand the message back instead.
+    /// REQUIRES: not handled before.
     [[nodiscard]] Task<bool> mark_processed(MessageMarks& marks);
     /// After the handler, where the message is handed back: the in-flight mark goes, if it may stand.
     [[nodiscard]] Task<void> leave(const MessageMarks& marks);

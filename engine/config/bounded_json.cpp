@@ -8,10 +8,10 @@ namespace lockstep::engine {
 
 using nlohmann::json;
 
-json parse_bounded(std::string_view text) {
+json parse_bounded(std::string_view text, int depth) {
     bool too_deep = false;
-    const auto keep = [&too_deep](int depth, json::parse_event_t, json&) {
-        too_deep = too_deep || depth > kJsonDepthMax;
+    const auto keep = [&too_deep, depth](int level, json::parse_event_t, json&) {
+        too_deep = too_deep || level > depth;
         return !too_deep;
     };
     json parsed = json::parse(text, keep, false);

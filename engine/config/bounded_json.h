@@ -10,8 +10,8 @@ namespace lockstep::engine {
 /// Deeper than any document of ours. What is nested without bounds would exhaust the stack of whoever writes it out again.
 inline constexpr int kJsonDepthMax = 64;
 
-/// `is_discarded()` when the text is no JSON or is nested deeper than `kJsonDepthMax`. Throws nothing.
-[[nodiscard]] nlohmann::json parse_bounded(std::string_view text);
+/// `is_discarded()` when the text is no JSON or is nested deeper than `depth`. Throws nothing.
+[[nodiscard]] nlohmann::json parse_bounded(std::string_view text, int depth = kJsonDepthMax);
 
 /// Canonical JSON: sorted keys, no white space.
 [[nodiscard]] std::string canonical(const nlohmann::json& value);

@@ -30,7 +30,8 @@ constexpr std::array<std::string_view, kMechanismCount> kNames{"fail_closed_read
                                                                "tenant_rule",          "rollback_tenant",
                                                                "policy_marks",         "tightening_layers",
                                                                "heartbeat_bounds",     "approval_evidence",
-                                                               "input_seen",           "withheld_retry"};
+                                                               "input_seen",           "withheld_retry",
+                                                               "run_update_fence",     "step_outbox"};
 
 }  // namespace
 

@@ -58,8 +58,10 @@ enum class Mechanism : std::uint8_t {
     approval_evidence,
     input_seen,
     withheld_retry,
+    run_update_fence,
+    step_outbox,
 };
-inline constexpr std::size_t kMechanismCount = static_cast<std::size_t>(Mechanism::withheld_retry) + 1;
+inline constexpr std::size_t kMechanismCount = static_cast<std::size_t>(Mechanism::step_outbox) + 1;
 
 [[nodiscard]] std::string_view to_string(Mechanism mechanism);
 [[nodiscard]] std::optional<Mechanism> find_mechanism(std::string_view name);

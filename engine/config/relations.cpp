@@ -182,6 +182,14 @@ constexpr std::array kRelations{
 
 static_assert(std::ranges::all_of(kRelations, [](const Relation& relation) { return relation.holds.by_default(); }));
 
+// The default ack wait is longer than the timeouts allow, because the reference refuses a durable with another one; every start
+// says so until it has been set. What it is told to be set to, and the example deployment has, keeps the relation.
+constexpr Duration kExampleAckWait = std::chrono::seconds{30};
+static_assert(late_result_wait(kDefaultTunables.bus_ack_wait, kDefaultTunables.reconciler_interval) >=
+              kDefaultTunables.dispatch_timeout);
+static_assert(late_result_wait(kExampleAckWait, kDefaultTunables.reconciler_interval) <
+              std::min(kDefaultTunables.dispatch_timeout, kDefaultTunables.running_timeout));
+
 std::string value_of(const Tunables& tunables, std::string_view name) {
     return tunable_text(tunables, *find_tunable(name));
 }

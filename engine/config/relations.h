@@ -16,6 +16,14 @@
 
 namespace lockstep::engine {
 
+/// How long it may take until a result that a dead replica had in hand has come again and a tick has met it: it is handed out
+/// anew after the ack wait, and the tick may be due to a replica that has died as well. A job that is ended sooner ends as timed
+/// out although its result stands in the stream; so timeouts should be longer (D-03), and one that is due waits for so long while
+/// a result may be unheard (D-04).
+[[nodiscard]] constexpr Duration late_result_wait(Duration ack_wait, Duration reconciler_interval) {
+    return ack_wait + 2 * reconciler_interval;
+}
+
 struct Relation {
     enum class Severity : std::uint8_t {
         refuse,  // a promise would not be kept
@@ -44,6 +52,12 @@ struct Relation {
 };
 
 [[nodiscard]] std::span<const Relation> relations();
+
+/// Why `bus_guard_key_scope = stream` is refused where there is a workflow engine (H-10), and the way out. Not a relation: it takes
+/// two services.
+inline constexpr std::string_view kOneMarkForTwoServices =
+    "schedulers and workflow engines read the same results, and with one mark for the stream each would silence the "
+    "other; leave it at consumer where there is a workflow engine";
 
 /// What to say of a broken one: both settings with their values, the reason and the way out. `name_of` gives the name under which
 /// whoever reads it has set a tunable.

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "engine/config/bounded_json.h"
+#include "engine/config/pools.h"
 #include "engine/runtime/invariant.h"
+#include "engine/wire/json_member.h"
 #include "engine/wire/rfc3339.h"
 #include "engine/wire/sha256.h"
 
@@ -49,11 +51,6 @@ std::string file_fingerprint(const json& file) {
 
 bool has(const json& data, const char* key) { return data.contains(key) && !data[key].is_null(); }
 
-std::string text_of(const json& data, const char* key) {
-    const auto found = data.find(key);
-    return found != data.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
-
 /// The section under its name or its capitalised legacy name.
 json& section_of(json& pools, const std::string& name) {
     std::string legacy = name;
@@ -77,7 +74,7 @@ bool write_pools(json& data, const std::string& file_text) {
     if (file_text.empty()) return false;
     const json file = parse_bounded(file_text);
     const std::string hash = file_fingerprint(file);
-    const std::string recorded = text_of(data, kPoolsHash);
+    const std::string recorded = wire::text_member(data, kPoolsHash);
     if (!has(data, "pools")) {
         data["pools"] = file;
     } else if (recorded == hash) {
@@ -95,7 +92,7 @@ bool write_timeouts(json& data, const std::string& file_text) {
     json counted = file;
     if (counted.is_object() && !counted.contains("reconciler")) counted["reconciler"] = reference_limits();
     const std::string hash = file_fingerprint(counted);
-    if (has(data, "timeouts") && text_of(data, kTimeoutsHash) == hash) return false;
+    if (has(data, "timeouts") && wire::text_member(data, kTimeoutsHash) == hash) return false;
     data["timeouts"] = file;
     data[kTimeoutsHash] = hash;
     return true;
@@ -114,6 +111,7 @@ void drop_empty(json& pool) {
 std::string stored_pools(std::string_view pools_json) {
     json document = parse_bounded(pools_json);
     PRECONDITION(document.is_object(), "a pools document that nobody can read is a {}", document.type_name());
+    PRECONDITION(parse_pools(pools_json), "a pools document of {} bytes cannot be read", pools_json.size());
     json stored = json::object();
     for (auto& [key, section] : document.items()) {
         const std::string name = key == "Topics" ? "topics" : key == "Pools" ? "pools" : key;

@@ -20,6 +20,9 @@ using Choices = std::span<const std::string_view>;
 constexpr std::array<std::string_view, 1> kContinue{"continue"};
 constexpr std::array<std::string_view, 2> kConsumerStream{"consumer", "stream"};
 constexpr std::array<std::string_view, 2> kDegradeNak{"degrade", "nak"};
+constexpr std::array<std::string_view, 2> kRetryLocal{"retry", "local"};
+constexpr std::array<std::string_view, 3> kRetryLocalSkip{"retry", "local", "skip"};
+constexpr std::array<std::string_view, 2> kAfterBefore{"after", "before"};
 
 #define TUNABLE(name, help) \
     TunableInfo { #name, &Tunables::name, {}, help }
@@ -91,6 +94,18 @@ const std::array kTable{
     TUNABLE(run_lock_ttl, "life of a workflow run's lock"),
     TUNABLE(delay_poller_interval, "pause between two polls of durable timers"),
     TUNABLE(delay_persist_min, "shortest delay that is made durable"),
+    TUNABLE(wf_scan_interval, "pause between two looks at the workflow runs that are not over"),
+    TUNABLE(wf_run_scan_limit, "runs of one status that one look sees"),
+    TUNABLE_CHOICE(wf_on_redis_error, kRetryLocal,
+                   "what a visit to a run does when Redis does not give it the lock; local: it goes on without one"),
+    TUNABLE_CHOICE(wf_on_contention, kRetryLocalSkip,
+                   "the same when another replica holds the lock; skip: it counts as done, as in the reference"),
+    TUNABLE_CHOICE(wf_delay_remove, kAfterBefore, "when a poll removes a timer that is due: after the visit, or before"),
+    TUNABLE(wf_foreach_max_items, "items of one for_each, and rounds of one loop"),
+    TUNABLE(wf_expr_max_length, "bytes of one expression of a workflow"),
+    TUNABLE(wf_expr_max_result_items, "elements that an expression of a workflow may give"),
+    TUNABLE(wf_run_retention, "how long a run is kept after its end"),
+    TUNABLE(wf_run_max_bytes, "size of a run's document; a run that grows beyond it fails"),
     TUNABLE(bus_ack_wait, "silence after which a message is delivered again"),
     TUNABLE(bus_max_deliver, "deliveries of one message"),
     TUNABLE(bus_max_ack_pending, "unacknowledged messages of one consumer"),
@@ -117,7 +132,7 @@ const std::array kTable{
 #undef TUNABLE_CHOICE
 
 /// Durations that run in a loop, bound a wait or are told to Redis.
-constexpr std::array<std::string_view, 25> kPositive{
+constexpr std::array<std::string_view, 27> kPositive{
     "store_op_timeout",      "job_lock_ttl",           "lock_poll",
     "publish_timeout",       "publish_settle",         "safety_timeout",
     "output_meta_timeout",   "output_content_timeout", "worker_ttl",
@@ -126,16 +141,18 @@ constexpr std::array<std::string_view, 25> kPositive{
     "saga_lock_ttl",         "saga_rollback_timeout",  "run_lock_ttl",
     "delay_poller_interval", "bus_ack_wait",           "bus_processed_ttl",
     "bus_inflight_ttl",      "job_meta_ttl",           "data_ttl",
-    "dlq_entry_ttl",
+    "dlq_entry_ttl",         "wf_scan_interval",       "wf_run_retention",
 };
 constexpr Duration kLeast = 1ms;
 
 /// Counts that would leave nothing to do their work with.
-constexpr std::array<std::string_view, 12> kAtLeastOne{
+constexpr std::array<std::string_view, 17> kAtLeastOne{
     "max_renewal_failures", "circuit_fail_budget",       "circuit_half_open_max",
     "circuit_close_after",  "reconciler_max_iterations", "reconciler_batch",
     "bus_max_deliver",      "bus_max_ack_pending",       "max_in_flight",
     "dlq_max_size",         "dlq_undecodable_max_size",  "bus_bytes_in_flight",
+    "wf_run_scan_limit",    "wf_foreach_max_items",      "wf_expr_max_length",
+    "wf_run_max_bytes",     "wf_expr_max_result_items",
 };
 
 struct Unit {

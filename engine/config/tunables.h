@@ -92,6 +92,16 @@ struct BasicTunables {
     Duration run_lock_ttl = 30s;
     Duration delay_poller_interval = 5s;
     Duration delay_persist_min = 10s;
+    Duration wf_scan_interval = 5s;
+    std::int64_t wf_run_scan_limit = 200;
+    Text wf_on_redis_error = "retry";
+    Text wf_on_contention = "retry";
+    Text wf_delay_remove = "after";
+    std::int64_t wf_foreach_max_items = 1000;
+    std::int64_t wf_expr_max_length = 4096;
+    std::int64_t wf_expr_max_result_items = 10000;
+    Duration wf_run_retention = 720h;
+    std::int64_t wf_run_max_bytes = 4'000'000;
 
     // Bus
     Duration bus_ack_wait = 10min;

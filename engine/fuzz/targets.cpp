@@ -7,11 +7,13 @@
 namespace lockstep::fuzz {
 
 std::span<const Target> targets() {
-    static constexpr std::array<Target, 4> kTargets{{
+    static constexpr std::array<Target, 6> kTargets{{
         {"packet", packet},
         {"json", json},
         {"settings", settings},
         {"snapshot", snapshot},
+        {"expression", expression},
+        {"schema", schema},
     }};
     return kTargets;
 }

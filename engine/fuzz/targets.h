@@ -13,5 +13,9 @@ void json(std::string_view input);
 void settings(std::string_view input);
 /// The worker snapshot.
 void snapshot(std::string_view input);
+/// Expressions and templates of workflow definitions.
+void expression(std::string_view input);
+/// JSON Schemas, and values that are held against them: a list of a schema and values.
+void schema(std::string_view input);
 
 }  // namespace lockstep::fuzz

@@ -23,6 +23,7 @@ constexpr std::size_t kSlots = 32;
 constexpr std::size_t kWaitingMax = 1'000;
 /// Tries of the check, and of recording its verdict, with these pauses between them (wire.md 9.1).
 constexpr std::array<Duration, 2> kPauses{std::chrono::seconds{1}, std::chrono::seconds{2}};
+static_assert(kPauses.size() + 1 == 3, "three tries are promised");
 /// Between the further tries of recording a verdict that takes an output away.
 constexpr Duration kPauseWhileStoreIsAway = std::chrono::seconds{5};
 /// How often a replica looks for what others have left.
@@ -30,6 +31,8 @@ constexpr Duration kSweepInterval = std::chrono::seconds{10};
 constexpr std::int64_t kSweepPage = 100;
 /// Beyond the check itself: waiting for a slot and for the job's lock, and recording.
 constexpr Duration kHoldBeyondCheck = std::chrono::seconds{15};
+// Else another replica begins the same scan while this one is recorded.
+static_assert(kHoldBeyondCheck >= kDefaultTunables.lock_wait + 2 * kDefaultTunables.store_op_timeout);
 /// An open circuit is asked again this often. It takes few probes at a time, so a scan may have to come back several times.
 constexpr Duration kPauseWhileCircuitIsOpen = std::chrono::seconds{5};
 
@@ -48,8 +51,9 @@ ContentScanner::ContentScanner(const Context& context, JobStore& store, Leases& 
 ScanMark ContentScanner::mark(const cap::JobResult& result) const { return {wire::to_json(result), hold()}; }
 
 void ContentScanner::begin(Result result, Request request) {
+    PRECONDITION(result != nullptr, "one more scan than {} is of nothing", scans_.size());
     if (context_.stopping || scans_.size() >= kWaitingMax) return;
-    if (!scanning_.insert(result->job_id()).second) return;
+    if (!scanning_.insert(JobId(result->job_id())).second) return;
     scans_.spawn(scan(std::move(result), std::move(request)));
 }
 
@@ -68,7 +72,7 @@ Task<void> ContentScanner::take_up_left_ones() {
         auto request = wire::from_json<cap::JobRequest>(pending.request_json);
         // One that is not readable is judged all the same: by the fail mode.
         auto reported = std::make_shared<cap::JobResult>(result ? std::move(*result) : cap::JobResult{});
-        reported->set_job_id(pending.job);
+        reported->set_job_id(pending.job.text());
         Request stored = request ? std::make_shared<const cap::JobRequest>(std::move(*request)) : nullptr;
         context_.ports.log.reached("left_scan_taken_up");
         begin(std::move(reported), result ? std::move(stored) : nullptr);
@@ -78,10 +82,10 @@ Task<void> ContentScanner::take_up_left_ones() {
 Task<void> ContentScanner::scan(Result result, Request request) {
     /// Membership in `scanning_`, left however this coroutine ends.
     struct Scanning {
-        std::set<std::string>& jobs;
-        std::string job;
+        std::set<JobId>& jobs;
+        JobId job;
         ~Scanning() { jobs.erase(job); }
-    } const scanning{scanning_, result->job_id()};
+    } const scanning{scanning_, JobId(result->job_id())};
 
     const std::string topic = request ? request->topic() : "unknown";
     const std::optional<Judgement> judgement = co_await judge(result, std::move(request));
@@ -91,18 +95,18 @@ Task<void> ContentScanner::scan(Result result, Request request) {
                         context_.mechanisms.on(Mechanism::withheld_retry);
     Alarm alarm;
     for (std::size_t tries = 0;; ++tries) {
-        const bool settled = co_await settle(result->job_id(), topic, *judgement);
+        const bool settled = co_await settle(scanning.job, topic, *judgement);
         if (settled) co_return;
         const bool persists = tries >= kPauses.size();
-        if (persists) co_await raise_alarm(alarm, result->job_id(), topic, *judgement);
+        if (persists) co_await raise_alarm(alarm, scanning.job, topic, *judgement);
         if (persists && !weighs) break;
         const bool go_on = co_await pause(persists ? kPauseWhileStoreIsAway : kPauses[tries]);
         if (!go_on) break;
     }
-    co_await raise_alarm(alarm, result->job_id(), topic, *judgement);
+    co_await raise_alarm(alarm, scanning.job, topic, *judgement);
     context_.ports.log.reached("scan_not_recorded");
     context_.ports.log.event(LogLevel::error, "verdict on an output not recorded, it will be scanned again",
-                             {{"job_id", result->job_id()}});
+                             {{"job_id", scanning.job}});
 }
 
 Task<std::optional<ContentScanner::Judgement>> ContentScanner::judge(Result result, Request request) {
@@ -118,7 +122,7 @@ Task<std::optional<ContentScanner::Judgement>> ContentScanner::judge(Result resu
             if (context_.stopping) co_return std::nullopt;
             auto answer = co_await policy_.check_content(*result, *request, OutputPhase::async,
                                                          context_.tunables.output_content_timeout);
-            if (answer) co_return with_rest(std::move(*answer), result->job_id(), request->topic());
+            if (answer) co_return with_rest(std::move(*answer), JobId(result->job_id()), request->topic());
             failure = std::move(answer.error());
         }
         if (failure.cause == OutputFailure::Cause::timeout)
@@ -152,7 +156,7 @@ ContentScanner::Judgement ContentScanner::without_answer(const cap::JobResult& r
     return {std::move(verdict)};
 }
 
-ContentScanner::Judgement ContentScanner::with_rest(OutputVerdict verdict, const std::string& job,
+ContentScanner::Judgement ContentScanner::with_rest(OutputVerdict verdict, const JobId& job,
                                                     const std::string& topic) const {
     const bool closed = context_.tunables.output_policy_fail_mode == "closed";
     if (!verdict.partial() || verdict.decision != OutputDecision::allow || !closed) return {std::move(verdict)};
@@ -166,7 +170,7 @@ ContentScanner::Judgement ContentScanner::with_rest(OutputVerdict verdict, const
     return {std::move(verdict)};
 }
 
-Task<void> ContentScanner::raise_alarm(Alarm& alarm, std::string job, std::string topic, Judgement judgement) {
+Task<void> ContentScanner::raise_alarm(Alarm& alarm, JobId job, std::string topic, Judgement judgement) {
     if (!judgement.verdict || !judgement.verdict->withheld() || alarm.told) co_return;
     const std::string& reason = judgement.verdict->reason;
     if (!std::exchange(alarm.counted, true)) {
@@ -176,7 +180,7 @@ Task<void> ContentScanner::raise_alarm(Alarm& alarm, std::string job, std::strin
                                  "output to be withheld stays readable: the store does not take the verdict",
                                  {{"job_id", job}, {"reason", reason}});
     }
-    DeadLetter letter{std::move(job), std::move(topic), cap::JOB_STATUS_FAILED,
+    DeadLetter letter{std::move(job).text(), std::move(topic), cap::JOB_STATUS_FAILED,
                       fmt::format("its output is to be withheld and stays readable, since the store does not take the "
                                   "verdict, which will be tried again: {}",
                                   reason),
@@ -184,8 +188,8 @@ Task<void> ContentScanner::raise_alarm(Alarm& alarm, std::string job, std::strin
     alarm.told = co_await dead_letters_.tell_meanwhile(std::move(letter));
 }
 
-Task<bool> ContentScanner::settle(std::string job, std::string topic, Judgement judgement) {
-    JobLease lease(leases_.ports(), job, context_.ports.entropy.uuid());
+Task<bool> ContentScanner::settle(JobId job, std::string topic, Judgement judgement) {
+    JobLease lease(leases_.ports(), job, Token(context_.ports.entropy.uuid()));
     const auto taken = co_await wait_for_lock(context_, store_, lease, [&] { return store_.take_lock(lease); });
     if (!taken.applied() || !taken.value()) {
         co_await lease.release();
@@ -199,7 +203,7 @@ Task<bool> ContentScanner::settle(std::string job, std::string topic, Judgement 
     if (verdict && verdict->withheld()) {
         commit.walk = {JobState::output_quarantined};
         commit.dead_letter =
-            DeadLetter{job, topic, cap::JOB_STATUS_DENIED, verdict->reason, std::string(kCodeQuarantinedAsync)};
+            DeadLetter{job.text(), topic, cap::JOB_STATUS_DENIED, verdict->reason, std::string(kCodeQuarantinedAsync)};
         commit.fields.emplace_back("failure_reason", verdict->reason);
     } else if (verdict && verdict->decision == OutputDecision::redact) {
         commit.result_ptr = verdict->redacted_ptr;

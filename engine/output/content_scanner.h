@@ -38,7 +38,7 @@ public:
 
     /// The mark of a scan that begins here.
     [[nodiscard]] ScanMark mark(const cap::JobResult& result) const;
-    /// Scans in the background. Only after the commit with the mark has been applied.
+    /// Scans in the background. Only after the commit with the mark has been applied. REQUIRES: a result.
     void begin(std::shared_ptr<const cap::JobResult> result, std::shared_ptr<const cap::JobRequest> request);
 
     /// Looks for marks that nobody works on, for ever.
@@ -69,12 +69,12 @@ private:
     [[nodiscard]] Judgement without_answer(const cap::JobResult& result, const std::string& topic,
                                            std::string reason) const;
     /// The same of what lies behind the part that policy has seen, and allows.
-    [[nodiscard]] Judgement with_rest(OutputVerdict verdict, const std::string& job, const std::string& topic) const;
+    [[nodiscard]] Judgement with_rest(OutputVerdict verdict, const JobId& job, const std::string& topic) const;
     /// Tells that an output stays readable although policy withholds it, if that is so and has not been told. `alarm` outlives
     /// the call.
-    [[nodiscard]] Task<void> raise_alarm(Alarm& alarm, std::string job, std::string topic, Judgement judgement);
+    [[nodiscard]] Task<void> raise_alarm(Alarm& alarm, JobId job, std::string topic, Judgement judgement);
     /// Ends the scan with what it came to, under the job's lock. False when that is to be tried again.
-    [[nodiscard]] Task<bool> settle(std::string job, std::string topic, Judgement judgement);
+    [[nodiscard]] Task<bool> settle(JobId job, std::string topic, Judgement judgement);
     /// False when the scheduler stops meanwhile.
     [[nodiscard]] Task<bool> pause(Duration duration);
     [[nodiscard]] Duration hold() const;
@@ -85,7 +85,7 @@ private:
     OutputPolicyClient& policy_;
     DeadLetters& dead_letters_;
     Semaphore slots_;
-    std::set<std::string> scanning_;  // jobs of `scans_`
+    std::set<JobId> scanning_;  // those of `scans_`
     Event stopping_;
     Scope scans_;  // last: its tasks use everything above
 };

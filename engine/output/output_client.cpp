@@ -75,7 +75,7 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::check_content(const cap::Jo
     if (answer) {
         answer->phase = phase;
         answer->original_ptr = result.result_ptr();
-        if (content->cut_off()) note_cut_off(*answer, *content, result.job_id(), request.topic());
+        if (content->cut_off()) note_cut_off(*answer, *content, JobId(result.job_id()), request.topic());
         if (answer->decision == OutputDecision::redact && answer->redacted_ptr.empty())
             co_await replace(*answer, result, *content);
         answer->took = clock_.monotonic() - began;
@@ -106,7 +106,7 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::ask(cap_output::OutputCheck
     co_return verdict_from(*answer);
 }
 
-void OutputPolicyClient::note_cut_off(OutputVerdict& verdict, const OutputContent& content, const std::string& job,
+void OutputPolicyClient::note_cut_off(OutputVerdict& verdict, const OutputContent& content, const JobId& job,
                                       const std::string& topic) {
     verdict.scanned_bytes = static_cast<std::int64_t>(content.bytes.size());
     verdict.output_bytes = content.size;
@@ -156,7 +156,7 @@ Task<void> OutputPolicyClient::replace(OutputVerdict& verdict, const cap::JobRes
         co_return;
     }
     std::string text = redacted(content.bytes, verdict.findings, content.cut_off());
-    std::string key = redaction_key(result.result_ptr(), result.job_id(), text);
+    std::string key = redaction_key(result.result_ptr(), JobId(result.job_id()), text);
     const bool stored = co_await store(key, std::move(text));
     if (!stored) {
         log_.reached("redaction_not_stored");

@@ -17,6 +17,7 @@
 #include "engine/policy/circuit_breaker.h"
 #include "engine/ports/kernel.h"
 #include "engine/ports/metrics.h"
+#include "engine/runtime/identifiers.h"
 #include "engine/runtime/task.h"
 
 namespace lockstep::engine {
@@ -58,8 +59,7 @@ private:
                                    std::optional<CircuitGlimpse> glimpse);
     [[nodiscard]] Answer circuit_open();
     /// Notes that policy has seen the beginning of the output only.
-    void note_cut_off(OutputVerdict& verdict, const OutputContent& content, const std::string& job,
-                      const std::string& topic);
+    void note_cut_off(OutputVerdict& verdict, const OutputContent& content, const JobId& job, const std::string& topic);
     /// What the pointer leads to; nothing when there is no pointer, or when nothing has appeared there for half a second.
     [[nodiscard]] Task<Loaded> load(std::string pointer, MonoTime deadline);
     [[nodiscard]] Task<void> replace(OutputVerdict& verdict, const cap::JobResult& result,

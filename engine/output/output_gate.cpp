@@ -12,6 +12,9 @@ namespace {
 
 /// Of the content check that makes a replacement while the job's lock is held (wire.md 7.2).
 constexpr Duration kRedactionLimit = std::chrono::seconds{5};
+// What comes of it is committed under that lock.
+static_assert(kRedactionLimit + kDefaultTunables.output_meta_timeout + kDefaultTunables.store_op_timeout <
+              kDefaultTunables.job_lock_ttl);
 
 OutputVerdict withheld_unseen(const cap::JobResult& result) {
     OutputVerdict verdict;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
 #include "engine/wire/sha256.h"
 #include "engine/wire/text.h"
 
@@ -47,6 +48,8 @@ std::string redacted(std::string_view content, const std::vector<OutputFinding>&
     text.reserve(content.size());
     std::size_t kept_up_to = 0;
     for (const auto& [first, end] : ranges) {
+        INVARIANT(kept_up_to <= first && first < end && end <= content.size(),
+                  "bytes {} to {} of {} are taken out behind byte {}", first, end, content.size(), kept_up_to);
         text += content.substr(kept_up_to, first - kept_up_to);
         text += kRedactionMarker;
         kept_up_to = end;
@@ -56,7 +59,7 @@ std::string redacted(std::string_view content, const std::vector<OutputFinding>&
     return text;
 }
 
-std::string redaction_key(std::string_view result_ptr, std::string_view job, std::string_view redacted_content) {
+std::string redaction_key(std::string_view result_ptr, const JobId& job, std::string_view redacted_content) {
     const std::string_view key = key_of_pointer(result_ptr);
     const std::string base = key.empty() ? fmt::format("res:{}", job) : std::string(key);
     return fmt::format("{}:redacted:{}", base, wire::sha256_hex(redacted_content).substr(0, kDigestDigits));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/output/output_verdict.h"
+#include "engine/runtime/identifiers.h"
 
 namespace lockstep::engine {
 
@@ -18,7 +19,7 @@ inline constexpr std::string_view kRedactionMarker = "[REDACTED]";
 
 /// Where the redacted form of a job's output is kept: `<base>:redacted:<16 hex digits of its SHA-256>`, where base is the
 /// key that the result pointer names, or res:<job>. Equal contents have equal keys, so storing it again changes nothing.
-[[nodiscard]] std::string redaction_key(std::string_view result_ptr, std::string_view job,
+[[nodiscard]] std::string redaction_key(std::string_view result_ptr, const JobId& job,
                                         std::string_view redacted_content);
 
 /// The key in a strict pointer, `redis://<key>`; empty when it is none.

@@ -41,10 +41,10 @@ TEST(Redaction, TheUnreadRestOfALongOutputGoesToo) {
 }
 
 TEST(Redaction, IsKeptBesideTheOriginalUnderItsDigest) {
-    const std::string key = redaction_key("redis://res:j1", "j1", "abc");
+    const std::string key = redaction_key("redis://res:j1", JobId("j1"), "abc");
     EXPECT_EQ(key, "res:j1:redacted:ba7816bf8f01cfea");
-    EXPECT_EQ(redaction_key("", "j1", "abc"), key);
-    EXPECT_EQ(redaction_key(" redis://art:7 ", "j1", "abc"), "art:7:redacted:ba7816bf8f01cfea");
+    EXPECT_EQ(redaction_key("", JobId("j1"), "abc"), key);
+    EXPECT_EQ(redaction_key(" redis://art:7 ", JobId("j1"), "abc"), "art:7:redacted:ba7816bf8f01cfea");
 }
 
 TEST(Redaction, APointerIsStrict) {

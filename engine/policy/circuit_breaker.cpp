@@ -1,5 +1,6 @@
 #include "engine/policy/circuit_breaker.h"
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
 
 #include <fmt/core.h>
@@ -51,6 +52,7 @@ bool CircuitBreaker::is_open(const CircuitGlimpse& glimpse) const {
 
 Task<std::optional<CircuitBreaker::Leave>> CircuitBreaker::ask_leave(std::string asker,
                                                                      std::optional<CircuitGlimpse> glimpse) {
+    PRECONDITION(!asker.empty(), "nobody asks {}", watched_keys_.front());
     Leave leave;
     leave.asker = std::move(asker);
     leave.local = local_.ticket();

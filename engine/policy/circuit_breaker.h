@@ -59,7 +59,7 @@ public:
     [[nodiscard]] Task<std::optional<CircuitGlimpse>> look();
     /// Whether, as of this glimpse, nobody would be let through.
     [[nodiscard]] bool is_open(const CircuitGlimpse& glimpse) const;
-    /// Nothing while open. `asker` names the call among those under way at the same time, over all replicas.
+    /// Nothing while open. `asker` names the call among those under way at the same time, over all replicas. REQUIRES: a name.
     [[nodiscard]] Task<std::optional<Leave>> ask_leave(std::string asker, std::optional<CircuitGlimpse> glimpse);
     [[nodiscard]] Task<void> failed(Leave leave);
     [[nodiscard]] Task<void> succeeded(Leave leave);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine {
 
 std::optional<LocalCircuit::Ticket> LocalCircuit::admit(MonoTime now) {
@@ -10,6 +12,8 @@ std::optional<LocalCircuit::Ticket> LocalCircuit::admit(MonoTime now) {
     const std::int64_t places = std::max(tunables_.circuit_half_open_max, tunables_.circuit_close_after);
     if (probing_ >= tunables_.circuit_half_open_max || probing_ + probes_succeeded_ >= places) return std::nullopt;
     ++probing_;
+    INVARIANT(probing_ <= tunables_.circuit_half_open_max, "{} probes are under way, and {} at most should be",
+              probing_, tunables_.circuit_half_open_max);
     return Ticket{trips_, true};
 }
 

@@ -16,6 +16,7 @@ constexpr std::size_t kInputBytesMax = 2'097'152;
 /// Time for loading it. Together with the two seconds of the call this stays within the guard of three (wire.md 7.1);
 /// it is not taken from the call's own time, or a store that is slow would count as a kernel that fails.
 constexpr Duration kInputTimeout = std::chrono::seconds{1};
+static_assert(kInputTimeout + kDefaultTunables.safety_timeout <= std::chrono::seconds{3});
 
 cap::PolicyCheckRequest question_about(const cap::JobRequest& request) {
     cap::PolicyCheckRequest question;

@@ -11,16 +11,19 @@ constexpr std::size_t kAnswersMax = 4'096;
 
 }  // namespace
 
-void WaitingAnswers::keep(const std::string& job, Answer answer, MonoTime not_before) {
+void WaitingAnswers::keep(const JobId& job, Answer answer, MonoTime not_before) {
+    PRECONDITION(!answer.token.empty() && !answer.asked_about.empty(),
+                 "an answer about job {}, heard by '{}', is of {} bytes", job, answer.token, answer.asked_about.size());
     if (const auto earlier = answers_.find(job); earlier != answers_.end()) drop(earlier);
     while (!by_age_.empty() && (by_age_.begin()->first < not_before || answers_.size() >= kAnswersMax))
         drop(answers_.find(by_age_.begin()->second));
     by_age_.emplace(answer.asked, job);
     answers_.emplace(job, std::move(answer));
+    INVARIANT(answers_.size() <= kAnswersMax, "{} answers are kept", answers_.size());
     INVARIANT(by_age_.size() == answers_.size(), "{} answers, and the age of {}", answers_.size(), by_age_.size());
 }
 
-std::optional<WaitingAnswers::Answer> WaitingAnswers::take(const std::string& job, std::string_view token,
+std::optional<WaitingAnswers::Answer> WaitingAnswers::take(const JobId& job, const Token& token,
                                                            std::string_view asked_about, MonoTime not_before) {
     const auto found = answers_.find(job);
     if (found == answers_.end()) return std::nullopt;
@@ -31,7 +34,7 @@ std::optional<WaitingAnswers::Answer> WaitingAnswers::take(const std::string& jo
     return taken;
 }
 
-void WaitingAnswers::drop(std::map<std::string, Answer>::iterator answer) {
+void WaitingAnswers::drop(std::map<JobId, Answer>::iterator answer) {
     by_age_.erase({answer->second.asked, answer->first});
     answers_.erase(answer);
 }

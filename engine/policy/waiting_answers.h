@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "engine/policy/safety_decision.h"
+#include "engine/runtime/identifiers.h"
 #include "engine/runtime/time.h"
 
 namespace lockstep::engine {
@@ -22,25 +23,26 @@ namespace lockstep::engine {
 class WaitingAnswers {
 public:
     struct Answer {
-        std::string token;        // of the handling that heard it
+        Token token;              // of the handling that heard it
         std::string asked_about;  // the request, as bytes
         MonoTime asked{};
         SafetyDecision decision;
     };
 
-    /// Keeps the answer for `job` instead of an earlier one. What was asked before `not_before` is dropped, for every job.
-    void keep(const std::string& job, Answer answer, MonoTime not_before);
+    /// Keeps the answer for `job` instead of an earlier one. What was asked before `not_before` is dropped, for every job. REQUIRES:
+    /// the answer names the handling that heard it, and what it was asked about.
+    void keep(const JobId& job, Answer answer, MonoTime not_before);
     /// Takes out what is kept for `job`; nothing unless it is good.
-    [[nodiscard]] std::optional<Answer> take(const std::string& job, std::string_view token,
-                                             std::string_view asked_about, MonoTime not_before);
+    [[nodiscard]] std::optional<Answer> take(const JobId& job, const Token& token, std::string_view asked_about,
+                                             MonoTime not_before);
 
     [[nodiscard]] std::size_t size() const { return answers_.size(); }
 
 private:
-    void drop(std::map<std::string, Answer>::iterator answer);
+    void drop(std::map<JobId, Answer>::iterator answer);
 
-    std::map<std::string, Answer> answers_;  // by job
-    std::set<std::pair<MonoTime, std::string>> by_age_;
+    std::map<JobId, Answer> answers_;
+    std::set<std::pair<MonoTime, JobId>> by_age_;
 };
 
 }  // namespace lockstep::engine

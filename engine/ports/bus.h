@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/runtime/identifiers.h"
 #include "engine/runtime/outcome.h"
 #include "engine/runtime/task.h"
 #include "engine/runtime/time.h"
@@ -22,14 +23,14 @@ namespace lockstep::engine {
 /// The stream's acknowledgement of one publish.
 struct PublishAck {
     std::string stream;
-    std::uint64_t sequence = 0;
+    StreamSequence sequence;
     bool duplicate = false;        // the stream already held this message id and stored nothing
     std::uint64_t connection = 0;  // the connection that carried it
 };
 
 /// A message found in a stream.
 struct StoredMessage {
-    std::uint64_t sequence = 0;
+    StreamSequence sequence;
     std::string message_id;  // empty when it was published without one
     std::string payload;
     std::string subject;
@@ -37,8 +38,8 @@ struct StoredMessage {
 };
 
 struct StreamState {
-    std::uint64_t first_sequence = 0;  // of the oldest message still held; last_sequence + 1 when there is none
-    std::uint64_t last_sequence = 0;
+    StreamSequence first_sequence;  // of the oldest message still held; last_sequence + 1 when there is none
+    StreamSequence last_sequence;
     WallTime created{};  // another time is another stream of that name: its numbers mean nothing to the former one's
     /// Its messages or their bytes have a limit: one that it does not hold it may have refused, or dropped, after subscribers
     /// had it.
@@ -47,9 +48,9 @@ struct StreamState {
 
 /// What a durable has still to do, counted in messages of its subject.
 struct ConsumerState {
-    std::uint64_t waiting = 0;    // never delivered so far
-    std::uint64_t in_hand = 0;    // delivered and without an answer; what waits for its next delivery counts too
-    std::uint64_t ack_floor = 0;  // no message of the stream at or below this sequence is in hand
+    std::uint64_t waiting = 0;  // never delivered so far
+    std::uint64_t in_hand = 0;  // delivered and without an answer; what waits for its next delivery counts too
+    StreamSequence ack_floor;   // no message of the stream at or below this sequence is in hand
 };
 
 /// One delivery of a stream message to a durable consumer, not yet acknowledged. The answers below are sent and not
@@ -62,7 +63,7 @@ public:
     [[nodiscard]] virtual std::string_view subject() const = 0;
     [[nodiscard]] virtual std::string_view payload() const = 0;
     [[nodiscard]] virtual std::string_view stream() const = 0;
-    [[nodiscard]] virtual std::uint64_t sequence() const = 0;
+    [[nodiscard]] virtual StreamSequence sequence() const = 0;
     /// 1 for the first delivery; 0 when the server gave no metadata.
     [[nodiscard]] virtual std::uint64_t delivery_count() const = 0;
 
@@ -146,11 +147,11 @@ public:
     /// when there is none.
     [[nodiscard]] virtual Task<Outcome<std::optional<StoredMessage>>> read_stream(std::string stream,
                                                                                   std::string subject,
-                                                                                  std::uint64_t from_sequence,
+                                                                                  StreamSequence from_sequence,
                                                                                   MonoTime deadline) = 0;
     /// The message of that number; nothing when the stream does not hold it (any more).
     [[nodiscard]] virtual Task<Outcome<std::optional<StoredMessage>>> read_message(std::string stream,
-                                                                                   std::uint64_t sequence,
+                                                                                   StreamSequence sequence,
                                                                                    MonoTime deadline) = 0;
     [[nodiscard]] virtual Task<Outcome<StreamState>> stream_state(std::string stream, MonoTime deadline) = 0;
     /// Nothing when there is no such durable.

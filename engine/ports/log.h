@@ -7,6 +7,8 @@
 #include <string_view>
 #include <variant>
 
+#include "engine/runtime/identifiers.h"
+
 namespace lockstep::engine {
 
 enum class LogLevel : std::uint8_t { debug, info, warn, error };
@@ -23,6 +25,10 @@ struct LogField {
     LogField(std::string_view k, double v) : key(k), value(v) {}
     template <std::same_as<bool> B>
     LogField(std::string_view k, B v) : key(k), value(v) {}
+    template <class Tag>
+    LogField(std::string_view k, const TextId<Tag>& v) : key(k), value(std::string_view(v.text())) {}
+    template <class Tag>
+    LogField(std::string_view k, NumberId<Tag> v) : LogField(k, v.value()) {}
 };
 
 class Log {

@@ -92,6 +92,7 @@ constexpr std::array<MetricInfo, kMetricCount> kMetrics{
     counter("cordum_scheduler_input_unread_total", kTopic,
             "Jobs let through although policy could not be shown their input"),
     counter("cordum_scheduler_settings_unreadable_total", {}, "Settings documents of a job that could not be read"),
+    counter("cordum_workflow_lock_fallback_total", {}, "Visits to workflow runs that went on without the lock in Redis"),
 };
 
 }  // namespace

@@ -61,8 +61,9 @@ enum class Metric : std::uint8_t {
     heartbeats_refused,
     input_unread,
     settings_unreadable,
+    workflow_lock_fallback,
 };
-inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::settings_unreadable) + 1;
+inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::workflow_lock_fallback) + 1;
 
 enum class MetricType : std::uint8_t { counter, gauge, histogram };
 

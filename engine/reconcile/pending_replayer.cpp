@@ -24,7 +24,7 @@ constexpr std::int64_t kPagesMax = 1'000;
 constexpr Duration kTryAgainMin = std::chrono::milliseconds{100};
 
 /// Whether a job goes by the id under which it is stored: a request's id counts without the white space around it.
-bool is_own_name(std::string_view job) { return !job.empty() && wire::trim(job) == job; }
+bool is_own_name(const JobId& job) { return !job.empty() && wire::trim(job.text()) == job.text(); }
 
 }  // namespace
 
@@ -101,8 +101,9 @@ Task<void> PendingReplayer::replay(WaitingJob waiting, JobState state, Semaphore
         if (state != JobState::approval_required) co_await give_up(std::move(waiting.job), "its request is not stored");
         co_return;
     }
-    if (is_own_name(waiting.job)) requestless_.erase(waiting.job);
     const auto request = wire::from_json<cap::JobRequest>(waiting.request_json);
+    // One that cannot be read is as good as none: whoever has met that goes on counting.
+    if (request && is_own_name(waiting.job)) requestless_.erase(waiting.job);
     if (state == JobState::approval_required && !(request && wire::carries_grant(*request))) co_return;
     const std::string topic = request ? request->topic() : std::string{};
     const Disposition disposition = co_await handle(waiting.job, std::move(waiting.request_json));
@@ -112,25 +113,25 @@ Task<void> PendingReplayer::replay(WaitingJob waiting, JobState state, Semaphore
     context_.ports.metrics.add(Metric::orphan_replayed, {topic});
 }
 
-void PendingReplayer::park(std::string job, Duration delay) {
+void PendingReplayer::park(JobId job, Duration delay) {
     if (parked_.size() >= kParkedMax || !parked_.insert(job).second) return;
     waits_.spawn(wait_out(std::move(job), delay));
 }
 
-void PendingReplayer::wake(std::string job) {
+void PendingReplayer::wake(JobId job) {
     // A stopping replica leaves it to others: they wake it again when it has not been taken up in time.
     if (context_.stopping) return;
     context_.ports.log.reached("woken_for_a_slot");
     replays_.spawn(try_parked(std::move(job)));
 }
 
-Task<void> PendingReplayer::wait_out(std::string job, Duration delay) {
+Task<void> PendingReplayer::wait_out(JobId job, Duration delay) {
     co_await context_.ports.clock.sleep(std::max(delay, kTryAgainMin));
     parked_.erase(job);
     if (!context_.stopping) replays_.spawn(try_parked(std::move(job)));
 }
 
-Task<void> PendingReplayer::try_parked(std::string job) {
+Task<void> PendingReplayer::try_parked(JobId job) {
     auto slot = co_await slots_.acquire();
     const auto request = co_await store_.stored_request(job);
     if (request.applied() && request.value().empty()) co_return;  // a tick gives it up
@@ -139,27 +140,27 @@ Task<void> PendingReplayer::try_parked(std::string job) {
     if (disposition.kind != Disposition::Kind::done && !context_.stopping) park(std::move(job), disposition.delay);
 }
 
-Task<Disposition> PendingReplayer::handle(std::string job, std::string request_json) {
+Task<Disposition> PendingReplayer::handle(JobId job, std::string request_json) {
     auto request = wire::from_json<cap::JobRequest>(request_json);
     if (!request) {
         co_await give_up(job, fmt::format("its stored request cannot be read: {}", request.error().detail));
         co_return Disposition::done();
     }
-    request->set_job_id(job);
+    request->set_job_id(job.text());
     if (is_own_name(job)) co_return co_await requests_.handle_stored(std::move(*request), {});
     const Disposition disposition = co_await requests_.handle(std::move(*request), {});
     if (disposition.kind == Disposition::Kind::done)
-        co_await give_up(job,
-                         fmt::format("an id counts without the white space around it: see job '{}'", wire::trim(job)));
+        co_await give_up(
+            job, fmt::format("an id counts without the white space around it: see job '{}'", wire::trim(job.text())));
     co_return disposition;
 }
 
-Task<void> PendingReplayer::give_up(std::string job, std::string reason) {
+Task<void> PendingReplayer::give_up(JobId job, std::string reason) {
     const MonoTime now = context_.ports.clock.monotonic();
     Requestless& known = requestless_.try_emplace(job, now, now).first->second;
     known.met = now;
     if (now - known.since < context_.tunables.pending_age) co_return;
-    JobLease lease(leases_.ports(), job, context_.ports.entropy.uuid());
+    JobLease lease(leases_.ports(), job, Token(context_.ports.entropy.uuid()));
     const auto taken = co_await store_.take_lock(lease);
     const bool waits = taken.applied() && taken.value() &&
                        (taken.value()->state == JobState::pending || taken.value()->state == JobState::scheduled);
@@ -168,7 +169,7 @@ Task<void> PendingReplayer::give_up(std::string job, std::string reason) {
         request.applied() && is_own_name(job) && wire::from_json<cap::JobRequest>(request.value()).has_value();
     if (waits && request.applied() && !readable) {
         context_.ports.log.reached("job_without_request");
-        const DeadLetter letter{job, taken.value()->topic, cap::JOB_STATUS_FAILED, std::move(reason),
+        const DeadLetter letter{job.text(), taken.value()->topic, cap::JOB_STATUS_FAILED, std::move(reason),
                                 "request_missing"};
         Commit commit;
         commit.walk = {JobState::failed};

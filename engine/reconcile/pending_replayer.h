@@ -51,8 +51,8 @@ public:
     /// One tick, if this replica may. Jobs that it has found may still be at work when it returns.
     [[nodiscard]] Task<void> tick();
 
-    void park(std::string job, Duration delay) override;
-    void wake(std::string job) override;
+    void park(JobId job, Duration delay) override;
+    void wake(JobId job) override;
 
     /// Waits until `deadline` for what is at work; what then still is, is destroyed where it stands. Parked jobs are left to
     /// other replicas. REQUIRES: the scheduler is stopping.
@@ -70,11 +70,11 @@ private:
     [[nodiscard]] Task<bool> tend_lines();
     [[nodiscard]] Task<void> replay(WaitingJob waiting, JobState state, Semaphore::Permit slot);
     /// Waits out the delay of a parked job, and has it tried then.
-    [[nodiscard]] Task<void> wait_out(std::string job, Duration delay);
-    [[nodiscard]] Task<void> try_parked(std::string job);
-    [[nodiscard]] Task<Disposition> handle(std::string job, std::string request_json);
+    [[nodiscard]] Task<void> wait_out(JobId job, Duration delay);
+    [[nodiscard]] Task<void> try_parked(JobId job);
+    [[nodiscard]] Task<Disposition> handle(JobId job, std::string request_json);
     /// Ends a job that has no request, once it has had none for long enough.
-    [[nodiscard]] Task<void> give_up(std::string job, std::string reason);
+    [[nodiscard]] Task<void> give_up(JobId job, std::string reason);
     /// Jobs that others have ended, or given a request, are not met again.
     void forget_unmet();
 
@@ -90,9 +90,9 @@ private:
     struct Requestless {
         MonoTime since, met;
     };
-    std::map<std::string, Requestless> requestless_;
-    std::set<std::string> parked_;  // those in `waits_`
-    Scope replays_;                 // these last: their tasks use everything above
+    std::map<JobId, Requestless> requestless_;
+    std::set<JobId> parked_;  // those in `waits_`
+    Scope replays_;           // these last: their tasks use everything above
     Scope waits_;
 };
 

@@ -87,7 +87,7 @@ Task<void> Reconciler::tick() {
 
 Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
     std::string after = std::exchange(resume_after_[state], {});
-    std::map<std::string, std::int64_t> failures;
+    std::map<JobId, std::int64_t> failures;
     for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
         if (iteration > 0) {
             const bool still_mine = co_await hold();
@@ -201,7 +201,7 @@ Task<bool> Reconciler::prune_index(JobState state) {
 
 Task<bool> Reconciler::end_job(StaleJob stale, std::string index, std::optional<JobState> expected,
                                TimeoutReason reason) {
-    const std::string job = stale.job;
+    const JobId job = stale.job;
     const auto ended = co_await sweeps_.time_out(std::move(stale), std::move(index), expected, reason);
     if (!ended.applied()) co_return false;
     if (!ended.value().timed_out) {
@@ -216,7 +216,8 @@ Task<bool> Reconciler::end_job(StaleJob stale, std::string index, std::optional<
     context_.ports.metrics.add(Metric::jobs_completed,
                                {ended.value().topic, cap::JobStatus_Name(cap::JOB_STATUS_TIMEOUT)});
     if (context_.tunables.reconciler_emit_dead_letter)
-        dead_letters_.announce_aside({job, ended.value().topic, cap::JOB_STATUS_TIMEOUT, reason.text, reason.code});
+        dead_letters_.announce_aside(
+            {job.text(), ended.value().topic, cap::JOB_STATUS_TIMEOUT, reason.text, reason.code});
     const bool may_run = ended.value().from == JobState::dispatched || ended.value().from == JobState::running;
     if (context_.tunables.cancel_on_timeout && may_run) co_await broadcast_cancel(context_, job, reason.text);
     co_return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/scope.h"
 #include "engine/wire/subjects.h"
 
@@ -58,11 +59,13 @@ Task<bool> ResultBacklog::ask() {
 }
 
 Task<bool> ResultBacklog::read(UnheardResults::Stretch stretch) {
+    PRECONDITION(stretch.first <= stretch.last, "a stretch from {} to {}", stretch.first, stretch.last);
     bool complete = true;
-    const std::uint64_t part = (stretch.last - stretch.first) / kReaders + 1;
+    const std::uint64_t last = stretch.last.value();
+    const std::uint64_t part = (last - stretch.first.value()) / kReaders + 1;
     Scope readers(context_.ports.executor);
-    for (std::uint64_t first = stretch.first; first <= stretch.last; first += part)
-        readers.spawn(read_part({first, std::min(first + part - 1, stretch.last)}, complete));
+    for (std::uint64_t first = stretch.first.value(); first <= last; first += part)
+        readers.spawn(read_part({StreamSequence(first), StreamSequence(std::min(first + part - 1, last))}, complete));
     co_await readers.join();
     co_return complete;
 }
@@ -77,7 +80,7 @@ Task<void> ResultBacklog::read_part(UnheardResults::Stretch part, bool& complete
             co_return;
         }
         if (!found.value() || found.value()->sequence > part.last) co_return;
-        part.first = found.value()->sequence + 1;
+        part.first = found.value()->sequence.next();
         const bool go_on = unheard_.found(found.value()->payload);
         if (!go_on) co_return;
     }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/config/context.h"
+#include "engine/config/relations.h"
 #include "engine/reconcile/unheard_results.h"
 #include "engine/store/sweep_store.h"
 
@@ -30,11 +31,11 @@ public:
 
     /// How long a job may be overdue for the sake of a result that may stand in the stream: what a dead replica had in hand
     /// comes again after the ack wait, and somebody has to tick then.
-    [[nodiscard]] Duration patience() const { return context_.tunables.bus_ack_wait + 2 * interval_; }
+    [[nodiscard]] Duration patience() const { return late_result_wait(context_.tunables.bus_ack_wait, interval_); }
 
 private:
     [[nodiscard]] Task<bool> ask();
-    /// False when not everything could be read.
+    /// False when not everything could be read. REQUIRES: a stretch with a message in it.
     [[nodiscard]] Task<bool> read(UnheardResults::Stretch stretch);
     [[nodiscard]] Task<void> read_part(UnheardResults::Stretch part, bool& complete);
 

@@ -19,7 +19,7 @@ public:
     Ticker(const Context& context, SweepStore& sweeps, Leases& leases, std::string_view key, Duration interval)
         : context_(context),
           sweeps_(sweeps),
-          lease_(leases.ports(), std::string(key), context.ports.entropy.uuid(),
+          lease_(leases.ports(), std::string(key), Token(context.ports.entropy.uuid()),
                  {.life = 2 * interval, .answer_within = context.tunables.store_op_timeout, .booked = false}),
           interval_(interval) {}
 

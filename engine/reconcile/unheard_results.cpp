@@ -12,17 +12,17 @@ namespace lockstep::engine {
 namespace {
 
 /// The job that the message would end, by the rules of the result handler; nothing for any other message.
-std::optional<std::string> ended_by(std::string_view payload) {
+std::optional<JobId> ended_by(std::string_view payload) {
     const auto packet = wire::decode(payload);
     if (!packet || !packet->has_job_result()) return std::nullopt;
     const cap::JobResult& result = packet->job_result();
     if (wire::rejection(result) || !state_of_result(result.status())) return std::nullopt;
-    return result.job_id();
+    return JobId(result.job_id());
 }
 
 }  // namespace
 
-std::optional<UnheardResults::Stretch> UnheardResults::look(std::uint64_t last_sequence,
+std::optional<UnheardResults::Stretch> UnheardResults::look(StreamSequence last_sequence,
                                                             const ConsumerState& consumer) {
     if (everybody_) return std::nullopt;
     if (consumer.waiting + consumer.in_hand == 0) {
@@ -30,7 +30,7 @@ std::optional<UnheardResults::Stretch> UnheardResults::look(std::uint64_t last_s
         read_to_ = std::max(read_to_, last_sequence);
         return std::nullopt;
     }
-    const Stretch stretch{std::max(consumer.ack_floor, read_to_) + 1, last_sequence};
+    const Stretch stretch{std::max(consumer.ack_floor, read_to_).next(), last_sequence};
     read_to_ = std::max(read_to_, last_sequence);
     if (stretch.first > stretch.last) return std::nullopt;
     return stretch;

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 
 #include "engine/ports/bus.h"
+#include "engine/runtime/identifiers.h"
 #include "engine/runtime/time.h"
 
 namespace lockstep::engine {
@@ -30,25 +30,25 @@ public:
 
     /// A stretch of the stream, both ends included.
     struct Stretch {
-        std::uint64_t first = 0;
-        std::uint64_t last = 0;
+        StreamSequence first;
+        StreamSequence last;
     };
 
     /// Everybody waits: the answer that was needed did not come.
     void nothing_learnt() { everybody_ = true; }
     /// Takes what the stream and the durable of results say, in the order in which they were asked, and says what is to be
     /// read for it; nothing when that changes nothing. REQUIRES: the jobs that are asked about were found before.
-    [[nodiscard]] std::optional<Stretch> look(std::uint64_t last_sequence, const ConsumerState& consumer);
+    [[nodiscard]] std::optional<Stretch> look(StreamSequence last_sequence, const ConsumerState& consumer);
     /// A message in that stretch. False once enough is enough.
     [[nodiscard]] bool found(std::string_view payload);
 
     /// Whether the stream may hold a result of the job that nobody has heard.
-    [[nodiscard]] bool may_name(std::string_view job) const { return everybody_ || jobs_.contains(job); }
+    [[nodiscard]] bool may_name(const JobId& job) const { return everybody_ || jobs_.contains(job); }
 
 private:
     bool everybody_ = false;
-    std::set<std::string, std::less<>> jobs_;
-    std::uint64_t read_to_ = 0;
+    std::set<JobId> jobs_;
+    StreamSequence read_to_;
     std::size_t read_ = 0;
 };
 

@@ -22,42 +22,42 @@ std::string result_of(const std::string& job) {
 // D-04 (3), (4)
 TEST(UnheardResults, ReadsFromTheFloorAndWhatIsNewAtTheNextLook) {
     UnheardResults unheard;
-    const auto first = unheard.look(20, {2, 1, 10});
+    const auto first = unheard.look(StreamSequence(20), {2, 1, StreamSequence(10)});
     ASSERT_TRUE(first);
-    EXPECT_EQ(first->first, 11u);
-    EXPECT_EQ(first->last, 20u);
+    EXPECT_EQ(first->first, StreamSequence(11));
+    EXPECT_EQ(first->last, StreamSequence(20));
     EXPECT_TRUE(unheard.found(result_of("a")));
     EXPECT_TRUE(unheard.found("no packet"));
-    EXPECT_TRUE(unheard.may_name("a"));
-    EXPECT_FALSE(unheard.may_name("b"));
-    EXPECT_FALSE(unheard.look(20, {1, 1, 11})) << "nothing new";
-    const auto second = unheard.look(25, {1, 1, 11});
+    EXPECT_TRUE(unheard.may_name(JobId("a")));
+    EXPECT_FALSE(unheard.may_name(JobId("b")));
+    EXPECT_FALSE(unheard.look(StreamSequence(20), {1, 1, StreamSequence(11)})) << "nothing new";
+    const auto second = unheard.look(StreamSequence(25), {1, 1, StreamSequence(11)});
     ASSERT_TRUE(second);
-    EXPECT_EQ(second->first, 21u);
-    EXPECT_TRUE(unheard.may_name("a"));
+    EXPECT_EQ(second->first, StreamSequence(21));
+    EXPECT_TRUE(unheard.may_name(JobId("a")));
 }
 
 TEST(UnheardResults, ADurableThatHasNothingToDoHasHeardEverything) {
     UnheardResults unheard;
-    EXPECT_TRUE(unheard.look(20, {1, 0, 10}));
+    EXPECT_TRUE(unheard.look(StreamSequence(20), {1, 0, StreamSequence(10)}));
     EXPECT_TRUE(unheard.found(result_of("a")));
-    EXPECT_FALSE(unheard.look(30, {0, 0, 0})) << "whatever the floor says";
-    EXPECT_FALSE(unheard.may_name("a"));
+    EXPECT_FALSE(unheard.look(StreamSequence(30), {0, 0, StreamSequence(0)})) << "whatever the floor says";
+    EXPECT_FALSE(unheard.may_name(JobId("a")));
 }
 
 TEST(UnheardResults, NobodyIsSparedOnceTooMuchWasFoundOrNothingWasLearnt) {
     UnheardResults unheard;
-    EXPECT_TRUE(unheard.look(5000, {2000, 0, 10}));
+    EXPECT_TRUE(unheard.look(StreamSequence(5000), {2000, 0, StreamSequence(10)}));
     for (std::size_t i = 0; i < UnheardResults::kReadMax; ++i) EXPECT_TRUE(unheard.found(result_of("a")));
-    EXPECT_FALSE(unheard.may_name("b"));
+    EXPECT_FALSE(unheard.may_name(JobId("b")));
     EXPECT_FALSE(unheard.found(result_of("a")));
-    EXPECT_TRUE(unheard.may_name("b"));
+    EXPECT_TRUE(unheard.may_name(JobId("b")));
 
     UnheardResults ignorant;
     ignorant.nothing_learnt();
-    EXPECT_TRUE(ignorant.may_name("b"));
-    EXPECT_FALSE(ignorant.look(20, {0, 0, 0})) << "not in this tick";
-    EXPECT_TRUE(ignorant.may_name("b"));
+    EXPECT_TRUE(ignorant.may_name(JobId("b")));
+    EXPECT_FALSE(ignorant.look(StreamSequence(20), {0, 0, StreamSequence(0)})) << "not in this tick";
+    EXPECT_TRUE(ignorant.may_name(JobId("b")));
 }
 
 // D-04 (5)

@@ -35,7 +35,15 @@ RedisConnection::RedisConnection(RedisTransport& transport, RedisConnectionOptio
     : transport_(transport),
       options_(std::move(options)),
       log_in_(with_ping(options_.log_in)),
-      pause_(options_.reconnect_pause_min) {}
+      pause_(options_.reconnect_pause_min) {
+    PRECONDITION(options_.connect_timeout > Duration{0} && options_.silence_max > Duration{0},
+                 "{}: {} ns to connect, {} ns of silence", options_.server, options_.connect_timeout.count(),
+                 options_.silence_max.count());
+    PRECONDITION(
+        options_.reconnect_pause_min > Duration{0} && options_.reconnect_pause_min <= options_.reconnect_pause_max,
+        "{}: pauses from {} to {} ns", options_.server, options_.reconnect_pause_min.count(),
+        options_.reconnect_pause_max.count());
+}
 
 void RedisConnection::open() {
     PRECONDITION(!opened_, "a connection is opened once");
@@ -79,6 +87,7 @@ void RedisConnection::submit(std::unique_ptr<RedisCall> call) {
 }
 
 void RedisConnection::send(Place place) {
+    INVARIANT(open_for_calls(), "{}: a call is sent to where nobody answers", options_.server);
     if (transport_.write(place.call->commands)) {
         place.replies.reserve(place.expected);
         in_flight_.push_back(std::move(place));
@@ -107,6 +116,9 @@ std::string RedisConnection::why_waiting() const {
 }
 
 void RedisConnection::start_attempt() {
+    INVARIANT(in_flight_.empty() && state_ != State::connecting && state_ != State::logging_in,
+              "{}: an attempt begins beside another, or before {} calls of the last connection have been answered",
+              options_.server, in_flight_.size());
     state_ = State::connecting;
     state_ends_ = transport_.now() + options_.connect_timeout;
     transport_.connect();
@@ -254,6 +266,11 @@ std::vector<std::unique_ptr<RedisCall>> RedisConnection::take_expired(Places& pl
 
 void RedisConnection::arm() {
     if (state_ == State::closed) return;
+    INVARIANT(calls_ == queued_.size() + in_flight_.size() && calls_ <= std::max<std::size_t>(options_.calls_max, 1),
+              "{}: {} calls of {} at most are {} to be sent and {} in flight", options_.server, calls_,
+              options_.calls_max, queued_.size(), in_flight_.size());
+    INVARIANT(overdue_ <= in_flight_.size(), "{}: {} of {} calls in flight are overdue", options_.server, overdue_,
+              in_flight_.size());
     std::optional<MonoTime> next = next_deadline_;
     const auto sooner = [&next](MonoTime when) {
         if (!next || when < *next) next = when;

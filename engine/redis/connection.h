@@ -46,7 +46,8 @@ public:
 
 class RedisConnection final : private RedisTransportListener {
 public:
-    /// The transport outlives the connection, and tells `listener()` what happens to it.
+    /// The transport outlives the connection, and tells `listener()` what happens to it. REQUIRES: times and pauses above zero, the
+    /// first pause not above the last.
     RedisConnection(RedisTransport& transport, RedisConnectionOptions options);
     RedisConnection(const RedisConnection&) = delete;
     RedisConnection& operator=(const RedisConnection&) = delete;

@@ -19,6 +19,8 @@ namespace {
 
 /// A rollback that its first replica left is noticed within this time. Long against a step, short against the lock's life.
 constexpr Duration kResumeInterval = std::chrono::seconds{10};
+static_assert(kResumeInterval > kDefaultTunables.safety_timeout + kDefaultTunables.publish_timeout &&
+              kResumeInterval < kDefaultTunables.saga_lock_ttl);
 /// Rollbacks that one replica resumes at once; one with a hung kernel takes its whole time.
 constexpr std::size_t kResumedMax = 16;
 constexpr std::int64_t kResumePage = 64;
@@ -39,7 +41,7 @@ void Rollbacks::start(const SagaName& saga) {
     const bool locked = context_.mechanisms.on(Mechanism::saga_lock);
     at_work_.insert(saga.text());
     count_active();
-    work_.spawn(roll_back(saga, locked ? context_.ports.entropy.uuid() : std::string{}));
+    work_.spawn(roll_back(saga, locked ? Token(context_.ports.entropy.uuid()) : Token{}));
 }
 
 Task<void> Rollbacks::run() {
@@ -54,12 +56,14 @@ Task<void> Rollbacks::run() {
     }
 }
 
-Task<void> Rollbacks::roll_back(SagaName saga, std::string token) {
+Task<void> Rollbacks::roll_back(SagaName saga, Token token) {
     const Tunables& tunables = context_.tunables;
     Lease lease(leases_.ports(), saga.lock(), std::move(token),
                 {.life = tunables.saga_lock_ttl, .answer_within = tunables.store_op_timeout});
     const MonoTime began = context_.ports.clock.monotonic();
     const Duration limit = std::min(tunables.saga_rollback_timeout, tunables.saga_lock_ttl);
+    INVARIANT(limit <= lease.terms().life, "saga {} is rolled back for {} ns under a lock of {} ns", saga.text(),
+              limit.count(), lease.terms().life.count());
     co_await work_off(saga, lease, began + limit);
     at_work_.erase(saga.text());
     count_active();

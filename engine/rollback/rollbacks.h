@@ -46,7 +46,7 @@ private:
         stopped,     // nothing is known to have come of it; it stays
     };
 
-    [[nodiscard]] Task<void> roll_back(SagaName saga, std::string token);
+    [[nodiscard]] Task<void> roll_back(SagaName saga, Token token);
     /// Works off entries until none is left, the time is over or something fails.
     [[nodiscard]] Task<void> work_off(const SagaName& saga, Lease& lease, MonoTime until);
     [[nodiscard]] Task<Undone> undo(const cap::JobRequest& job, MonoTime until);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "engine/runtime/invariant.h"
 #include "engine/saga/keys.h"
 #include "engine/store/script_arguments.h"
 #include "engine/wire/messages.h"
@@ -50,6 +51,7 @@ Task<Outcome<Done>> SagaStore::include(SagaEffect effect, Commit& commit) {
 }
 
 Task<Outcome<std::vector<SagaName>>> SagaStore::pending(std::int64_t limit) {
+    PRECONDITION(limit > 0, "{} sagas at most", limit);
     std::vector<RedisCommand> ranges;
     for (const std::string_view list : {keys::kSagasOwed, keys::kSagasPending})
         ranges.push_back({"ZRANGE", std::string(list), "0", fmt::format("{}", limit - 1)});
@@ -98,7 +100,7 @@ Task<Outcome<SagaStep>> SagaStore::step(const SagaName& saga, Lease& lease, std:
     const SagaName before{SagaName::Kind::old_run, saga.tenant, saga.id};
     ScriptArguments arguments;
     arguments.text("saga", saga.owed_as())
-        .text("token", lease.token())
+        .text("token", lease.token().text())
         .text("step", std::move(step))
         .duration_or_zero("lock_ttl_ms", lease.terms().life)
         .text("entry", std::move(done.entry));

@@ -100,7 +100,7 @@ tl::expected<std::vector<std::string>, NoPick> eligible_pools(const cap::JobRequ
 
 const Worker* preferred_worker(const cap::JobRequest& request, const std::vector<std::string>& pools,
                                const Registry& registry, const Tunables& tunables, MonoTime now) {
-    const std::string id = label_of(request.labels(), "preferred_worker_id");
+    const WorkerId id(label_of(request.labels(), "preferred_worker_id"));
     if (id.empty()) return nullptr;
     const Worker* worker = registry.find_routable(id, now);
     if (worker == nullptr || std::ranges::find(pools, worker->pool) == pools.end()) return nullptr;
@@ -134,8 +134,8 @@ bool overloaded(const Worker& worker, const Tunables& tunables) {
     return !has_room;
 }
 
-tl::expected<std::string, NoPick> pick_worker(const cap::JobRequest& request, const RoutingTable& table,
-                                              const Registry& registry, const Tunables& tunables, MonoTime now) {
+tl::expected<WorkerId, NoPick> pick_worker(const cap::JobRequest& request, const RoutingTable& table,
+                                           const Registry& registry, const Tunables& tunables, MonoTime now) {
     if (request.topic().empty()) return tl::unexpected(NoPick{DispatchReason::dispatch_failed, "the job has no topic"});
     const auto pools = eligible_pools(request, table);
     if (!pools) return tl::unexpected(pools.error());

@@ -23,8 +23,8 @@ struct NoPick {
 };
 
 /// The id of the chosen worker. Ties go to the smallest id.
-[[nodiscard]] tl::expected<std::string, NoPick> pick_worker(const cap::JobRequest& request, const RoutingTable& table,
-                                                            const Registry& registry, const Tunables& tunables,
-                                                            MonoTime now);
+[[nodiscard]] tl::expected<WorkerId, NoPick> pick_worker(const cap::JobRequest& request, const RoutingTable& table,
+                                                         const Registry& registry, const Tunables& tunables,
+                                                         MonoTime now);
 
 }  // namespace lockstep::engine

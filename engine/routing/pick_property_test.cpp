@@ -120,8 +120,8 @@ RC_GTEST_PROP(PickProperty, IsTheBestOfTheEligibleOrTheRightReason, ()) {
     Registry registry(std::chrono::seconds{30});
     for (const Candidate& worker : drawn.workers) {
         registry.on_heartbeat(worker.heartbeat, worker.silent ? now - std::chrono::seconds{31} : now);
-        for (int i = 0; i < worker.sent; ++i) registry.note_dispatch(worker.heartbeat.worker_id());
-        for (int i = 0; i < worker.ended; ++i) registry.note_end(worker.heartbeat.worker_id());
+        for (int i = 0; i < worker.sent; ++i) registry.note_dispatch(WorkerId(worker.heartbeat.worker_id()));
+        for (int i = 0; i < worker.ended; ++i) registry.note_end(WorkerId(worker.heartbeat.worker_id()));
     }
     cap::JobRequest request;
     request.set_topic("job.t");
@@ -136,7 +136,7 @@ RC_GTEST_PROP(PickProperty, IsTheBestOfTheEligibleOrTheRightReason, ()) {
     RC_TAG(expected.worker ? "picked" : std::string(to_string(expected.reason)));
     RC_ASSERT(picked.has_value() == expected.worker.has_value());
     if (picked)
-        RC_ASSERT(*picked == *expected.worker);
+        RC_ASSERT(picked->text() == *expected.worker);
     else
         RC_ASSERT(picked.error().reason == expected.reason);
 }

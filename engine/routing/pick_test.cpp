@@ -41,7 +41,7 @@ protected:
     /// The worker, or the reason why there is none.
     [[nodiscard]] std::string picked() const {
         const auto picked = pick();
-        return picked ? *picked : std::string(to_string(picked.error().reason));
+        return picked ? picked->text() : std::string(to_string(picked.error().reason));
     }
 
     Tunables tunables;
@@ -57,7 +57,7 @@ TEST_F(PickTest, TheLeastLoadedOfThePoolIsChosen) {
     hears(WorkerSpec("w2").active(1).cpu(10));
     hears(WorkerSpec("w3", "other"));
     EXPECT_EQ(picked(), "w2");
-    EXPECT_EQ(wire::worker_subject(picked()), "worker.w2.jobs");
+    EXPECT_EQ(wire::worker_subject(WorkerId(picked())), "worker.w2.jobs");
 }
 
 // ROUTE-02
@@ -250,7 +250,7 @@ TEST_F(PickTest, JobsSentSinceTheLastHeartbeatCountAsLoad) {
     std::vector<std::string> chosen;
     for (int i = 0; i < 3; ++i) {
         chosen.push_back(picked());
-        registry.note_dispatch(chosen.back());
+        registry.note_dispatch(WorkerId(chosen.back()));
     }
     EXPECT_EQ(chosen, (std::vector<std::string>{"w1", "w1", "w2"}));
     EXPECT_EQ(picked(), "pool_overloaded");
@@ -311,10 +311,10 @@ RC_GTEST_PROP(Pick, NeverAnUnfitWorkerAndNeverAMoreLoadedOne, ()) {
         return;
     }
     RC_ASSERT(picked);
-    const auto chosen = std::ranges::find(fit, *picked, &Fit::id);
+    const auto chosen = std::ranges::find(fit, picked->text(), &Fit::id);
     RC_ASSERT(chosen != fit.end());
     for (const Fit& other : fit)
-        RC_ASSERT(chosen->score < other.score || (chosen->score == other.score && *picked <= other.id));
+        RC_ASSERT(chosen->score < other.score || (chosen->score == other.score && picked->text() <= other.id));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/invariant.h"
 #include "engine/wire/heartbeat_bounds.h"
 #include "engine/wire/messages.h"
 
@@ -13,10 +14,10 @@ constexpr std::string_view kTooMany = "too_many_workers";
 
 /// As the same worker would have said it itself.
 wire::ReportedWorker reported(const Worker& worker) {
-    std::size_t bytes = worker.id.size() + worker.pool.size() + worker.region.size() + worker.type.size();
+    std::size_t bytes = worker.id.text().size() + worker.pool.size() + worker.region.size() + worker.type.size();
     for (const std::string& capability : worker.capabilities) bytes += capability.size();
     for (const auto& [name, value] : worker.labels) bytes += name.size() + value.size();
-    return {.id = worker.id,
+    return {.id = worker.id.text(),
             .active_jobs = worker.active_jobs,
             .max_parallel_jobs = worker.max_parallel_jobs,
             .cpu_load = worker.cpu_load,
@@ -27,19 +28,20 @@ wire::ReportedWorker reported(const Worker& worker) {
 
 }  // namespace
 
-std::string_view Registry::unwelcome(const std::string& id, std::string_view unsound) const {
-    if (!wire::addressable(id)) return "worker_id";
+std::string_view Registry::unwelcome(const WorkerId& id, std::string_view unsound) const {
+    if (!wire::addressable(id.text())) return "worker_id";
     if (!bounded_) return {};
     if (!unsound.empty()) return unsound;
     return workers_.size() >= kWorkersMax && !workers_.contains(id) ? kTooMany : std::string_view{};
 }
 
 std::string_view Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTime now) {
-    if (const auto reason = unwelcome(heartbeat.worker_id(), wire::unsound(heartbeat)); !reason.empty()) return reason;
-    const auto [entry, inserted] = workers_.try_emplace(heartbeat.worker_id());
+    const WorkerId id(heartbeat.worker_id());
+    if (const auto reason = unwelcome(id, wire::unsound(heartbeat)); !reason.empty()) return reason;
+    const auto [entry, inserted] = workers_.try_emplace(id);
     Worker& worker = entry->second;
     if (!inserted && worker.pool != heartbeat.pool()) leave_pool(worker);
-    worker.id = heartbeat.worker_id();
+    worker.id = id;
     worker.pool = heartbeat.pool();
     worker.region = heartbeat.region();
     worker.type = heartbeat.type();
@@ -56,25 +58,28 @@ std::string_view Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTim
     worker.sent_since_heartbeat = 0;
     worker.ended_since_heartbeat = 0;
     worker.has_heartbeat = true;
-    pools_[worker.pool].try_emplace(entry->first, &worker);
+    pools_[worker.pool].try_emplace(entry->first.text(), &worker);
+    require_room();
     return {};
 }
 
 std::string_view Registry::on_handshake(const cap::Handshake& handshake, MonoTime now) {
     if (handshake.role() != cap::COMPONENT_ROLE_WORKER) return {};
-    if (const auto reason = unwelcome(handshake.component_id(), {}); !reason.empty()) return reason;
-    const auto [entry, inserted] = workers_.try_emplace(handshake.component_id());
+    const WorkerId id(handshake.component_id());
+    if (const auto reason = unwelcome(id, {}); !reason.empty()) return reason;
+    const auto [entry, inserted] = workers_.try_emplace(id);
     Worker& worker = entry->second;
     if (!inserted && !alive(worker, now)) {
         // What its last heartbeat said is as dead as it was, swept away or not.
         leave_pool(worker);
         worker = {};
     }
-    worker.id = handshake.component_id();
+    worker.id = id;
     worker.sdk_version = handshake.sdk_version().substr(0, wire::kWorkerIdMax);
     worker.alive_until = now + ttl_;
     // It tells that the worker lives. What a snapshot has said of its load and its pool stays hearsay.
     worker.heard = worker.heard || !worker.has_heartbeat;
+    require_room();
     return {};
 }
 
@@ -88,36 +93,37 @@ bool Registry::hydrate(Worker worker, MonoTime alive_until, MonoTime now) {
     known.alive_until = alive_until;
     known.has_heartbeat = true;
     known.heard = false;
-    pools_[known.pool].try_emplace(entry->first, &known);
+    pools_[known.pool].try_emplace(entry->first.text(), &known);
+    require_room();
     return true;
 }
 
-void Registry::note_dispatch(std::string_view worker_id) {
-    const auto entry = workers_.find(worker_id);
+void Registry::note_dispatch(const WorkerId& worker) {
+    const auto entry = workers_.find(worker);
     if (entry != workers_.end()) ++entry->second.sent_since_heartbeat;
 }
 
-void Registry::forget_dispatch(std::string_view worker_id) {
-    const auto entry = workers_.find(worker_id);
+void Registry::forget_dispatch(const WorkerId& worker) {
+    const auto entry = workers_.find(worker);
     if (entry == workers_.end()) return;
     entry->second.sent_since_heartbeat = std::max(0, entry->second.sent_since_heartbeat - 1);
 }
 
-void Registry::note_end(std::string_view worker_id) {
-    const auto entry = workers_.find(worker_id);
+void Registry::note_end(const WorkerId& worker) {
+    const auto entry = workers_.find(worker);
     if (entry != workers_.end()) ++entry->second.ended_since_heartbeat;
 }
 
-bool Registry::is_alive(std::string_view worker_id, MonoTime now) const {
-    const auto entry = workers_.find(worker_id);
+bool Registry::is_alive(const WorkerId& worker, MonoTime now) const {
+    const auto entry = workers_.find(worker);
     return entry != workers_.end() && alive(entry->second, now);
 }
 
-const Worker* Registry::find_routable(std::string_view worker_id, MonoTime now) const {
-    const auto entry = workers_.find(worker_id);
+const Worker* Registry::find_routable(const WorkerId& worker, MonoTime now) const {
+    const auto entry = workers_.find(worker);
     if (entry == workers_.end()) return nullptr;
-    const Worker& worker = entry->second;
-    return worker.has_heartbeat && alive(worker, now) ? &worker : nullptr;
+    const Worker& known = entry->second;
+    return known.has_heartbeat && alive(known, now) ? &known : nullptr;
 }
 
 RegistryStatistics Registry::statistics(MonoTime now) const {
@@ -138,10 +144,15 @@ void Registry::sweep(MonoTime now) {
     });
 }
 
+void Registry::require_room() const {
+    INVARIANT(!bounded_ || workers_.size() <= kWorkersMax, "{} workers are known, and {} at most should be",
+              workers_.size(), kWorkersMax);
+}
+
 void Registry::leave_pool(const Worker& worker) {
     const auto members = pools_.find(worker.pool);
     if (members == pools_.end()) return;
-    members->second.erase(worker.id);
+    members->second.erase(worker.id.text());
     if (members->second.empty()) pools_.erase(members);
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/runtime/identifiers.h"
 #include "engine/runtime/time.h"
 #include "engine/wire/fwd.h"
 
@@ -15,7 +16,7 @@ namespace lockstep::engine {
 
 /// What routing knows about one live worker.
 struct Worker {
-    std::string id;
+    WorkerId id;
     std::string pool;
     std::string region;
     std::string type;
@@ -61,15 +62,15 @@ public:
     /// Takes over what a snapshot says of a worker; alive until `alive_until` unless it is heard before. What this replica has
     /// heard itself is not overwritten while it is alive (H-24). False: not taken over, for that or because it is outside sense.
     bool hydrate(Worker worker, MonoTime alive_until, MonoTime now);
-    void note_dispatch(std::string_view worker_id);
+    void note_dispatch(const WorkerId& worker);
     /// A dispatch that was taken back before it left.
-    void forget_dispatch(std::string_view worker_id);
+    void forget_dispatch(const WorkerId& worker);
     /// A job that the worker has ended: its place is free before the next heartbeat says so.
-    void note_end(std::string_view worker_id);
+    void note_end(const WorkerId& worker);
 
-    [[nodiscard]] bool is_alive(std::string_view worker_id, MonoTime now) const;
+    [[nodiscard]] bool is_alive(const WorkerId& worker, MonoTime now) const;
     /// Null when unknown, silent for too long, or without a heartbeat.
-    [[nodiscard]] const Worker* find_routable(std::string_view worker_id, MonoTime now) const;
+    [[nodiscard]] const Worker* find_routable(const WorkerId& worker, MonoTime now) const;
 
     /// Calls `visit(worker)` for every routable worker of `pool`, by id.
     template <class Visitor>
@@ -95,12 +96,14 @@ public:
 private:
     [[nodiscard]] static bool alive(const Worker& worker, MonoTime now) { return now <= worker.alive_until; }
     /// Why a worker that says this is not taken in; empty: it is.
-    [[nodiscard]] std::string_view unwelcome(const std::string& id, std::string_view unsound) const;
+    [[nodiscard]] std::string_view unwelcome(const WorkerId& id, std::string_view unsound) const;
+    /// A worker has been taken in: there was room for it.
+    void require_room() const;
     void leave_pool(const Worker& worker);
 
     Duration ttl_;
     bool bounded_;
-    std::map<std::string, Worker, std::less<>> workers_;
+    std::map<WorkerId, Worker> workers_;
     std::map<std::string, std::map<std::string_view, const Worker*>, std::less<>> pools_;  // views into workers_' keys
 };
 

@@ -113,14 +113,14 @@ void apply(Registry& registry, const Command& command, MonoTime now) {
             registry.on_handshake(handshake, now);
             return;
         case Command::Kind::hydrate:
-            worker.id = id;
+            worker.id = WorkerId(id);
             worker.pool = pool_of(command.pool);
             worker.active_jobs = command.number;
             registry.hydrate(worker, now + std::chrono::seconds{command.number}, now);
             return;
-        case Command::Kind::dispatch: return registry.note_dispatch(id);
-        case Command::Kind::forget: return registry.forget_dispatch(id);
-        case Command::Kind::end: return registry.note_end(id);
+        case Command::Kind::dispatch: return registry.note_dispatch(WorkerId(id));
+        case Command::Kind::forget: return registry.forget_dispatch(WorkerId(id));
+        case Command::Kind::end: return registry.note_end(WorkerId(id));
         case Command::Kind::sweep: return registry.sweep(now);
         case Command::Kind::wait: return;
     }
@@ -132,8 +132,8 @@ void agree(const Registry& registry, const Model& model, MonoTime now) {
     for (int number = 0; number < 3; ++number) {
         const std::string id = name_of(number);
         const Model::Known* expected = model.find(id, now);
-        RC_ASSERT(registry.is_alive(id, now) == (expected != nullptr));
-        const Worker* worker = registry.find_routable(id, now);
+        RC_ASSERT(registry.is_alive(WorkerId(id), now) == (expected != nullptr));
+        const Worker* worker = registry.find_routable(WorkerId(id), now);
         RC_ASSERT((worker != nullptr) == (expected != nullptr && expected->routable));
         if (worker == nullptr) continue;
         ++routable;
@@ -146,7 +146,8 @@ void agree(const Registry& registry, const Model& model, MonoTime now) {
     }
     for (int pool = 0; pool < 2; ++pool) {
         std::vector<std::string> members;
-        registry.for_each_in_pool(pool_of(pool), now, [&](const Worker& worker) { members.push_back(worker.id); });
+        registry.for_each_in_pool(pool_of(pool), now,
+                                  [&](const Worker& worker) { members.push_back(worker.id.text()); });
         RC_ASSERT(members == by_pool[pool_of(pool)]);
     }
     RC_ASSERT(registry.statistics(now).workers == routable);

@@ -30,19 +30,19 @@ protected:
     }
     bool hydrate(const std::string& id, const std::string& pool, Duration lives = 15s) {
         Worker worker;
-        worker.id = id;
+        worker.id = WorkerId(id);
         worker.pool = pool;
         worker.max_parallel_jobs = 4;
         return registry.hydrate(std::move(worker), now + lives, now);
     }
     [[nodiscard]] std::vector<std::string> heard() const {
         std::vector<std::string> ids;
-        registry.for_each_heard(now, [&ids](const Worker& worker) { ids.push_back(worker.id); });
+        registry.for_each_heard(now, [&ids](const Worker& worker) { ids.push_back(worker.id.text()); });
         return ids;
     }
     [[nodiscard]] std::vector<std::string> members(std::string_view pool) const {
         std::vector<std::string> ids;
-        registry.for_each_in_pool(pool, now, [&ids](const Worker& worker) { ids.push_back(worker.id); });
+        registry.for_each_in_pool(pool, now, [&ids](const Worker& worker) { ids.push_back(worker.id.text()); });
         return ids;
     }
     using Ids = std::vector<std::string>;
@@ -55,7 +55,7 @@ protected:
 TEST_F(RegistryTest, AHeartbeatMakesAWorkerKnown) {
     heartbeat("w1", "default");
     EXPECT_EQ(registry.size(), 1u);
-    const Worker* worker = registry.find_routable("w1", now);
+    const Worker* worker = registry.find_routable(WorkerId("w1"), now);
     ASSERT_NE(worker, nullptr);
     EXPECT_EQ(worker->type, "cpu");
 }
@@ -66,11 +66,11 @@ TEST_F(RegistryTest, AWorkersHandshakeMakesItAliveButNotRoutable) {
     handshake("gw", cap::COMPONENT_ROLE_GATEWAY);
     handshake("", cap::COMPONENT_ROLE_WORKER);
     EXPECT_EQ(registry.size(), 1u);
-    EXPECT_TRUE(registry.is_alive("w1", now));
-    EXPECT_EQ(registry.find_routable("w1", now), nullptr);
+    EXPECT_TRUE(registry.is_alive(WorkerId("w1"), now));
+    EXPECT_EQ(registry.find_routable(WorkerId("w1"), now), nullptr);
     heartbeat("w1", "default");
-    ASSERT_NE(registry.find_routable("w1", now), nullptr);
-    EXPECT_EQ(registry.find_routable("w1", now)->sdk_version, "2.8.4");
+    ASSERT_NE(registry.find_routable(WorkerId("w1"), now), nullptr);
+    EXPECT_EQ(registry.find_routable(WorkerId("w1"), now)->sdk_version, "2.8.4");
 }
 
 // REG-03
@@ -93,15 +93,15 @@ TEST_F(RegistryTest, AWorkerThatChangesItsPoolLeavesTheOldOne) {
 
 // STALE-01, REG-05
 TEST_F(RegistryTest, AWorkerIsAliveForItsTimeToLiveAndNotLonger) {
-    EXPECT_FALSE(registry.is_alive("w1", now));
+    EXPECT_FALSE(registry.is_alive(WorkerId("w1"), now));
     heartbeat("w1", "A");
-    EXPECT_TRUE(registry.is_alive("w1", now));
+    EXPECT_TRUE(registry.is_alive(WorkerId("w1"), now));
     now += 30s;
-    EXPECT_TRUE(registry.is_alive("w1", now));
+    EXPECT_TRUE(registry.is_alive(WorkerId("w1"), now));
     EXPECT_EQ(members("A"), (Ids{"w1"}));
     now += 1ns;
-    EXPECT_FALSE(registry.is_alive("w1", now));
-    EXPECT_EQ(registry.find_routable("w1", now), nullptr);
+    EXPECT_FALSE(registry.is_alive(WorkerId("w1"), now));
+    EXPECT_EQ(registry.find_routable(WorkerId("w1"), now), nullptr);
     EXPECT_EQ(members("A"), Ids{});
 }
 
@@ -120,26 +120,26 @@ TEST_F(RegistryTest, ASweepForgetsTheSilentAndKeepsTheRest) {
 // H-25: a burst between two heartbeats must not look like an idle worker.
 TEST_F(RegistryTest, DispatchesCountUntilTheNextHeartbeat) {
     heartbeat("w1", "A", 2);
-    registry.note_dispatch("w1");
-    registry.note_dispatch("w1");
-    registry.forget_dispatch("w1");
-    EXPECT_EQ(registry.find_routable("w1", now)->sent_since_heartbeat, 1);
+    registry.note_dispatch(WorkerId("w1"));
+    registry.note_dispatch(WorkerId("w1"));
+    registry.forget_dispatch(WorkerId("w1"));
+    EXPECT_EQ(registry.find_routable(WorkerId("w1"), now)->sent_since_heartbeat, 1);
     heartbeat("w1", "A", 3);
-    EXPECT_EQ(registry.find_routable("w1", now)->sent_since_heartbeat, 0);
-    registry.forget_dispatch("w1");
-    EXPECT_EQ(registry.find_routable("w1", now)->sent_since_heartbeat, 0);
-    registry.note_dispatch("nobody");
-    registry.forget_dispatch("nobody");
+    EXPECT_EQ(registry.find_routable(WorkerId("w1"), now)->sent_since_heartbeat, 0);
+    registry.forget_dispatch(WorkerId("w1"));
+    EXPECT_EQ(registry.find_routable(WorkerId("w1"), now)->sent_since_heartbeat, 0);
+    registry.note_dispatch(WorkerId("nobody"));
+    registry.forget_dispatch(WorkerId("nobody"));
     EXPECT_EQ(registry.size(), 1u);
 }
 
 TEST_F(RegistryTest, EndsCountUntilTheNextHeartbeat) {
     heartbeat("w1", "A", 2);
-    registry.note_end("w1");
-    EXPECT_EQ(registry.find_routable("w1", now)->ended_since_heartbeat, 1);
+    registry.note_end(WorkerId("w1"));
+    EXPECT_EQ(registry.find_routable(WorkerId("w1"), now)->ended_since_heartbeat, 1);
     heartbeat("w1", "A", 1);
-    EXPECT_EQ(registry.find_routable("w1", now)->ended_since_heartbeat, 0);
-    registry.note_end("nobody");
+    EXPECT_EQ(registry.find_routable(WorkerId("w1"), now)->ended_since_heartbeat, 0);
+    registry.note_end(WorkerId("nobody"));
     EXPECT_EQ(registry.size(), 1u);
 }
 
@@ -171,14 +171,14 @@ TEST_F(RegistryTest, AHydratedWorkerIsRoutableForItsOwnTime) {
     EXPECT_TRUE(hydrate("w1", "A"));
     EXPECT_TRUE(hydrate("w2", "A"));
     EXPECT_EQ(members("A"), (Ids{"w1", "w2"}));
-    EXPECT_EQ(registry.find_routable("w1", now)->max_parallel_jobs, 4);
+    EXPECT_EQ(registry.find_routable(WorkerId("w1"), now)->max_parallel_jobs, 4);
     EXPECT_EQ(heard(), Ids{}) << "what this replica knows by hearsay it does not pass on";
     heartbeat("w2", "A");
     now += 15s;
     EXPECT_EQ(members("A"), (Ids{"w1", "w2"}));
     now += 1ns;
     EXPECT_EQ(members("A"), (Ids{"w2"}));
-    EXPECT_FALSE(registry.is_alive("w1", now));
+    EXPECT_FALSE(registry.is_alive(WorkerId("w1"), now));
     EXPECT_EQ(heard(), (Ids{"w2"}));
 }
 
@@ -201,7 +201,7 @@ TEST_F(RegistryTest, ASnapshotDoesNotOverwriteWhatWasHeard) {
     EXPECT_FALSE(hydrate("w1", "B"));
     EXPECT_FALSE(hydrate("w2", "B"));
     EXPECT_EQ(members("A"), (Ids{"w1"}));
-    EXPECT_EQ(registry.find_routable("w1", now)->active_jobs, 7);
+    EXPECT_EQ(registry.find_routable(WorkerId("w1"), now)->active_jobs, 7);
     now += 31s;
     EXPECT_TRUE(hydrate("w1", "B")) << "nothing has been heard of it for too long";
     EXPECT_EQ(members("A"), Ids{});
@@ -238,14 +238,15 @@ TEST_F(RegistryTest, AHeartbeatOutsideSenseChangesNothing) {
     odd.set_active_jobs(-7);
     EXPECT_EQ(registry.on_heartbeat(odd, now), "jobs");
     EXPECT_EQ(members("A"), (Ids{"w1"}));
-    EXPECT_EQ(registry.find_routable("w1", now)->active_jobs, 3);
+    EXPECT_EQ(registry.find_routable(WorkerId("w1"), now)->active_jobs, 3);
     now += 10s + 1ns;
-    EXPECT_FALSE(registry.is_alive("w1", now)) << "the last sound one holds for its time to live, and no longer";
+    EXPECT_FALSE(registry.is_alive(WorkerId("w1"), now))
+        << "the last sound one holds for its time to live, and no longer";
     odd.set_worker_id("ghost");
     odd.set_active_jobs(0);
     odd.set_cpu_load(std::numeric_limits<float>::quiet_NaN());
     EXPECT_EQ(registry.on_heartbeat(odd, now), "load");
-    EXPECT_EQ(registry.find_routable("ghost", now), nullptr);
+    EXPECT_EQ(registry.find_routable(WorkerId("ghost"), now), nullptr);
     cap::Handshake handshake;
     handshake.set_role(cap::COMPONENT_ROLE_WORKER);
     handshake.set_component_id("a.b");
@@ -254,7 +255,7 @@ TEST_F(RegistryTest, AHeartbeatOutsideSenseChangesNothing) {
 
 TEST_F(RegistryTest, ASnapshotIsHeldToTheSameBounds) {
     Worker worker;
-    worker.id = "w1";
+    worker.id = WorkerId("w1");
     worker.active_jobs = -1;
     EXPECT_FALSE(registry.hydrate(worker, now + 15s, now));
     worker.active_jobs = 0;
@@ -275,7 +276,7 @@ TEST_F(RegistryTest, OnlySoManyWorkersAreKnown) {
     EXPECT_EQ(registry.size(), Registry::kWorkersMax);
     now += 20s;
     heartbeat("w7", "B", 2);
-    EXPECT_EQ(registry.find_routable("w7", now)->active_jobs, 2) << "whoever is known goes on being heard";
+    EXPECT_EQ(registry.find_routable(WorkerId("w7"), now)->active_jobs, 2) << "whoever is known goes on being heard";
     now += 20s;
     registry.sweep(now);
     EXPECT_EQ(registry.on_heartbeat(more, now), "");
@@ -287,7 +288,7 @@ TEST_F(RegistryTest, UnboundedItBelievesEverything) {
     odd.set_worker_id("w1");
     odd.set_active_jobs(-7);
     EXPECT_EQ(open.on_heartbeat(odd, now), "");
-    EXPECT_EQ(open.find_routable("w1", now)->active_jobs, -7);
+    EXPECT_EQ(open.find_routable(WorkerId("w1"), now)->active_jobs, -7);
 }
 
 }  // namespace

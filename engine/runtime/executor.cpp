@@ -22,6 +22,7 @@ void WorkList::push_back(Work& work) noexcept {
 }
 
 Work& WorkList::pop_front() noexcept {
+    PRECONDITION(!empty(), "there is no work to be taken out");
     Work& work = *head_;
     remove(work);
     return work;
@@ -53,6 +54,7 @@ void Executor::post_continuation(Work& work) {
 }
 
 void Executor::run_step(Work& work) {
+    PRECONDITION(!work.queued(), "work is run while it is queued");
     work.run();
     while (!continuations_.empty()) {
         Work& next = continuations_.pop_front();

@@ -47,6 +47,7 @@ class WorkList {
 public:
     [[nodiscard]] bool empty() const { return head_ == nullptr; }
     void push_back(Work& work) noexcept;
+    /// REQUIRES: not empty.
     Work& pop_front() noexcept;
     void remove(Work& work) noexcept;
 
@@ -76,7 +77,7 @@ public:
     virtual void unhandled(std::exception_ptr error) = 0;
 
 protected:
-    /// Runs one step: `work`, then the continuations that it left. `work` must have been taken out with `release`.
+    /// Runs one step: `work`, then the continuations that it left. REQUIRES: taken out with `release`.
     void run_step(Work& work);
     /// Marks `work` as no longer queued, before it is run.
     static void release(Work& work) noexcept { work.executor_ = nullptr; }

@@ -66,7 +66,10 @@ public:
             state_.waiting = waiting;
             state_.executor = &waiting.promise().executor();
         }
-        T await_resume() { return std::move(*state_.value); }
+        T await_resume() {
+            INVARIANT(state_.value.has_value(), "a one-shot goes on without its value");
+            return std::move(*state_.value);
+        }
 
     private:
         State& state_;

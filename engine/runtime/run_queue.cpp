@@ -1,5 +1,7 @@
 #include "engine/runtime/run_queue.h"
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine {
 
 std::size_t RunQueue::run_ready(MonoTime now, std::size_t budget) {
@@ -25,16 +27,16 @@ std::optional<MonoTime> RunQueue::next_timer() const {
 }
 
 std::uint64_t RunQueue::enqueue(Work& work) {
-    ready_.push_back(work);
     wake();
+    ready_.push_back(work);
     return kReady;
 }
 
 std::uint64_t RunQueue::enqueue_at(Work& work, MonoTime when) {
+    wake();
     const std::uint64_t ticket = ++last_ticket_;
     timers_.emplace(TimerKey{when, ticket}, &work);
     due_.emplace(ticket, when);
-    wake();
     return ticket;
 }
 
@@ -44,6 +46,7 @@ void RunQueue::dequeue(Work& work, std::uint64_t ticket) noexcept {
         return;
     }
     const auto due = due_.find(ticket);
+    INVARIANT(due != due_.end(), "no timer has the ticket {}, and {} are armed", ticket, timers_.size());
     timers_.erase(TimerKey{due->second, ticket});
     due_.erase(due);
 }

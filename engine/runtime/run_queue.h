@@ -28,7 +28,7 @@ private:
     std::uint64_t enqueue(Work& work) override;
     std::uint64_t enqueue_at(Work& work, MonoTime when) override;
     void dequeue(Work& work, std::uint64_t ticket) noexcept override;
-    /// Called when ready work or an earlier timer appears while the loop may be waiting.
+    /// Called before work or a timer is taken in, which the loop may be waiting for; what throws here keeps it out.
     virtual void wake() {}
 
     WorkList ready_;

@@ -1,11 +1,16 @@
 #include "engine/runtime/scope.h"
 
+#include <utility>
+
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine {
 
 /// A spawned task. Run for the first time it starts the task; run as the task's continuation it retires itself.
 class Scope::Child final : public Work {
 public:
     Child(Scope& scope, Task<void> task) : scope_(scope), handle_(task.release()) {
+        PRECONDITION(handle_, "a task that has been moved away is spawned beside {} others", scope.size_);
         handle_.promise().start_on(scope.executor_);
         handle_.promise().continue_with(*this);
     }
@@ -18,7 +23,9 @@ private:
     void run() override {
         if (!started_) {
             started_ = true;
+            const bool nested = std::exchange(scope_.starting_, true);  // a loop may be turned inside a step
             handle_.resume();  // when it finishes, the final awaiter posts this child again
+            scope_.starting_ = nested;
             return;
         }
         Executor& executor = scope_.executor_;
@@ -48,6 +55,7 @@ void Scope::spawn(Task<void> task) {
 }
 
 void Scope::cancel() noexcept {
+    INVARIANT(!starting_, "a scope of {} tasks is cancelled inside a step of one of them", size_);
     while (youngest_ != nullptr) {
         Child* child = youngest_;
         youngest_ = child->older;

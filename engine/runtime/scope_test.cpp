@@ -248,5 +248,31 @@ TEST(ScopeDestruction, ACoroutineThatOutlivesTheOthersGoesOn) {
     }
 }
 
+Task<void> cancels(Scope& scope) {
+    scope.cancel();
+    co_return;
+}
+
+TEST_F(ScopeTest, ATaskThatCancelsItsOwnScopeEndsTheProcess) {
+    Scope scope(executor);
+    scope.spawn(cancels(scope));
+    EXPECT_DEATH(executor.run(), "a scope of 1 tasks is cancelled inside a step of one of them");
+    Scope other(executor);
+    scope.cancel();
+    scope.spawn(cancels(other));
+    executor.run();
+    EXPECT_TRUE(scope.empty());
+}
+
+TEST_F(ScopeTest, ATaskThatHasBeenMovedAwayIsNotSpawned) {
+    std::vector<int> notes;
+    Scope scope(executor);
+    Task<void> task = note(notes, 1);
+    scope.spawn(std::move(task));
+    EXPECT_THROW(scope.spawn(std::move(task)), InvariantViolation);
+    executor.run();
+    EXPECT_EQ(notes, std::vector<int>{1});
+}
+
 }  // namespace
 }  // namespace lockstep::engine

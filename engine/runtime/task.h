@@ -8,12 +8,14 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "engine/runtime/executor.h"
+#include "engine/runtime/frame_pool.h"
 #include "engine/runtime/invariant.h"
 
 namespace lockstep::engine {
@@ -41,6 +43,10 @@ public:
         static void await_resume() noexcept {}
     };
     static FinalAwaiter final_suspend() noexcept { return {}; }
+
+    // For the frame, of which the promise is a part.
+    static void* operator new(std::size_t bytes) { return take_frame(bytes); }
+    static void operator delete(void* frame, std::size_t bytes) noexcept { give_back_frame(frame, bytes); }
 
 private:
     Executor* executor_ = nullptr;

@@ -1,5 +1,7 @@
 #include "engine/runtime/wait.h"
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine {
 
 WaitQueue::Waiter::~Waiter() {
@@ -36,6 +38,7 @@ void WaitQueue::wake_all() noexcept {
 }
 
 void WaitQueue::link(Waiter& waiter) noexcept {
+    PRECONDITION(!waiter.linked_, "who stands already lines up once more behind {} others", size_);
     waiter.previous_ = tail_;
     (tail_ != nullptr ? tail_->next_ : head_) = &waiter;
     tail_ = &waiter;
@@ -84,7 +87,8 @@ Task<Semaphore::Permit> Semaphore::acquire() {
         const Counted counted(waiting_);
         co_await waiters_.wait();
     }
-    --free_;  // promised to a waiter, so it is there
+    INVARIANT(free_ > 0, "a permit was promised and is not there; {} wait", waiting_);
+    --free_;
     co_return Permit(*this);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/runtime/invariant.h"
+#include "engine/wire/grant.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -132,6 +133,9 @@ tl::expected<cap::JobRequest, std::string> compensation_template(const cap::JobR
     job.mutable_meta()->set_idempotency_key(idempotency_key(request, workflow, topic, job.meta().capability()));
     set_tenant(job, std::string(wire::tenant_of(request)));
     wire::strip_policy_marks(job);
+    INVARIANT(job.job_id().empty(), "the template of job {} names job {}", request.job_id(), job.job_id());
+    INVARIANT(wire::tenant_of(job) == wire::tenant_of(request), "what undoes a job of {} is {}'s",
+              wire::tenant_of(request), wire::tenant_of(job));
     return job;
 }
 
@@ -149,6 +153,9 @@ std::optional<cap::JobRequest> compensation_job(const SagaName& saga, std::strin
     const std::string workflow = workflow_of(job).empty() ? saga.id : workflow_of(job);
     mark(*job.mutable_labels(), workflow);
     mark(*job.mutable_env(), workflow);
+    INVARIANT(!wire::carries_grant(job), "job {} of saga {} says that a human has approved it", job.job_id(),
+              saga.text());
+    INVARIANT(is_compensation(job), "job {} of saga {} would be recorded itself", job.job_id(), saga.text());
     return job;
 }
 

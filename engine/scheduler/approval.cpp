@@ -1,5 +1,6 @@
 #include "engine/scheduler/approval.h"
 
+#include "engine/runtime/invariant.h"
 #include "engine/saga/effect.h"
 #include "engine/store/keys.h"
 #include "engine/wire/json.h"
@@ -34,8 +35,9 @@ cap::JobRequest without_settings(cap::JobRequest request) {
 
 Task<Outcome<Grant>> read_grant(Replica& replica, const cap::JobRequest& request, std::string hash,
                                 GrantEvidence evidence) {
+    PRECONDITION(!hash.empty(), "what job {} was approved for has no hash", request.job_id());
     RedisCommand read{"HMGET",
-                      keys::job_meta(request.job_id()),
+                      keys::job_meta(JobId(request.job_id())),
                       "safety_job_hash",
                       "approval_job_hash",
                       kFieldLabelBeforeQuestion,
@@ -69,8 +71,10 @@ Task<Outcome<Grant>> read_grant(Replica& replica, const cap::JobRequest& request
 
 Task<Disposition> complete_gate(Replica& replica, JobLease& lease, std::string trace_id, SafetyDecision decision,
                                 const cap::JobRequest& request) {
+    PRECONDITION(decision.granted && wire::is_approval_gate(request.topic()), "job {} on {} opens as a gate, {}",
+                 lease.job(), request.topic(), decision.granted ? "granted" : "and nobody has granted it");
     cap::JobResult result;
-    result.set_job_id(lease.job());
+    result.set_job_id(lease.job().text());
     result.set_status(cap::JOB_STATUS_SUCCEEDED);
     result.set_worker_id(wire::kSchedulerSender);
     const std::string subject(wire::kSubjectResult);

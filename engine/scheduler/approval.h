@@ -31,13 +31,14 @@ struct GrantEvidence {
 /// A label counts that has come into the stored request since the question was asked: only gateways write there. Where that
 /// cannot be told, an operator's record beside it must say the same, and the job must have been moved on: the record of a
 /// rejection looks no different.
-/// `hash`: of the request as it was submitted.
+/// `hash`: of the request as it was submitted. REQUIRES: a hash, for an empty one would be that of a job nobody was asked about.
 [[nodiscard]] Task<Outcome<Grant>> read_grant(Replica& replica, const cap::JobRequest& request, std::string hash,
                                               GrantEvidence evidence);
 
 /// Ends an approved gate job: its success is published, then recorded. In this order, because whoever waits for the gate
 /// hears the message; and a handler that is stopped in between leaves a job which the next one ends the same way. The message
-/// itself ends nothing: a gate is not sent to anybody who could report. REQUIRES: the request outlives the call.
+/// itself ends nothing: a gate is not sent to anybody who could report. REQUIRES: the request outlives the call; it is a gate, and
+/// a human has granted it.
 [[nodiscard]] Task<Disposition> complete_gate(Replica& replica, JobLease& lease, std::string trace_id,
                                               SafetyDecision decision, const cap::JobRequest& request);
 

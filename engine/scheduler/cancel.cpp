@@ -15,7 +15,7 @@ constexpr std::size_t kWaitingBytesMax = 4 * 1024 * 1024;
 
 }  // namespace
 
-Task<void> handle_cancel(Replica& replica, std::string job) {
+Task<void> handle_cancel(Replica& replica, JobId job) {
     const auto cancelled = co_await replica.store.cancel(job);
     if (!cancelled.applied()) {
         replica.ports.metrics.add(Metric::job_cancel_failures);
@@ -29,25 +29,25 @@ Task<void> handle_cancel(Replica& replica, std::string job) {
 
 CancelIntake::CancelIntake(Replica& replica) : replica_(replica), at_work_(replica.ports.executor) {}
 
-void CancelIntake::take(const std::string& job) {
+void CancelIntake::take(const JobId& job) {
     // One that is at work is no reason to drop another: the job may not have been known when it was asked for.
     if (waiting_jobs_.contains(job)) return;
-    if (waiting_.size() >= kWaitingMax || waiting_bytes_ + job.size() > kWaitingBytesMax) {
+    if (waiting_.size() >= kWaitingMax || waiting_bytes_ + job.text().size() > kWaitingBytesMax) {
         note_dropped();
         return;
     }
     waiting_.push_back(job);
     waiting_jobs_.insert(job);
-    waiting_bytes_ += job.size();
+    waiting_bytes_ += job.text().size();
     if (at_work_.size() < kAtWorkMax) at_work_.spawn(work_off());
 }
 
 Task<void> CancelIntake::work_off() {
     while (!waiting_.empty()) {
-        std::string job = std::move(waiting_.front());
+        JobId job = std::move(waiting_.front());
         waiting_.pop_front();
         waiting_jobs_.erase(job);
-        waiting_bytes_ -= job.size();
+        waiting_bytes_ -= job.text().size();
         co_await handle_cancel(replica_, std::move(job));
     }
     dropping_ = false;

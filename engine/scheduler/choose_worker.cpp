@@ -49,7 +49,7 @@ Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& leas
     }
 }
 
-bool Dispatcher::gone_stale(const std::string& worker) const {
+bool Dispatcher::gone_stale(const WorkerId& worker) const {
     if (worker.empty() || !replica_.mechanisms.on(Mechanism::stale_worker_recheck)) return false;
     return !replica_.registry.is_alive(worker, replica_.ports.clock.monotonic());
 }
@@ -57,7 +57,7 @@ bool Dispatcher::gone_stale(const std::string& worker) const {
 Task<bool> Dispatcher::take_back_from_stale(JobLease& lease, DispatchOrder& order, const Chosen& chosen,
                                             Disposition& disposition) {
     replica_.ports.log.reached("stale_worker");
-    replica_.ports.metrics.add(Metric::stale_worker_retry, {order.request.topic(), chosen.worker});
+    replica_.ports.metrics.add(Metric::stale_worker_retry, {order.request.topic(), chosen.worker.text()});
     replica_.registry.forget_dispatch(chosen.worker);
     ++order.stale_picks;
     const bool last = order.stale_picks >= replica_.tunables.max_dispatch_retries;

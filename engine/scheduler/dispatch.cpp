@@ -77,7 +77,7 @@ Task<Disposition> Dispatcher::dispatch(JobLease& lease, DispatchOrder order) {
 
 Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
                                         std::string detail) {
-    const std::string job = lease.job();
+    const JobId& job = lease.job();
     replica_.ports.log.event(LogLevel::info, "job not dispatched",
                              {{"job_id", job}, {"reason", to_string(reason)}, {"detail", detail}});
     Commit commit;
@@ -102,7 +102,7 @@ Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& or
     }
     commit.walk = {JobState::failed};
     commit.settles_message = true;
-    commit.dead_letter = DeadLetter{job, order.request.topic(), cap::JOB_STATUS_FAILED, std::move(detail),
+    commit.dead_letter = DeadLetter{job.text(), order.request.topic(), cap::JOB_STATUS_FAILED, std::move(detail),
                                     std::string(to_string(reason))};
     const DeadLetter letter = *commit.dead_letter;
     const auto failed = co_await replica_.store.commit(lease, std::move(commit));
@@ -171,10 +171,11 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
     commit.add_attempts = order.stale_picks == 0 ? 1 : 0;  // one try, however many picks
     commit.begin_dispatch = true;
     commit.deadline_ms = run_time_limit_ms(order.decision);
-    commit.expected_dispatch = order.facts.dispatch + static_cast<std::uint64_t>(order.stale_picks);
+    commit.expected_dispatch =
+        DispatchNumber(order.facts.dispatch.value() + static_cast<std::uint64_t>(order.stale_picks));
     commit.decision_json = decision_record(order.decision);
     commit.fields = decision_fields(order.decision);
-    append(commit.fields, kFieldWorker, chosen.worker);
+    append(commit.fields, kFieldWorker, chosen.worker.text());
     append(commit.fields, kFieldWorkflow, order.request.workflow_id());
     append(commit.fields, kFieldStreamFloor, fmt::format("{}", chosen.floor.sequence));
     append(commit.fields, kFieldStreamServer, chosen.floor.server);
@@ -185,7 +186,7 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
         co_return false;
     }
 
-    chosen.dispatch = *commit.expected_dispatch + 1;
+    chosen.dispatch = commit.expected_dispatch->next();
     if (!replica_.mechanisms.on(Mechanism::commit_before_publish)) {
         order.held_back = std::move(commit);
         co_return true;
@@ -228,6 +229,8 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
 }
 
 Task<Dispatcher::Sending> Dispatcher::transmit(const Message& message) {
+    PRECONDITION(!message.payload.empty() && !message.sought.id.empty(), "{} bytes go out to {} as '{}'",
+                 message.payload.size(), message.sought.subject, message.sought.id);
     std::string id = replica_.mechanisms.on(Mechanism::publish_message_id) ? message.sought.id : std::string{};
     const BusConnection before = replica_.ports.bus.connection();
     auto outcome = co_await replica_.ports.bus.publish(message.sought.subject, message.payload, std::move(id),
@@ -260,6 +263,8 @@ Task<Dispatcher::Sent> Dispatcher::send(JobLease& lease, const Message& message)
 
 Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& message, Sending carried,
                                           MonoTime resend_until) {
+    PRECONDITION(carried.outcome.kind() == OutcomeKind::unknown, "what became of {} is known: {}", message.sought.id,
+                 to_string(carried.outcome.kind()));
     int misses = 0;
     std::string missed_by;
     while (lease.usable() && replica_.ports.clock.monotonic() < resend_until) {
@@ -287,6 +292,9 @@ Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& messag
             co_return Sent::unknown;
         }
         if (misses == 2 && lease.usable() && replica_.ports.clock.monotonic() < resend_until) {
+            INVARIANT(looked && never_sent(*looked, carried),
+                      "{} would go out to {} a second time, by {} instead of {}", message.sought.id,
+                      message.sought.subject, looked ? looked->server : "nobody", carried.server);
             replica_.ports.log.reached("publish_resent");
             auto again = co_await transmit(message);
             switch (again.outcome.kind()) {
@@ -307,7 +315,7 @@ bool Dispatcher::never_sent(const Sighting& denied, const Sending& carried) cons
 }
 
 Task<Disposition> Dispatcher::take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
-                                        std::uint64_t dispatch) {
+                                        DispatchNumber dispatch) {
     replica_.ports.log.reached("dispatch_taken_back");
     replica_.registry.forget_dispatch(message.worker);
     Commit commit;
@@ -328,8 +336,7 @@ Task<Disposition> Dispatcher::take_back(JobLease& lease, const DispatchOrder& or
     co_return Disposition::postponed(delay);
 }
 
-Task<Disposition> Dispatcher::mark_running(JobLease& lease, std::uint64_t dispatch) {
-    const std::string job = lease.job();
+Task<Disposition> Dispatcher::mark_running(JobLease& lease, DispatchNumber dispatch) {
     Commit commit;
     commit.walk = {JobState::running};
     commit.expected_dispatch = dispatch;
@@ -344,7 +351,7 @@ Task<Disposition> Dispatcher::mark_running(JobLease& lease, std::uint64_t dispat
     if (running.value().kind == Committed::Kind::ok) co_return Disposition::done();
     if (state == JobState::cancelled || state == JobState::timeout) {
         replica_.ports.log.reached("ended_while_dispatching");
-        co_await broadcast_cancel(replica_, job, "the job ended while it was being dispatched");
+        co_await broadcast_cancel(replica_, lease.job(), "the job ended while it was being dispatched");
         co_return Disposition::done();
     }
     if (running.value().kind == Committed::Kind::lost)
@@ -353,6 +360,9 @@ Task<Disposition> Dispatcher::mark_running(JobLease& lease, std::uint64_t dispat
 }
 
 Task<Disposition> Dispatcher::recover(JobLease& lease, const JobFacts& facts) {
+    require_lock(lease);
+    PRECONDITION(facts.state == JobState::dispatched, "job {} is {}", lease.job(),
+                 facts.state ? to_string(*facts.state) : "not known");
     bool sent = facts.published;
     if (!sent && !facts.worker.empty()) {
         replica_.ports.log.reached("redelivery_found_dispatched");

@@ -38,24 +38,24 @@ public:
     /// Routes, commits and publishes. REQUIRES: the lease is held; the order outlives the call.
     [[nodiscard]] Task<Disposition> dispatch(JobLease& lease, DispatchOrder order);
     /// A redelivery found the job DISPATCHED: moves it on to RUNNING when its message is known to be in the stream, and
-    /// publishes nothing in any case.
+    /// publishes nothing in any case. REQUIRES: the lease is held, and the job was found so.
     [[nodiscard]] Task<Disposition> recover(JobLease& lease, const JobFacts& facts);
     /// Counts the try, notes its cause and hands the job back for a while, longer from try to try. REQUIRES: the lease is held.
     [[nodiscard]] Task<Disposition> try_later(JobLease& lease, const JobFacts& facts, std::string cause);
 
 private:
     struct Message {
-        std::string worker;
+        WorkerId worker;
         std::string payload;
         std::string topic;
         SoughtMessage sought;  // what it can be found by in the stream: subject and id among others
     };
     /// Where a job goes, and the dispatch that was committed for it.
     struct Chosen {
-        std::string worker;  // empty: whoever listens on the topic
+        WorkerId worker;  // empty: whoever listens on the topic
         std::string subject;
         StreamPlace floor;  // learnt before the commit
-        std::uint64_t dispatch = 0;
+        DispatchNumber dispatch;
         WallTime committed_at{};  // by Redis' clock
     };
     enum class Sent : std::uint8_t { stored, not_sent, unknown };
@@ -68,7 +68,7 @@ private:
     /// have outlived its last heartbeat. Nothing with `disposition` set.
     [[nodiscard]] Task<std::optional<Chosen>> choose_worker(JobLease& lease, DispatchOrder& order,
                                                             Disposition& disposition);
-    [[nodiscard]] bool gone_stale(const std::string& worker) const;
+    [[nodiscard]] bool gone_stale(const WorkerId& worker) const;
     /// Undoes a dispatch that was not sent; whether there may be another pick. If not, `disposition` is set.
     [[nodiscard]] Task<bool> take_back_from_stale(JobLease& lease, DispatchOrder& order, const Chosen& chosen,
                                                   Disposition& disposition);
@@ -86,13 +86,13 @@ private:
     [[nodiscard]] Task<Sending> transmit(const Message& message);
     [[nodiscard]] Task<Sent> send(JobLease& lease, const Message& message);
     /// Finds out what became of a message whose sending had an unknown outcome, and sends it again at most until
-    /// `resend_until`.
+    /// `resend_until`. REQUIRES: nobody knows what became of it.
     [[nodiscard]] Task<Sent> settle(JobLease& lease, const Message& message, Sending carried, MonoTime resend_until);
     /// Whether what was looked for and not found has certainly not been sent.
     [[nodiscard]] bool never_sent(const Sighting& denied, const Sending& carried) const;
     [[nodiscard]] Task<Disposition> take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
-                                              std::uint64_t dispatch);
-    [[nodiscard]] Task<Disposition> mark_running(JobLease& lease, std::uint64_t dispatch);
+                                              DispatchNumber dispatch);
+    [[nodiscard]] Task<Disposition> mark_running(JobLease& lease, DispatchNumber dispatch);
 
     Replica& replica_;
     DeadLetters& dead_letters_;

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
 #include "engine/wire/heartbeat_bounds.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
@@ -94,6 +95,7 @@ void Intake::listen() {
 }
 
 Task<tl::expected<void, std::string>> Intake::bind(Stream& stream) {
+    PRECONDITION(!listeners_.empty(), "messages on {} are asked for before workers are heard", stream.route.subject);
     const std::string subject(stream.route.subject);
     ConsumerSpec spec;
     spec.stream = wire::kStreamSys;
@@ -163,7 +165,7 @@ void Intake::on_handshake(const cap::BusPacket& packet) {
 }
 
 void Intake::on_cancel(const cap::BusPacket& packet) {
-    if (!replica_.stopping) cancels_.take(packet.job_cancel().job_id());
+    if (!replica_.stopping) cancels_.take(JobId(packet.job_cancel().job_id()));
 }
 
 void Intake::note_refusal(std::string_view reason, const std::string& worker) {

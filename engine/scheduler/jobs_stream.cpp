@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/invariant.h"
 #include "engine/wire/subjects.h"
 
 namespace lockstep::engine {
@@ -23,7 +24,7 @@ Task<Outcome<StreamPlace>> JobsStream::end(MonoTime deadline) {
     co_return end_;
 }
 
-void JobsStream::note_stored(std::uint64_t sequence, const std::string& server) {
+void JobsStream::note_stored(StreamSequence sequence, const std::string& server) {
     if (server.empty() || server != end_.server) return;
     end_.sequence = std::max(end_.sequence, sequence);
 }
@@ -34,10 +35,12 @@ bool JobsStream::good_for(const StreamPlace& place, const std::string& server) c
 }
 
 Task<std::optional<Sighting>> JobsStream::look_for(SoughtMessage sought) {
+    PRECONDITION(!sought.subject.empty() && !sought.id.empty(), "'{}' is looked for on '{}'", sought.id,
+                 sought.subject);
     Sighting sighting;
     sighting.server = bus_.connection().server;
     sighting.certain = good_for(sought.floor, sighting.server);
-    std::uint64_t from = sought.floor.sequence + 1;
+    StreamSequence from = sought.floor.sequence.next();
     if (!sighting.certain) {
         log_.reached("stream_searched_by_time");
         const auto first = co_await first_since(sought.not_before - tunables_.stream_clock_margin, sighting.server);
@@ -55,30 +58,30 @@ Task<std::optional<Sighting>> JobsStream::look_for(SoughtMessage sought) {
         }
         sighting.found = next.value()->message_id == sought.id;
         if (sighting.found) co_return sighting;
-        from = next.value()->sequence + 1;
+        from = next.value()->sequence.next();
     }
 }
 
-Task<std::optional<std::uint64_t>> JobsStream::first_since(WallTime time, std::string server) {
+Task<std::optional<StreamSequence>> JobsStream::first_since(WallTime time, std::string server) {
     const auto state = co_await bus_.stream_state(std::string(wire::kStreamJobs), deadline());
     if (!state.applied() || !speaks_to(server)) co_return std::nullopt;
-    std::uint64_t low = state.value().first_sequence;  // what stands below is older
-    std::uint64_t high = state.value().last_sequence + 1;
+    std::uint64_t low = state.value().first_sequence.value();  // what stands below is older
+    std::uint64_t high = state.value().last_sequence.next().value();
     while (low < high) {
         const std::uint64_t middle = low + (high - low) / 2;
-        const auto message = co_await read({}, middle, server);
+        const auto message = co_await read({}, StreamSequence(middle), server);
         if (!message.applied()) co_return std::nullopt;
         // Numbers of which the stream holds nothing belong to the next message that it holds.
         const bool older = message.value() && message.value()->stored_at < time;
         if (older)
-            low = std::min(message.value()->sequence + 1, high);
+            low = std::min(message.value()->sequence.next().value(), high);
         else
             high = middle;
     }
-    co_return low;
+    co_return StreamSequence(low);
 }
 
-Task<Outcome<std::optional<StoredMessage>>> JobsStream::read(std::string subject, std::uint64_t from,
+Task<Outcome<std::optional<StoredMessage>>> JobsStream::read(std::string subject, StreamSequence from,
                                                              std::string server) {
     if (!speaks_to(server)) co_return other_server();
     auto found = co_await bus_.read_stream(std::string(wire::kStreamJobs), std::move(subject), from, deadline());

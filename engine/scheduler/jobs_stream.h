@@ -11,7 +11,6 @@
 //    all the same. What such a stream does not hold may have been sent: "not found" is never certain there.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -24,7 +23,7 @@
 namespace lockstep::engine {
 
 struct StreamPlace {
-    std::uint64_t sequence = 0;
+    StreamSequence sequence;
     std::string server;  // the process that told of it; empty = nobody knows which, and the number is worth nothing
 };
 
@@ -52,17 +51,17 @@ public:
     /// stores it. Asks that process only if it has told nothing yet.
     [[nodiscard]] Task<Outcome<StreamPlace>> end(MonoTime deadline);
     /// `server` has given out this number; empty = nobody knows who has.
-    void note_stored(std::uint64_t sequence, const std::string& server);
-    /// Nothing when that could not be learnt. One round trip for each message on its subject since, one more where it is not
+    void note_stored(StreamSequence sequence, const std::string& server);
+    /// Nothing when that could not be learnt. REQUIRES: a subject and an id: without one, any message would do. One round trip for each message on its subject since, one more where it is not
     /// found, and where there is no number to begin at, as many more as the length of the stream has binary digits.
     [[nodiscard]] Task<std::optional<Sighting>> look_for(SoughtMessage sought);
 
 private:
     [[nodiscard]] bool good_for(const StreamPlace& place, const std::string& server) const;
     /// The first number whose message was not stored before `time`.
-    [[nodiscard]] Task<std::optional<std::uint64_t>> first_since(WallTime time, std::string server);
+    [[nodiscard]] Task<std::optional<StreamSequence>> first_since(WallTime time, std::string server);
     /// As Bus::read_stream, and *not applied* when it is not that process' word.
-    [[nodiscard]] Task<Outcome<std::optional<StoredMessage>>> read(std::string subject, std::uint64_t from,
+    [[nodiscard]] Task<Outcome<std::optional<StoredMessage>>> read(std::string subject, StreamSequence from,
                                                                    std::string server);
     [[nodiscard]] bool speaks_to(const std::string& server) const { return bus_.connection().server == server; }
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }

@@ -15,13 +15,13 @@ namespace {
 
 using engine::testing::ScriptedBus;
 
-constexpr std::uint64_t kBeforeTheFirst = 100;  // the number that the scripted stream counts on from
+constexpr StreamSequence kBeforeTheFirst(100);  // the number that the scripted stream counts on from
 constexpr const char* kSubject = "worker.w1.jobs";
 
 class JobsStreamTest : public ::testing::Test {
 protected:
     JobsStreamTest() {
-        bus.on_read = [this](const std::string& subject, std::uint64_t from) -> Outcome<std::optional<StoredMessage>> {
+        bus.on_read = [this](const std::string& subject, StreamSequence from) -> Outcome<std::optional<StoredMessage>> {
             ++reads;
             if (before_read) before_read();
             for (const StoredMessage& message : held)
@@ -32,7 +32,7 @@ protected:
     }
 
     /// Stores a message now, and lets a second pass.
-    std::uint64_t store(const std::string& id, const std::string& subject = kSubject) {
+    StreamSequence store(const std::string& id, const std::string& subject = kSubject) {
         const PublishAck ack = bus.store({.subject = subject, .payload = "", .message_id = id, .when = {}});
         held.push_back({ack.sequence, id, "", subject, clock.now()});
         loop.run_for(1s);
@@ -68,12 +68,12 @@ TEST_F(JobsStreamTest, TheEndIsLearntOnceFromEachServer) {
     EXPECT_EQ(end().server, "server-1");
     store("a");
     EXPECT_EQ(end().sequence, kBeforeTheFirst) << "an earlier place will do";
-    stream.note_stored(kBeforeTheFirst + 1, "server-1");
-    EXPECT_EQ(end().sequence, kBeforeTheFirst + 1);
+    stream.note_stored(kBeforeTheFirst.next(), "server-1");
+    EXPECT_EQ(end().sequence, kBeforeTheFirst.next());
     ++bus.state.id;
     EXPECT_EQ(log.times_reached("stream_end_learnt_anew"), 0);
     bus.stream_error = "not asked";
-    EXPECT_EQ(end().sequence, kBeforeTheFirst + 1) << "another connection to the same server";
+    EXPECT_EQ(end().sequence, kBeforeTheFirst.next()) << "another connection to the same server";
     bus.stream_error = "";
     another_server();
     EXPECT_EQ(end().server, "server-2");
@@ -82,10 +82,10 @@ TEST_F(JobsStreamTest, TheEndIsLearntOnceFromEachServer) {
 
 TEST_F(JobsStreamTest, WhatAnotherServerHasGivenOutDoesNotMoveTheEnd) {
     const StreamPlace before = end();
-    stream.note_stored(7000, "server-2");
-    stream.note_stored(7000, "");
+    stream.note_stored(StreamSequence(7000), "server-2");
+    stream.note_stored(StreamSequence(7000), "");
     EXPECT_EQ(end().sequence, before.sequence);
-    stream.note_stored(before.sequence - 1, "server-1");
+    stream.note_stored(StreamSequence(before.sequence.value() - 1), "server-1");
     EXPECT_EQ(end().sequence, before.sequence) << "answers overtake each other";
 }
 
@@ -127,7 +127,7 @@ TEST_F(JobsStreamTest, ANumberOfAnotherServerIsNotUsed) {
     another_server();
     held.erase(held.end() - 10, held.end());
     const WallTime committed = clock.now();
-    held.push_back({held.back().sequence + 1, "mine", "", kSubject, committed + 1s});
+    held.push_back({held.back().sequence.next(), "mine", "", kSubject, committed + 1s});
     const auto found = look_for("mine", floor, committed);
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->found);
@@ -166,7 +166,8 @@ TEST_F(JobsStreamTest, ASearchByTimeReadsNothingThatIsOlderAndMissesNothing) {
                 store(ids.back());
             }
             // Somebody has purged, or a limit of the subject has: the numbers stay away.
-            if (gap > 0) std::erase_if(held, [gap](const StoredMessage& m) { return m.sequence % (gap + 1) != 0; });
+            if (gap > 0)
+                std::erase_if(held, [gap](const StoredMessage& m) { return m.sequence.value() % (gap + 1) != 0; });
             for (const StoredMessage& message : held) {
                 const auto found = look_for(message.message_id, {}, message.stored_at + tunables.stream_clock_margin);
                 ASSERT_TRUE(found);
@@ -211,7 +212,7 @@ TEST_F(JobsStreamTest, AReadThatFailsIsNoAnswer) {
     bus.stream_error = "no responders";
     EXPECT_FALSE(look_for("m", {}, clock.now()));
     bus.stream_error = "";
-    bus.on_read = [](const std::string&, std::uint64_t) -> Outcome<std::optional<StoredMessage>> {
+    bus.on_read = [](const std::string&, StreamSequence) -> Outcome<std::optional<StoredMessage>> {
         return Unknown{{FailureCause::timeout, "no answer"}, 1};
     };
     EXPECT_FALSE(look_for("m", {}, clock.now()));

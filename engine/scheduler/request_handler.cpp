@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/runtime/invariant.h"
 #include "engine/scheduler/approval.h"
 #include "engine/scheduler/constraint_limits.h"
 #include "engine/store/delays.h"
@@ -68,7 +69,7 @@ Task<Disposition> RequestHandler::handle_stored(cap::JobRequest request, std::st
 
 Task<Disposition> RequestHandler::take_up(cap::JobRequest request, std::string trace_id, MessageMarks* message) {
     const MonoTime since = replica_.ports.clock.monotonic();
-    JobLease lease(replica_.leases.ports(), request.job_id(), replica_.ports.entropy.uuid(), message);
+    JobLease lease(replica_.leases.ports(), JobId(request.job_id()), Token(replica_.ports.entropy.uuid()), message);
     const ReadAlong along(replica_, request);
     const Duration longest_life = longest_life_of(replica_.timeouts, request);
     auto taken = co_await wait_for_lock(replica_, replica_.store, lease, [&] {
@@ -112,7 +113,8 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
     replica_.ports.metrics.add(Metric::jobs_received, {job.request.topic()});
     if (!adopt_stored_request(job)) co_return drop(job.request, "the job is another tenant's, and cannot be read");
     if (const auto conflict = wire::tenant_conflict(job.request); conflict && one_tenant()) {
-        DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED, *conflict, "invalid_request"};
+        DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_FAILED, *conflict,
+                          "invalid_request"};
         replica_.ports.metrics.add(Metric::validation_rejections);
         replica_.ports.log.reached("two_tenants_in_store");
         co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
@@ -125,7 +127,7 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
         co_return Disposition::done();
     if (job.facts.attempts >= replica_.tunables.max_scheduling_retries &&
         replica_.mechanisms.on(Mechanism::max_scheduling_retries)) {
-        DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED,
+        DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_FAILED,
                           fmt::format("not dispatched in {} tries{}{}", job.facts.attempts,
                                       job.facts.last_cause.empty() ? "" : "; the last one: ", job.facts.last_cause),
                           "max_scheduling_retries"};
@@ -169,7 +171,7 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
         case Decision::deny: break;
     }
     replica_.ports.metrics.add(Metric::safety_denied, {job.request.topic()});
-    DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_DENIED, decision->reason,
+    DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_DENIED, decision->reason,
                       decision->unknown_value ? "safety_unknown" : "safety_denied"};
     co_return co_await end_job(lease, JobState::denied, std::move(letter), &*decision);
 }
@@ -199,7 +201,8 @@ Task<std::optional<SafetyDecision>> RequestHandler::decide(Taken& job, Dispositi
 std::optional<SafetyDecision> RequestHandler::kept_answer(Taken& job) {
     if (job.facts.place != PlaceInLine::woken) return std::nullopt;
     const MonoTime not_before = replica_.ports.clock.monotonic() - replica_.tunables.policy_answer_max_age;
-    auto kept = answers_.take(job.request.job_id(), job.facts.placed_by, wire::serialise(job.request), not_before);
+    auto kept =
+        answers_.take(JobId(job.request.job_id()), job.facts.placed_by, wire::serialise(job.request), not_before);
     if (!kept) return std::nullopt;
     replica_.ports.log.reached("policy_answer_still_good");
     job.asked = kept->asked;
@@ -207,10 +210,13 @@ std::optional<SafetyDecision> RequestHandler::kept_answer(Taken& job) {
 }
 
 Task<Disposition> RequestHandler::repeat_dead_letter(JobLease& lease, const Taken& job) {
+    PRECONDITION(job.facts.state == JobState::failed || job.facts.state == JobState::denied,
+                 "job {} has not ended badly", lease.job());
     const JobState state = *job.facts.state;
-    const DeadLetter letter{
-        lease.job(), job.request.topic(), state == JobState::denied ? cap::JOB_STATUS_DENIED : cap::JOB_STATUS_FAILED,
-        fmt::format("the job had ended {} without a dead letter", to_string(state)), "redelivery_dlq_retry"};
+    const DeadLetter letter{lease.job().text(), job.request.topic(),
+                            state == JobState::denied ? cap::JOB_STATUS_DENIED : cap::JOB_STATUS_FAILED,
+                            fmt::format("the job had ended {} without a dead letter", to_string(state)),
+                            "redelivery_dlq_retry"};
     const auto written = co_await replica_.letters.repair(letter, state);
     if (!written.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
     if (!written.value()) co_return Disposition::done();
@@ -221,6 +227,7 @@ Task<Disposition> RequestHandler::repeat_dead_letter(JobLease& lease, const Take
 
 Task<Disposition> RequestHandler::end_job(JobLease& lease, JobState state, DeadLetter letter,
                                           const SafetyDecision* decision) {
+    PRECONDITION(is_terminal(state), "job {} ends {}", lease.job(), to_string(state));
     Commit commit;
     commit.walk = {state};
     commit.release_lock = true;
@@ -302,7 +309,7 @@ Task<std::optional<Disposition>> RequestHandler::hold_for_input(JobLease& lease,
         const std::string reason = fmt::format("policy has to see the job's input, and nothing can be read at {}",
                                                wire::input_key(job.request.context_ptr()));
         const SafetyDecision denial(Decision::deny, reason);
-        DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_DENIED, reason, "input_unreadable"};
+        DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_DENIED, reason, "input_unreadable"};
         co_return co_await end_job(lease, JobState::denied, std::move(letter), &denial);
     }
     const SafetyDecision none(Decision::unavailable,
@@ -332,7 +339,7 @@ Task<Disposition> RequestHandler::unavailable(JobLease& lease, Taken job, Safety
 Task<Disposition> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecision decision) {
     const RetryLimit limit = retry_limit(decision, replica_.timeouts, job.request);
     if (limit.retries > 0 && job.facts.dispatches > static_cast<std::uint64_t>(limit.retries)) {
-        DeadLetter letter{lease.job(), job.request.topic(), cap::JOB_STATUS_FAILED,
+        DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_FAILED,
                           fmt::format("dispatched {} times, and {} allows {} retries", job.facts.dispatches,
                                       limit.set_by, limit.retries),
                           "max_retries_exceeded"};

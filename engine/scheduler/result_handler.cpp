@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "engine/announce/output_audit.h"
+#include "engine/runtime/invariant.h"
 #include "engine/saga/effect.h"
 #include "engine/store/lock_wait.h"
 #include "engine/wire/error_codes.h"
@@ -29,22 +30,33 @@ std::optional<DeadLetter> letter_for(const cap::JobResult& result, const std::st
 std::string_view doubt_about(const cap::JobResult& result, const JobFacts& facts, const Tunables& tunables) {
     if (!facts.state) return "unknown_job";
     if (facts.state != JobState::dispatched && facts.state != JobState::running) return "not_dispatched";
-    if (facts.worker.empty() || facts.worker == result.worker_id() || tunables.results_from_any_worker) return {};
+    if (facts.worker.empty() || facts.worker == WorkerId(result.worker_id()) || tunables.results_from_any_worker)
+        return {};
     return "other_worker";
+}
+
+/// The end that the result asks for. REQUIRES: it asks for one.
+JobState end_asked_by(const cap::JobResult& result) {
+    const auto state = state_of_result(result.status());
+    PRECONDITION(state.has_value(), "a result of status {} ends no job, {} neither", static_cast<int>(result.status()),
+                 result.job_id());
+    return *state;
 }
 
 /// A result that asks for what no job at work can become settles nothing, and must not stand in another's place.
 bool ends_a_job_at_work(const cap::JobResult& result) {
-    const JobState target = *state_of_result(result.status());
+    const JobState target = end_asked_by(result);
     return transition_allowed(JobState::dispatched, target) || transition_allowed(JobState::running, target);
 }
 
 /// Marks a failure that has no dead letter on purpose.
 constexpr const char* kFieldRetryable = "ls_retryable";
+/// Marks a failure that is not tried again: its workflow's run must know.
+constexpr const char* kFieldFatal = "ls_fatal";
 
 }  // namespace
 
-Task<Disposition> ResultHandler::handle(cap::JobResult result, std::uint64_t sequence, MessageMarks* message) {
+Task<Disposition> ResultHandler::handle(cap::JobResult result, StreamSequence sequence, MessageMarks* message) {
     if (const auto reason = wire::rejection(result)) {
         replica_.ports.metrics.add(Metric::validation_rejections);
         replica_.ports.log.event(LogLevel::warn, "job result rejected",
@@ -54,14 +66,14 @@ Task<Disposition> ResultHandler::handle(cap::JobResult result, std::uint64_t seq
     wire::fill_error_code(result);
     if (!state_of_result(result.status())) co_return Disposition::done();  // news of progress, not a result
 
-    JobLease lease(replica_.leases.ports(), result.job_id(), replica_.ports.entropy.uuid(), message);
+    JobLease lease(replica_.leases.ports(), JobId(result.job_id()), Token(replica_.ports.entropy.uuid()), message);
     // What stands in front of output policy is only of interest where it will be asked.
     const bool judged = replica_.tunables.output_policy_enabled && result.status() == cap::JOB_STATUS_SUCCEEDED;
     const std::vector<std::string> along = judged ? replica_.output.circuit_keys() : std::vector<std::string>{};
     const ResultTurn turn{
-        ends_a_job_at_work(result) ? sequence : 0,
+        ends_a_job_at_work(result) ? sequence : StreamSequence{},
         replica_.mechanisms.on(Mechanism::result_order) ? replica_.tunables.bus_ack_wait : Duration{0},
-        replica_.tunables.results_from_any_worker ? std::string{} : result.worker_id()};
+        replica_.tunables.results_from_any_worker ? WorkerId{} : WorkerId(result.worker_id())};
     const auto taken = co_await wait_for_lock(replica_, replica_.store, lease,
                                               [&] { return replica_.store.take_turn(lease, turn, along); });
     if (!taken.applied()) {
@@ -122,7 +134,7 @@ Task<Disposition> ResultHandler::under_lock(JobLease& lease, const cap::JobResul
         case Committed::Kind::refused: co_return Disposition::done();  // ended by somebody without the lock
         case Committed::Kind::ok: break;
     }
-    replica_.registry.note_end(result.worker_id());
+    replica_.registry.note_end(WorkerId(result.worker_id()));
     if (!late_pointer.empty()) {
         const auto stored = co_await replica_.store.set_result_ptr(lease.job(), late_pointer);
         if (!stored.applied()) replica_.ports.metrics.add(Metric::result_ptr_write_failure);
@@ -132,10 +144,10 @@ Task<Disposition> ResultHandler::under_lock(JobLease& lease, const cap::JobResul
     co_return Disposition::done();
 }
 
-Task<bool> ResultHandler::tell_of_unknown_effect(std::string job, std::string topic, std::string problem) {
+Task<bool> ResultHandler::tell_of_unknown_effect(JobId job, std::string topic, std::string problem) {
     replica_.ports.log.reached("saga_effect_unknown");
     DeadLetter letter{
-        "saga-unknown-" + job, std::move(topic), cap::JOB_STATUS_FAILED_FATAL,
+        "saga-unknown-" + job.text(), std::move(topic), cap::JOB_STATUS_FAILED_FATAL,
         fmt::format("job {} has ended, and its stored request cannot be read ({}): if it belonged to a saga, "
                     "neither its compensation is recorded nor a rollback begun",
                     job, problem),
@@ -147,7 +159,7 @@ Task<bool> ResultHandler::tell_of_unknown_effect(std::string job, std::string to
 }
 
 bool ResultHandler::may_end(const cap::JobResult& result, const JobFacts& facts) {
-    const JobState target = *state_of_result(result.status());
+    const JobState target = end_asked_by(result);
     if (!replica_.mechanisms.on(Mechanism::terminal_idempotency)) return true;
     if (facts.state && is_terminal(*facts.state)) {
         replica_.ports.log.reached("result_after_end");
@@ -187,15 +199,16 @@ Commit ResultHandler::end_of_job(const cap::JobResult& result, const JobFacts& f
                                  const OutputPassage& output) const {
     const std::string topic = facts.topic.empty() ? "unknown" : facts.topic;
     Commit commit;
-    commit.walk = {*state_of_result(result.status())};
+    commit.walk = {end_asked_by(result)};
     commit.from_any_state = !replica_.mechanisms.on(Mechanism::terminal_idempotency);
     commit.release_lock = true;
     commit.settles_message = true;
     commit.result_ptr = result.result_ptr();
-    commit.worker_id = result.worker_id();
+    commit.worker_id = WorkerId(result.worker_id());
     commit.dead_letter = letter_for(result, topic);
     if (commit.dead_letter) commit.fields.emplace_back("failure_reason", result.error_message());
     if (result.status() == cap::JOB_STATUS_FAILED_RETRYABLE) commit.fields.emplace_back(kFieldRetryable, "1");
+    if (result.status() == cap::JOB_STATUS_FAILED_FATAL) commit.fields.emplace_back(kFieldFatal, "1");
     if (output.verdict) {
         commit.output_record = output_record(*output.verdict);
         if (output.verdict->decision == OutputDecision::redact) commit.result_ptr = output.verdict->redacted_ptr;
@@ -218,7 +231,7 @@ Task<void> ResultHandler::follow_up(const cap::JobResult& result, const std::str
                                {topic, withheld ? "OUTPUT_QUARANTINED" : cap::JobStatus_Name(result.status())});
     if (output.to_scan) scanner_.begin(std::make_shared<const cap::JobResult>(result), std::move(output.to_scan));
     if (output.verdict && output.verdict->decision == OutputDecision::redact)
-        co_await audit_passed(replica_, result.job_id(), topic, output.verdict->reason);
+        co_await audit_passed(replica_, JobId(result.job_id()), topic, output.verdict->reason);
     if (letter) co_await dead_letters_.announce(std::move(*letter));
 }
 

@@ -22,7 +22,7 @@ public:
 
     /// Handles one delivery of a result, number `sequence` of its stream (0: nobody knows). The first one that ends the job
     /// counts; all later ones change nothing. `message` is null where none is marked; it outlives the call.
-    [[nodiscard]] Task<Disposition> handle(cap::JobResult result, std::uint64_t sequence, MessageMarks* message);
+    [[nodiscard]] Task<Disposition> handle(cap::JobResult result, StreamSequence sequence, MessageMarks* message);
 
 private:
     [[nodiscard]] Task<Disposition> under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts);
@@ -39,7 +39,7 @@ private:
     void note_effect(const SagaEffect& effect);
     /// A request that cannot be read will not become readable by waiting: the job ends, and an operator learns what may be
     /// missing. False when that could not be written down.
-    [[nodiscard]] Task<bool> tell_of_unknown_effect(std::string job, std::string topic, std::string problem);
+    [[nodiscard]] Task<bool> tell_of_unknown_effect(JobId job, std::string topic, std::string problem);
 
     Replica& replica_;
     DeadLetters& dead_letters_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
 #include "engine/snapshot/redis_time.h"
 #include "engine/snapshot/worker_snapshot.h"
@@ -11,6 +12,9 @@
 namespace lockstep::engine {
 
 namespace {
+
+// What a replica that dies with the lock can do to the others.
+static_assert(kDefaultTunables.snapshot_lock_ttl + kDefaultTunables.snapshot_interval <= std::chrono::seconds{15});
 
 std::string snapshot_key() { return std::string(keys::kWorkerSnapshot); }
 
@@ -34,12 +38,13 @@ Task<void> SnapshotWriter::take_turn() {
 Task<void> SnapshotWriter::write_under_lock() {
     // A token whose request was never answered is asked for again: its lock, should it be ours, would keep everybody waiting.
     if (!lease_)
-        lease_.emplace(leases_.ports(), std::string(keys::kSnapshotWriterLock), context_.ports.entropy.uuid(),
+        lease_.emplace(leases_.ports(), std::string(keys::kSnapshotWriterLock), Token(context_.ports.entropy.uuid()),
                        LeaseTerms{.life = context_.tunables.snapshot_lock_ttl, .answer_within = answer_within()});
     const MonoTime asked = context_.ports.clock.monotonic();
     lease_->asking();
-    const auto taken = co_await context_.ports.redis.script(
-        scripts_.take_snapshot_lock, {lease_->key()}, {lease_->token(), millis(lease_->terms().life)}, deadline());
+    const auto taken =
+        co_await context_.ports.redis.script(scripts_.take_snapshot_lock, {lease_->key()},
+                                             {lease_->token().text(), millis(lease_->terms().life)}, deadline());
     if (!taken.applied()) {
         note_failure("snapshot lock not taken", taken.failure());
         co_return;
@@ -55,9 +60,10 @@ Task<void> SnapshotWriter::write_under_lock() {
 }
 
 Task<void> SnapshotWriter::store(std::string snapshot) {
+    PRECONDITION(lease_.has_value(), "a snapshot of {} bytes is stored without a lock", snapshot.size());
     const auto stored = co_await context_.ports.redis.script(
         scripts_.write_snapshot, {snapshot_key(), lease_->key()},
-        {lease_->token(), std::move(snapshot), millis(context_.tunables.data_ttl)}, deadline());
+        {lease_->token().text(), std::move(snapshot), millis(context_.tunables.data_ttl)}, deadline());
     if (!stored.applied()) {
         note_failure("snapshot not stored", stored.failure());
         // Should the write still be on its way, then without its lock it is refused.

@@ -44,6 +44,7 @@ private:
     /// One of these is a turn, see Mechanism::snapshot_lock.
     [[nodiscard]] Task<void> write_under_lock();
     [[nodiscard]] Task<void> write_unguarded();
+    /// REQUIRES: a lock that has been granted.
     [[nodiscard]] Task<void> store(std::string snapshot);
 
     [[nodiscard]] std::string snapshot(WallTime captured_at) const;

@@ -10,6 +10,10 @@ namespace lockstep::engine {
 
 namespace {
 
+// Half the time to live, and three heartbeats of the usual 5 s.
+static_assert(2 * kDefaultTunables.hydrated_worker_ttl == kDefaultTunables.worker_ttl);
+static_assert(kDefaultTunables.hydrated_worker_ttl >= 3 * std::chrono::seconds{5});
+
 /// Between two tries to read, while there is no connection yet or the server still loads its data.
 constexpr Duration kRetryPause = std::chrono::milliseconds{100};
 

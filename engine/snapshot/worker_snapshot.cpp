@@ -8,6 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine {
 
 namespace {
@@ -41,7 +43,7 @@ void put_text(Json& object, const char* key, const std::string& text) {
 
 Json worker_json(const Worker& worker) {
     Json object = Json::object();
-    object["worker_id"] = worker.id;
+    object["worker_id"] = worker.id.text();
     object["pool"] = worker.pool;
     object["active_jobs"] = worker.active_jobs;
     object["max_parallel_jobs"] = worker.max_parallel_jobs;
@@ -88,6 +90,7 @@ std::string worker_snapshot_json(const Registry& registry, const RoutingTable& r
     Totals totals;
     Json workers = Json::array();
     registry.for_each_heard(now, [&](const Worker& worker) {
+        INVARIANT(worker.heard, "worker {} is passed on by hearsay", worker.id);
         PoolTotals& pool = totals[worker.pool];
         ++pool.workers;
         pool.active_jobs += worker.active_jobs;

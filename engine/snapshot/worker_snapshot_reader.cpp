@@ -79,7 +79,7 @@ Worker Reader::worker(const Json& object) {
         note("an entry of workers is no object");
         return worker;
     }
-    worker.id = text(object, "worker_id");
+    worker.id = WorkerId(text(object, "worker_id"));
     worker.pool = text(object, "pool");
     worker.active_jobs = count(object, "active_jobs");
     worker.max_parallel_jobs = count(object, "max_parallel_jobs");

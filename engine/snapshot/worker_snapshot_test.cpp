@@ -86,7 +86,7 @@ TEST_F(WorkerSnapshotTest, NamesOnlyWorkersThatWereHeardWithinTheirTimeToLive) {
     hello.set_role(cap::COMPONENT_ROLE_WORKER);
     registry.on_handshake(hello, now);
     Worker remembered;
-    remembered.id = "remembered";
+    remembered.id = WorkerId("remembered");
     ASSERT_TRUE(registry.hydrate(std::move(remembered), now + 1s, now));
     ASSERT_EQ(json().at("workers").size(), 1u);
     EXPECT_EQ(json().at("workers").at(0).at("worker_id"), "w1");
@@ -113,7 +113,7 @@ TEST_F(WorkerSnapshotTest, EverythingThatAWorkerToldComesBack) {
     EXPECT_EQ(snapshot->captured_at, std::chrono::floor<std::chrono::seconds>(kCaptured));
     ASSERT_EQ(snapshot->workers.size(), 3u);
     const Worker& worker = snapshot->workers.back();
-    EXPECT_EQ(worker.id, "w3");
+    EXPECT_EQ(worker.id.text(), "w3");
     EXPECT_EQ(worker.pool, "gpu");
     EXPECT_EQ(worker.active_jobs, 2);
     EXPECT_EQ(worker.max_parallel_jobs, 4);

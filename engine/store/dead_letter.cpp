@@ -7,6 +7,7 @@
 
 #include "engine/saga/compensation.h"
 #include "engine/wire/error_codes.h"
+#include "engine/wire/json_member.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/rfc3339.h"
@@ -18,11 +19,6 @@ namespace {
 std::string dump_letter(const nlohmann::json& json) {
     // Reasons may quote what a peer sent; bytes that are no UTF-8 must not stop a dead letter.
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-std::string text_of(const nlohmann::json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
 }
 
 /// Takes the next of the words that single spaces part; empty at the end.
@@ -66,11 +62,11 @@ std::optional<DeadLetter> parse_dead_letter(std::string_view entry_json) {
     const auto entry = nlohmann::json::parse(entry_json, nullptr, false);
     if (!entry.is_object()) return std::nullopt;
     DeadLetter letter;
-    letter.id = text_of(entry, "job_id");
-    letter.topic = text_of(entry, "topic");
-    letter.reason = text_of(entry, "reason");
-    letter.reason_code = text_of(entry, "reason_code");
-    cap::JobStatus_Parse(text_of(entry, "status"), &letter.status);
+    letter.id = wire::text_member(entry, "job_id");
+    letter.topic = wire::text_member(entry, "topic");
+    letter.reason = wire::text_member(entry, "reason");
+    letter.reason_code = wire::text_member(entry, "reason_code");
+    cap::JobStatus_Parse(wire::text_member(entry, "status"), &letter.status);
     if (letter.id.empty()) return std::nullopt;
     return letter;
 }
@@ -80,9 +76,12 @@ std::optional<UndecodableSum> parse_undecodable_sum(std::string_view name, std::
     if (name.starts_with('>')) name.remove_prefix(1);
     sum.stream = next_word(name);
     sum.subject = next_word(name);
-    const bool counted = read_number(next_word(value), sum.count) && read_number(next_word(value), sum.first) &&
-                         read_number(next_word(value), sum.last);
+    std::uint64_t first = 0, last = 0;
+    const bool counted = read_number(next_word(value), sum.count) && read_number(next_word(value), first) &&
+                         read_number(next_word(value), last);
     if (!counted || sum.subject.empty() || sum.count == 0) return std::nullopt;
+    sum.first = StreamSequence(first);
+    sum.last = StreamSequence(last);
     return sum;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/runtime/identifiers.h"
 #include "engine/runtime/time.h"
 #include "engine/wire/fwd.h"
 
@@ -31,7 +32,7 @@ struct UndecodableSum {
     std::string name, value;  // as the store keeps it
     std::string stream, subject;
     std::uint64_t count = 0;
-    std::uint64_t first = 0, last = 0;  // the lowest and the highest sequence among them
+    StreamSequence first, last;  // the lowest and the highest sequence among them
 };
 /// Nothing when it is not one.
 [[nodiscard]] std::optional<UndecodableSum> parse_undecodable_sum(std::string_view name, std::string_view value);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
 #include "engine/store/keys.h"
 #include "engine/store/replies.h"
@@ -9,6 +10,7 @@
 namespace lockstep::engine {
 
 Task<Outcome<Done>> DeadLetterStore::put(DeadLetter letter) {
+    PRECONDITION(!letter.id.empty(), "a letter about nothing: {}", letter.reason_code);
     auto reply = co_await redis_.script(scripts_.put_dead_letter, {},
                                         {letter.id, dead_letter_head(letter, clock_.now()),
                                          millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
@@ -17,7 +19,7 @@ Task<Outcome<Done>> DeadLetterStore::put(DeadLetter letter) {
     co_return Done{};
 }
 
-Task<Outcome<Done>> DeadLetterStore::bury_undecodable(DeadLetter letter, std::string stream, std::uint64_t sequence) {
+Task<Outcome<Done>> DeadLetterStore::bury_undecodable(DeadLetter letter, std::string stream, StreamSequence sequence) {
     std::vector<std::string> keys{std::string(keys::kUndecodable), std::string(keys::kUndecodableSums)};
     std::vector<std::string> arguments{letter.id,
                                        dead_letter_head(letter, clock_.now()),
@@ -49,8 +51,9 @@ Task<Outcome<std::vector<UndecodableSum>>> DeadLetterStore::undecodable_sums(Dur
 }
 
 Task<Outcome<bool>> DeadLetterStore::repair(DeadLetter letter, JobState state) {
+    PRECONDITION(is_terminal(state), "job {} has not ended: it is {}", letter.id, to_string(state));
     const std::string head = dead_letter_head(letter, clock_.now());
-    auto reply = co_await redis_.script(scripts_.repair_dead_letter, {keys::job_meta(letter.id)},
+    auto reply = co_await redis_.script(scripts_.repair_dead_letter, {keys::job_meta(JobId(letter.id))},
                                         {letter.id, std::string(to_string(state)), head,
                                          millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
                                         deadline());
@@ -59,6 +62,7 @@ Task<Outcome<bool>> DeadLetterStore::repair(DeadLetter letter, JobState state) {
 }
 
 Task<Outcome<std::vector<DeadLetter>>> DeadLetterStore::unsent(Duration age, std::int64_t limit) {
+    PRECONDITION(limit > 0, "{} letters at most", limit);
     auto reply = co_await redis_.script(scripts_.outbox_page, {std::string(keys::kOutbox)},
                                         {millis(age), fmt::format("{}", limit)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<std::vector<DeadLetter>>();

@@ -22,17 +22,18 @@ public:
     DeadLetterStore(Redis& redis, Clock& clock, const Tunables& tunables, const StoreScripts& scripts)
         : redis_(redis), clock_(clock), tunables_(tunables), scripts_(scripts) {}
 
+    /// REQUIRES: an id.
     [[nodiscard]] Task<Outcome<Done>> put(DeadLetter letter);
     /// The letter of a message whose bytes are no packet: listed apart, under a limit of its own, and told of with others.
-    [[nodiscard]] Task<Outcome<Done>> bury_undecodable(DeadLetter letter, std::string stream, std::uint64_t sequence);
+    [[nodiscard]] Task<Outcome<Done>> bury_undecodable(DeadLetter letter, std::string stream, StreamSequence sequence);
     /// What is to be told of such messages: sums that have been collected for `age`, and those that were to be told before.
     /// `told` is struck off first.
     [[nodiscard]] Task<Outcome<std::vector<UndecodableSum>>> undecodable_sums(Duration age,
                                                                               std::vector<UndecodableSum> told);
     /// Writes the dead letter of a job that has ended in `state` if there is none, and if there should be one. True when it
-    /// was written.
+    /// was written. REQUIRES: `state` is a final one.
     [[nodiscard]] Task<Outcome<bool>> repair(DeadLetter letter, JobState state);
-    /// Dead letters whose packet has not been acknowledged for `age`.
+    /// Dead letters whose packet has not been acknowledged for `age`, at most `limit`. REQUIRES: a limit.
     [[nodiscard]] Task<Outcome<std::vector<DeadLetter>>> unsent(Duration age, std::int64_t limit);
     [[nodiscard]] Task<Outcome<Done>> sent(std::string id);
 

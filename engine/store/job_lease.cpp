@@ -10,9 +10,9 @@ namespace lockstep::engine {
 namespace {
 
 /// With the job lock off every handler has a lock of its own: none waits for another.
-std::string lock_key_of(const Mechanisms& mechanisms, const std::string& job, const std::string& token) {
+std::string lock_key_of(const Mechanisms& mechanisms, const JobId& job, const Token& token) {
     std::string key = keys::job_lock(job);
-    if (!mechanisms.on(Mechanism::job_lock)) key += ":" + token;
+    if (!mechanisms.on(Mechanism::job_lock)) key += ":" + token.text();
     return key;
 }
 
@@ -26,7 +26,7 @@ LeaseTerms terms_of(const LeasePorts& ports) {
 
 }  // namespace
 
-JobLease::JobLease(const LeasePorts& ports, std::string job, std::string token, MessageMarks* message)
+JobLease::JobLease(const LeasePorts& ports, JobId job, Token token, MessageMarks* message)
     : Lease(ports, lock_key_of(ports.mechanisms, job, token), token, terms_of(ports)),
       job_(std::move(job)),
       message_(message) {}
@@ -46,7 +46,7 @@ void JobLease::begin(MonoTime asked) {
     Lease::begin(asked);
 }
 
-void JobLease::settle_on_release(std::uint64_t sequence) { note_on_release(keys::job_meta(job_), sequence); }
+void JobLease::settle_on_release(StreamSequence sequence) { note_on_release(keys::job_meta(job_), sequence); }
 
 void JobLease::on_lost() { ports().log.reached("job_lock_lost"); }
 

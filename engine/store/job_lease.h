@@ -2,8 +2,6 @@
 // acquisition.
 #pragma once
 
-#include <string>
-
 #include "engine/store/lease.h"
 #include "engine/store/message_marks.h"
 
@@ -12,12 +10,15 @@ namespace lockstep::engine {
 class JobLease final : public Lease {
 public:
     /// `message` is what is handled under the lock; null: no message of the stream, or one that is not marked. It outlives the lease.
-    JobLease(const LeasePorts& ports, std::string job, std::string token, MessageMarks* message = nullptr);
+    JobLease(const LeasePorts& ports, JobId job, Token token, MessageMarks* message = nullptr);
 
-    [[nodiscard]] const std::string& job() const { return job_; }
+    [[nodiscard]] const JobId& job() const { return job_; }
     [[nodiscard]] MessageMarks* message() const { return message_; }
     /// Whether a commit is to compare the token.
     [[nodiscard]] bool fenced() const { return ports().mechanisms.on(Mechanism::lock_fencing); }
+
+    /// Whether the first end of a job counts and no other.
+    [[nodiscard]] bool counts_once() const { return ports().mechanisms.on(Mechanism::terminal_idempotency); }
 
     /// REQUIRES: not its holder.
     void asking();
@@ -27,13 +28,13 @@ public:
     /// REQUIRES: not its holder.
     void begin(MonoTime asked);
     /// A release also strikes the note that this result is in hand (see JobStore::take_turn): it needs no lock any more.
-    void settle_on_release(std::uint64_t sequence);
+    void settle_on_release(StreamSequence sequence);
 
 private:
     void on_lost() override;
     void on_abandoned(std::int64_t failures) override;
 
-    std::string job_;
+    JobId job_;
     MessageMarks* message_;
     bool out_of_turn_ = false;  // the latest refusal
 };

@@ -45,13 +45,13 @@ protected:
     /// The same lease, made when these terms were in force already.
     void with_life(Duration life) {
         tunables.job_lock_ttl = life;
-        made.emplace(ports(), "j1", "token");
+        made.emplace(ports(), JobId("j1"), Token("token"));
     }
     void without(Mechanism mechanism) {
         mechanisms.switch_off(mechanism);
-        made.emplace(ports(), "j1", "token");
+        made.emplace(ports(), JobId("j1"), Token("token"));
     }
-    [[nodiscard]] bool on_the_books() const { return book.held().contains("token"); }
+    [[nodiscard]] bool on_the_books() const { return book.held().contains(Token("token")); }
 
     Tunables tunables;
     engine::testing::VirtualLoop loop;
@@ -67,7 +67,7 @@ protected:
     std::function<ScriptedRedis::Replies()> release_answer = [] { return ScriptedRedis::reply(std::int64_t{1}); };
     std::vector<MonoTime> renewals;
     int releases = 0;
-    std::optional<JobLease> made{std::in_place, ports(), "j1", "token"};
+    std::optional<JobLease> made{std::in_place, ports(), JobId("j1"), Token("token")};
     JobLease& lease = *made;
 };
 
@@ -226,7 +226,7 @@ TEST_F(JobLeaseTest, AReleaseOutlivesItsHandler) {
     with_life(60s);
     release_answer = [] { return ScriptedRedis::not_applied(); };
     {
-        JobLease finished(ports(), "j2", "other");
+        JobLease finished(ports(), JobId("j2"), Token("other"));
         finished.asking();
         loop.wait(finished.release());
     }
@@ -238,7 +238,7 @@ TEST_F(JobLeaseTest, AReleaseOutlivesItsHandler) {
 
 TEST_F(JobLeaseTest, AStoppingReplicaTriesUntilItsTimeIsOverAndTwiceAtLeast) {
     release_answer = [] { return ScriptedRedis::not_applied(); };
-    const HeldLock lock{"cordum:scheduler:job:j1", "token"};
+    const HeldLock lock{"cordum:scheduler:job:j1", Token("token")};
     loop.wait(release_lock(ports(), lock, tunables.store_op_timeout, loop.monotonic()));
     EXPECT_EQ(releases, 2);
     loop.wait(release_lock(ports(), lock, tunables.store_op_timeout, loop.monotonic() + 10s));
@@ -265,13 +265,13 @@ TEST_F(JobLeaseTest, ARequestForTheLockWithoutAnAnswerIsReleasedToo) {
 
 TEST_F(JobLeaseTest, AHandlerDestroyedInMidAwaitLeavesItsLockOnTheBooks) {
     {
-        JobLease doomed(ports(), "j2", "other");
+        JobLease doomed(ports(), JobId("j2"), Token("other"));
         doomed.asking();
         doomed.begin(loop.monotonic());
         redis.latency = 1s;
         loop.run_for(60ms);  // a renewal is under way
     }
-    EXPECT_EQ(book.held().at("other"), "cordum:scheduler:job:j2");
+    EXPECT_EQ(book.held().at(Token("other")), "cordum:scheduler:job:j2");
     EXPECT_TRUE(loop.idle());
 }
 
@@ -300,9 +300,9 @@ TEST_F(JobLeaseTest, WithoutAbandoningItBelievesInItsLockForEver) {
 }
 
 TEST_F(JobLeaseTest, WithoutTheJobLockEachHandlerHasAKeyOfItsOwn) {
-    EXPECT_EQ(lease.key(), JobLease(ports(), "j1", "other").key());
+    EXPECT_EQ(lease.key(), JobLease(ports(), JobId("j1"), Token("other")).key());
     without(Mechanism::job_lock);
-    EXPECT_NE(lease.key(), JobLease(ports(), "j1", "other").key());
+    EXPECT_NE(lease.key(), JobLease(ports(), JobId("j1"), Token("other")).key());
 }
 
 TEST_F(JobLeaseTest, AnUnusableLeaseCommitsNothingAndAsksNobody) {

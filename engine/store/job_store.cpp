@@ -15,6 +15,7 @@
 #include "engine/store/script_arguments.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/text.h"
 #include "engine/wire/validation.h"
 
 namespace lockstep::engine {
@@ -22,6 +23,8 @@ namespace lockstep::engine {
 namespace {
 
 constexpr Duration kIdempotencyTtl = std::chrono::hours{2160};
+// Whoever offers a job again is answered with the first one for as long as its records tell of it.
+static_assert(kIdempotencyTtl >= kDefaultTunables.job_meta_ttl);
 
 std::string joined(const std::vector<JobState>& states) {
     std::string text;
@@ -70,18 +73,18 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     JobFacts facts;
     facts.state = parse_job_state(reply.at(1).text());
     facts.attempts = reply.at(2).integer_or(0);
-    facts.dispatch = number(reply.at(3));
+    facts.dispatch = DispatchNumber(number(reply.at(3)));
     facts.published = !reply.at(4).text().empty();
     facts.stored_request = reply.at(5).text();
-    facts.worker = reply.at(6).text();
+    facts.worker = WorkerId(reply.at(6).text());
     facts.trace_id = reply.at(7).text();
-    facts.stream_floor = number(reply.at(8));
+    facts.stream_floor = StreamSequence(number(reply.at(8)));
     facts.dispatches = number(reply.at(9));
     facts.due_in = std::chrono::milliseconds(reply.at(10).integer_or(0));
     facts.read_along = texts(reply.at(11));
     facts.last_cause = reply.at(12).text();
     facts.place = place_from(reply.at(13).text());
-    facts.placed_by = reply.at(14).text();
+    facts.placed_by = Token(reply.at(14).text());
     facts.entered_at = wall_time(reply.at(16));
     facts.stream_server = reply.at(17).text();
     facts.input_misses = reply.at(19).integer_or(0);
@@ -98,8 +101,8 @@ JobFacts parse_locked(const RedisValue& reply) {
     facts.attempts = reply.at(2).integer_or(0);
     facts.topic = reply.at(3).text();
     facts.tenant = reply.at(4).text();
-    facts.dispatch = number(reply.at(5));
-    facts.worker = reply.at(6).text();
+    facts.dispatch = DispatchNumber(number(reply.at(5)));
+    facts.worker = WorkerId(reply.at(6).text());
     facts.trace_id = reply.at(7).text();
     facts.stored_request = reply.at(8).text();
     facts.read_along = texts(reply.at(9));
@@ -122,11 +125,36 @@ Committed parse_committed(const RedisValue& reply) {
                                          : Committed::Kind::lost;
     committed.state = parse_job_state(reply.at(1).text());
     committed.attempts = reply.at(2).integer_or(0);
-    committed.dispatch = number(reply.at(3));
+    committed.dispatch = DispatchNumber(number(reply.at(3)));
     committed.tenant_full = reply.at(4).text() == "tenant_limit";
     committed.in_line = reply.at(5).text() == "in_line";
     committed.at = wall_time(reply.at(7));
     return committed;
+}
+
+/// What no weather brings about: a commit that contradicts itself, or is another job's.
+void require_whole(const JobLease& lease, const Commit& commit) {
+    const JobId& job = lease.job();
+    for (std::size_t i = 1; i < commit.walk.size(); ++i)
+        PRECONDITION(transition_allowed(commit.walk[i - 1], commit.walk[i]), "no job goes from {} to {}",
+                     to_string(commit.walk[i - 1]), to_string(commit.walk[i]));
+    PRECONDITION(commit.release_lock || !commit.settles_message,
+                 "the message about job {} is settled and its lock is kept", job);
+    PRECONDITION(!commit.dead_letter || commit.dead_letter->id == job.text(),
+                 "the end of job {} leaves a letter about {}", job, commit.dead_letter->id);
+    PRECONDITION(!commit.from_any_state || !lease.counts_once(), "job {} is ended whatever its state, to {}", job,
+                 joined(commit.walk));
+    PRECONDITION(!commit.begin_dispatch || (!commit.walk.empty() && commit.walk.back() == JobState::dispatched),
+                 "a dispatch of job {} begins and leaves it otherwise: {}", job, joined(commit.walk));
+    PRECONDITION(commit.replaces_ptr.empty() || !commit.result_ptr.empty(), "{} of job {} is replaced by nothing",
+                 commit.replaces_ptr, job);
+    PRECONDITION(!commit.deadline_from || commit.deadline_ms > 0, "no deadline of job {} begins: {} ms", job,
+                 commit.deadline_ms);
+    PRECONDITION(commit.add_attempts >= 0 && commit.tenant_limit >= 0,
+                 "{} tries are added to job {}, and {} may be on their way", commit.add_attempts, job,
+                 commit.tenant_limit);
+    PRECONDITION(!commit.next_attempt || *commit.next_attempt >= Duration{0}, "job {} is due {} ns ago", job,
+                 -commit.next_attempt->count());
 }
 
 }  // namespace
@@ -137,10 +165,12 @@ JobStore::JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const S
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const cap::JobRequest& request,
                                                          std::string trace_id, std::vector<std::string> read_along,
                                                          Duration longest_life, bool one_tenant) {
-    const std::string& job = lease.job();
+    const JobId& job = lease.job();
+    PRECONDITION(request.job_id() == job.text(), "the lock of job {} is taken for job {}", job, request.job_id());
+    PRECONDITION(!job.empty() && wire::trim(job.text()) == job.text(), "nobody could ask for job '{}'", job);
     ScriptArguments arguments;
-    arguments.text("job", job)
-        .text("token", lease.token())
+    arguments.text("job", job.text())
+        .text("token", lease.token().text())
         .duration_or_zero("lock_ttl_ms", lease.terms().life)
         .duration_or_zero("records_ttl_ms", tunables_.job_meta_ttl)
         .text("trace_id", std::move(trace_id))
@@ -194,17 +224,19 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_turn(JobLease& lease, Resu
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::ask_for_lock(JobLease& lease, std::vector<std::string> read_along,
                                                               ResultTurn turn) {
-    const std::string& job = lease.job();
+    const JobId& job = lease.job();
     std::vector<std::string> names{lease.key(), keys::job_meta(job), keys::job_request(job)};
     for (auto& key : read_along) names.push_back(std::move(key));
     const MonoTime asked = clock_.monotonic();
     lease.asking();
     ScriptArguments arguments;
-    arguments.text("job", job).text("token", lease.token()).duration_or_zero("lock_ttl_ms", lease.terms().life);
-    if (turn.sequence != 0)
-        arguments.text("sequence", std::to_string(turn.sequence))
+    arguments.text("job", job.text())
+        .text("token", lease.token().text())
+        .duration_or_zero("lock_ttl_ms", lease.terms().life);
+    if (turn.sequence != StreamSequence{})
+        arguments.text("sequence", std::to_string(turn.sequence.value()))
             .duration_or_zero("wait_ms", turn.wait)
-            .text("worker", std::move(turn.worker));
+            .text("worker", std::move(turn.worker).text());
     if (lease.message() != nullptr) lease.message()->ask(arguments);
     auto reply = co_await redis_.script(scripts_.take_lock, std::move(names), std::move(arguments).argv(), deadline());
     if (reply.kind() == OutcomeKind::not_applied) lease.refused();  // nothing to give back
@@ -220,15 +252,15 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::ask_for_lock(JobLease& lease, s
 
 std::vector<std::string> JobStore::commit_argv(const JobLease& lease, Commit& commit) const {
     ScriptArguments arguments;
-    arguments.text("job", lease.job())
-        .text("token", lease.token())
+    arguments.text("job", lease.job().text())
+        .text("token", lease.token().text())
         .flag("unfenced", !lease.fenced())
         .duration_or_zero("records_ttl_ms", tunables_.job_meta_ttl)
         .flag("release_lock", commit.release_lock)
         .number("add_attempts", commit.add_attempts)
         .flag("begin_dispatch", commit.begin_dispatch)
         .text("result_ptr", std::move(commit.result_ptr))
-        .text("result_worker", std::move(commit.worker_id))
+        .text("result_worker", std::move(commit.worker_id).text())
         .text("decision", std::move(commit.decision_json))
         .text("output_record", std::move(commit.output_record))
         .flag("end_scan", commit.end_scan)
@@ -236,7 +268,8 @@ std::vector<std::string> JobStore::commit_argv(const JobLease& lease, Commit& co
     if (!commit.walk.empty())
         arguments.text("walk", joined(commit.walk))
             .text("sources", commit.from_any_state ? every_state() : sources_of(commit.walk.front()));
-    if (commit.expected_dispatch) arguments.text("expected_dispatch", std::to_string(*commit.expected_dispatch));
+    if (commit.expected_dispatch)
+        arguments.text("expected_dispatch", std::to_string(commit.expected_dispatch->value()));
     if (commit.dead_letter)
         arguments.text("dead_letter", dead_letter_head(*commit.dead_letter, clock_.now()))
             .duration_or_zero("dead_letter_ttl_ms", tunables_.dlq_entry_ttl)
@@ -262,11 +295,7 @@ std::vector<std::string> JobStore::commit_argv(const JobLease& lease, Commit& co
 }
 
 Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
-    for (std::size_t i = 1; i < commit.walk.size(); ++i)
-        PRECONDITION(transition_allowed(commit.walk[i - 1], commit.walk[i]), "no job goes from {} to {}",
-                     to_string(commit.walk[i - 1]), to_string(commit.walk[i]));
-    PRECONDITION(commit.release_lock || !commit.settles_message,
-                 "the message about job {} is settled and its lock is kept", lease.job());
+    require_whole(lease, commit);
     if (!lease.usable()) co_return Committed{};
     auto reply = co_await redis_.script(scripts_.commit, {lease.key(), keys::job_meta(lease.job())},
                                         commit_argv(lease, commit), deadline());
@@ -284,26 +313,27 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
     co_return committed;
 }
 
-Task<Outcome<Cancelled>> JobStore::cancel(std::string job) {
-    auto reply = co_await redis_.script(scripts_.cancel, {keys::job_meta(job)}, {job, millis(tunables_.job_meta_ttl)},
-                                        deadline());
+Task<Outcome<Cancelled>> JobStore::cancel(JobId job) {
+    auto reply = co_await redis_.script(scripts_.cancel, {keys::job_meta(job)},
+                                        {job.text(), millis(tunables_.job_meta_ttl)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<Cancelled>();
     news_.tell_of_woken(reply.value().at(2));
     news_.tell_of_wrong_typed(reply.value().at(3));
     co_return Cancelled{parse_job_state(reply.value().at(0).text()), parse_job_state(reply.value().at(1).text())};
 }
 
-Task<Outcome<std::string>> JobStore::stored_request(std::string job) {
+Task<Outcome<std::string>> JobStore::stored_request(JobId job) {
     RedisCommand get{"GET", keys::job_request(job)};
     auto reply = co_await redis_.command(std::move(get), deadline());
     if (!reply.applied()) co_return reply.failure_as<std::string>();
     co_return std::string(reply.value().text());
 }
 
-Task<Outcome<bool>> JobStore::tenant_is_full(std::string job, std::int64_t limit) {
-    auto reply =
-        co_await redis_.script(scripts_.tenant_is_full, {},
-                               {std::move(job), fmt::format("{}", limit), millis(tunables_.job_meta_ttl)}, deadline());
+Task<Outcome<bool>> JobStore::tenant_is_full(JobId job, std::int64_t limit) {
+    PRECONDITION(limit > 0, "{} others of the tenant of job {} at most", limit, job);
+    auto reply = co_await redis_.script(
+        scripts_.tenant_is_full, {}, {std::move(job).text(), fmt::format("{}", limit), millis(tunables_.job_meta_ttl)},
+        deadline());
     if (!reply.applied()) co_return reply.failure_as<bool>();
     co_return reply.value().integer_or(0) == 1;
 }
@@ -316,6 +346,7 @@ Task<Outcome<bool>> JobStore::replace_document(std::string key, std::string befo
 }
 
 Task<Outcome<std::vector<PendingScan>>> JobStore::claim_scans(Duration hold, std::int64_t limit) {
+    PRECONDITION(limit > 0 && hold > Duration{0}, "{} scans for {} ns", limit, hold.count());
     auto reply = co_await redis_.script(scripts_.claim_scans, {std::string(keys::kScansPending)},
                                         {fmt::format("{}", limit), millis(hold)}, deadline());
     if (!reply.applied()) {
@@ -326,11 +357,11 @@ Task<Outcome<std::vector<PendingScan>>> JobStore::claim_scans(Duration hold, std
     }
     std::vector<PendingScan> scans;
     const std::vector<std::string> page = texts(reply.value());
-    for (std::size_t i = 0; i + 2 < page.size(); i += 3) scans.push_back({page[i], page[i + 1], page[i + 2]});
+    for (std::size_t i = 0; i + 2 < page.size(); i += 3) scans.push_back({JobId(page[i]), page[i + 1], page[i + 2]});
     co_return scans;
 }
 
-Task<Outcome<Done>> JobStore::set_result_ptr(std::string job, std::string pointer) {
+Task<Outcome<Done>> JobStore::set_result_ptr(JobId job, std::string pointer) {
     RedisCommand set{"HSET", keys::job_meta(job), "result_ptr", std::move(pointer)};
     auto reply = co_await redis_.command(std::move(set), deadline());
     if (!reply.applied()) co_return reply.failure_as<Done>();

@@ -17,6 +17,7 @@
 #include "engine/ports/log.h"
 #include "engine/ports/metrics.h"
 #include "engine/ports/redis.h"
+#include "engine/runtime/identifiers.h"
 #include "engine/saga/effect.h"
 #include "engine/store/dead_letter.h"
 #include "engine/store/job_lease.h"
@@ -36,9 +37,9 @@ inline constexpr const char* kFieldRequestLost = "ls_request_lost";
 
 /// Where a result stands among those about its job.
 struct ResultTurn {
-    std::uint64_t sequence = 0;  // of the stream; 0: nobody knows, and it waits for none
-    Duration wait{};             // at most, after an earlier one was noted
-    std::string worker;          // who reports; empty: anybody's word counts
+    StreamSequence sequence;  // 0: nobody knows, and it waits for none
+    Duration wait{};          // at most, after an earlier one was noted
+    WorkerId worker;          // who reports; empty: anybody's word counts
 };
 
 /// What Redis knew about a job at one instant.
@@ -49,10 +50,10 @@ struct JobFacts {
     std::string tenant;
     std::string trace_id;
     // The latest dispatch, see engine/scheduler/dispatch.h.
-    std::uint64_t dispatch = 0;
+    DispatchNumber dispatch;
     bool published = false;
-    std::string worker;
-    std::uint64_t stream_floor = 0;         // no message of that dispatch is at or below this stream sequence,
+    WorkerId worker;
+    StreamSequence stream_floor;            // no message of that dispatch is at or below this stream sequence,
     std::string stream_server;              // as this server process numbers them; empty = nobody knows which
     std::uint64_t dispatches = 0;           // take_up: how many there have been
     Duration due_in{};                      // take_up: until its next try; 0 = now
@@ -61,7 +62,7 @@ struct JobFacts {
     bool request_lost = false;              // take_up: see kFieldRequestLost
     WallTime entered_at{};                  // take_up: when it came into its state, by Redis' clock
     PlaceInLine place = PlaceInLine::none;  // take_up
-    std::string placed_by;                  // take_up: the token of the handling that had it stand in line last
+    Token placed_by;                        // take_up: the token of the handling that had it stand in line last
     // take_up: the request that was stored earlier, where it differs from the offered one; take_lock: what is stored
     std::string stored_request;
     std::vector<std::string> read_along;  // the strings asked for; take_up: none for a job that is at work or over
@@ -85,17 +86,17 @@ struct ScanMark {
 struct Commit {
     std::vector<JobState> walk;   // states to go through; empty = no change of state
     bool from_any_state = false;  // no source is wrong; only ever without Mechanism::terminal_idempotency
-    std::optional<std::uint64_t> expected_dispatch;
+    std::optional<DispatchNumber> expected_dispatch;
     int add_attempts = 0;
     std::int64_t deadline_ms = 0;           // from now, 0 = none; an earlier one that the job has stays
-    std::optional<WallTime> deadline_from;  // when that begins instead, by Redis' clock
+    std::optional<WallTime> deadline_from;  // when that begins instead, by Redis' clock; with a deadline only
     bool begin_dispatch = false;
     bool release_lock = false;
     bool settles_message =
         false;  // with `release_lock`: nothing is left to do about the lease's message, it is marked as handled
     std::optional<DeadLetter> dead_letter;
     std::string result_ptr;
-    std::string worker_id;
+    WorkerId worker_id;
     std::string decision_json;
     std::optional<SagaEffect> saga;  // what the end of the job means for its saga
     std::string output_record;       // the verdict on the output
@@ -122,14 +123,14 @@ struct Committed {
     Kind kind = Kind::lost;
     std::optional<JobState> state;  // now
     std::int64_t attempts = 0;
-    std::uint64_t dispatch = 0;
+    DispatchNumber dispatch;
     bool tenant_full = false;  // that is why it was refused
     bool in_line = false;      // and it stands in line now
     WallTime at{};             // when, by Redis' clock; of an ok
 };
 
 struct PendingScan {
-    std::string job;
+    JobId job;
     std::string result_json;
     std::string request_json;  // empty when none is stored any more
 };
@@ -151,8 +152,8 @@ public:
     [[nodiscard]] Task<Outcome<bool>> lock_is_held(const JobLease& lease);
 
     /// Takes the lock with the lease's token and records the request of a job that nobody works on yet. Nothing = busy.
-    /// `read_along` names strings to be read at that same instant. Begins the lease when it succeeds. REQUIRES: `request`
-    /// has been validated and trimmed. `longest_life` (zero = none) bounds the deadline. It and the limits of `request` are
+    /// `read_along` names strings to be read at that same instant. Begins the lease when it succeeds. REQUIRES: the lease is about
+    /// the job that `request` names, and its id has something beside white space and none around it. `longest_life` (zero = none) bounds the deadline. It and the limits of `request` are
     /// recorded where no other request is stored; what is stored otherwise sets its own, by a commit. Unless `one_tenant`, the
     /// request counts whatever tenants it names.
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_up(JobLease& lease, const cap::JobRequest& request,
@@ -169,23 +170,25 @@ public:
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_turn(JobLease& lease, ResultTurn turn,
                                                                    std::vector<std::string> read_along = {});
     /// Applies a step under the lease. An unusable lease is answered `lost` without asking; a lease that turns out to be
-    /// lost is marked so; a commit that releases ends it.
+    /// lost is marked so; a commit that releases ends it. REQUIRES: the commit is whole and about this job (see the checks of its
+    /// members), and goes only where a job may go.
     [[nodiscard]] Task<Outcome<Committed>> commit(JobLease& lease, Commit commit);
 
     /// A request by somebody who does not hold the lock.
-    [[nodiscard]] Task<Outcome<Cancelled>> cancel(std::string job);
+    [[nodiscard]] Task<Outcome<Cancelled>> cancel(JobId job);
 
     /// Empty when there is none.
-    [[nodiscard]] Task<Outcome<std::string>> stored_request(std::string job);
-    /// Whether `limit` other jobs of the job's tenant are on their way. A commit with a limit asks by itself.
-    [[nodiscard]] Task<Outcome<bool>> tenant_is_full(std::string job, std::int64_t limit);
+    [[nodiscard]] Task<Outcome<std::string>> stored_request(JobId job);
+    /// Whether `limit` other jobs of the job's tenant are on their way. A commit with a limit asks by itself. REQUIRES: a limit.
+    [[nodiscard]] Task<Outcome<bool>> tenant_is_full(JobId job, std::int64_t limit);
     /// Replaces a document that still reads `before` (empty: there is none). False when somebody else has written it.
     [[nodiscard]] Task<Outcome<bool>> replace_document(std::string key, std::string before, std::string after);
 
-    /// Successes whose output nobody is scanning, at most `limit`, oldest first. They are the caller's for `hold`.
+    /// Successes whose output nobody is scanning, at most `limit`, oldest first. They are the caller's for `hold`. REQUIRES: a
+    /// limit.
     [[nodiscard]] Task<Outcome<std::vector<PendingScan>>> claim_scans(Duration hold, std::int64_t limit);
     /// Only without Mechanism::result_before_state: the pointer by itself.
-    [[nodiscard]] Task<Outcome<Done>> set_result_ptr(std::string job, std::string pointer);
+    [[nodiscard]] Task<Outcome<Done>> set_result_ptr(JobId job, std::string pointer);
 
 private:
     [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> ask_for_lock(JobLease& lease,

@@ -6,10 +6,10 @@
 
 namespace lockstep::engine::keys {
 
-std::string job_lock(std::string_view job) { return fmt::format("cordum:scheduler:job:{}", job); }
+std::string job_lock(const JobId& job) { return fmt::format("cordum:scheduler:job:{}", job); }
 
-std::string job_meta(std::string_view job) { return fmt::format("job:meta:{}", job); }
-std::string job_request(std::string_view job) { return fmt::format("job:req:{}", job); }
+std::string job_meta(const JobId& job) { return fmt::format("job:meta:{}", job); }
+std::string job_request(const JobId& job) { return fmt::format("job:req:{}", job); }
 
 std::string state_index(JobState state) { return "job:index:" + wire::ascii_lower(to_string(state)); }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/runtime/identifiers.h"
 #include "engine/store/job_state.h"
 
 namespace lockstep::engine::keys {
@@ -23,9 +24,9 @@ inline constexpr std::string_view kUndecodableSums = "lockstep:undecodable:untol
 /// Jobs whose output is still to be scanned, by when somebody else may look at them.
 inline constexpr std::string_view kScansPending = "lockstep:output:scan_pending";
 
-[[nodiscard]] std::string job_lock(std::string_view job);
-[[nodiscard]] std::string job_meta(std::string_view job);
-[[nodiscard]] std::string job_request(std::string_view job);
+[[nodiscard]] std::string job_lock(const JobId& job);
+[[nodiscard]] std::string job_meta(const JobId& job);
+[[nodiscard]] std::string job_request(const JobId& job);
 /// job:index:<state in lower case>
 [[nodiscard]] std::string state_index(JobState state);
 [[nodiscard]] std::string idempotency(std::string_view tenant, std::string_view key);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine {
 
 namespace {
@@ -17,10 +19,10 @@ constexpr std::size_t kReleasesMax = 2'048;
 /// True when the server has said what became of it.
 Task<bool> ask_to_release(LeasePorts ports, HeldLock lock, Duration answer_within) {
     std::vector<std::string> names{std::move(lock.key)};
-    std::vector<std::string> arguments{std::move(lock.token)};
-    if (lock.noted != 0) {
+    std::vector<std::string> arguments{std::move(lock.token).text()};
+    if (lock.noted != StreamSequence{}) {
         names.push_back(std::move(lock.noted_in));
-        arguments.push_back(std::to_string(lock.noted));
+        arguments.push_back(std::to_string(lock.noted.value()));
     }
     const auto released = co_await ports.redis.script(ports.scripts.release_lock, std::move(names),
                                                       std::move(arguments), ports.clock.in(answer_within));
@@ -46,10 +48,21 @@ Task<void> release_lock(LeasePorts ports, HeldLock lock, Duration answer_within,
     ports.book.strike(lock.token);
 }
 
-Lease::Lease(const LeasePorts& ports, std::string key, std::string token, LeaseTerms terms)
-    : ports_(ports), lock_{std::move(key), std::move(token)}, terms_(terms), renewal_(ports.executor) {}
+void LeaseBook::enter(const Token& token, const std::string& key) {
+    PRECONDITION(!token.empty() && !key.empty(), "token '{}' is booked for key '{}'", token, key);
+    held_.insert_or_assign(token, key);
+}
+
+Lease::Lease(const LeasePorts& ports, std::string key, Token token, LeaseTerms terms)
+    : ports_(ports), lock_{std::move(key), std::move(token)}, terms_(terms), renewal_(ports.executor) {
+    PRECONDITION(!lock_.key.empty(), "token '{}' is to hold nothing", lock_.token);
+    PRECONDITION(terms.life > Duration{0} && terms.answer_within > Duration{0},
+                 "lock {} lives {} ns, and is answered within {} ns", lock_.key, terms.life.count(),
+                 terms.answer_within.count());
+}
 
 void Lease::asking() {
+    PRECONDITION(!lock_.token.empty(), "lock {} is asked for without a token", lock_.key);
     if (phase_ != Phase::held) phase_ = Phase::asking;
     if (terms_.booked) ports_.book.enter(lock_.token, lock_.key);
 }
@@ -60,6 +73,9 @@ void Lease::refused() {
 }
 
 void Lease::begin(MonoTime asked) {
+    PRECONDITION(!lock_.token.empty(), "lock {} is granted without a token", lock_.key);
+    PRECONDITION(asked <= ports_.clock.monotonic(), "lock {} was asked for {} ns from now", lock_.key,
+                 (asked - ports_.clock.monotonic()).count());
     valid_until_ = asked + terms_.life;
     if (std::exchange(phase_, Phase::held) != Phase::held && terms_.renewed) renewal_.spawn(keep_renewing());
 }
@@ -80,7 +96,7 @@ void Lease::end() {
     ports_.book.strike(lock_.token);
 }
 
-void Lease::note_on_release(std::string in, std::uint64_t noted) {
+void Lease::note_on_release(std::string in, StreamSequence noted) {
     lock_.noted_in = std::move(in);
     lock_.noted = noted;
 }
@@ -111,9 +127,9 @@ Task<void> Lease::keep_renewing() {
     while (failures < ports_.tunables.max_renewal_failures) {
         co_await ports_.clock.sleep(life / 3);
         const MonoTime asked = ports_.clock.monotonic();
-        auto renewed =
-            co_await ports_.redis.script(ports_.scripts.renew_lock, {lock_.key},
-                                         {lock_.token, std::to_string(to_millis(life))}, asked + terms_.answer_within);
+        auto renewed = co_await ports_.redis.script(ports_.scripts.renew_lock, {lock_.key},
+                                                    {lock_.token.text(), std::to_string(to_millis(life))},
+                                                    asked + terms_.answer_within);
         if (!ports_.mechanisms.on(Mechanism::renewal_abandon)) {  // switched off: as if every renewal had worked
             valid_until_ = asked + life;
             continue;

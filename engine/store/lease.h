@@ -18,6 +18,7 @@
 #include "engine/ports/log.h"
 #include "engine/ports/metrics.h"
 #include "engine/ports/redis.h"
+#include "engine/runtime/identifiers.h"
 #include "engine/runtime/scope.h"
 #include "engine/store/scripts.h"
 
@@ -27,12 +28,13 @@ namespace lockstep::engine {
 /// stopping replica can release it instead of letting everybody wait for its expiry.
 class LeaseBook {
 public:
-    void enter(const std::string& token, const std::string& key) { held_.insert_or_assign(token, key); }
-    void strike(const std::string& token) { held_.erase(token); }
-    [[nodiscard]] const std::map<std::string, std::string>& held() const { return held_; }
+    /// REQUIRES: a token and a key.
+    void enter(const Token& token, const std::string& key);
+    void strike(const Token& token) { held_.erase(token); }
+    [[nodiscard]] const std::map<Token, std::string>& held() const { return held_; }
 
 private:
-    std::map<std::string, std::string> held_;  // token -> key
+    std::map<Token, std::string> held_;  // the key of each
 };
 
 /// What a lease needs from its surroundings; all outlive it.
@@ -75,10 +77,10 @@ private:
 /// A lock that is to be given back.
 struct HeldLock {
     std::string key;
-    std::string token;
+    Token token;
     // A hash whose note of a result in hand is struck together with it (JobStore::take_turn); empty: none.
     std::string noted_in{};
-    std::uint64_t noted = 0;
+    StreamSequence noted{};
 };
 
 /// Releases one lock by its token: twice at least, and with growing pauses until the server has said something definite
@@ -94,20 +96,22 @@ struct LeaseTerms {
 
 class Lease {
 public:
-    Lease(const LeasePorts& ports, std::string key, std::string token, LeaseTerms terms);
+    /// REQUIRES: a key, and terms that last. An empty token stands for going without the lock, which is then never asked for.
+    Lease(const LeasePorts& ports, std::string key, Token token, LeaseTerms terms);
     virtual ~Lease() = default;
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
 
     [[nodiscard]] const std::string& key() const { return lock_.key; }
-    [[nodiscard]] const std::string& token() const { return lock_.token; }
+    [[nodiscard]] const Token& token() const { return lock_.token; }
     [[nodiscard]] const LeaseTerms& terms() const { return terms_; }
 
-    /// A request for the lock is about to leave: from here on it may be ours without our knowing.
+    /// A request for the lock is about to leave: from here on it may be ours without our knowing. REQUIRES: a token.
     void asking();
     /// Somebody else holds it, or the request was not applied: nothing is to be given back.
     void refused();
-    /// The lock was asked for at `asked` and granted: starts the renewal. To a holder, it begins its life again.
+    /// The lock was asked for at `asked` and granted: starts the renewal. To a holder, it begins its life again. REQUIRES: a
+    /// token; not asked for later than now.
     void begin(MonoTime asked);
     /// False before `begin`, after `end`, and once the lock is or may be somebody else's.
     [[nodiscard]] bool usable() const { return remaining() > Duration{0}; }
@@ -127,7 +131,7 @@ protected:
     [[nodiscard]] bool held() const { return phase_ == Phase::held; }
     [[nodiscard]] const LeasePorts& ports() const { return ports_; }
     /// A release also strikes this note, see HeldLock.
-    void note_on_release(std::string in, std::uint64_t noted);
+    void note_on_release(std::string in, StreamSequence noted);
 
 private:
     enum class Phase : std::uint8_t { none, asking, held, lost };

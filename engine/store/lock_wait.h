@@ -10,6 +10,8 @@ namespace lockstep::engine {
 
 /// The longest pause between two looks, in first ones.
 inline constexpr int kLockPollGrowth = 8;
+static_assert(kLockPollGrowth * kDefaultTunables.lock_poll < kDefaultTunables.lock_wait,
+              "a wait has more than two looks");
 
 /// Repeats `attempt()` (a Task<Outcome<std::optional<JobFacts>>>, nothing = busy) until it is not busy any more or the wait is
 /// over. An attempt may carry a whole request: between two of them the lock is only looked at, until it is free or cannot be

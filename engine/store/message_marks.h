@@ -26,10 +26,13 @@ struct MessageMarks {
     Duration in_flight_life{};
     Standing standing = Standing::unasked;
 
-    /// For a script that begins with `handled_before` (scripts/common.lua).
+    /// For a script that begins with `handled_before` (scripts/common.lua). REQUIRES, as below: keys, content and lives are set.
     void ask(ScriptArguments& arguments);
     /// For a script that ends with `mark_handled`. It counts once the script has said that it was applied.
     void settle(ScriptArguments& arguments) const;
+
+private:
+    void require_whole() const;
 };
 
 }  // namespace lockstep::engine

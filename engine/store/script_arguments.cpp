@@ -11,7 +11,7 @@ namespace lockstep::engine {
 static_assert(std::ranges::is_sorted(kScriptArguments), "they are looked up by bisection");
 
 ScriptArguments& ScriptArguments::text(std::string_view name, std::string value) {
-    PRECONDITION(std::ranges::binary_search(kScriptArguments, name), "no script has an argument {}", name);
+    PRECONDITION(std::ranges::binary_search(names_, name), "no script has an argument {}", name);
     if (value.empty()) return *this;
     named_.emplace_back(name);
     named_.push_back(std::move(value));
@@ -39,6 +39,7 @@ ScriptArguments& ScriptArguments::flag(std::string_view name, bool given) {
 }
 
 std::vector<std::string> ScriptArguments::argv(std::vector<std::string> in_order) && {
+    INVARIANT(named_.size() % 2 == 1, "{} words are no pairs behind their number", named_.size());
     named_.front() = std::to_string((named_.size() - 1) / 2);
     named_.insert(named_.end(), std::make_move_iterator(in_order.begin()), std::make_move_iterator(in_order.end()));
     return std::move(named_);

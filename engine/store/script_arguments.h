@@ -1,10 +1,12 @@
 // Named arguments of a script call. ARGV begins with how many there are; names and values follow, and after them what the script
 // takes in order (fields of the job hash and their values). `named_arguments` of scripts/common.lua reads them.
 //
-// kScriptArguments is the one list of the names: what a script reads under another name, or nothing reads, fails a test.
+// kScriptArguments is the one list of the names of this store's scripts: what a script reads under another name, or nothing reads,
+// fails a test. Other rooms have lists of their own.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,7 +79,10 @@ inline constexpr std::string_view kScriptArguments[] = {
 
 class ScriptArguments {
 public:
-    /// Each adds an argument; an empty text, a zero and a false are not given. REQUIRES: `name` is one of kScriptArguments.
+    /// `names`: those that there are, in the order of the alphabet.
+    explicit ScriptArguments(std::span<const std::string_view> names = kScriptArguments) : names_(names) {}
+
+    /// Each adds an argument; an empty text, a zero and a false are not given. REQUIRES: `name` is one of the names.
     ScriptArguments& text(std::string_view name, std::string value);
     ScriptArguments& number(std::string_view name, std::int64_t value);
     ScriptArguments& duration(std::string_view name, Duration value);
@@ -90,6 +95,7 @@ public:
     [[nodiscard]] std::vector<std::string> argv(std::vector<std::string> in_order = {}) &&;
 
 private:
+    std::span<const std::string_view> names_;
     std::vector<std::string> named_{{}};  // first: how many
 };
 

@@ -15,7 +15,7 @@ constexpr std::size_t kSaidMax = 1'000;
 
 void StoreNews::tell_of_woken(const RedisValue& jobs) {
     if (listener_ == nullptr) return;
-    for (std::string& job : texts(jobs)) listener_->wake(std::move(job));
+    for (std::string& job : texts(jobs)) listener_->wake(JobId(std::move(job)));
 }
 
 void StoreNews::tell_of_wrong_typed(const RedisValue& keys) {

@@ -9,6 +9,7 @@
 #include "engine/ports/log.h"
 #include "engine/ports/metrics.h"
 #include "engine/ports/redis.h"
+#include "engine/runtime/identifiers.h"
 
 namespace lockstep::engine {
 
@@ -17,7 +18,7 @@ class WokenJobs {
 public:
     virtual ~WokenJobs() = default;
     /// The job has a slot of its tenant in reserve for some seconds. What is not taken up by then is woken again later.
-    virtual void wake(std::string job) = 0;
+    virtual void wake(JobId job) = 0;
 };
 
 class StoreNews {

@@ -5,23 +5,32 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
 #include "engine/store/dead_letter.h"
 #include "engine/store/delays.h"
 #include "engine/store/keys.h"
+#include "engine/wire/messages.h"
 
 namespace lockstep::engine {
 
+namespace {
+
+void require_limit(std::int64_t limit) { PRECONDITION(limit > 0, "{} members at most", limit); }
+
+}  // namespace
+
 Task<Outcome<std::vector<OverdueJob>>> SweepStore::stale_jobs(TickLock lock, std::string index, Duration age,
                                                               std::int64_t skipped, std::int64_t limit) {
+    require_limit(limit);
     auto reply = co_await redis_.script(
         scripts_.stale_jobs, {std::move(lock.key), std::move(index)},
-        {std::move(lock.token), millis(age), fmt::format("{}", skipped), fmt::format("{}", limit)}, deadline());
+        {std::move(lock.token).text(), millis(age), fmt::format("{}", skipped), fmt::format("{}", limit)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<std::vector<OverdueJob>>();
     std::vector<OverdueJob> jobs;
     if (const auto* elements = reply.value().array()) {
         for (std::size_t i = 1; i + 3 < elements->size(); i += 4)
-            jobs.push_back({{std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())},
+            jobs.push_back({{JobId((*elements)[i].text()), std::string((*elements)[i + 1].text())},
                             parse_job_state((*elements)[i + 2].text()),
                             Duration{0},
                             std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
@@ -31,6 +40,7 @@ Task<Outcome<std::vector<OverdueJob>>> SweepStore::stale_jobs(TickLock lock, std
 
 Task<Outcome<OverduePage>> SweepStore::overdue_page(TickLock lock, JobState state, StayLimits limits, std::string after,
                                                     std::int64_t limit) {
+    require_limit(limit);
     Duration shortest = limits.otherwise;
     std::vector<std::string> each;
     for (const auto* map : {&limits.by_topic, &limits.by_workflow}) {
@@ -40,7 +50,7 @@ Task<Outcome<OverduePage>> SweepStore::overdue_page(TickLock lock, JobState stat
             each.push_back(millis(stay));
         }
     }
-    std::vector<std::string> arguments{std::move(lock.token),
+    std::vector<std::string> arguments{std::move(lock.token).text(),
                                        std::string(to_string(state)),
                                        after.empty() ? "-inf" : "(" + after,
                                        fmt::format("{}", limit),
@@ -55,7 +65,7 @@ Task<Outcome<OverduePage>> SweepStore::overdue_page(TickLock lock, JobState stat
     page.last_score = reply.value().at(1).text();
     if (const auto* elements = reply.value().array()) {
         for (std::size_t i = 2; i + 3 < elements->size(); i += 4)
-            page.jobs.push_back({{std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())},
+            page.jobs.push_back({{JobId((*elements)[i].text()), std::string((*elements)[i + 1].text())},
                                  state,
                                  std::chrono::milliseconds((*elements)[i + 2].integer_or(0)),
                                  std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
@@ -64,6 +74,7 @@ Task<Outcome<OverduePage>> SweepStore::overdue_page(TickLock lock, JobState stat
 }
 
 Task<Outcome<IndexPage>> SweepStore::index_page(JobState state, Duration age, std::string after, std::int64_t limit) {
+    require_limit(limit);
     auto reply = co_await redis_.script(scripts_.index_page, {keys::state_index(state)},
                                         {millis(age), after.empty() ? "-inf" : "(" + after, fmt::format("{}", limit)},
                                         deadline());
@@ -73,16 +84,17 @@ Task<Outcome<IndexPage>> SweepStore::index_page(JobState state, Duration age, st
     page.last_score = reply.value().at(1).text();
     if (const auto* elements = reply.value().array()) {
         for (std::size_t i = 2; i + 1 < elements->size(); i += 2)
-            page.jobs.push_back({std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())});
+            page.jobs.push_back({JobId((*elements)[i].text()), std::string((*elements)[i + 1].text())});
     }
     co_return page;
 }
 
 Task<Outcome<ReplayPage>> SweepStore::replay_page(TickLock lock, JobState state, Duration age, std::string after,
                                                   std::int64_t limit) {
+    require_limit(limit);
     auto reply = co_await redis_.script(
         scripts_.replay_page, {std::move(lock.key), keys::state_index(state)},
-        {std::move(lock.token), std::string(to_string(state)), millis(age), after.empty() ? "-inf" : "(" + after,
+        {std::move(lock.token).text(), std::string(to_string(state)), millis(age), after.empty() ? "-inf" : "(" + after,
          fmt::format("{}", limit), millis(longest_delay(tunables_)), millis(tunables_.job_meta_ttl)},
         deadline());
     if (!reply.applied()) co_return reply.failure_as<ReplayPage>();
@@ -90,7 +102,7 @@ Task<Outcome<ReplayPage>> SweepStore::replay_page(TickLock lock, JobState state,
     page.last_score = reply.value().at(1).text();
     if (const auto* elements = reply.value().array()) {
         for (std::size_t i = 2; i + 1 < elements->size(); i += 2)
-            page.jobs.push_back({std::string((*elements)[i].text()), std::string((*elements)[i + 1].text())});
+            page.jobs.push_back({JobId((*elements)[i].text()), std::string((*elements)[i + 1].text())});
     }
     co_return page;
 }
@@ -98,7 +110,7 @@ Task<Outcome<ReplayPage>> SweepStore::replay_page(TickLock lock, JobState state,
 Task<Outcome<TenantRound>> SweepStore::tend_tenant(TickLock lock, std::string after, std::int64_t slots,
                                                    Duration ask_after) {
     auto reply = co_await redis_.script(scripts_.tend_tenant, {std::move(lock.key), std::string(keys::kTenantsWaiting)},
-                                        {std::move(lock.token), after.empty() ? "-inf" : "(" + after,
+                                        {std::move(lock.token).text(), after.empty() ? "-inf" : "(" + after,
                                          fmt::format("{}", slots), millis(ask_after), millis(tunables_.job_meta_ttl)},
                                         deadline());
     if (!reply.applied()) co_return reply.failure_as<TenantRound>();
@@ -110,12 +122,15 @@ Task<Outcome<TenantRound>> SweepStore::tend_tenant(TickLock lock, std::string af
 
 Task<Outcome<TimedOut>> SweepStore::time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
                                              TimeoutReason reason) {
+    PRECONDITION(!expected || transition_allowed(expected, JobState::timeout), "job {} cannot time out {}", stale.job,
+                 to_string(*expected));
     std::string letter;
     if (tunables_.reconciler_emit_dead_letter)
-        letter = dead_letter_head({stale.job, {}, cap::JOB_STATUS_TIMEOUT, reason.text, reason.code}, clock_.now());
+        letter =
+            dead_letter_head({stale.job.text(), {}, cap::JOB_STATUS_TIMEOUT, reason.text, reason.code}, clock_.now());
     auto reply = co_await redis_.script(
         scripts_.time_out, {keys::job_meta(stale.job)},
-        {stale.job, std::move(index), expected ? std::string(to_string(*expected)) : std::string{},
+        {stale.job.text(), std::move(index), expected ? std::string(to_string(*expected)) : std::string{},
          expected ? stale.score : std::string{}, millis(tunables_.job_meta_ttl), std::move(reason.text),
          std::move(letter), millis(tunables_.dlq_entry_ttl), fmt::format("{}", tunables_.dlq_max_size)},
         deadline());
@@ -124,12 +139,14 @@ Task<Outcome<TimedOut>> SweepStore::time_out(StaleJob stale, std::string index, 
     news_.tell_of_woken(facts.at(6));
     news_.tell_of_wrong_typed(facts.at(7));
     co_return TimedOut{facts.at(0).text() == "ok", parse_job_state(facts.at(1).text()), std::string(facts.at(3).text()),
-                       std::string(facts.at(4).text()), std::string(facts.at(5).text())};
+                       WorkerId(facts.at(4).text()), std::string(facts.at(5).text())};
 }
 
 Task<Outcome<bool>> SweepStore::tick_lock(TickLock lock, Duration ttl) {
-    auto reply = co_await redis_.script(scripts_.tick_lock, {std::move(lock.key)}, {std::move(lock.token), millis(ttl)},
-                                        deadline());
+    PRECONDITION(!lock.token.empty() && ttl > Duration{0}, "lock {} is held by '{}' for {} ns", lock.key, lock.token,
+                 ttl.count());
+    auto reply = co_await redis_.script(scripts_.tick_lock, {std::move(lock.key)},
+                                        {std::move(lock.token).text(), millis(ttl)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<bool>();
     co_return reply.value().integer_or(0) == 1;
 }

@@ -13,6 +13,7 @@
 #include "engine/config/tunables.h"
 #include "engine/ports/clock.h"
 #include "engine/ports/redis.h"
+#include "engine/runtime/identifiers.h"
 #include "engine/store/job_state.h"
 #include "engine/store/scripts.h"
 #include "engine/store/store_news.h"
@@ -29,11 +30,11 @@ struct TenantRound {
 /// A lock that is held by ticking and never released. What a tick reads, it reads as the holder.
 struct TickLock {
     std::string key;
-    std::string token;
+    Token token;
 };
 
 struct WaitingJob {
-    std::string job;
+    JobId job;
     std::string request_json;  // empty when none is stored
 };
 struct ReplayPage {
@@ -42,7 +43,7 @@ struct ReplayPage {
 };
 
 struct StaleJob {
-    std::string job;
+    JobId job;
     std::string score;  // as Redis printed it
 };
 
@@ -82,10 +83,11 @@ struct TimedOut {
     bool timed_out = false;
     std::optional<JobState> from;
     std::string topic;
-    std::string worker;
+    WorkerId worker;
     std::string trace_id;
 };
 
+/// Wherever something is asked for up to a `limit`: REQUIRES: a limit.
 class SweepStore {
 public:
     /// All arguments outlive the store.
@@ -114,11 +116,11 @@ public:
     [[nodiscard]] Task<Outcome<TenantRound>> tend_tenant(TickLock lock, std::string after, std::int64_t slots,
                                                          Duration ask_after);
     /// Ends a stale job as TIMEOUT if it still is in `expected` with that score; for a passed deadline (`expected` empty)
-    /// whatever its state. A stray index entry is removed.
+    /// whatever its state. A stray index entry is removed. REQUIRES: `expected` is a state that a job may time out in.
     [[nodiscard]] Task<Outcome<TimedOut>> time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
                                                    TimeoutReason reason);
 
-    /// Keeps or takes a lock that only expires. True when this token holds it.
+    /// Keeps or takes a lock that only expires. True when this token holds it. REQUIRES: a token, and a time to live.
     [[nodiscard]] Task<Outcome<bool>> tick_lock(TickLock lock, Duration ttl);
 
 private:

@@ -15,7 +15,7 @@ public:
     std::string_view subject() const override { return spec_.subject; }
     std::string_view payload() const override { return spec_.payload; }
     std::string_view stream() const override { return spec_.stream; }
-    std::uint64_t sequence() const override { return spec_.sequence; }
+    StreamSequence sequence() const override { return StreamSequence(spec_.sequence); }
     std::uint64_t delivery_count() const override { return spec_.count; }
 
     void ack() override { decide(DeliveryFate::Answer::ack); }
@@ -68,7 +68,8 @@ private:
 };
 
 PublishAck ScriptedBus::store(const Published& message) {
-    stored_.push_back({++last_sequence_, message.message_id, message.payload, message.subject, clock_.now()});
+    last_sequence_ = last_sequence_.next();
+    stored_.push_back({last_sequence_, message.message_id, message.payload, message.subject, clock_.now()});
     return {"CORDUM_JOBS", last_sequence_, false, state.id};
 }
 
@@ -89,7 +90,10 @@ Fate ScriptedBus::deliver(DeliverySpec spec) {
 }
 
 void ScriptedBus::tell(const std::string& subject, const cap::BusPacket& packet) {
-    const std::string payload = wire::serialise(packet);
+    tell_bytes(subject, wire::serialise(packet));
+}
+
+void ScriptedBus::tell_bytes(const std::string& subject, const std::string& payload) {
     const auto [first, last] = listeners_.equal_range(subject);
     for (auto listener = first; listener != last; ++listener) listener->second->on_message(subject, payload);
 }
@@ -109,7 +113,7 @@ Task<Outcome<Done>> ScriptedBus::publish_core(std::string subject, std::string p
 }
 
 Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_stream(std::string, std::string subject,
-                                                                     std::uint64_t from_sequence, MonoTime) {
+                                                                     StreamSequence from_sequence, MonoTime) {
     if (on_read) co_return on_read(subject, from_sequence);
     for (const StoredMessage& stored : stored_) {
         if ((subject.empty() || stored.subject == subject) && stored.sequence >= from_sequence)
@@ -118,7 +122,7 @@ Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_stream(std::string
     co_return std::optional<StoredMessage>();
 }
 
-Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_message(std::string, std::uint64_t sequence, MonoTime) {
+Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_message(std::string, StreamSequence sequence, MonoTime) {
     if (on_read_message) co_return on_read_message(sequence);
     for (const StoredMessage& stored : stored_) {
         if (stored.sequence == sequence) co_return std::optional<StoredMessage>(stored);
@@ -128,7 +132,7 @@ Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_message(std::strin
 
 Task<Outcome<StreamState>> ScriptedBus::stream_state(std::string, MonoTime) {
     if (!stream_error.empty()) co_return NotApplied{{FailureCause::refused, stream_error}};
-    const std::uint64_t first = stored_.empty() ? last_sequence_ + 1 : stored_.front().sequence;
+    const StreamSequence first = stored_.empty() ? last_sequence_.next() : stored_.front().sequence;
     co_return StreamState{first, last_sequence_, stream_created, stream_limited};
 }
 

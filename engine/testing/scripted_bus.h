@@ -53,9 +53,9 @@ public:
     /// Decides one stream publish instead of storing it. It may call `store` itself.
     std::function<Outcome<PublishAck>(const Published&)> on_publish;
     /// Decides one look into the stream.
-    std::function<Outcome<std::optional<StoredMessage>>(const std::string& subject, std::uint64_t from)> on_read;
+    std::function<Outcome<std::optional<StoredMessage>>(const std::string& subject, StreamSequence from)> on_read;
     /// Decides one look at a message by its number, and is asked instead of what has been stored.
-    std::function<Outcome<std::optional<StoredMessage>>(std::uint64_t sequence)> on_read_message;
+    std::function<Outcome<std::optional<StoredMessage>>(StreamSequence sequence)> on_read_message;
     Duration latency{};
     BusConnection state{true, 1, "server-1", 1'048'576};
     bool stream_limited = false;
@@ -83,13 +83,14 @@ public:
     Fate deliver(DeliverySpec spec);
     /// Hands a message to every core subscriber of its subject.
     void tell(const std::string& subject, const cap::BusPacket& packet);
+    void tell_bytes(const std::string& subject, const std::string& payload);
 
     Task<Outcome<PublishAck>> publish(std::string subject, std::string payload, std::string message_id,
                                       MonoTime deadline) override;
     Task<Outcome<Done>> publish_core(std::string subject, std::string payload) override;
     Task<Outcome<std::optional<StoredMessage>>> read_stream(std::string stream, std::string subject,
-                                                            std::uint64_t from_sequence, MonoTime deadline) override;
-    Task<Outcome<std::optional<StoredMessage>>> read_message(std::string stream, std::uint64_t sequence,
+                                                            StreamSequence from_sequence, MonoTime deadline) override;
+    Task<Outcome<std::optional<StoredMessage>>> read_message(std::string stream, StreamSequence sequence,
                                                              MonoTime deadline) override;
     Task<Outcome<StreamState>> stream_state(std::string stream, MonoTime deadline) override;
     Task<Outcome<std::optional<ConsumerState>>> consumer_state(std::string stream, std::string durable,
@@ -104,7 +105,7 @@ private:
     class Consuming;
     const VirtualClock& clock_;
     std::vector<StoredMessage> stored_;
-    std::uint64_t last_sequence_ = 100;
+    StreamSequence last_sequence_{100};
     std::uint64_t last_delivered_ = 0;
     std::map<std::string, DeliverySink*> consumers_;
     std::set<std::string> durables_;  // bound at some time

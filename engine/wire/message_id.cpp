@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/runtime/invariant.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
 
@@ -36,8 +37,9 @@ std::string message_id(const cap::BusPacket& packet, std::string_view subject) {
     return {};
 }
 
-std::string dispatch_message_id(std::string_view job_id, std::uint64_t dispatch) {
-    return fmt::format("jobreq:{}:{}", trim(job_id), dispatch);
+std::string dispatch_message_id(const JobId& job, DispatchNumber dispatch) {
+    PRECONDITION(!job.empty(), "dispatch {} is of no job", dispatch);
+    return fmt::format("jobreq:{}:{}", trim(job.text()), dispatch);
 }
 
 void strip_message_id_label(cap::JobRequest& request) { request.mutable_labels()->erase(std::string(kMessageIdLabel)); }

@@ -2,10 +2,10 @@
 // stream and not the subscribers, and they are forgotten after two minutes, so nothing may depend on them for safety.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "engine/runtime/identifiers.h"
 #include "engine/wire/fwd.h"
 
 namespace lockstep::engine::wire {
@@ -19,8 +19,8 @@ inline constexpr std::string_view kMessageIdLabel = "cordum.bus_msg_id";
 [[nodiscard]] std::string message_id(const cap::BusPacket& packet, std::string_view subject);
 
 /// The id of one dispatch to a worker, `jobreq:<job>:<number>`. Why the number: with the general rule a second dispatch
-/// within the duplicate window would be swallowed by the stream and acknowledged as if it were new.
-[[nodiscard]] std::string dispatch_message_id(std::string_view job_id, std::uint64_t dispatch);
+/// within the duplicate window would be swallowed by the stream and acknowledged as if it were new. REQUIRES: a job.
+[[nodiscard]] std::string dispatch_message_id(const JobId& job, DispatchNumber dispatch);
 
 /// Removes the label, as from every request that goes to a worker: it has served its purpose.
 void strip_message_id_label(cap::JobRequest& request);

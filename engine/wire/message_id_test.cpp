@@ -65,8 +65,8 @@ TEST(MessageId, IsEmptyWhereThereIsNothingToNameTheMessageBy) {
 
 // BUS-06: a second dispatch must not look like the first one to the stream.
 TEST(MessageId, OfADispatchCountsTheDispatches) {
-    EXPECT_EQ(dispatch_message_id("J1", 1), "jobreq:J1:1");
-    EXPECT_EQ(dispatch_message_id("J1", 2), "jobreq:J1:2");
+    EXPECT_EQ(dispatch_message_id(JobId("J1"), DispatchNumber(1)), "jobreq:J1:1");
+    EXPECT_EQ(dispatch_message_id(JobId("J1"), DispatchNumber(2)), "jobreq:J1:2");
 }
 
 TEST(MessageId, LabelIsStrippedAndOthersStay) {

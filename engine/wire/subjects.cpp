@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/invariant.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::engine::wire {
@@ -49,8 +50,9 @@ std::optional<std::string_view> stream_of(std::string_view subject) {
     return std::nullopt;
 }
 
-std::string worker_subject(std::string_view worker_id) {
-    return fmt::format("{}{}{}", kWorkerPrefix, worker_id, kWorkerSuffix);
+std::string worker_subject(const WorkerId& worker) {
+    PRECONDITION(!worker.empty(), "the subject of nobody, among those that begin with {}", kWorkerPrefix);
+    return fmt::format("{}{}{}", kWorkerPrefix, worker, kWorkerSuffix);
 }
 
 std::optional<std::string_view> worker_of(std::string_view subject) {

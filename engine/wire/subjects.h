@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/runtime/identifiers.h"
+
 namespace lockstep::engine::wire {
 
 inline constexpr std::string_view kSubjectSubmit = "sys.job.submit";
@@ -38,8 +40,8 @@ inline constexpr std::string_view kTopicApprovalGateLegacy = "sys.approval.gate"
 /// The stream that captures messages on this subject, durable or not; nothing when no stream binds it.
 [[nodiscard]] std::optional<std::string_view> stream_of(std::string_view subject);
 
-/// `worker.<id>.jobs`, where the worker listens for its jobs.
-[[nodiscard]] std::string worker_subject(std::string_view worker_id);
+/// `worker.<id>.jobs`, where the worker listens for its jobs. REQUIRES: a worker.
+[[nodiscard]] std::string worker_subject(const WorkerId& worker);
 
 /// The id in `worker.<id>.jobs`, within the argument; nothing for other subjects and for an empty id.
 [[nodiscard]] std::optional<std::string_view> worker_of(std::string_view subject);

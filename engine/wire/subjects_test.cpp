@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::engine::wire {
 namespace {
 
@@ -36,9 +38,9 @@ TEST(Subjects, StreamsCaptureWhatTheyBindDurableOrNot) {
 }
 
 TEST(Subjects, WorkerSubjectsReadBackAsTheirWorker) {
-    EXPECT_EQ(worker_subject("w1"), "worker.w1.jobs");
+    EXPECT_EQ(worker_subject(WorkerId("w1")), "worker.w1.jobs");
     for (const std::string id : {"w1", "a.b", "jobs", "worker"}) {
-        const std::string subject = worker_subject(id);
+        const std::string subject = worker_subject(WorkerId(id));
         EXPECT_EQ(worker_of(subject), id);
     }
 }
@@ -66,6 +68,8 @@ TEST(Subjects, ApprovalGatesAreNamedOldAndNew) {
     EXPECT_TRUE(is_approval_gate("sys.approval.gate"));
     EXPECT_FALSE(is_approval_gate("job.default"));
 }
+
+TEST(Subjects, NobodyHasNone) { EXPECT_THROW(static_cast<void>(worker_subject(WorkerId())), InvariantViolation); }
 
 }  // namespace
 }  // namespace lockstep::engine::wire

@@ -67,7 +67,7 @@ protected:
     std::uint64_t store(const std::string& subject, const std::string& payload = "p") {
         const auto ack = finish(other().publish(subject, payload, "", in(5s)));
         EXPECT_TRUE(ack.applied());
-        return ack.applied() ? ack.value().sequence : 0;
+        return ack.applied() ? ack.value().sequence.value() : 0;
     }
     engine::StreamState stream_state(const char* stream) {
         const auto state = finish(other().stream_state(stream, in(5s)));
@@ -99,7 +99,7 @@ protected:
         const auto state = finish(other().consumer_state(kSys, spec().durable, in(5s)));
         EXPECT_TRUE(state.applied());
         if (!state.applied() || !state.value()) return std::nullopt;
-        return State{state.value()->waiting, state.value()->in_hand, state.value()->ack_floor};
+        return State{state.value()->waiting, state.value()->in_hand, state.value()->ack_floor.value()};
     }
     void expect_state(State wanted, const char* when) {
         std::optional<State> last;
@@ -134,14 +134,14 @@ TEST_F(BusContract, APublishIsStoredOnceForEachMessageId) {
     const auto first = publish(kSubmit, "one", "id-1");
     ASSERT_TRUE(first.applied());
     EXPECT_EQ(first.value().stream, kSys);
-    EXPECT_EQ(first.value().sequence, 1U);
+    EXPECT_EQ(first.value().sequence.value(), 1U);
     EXPECT_FALSE(first.value().duplicate);
     EXPECT_EQ(first.value().connection, 1U);
     const auto again = publish(kSubmit, "one", "id-1");
     ASSERT_TRUE(again.applied());
     EXPECT_TRUE(again.value().duplicate);
-    EXPECT_EQ(again.value().sequence, 1U);
-    EXPECT_EQ(publish(kSubmit, "two", "id-2").value().sequence, 2U);
+    EXPECT_EQ(again.value().sequence.value(), 1U);
+    EXPECT_EQ(publish(kSubmit, "two", "id-2").value().sequence.value(), 2U);
     EXPECT_EQ(publish("worker.w.jobs").value().stream, kJobs);
 }
 
@@ -157,7 +157,7 @@ TEST_F(BusContract, WithoutAConnectionNothingIsAppliedAndNothingIsBuffered) {
     EXPECT_EQ(bus().connection().id, 1U) << "of the last one";
     EXPECT_EQ(publish(kSubmit).kind(), OutcomeKind::not_applied);
     EXPECT_EQ(finish(bus().publish_core("sys.heartbeat", "p")).kind(), OutcomeKind::not_applied);
-    EXPECT_EQ(finish(bus().read_message(kSys, 1, in(1s))).kind(), OutcomeKind::not_applied);
+    EXPECT_EQ(finish(bus().read_message(kSys, engine::StreamSequence(1), in(1s))).kind(), OutcomeKind::not_applied);
     EXPECT_EQ(finish(bus().stream_state(kSys, in(1s))).kind(), OutcomeKind::not_applied);
     EXPECT_EQ(finish(bus().consumer_state(kSys, "d", in(1s))).kind(), OutcomeKind::not_applied);
     Kept sink;
@@ -166,7 +166,7 @@ TEST_F(BusContract, WithoutAConnectionNothingIsAppliedAndNothingIsBuffered) {
     ASSERT_TRUE(connected_again(1));
     EXPECT_EQ(bus().connection().id, 2U);
     EXPECT_EQ(publish(kSubmit).value().connection, 2U);
-    EXPECT_EQ(stream_state(kSys).last_sequence, 1U);
+    EXPECT_EQ(stream_state(kSys).last_sequence.value(), 1U);
 }
 
 TEST_F(BusContract, AnAnswerThatIsLostIsUnknownAlthoughTheMessageIsStored) {
@@ -174,12 +174,12 @@ TEST_F(BusContract, AnAnswerThatIsLostIsUnknownAlthoughTheMessageIsStored) {
     const auto lost = finish(bus().publish(kSubmit, "p", "id", in(1s)));
     ASSERT_EQ(lost.kind(), OutcomeKind::unknown);
     EXPECT_EQ(lost.unknown().connection, 1U);
-    EXPECT_EQ(stream_state(kSys).last_sequence, 1U);
+    EXPECT_EQ(stream_state(kSys).last_sequence.value(), 1U);
     ASSERT_TRUE(until([&] { return bus().connection().connected; }));
     const auto again = publish(kSubmit, "p", "id");
     ASSERT_TRUE(again.applied());
     EXPECT_TRUE(again.value().duplicate);
-    EXPECT_EQ(again.value().sequence, 1U);
+    EXPECT_EQ(again.value().sequence.value(), 1U);
 }
 
 TEST_F(BusContract, AStreamIsReadFromASequenceBySubjectOrNot) {
@@ -187,46 +187,48 @@ TEST_F(BusContract, AStreamIsReadFromASequenceBySubjectOrNot) {
     ASSERT_TRUE(publish("worker.a.jobs", bytes, "id-1").applied());
     store("worker.b.jobs", "second");
     store("worker.a.jobs", "third");
-    const auto by_subject = finish(bus().read_stream(kJobs, "worker.a.jobs", 2, in(5s)));
+    const auto by_subject = finish(bus().read_stream(kJobs, "worker.a.jobs", engine::StreamSequence(2), in(5s)));
     ASSERT_TRUE(by_subject.applied() && by_subject.value());
-    EXPECT_EQ(by_subject.value()->sequence, 3U);
+    EXPECT_EQ(by_subject.value()->sequence.value(), 3U);
     EXPECT_EQ(by_subject.value()->subject, "worker.a.jobs");
-    const auto first = finish(bus().read_stream(kJobs, "worker.a.jobs", 0, in(5s)));
+    const auto first = finish(bus().read_stream(kJobs, "worker.a.jobs", engine::StreamSequence(0), in(5s)));
     ASSERT_TRUE(first.applied() && first.value());
     EXPECT_EQ(first.value()->message_id, "id-1");
     EXPECT_EQ(first.value()->payload, bytes);
-    const auto any = finish(bus().read_stream(kJobs, "", 2, in(5s)));
+    const auto any = finish(bus().read_stream(kJobs, "", engine::StreamSequence(2), in(5s)));
     ASSERT_TRUE(any.applied() && any.value());
     EXPECT_EQ(any.value()->subject, "worker.b.jobs");
     EXPECT_GE(any.value()->stored_at, first.value()->stored_at);
-    const auto none = finish(bus().read_stream(kJobs, "worker.a.jobs", 4, in(5s)));
+    const auto none = finish(bus().read_stream(kJobs, "worker.a.jobs", engine::StreamSequence(4), in(5s)));
     ASSERT_TRUE(none.applied());
     EXPECT_FALSE(none.value());
-    EXPECT_EQ(finish(bus().read_stream("NOWHERE", "", 1, in(5s))).kind(), OutcomeKind::not_applied);
+    EXPECT_EQ(finish(bus().read_stream("NOWHERE", "", engine::StreamSequence(1), in(5s))).kind(),
+              OutcomeKind::not_applied);
 }
 
 TEST_F(BusContract, AMessageIsReadByItsNumber) {
     ASSERT_TRUE(publish("worker.a.jobs", "first", "id-1").applied());
-    const auto found = finish(bus().read_message(kJobs, 1, in(5s)));
+    const auto found = finish(bus().read_message(kJobs, engine::StreamSequence(1), in(5s)));
     ASSERT_TRUE(found.applied() && found.value());
     EXPECT_EQ(found.value()->payload, "first");
     EXPECT_EQ(found.value()->subject, "worker.a.jobs");
     EXPECT_EQ(found.value()->message_id, "id-1");
-    const auto none = finish(bus().read_message(kJobs, 2, in(5s)));
+    const auto none = finish(bus().read_message(kJobs, engine::StreamSequence(2), in(5s)));
     ASSERT_TRUE(none.applied());
     EXPECT_FALSE(none.value());
-    EXPECT_EQ(finish(bus().read_message("NOWHERE", 1, in(5s))).kind(), OutcomeKind::not_applied);
+    EXPECT_EQ(finish(bus().read_message("NOWHERE", engine::StreamSequence(1), in(5s))).kind(),
+              OutcomeKind::not_applied);
 }
 
 TEST_F(BusContract, AStreamTellsHowFarItGoes) {
     const auto empty = stream_state(kSys);
-    EXPECT_EQ(empty.last_sequence, 0U);
+    EXPECT_EQ(empty.last_sequence.value(), 0U);
     EXPECT_NE(empty.created, engine::WallTime{});
     store(kSubmit);
     store(kSubmit);
     const auto two = stream_state(kSys);
-    EXPECT_EQ(two.first_sequence, 1U);
-    EXPECT_EQ(two.last_sequence, 2U);
+    EXPECT_EQ(two.first_sequence.value(), 1U);
+    EXPECT_EQ(two.last_sequence.value(), 2U);
     EXPECT_EQ(two.created, empty.created);
     EXPECT_EQ(finish(bus().stream_state("NOWHERE", in(5s))).kind(), OutcomeKind::not_applied);
 }
@@ -236,7 +238,7 @@ TEST_F(BusContract, AStreamThatIsMadeAnewIsAnotherOne) {
     const auto before = stream_state(kSys);
     server->make_stream_anew(kSys);
     const auto after = stream_state(kSys);
-    EXPECT_EQ(after.last_sequence, 0U);
+    EXPECT_EQ(after.last_sequence.value(), 0U);
     EXPECT_NE(after.created, before.created);
     EXPECT_EQ(stream_state(kSys).created, after.created);
     EXPECT_EQ(store(kSubmit), 1U);
@@ -248,7 +250,7 @@ TEST_F(BusContract, AStreamIsTheSameAfterARestart) {
     server->restart();
     ASSERT_TRUE(until([&] { return other().connection().connected && other().connection().id == 2; }));
     EXPECT_EQ(stream_state(kSys).created, before.created);
-    EXPECT_EQ(stream_state(kSys).last_sequence, 1U);
+    EXPECT_EQ(stream_state(kSys).last_sequence.value(), 1U);
 }
 
 TEST_F(BusContract, ADeliveryIsAcknowledgedOnceAndForAll) {
@@ -260,7 +262,7 @@ TEST_F(BusContract, ADeliveryIsAcknowledgedOnceAndForAll) {
     EXPECT_EQ(delivery->subject(), kSubmit);
     EXPECT_EQ(delivery->payload(), "payload");
     EXPECT_EQ(delivery->stream(), kSys);
-    EXPECT_EQ(delivery->sequence(), sequence);
+    EXPECT_EQ(delivery->sequence().value(), sequence);
     EXPECT_EQ(delivery->delivery_count(), 1U);
     delivery->ack();
     delivery->nak(0s);

@@ -226,7 +226,7 @@ TEST_F(Dispatch, WhileDisconnectedNothingIsSentAgain) {
 
 TEST_F(Dispatch, ALookThatFailsIsNotAMiss) {
     first_publish(lost(), false);
-    bus.on_read = [](const std::string&, std::uint64_t) -> Outcome<std::optional<StoredMessage>> {
+    bus.on_read = [](const std::string&, engine::StreamSequence) -> Outcome<std::optional<StoredMessage>> {
         return Unknown{{FailureCause::timeout, "no answer"}, 0};
     };
     submit("j1");
@@ -449,7 +449,7 @@ TEST_F(Dispatch, ARecoveryThatCannotLookIntoTheStreamIsHandedBack) {
     crash();
     loop.run_for(61s);
     start();
-    bus.on_read = [](const std::string&, std::uint64_t) -> Outcome<std::optional<StoredMessage>> {
+    bus.on_read = [](const std::string&, engine::StreamSequence) -> Outcome<std::optional<StoredMessage>> {
         return not_connected();
     };
     EXPECT_TRUE(submit("j1")->handed_back(2s));

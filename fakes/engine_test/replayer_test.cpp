@@ -129,6 +129,18 @@ TEST_F(Replayer, AJobWithoutARequestFailsOnceItHasHadTimeToGetOne) {
     EXPECT_EQ(dead_letters().size(), 1u);
 }
 
+TEST_F(Replayer, ARequestThatCannotBeReadIsAsGoodAsNone) {
+    start();
+    run_for(10s);
+    orphan_without_request("j1");
+    run({"SET", "job:req:j1", R"({"job_id":"j1","top)"});
+    run_for(60s);
+    EXPECT_EQ(state("j1"), "PENDING");
+    run_for(2min);
+    EXPECT_EQ(state("j1"), "FAILED");
+    EXPECT_EQ(dead_letter_code("j1"), "request_missing");
+}
+
 TEST_F(Replayer, ARequestThatArrivesMeanwhileSavesItsJob) {
     start();
     run_for(10s);

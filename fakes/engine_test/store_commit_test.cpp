@@ -87,7 +87,7 @@ TEST_F(StoreCommit, WithoutTheLockNothingIsWritten) {
         everything.release_lock = true;
         everything.dead_letter = letter_of("j1");
         everything.result_ptr = "redis://res:j1";
-        everything.worker_id = "w1";
+        everything.worker_id = engine::WorkerId("w1");
         everything.decision_json = "{}";
         everything.fields = {{"a", "b"}};
         const Committed committed = commit(*paused, everything);
@@ -110,15 +110,15 @@ TEST_F(StoreCommit, ADispatchNumberThatMovedOnIsRefused) {
     Commit begin;
     begin.walk = {scheduled, dispatched};
     begin.begin_dispatch = true;
-    begin.expected_dispatch = 0;
-    EXPECT_EQ(commit(*lease, begin).dispatch, 1u);
+    begin.expected_dispatch = engine::DispatchNumber(0);
+    EXPECT_EQ(commit(*lease, begin).dispatch, engine::DispatchNumber(1));
     Commit stale;
     stale.walk = {running};
-    stale.expected_dispatch = 0;
+    stale.expected_dispatch = engine::DispatchNumber(0);
     const auto before = content();
     const Committed refused = commit(*lease, stale);
     EXPECT_EQ(refused.kind, Committed::Kind::refused);
-    EXPECT_EQ(refused.dispatch, 1u);
+    EXPECT_EQ(refused.dispatch, engine::DispatchNumber(1));
     EXPECT_EQ(content(), before);
 }
 
@@ -131,13 +131,13 @@ TEST_F(StoreCommit, ADispatchIsNumberedAndCountedApartFromTheTries) {
     begin.begin_dispatch = true;
     begin.add_attempts = 1;
     const Committed first = commit(*lease, begin);
-    EXPECT_EQ(first.dispatch, 1u);
+    EXPECT_EQ(first.dispatch, engine::DispatchNumber(1));
     EXPECT_EQ(std::to_string(engine::to_unix_micros(first.at)), field("j1", "updated_at"));
     EXPECT_EQ(first.attempts, 1);
     EXPECT_EQ(field("j1", "ls_published"), "");
     EXPECT_EQ(walk(*lease, {scheduled}).attempts, 1) << "taking it back is no try";
     const Committed second = commit(*lease, begin);
-    EXPECT_EQ(second.dispatch, 2u);
+    EXPECT_EQ(second.dispatch, engine::DispatchNumber(2));
     EXPECT_EQ(second.attempts, 2);
     EXPECT_EQ(field("j1", "ls_dispatches"), "2");
     EXPECT_EQ(field("j1", "attempts"), "2");
@@ -169,7 +169,7 @@ TEST_F(StoreCommit, TheLockGoesWithTheStepThatReleasesIt) {
 
 TEST_F(StoreCommit, ARefusedStepReleasesTheLockAllTheSame) {
     const auto lease = taken_up("j1");
-    EXPECT_TRUE(loop.wait(store->cancel("j1")).applied());
+    EXPECT_TRUE(loop.wait(store->cancel(engine::JobId("j1"))).applied());
     Commit last;
     last.walk = {running};
     last.release_lock = true;
@@ -253,7 +253,7 @@ TEST_F(StoreCommit, AResultPointerIsKeptInBothPlacesForTheMetadatasTime) {
     Commit end;
     end.walk = {succeeded};
     end.result_ptr = "redis://res:j1";
-    end.worker_id = "w1";
+    end.worker_id = engine::WorkerId("w1");
     commit(*lease, end);
     EXPECT_EQ(field("j1", "result_ptr"), "redis://res:j1");
     EXPECT_EQ(text({"GET", "job:result_ptr:j1"}), "redis://res:j1");
@@ -278,7 +278,7 @@ TEST_F(StoreCommit, ListsByWorkerAndOfRecentJobsKeepTheNewestThousand) {
     run(recent);
     const auto lease = taken_up("j1");
     Commit step;
-    step.worker_id = "w1";
+    step.worker_id = engine::WorkerId("w1");
     commit(*lease, step);
     for (const char* key : {"worker:jobs:w1", "job:recent"}) {
         EXPECT_EQ(*run({"ZCARD", key}).integer(), 1000) << key;
@@ -298,7 +298,7 @@ TEST_F(StoreCommit, ListsForWhoeverLooksAreLeftOutWhereTheirKeysHoldAnotherType)
     walk(*lease, {scheduled, dispatched, running});
     Commit end;
     end.walk = {succeeded};
-    end.worker_id = "w1";
+    end.worker_id = engine::WorkerId("w1");
     end.result_ptr = "redis://res:j1";
     end.begin_scan = engine::ScanMark{"{}", 45s};
     EXPECT_EQ(commit(*lease, end).kind, Committed::Kind::ok);
@@ -320,7 +320,7 @@ TEST_F(StoreCommit, AKeyOfAnotherTypeIsToldOfOnceAMinuteAndCountedEachTime) {
     run({"SET", "worker:jobs:w1", "a stranger's"});
     const auto lease = taken_up("j1");
     Commit step;
-    step.worker_id = "w1";
+    step.worker_id = engine::WorkerId("w1");
     for (int i = 0; i < 3; ++i) commit(*lease, step);
     EXPECT_EQ(log.times_reached("wrong_typed_key"), 1);
     EXPECT_EQ(metrics.value(engine::Metric::wrong_typed_keys), 3);

@@ -38,7 +38,7 @@ protected:
     }
 
     [[nodiscard]] Lease lease_for(const std::string& job, const std::string& token = "token") {
-        return std::make_unique<JobLease>(lease_ports(), job, token);
+        return std::make_unique<JobLease>(lease_ports(), engine::JobId(job), engine::Token(token));
     }
     [[nodiscard]] engine::LeasePorts lease_ports() {
         return {clock, server->port(), metrics, log, loop, tunables, scripts, book, mechanisms, releases};

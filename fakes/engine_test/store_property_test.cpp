@@ -116,7 +116,7 @@ private:
             RC_ASSERT(on_.content() == before);
             return;
         }
-        model_.holder = lease->token();
+        model_.holder = lease->token().text();
         if (!model_.state) model_.go({JobState::pending});
     }
 
@@ -124,7 +124,7 @@ private:
     void write(std::unique_ptr<JobLease>& lease, Commit what) {
         if (!lease) return;
         auto before = on_.content();
-        const bool holds = lease->token() == model_.holder;
+        const bool holds = lease->token().text() == model_.holder;
         const bool allowed = model_.allows(what.walk);
         const Committed committed = on_.commit(*lease, what);
         RC_ASSERT((committed.kind == Committed::Kind::lost) == !holds);
@@ -141,12 +141,12 @@ private:
         if (what.begin_dispatch) ++model_.dispatches;
         RC_ASSERT(committed.state == model_.state);
         RC_ASSERT(committed.attempts == model_.attempts);
-        if (what.begin_dispatch) RC_ASSERT(committed.dispatch == model_.dispatches);
+        if (what.begin_dispatch) RC_ASSERT(committed.dispatch.value() == model_.dispatches);
     }
 
     /// Only the holder's own token keeps the lock alive.
     void renew(const std::unique_ptr<JobLease>& lease) {
-        if (lease) RC_ASSERT(on_.renew(*lease) == (lease->token() == model_.holder));
+        if (lease) RC_ASSERT(on_.renew(*lease) == (lease->token().text() == model_.holder));
     }
 
     void cancel() {
@@ -185,13 +185,13 @@ TEST_F(StoreProperty, EveryHistoryOfOneJobIsThatOfTheModel) {
             .renew =
                 [this](JobLease& lease) {
                     const auto reply = loop.wait(server->port().script(scripts.renew_lock, {lease.key()},
-                                                                       {lease.token(), "60000"}, clock.in(2s)));
+                                                                       {lease.token().text(), "60000"}, clock.in(2s)));
                     RC_ASSERT(reply.applied());
                     return reply.value().integer_or(0) == 1;
                 },
             .cancel =
                 [this] {
-                    const auto answer = loop.wait(store->cancel("j1"));
+                    const auto answer = loop.wait(store->cancel(engine::JobId("j1")));
                     RC_ASSERT(answer.applied());
                     return answer.value().now == JobState::cancelled && answer.value().before != JobState::cancelled;
                 },

@@ -62,7 +62,7 @@ protected:
         auto& entry = locks[saga.lock() + token];
         if (!entry)
             entry = std::make_unique<engine::Lease>(
-                lease_ports(), saga.lock(), token,
+                lease_ports(), saga.lock(), engine::Token(token),
                 engine::LeaseTerms{.life = tunables.saga_lock_ttl, .answer_within = tunables.store_op_timeout});
         return *entry;
     }
@@ -183,7 +183,7 @@ TEST_F(StoreSaga, AReleasedLockIsFree) {
     push("first");
     owe();
     begin();
-    EXPECT_TRUE(book.held().contains("mine")) << "a replica that stops gives it back";
+    EXPECT_TRUE(book.held().contains(engine::Token("mine"))) << "a replica that stops gives it back";
     loop.wait(lock().release());
     EXPECT_TRUE(book.held().empty());
     EXPECT_EQ(begin("another").entry, "first");
@@ -204,7 +204,7 @@ TEST_F(StoreSaga, ARefusedLockIsNobodysToGiveBack) {
     owe();
     begin();
     EXPECT_EQ(begin("another").kind, Kind::busy);
-    EXPECT_FALSE(book.held().contains("another"));
+    EXPECT_FALSE(book.held().contains(engine::Token("another")));
 }
 
 TEST_F(StoreSaga, TheOneThatWasTriedGoesToTheEndOfTheQueue) {

@@ -102,7 +102,7 @@ TEST_F(StoreScan, AMarkIsClaimedOnceItsHoldHasPassedAndByOneOnly) {
     pass_hold("j1");
     const auto claimed = claim();
     ASSERT_EQ(claimed.size(), 1u);
-    EXPECT_EQ(claimed[0].job, "j1");
+    EXPECT_EQ(claimed[0].job.text(), "j1");
     EXPECT_EQ(claimed[0].result_json, R"({"jobId":"j1"})");
     EXPECT_NE(claimed[0].request_json.find("job.default"), std::string::npos);
     EXPECT_TRUE(claim().empty()) << "held by the one that has claimed it";

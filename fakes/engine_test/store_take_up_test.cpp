@@ -17,7 +17,7 @@ TEST_F(StoreTakeUp, ANewJobIsRecordedAsPending) {
     const JobFacts facts = take_up(*lease, request, "trace-1");
     EXPECT_EQ(facts.state, std::nullopt) << "the state before";
     EXPECT_EQ(facts.attempts, 0);
-    EXPECT_EQ(facts.dispatch, 0u);
+    EXPECT_EQ(facts.dispatch, engine::DispatchNumber(0));
     EXPECT_EQ(facts.trace_id, "trace-1");
     EXPECT_EQ(facts.stored_request, "");
     EXPECT_TRUE(lease->usable());
@@ -25,7 +25,10 @@ TEST_F(StoreTakeUp, ANewJobIsRecordedAsPending) {
     auto fields = hash("job:meta:j1");
     EXPECT_GE(std::stoll(fields.at("updated_at")), before);
     EXPECT_LE(std::stoll(fields.at("updated_at")), server_micros());
+    const std::string lives_until = std::to_string(std::stoll(fields.at("updated_at")) + 168LL * 3'600'000'000);
+    EXPECT_EQ(fields.at("ls_kept"), lives_until + " acme");
     fields.erase("updated_at");
+    fields.erase("ls_kept");
     EXPECT_EQ(fields, (std::map<std::string, std::string>{{"state", "PENDING"},
                                                           {"attempts", "0"},
                                                           {"topic", "job.default"},
@@ -213,11 +216,11 @@ TEST_F(StoreTakeUp, NothingIsWrittenForAJobThatIsAtWorkOrOver) {
         const JobFacts facts = take_up(*lease, request, "other trace");
         EXPECT_EQ(facts.state, engine::parse_job_state(state));
         EXPECT_EQ(facts.attempts, 3);
-        EXPECT_EQ(facts.dispatch, 2u);
+        EXPECT_EQ(facts.dispatch, engine::DispatchNumber(2));
         EXPECT_TRUE(facts.published);
-        EXPECT_EQ(facts.worker, "w1");
+        EXPECT_EQ(facts.worker.text(), "w1");
         EXPECT_EQ(facts.trace_id, "t");
-        EXPECT_EQ(facts.stream_floor, 77u);
+        EXPECT_EQ(facts.stream_floor, engine::StreamSequence(77));
         EXPECT_EQ(facts.stream_server, "NABC");
         EXPECT_EQ(engine::to_unix_micros(facts.entered_at), 5);
         before["cordum:scheduler:job:j1"] = "token";
@@ -248,7 +251,7 @@ TEST_F(StoreTakeUp, CountersThatCannotBeReadCountAsNothing) {
         const auto lease = lease_for("j1");
         const JobFacts facts = take_up(*lease, request_for("j1"));
         EXPECT_EQ(facts.attempts, read) << '"' << stored << '"';
-        EXPECT_EQ(facts.dispatch, static_cast<std::uint64_t>(read)) << '"' << stored << '"';
+        EXPECT_EQ(facts.dispatch.value(), static_cast<std::uint64_t>(read)) << '"' << stored << '"';
         Commit step;
         step.walk = {scheduled, dispatched};
         step.add_attempts = 1;
@@ -257,7 +260,7 @@ TEST_F(StoreTakeUp, CountersThatCannotBeReadCountAsNothing) {
         const Committed committed = commit(*lease, std::move(step));
         EXPECT_EQ(committed.kind, Committed::Kind::ok) << '"' << stored << '"';
         EXPECT_EQ(committed.attempts, read + 1) << '"' << stored << '"';
-        EXPECT_EQ(committed.dispatch, static_cast<std::uint64_t>(read) + 1) << '"' << stored << '"';
+        EXPECT_EQ(committed.dispatch.value(), static_cast<std::uint64_t>(read) + 1) << '"' << stored << '"';
     }
 }
 

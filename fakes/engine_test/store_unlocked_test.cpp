@@ -59,7 +59,7 @@ TEST(LockTokens, NoTwoAreEqual) {
 // C-28
 TEST_F(StoreLocks, ATickLockIsKeptByItsHolderAndRefusedToOthers) {
     const auto tick = [this](const std::string& token) {
-        return loop.wait(sweeps->tick_lock({"tick", token}, 60s)).value();
+        return loop.wait(sweeps->tick_lock({"tick", engine::Token(token)}, 60s)).value();
     };
     EXPECT_TRUE(tick("a"));
     EXPECT_FALSE(tick("b"));
@@ -111,7 +111,7 @@ TEST_F(StoreSnapshots, AGrantThatIsAskedForTwiceDoesNotLastLonger) {
 
 class StoreCancel : public StoreTest {
 protected:
-    engine::Cancelled cancel(const std::string& job) { return loop.wait(store->cancel(job)).value(); }
+    engine::Cancelled cancel(const std::string& job) { return loop.wait(store->cancel(engine::JobId(job))).value(); }
 };
 
 // CANC-05
@@ -181,8 +181,9 @@ protected:
     }
     /// The lock that the reconciler reads under.
     engine::TickLock tick_lock(const std::string& token = "ticker") {
-        static_cast<void>(loop.wait(sweeps->tick_lock({std::string(engine::keys::kReconcilerLock), "ticker"}, 1min)));
-        return {std::string(engine::keys::kReconcilerLock), token};
+        static_cast<void>(
+            loop.wait(sweeps->tick_lock({std::string(engine::keys::kReconcilerLock), engine::Token("ticker")}, 1min)));
+        return {std::string(engine::keys::kReconcilerLock), engine::Token(token)};
     }
     static std::vector<engine::StaleJob> without_details(const std::vector<engine::OverdueJob>& found) {
         std::vector<engine::StaleJob> jobs;
@@ -200,13 +201,14 @@ protected:
     std::vector<engine::StaleJob> expired() { return without_details(past_deadlines()); }
     Texts stale_ids(JobState state, Duration age, std::int64_t limit = 200) {
         Texts ids;
-        for (const auto& job : stale(state, age, limit)) ids.push_back(job.job);
+        for (const auto& job : stale(state, age, limit)) ids.push_back(job.job.text());
         return ids;
     }
     Texts overdue_ids(JobState state, const engine::StayLimits& limits) {
         Texts ids;
         const auto page = loop.wait(sweeps->overdue_page(tick_lock(), state, limits, "", 200)).value();
-        for (const auto& job : page.jobs) ids.push_back(job.stale.job + " >" + engine::format_duration(job.limit));
+        for (const auto& job : page.jobs)
+            ids.push_back(job.stale.job.text() + " >" + engine::format_duration(job.limit));
         return ids;
     }
     engine::TimedOut time_out(const engine::StaleJob& job, std::optional<JobState> expected,
@@ -262,7 +264,7 @@ TEST_F(StoreTimeOut, PagesOfJobsThatMayStayHideNone) {
     int pages = 0;
     do {
         auto page = loop.wait(sweeps->overdue_page(tick_lock(), running, limits, after, 2)).value();
-        for (const auto& job : page.jobs) found.push_back(job.stale.job);
+        for (const auto& job : page.jobs) found.push_back(job.stale.job.text());
         after = page.last_score;
         ++pages;
     } while (!after.empty() && pages < 20);
@@ -300,7 +302,7 @@ TEST_F(StoreTimeOut, AMemberOfAnIndexWhoseJobHasExpiredIsRemovedByWhoeverListsIt
     EXPECT_EQ(young.pruned, 0);
     const auto page = loop.wait(sweeps->index_page(succeeded, 5min, "", 200)).value();
     Texts listed_jobs;
-    for (const auto& job : page.jobs) listed_jobs.push_back(job.job);
+    for (const auto& job : page.jobs) listed_jobs.push_back(job.job.text());
     EXPECT_EQ(listed_jobs, (Texts{"kept", "mirrored"}));
     EXPECT_EQ(page.pruned, 2);
     EXPECT_EQ(page.last_score, "");
@@ -333,7 +335,7 @@ TEST_F(StoreTimeOut, AStaleJobEndsWithReasonAndDeadLetter) {
     const auto ended = time_out(stale(running, 1min).at(0), running, "timeout: RUNNING >1m");
     EXPECT_TRUE(ended.timed_out);
     EXPECT_EQ(ended.from, running);
-    EXPECT_EQ(ended.worker, "w1");
+    EXPECT_EQ(ended.worker.text(), "w1");
     EXPECT_EQ(ended.trace_id, "t1");
     EXPECT_EQ(listed("j1"), Texts{"TIMEOUT"});
     EXPECT_EQ(history("j1").back(), "TIMEOUT");
@@ -393,12 +395,12 @@ TEST_F(StoreTimeOut, APageOfDeadlinesMayLeaveSomeOut) {
     run({"ZADD", "job:deadline", "5", "first", "6000005", "second"});
     const auto all = past_deadlines();
     ASSERT_EQ(all.size(), 2u);
-    EXPECT_EQ(all[0].stale.job, "first");
+    EXPECT_EQ(all[0].stale.job.text(), "first");
     EXPECT_EQ(all[0].state, running);
     EXPECT_EQ(all[0].overdue_by - all[1].overdue_by, 6s);
     const auto rest = past_deadlines(1);
     ASSERT_EQ(rest.size(), 1u);
-    EXPECT_EQ(rest[0].stale.job, "second");
+    EXPECT_EQ(rest[0].stale.job.text(), "second");
     EXPECT_EQ(rest[0].state, pending);
 }
 

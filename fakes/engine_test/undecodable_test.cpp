@@ -10,7 +10,7 @@ constexpr const char* kUntold = "lockstep:undecodable:untold";
 class UndecodableTest : public SchedulerTest {
 protected:
     UndecodableTest() {
-        bus.on_read_message = [](std::uint64_t sequence) {
+        bus.on_read_message = [](engine::StreamSequence sequence) {
             return Outcome<std::optional<StoredMessage>>(
                 std::optional(StoredMessage{.sequence = sequence, .message_id = {}, .payload = "garbage \xff"}));
         };

@@ -23,14 +23,14 @@ protected:
     Duration patience() const { return tunables.bus_ack_wait + 2 * tunables.reconciler_interval; }
     /// Puts a message into the stream that nobody delivers.
     std::uint64_t stands(std::string payload, const std::string& subject = "sys.job.result") {
-        return bus.store({subject, std::move(payload), {}, {}}).sequence;
+        return bus.store({subject, std::move(payload), {}, {}}).sequence.value();
     }
     std::uint64_t result_stands(const std::string& job, cap::JobStatus status = cap::JOB_STATUS_SUCCEEDED) {
         return stands(wire::serialise(wire::make_packet(result_of(job, status), "", "w1", clock.now())));
     }
     /// What the durable of results says of itself.
     engine::ConsumerState& durable() { return bus.consumer_states[kDurable]; }
-    void one_is_waiting_above(std::uint64_t floor) { durable() = {1, 0, floor}; }
+    void one_is_waiting_above(std::uint64_t floor) { durable() = {1, 0, engine::StreamSequence(floor)}; }
 };
 
 // D-04 (4)
@@ -51,10 +51,10 @@ TEST_F(UnheardResultsTest, OnlyTheJobThatIsNamedWaitsAndItsResultEndsIt) {
 TEST_F(UnheardResultsTest, AResultThatIsInHandCountsLikeOneThatWaits) {
     start();
     run_job("a");
-    durable() = {0, 1, result_stands("a") - 1};
+    durable() = {0, 1, engine::StreamSequence(result_stands("a") - 1)};
     loop.run_for(10s);
     EXPECT_EQ(state("a"), "RUNNING");
-    durable() = {0, 0, 0};  // the floor says nothing: it moves in acknowledgements only
+    durable() = {};  // the floor says nothing: it moves in acknowledgements only
     loop.run_for(2s);
     EXPECT_EQ(state("a"), "TIMEOUT");
 }
@@ -119,7 +119,7 @@ TEST_F(UnheardResultsTest, AStreamThatIsMadeAnewBeginsAfresh) {
     start();
     run_job("other");
     run_job("a");
-    durable() = {1, 0, 0};
+    durable() = {1, 0, {}};
     result_stands("a");
     loop.run_for(15s);
     bus.stream_created += 1h;
@@ -152,7 +152,7 @@ TEST_F(UnheardResultsTest, WithoutAnAnswerEverybodyWaits) {
 
     one_is_waiting_above(100);
     result_stands("nobody");
-    bus.on_read = [](const std::string&, std::uint64_t) -> Outcome<std::optional<StoredMessage>> {
+    bus.on_read = [](const std::string&, engine::StreamSequence) -> Outcome<std::optional<StoredMessage>> {
         return not_connected();
     };
     nobody_ends_while("read");
@@ -177,7 +177,7 @@ TEST_F(UnheardResultsTest, MoreThanCanBeReadMakesEverybodyWait) {
     run_job("a");
     const std::uint64_t first = result_stands("nobody");
     for (int i = 1; i < 1000; ++i) result_stands("nobody");
-    durable() = {1000, 0, first - 1};
+    durable() = {1000, 0, engine::StreamSequence(first - 1)};
     loop.run_for(8s);
     EXPECT_EQ(state("a"), "TIMEOUT") << "a thousand are read";
     run_job("b");
@@ -185,7 +185,7 @@ TEST_F(UnheardResultsTest, MoreThanCanBeReadMakesEverybodyWait) {
     result_stands("nobody");
     loop.run_for(10s);
     EXPECT_EQ(state("b"), "RUNNING");
-    durable().ack_floor = first;
+    durable().ack_floor = engine::StreamSequence(first);
     loop.run_for(2s);
     EXPECT_EQ(state("b"), "TIMEOUT");
 }

@@ -42,7 +42,7 @@ TEST_F(WarmStart, AReplicaKnowsTheWorkersOfTheSnapshotAtOnce) {
     boot();
     EXPECT_EQ(known(), 3u);
     EXPECT_EQ(scheduler->workers().statistics(clock.monotonic()).by_pool.at("gpu"), 1u);
-    const auto* w3 = scheduler->workers().find_routable("w3", clock.monotonic());
+    const auto* w3 = scheduler->workers().find_routable(engine::WorkerId("w3"), clock.monotonic());
     ASSERT_NE(w3, nullptr);
     EXPECT_EQ(w3->max_parallel_jobs, 4);
     EXPECT_EQ(w3->capabilities, (Texts{"cuda"}));
@@ -90,7 +90,7 @@ TEST_F(WarmStart, AWorkerThatIsNotHeardAgainIsGoneAfterHalfATimeToLive) {
     EXPECT_EQ(known(), 2u);
     loop.run_for(200ms);
     EXPECT_EQ(known(), 1u);
-    EXPECT_FALSE(scheduler->workers().is_alive("dead", clock.monotonic()));
+    EXPECT_FALSE(scheduler->workers().is_alive(engine::WorkerId("dead"), clock.monotonic()));
 }
 
 // H-52
@@ -131,7 +131,7 @@ TEST_F(WarmStart, NobodyIsListenedToBeforeTheSnapshotHasBeenRead) {
     EXPECT_EQ(listeners, 0u);
     EXPECT_EQ(bus.listeners("sys.heartbeat"), 1u);
     heartbeat("w1", 3);
-    EXPECT_EQ(scheduler->workers().find_routable("w1", clock.monotonic())->active_jobs, 3);
+    EXPECT_EQ(scheduler->workers().find_routable(engine::WorkerId("w1"), clock.monotonic())->active_jobs, 3);
     redis.fault = std::move(before);
 }
 

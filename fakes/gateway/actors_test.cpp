@@ -27,7 +27,8 @@ constexpr NodeId kScheduler{4};
 class Actors : public ::testing::Test {
 protected:
     std::optional<engine::StoredMessage> first_on(const char* stream, const char* subject) {
-        auto found = world_.run(scheduler_bus_.read_stream(stream, subject, 1, world_.base.now() + 1s));
+        auto found =
+            world_.run(scheduler_bus_.read_stream(stream, subject, engine::StreamSequence(1), world_.base.now() + 1s));
         return found && found->applied() ? std::move(*found).value() : std::nullopt;
     }
 

@@ -64,8 +64,8 @@ engine::Task<Approvals::Attempt> Approvals::approve(std::string job) { return un
 
 engine::Task<Approvals::Attempt> Approvals::reject(std::string job) { return under_lock(std::move(job), false); }
 
-std::string Approvals::token() {
-    Rng& rng = world_.rng("gateway");
+std::string Approvals::token(std::string_view job) {
+    Rng rng = world_.draws("gateway").next(job);
     const std::uint64_t a = rng.next();
     const std::uint64_t b = rng.next();
     return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", a >> 32, (a >> 16) & 0xffff, a & 0xfff,
@@ -81,7 +81,7 @@ engine::Task<Approvals::Attempt> Approvals::under_lock(std::string job, bool app
     if (seen.value().state != "APPROVAL_REQUIRED" && !decided_before) {
         co_return terminal(seen.value().state) ? Attempt::refused : Attempt::not_yet;
     }
-    Lock lock{job, token(), executor_.monotonic() + kLockTtl};
+    Lock lock{job, token(job), executor_.monotonic() + kLockTtl};
     const auto taken = co_await records_.lock(job, lock.token, kLockTtl);
     if (!taken.applied() || !taken.value()) co_return Attempt::not_yet;  // one of unknown fate runs out by itself
     Attempt attempt = Attempt::not_yet;

@@ -51,7 +51,7 @@ private:
 
     [[nodiscard]] std::vector<std::string> approval_record(const JobRecords::Stored& stored, const char* reason) const;
     [[nodiscard]] bool holds(const Lock& lock) const { return executor_.monotonic() < lock.until; }
-    [[nodiscard]] std::string token();
+    [[nodiscard]] std::string token(std::string_view job);
 
     World& world_;
     NodeId node_;

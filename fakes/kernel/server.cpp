@@ -52,7 +52,8 @@ void KernelServer::on_call(std::shared_ptr<Connection> connection, NodeId client
     const Faults::RpcFault fault = output ? faults.output_call(scope) : faults.kernel_call(scope);
     if (fault.no_answer) return;
     const Distribution& latency = output ? config_.output_latency : config_.latency;
-    const engine::Duration takes = latency.draw(world_.rng("kernel")) + fault.latency;
+    Rng rng = world_.draws("kernel").next(DrawKey().with(static_cast<std::uint64_t>(call.method)).with(call.job));
+    const engine::Duration takes = latency.draw(rng) + fault.latency;
     world_.after(node_, takes,
                  [this, connection = std::move(connection), client, call = std::move(call), answer = std::move(answer),
                   status = fault.status, forced = Forced{std::string(fault.decision), fault.forced}] {

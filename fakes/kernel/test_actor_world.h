@@ -65,7 +65,7 @@ public:
                  std::function<void(std::shared_ptr<Connection>)> done) override {
         base.connect(client, server, service, listener, std::move(done));
     }
-    Rng& rng(std::string_view stream) override { return base.rng(stream); }
+    KeyedRng& draws(std::string_view family) override { return base.draws(family); }
     Faults& faults() override { return *this; }
     Trace& trace() override { return *this; }
 
@@ -92,14 +92,14 @@ private:
     CallFault publish(NodeId client, std::string_view subject, const CallScope& scope) override {
         return base.fault.publish(client, subject, scope);
     }
-    bool lose_ack(std::string_view subject) override { return base.fault.lose_ack(subject); }
-    engine::Duration delay_ack(std::string_view subject) override { return base.fault.delay_ack(subject); }
-    bool duplicate_delivery(std::string_view subject) override { return base.fault.duplicate_delivery(subject); }
-    HoldUp reorder_delivery(std::string_view subject) override { return base.fault.reorder_delivery(subject); }
-    bool drop_core(std::string_view subject) override { return base.fault.drop_core(subject); }
-    bool garble_delivery(std::string_view subject) override { return base.fault.garble_delivery(subject); }
-    bool corrupt(std::string_view subject, std::string& payload) override {
-        return base.fault.corrupt(subject, payload);
+    bool lose_ack(const MessageScope& message) override { return base.fault.lose_ack(message); }
+    engine::Duration delay_ack(const MessageScope& message) override { return base.fault.delay_ack(message); }
+    bool duplicate_delivery(const MessageScope& message) override { return base.fault.duplicate_delivery(message); }
+    HoldUp reorder_delivery(const MessageScope& message) override { return base.fault.reorder_delivery(message); }
+    bool drop_core(const MessageScope& message) override { return base.fault.drop_core(message); }
+    bool garble_delivery(const MessageScope& message) override { return base.fault.garble_delivery(message); }
+    bool corrupt(const MessageScope& message, std::string& payload) override {
+        return base.fault.corrupt(message, payload);
     }
     RpcFault kernel_call(const CallScope& scope) override { return base.fault.kernel_call(scope); }
     RpcFault output_call(const CallScope& scope) override { return base.fault.output_call(scope); }

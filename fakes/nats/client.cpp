@@ -37,8 +37,8 @@ private:
 
 std::optional<engine::StoredMessage> message_of(const NatsReply& reply) {
     if (!reply.message) return std::nullopt;
-    return engine::StoredMessage{reply.sequence, reply.message->message_id, reply.message->payload,
-                                 reply.message->subject, reply.stored_at};
+    return engine::StoredMessage{engine::StreamSequence(reply.sequence), reply.message->message_id,
+                                 reply.message->payload, reply.message->subject, reply.stored_at};
 }
 
 /// The library refuses it before it writes a byte; the server would hang up.
@@ -90,7 +90,7 @@ Task<Outcome<NatsReply>> NatsClient::request(Ask ask, MonoTime deadline) {
 }
 
 MessagePtr NatsClient::sealed(std::shared_ptr<BusMessage> message) {
-    if (world_.faults().corrupt(message->subject, message->payload)) message->decode();
+    if (world_.faults().corrupt({message->subject, message->job()}, message->payload)) message->decode();
     return message;
 }
 
@@ -136,7 +136,8 @@ Task<Outcome<engine::PublishAck>> NatsClient::publish(std::string subject, std::
     if (!lives) co_await until_destroyed();
     if (!answer.applied()) co_return answer.failure_as<engine::PublishAck>();
     NatsReply& ack = answer.value();
-    co_return engine::PublishAck{std::move(ack.stream), ack.sequence, ack.duplicate, connection};
+    co_return engine::PublishAck{std::move(ack.stream), engine::StreamSequence(ack.sequence), ack.duplicate,
+                                 connection};
 }
 
 Task<Outcome<Done>> NatsClient::publish_core(std::string subject, std::string payload) {
@@ -173,22 +174,23 @@ Task<Outcome<Done>> NatsClient::publish_core(std::string subject, std::string pa
 }
 
 Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_stream(std::string stream, std::string subject,
-                                                                            std::uint64_t from_sequence,
+                                                                            engine::StreamSequence from_sequence,
                                                                             MonoTime deadline) {
     using Found = std::optional<engine::StoredMessage>;
-    auto ask = [stream = std::move(stream), subject = std::move(subject), from_sequence](
-                   NatsSession& session, RequestId id) { session.read(id, stream, subject, from_sequence); };
+    auto ask = [stream = std::move(stream), subject = std::move(subject), from = from_sequence.value()](
+                   NatsSession& session, RequestId id) { session.read(id, stream, subject, from); };
     Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
     if (!answer.applied()) co_return answer.failure_as<Found>();
     if (!answer.value().error.empty()) co_return NotApplied{{FailureCause::refused, answer.value().error}};
     co_return message_of(answer.value());
 }
 
-Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_message(std::string stream, std::uint64_t sequence,
+Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_message(std::string stream,
+                                                                             engine::StreamSequence sequence,
                                                                              MonoTime deadline) {
     using Found = std::optional<engine::StoredMessage>;
     auto ask = [stream = std::move(stream), sequence](NatsSession& session, RequestId id) {
-        session.read_message(id, stream, sequence);
+        session.read_message(id, stream, sequence.value());
     };
     Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
     if (!answer.applied()) co_return answer.failure_as<Found>();

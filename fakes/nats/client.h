@@ -36,9 +36,10 @@ public:
     [[nodiscard]] engine::Task<engine::Outcome<engine::Done>> publish_core(std::string subject,
                                                                            std::string payload) override;
     [[nodiscard]] engine::Task<engine::Outcome<std::optional<engine::StoredMessage>>> read_stream(
-        std::string stream, std::string subject, std::uint64_t from_sequence, engine::MonoTime deadline) override;
+        std::string stream, std::string subject, engine::StreamSequence from_sequence,
+        engine::MonoTime deadline) override;
     [[nodiscard]] engine::Task<engine::Outcome<std::optional<engine::StoredMessage>>> read_message(
-        std::string stream, std::uint64_t sequence, engine::MonoTime deadline) override;
+        std::string stream, engine::StreamSequence sequence, engine::MonoTime deadline) override;
     [[nodiscard]] engine::Task<engine::Outcome<engine::StreamState>> stream_state(std::string stream,
                                                                                   engine::MonoTime deadline) override;
     [[nodiscard]] engine::Task<engine::Outcome<std::optional<engine::ConsumerState>>> consumer_state(

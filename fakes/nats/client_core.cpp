@@ -83,8 +83,8 @@ void ClientCore::connect_later(engine::ConnectionEnd end) {
     attempt_.reset();
     if (const auto transport = std::exchange(transport_, nullptr)) transport->close_from_client();
     world_.cancel(connect_timer_);
-    const auto pause =
-        policy_.next_attempt(end, [this](std::uint64_t bound) { return world_.rng("nats.reconnect").below(bound); });
+    const auto pause = policy_.next_attempt(
+        end, [this](std::uint64_t bound) { return world_.draws("nats.reconnect").next(node_.key()).below(bound); });
     if (pause) arm(connect_timer_, *pause, &ClientCore::connect);
 }
 

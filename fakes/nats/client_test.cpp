@@ -13,7 +13,7 @@ TEST_F(BusTest, ADurablePublishIsAnsweredWithStreamAndSequence) {
     const auto ack = publish(*a, "sys.job.submit");
     ASSERT_EQ(ack.kind(), OutcomeKind::applied);
     EXPECT_EQ(ack.value().stream, "CORDUM_SYS");
-    EXPECT_EQ(ack.value().sequence, 1U);
+    EXPECT_EQ(ack.value().sequence.value(), 1U);
     EXPECT_FALSE(ack.value().duplicate);
     EXPECT_EQ(ack.value().connection, 1U);
 }
@@ -60,20 +60,23 @@ TEST_F(BusTest, CoreSubscribersSeeWhatTheStreamTakesForADuplicate) {
     settle();
     EXPECT_FALSE(publish(*a, "worker.w.jobs", "one", "id").value().duplicate);
     EXPECT_TRUE(publish(*a, "worker.w.jobs", "two", "id").value().duplicate);
-    EXPECT_EQ(finish(a->stream_state("CORDUM_JOBS", deadline())).value().last_sequence, 1U);
+    EXPECT_EQ(finish(a->stream_state("CORDUM_JOBS", deadline())).value().last_sequence.value(), 1U);
     EXPECT_EQ(worker.payloads, (std::vector<std::string>{"one", "two"}));
 }
 
 TEST_F(BusTest, AStreamIsLookedUpBySubjectFromASequence) {
     store(*a, "worker.w.jobs", "first", "id-1");
     store(*a, "worker.v.jobs", "other");
-    const auto found = finish(b->read_stream("CORDUM_JOBS", "worker.w.jobs", 1, deadline()));
+    const auto found = finish(b->read_stream("CORDUM_JOBS", "worker.w.jobs", engine::StreamSequence(1), deadline()));
     ASSERT_TRUE(found.applied());
     ASSERT_TRUE(found.value().has_value());
     EXPECT_EQ(found.value()->payload, "first");
     EXPECT_EQ(found.value()->message_id, "id-1");
-    EXPECT_FALSE(finish(b->read_stream("CORDUM_JOBS", "worker.w.jobs", 2, deadline())).value().has_value());
-    EXPECT_EQ(finish(b->read_stream("NONE", "x", 1, deadline())).kind(), OutcomeKind::not_applied);
+    EXPECT_FALSE(finish(b->read_stream("CORDUM_JOBS", "worker.w.jobs", engine::StreamSequence(2), deadline()))
+                     .value()
+                     .has_value());
+    EXPECT_EQ(finish(b->read_stream("NONE", "x", engine::StreamSequence(1), deadline())).kind(),
+              OutcomeKind::not_applied);
 }
 
 TEST_F(BusTest, WhileDisconnectedNothingIsBuffered) {
@@ -84,7 +87,7 @@ TEST_F(BusTest, WhileDisconnectedNothingIsBuffered) {
     EXPECT_EQ(finish(a->publish_core("sys.heartbeat", "p")).kind(), OutcomeKind::not_applied);
     ASSERT_TRUE(world.run_until([this] { return a->connection().connected; }, 15s));
     EXPECT_EQ(a->connection().id, 2U);
-    EXPECT_EQ(finish(a->stream_state("CORDUM_SYS", deadline())).value().last_sequence, 0U);
+    EXPECT_EQ(finish(a->stream_state("CORDUM_SYS", deadline())).value().last_sequence.value(), 0U);
 }
 
 TEST_F(BusTest, APublishInFlightWhenTheConnectionBreaksIsUnknownAndNamesTheConnection) {
@@ -115,7 +118,7 @@ TEST_F(BusTest, ADeadlineThatPassesIsUnknownAndLeavesTheConnection) {
     EXPECT_TRUE(a->connection().connected);
     world.heal();
     settle();
-    EXPECT_EQ(finish(b->stream_state("CORDUM_SYS", deadline())).value().last_sequence, 1U) << "it arrived late";
+    EXPECT_EQ(finish(b->stream_state("CORDUM_SYS", deadline())).value().last_sequence.value(), 1U) << "it arrived late";
 }
 
 TEST_F(BusTest, ASilentServerIsGivenUpAfterUnansweredPings) {
@@ -218,7 +221,7 @@ TEST_F(BusTest, AKilledServerComesBackWithItsMessages) {
     world.node_up(kServer);
     server.on_node_up();
     ASSERT_TRUE(world.run_until([&] { return a->connection().connected; }, 10s));
-    EXPECT_EQ(finish(a->stream_state("CORDUM_SYS", deadline())).value().last_sequence, 1U);
+    EXPECT_EQ(finish(a->stream_state("CORDUM_SYS", deadline())).value().last_sequence.value(), 1U);
 }
 
 TEST_F(BusTest, APowerCutLosesWhatWasAcknowledgedAndNotSynced) {
@@ -226,7 +229,7 @@ TEST_F(BusTest, APowerCutLosesWhatWasAcknowledgedAndNotSynced) {
     ASSERT_TRUE(publish(*a, "sys.job.submit").applied());
     server.power_cut(1s);
     world.run_for(5s);
-    EXPECT_EQ(finish(a->stream_state("CORDUM_SYS", deadline())).value().last_sequence, 0U);
+    EXPECT_EQ(finish(a->stream_state("CORDUM_SYS", deadline())).value().last_sequence.value(), 0U);
 }
 
 TEST_F(BusTest, AClientMayBeDestroyedWhileItConnects) {

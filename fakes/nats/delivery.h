@@ -15,7 +15,9 @@ public:
     [[nodiscard]] std::string_view subject() const override { return handed_->message->subject; }
     [[nodiscard]] std::string_view payload() const override { return handed_->message->payload; }
     [[nodiscard]] std::string_view stream() const override { return handed_->consumer->stream; }
-    [[nodiscard]] std::uint64_t sequence() const override { return handed_->receipt.sequence; }
+    [[nodiscard]] engine::StreamSequence sequence() const override {
+        return engine::StreamSequence(handed_->receipt.sequence);
+    }
     [[nodiscard]] std::uint64_t delivery_count() const override {
         return static_cast<std::uint64_t>(handed_->receipt.count);
     }

@@ -7,7 +7,7 @@
 namespace lockstep::fakes {
 
 NatsServer::NatsServer(World& world, NatsServerOptions options)
-    : world_(world), options_(std::move(options)), rng_(world.rng("nats")), jetstream_(options_.storage) {
+    : world_(world), options_(std::move(options)), draws_(world.draws("nats")), jetstream_(options_.storage) {
     for (const StreamConfig& stream : options_.streams) jetstream_.add_stream(stream, now());
     world_.listen(options_.node, options_.service, *this);
 }
@@ -63,9 +63,10 @@ NatsServer::Taken NatsServer::take(const MessagePtr& message, NodeId publisher) 
 
 void NatsServer::route_core(const MessagePtr& message) {
     if (!up_) return;
-    subscriptions_.match(message->subject, rng_, matches_);
+    subscriptions_.match(message->subject, message->job(), draws_, matches_);
+    const MessageScope about{message->subject, message->job()};
     for (const SubscriptionTable::Match& match : matches_) {
-        if (world_.faults().drop_core(message->subject)) continue;
+        if (world_.faults().drop_core(about)) continue;
         if (const auto receiver = session(match.subscriber.session)) {
             receiver->send_core(match.subscriber.sid, message);
         }
@@ -160,11 +161,19 @@ void NatsServer::tell_given_up(Bound& bound) {
     }
 }
 
+// Try n of a job's message goes to the same member in every run in which there is one. A message about no job goes by its place.
+Rng NatsServer::draw_for(const Bound& bound, const ConsumerModel::Next& next) const {
+    DrawKey key;
+    key.with(bound.consumer->config().name).with(static_cast<std::uint64_t>(next.receipt.count));
+    const std::string_view job = next.message->job();
+    return draws_.at(job.empty() ? key.with(next.receipt.sequence) : key.with(job));
+}
+
 void NatsServer::deliver(Bound& bound, const ConsumerModel::Next& next) {
     const std::size_t count = bound.members.size();
     if (count == 0) return;  // they have left while it waited; it comes again
-    const SubscriberId member = bound.members[count > 1 ? rng_.below(count) : 0];
-    if (!world_.faults().garble_delivery(next.message->subject)) {
+    const SubscriberId member = bound.members[count > 1 ? draw_for(bound, next).below(count) : 0];
+    if (!world_.faults().garble_delivery({next.message->subject, next.message->job()})) {
         send(bound, member, next);
         return;
     }
@@ -176,10 +185,10 @@ void NatsServer::deliver(Bound& bound, const ConsumerModel::Next& next) {
 void NatsServer::send(Bound& bound, SubscriberId member, const ConsumerModel::Next& next) {
     const auto receiver = session(member.session);
     if (!receiver) return;
-    const std::string& subject = next.message->subject;
-    const int copies = world_.faults().duplicate_delivery(subject) ? 2 : 1;
+    const MessageScope about{next.message->subject, next.message->job()};
+    const int copies = world_.faults().duplicate_delivery(about) ? 2 : 1;
     for (int copy = 0; copy < copies; ++copy) {
-        const Faults::HoldUp late = world_.faults().reorder_delivery(subject);
+        const Faults::HoldUp late = world_.faults().reorder_delivery(about);
         const std::uint64_t number = next.receipt.delivery_sequence;
         if (late.by <= engine::Duration::zero()) {
             bound.held_up.pass(number);
@@ -285,7 +294,8 @@ void NatsServer::start_after(engine::Duration down_for) {
 void NatsServer::start() {
     // As the server does: it looks at what was pending half a second to a second and a half after it started.
     constexpr auto kFirstCheckMin = std::chrono::milliseconds(500);
-    const engine::Duration first_check = kFirstCheckMin + std::chrono::milliseconds(rng_.below(1000));
+    const engine::Duration first_check =
+        kFirstCheckMin + std::chrono::milliseconds(draws_.next("first check").below(1000));
     up_ = true;
     ++incarnation_;
     jetstream_.restart(now(), now() + first_check);

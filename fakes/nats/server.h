@@ -111,6 +111,8 @@ private:
     bool within_rate(Bound& bound, const ConsumerModel::Next& next);
     void let_go_slowed(Bound& bound);
     void deliver(Bound& bound, const ConsumerModel::Next& next);
+    /// What is drawn for this delivery.
+    [[nodiscard]] Rng draw_for(const Bound& bound, const ConsumerModel::Next& next) const;
     void send(Bound& bound, SubscriberId member, const ConsumerModel::Next& next);
     /// Tells of messages that the consumer delivers no more.
     void tell_given_up(Bound& bound);
@@ -126,7 +128,7 @@ private:
 
     World& world_;
     const NatsServerOptions options_;
-    Rng& rng_;
+    KeyedRng& draws_;
     JetStreamModel jetstream_;
     SubscriptionTable subscriptions_;
     using BoundMap = std::map<std::pair<std::string, std::string>, Bound>;  // by stream and durable

@@ -124,7 +124,7 @@ void NatsSession::stream_state(RequestId request, const std::string& stream) {
     heard_ = true;
     NatsReply answer;
     if (const StreamModel* found = server_.jetstream().stream(stream)) {
-        answer.state = {found->first_sequence(), found->last_sequence(),
+        answer.state = {engine::StreamSequence(found->first_sequence()), engine::StreamSequence(found->last_sequence()),
                         engine::WallTime(found->created().time_since_epoch()), found->config().max_messages != 0};
     } else {
         answer.error = kNoStream;
@@ -138,7 +138,8 @@ void NatsSession::consumer_state(RequestId request, const std::string& stream, c
     if (server_.jetstream().stream(stream) == nullptr) {
         answer.error = kNoStream;
     } else if (ConsumerModel* found = server_.jetstream().consumer(stream, durable)) {
-        answer.consumer = engine::ConsumerState{found->waiting(server_.now()), found->pending(), found->ack_floor()};
+        answer.consumer = engine::ConsumerState{found->waiting(server_.now()), found->pending(),
+                                                engine::StreamSequence(found->ack_floor())};
     }
     reply(request, std::move(answer));
 }
@@ -190,11 +191,11 @@ void NatsSession::unsubscribe(std::uint64_t sid) {
 void NatsSession::answer(std::shared_ptr<const HandedMessage> handed, DeliveryAnswer answer) {
     heard_ = true;
     World& world = server_.world();
-    const std::string& subject = handed->message->subject;
+    const MessageScope about{handed->message->subject, handed->message->job()};
     engine::Duration late{};
     if (answer.kind != EventKind::in_progress) {
-        if (world.faults().lose_ack(subject)) return;
-        late = world.faults().delay_ack(subject);
+        if (world.faults().lose_ack(about)) return;
+        late = world.faults().delay_ack(about);
     }
     if (late <= engine::Duration::zero()) {
         server_.apply(*handed, answer, client_);

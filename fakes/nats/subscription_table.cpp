@@ -31,7 +31,8 @@ void SubscriptionTable::remove(SubscriberId subscriber, std::string_view pattern
     if (groups->second.empty()) patterns.erase(groups);
 }
 
-void SubscriptionTable::match(std::string_view subject, Rng& rng, std::vector<Match>& matches) const {
+void SubscriptionTable::match(std::string_view subject, std::string_view job, KeyedRng& draws,
+                              std::vector<Match>& matches) const {
     matches.clear();
     std::map<std::string_view, std::vector<const Members*>> queues;
     const auto gather = [&](const Groups& groups) {
@@ -50,7 +51,7 @@ void SubscriptionTable::match(std::string_view subject, Rng& rng, std::vector<Ma
     for (const auto& [queue, parts] : queues) {
         std::size_t count = 0;
         for (const Members* members : parts) count += members->size();
-        std::size_t pick = count > 1 ? rng.below(count) : 0;
+        std::size_t pick = count > 1 ? draws.next(DrawKey().with(queue).with(subject).with(job)).below(count) : 0;
         for (const Members* members : parts) {
             if (pick < members->size()) {
                 matches.push_back({(*members)[pick], queue});

@@ -30,8 +30,9 @@ public:
         SubscriberId subscriber;
         std::string_view queue;  // empty for a plain subscriber; valid until the next change
     };
-    /// Replaces the contents of `matches`.
-    void match(std::string_view subject, Rng& rng, std::vector<Match>& matches) const;
+    /// Who gets a message on `subject` about `job` (empty for none), by the members that are drawn from queues. Replaces the
+    /// contents of `matches`.
+    void match(std::string_view subject, std::string_view job, KeyedRng& draws, std::vector<Match>& matches) const;
 
 private:
     using Members = std::vector<SubscriberId>;

@@ -11,7 +11,7 @@ class SubscriptionTableTest : public ::testing::Test {
 protected:
     std::vector<std::uint64_t> receivers(std::string_view subject) {
         std::vector<SubscriptionTable::Match> matches;
-        table.match(subject, rng, matches);
+        table.match(subject, {}, draws, matches);
         std::vector<std::uint64_t> sessions;
         for (const auto& match : matches) sessions.push_back(match.subscriber.session);
         return sessions;
@@ -19,7 +19,7 @@ protected:
     using Sessions = std::vector<std::uint64_t>;
 
     SubscriptionTable table;
-    Rng rng{1, "nats"};
+    KeyedRng draws{1, "nats"};
 };
 
 TEST_F(SubscriptionTableTest, EveryPlainSubscriberOfAMatchingPatternGetsACopy) {

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "fakes/policy/pattern.h"
@@ -43,6 +46,8 @@ std::optional<Assertion> assertion_of(char letter) {
         default: return std::nullopt;
     }
 }
+
+constexpr std::string_view kNothingBefore = "a quantifier with nothing before it";
 
 /// A defect found during the descent; caught at its top and turned into a value.
 struct Malformed {
@@ -105,24 +110,35 @@ private:
     }
 
     Piece quantified() {
+        only_flags_ = false;
         Piece result = atom();
-        while (!at_end()) {
-            std::uint32_t least = 0;
-            std::optional<std::uint32_t> most;
-            if (take('*')) {
-            } else if (take('+')) {
-                least = 1;
-            } else if (take('?')) {
-                most = 1;
-            } else if (!bounds(least, most)) {
-                break;
-            }
-            if (!most && result.unbounded) fail("a quantifier inside a quantifier");
-            const bool lazy = take('?');
-            check_size(result.steps.size() * std::max(most.value_or(least), 1U));
-            result = repeated(result, least, most, lazy);
-        }
+        const bool repeatable = !only_flags_;
+        std::uint32_t least = 0;
+        std::optional<std::uint32_t> most;
+        if (!quantifier(least, most)) return result;
+        if (!repeatable) fail(kNothingBefore);
+        if (!most && result.unbounded) fail("a quantifier inside a quantifier");
+        const bool lazy = take('?');
+        check_size(result.steps.size() * std::max(most.value_or(least), 1U));
+        result = repeated(result, least, most, lazy);
+        if (quantifier(least, most)) fail("a quantifier behind a quantifier");
         return result;
+    }
+
+    /// False where there is none.
+    bool quantifier(std::uint32_t& least, std::optional<std::uint32_t>& most) {
+        least = 0;
+        most.reset();
+        if (take('*')) return true;
+        if (take('+')) {
+            least = 1;
+            return true;
+        }
+        if (take('?')) {
+            most = 1;
+            return true;
+        }
+        return bounds(least, most);
     }
 
     /// `{n}`, `{n,}`, `{n,m}`. Anything else behind a brace is text.
@@ -162,7 +178,14 @@ private:
             case '\\': return escape();
             case '*':
             case '+':
-            case '?': fail("a quantifier with nothing before it");
+            case '?': fail(kNothingBefore);
+            case '{': {
+                std::uint32_t least = 0;
+                std::optional<std::uint32_t> most;
+                --at_;
+                if (bounds(least, most)) fail(kNothingBefore);
+                return byte_step(literal(next()));
+            }
             default: return byte_step(literal(c));
         }
     }
@@ -172,32 +195,52 @@ private:
         const Flags outer = flags_;
         if (take('?')) {
             if (take('P')) {
-                if (!take('<')) fail("an unknown kind of group");
-                while (next() != '>') {
-                }
+                group_name();
             } else if (!take(':') && !set_flags()) {
+                only_flags_ = true;
                 return {};  // (?i): from here to the end of the enclosing group
             }
         }
         Piece inner = alternatives();
         if (!take(')')) fail("an opening bracket has no closing one");
         flags_ = outer;
+        only_flags_ = false;
         return inner;
+    }
+
+    /// Behind `(?P`: a word in angle brackets that no other group has.
+    void group_name() {
+        if (!take('<')) fail("an unknown kind of group");
+        std::string name;
+        const ByteSet word = *class_of('w');
+        for (char c = next(); c != '>'; c = next()) {
+            if (!word.test(static_cast<unsigned char>(c))) fail("a name of a group that is no word");
+            name += c;
+        }
+        if (name.empty() || !names_.insert(name).second) fail("a group without a name of its own");
     }
 
     /// Behind `(?`. True when a group follows, as in `(?i:x)`; false after `(?i)`.
     bool set_flags() {
         Flags flags = flags_;
         bool value = true;
+        bool named = true;  // since the last `-`
         while (true) {
             const char c = next();
+            if (c == ')' || c == ':') {
+                if (!named) fail("no flag behind the minus");
+                flags_ = flags;
+                return c == ':';
+            }
+            named = c != '-';
             switch (c) {
                 case 'i': flags.ignore_case = value; break;
                 case 's': flags.dot_takes_newline = value; break;
                 case 'm': flags.lines = value; break;
-                case '-': value = false; break;
-                case ')': flags_ = flags; return false;
-                case ':': flags_ = flags; return true;
+                case '-':
+                    if (!value) fail("a second minus");
+                    value = false;
+                    break;
                 default: fail("an unknown kind of group");
             }
         }
@@ -285,6 +328,8 @@ private:
     std::size_t at_ = 0;
     int depth_ = 0;
     int alternations_ = 0;
+    bool only_flags_ = false;  // the atom that was read last
+    std::set<std::string> names_;
     Flags flags_;
 };
 

@@ -1,5 +1,6 @@
 #include "fakes/policy/pattern_piece.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace lockstep::fakes::policy {
@@ -60,12 +61,15 @@ Piece either(const Piece& left, const Piece& right) {
 
 Piece repeated(const Piece& piece, std::uint32_t least, std::optional<std::uint32_t> most, bool lazy) {
     Piece result;
-    for (std::uint32_t i = 0; i < least; ++i) append(result, piece);
-    if (!most) {
-        const std::size_t loop = result.steps.size();
-        result.steps.push_back(split(loop + 1, loop + 2 + piece.steps.size(), lazy));
+    // x* is (x+)?, not a loop that is entered with a choice: the two differ where x can be empty.
+    if (!most && least == 0) result.steps.push_back(split(1, piece.steps.size() + 2, lazy));
+    std::size_t last = result.steps.size();
+    for (std::uint32_t i = 0; i < std::max(least, most ? 0U : 1U); ++i) {
+        last = result.steps.size();
         append(result, piece);
-        result.steps.push_back(jump(loop));
+    }
+    if (!most) {
+        result.steps.push_back(split(last, result.steps.size() + 1, lazy));
         result.unbounded = true;
         return result;
     }

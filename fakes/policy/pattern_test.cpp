@@ -39,6 +39,8 @@ TEST(Pattern, CountsRepetitions) {
     EXPECT_EQ(found("a{2,}", "a aaaa"), Texts{"aaaa"});
     EXPECT_EQ(found("a{0,2}b", "aaab b"), (Texts{"aab", "b"}));
     EXPECT_EQ(found("x{y}", "x{y}"), Texts{"x{y}"});
+    EXPECT_EQ(found("(?:ab|)*", "abab"), Texts{"abab"});
+    EXPECT_EQ(found("(?:|ab)*", "ab"), Texts{}) << "what can be empty is, where that is preferred";
 }
 
 TEST(Pattern, KnowsSetsClassesAndEscapes) {
@@ -86,8 +88,11 @@ TEST(Pattern, RefusesWhatThePolicyForbids) {
 }
 
 TEST(Pattern, RefusesWhatIsMalformedOrUnknown) {
-    for (const char* pattern : {"(a", "a)", "[a", "*a", "a{1001}", "a{3,2}", "\\q", "(?=a)", "(?<a)", "(a)\\1", "a\\",
-                                "[[:alpha:]]", "[b-a]", "(?:(?:a{100}){100}){100}", "\\x4"}) {
+    for (const char* pattern :
+         {"(a",    "a)",       "[a",      "*a",         "a{1001}",         "a{3,2}", "\\q",
+          "(?=a)", "(?<a)",    "(a)\\1",  "a\\",        "[[:alpha:]]",     "[b-a]",  "(?:(?:a{100}){100}){100}",
+          "\\x4",  "a{2}{2}",  "a?+",     "{2}",        "a|{1,}",          "(?i)*a", "a(?m)+",
+          "(?-)a", "(?i--s)a", "(?P<>a)", "(?P<a-b>a)", "(?P<a>x)(?P<a>y)"}) {
         EXPECT_FALSE(Pattern::compile(pattern).has_value()) << pattern;
     }
 }

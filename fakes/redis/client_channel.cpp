@@ -177,7 +177,7 @@ bool ClientChannel::write(const engine::RedisCommands& commands) {
 
 void ClientChannel::cut() {
     cut_ = true;
-    if (!world_.rng("redis").chance(0.5)) return;
+    if (!world_.draws("redis cuts").next(node_.key()).chance(0.5)) return;
     world_.after(node_, engine::Duration{}, [weak = weak_from_this(), attempt = attempt_] {
         const auto self = weak.lock();
         if (self && self->attempt_ == attempt) self->die();
@@ -195,7 +195,7 @@ void ClientChannel::on_replies(std::uint64_t link, std::vector<ServerReply> repl
     Written& first = written_.front();
     if (first.fault == CallFault::unknown) {
         // Either the connection dies under the answer, or it goes silent.
-        if (world_.rng("redis").chance(0.5)) {
+        if (world_.draws("redis silence").next(node_.key()).chance(0.5)) {
             die();
         } else {
             stalled_ = true;

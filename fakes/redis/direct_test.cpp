@@ -113,6 +113,15 @@ TEST(DirectRedis, AnExceptionOfAnObserverPassesThroughARunningScript) {
     EXPECT_EQ(redis.run({"EVAL", "return 1", "0"}).integer_or(0), 1);
 }
 
+TEST(DirectRedis, AnObserverIsToldWhatItsClassOverrides) {
+    struct OfHashes final : KeyspaceObserver {
+        void hash_set(NodeId, std::string_view, std::string_view, const std::string*, std::string_view) override {}
+    };
+    constexpr KeyspaceChanges kHeard = changes_heard_by<OfHashes>();
+    for (std::size_t change = 0; change < kKeyspaceChanges; ++change)
+        EXPECT_EQ(kHeard[change], change == static_cast<std::size_t>(KeyspaceChange::hash_set)) << change;
+}
+
 TEST(DirectRedis, AServerThatLoadsItsDataRefusesAllButAFewCommands) {
     constexpr std::string_view kLoadingError = "LOADING Redis is loading the dataset in memory";
     DirectRedis redis;

@@ -57,15 +57,16 @@ void Keyspace::set_string(std::string_view key, std::string value, std::int64_t 
     if (node == nullptr) {
         node = &insert(key, Entry{std::move(value), kNever});
         index_expiry(*node, expires_at);
-        tell(&KeyspaceObserver::string_set, node->first, nullptr, std::get<std::string>(node->second.value), kNever,
-             expires_at);
+        tell(KeyspaceChange::string_set, &KeyspaceObserver::string_set, node->first, nullptr,
+             std::get<std::string>(node->second.value), kNever, expires_at);
         return;
     }
     auto& current = std::get<std::string>(node->second.value);
     const std::string before = std::exchange(current, std::move(value));
     const std::int64_t expires_before = node->second.expires_at;
     index_expiry(*node, expires_at);
-    tell(&KeyspaceObserver::string_set, node->first, &before, current, expires_before, expires_at);
+    tell(KeyspaceChange::string_set, &KeyspaceObserver::string_set, node->first, &before, current, expires_before,
+         expires_at);
 }
 
 bool Keyspace::hash_set(Node& hash, std::string_view field, std::string_view value) {
@@ -73,11 +74,11 @@ bool Keyspace::hash_set(Node& hash, std::string_view field, std::string_view val
     const auto found = fields.find(field);
     if (found == fields.end()) {
         fields.emplace(std::string(field), std::string(value));
-        tell(&KeyspaceObserver::hash_set, hash.first, field, nullptr, value);
+        tell(KeyspaceChange::hash_set, &KeyspaceObserver::hash_set, hash.first, field, nullptr, value);
         return true;
     }
     const std::string before = std::exchange(found->second, std::string(value));
-    tell(&KeyspaceObserver::hash_set, hash.first, field, &before, value);
+    tell(KeyspaceChange::hash_set, &KeyspaceObserver::hash_set, hash.first, field, &before, value);
     return false;
 }
 
@@ -86,14 +87,14 @@ bool Keyspace::hash_remove(Node& hash, std::string_view field) {
     const auto found = fields.find(field);
     if (found == fields.end()) return false;
     const auto removed = fields.extract(found);
-    tell(&KeyspaceObserver::hash_removed, hash.first, removed.key(), removed.mapped());
+    tell(KeyspaceChange::hash_removed, &KeyspaceObserver::hash_removed, hash.first, removed.key(), removed.mapped());
     return drop_if_empty(hash);
 }
 
 void Keyspace::list_insert(Node& list, std::size_t index, std::string_view value) {
     auto& elements = std::get<List>(list.second.value);
     elements.insert(elements.begin() + static_cast<std::ptrdiff_t>(index), std::string(value));
-    tell(&KeyspaceObserver::list_inserted, list.first, index, value);
+    tell(KeyspaceChange::list_inserted, &KeyspaceObserver::list_inserted, list.first, index, value);
 }
 
 bool Keyspace::list_remove(Node& list, std::size_t index) {
@@ -101,13 +102,13 @@ bool Keyspace::list_remove(Node& list, std::size_t index) {
     const auto position = elements.begin() + static_cast<std::ptrdiff_t>(index);
     const std::string removed = std::move(*position);
     elements.erase(position);
-    tell(&KeyspaceObserver::list_removed, list.first, index, removed);
+    tell(KeyspaceChange::list_removed, &KeyspaceObserver::list_removed, list.first, index, removed);
     return drop_if_empty(list);
 }
 
 bool Keyspace::set_add(Node& set, std::string_view member) {
     const bool added = std::get<Set>(set.second.value).emplace(member).second;
-    if (added) tell(&KeyspaceObserver::set_added, set.first, member);
+    if (added) tell(KeyspaceChange::set_added, &KeyspaceObserver::set_added, set.first, member);
     return added;
 }
 
@@ -116,7 +117,7 @@ bool Keyspace::set_remove(Node& set, std::string_view member) {
     const auto found = members.find(member);
     if (found == members.end()) return false;
     const auto removed = members.extract(found);
-    tell(&KeyspaceObserver::set_removed, set.first, removed.value());
+    tell(KeyspaceChange::set_removed, &KeyspaceObserver::set_removed, set.first, removed.value());
     return drop_if_empty(set);
 }
 
@@ -125,7 +126,7 @@ void Keyspace::zset_set(Node& zset, std::string_view member, double score) {
     const double* current = members.score(member);
     const std::optional<double> before = current != nullptr ? std::optional(*current) : std::nullopt;
     members.set(member, score);
-    tell(&KeyspaceObserver::zset_set, zset.first, member, before ? &*before : nullptr, score);
+    tell(KeyspaceChange::zset_set, &KeyspaceObserver::zset_set, zset.first, member, before ? &*before : nullptr, score);
 }
 
 bool Keyspace::zset_remove(Node& zset, std::string_view member) {
@@ -135,20 +136,21 @@ bool Keyspace::zset_remove(Node& zset, std::string_view member) {
     const double before = *current;
     const std::string name(member);  // the argument may view the member that goes
     members.remove(member);
-    tell(&KeyspaceObserver::zset_removed, zset.first, name, before);
+    tell(KeyspaceChange::zset_removed, &KeyspaceObserver::zset_removed, zset.first, name, before);
     return drop_if_empty(zset);
 }
 
 void Keyspace::set_expiry(Node& node, std::int64_t expires_at) {
     const std::int64_t before = node.second.expires_at;
     index_expiry(node, expires_at);
-    tell(&KeyspaceObserver::expiry_set, node.first, before, expires_at);
+    tell(KeyspaceChange::expiry_set, &KeyspaceObserver::expiry_set, node.first, before, expires_at);
 }
 
 void Keyspace::remove(Node& node, Removal why) {
     if (node.second.expires_at != kNever) expiries_.erase({node.second.expires_at, node.first});
     const auto removed = entries_.extract(entries_.find(std::string_view(node.first)));
-    tell(&KeyspaceObserver::key_removed, removed.key(), why, removed.mapped().value, removed.mapped().expires_at);
+    tell(KeyspaceChange::key_removed, &KeyspaceObserver::key_removed, removed.key(), why, removed.mapped().value,
+         removed.mapped().expires_at);
 }
 
 void Keyspace::clear() {

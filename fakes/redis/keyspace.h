@@ -4,12 +4,16 @@
 // 2. Time is the server's wall clock in milliseconds; a key is gone once the clock has passed its expiry.
 #pragma once
 
+#include <array>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -78,21 +82,30 @@ public:
     [[nodiscard]] NodeId acting() const { return client_; }
     /// For whoever runs commands: see KeyspaceObserver.
     void tell_command(NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
-        for (KeyspaceObserver* observer : observers_) observer->command(client, words, now_ms);
+        for (KeyspaceObserver* observer : told_of(KeyspaceChange::command)) observer->command(client, words, now_ms);
     }
-    void tell_listed(std::string_view key) { tell(&KeyspaceObserver::zset_listed, key); }
-    /// The observer must outlive the keyspace.
-    void add_observer(KeyspaceObserver& observer) { observers_.push_back(&observer); }
+    void tell_listed(std::string_view key) { tell(KeyspaceChange::zset_listed, &KeyspaceObserver::zset_listed, key); }
+    /// Is told what its class overrides, in the order in which observers were added. It must outlive the keyspace.
+    template <std::derived_from<KeyspaceObserver> Observer>
+        requires std::is_final_v<Observer>
+    void add_observer(Observer& observer) {
+        add_observer(observer, changes_heard_by<Observer>());
+    }
+    /// For whoever does not know of which class it is.
+    void add_observer(KeyspaceObserver& observer, const KeyspaceChanges& changes) {
+        for (std::size_t change = 0; change < kKeyspaceChanges; ++change)
+            if (changes[change]) observers_[change].push_back(&observer);
+    }
 
     /// Runs `rewrite`, which may change anything unobserved, and then tells the observers that all is different.
     template <class Rewrite>
     void restore(Rewrite rewrite) {
-        for (KeyspaceObserver* observer : observers_) observer->losing(*this);
-        std::vector<KeyspaceObserver*> observers;
+        for (KeyspaceObserver* observer : told_of(KeyspaceChange::losing)) observer->losing(*this);
+        Observers observers;
         observers.swap(observers_);
         rewrite();
         observers.swap(observers_);
-        for (KeyspaceObserver* observer : observers_) observer->restored(*this);
+        for (KeyspaceObserver* observer : told_of(KeyspaceChange::restored)) observer->restored(*this);
     }
 
 private:
@@ -106,15 +119,21 @@ private:
     bool drop_if_empty(Node& node);
     void expire(std::int64_t now_ms);
 
+    using Observers = std::array<std::vector<KeyspaceObserver*>, kKeyspaceChanges>;
+
+    [[nodiscard]] const std::vector<KeyspaceObserver*>& told_of(KeyspaceChange change) const {
+        return observers_[static_cast<std::size_t>(change)];
+    }
     template <class... Parameters, class... Arguments>
-    void tell(void (KeyspaceObserver::*what)(NodeId, Parameters...), const Arguments&... arguments) {
-        for (KeyspaceObserver* observer : observers_) (observer->*what)(client_, arguments...);
+    void tell(KeyspaceChange change, void (KeyspaceObserver::*what)(NodeId, Parameters...),
+              const Arguments&... arguments) {
+        for (KeyspaceObserver* observer : told_of(change)) (observer->*what)(client_, arguments...);
     }
 
     // Never iterated without sorting: its order is not a function of the content.
     std::unordered_map<std::string, Entry, TextHash, std::equal_to<>> entries_;
     std::set<std::pair<std::int64_t, std::string_view>> expiries_;  // views the keys of `entries_`
-    std::vector<KeyspaceObserver*> observers_;
+    Observers observers_;                                           // by what they are told of
     NodeId client_;
 };
 

@@ -8,6 +8,8 @@
 // 4. An observer must not touch the keyspace.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -66,5 +68,50 @@ public:
     /// Data was lost (restart, failover): the content is another one now, without a call for each difference.
     virtual void restored(const Keyspace& /*now*/) {}
 };
+
+/// What an observer can be told, one for each function above.
+enum class KeyspaceChange : std::uint8_t {
+    command,
+    zset_listed,
+    string_set,
+    hash_set,
+    hash_removed,
+    list_inserted,
+    list_removed,
+    set_added,
+    set_removed,
+    zset_set,
+    zset_removed,
+    expiry_set,
+    key_removed,
+    losing,
+    restored,
+};
+inline constexpr std::size_t kKeyspaceChanges = static_cast<std::size_t>(KeyspaceChange::restored) + 1;
+using KeyspaceChanges = std::array<bool, kKeyspaceChanges>;  // by KeyspaceChange
+
+/// What a class of observers is to be told: what it overrides. REQUIRES: the class of the object itself, not one that it
+/// derives from.
+template <std::derived_from<KeyspaceObserver> Observer>
+[[nodiscard]] consteval KeyspaceChanges changes_heard_by() {
+    using Base = KeyspaceObserver;
+    const auto overrides = []<class Own, class Inherited>(Own, Inherited) { return !std::same_as<Own, Inherited>; };
+    // In the order of the enumeration.
+    return {overrides(&Observer::command, &Base::command),
+            overrides(&Observer::zset_listed, &Base::zset_listed),
+            overrides(&Observer::string_set, &Base::string_set),
+            overrides(&Observer::hash_set, &Base::hash_set),
+            overrides(&Observer::hash_removed, &Base::hash_removed),
+            overrides(&Observer::list_inserted, &Base::list_inserted),
+            overrides(&Observer::list_removed, &Base::list_removed),
+            overrides(&Observer::set_added, &Base::set_added),
+            overrides(&Observer::set_removed, &Base::set_removed),
+            overrides(&Observer::zset_set, &Base::zset_set),
+            overrides(&Observer::zset_removed, &Base::zset_removed),
+            overrides(&Observer::expiry_set, &Base::expiry_set),
+            overrides(&Observer::key_removed, &Base::key_removed),
+            overrides(&Observer::losing, &Base::losing),
+            overrides(&Observer::restored, &Base::restored)};
+}
 
 }  // namespace lockstep::fakes::redis

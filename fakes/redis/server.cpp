@@ -17,8 +17,11 @@ constexpr double kPipelineSplit = 0.125;
 /// One connection as the server sees it. Kept until the server goes, because the connection may keep a reference.
 class RedisServer::Peer final : public ConnectionListener {
 public:
-    Peer(RedisServer& owner, std::shared_ptr<Connection> over, NodeId client)
-        : server(owner), connection(std::move(over)), session(std::in_place, owner.database_->watches(), client) {}
+    Peer(RedisServer& owner, std::shared_ptr<Connection> over, NodeId from)
+        : server(owner),
+          connection(std::move(over)),
+          client(from),
+          session(std::in_place, owner.database_->watches(), from) {}
 
     struct Request {
         std::uint64_t link;
@@ -31,7 +34,7 @@ public:
     void on_broken() override {
         server.peer_of_.erase(connection.get());
         connection.reset();
-        if (!requests.empty() && server.world_.rng("redis").chance(0.5)) drop_requests();
+        if (!requests.empty() && server.world_.draws("redis unread").next(client.key()).chance(0.5)) drop_requests();
         if (requests.empty()) session.reset();
     }
 
@@ -52,6 +55,7 @@ public:
 
     RedisServer& server;
     std::shared_ptr<Connection> connection;  // null once it is gone
+    const NodeId client;
     std::optional<Session> session;
     std::deque<Request> requests;
 };
@@ -96,7 +100,7 @@ void RedisServer::serve_next() {
     serving_ = &peer;
     const Peer::Request& request = peer.requests.front();
     std::size_t count = request.commands->size() - request.done;
-    Rng& rng = world_.rng("redis");
+    Rng rng = world_.draws("redis slices").next(peer.client.key());
     if (count > 1 && rng.chance(kPipelineSplit)) count = 1 + rng.below(count - 1);
     world_.after(node_, service_time(peer, count), [this, number = ++service_, count] {
         if (number == service_ && serving_ != nullptr) execute_slice(*serving_, count);
@@ -148,7 +152,7 @@ void RedisServer::execute_slice(Peer& peer, std::size_t count) {
 
 ServerReply RedisServer::execute(Peer& peer, const engine::RedisCommand& command) {
     const std::vector<std::string_view> args(command.begin(), command.end());
-    const NodeId client = peer.session->client();
+    const NodeId client = peer.client;
     const std::optional<Effect> no_room = out_of_memory(peer, command);
     database_->set_out_of_memory(no_room.has_value());
     ServerReply reply;

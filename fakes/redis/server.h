@@ -7,6 +7,7 @@
 // 3. The server must outlive the world's run; clients reach it by its connections only.
 #pragma once
 
+#include <concepts>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -66,7 +67,13 @@ public:
     [[nodiscard]] const Keyspace& keyspace() const { return database_->keyspace(); }
     [[nodiscard]] ScriptNames& script_names() { return script_names_; }
     /// The observer must outlive the server. Not before the first command: add it when building the cluster.
-    void add_observer(KeyspaceObserver& observer) { database_->keyspace().add_observer(observer); }
+    template <std::derived_from<KeyspaceObserver> Observer>
+    void add_observer(Observer& observer) {
+        database_->keyspace().add_observer(observer);
+    }
+    void add_observer(KeyspaceObserver& observer, const KeyspaceChanges& changes) {
+        database_->keyspace().add_observer(observer, changes);
+    }
 
     // For the fault plan.
 

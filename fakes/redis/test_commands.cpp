@@ -3,6 +3,7 @@
 #include <map>
 #include <sstream>
 
+#include "fakes/printable.h"
 #include "fakes/redis/resp.h"
 #include "fakes/redis/script_engine.h"
 #include "fakes/redis/text.h"
@@ -367,16 +368,9 @@ engine::RedisCommand draw_script_call() {
     return command;
 }
 
-void append_printable(std::string& out, std::string_view text) {
+void append_quoted(std::string& out, std::string_view text) {
     out += '"';
-    for (const char c : text) {
-        if (c >= ' ' && c <= '~') {
-            out += c;
-        } else {
-            constexpr char kDigits[] = "0123456789abcdef";
-            out += {'\\', 'x', kDigits[(c >> 4) & 15], kDigits[c & 15]};
-        }
-    }
+    append_printable(out, text);
     out += '"';
 }
 
@@ -433,7 +427,7 @@ std::string printable(const engine::RedisCommand& command) {
     std::string text;
     for (const std::string& word : command) {
         if (!text.empty()) text += ' ';
-        append_printable(text, word);
+        append_quoted(text, word);
     }
     return text;
 }
@@ -442,7 +436,7 @@ std::string printable(const engine::RedisValue& reply) {
     std::string bytes;
     append_resp(bytes, reply);
     std::string text;
-    append_printable(text, bytes);
+    append_quoted(text, bytes);
     return text;
 }
 

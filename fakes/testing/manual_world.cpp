@@ -24,18 +24,22 @@ engine::Duration ManualFaults::redis_latency(std::string_view command, const Cal
 CallFault ManualFaults::publish(NodeId client, std::string_view subject, const CallScope&) {
     return ask(on_publish, CallFault::none, client, subject);
 }
-bool ManualFaults::lose_ack(std::string_view subject) { return ask(on_lose_ack, false, subject); }
-engine::Duration ManualFaults::delay_ack(std::string_view subject) {
-    return ask(on_delay_ack, engine::Duration{}, subject);
+bool ManualFaults::lose_ack(const MessageScope& message) { return ask(on_lose_ack, false, message.subject); }
+engine::Duration ManualFaults::delay_ack(const MessageScope& message) {
+    return ask(on_delay_ack, engine::Duration{}, message.subject);
 }
-bool ManualFaults::duplicate_delivery(std::string_view subject) { return ask(on_duplicate_delivery, false, subject); }
-Faults::HoldUp ManualFaults::reorder_delivery(std::string_view subject) {
-    return {ask(on_reorder_delivery, engine::Duration{}, subject), Effect(reorder_effective)};
+bool ManualFaults::duplicate_delivery(const MessageScope& message) {
+    return ask(on_duplicate_delivery, false, message.subject);
 }
-bool ManualFaults::garble_delivery(std::string_view subject) { return ask(on_garble_delivery, false, subject); }
-bool ManualFaults::drop_core(std::string_view subject) { return ask(on_drop_core, false, subject); }
-bool ManualFaults::corrupt(std::string_view subject, std::string& payload) {
-    return ask(on_corrupt, false, subject, payload);
+Faults::HoldUp ManualFaults::reorder_delivery(const MessageScope& message) {
+    return {ask(on_reorder_delivery, engine::Duration{}, message.subject), Effect(reorder_effective)};
+}
+bool ManualFaults::garble_delivery(const MessageScope& message) {
+    return ask(on_garble_delivery, false, message.subject);
+}
+bool ManualFaults::drop_core(const MessageScope& message) { return ask(on_drop_core, false, message.subject); }
+bool ManualFaults::corrupt(const MessageScope& message, std::string& payload) {
+    return ask(on_corrupt, false, message.subject, payload);
 }
 
 bool RecordingTrace::emit(const Event& event) {
@@ -241,10 +245,10 @@ void ManualWorld::establish(NodeId client, NodeId server, std::string service, C
     link->server_side = &found->second->on_accept(link, client);
 }
 
-Rng& ManualWorld::rng(std::string_view stream) {
-    const auto found = rngs_.find(stream);
-    if (found != rngs_.end()) return found->second;
-    return rngs_.emplace(std::string(stream), Rng(seed_, stream)).first->second;
+KeyedRng& ManualWorld::draws(std::string_view family) {
+    const auto found = draws_.find(family);
+    if (found != draws_.end()) return found->second;
+    return draws_.emplace(std::string(family), KeyedRng(seed_, family)).first->second;
 }
 
 }  // namespace lockstep::fakes::testing

@@ -44,13 +44,13 @@ struct ManualFaults final : Faults {
         return redis_oom ? std::optional(Effect(redis_oom_effective)) : std::nullopt;
     }
     CallFault publish(NodeId client, std::string_view subject, const CallScope& scope) override;
-    bool lose_ack(std::string_view subject) override;
-    engine::Duration delay_ack(std::string_view subject) override;
-    bool duplicate_delivery(std::string_view subject) override;
-    HoldUp reorder_delivery(std::string_view subject) override;
-    bool drop_core(std::string_view subject) override;
-    bool corrupt(std::string_view subject, std::string& payload) override;
-    bool garble_delivery(std::string_view subject) override;
+    bool lose_ack(const MessageScope& message) override;
+    engine::Duration delay_ack(const MessageScope& message) override;
+    bool duplicate_delivery(const MessageScope& message) override;
+    HoldUp reorder_delivery(const MessageScope& message) override;
+    bool drop_core(const MessageScope& message) override;
+    bool corrupt(const MessageScope& message, std::string& payload) override;
+    bool garble_delivery(const MessageScope& message) override;
     RpcFault kernel_call(const CallScope&) override { return kernel; }
     RpcFault output_call(const CallScope&) override { return output; }
     bool worker_silent(NodeId) override { return false; }
@@ -112,7 +112,7 @@ public:
     void listen(NodeId node, std::string_view service, Server& server) override;
     void connect(NodeId client, NodeId server, std::string_view service, ConnectionListener& listener,
                  std::function<void(std::shared_ptr<Connection>)> done) override;
-    Rng& rng(std::string_view stream) override;
+    KeyedRng& draws(std::string_view family) override;
     Faults& faults() override { return fault; }
     Trace& trace() override { return events; }
 
@@ -146,7 +146,7 @@ private:
     std::set<NodeId> down_;
     std::set<std::pair<NodeId, NodeId>> partitions_;
     std::vector<std::pair<std::pair<NodeId, NodeId>, Action>> held_;  // until the partition of the two heals
-    std::map<std::string, Rng, std::less<>> rngs_;
+    std::map<std::string, KeyedRng, std::less<>> draws_;
 };
 
 }  // namespace lockstep::fakes::testing

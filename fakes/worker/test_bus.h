@@ -52,18 +52,19 @@ public:
     engine::Task<engine::Outcome<engine::PublishAck>> publish(std::string subject, std::string payload,
                                                               std::string message_id, engine::MonoTime) override {
         engine::PublishAck ack;
-        ack.sequence = published.size() + 1;
+        ack.sequence = engine::StreamSequence(published.size() + 1);
         co_return take(std::move(subject), payload, std::move(message_id), false, std::move(ack));
     }
     engine::Task<engine::Outcome<engine::Done>> publish_core(std::string subject, std::string payload) override {
         co_return take(std::move(subject), payload, "", true, engine::Done{});
     }
     engine::Task<engine::Outcome<std::optional<engine::StoredMessage>>> read_stream(std::string, std::string,
-                                                                                    std::uint64_t,
+                                                                                    engine::StreamSequence,
                                                                                     engine::MonoTime) override {
         co_return std::optional<engine::StoredMessage>{};
     }
-    engine::Task<engine::Outcome<std::optional<engine::StoredMessage>>> read_message(std::string, std::uint64_t,
+    engine::Task<engine::Outcome<std::optional<engine::StoredMessage>>> read_message(std::string,
+                                                                                     engine::StreamSequence,
                                                                                      engine::MonoTime) override {
         co_return std::optional<engine::StoredMessage>{};
     }

@@ -68,7 +68,7 @@ Worker::Worker(World& world, NodeId node, engine::Executor& executor, engine::Bu
       outcomes_(config_.outcomes),
       on_crash_wanted_(std::move(on_crash_wanted)),
       scope_(executor) {
-    const std::string subject = wire::worker_subject(config_.id);
+    const std::string subject = wire::worker_subject(engine::WorkerId(config_.id));
     subscriptions_.push_back(bus_.subscribe(subject, subject, *this));  // the SDK's queue group is the subject itself
     if (config_.listens_to_cancel) {
         subscriptions_.push_back(bus_.subscribe(std::string(wire::kSubjectCancel), "", *this));
@@ -143,7 +143,7 @@ engine::Task<void> Worker::beat() {
 float Worker::drawn_load(const std::pair<double, double>& range) const {
     const auto [least, most] = range;
     constexpr std::uint64_t kSteps = 1000;
-    const auto drawn = static_cast<double>(world_.rng("worker load").below(kSteps + 1));
+    const auto drawn = static_cast<double>(world_.draws("worker load").next(config_.id).below(kSteps + 1));
     return static_cast<float>(least + (most - least) * drawn / static_cast<double>(kSteps));
 }
 
@@ -172,7 +172,7 @@ std::string Worker::heartbeat() const {
 
 Worker::Plan Worker::plan_for(const cap::JobRequest& request) {
     using Kind = WorkOutcome::Kind;
-    Rng& rng = world_.rng("workers");
+    Rng rng = world_.draws("workers").next(request.job_id());  // try n of a job goes as it goes, wherever and whenever
     WorkOutcome outcome = outcomes_.draw(rng);
     engine::Duration time = config_.service_time.draw(rng);
     if (begun_ < config_.first_outcomes.size())

@@ -15,11 +15,11 @@ namespace lockstep::prod {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kPrefixes{"NATS_",        "REDIS_",         "CORDUM_",
-                                                    kTunablePrefix, "SCHEDULER_",     "SAFETY_KERNEL_",
-                                                    "JOB_META_",    "OUTPUT_POLICY_", "POLICY_CHECK_"};
+constexpr std::array<std::string_view, 12> kPrefixes{
+    "NATS_",        "REDIS_",     "CORDUM_",        "WORKFLOW_ENGINE_", "WORKFLOW_EXPR_", "WORKFLOW_FOREACH_",
+    kTunablePrefix, "SCHEDULER_", "SAFETY_KERNEL_", "JOB_META_",        "OUTPUT_POLICY_", "POLICY_CHECK_"};
 
-constexpr std::array<std::string_view, 46> kRead{
+constexpr std::array<std::string_view, 55> kRead{
     "NATS_URL", "NATS_USERNAME", "NATS_PASSWORD", "NATS_TOKEN", "NATS_NKEY", "NATS_TLS_CA", "NATS_TLS_CERT",
     "NATS_TLS_KEY", "NATS_TLS_SERVER_NAME", "NATS_TLS_INSECURE", "NATS_USE_JETSTREAM", "NATS_JS_ACK_WAIT",
     "NATS_JS_MAX_AGE", "NATS_JS_REPLICAS", "NATS_MAX_ACK_PENDING", "REDIS_URL", "REDIS_DATA_TTL",
@@ -29,7 +29,9 @@ constexpr std::array<std::string_view, 46> kRead{
     "SCHEDULER_DLQ_MAX_SIZE", "SCHEDULER_METRICS_ADDR", "SCHEDULER_METRICS_PUBLIC", "SCHEDULER_CONFIG_RELOAD_INTERVAL",
     "WORKER_SNAPSHOT_INTERVAL", "CORDUM_DLQ_ENTRY_TTL_DAYS", "CORDUM_IDEMPOTENCY_TTL", "CORDUM_INSTANCE_ID",
     "CORDUM_ENV", "CORDUM_PRODUCTION", "CORDUM_NATS_ALLOW_PLAINTEXT", "CORDUM_TLS_MIN_VERSION", "CORDUM_LOG_LEVEL",
-    "CORDUM_LOG_FORMAT",
+    "CORDUM_LOG_FORMAT", "LOCKSTEP_ROLE", "LOCKSTEP_WORKFLOW_BESIDE_OTHERS", "WORKFLOW_ENGINE_HTTP_ADDR",
+    "WORKFLOW_ENGINE_HTTP_PUBLIC", "WORKFLOW_ENGINE_SCAN_INTERVAL", "WORKFLOW_ENGINE_RUN_SCAN_LIMIT",
+    "WORKFLOW_FOREACH_MAX_ITEMS", "WORKFLOW_EXPR_MAX_LENGTH", "WORKFLOW_EXPR_MAX_RESULT_ITEMS",
     // What lockstep-worker sets for the commands that it runs.
     "CORDUM_JOB_ID", "CORDUM_JOB_TOPIC"};
 

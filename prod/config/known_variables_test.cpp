@@ -16,7 +16,10 @@ TEST(UnreadVariables, AreWarnedOfWithTheNearestName) {
          {std::pair{"NATS_UROL", "NATS_URL"}, std::pair{"REDIS_ULR", "REDIS_URL"},
           std::pair{"CORDUM_LOG_LVL", "CORDUM_LOG_LEVEL"}, std::pair{"LOCKSTEP_BACKOF_MAX", "LOCKSTEP_BACKOFF_MAX"},
           std::pair{"OUTPUT_POLICY_FAILMODE", "OUTPUT_POLICY_FAIL_MODE"},
-          std::pair{"SCHEDULER_METRIC_ADDR", "SCHEDULER_METRICS_ADDR"}}) {
+          std::pair{"SCHEDULER_METRIC_ADDR", "SCHEDULER_METRICS_ADDR"},
+          std::pair{"WORKFLOW_ENGINE_HTTP_ADR", "WORKFLOW_ENGINE_HTTP_ADDR"},
+          std::pair{"LOCKSTEP_ROLES", "LOCKSTEP_ROLE"},
+          std::pair{"WORKFLOW_EXPR_MAX_LEN", "WORKFLOW_EXPR_MAX_LENGTH"}}) {
         const auto warnings = unread({{name, "x"}});
         ASSERT_EQ(warnings.size(), 1U) << name;
         EXPECT_EQ(warnings[0], std::string(name) + " is set, but nothing reads it; did you mean " + meant + "?");
@@ -39,7 +42,12 @@ TEST(UnreadVariables, AreNotThoseThatAPlatformSetsForAServiceOfSuchAName) {
 }
 
 TEST(UnreadVariables, AreNeitherEmptyNorOfOthersNorRead) {
-    EXPECT_TRUE(unread({{"NATS_UROL", ""}, {"PATH", "x"}, {"REDISX", "x"}, {"LOCKSTEP_BACKOFF_MAX", "1s"}}).empty());
+    EXPECT_TRUE(unread({{"NATS_UROL", ""},
+                        {"PATH", "x"},
+                        {"REDISX", "x"},
+                        {"LOCKSTEP_BACKOFF_MAX", "1s"},
+                        {"LOCKSTEP_ROLE", "workflow"}})
+                    .empty());
 }
 
 TEST(UnreadVariables, IncludeThoseWithoutAnEffectAndSayWhatHasOne) {

@@ -36,14 +36,19 @@ constexpr Duration kProcessedTtlMin = std::chrono::minutes(10);
 constexpr Duration kIdempotencyTtl = std::chrono::hours(2160);
 
 /// Tunables that have a documented variable of their own.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kDocumented{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kDocumented{
     {{"bus_ack_wait", "NATS_JS_ACK_WAIT"},
      {"bus_max_ack_pending", "NATS_MAX_ACK_PENDING"},
      {"config_reload_interval", "SCHEDULER_CONFIG_RELOAD_INTERVAL"},
      {"data_ttl", "REDIS_DATA_TTL"},
      {"dlq_max_size", "SCHEDULER_DLQ_MAX_SIZE"},
      {"job_meta_ttl", "JOB_META_TTL"},
-     {"snapshot_interval", "WORKER_SNAPSHOT_INTERVAL"}}};
+     {"snapshot_interval", "WORKER_SNAPSHOT_INTERVAL"},
+     {"wf_expr_max_length", "WORKFLOW_EXPR_MAX_LENGTH"},
+     {"wf_expr_max_result_items", "WORKFLOW_EXPR_MAX_RESULT_ITEMS"},
+     {"wf_foreach_max_items", "WORKFLOW_FOREACH_MAX_ITEMS"},
+     {"wf_run_scan_limit", "WORKFLOW_ENGINE_RUN_SCAN_LIMIT"},
+     {"wf_scan_interval", "WORKFLOW_ENGINE_SCAN_INTERVAL"}}};
 
 /// What an operator sets a tunable by.
 std::string variable_of(std::string_view tunable) {
@@ -61,10 +66,18 @@ std::optional<bool> truth_of(std::string_view text) {
     return std::nullopt;
 }
 
+/// Whether only processes of this machine reach a listener there.
+bool is_loopback(const std::string& address) {
+    const std::string host = address.substr(0, address.rfind(':'));
+    return host == "localhost" || host == "[::1]" || host == "::1" || host.starts_with("127.");
+}
+
 class Reader {
 public:
-    Reader(const Environment& environment, Role role, Settings& settings)
-        : env_(environment), role_(role), settings_(settings) {}
+    Reader(const Environment& environment, Roles roles, Settings& settings)
+        : env_(environment), roles_(roles), settings_(settings) {
+        settings_.roles = roles;
+    }
 
     void read() {
         for (auto& mistaken : unsupported_variables(env_)) mistake(std::move(mistaken));
@@ -72,7 +85,10 @@ public:
         read_documented_tunables();
         read_modes();
         read_servers();
-        if (role_ == Role::scheduler) read_kernel();
+        if (roles_.scheduler) read_kernel();
+        read_workflow();
+        if (roles_.workflow && settings_.tunables.bus_guard_key_scope == "stream")
+            mistake(fmt::format("LOCKSTEP_BUS_GUARD_KEY_SCOPE=stream: {}", engine::kOneMarkForTwoServices));
         read_rest();
         apply_production_rules();
         if (mistakes.empty()) check_sense();
@@ -108,6 +124,16 @@ private:
             return std::nullopt;
         }
         return value;
+    }
+
+    /// One `unit` at least.
+    void count(std::string_view name, std::string_view unit, std::int64_t& target) {
+        const auto value = whole(name);
+        if (!value) return;
+        if (*value < 1)
+            mistake(fmt::format("{}: expected at least 1 {}, got {}", name, unit, *value));
+        else
+            target = *value;
     }
 
     bool given(std::initializer_list<std::string_view> names) {
@@ -175,12 +201,7 @@ private:
             else
                 t.dlq_entry_ttl = std::chrono::hours(24) * *days;
         }
-        if (const auto size = whole("SCHEDULER_DLQ_MAX_SIZE")) {
-            if (*size < 1)
-                mistake(fmt::format("SCHEDULER_DLQ_MAX_SIZE: expected at least 1 entry, got {}", *size));
-            else
-                t.dlq_max_size = *size;
-        }
+        count("SCHEDULER_DLQ_MAX_SIZE", "entry", t.dlq_max_size);
         Duration idempotency = kIdempotencyTtl;
         duration("CORDUM_IDEMPOTENCY_TTL", idempotency);
         if (idempotency != kIdempotencyTtl)
@@ -188,6 +209,11 @@ private:
                                 engine::format_duration(kIdempotencyTtl)));
         duration("SCHEDULER_CONFIG_RELOAD_INTERVAL", t.config_reload_interval, kIntervalMin);
         duration("WORKER_SNAPSHOT_INTERVAL", t.snapshot_interval, kIntervalMin);
+        duration("WORKFLOW_ENGINE_SCAN_INTERVAL", t.wf_scan_interval, kIntervalMin);
+        count("WORKFLOW_ENGINE_RUN_SCAN_LIMIT", "run", t.wf_run_scan_limit);
+        count("WORKFLOW_FOREACH_MAX_ITEMS", "item", t.wf_foreach_max_items);
+        count("WORKFLOW_EXPR_MAX_LENGTH", "byte", t.wf_expr_max_length);
+        count("WORKFLOW_EXPR_MAX_RESULT_ITEMS", "item", t.wf_expr_max_result_items);
     }
 
     void read_modes() {
@@ -301,17 +327,30 @@ private:
                 "SAFETY_KERNEL_TLS_REQUIRED is set, but SAFETY_KERNEL_TLS_CA is not: name the file of the authority");
     }
 
+    void read_workflow() {
+        WorkflowSettings& workflow = settings_.workflow;
+        workflow.http_address = address("WORKFLOW_ENGINE_HTTP_ADDR", workflow.http_address);
+        workflow.beside_others = flag("LOCKSTEP_WORKFLOW_BESIDE_OTHERS");
+    }
+
+    /// Where to listen.
+    std::string address(std::string_view name, const std::string& otherwise) {
+        std::string value = env_.get_or(name, otherwise);
+        if (!AdminHttp::is_address(value))
+            mistake(fmt::format("{}: expected host:port, such as 127.0.0.1{}, got \"{}\"", name, otherwise, value));
+        return value;
+    }
+
     void read_rest() {
         settings_.pools_file = env_.get_or("POOL_CONFIG_PATH", settings_.pools_file);
         settings_.timeouts_file_given = env_.get("TIMEOUT_CONFIG_PATH").has_value();
         settings_.timeouts_file = env_.get_or("TIMEOUT_CONFIG_PATH", settings_.timeouts_file);
-        settings_.metrics_address = env_.get_or("SCHEDULER_METRICS_ADDR", settings_.metrics_address);
-        if (!AdminHttp::is_address(settings_.metrics_address))
-            mistake(fmt::format("SCHEDULER_METRICS_ADDR: expected host:port, such as 127.0.0.1:9090, got \"{}\"",
-                                settings_.metrics_address));
+        settings_.metrics_address = address("SCHEDULER_METRICS_ADDR", settings_.metrics_address);
         std::array<char, 256> host{};
         const bool named = gethostname(host.data(), host.size() - 1) == 0 && host[0] != '\0';
-        settings_.pod = env_.get_or("CORDUM_INSTANCE_ID", named ? host.data() : "unknown");
+        settings_.instance_id = env_.get_or("CORDUM_INSTANCE_ID", "");
+        settings_.pod = settings_.instance_id;
+        if (settings_.pod.empty()) settings_.pod = named ? host.data() : "unknown";
 
         settings_.log.level = engine::wire::ascii_lower(env_.get_or("CORDUM_LOG_LEVEL", "info"));
         static constexpr std::array<std::string_view, 5> kLevels{"debug", "info", "warn", "warning", "error"};
@@ -345,24 +384,30 @@ private:
             (!nats.user.empty() && !nats.password.empty()) || !nats.token.empty() || !nats.nkey_seed.empty();
         const bool half_said = nats.user.empty() != nats.password.empty();
         if (!login && !half_said) settings_.warnings.emplace_back("no NATS credentials in production mode");
-        if (role_ == Role::client) return;
+        if (roles_.scheduler) apply_production_rules_of_scheduler();
+        if (roles_.workflow)
+            keep_on_loopback("WORKFLOW_ENGINE_HTTP_ADDR", settings_.workflow.http_address,
+                             "WORKFLOW_ENGINE_HTTP_PUBLIC");
+    }
 
+    void apply_production_rules_of_scheduler() {
         if (settings_.kernel.tls_ca_file.empty() && !flag("SAFETY_KERNEL_INSECURE"))
             mistake(
                 "SAFETY_KERNEL_TLS_CA: production mode needs the authority of the safety kernel; set it, or allow "
                 "plain "
                 "text with SAFETY_KERNEL_INSECURE=true");
-        const std::string host = settings_.metrics_address.substr(0, settings_.metrics_address.rfind(':'));
-        const bool loopback = host == "localhost" || host == "[::1]" || host == "::1" || host.starts_with("127.");
-        if (!loopback && !flag("SCHEDULER_METRICS_PUBLIC"))
-            mistake(
-                fmt::format("SCHEDULER_METRICS_ADDR: production mode binds \"{}\" to loopback addresses only; use "
-                            "127.0.0.1:9090, or set SCHEDULER_METRICS_PUBLIC=true",
-                            settings_.metrics_address));
+        keep_on_loopback("SCHEDULER_METRICS_ADDR", settings_.metrics_address, "SCHEDULER_METRICS_PUBLIC");
+    }
+
+    void keep_on_loopback(std::string_view name, const std::string& address, std::string_view allowed_by) {
+        if (is_loopback(address) || flag(allowed_by)) return;
+        mistake(
+            fmt::format("{}: production mode binds \"{}\" to loopback addresses only; use 127.0.0.1{}, or set {}=true",
+                        name, address, address.substr(std::min(address.size(), address.rfind(':'))), allowed_by));
     }
 
     const Environment& env_;
-    const Role role_;
+    const Roles roles_;
     Settings& settings_;
     std::set<std::string> refused_flags_;  // each is told once
 };
@@ -374,9 +419,9 @@ bool is_true(std::string_view text) {
     return word == "1" || word == "true" || word == "yes" || word == "y" || word == "on";
 }
 
-tl::expected<Settings, std::string> read_settings(const Environment& environment, Role role) {
+tl::expected<Settings, std::string> read_settings(const Environment& environment, Roles roles) {
     Settings settings;
-    Reader reader(environment, role, settings);
+    Reader reader(environment, roles, settings);
     reader.read();
     if (reader.mistakes.empty()) return settings;
     std::string all;

@@ -12,6 +12,7 @@
 #include "engine/config/pinned_settings.h"
 #include "engine/config/tunables.h"
 #include "prod/config/environment.h"
+#include "prod/config/roles.h"
 #include "prod/nats/nats_options.h"
 #include "prod/observe/log_settings.h"
 #include "prod/redis/redis_url.h"
@@ -23,10 +24,18 @@ struct KernelSettings {
     std::string tls_ca_file;  // empty: plain text
 };
 
+struct WorkflowSettings {
+    std::string http_address = ":9093";
+    /// Other implementations of the workflow engine may take results from the same queue group.
+    bool beside_others = false;
+};
+
 struct Settings {
+    Roles roles;
     NatsOptions nats;
     RedisAddress redis;
     KernelSettings kernel;
+    WorkflowSettings workflow;
     LogSettings log;
 
     std::string pools_file = "config/pools.yaml";
@@ -35,6 +44,7 @@ struct Settings {
 
     std::string metrics_address = ":9090";
     std::string pod = "unknown";  // constant label of every metric
+    std::string instance_id;      // empty: none was given
     bool production = false;
 
     engine::Tunables tunables;
@@ -43,13 +53,9 @@ struct Settings {
     std::vector<std::string> warnings;  // to be logged once there is a log
 };
 
-/// Who reads: a client of the servers (worker, operator command) has neither kernel nor admin listener, so their rules are
-/// not its own.
-enum class Role : std::uint8_t { scheduler, client };
-
-/// The error has one line per mistake.
+/// For a process that does what `roles` say. The error has one line per mistake.
 [[nodiscard]] tl::expected<Settings, std::string> read_settings(const Environment& environment,
-                                                                Role role = Role::scheduler);
+                                                                Roles roles = kSchedulerRole);
 
 /// 1, true, yes, y, on in any case; everything else is false, as the documented variables have it.
 [[nodiscard]] bool is_true(std::string_view text);

@@ -76,6 +76,56 @@ TEST(Settings, ReadFailModesAsTheScheduleDocumentsThem) {
     EXPECT_FALSE(settings({{"OUTPUT_POLICY_ENABLED", "false"}})->tunables.output_policy_enabled);
 }
 
+TEST(Settings, TakeTheWorkflowEnginesVariables) {
+    const auto read = settings({{"WORKFLOW_ENGINE_SCAN_INTERVAL", "2s"},
+                                {"WORKFLOW_ENGINE_RUN_SCAN_LIMIT", "50"},
+                                {"WORKFLOW_FOREACH_MAX_ITEMS", "20"},
+                                {"WORKFLOW_EXPR_MAX_LENGTH", "512"},
+                                {"WORKFLOW_EXPR_MAX_RESULT_ITEMS", "30"},
+                                {"LOCKSTEP_WF_SCAN_INTERVAL", "9s"},
+                                {"LOCKSTEP_WF_RUN_RETENTION", "24h"},
+                                {"WORKFLOW_ENGINE_HTTP_ADDR", "127.0.0.1:0"},
+                                {"LOCKSTEP_WORKFLOW_BESIDE_OTHERS", "yes"}});
+    ASSERT_TRUE(read) << read.error();
+    EXPECT_EQ(read->tunables.wf_scan_interval, 2s);
+    EXPECT_EQ(read->tunables.wf_run_scan_limit, 50);
+    EXPECT_EQ(read->tunables.wf_foreach_max_items, 20);
+    EXPECT_EQ(read->tunables.wf_expr_max_length, 512);
+    EXPECT_EQ(read->tunables.wf_expr_max_result_items, 30);
+    EXPECT_EQ(read->tunables.wf_run_retention, 24h);
+    EXPECT_EQ(read->workflow.http_address, "127.0.0.1:0");
+    EXPECT_TRUE(read->workflow.beside_others);
+    EXPECT_TRUE(read->warnings.empty());
+    EXPECT_EQ(settings({})->workflow.http_address, ":9093");
+    EXPECT_FALSE(settings({})->workflow.beside_others);
+    EXPECT_EQ(error_of({{"WORKFLOW_ENGINE_RUN_SCAN_LIMIT", "0"}}),
+              "WORKFLOW_ENGINE_RUN_SCAN_LIMIT: expected at least 1 run, got 0");
+    EXPECT_TRUE(
+        mentions(error_of({{"WORKFLOW_ENGINE_HTTP_ADDR", "9093"}}), "WORKFLOW_ENGINE_HTTP_ADDR: expected host"));
+    EXPECT_TRUE(mentions(error_of({{"WORKFLOW_ENGINE_SCAN_INTERVAL", "0s"}}), "WORKFLOW_ENGINE_SCAN_INTERVAL"));
+}
+
+// H-10
+TEST(Settings, RefuseOneMarkForTheStreamWhereAWorkflowEngineReadsItToo) {
+    const Environment stream({{"LOCKSTEP_BUS_GUARD_KEY_SCOPE", "stream"}});
+    EXPECT_TRUE(read_settings(stream, kSchedulerRole));
+    for (const Roles& roles : {Roles{.workflow = true}, Roles{.scheduler = true, .workflow = true}}) {
+        const auto read = read_settings(stream, roles);
+        ASSERT_FALSE(read);
+        EXPECT_TRUE(mentions(read.error(), "LOCKSTEP_BUS_GUARD_KEY_SCOPE=stream"));
+    }
+}
+
+TEST(Settings, TakeRolesAndRefuseWhatIsNone) {
+    EXPECT_EQ(parse_roles("scheduler"), kSchedulerRole);
+    EXPECT_EQ(parse_roles("workflow"), (Roles{.workflow = true}));
+    for (const char* both : {"scheduler,workflow", "workflow, scheduler"})
+        EXPECT_EQ(parse_roles(both), (Roles{.scheduler = true, .workflow = true})) << both;
+    for (const char* none : {"", "worker", "scheduler,", "scheduler workflow"}) EXPECT_FALSE(parse_roles(none)) << none;
+    EXPECT_EQ(to_string(Roles{.scheduler = true, .workflow = true}), "scheduler,workflow");
+    EXPECT_EQ(settings({})->roles, kSchedulerRole);
+}
+
 // FAIL-03: whatever is meant by another word, nothing is opened by it. D-18: and nobody has to find out later.
 TEST(Settings, RefuseWordsThatNoSwitchKnows) {
     for (const char* word : {"OPEN", "invalid", "closd"}) {
@@ -256,11 +306,25 @@ TEST(ProductionMode, KeepsMetricsOnLoopbackUnlessMadePublic) {
               "");
 }
 
+TEST(ProductionMode, AsksOfAWorkflowEngineNothingAboutTheKernelAndKeepsItsListenerOnLoopback) {
+    const auto of_workflow = [](Environment::Values more) {
+        more.merge(Environment::Values{{"CORDUM_PRODUCTION", "1"}, {"NATS_URL", "tls://n"}, {"NATS_TLS_CA", "ca.pem"}});
+        const auto read = read_settings(Environment(std::move(more)), {.workflow = true});
+        return read ? std::string() : read.error();
+    };
+    EXPECT_EQ(of_workflow({}),
+              "WORKFLOW_ENGINE_HTTP_ADDR: production mode binds \":9093\" to loopback addresses only; use "
+              "127.0.0.1:9093, or set WORKFLOW_ENGINE_HTTP_PUBLIC=true");
+    EXPECT_EQ(of_workflow({{"WORKFLOW_ENGINE_HTTP_PUBLIC", "true"}}), "");
+    EXPECT_EQ(of_workflow({{"WORKFLOW_ENGINE_HTTP_ADDR", "127.0.0.1:9093"}}), "");
+    EXPECT_EQ(error_of(production_but({})), "") << "the scheduler alone has no such listener";
+}
+
 TEST(ProductionMode, AsksOfAClientOnlyWhatConcernsTheServers) {
     const Environment::Values values{{"CORDUM_PRODUCTION", "1"}, {"NATS_URL", "tls://n"}, {"NATS_TLS_CA", "ca.pem"}};
-    EXPECT_FALSE(read_settings(Environment(values), Role::scheduler));
-    EXPECT_TRUE(read_settings(Environment(values), Role::client));
-    EXPECT_FALSE(read_settings(Environment({{"CORDUM_PRODUCTION", "1"}, {"NATS_URL", "nats://n"}}), Role::client));
+    EXPECT_FALSE(read_settings(Environment(values), kSchedulerRole));
+    EXPECT_TRUE(read_settings(Environment(values), kClientRole));
+    EXPECT_FALSE(read_settings(Environment({{"CORDUM_PRODUCTION", "1"}, {"NATS_URL", "nats://n"}}), kClientRole));
 }
 
 TEST(ProductionMode, NeverRepeatsAPassword) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/config/relations.h"
 #include "prod/config/yaml.h"
 
 namespace lockstep::prod {
@@ -34,7 +35,7 @@ std::string late_result_warning(const engine::Tunables& tunables, const engine::
         for (const auto& [workflow, limits] : timeouts->workflows)
             consider(limits.child, fmt::format("the running timeout of workflow {}", workflow));
     }
-    if (tunables.bus_ack_wait + 2 * tunables.reconciler_interval < shortest) return {};
+    if (engine::late_result_wait(tunables.bus_ack_wait, tunables.reconciler_interval) < shortest) return {};
     return fmt::format(
         "NATS_JS_ACK_WAIT {} + 2 × the reconciler's interval {} is not below {}, {}: a stored result in the hands of a "
         "replica that dies can come too late, and its job ends as TIMEOUT. Set NATS_JS_ACK_WAIT=30s on every replica "

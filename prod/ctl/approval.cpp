@@ -40,8 +40,8 @@ engine::Task<tl::expected<Waiting, CommandError>> load(Session& session, std::st
     };
     std::vector<engine::RedisCommand> commands;
     commands.push_back({"GET", "job:req:" + job});
-    commands.push_back({"HMGET", engine::keys::job_meta(job), "state", "safety_job_hash", "trace_id", "safety_snapshot",
-                        "safety_decision", "safety_approval_required"});
+    commands.push_back({"HMGET", engine::keys::job_meta(engine::JobId(job)), "state", "safety_job_hash", "trace_id",
+                        "safety_snapshot", "safety_decision", "safety_approval_required"});
     const auto replies = co_await session.read_all(std::move(commands));
     if (!replies) co_return fail(kFailed, replies.error());
     const auto& meta = replies.value()[1];
@@ -118,8 +118,8 @@ engine::Task<int> decide_approval(Session& session, ApprovalOptions options) {
             labels[std::string(wire::kMessageIdLabel)] = "approval:" + options.job;
             stored = wire::to_json(request, wire::Unpopulated::emit);
         }
-        std::vector<std::string> keys{engine::keys::job_meta(options.job), engine::keys::job_lock(options.job),
-                                      "job:req:" + options.job};
+        std::vector<std::string> keys{engine::keys::job_meta(engine::JobId(options.job)),
+                                      engine::keys::job_lock(engine::JobId(options.job)), "job:req:" + options.job};
         std::vector<std::string> arguments{options.job,
                                            target,
                                            ttl,

@@ -44,7 +44,7 @@ struct JobView {
 /// The error when Redis does not tell.
 engine::Task<tl::expected<JobView, std::string>> load(Session& session, std::string job) {
     std::vector<engine::RedisCommand> commands;
-    commands.push_back({"HGETALL", engine::keys::job_meta(job)});
+    commands.push_back({"HGETALL", engine::keys::job_meta(engine::JobId(job))});
     commands.push_back({"LRANGE", "job:events:" + job, "0", "-1"});
     const auto replies = co_await session.read_all(std::move(commands));
     if (!replies) co_return tl::make_unexpected(replies.error());
@@ -211,9 +211,9 @@ engine::Task<int> list_jobs(Session& session, std::string state, std::int64_t li
     json document = json::array();
     for (const auto& [job, at] : *jobs) {
         if (as_json)
-            document.push_back({{"job_id", job}, {"updated_at", at}});
+            document.push_back({{"job_id", job.text()}, {"updated_at", at}});
         else
-            fmt::print("{}  {}\n", micros_as_time(at), printable(job));
+            fmt::print("{}  {}\n", micros_as_time(at), printable(job.text()));
     }
     if (as_json) fmt::print("{}\n", document.dump(-1, ' ', false, json::error_handler_t::replace));
     co_return kDone;
@@ -222,7 +222,7 @@ engine::Task<int> list_jobs(Session& session, std::string state, std::int64_t li
 engine::Task<int> cancel_job(Session& session, std::string job, std::string reason, bool as_json) {
     const engine::StoreScripts scripts;
     engine::JobStore store(session.redis(), session.clock(), session.settings().tunables, scripts);
-    const auto cancelled = co_await store.cancel(job);
+    const auto cancelled = co_await store.cancel(engine::JobId(job));
     if (!cancelled.applied())
         co_return complain(kFailed, fmt::format("job {}: {}{}", job, cancelled.failure().detail,
                                                 cancelled.kind() == engine::OutcomeKind::unknown

@@ -1,27 +1,20 @@
 // lockstepctl: what an operator does with a deployment.
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <functional>
-#include <iostream>
-#include <iterator>
 
-#include "engine/config/tunables.h"
 #include "prod/config/settings.h"
-#include "prod/config/yaml.h"
 #include "prod/ctl/approval.h"
+#include "prod/ctl/command_line.h"
 #include "prod/ctl/consumers.h"
 #include "prod/ctl/dead_letters.h"
 #include "prod/ctl/jobs.h"
 #include "prod/ctl/submit.h"
 #include "prod/ctl/workers.h"
+#include "prod/ctl/workflow_commands.h"
 
 namespace lockstep::prod {
 namespace {
-
-constexpr std::size_t kPayloadMax = 64U << 20U;
 
 /// What the command line says, as text; `finish` turns it into options.
 struct Arguments {
@@ -46,16 +39,6 @@ struct Arguments {
     std::string ack_wait;
 };
 
-using Command = std::function<engine::Task<int>(Session&)>;
-
-struct Chosen {
-    Command command;
-    bool with_bus = false;
-    bool with_redis = true;
-};
-
-[[noreturn]] void refuse(const std::string& why) { throw CLI::ValidationError(why); }
-
 std::map<std::string, std::string> pairs(const char* option, const std::vector<std::string>& list) {
     std::map<std::string, std::string> out;
     for (const std::string& one : list) {
@@ -64,20 +47,6 @@ std::map<std::string, std::string> pairs(const char* option, const std::vector<s
         out[one.substr(0, equals)] = one.substr(equals + 1);
     }
     return out;
-}
-
-engine::Duration span(const char* option, const std::string& text, engine::Duration otherwise) {
-    if (text.empty()) return otherwise;
-    const auto parsed = engine::parse_duration(text);
-    if (!parsed) refuse(fmt::format("{}: {}", option, parsed.error()));
-    return *parsed;
-}
-
-std::string payload_from(const std::string& file) {
-    if (file == "-") return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-    auto text = read_file(file, kPayloadMax);
-    if (!text) refuse(text.error());
-    return std::move(*text);
 }
 
 CLI::App* job_command(CLI::App& app, Arguments& a, const char* name, const char* help) {
@@ -113,7 +82,7 @@ void add_submit(CLI::App& app, Arguments& a, Chosen& chosen) {
     c->add_option("--wait-for", a.wait, "how long --wait waits (default 10m)");
     key->excludes(count);
     c->final_callback([&a, &chosen] {
-        if (!a.payload_file.empty()) a.submit.payload = payload_from(a.payload_file);
+        if (!a.payload_file.empty()) a.submit.payload = text_from(a.payload_file);
         a.submit.labels = pairs("--label", a.labels);
         a.submit.env = pairs("--env", a.env);
         a.submit.budget = span("--deadline", a.budget, {});
@@ -161,8 +130,7 @@ void add_approval(CLI::App& app, Arguments& a, Chosen& chosen, bool approve) {
         a.approval.job = a.job;
         a.approval.approve = approve;
         a.approval.json = a.json;
-        const char* user = getlogin();
-        if (a.approval.by.empty()) a.approval.by = user != nullptr ? user : "operator";
+        if (a.approval.by.empty()) a.approval.by = user_name();
         chosen = {[&a](Session& s) { return decide_approval(s, a.approval); }, true};
     });
 }
@@ -218,14 +186,15 @@ void add_consumers(CLI::App& app, Arguments& a, Chosen& chosen) {
 }
 
 int run(const Arguments& a, const Chosen& chosen) {
+    if (chosen.offline) return chosen.offline();
     Environment::Values values = Environment::of_process().all();
     if (!a.nats.empty()) values["NATS_URL"] = a.nats;
     if (!a.redis.empty()) values["REDIS_URL"] = a.redis;
-    auto settings = read_settings(Environment(std::move(values)), Role::client);
+    auto settings = read_settings(Environment(std::move(values)), kClientRole);
     if (!settings) return complain(kWrongUse, settings.error());
     settings->nats.name = "lockstepctl";
     Session session(std::move(*settings));
-    if (auto connected = session.connect(chosen.with_redis, chosen.with_bus); !connected) {
+    if (auto connected = session.connect(chosen.with_redis, chosen.with_bus, chosen.without_bus_too); !connected) {
         // A variable that is misspelt leaves the address of a server at its default.
         std::string what = connected.error().message;
         for (const auto& warning : session.settings().warnings) what += "\nwarning: " + warning;
@@ -241,7 +210,9 @@ int main(int argc, char** argv) {
     using namespace lockstep::prod;
     Arguments arguments;
     Chosen chosen;
-    CLI::App app("Operates a Lockstep deployment: submits jobs, shows and ends them, decides approvals, tends dead letters.");
+    CLI::App app(
+        "Operates a Lockstep deployment: submits jobs, shows and ends them, decides approvals, tends dead letters, runs\n"
+        "workflows.");
     app.name("lockstepctl");
     app.set_version_flag("--version", LOCKSTEP_VERSION);
     app.require_subcommand(1);
@@ -250,13 +221,15 @@ int main(int argc, char** argv) {
     app.add_option("--redis", arguments.redis, "Redis address (environment: REDIS_URL)");
     app.add_flag("--json", arguments.json, "print one JSON document and nothing else");
     app.footer("Exit codes: 0 done, 1 a server cannot be reached or refused, 2 wrong use, 3 no such job,\n"
-               "4 the job that was waited for did not succeed.");
+               "workflow or run, 4 the job or run that was waited for did not succeed.");
     add_submit(app, arguments, chosen);
     add_job_commands(app, arguments, chosen);
     add_approval(app, arguments, chosen, true);
     add_approval(app, arguments, chosen, false);
     add_dead_letters(app, arguments, chosen);
     add_consumers(app, arguments, chosen);
+    WorkflowArguments workflow;
+    add_workflow(app, workflow, arguments.json, chosen);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -18,8 +18,8 @@ namespace lockstep::prod {
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;       // a server cannot be reached, or refused
 inline constexpr int kWrongUse = 2;
-inline constexpr int kNotFound = 3;     // no such job or entry
-inline constexpr int kEndedBadly = 4;   // --wait: the job ended other than SUCCEEDED, or not in time
+inline constexpr int kNotFound = 3;     // no such job, entry, workflow or run
+inline constexpr int kEndedBadly = 4;   // --wait: the job or run ended other than succeeded, or not in time
 
 /// What stops a command: printed to standard error, with the exit code.
 struct CommandError {
@@ -31,8 +31,9 @@ class Session {
 public:
     explicit Session(Settings settings) : settings_(std::move(settings)) {}
 
-    /// Connects to the servers asked for. The error names the server and the option that sets its address.
-    [[nodiscard]] tl::expected<void, CommandError> connect(bool with_redis, bool with_bus);
+    /// Connects to the servers asked for. The error names the server and the option that sets its address; a bus that is not there
+    /// is only told of where the command goes on `without_bus_too`.
+    [[nodiscard]] tl::expected<void, CommandError> connect(bool with_redis, bool with_bus, bool without_bus_too = false);
     /// Runs one command to its end.
     int run(engine::Task<int> command);
 
@@ -41,6 +42,7 @@ public:
     [[nodiscard]] engine::Entropy& entropy() { return entropy_; }
     [[nodiscard]] engine::Redis& redis() { return *redis_; }
     [[nodiscard]] engine::Bus& bus() { return *bus_; }
+    [[nodiscard]] bool has_bus() const { return bus_ != nullptr; }
     [[nodiscard]] NatsBus& nats() { return *bus_; }
     [[nodiscard]] const Settings& settings() const { return settings_; }
     /// Several commands at once, every one of which has to be answered: where one is refused, the error says which and why, so that

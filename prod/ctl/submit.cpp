@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/scope.h"
 #include "engine/runtime/wait.h"
 #include "engine/store/job_fields.h"
@@ -80,7 +81,7 @@ std::vector<engine::RedisCommand> Submission::gateway_writes(const cap::JobReque
     const std::string now = std::to_string(engine::to_unix_micros(session_.clock().now()));
     const std::string ttl = std::to_string(engine::to_millis(tunables.job_meta_ttl));
     const std::string data_ttl = std::to_string(engine::to_millis(tunables.data_ttl));
-    const std::string meta = engine::keys::job_meta(id);
+    const std::string meta = engine::keys::job_meta(engine::JobId(id));
     std::vector<engine::RedisCommand> commands;
     commands.push_back({"SET", "ctx:" + id, options_.payload, "PX", data_ttl});
     if (options_.publish_only) return commands;
@@ -202,6 +203,7 @@ std::string mistake_in(const SubmitOptions& options) {
 }
 
 engine::Task<int> submit(Session& session, SubmitOptions options) {
+    PRECONDITION(mistake_in(options).empty(), "{}", mistake_in(options));
     Submission submission(session, options);
     const std::string id = options.id.empty() ? session.entropy().uuid() : options.id;
     if (options.count != 1) co_return co_await submission.submit_many(id);

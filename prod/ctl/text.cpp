@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace lockstep::prod {
@@ -18,6 +19,16 @@ std::string micros_as_time(std::string_view text) {
     if (error != std::errc{} || end != text.data() + text.size()) return std::string(text);
     return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(micros / 1'000'000)),
                        micros / 1000 % 1000);
+}
+
+std::string length(engine::Duration span) {
+    const auto millis =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::max(span, engine::Duration{0})).count();
+    const auto seconds = millis / 1000;
+    if (seconds < 60) return fmt::format("{}.{}s", seconds, millis % 1000 / 100);
+    if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
+    if (seconds < 86400) return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
+    return fmt::format("{}d{:02}h", seconds / 86400, seconds / 3600 % 24);
 }
 
 }  // namespace lockstep::prod

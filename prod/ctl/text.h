@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/runtime/time.h"
+
 namespace lockstep::prod {
 
 /// Without control characters: what comes from a job must not drive the operator's terminal.
@@ -11,5 +13,8 @@ namespace lockstep::prod {
 
 /// Microseconds since the epoch as "2026-01-31T12:00:00.123Z"; other text as it is.
 [[nodiscard]] std::string micros_as_time(std::string_view micros);
+
+/// The largest units of a span that say enough: 1.2s, 2m03s, 5h12m, 3d04h. Nothing is negative.
+[[nodiscard]] std::string length(engine::Duration span);
 
 }  // namespace lockstep::prod

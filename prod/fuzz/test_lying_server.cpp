@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::prod {
 
 namespace {
@@ -62,6 +64,7 @@ void serve(int client, const std::vector<LyingServer::Turn>& turns) {
 LyingServer::~LyingServer() { finish(); }
 
 void LyingServer::play(std::vector<Turn> turns) {
+    PRECONDITION(!thread_.joinable(), "a play of {} turns begins before the last one is over", turns.size());
     const int listener = listen_on(port());
     thread_ = std::thread([listener, turns = std::move(turns)] {
         const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);

@@ -84,6 +84,7 @@ Deployment::Deployment(Durability durability, ServerProcess::CommandLine nats)
                    {"POOL_CONFIG_PATH", files / "pools.yaml"},
                    {"TIMEOUT_CONFIG_PATH", folder_.path() / "timeouts.yaml"},
                    {"SCHEDULER_METRICS_ADDR", "127.0.0.1:0"},
+                   {"WORKFLOW_ENGINE_HTTP_ADDR", "127.0.0.1:0"},
                    {"NATS_JS_ACK_WAIT", "4s"},
                    {"LOCKSTEP_JOB_LOCK_TTL", "3s"},
                    {"LOCKSTEP_BACKOFF_BASE", "200ms"},

@@ -2,6 +2,7 @@
 // (prod/deploy/permissions.md): two replicas and honest jobs in every state, while somebody with that role's log-in says
 // everything that can be said.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -256,6 +257,61 @@ TEST_F(RolesTest, AWorkflowEngineSubmitsAndCancelsAndNeitherReportsNorDispatches
     engine.settle();
     EXPECT_TRUE(Deployment::until([&] { return state("runs") == "CANCELLED"; }, 10s));
     expect_business_as_usual();
+}
+
+TEST_F(RolesTest, AWorkflowEngineOfOursRunsWithThePartOfOneOnceItsDurableIsThere) {
+    world->environment["WORKFLOW_ENGINE_SCAN_INTERVAL"] = "500ms";
+    auto maker = log_in("scheduler");
+    maker["LOCKSTEP_ROLE"] = "scheduler,workflow";
+    world->add_scheduler(maker).signal(SIGTERM);  // makes the durable, as an administrator could
+    auto engine = log_in("workflow-engine");
+    engine["LOCKSTEP_ROLE"] = "workflow";
+    world->add_scheduler(engine);
+    world->add_worker("w2", {"--pool", "quick", "--service-time", "5ms"}, log_in("w2"));
+    const auto file = world->folder() / "trip.json";
+    std::ofstream(file) << R"({"id": "trip", "steps": {
+        "book": {"topic": "job.quick"}, "tell": {"type": "notify", "depends_on": ["book"]},
+        "agree": {"type": "approval", "depends_on": ["tell"]}, "pay": {"topic": "job.quick", "depends_on": ["agree"]}}})";
+    EXPECT_EQ(world->ctl({"workflow", "put", file.string()}).exit_code, 0);
+    EXPECT_EQ(world->ctl({"workflow", "start", "trip", "--run", "trip-1"}).exit_code, 0);
+    EXPECT_EQ(world->ctl({"workflow", "approve", "trip-1", "agree", "--wait", "--wait-for", "20s"}).exit_code, 0);
+    const auto ended = world->ctl({"workflow", "status", "trip-1", "--wait", "--wait-for", "30s"});
+    EXPECT_EQ(ended.exit_code, 0) << ended.text;
+    for (const char* user : {"scheduler", "gateway", "workflow-engine"})
+        EXPECT_EQ(world->nats().log().find(std::string("Violation - User \"") + user), std::string::npos)
+            << world->nats().log();
+}
+
+TEST_F(RolesTest, AWorkflowEngineOfOursGivesUpResultsThatCannotBeDecodedWithThePartOfOne) {
+    auto maker = log_in("scheduler");
+    maker["LOCKSTEP_ROLE"] = "scheduler,workflow";
+    world->add_scheduler(maker).signal(SIGTERM);
+    auto role = log_in("workflow-engine");
+    role["LOCKSTEP_ROLE"] = "workflow";
+    const Program& engine = world->add_scheduler(role);
+    NatsPeer worker = peer("w1");
+    worker.publish("sys.job.result", "\xff no packet");
+    worker.settle();
+    EXPECT_TRUE(
+        Deployment::until([&] { return engine.output().find("message not decodable") != std::string::npos; }, 20s))
+        << engine.output();
+    NatsPeer administrator = peer("scheduler");
+    administrator.subscribe("_INBOX.asked");
+    const auto is_given_up = [&] {
+        administrator.publish("$JS.API.CONSUMER.INFO.CORDUM_SYS.dur_cordum-workflow-engine__sys_job_result", "",
+                              "_INBOX.asked");
+        administrator.settle();
+        if (administrator.received().empty()) return false;
+        const json info = json::parse(administrator.received().back());
+        return info.value("num_pending", -1) == 0 && info.value("num_ack_pending", -1) == 0;
+    };
+    EXPECT_TRUE(Deployment::until(is_given_up, 20s)) << engine.output();
+    // What could not be applied in all its deliveries is told of.
+    NatsPeer same_part = peer("workflow-engine");
+    same_part.publish("sys.job.dlq", packet(report("poison:CORDUM_SYS:1", cap::JOB_STATUS_FAILED, "")));
+    same_part.settle();
+    EXPECT_TRUE(same_part.refusals().empty()) << same_part.refusals().front();
+    EXPECT_EQ(world->nats().log().find("Violation - User \"workflow-engine"), std::string::npos) << world->nats().log();
 }
 
 TEST_F(RolesTest, AGatewayNeitherDispatchesNorSpeaksForWorkersThatDoNotHaveTheJob) {

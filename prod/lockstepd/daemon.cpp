@@ -11,7 +11,7 @@
 #include "engine/scheduler/scheduler.h"
 #include "prod/config/timeouts.h"
 #include "prod/config/yaml.h"
-#include "prod/lockstepd/instance_record.h"
+#include "prod/lockstepd/other_engines.h"
 #include "prod/lockstepd/service_notify.h"
 
 namespace lockstep::prod {
@@ -33,13 +33,17 @@ std::string host_name() {
     return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "unknown";
 }
 
+const char* log_name(const Roles& roles) { return roles.scheduler ? "SCHEDULER" : "WORKFLOW-ENGINE"; }
+
 }  // namespace
 
 tl::expected<Files, std::string> read_files(const Settings& settings) {
     Files files;
-    auto jobs = read_job_files(settings, TimeoutsFile::optional);
-    if (!jobs) return tl::make_unexpected(jobs.error());
-    files.jobs = std::move(*jobs);
+    if (settings.roles.scheduler) {
+        auto jobs = read_job_files(settings, TimeoutsFile::optional);
+        if (!jobs) return tl::make_unexpected(jobs.error());
+        files.jobs = std::move(*jobs);
+    }
 
     // What the library does not take now, keys and certificates above all, it will not take later either.
     if (const auto usable = library_options(settings.nats); !usable)
@@ -60,14 +64,18 @@ Daemon::Daemon(Settings settings, Files files, std::string version)
     : settings_(std::move(settings)),
       files_(std::move(files)),
       version_(std::move(version)),
-      log_("SCHEDULER", settings_.log),
+      log_(log_name(settings_.roles), settings_.log),
       metrics_(settings_.pod),
       health_(loop_),
+      instance_(fmt::format("{}-{}", host_name(), entropy_.uuid().substr(0, 8))),
       scope_(loop_) {}
 
 Daemon::~Daemon() {
     scope_.cancel();
+    workflow_.reset();
+    scheduler_.reset();
     health_.stop();
+    workflow_http_.reset();
     admin_.reset();
 }
 
@@ -86,7 +94,7 @@ int Daemon::run() {
     warn_of_configuration(files_.jobs.warnings);
 
     const SignalWatch signals(loop_, {SIGTERM, SIGINT}, [this](int number) { on_signal(number); });
-    const SignalWatch hang_up(loop_, {SIGHUP}, [this](int) { asked_to_read_.set(); });
+    const SignalWatch hang_up(loop_, {SIGHUP}, [this](int) { on_hang_up(); });
     scope_.spawn(main());
     scope_.spawn(tell_left_out_lines(log_, clock_));
     loop_.run();
@@ -110,19 +118,26 @@ void Daemon::on_signal(int number) {
     loop_.stop();
 }
 
+void Daemon::on_hang_up() {
+    if (settings_.roles.scheduler)
+        asked_to_read_.set();
+    else
+        log_.always(LogLevel::info, "SIGHUP: a workflow engine alone reads no files", {});
+}
+
 void Daemon::warn_of_configuration(const std::vector<std::string>& warnings) {
     for (const auto& warning : warnings) log_.always(LogLevel::warn, "configuration", {{"warning", warning}});
 }
 
-engine::Task<void> Daemon::follow_files(engine::Scheduler& scheduler) {
+engine::Task<void> Daemon::follow_files() {
     while (true) {
         co_await asked_to_read_.wait();
         asked_to_read_.reset();
-        if (!draining_) co_await read_files_again(scheduler);
+        if (!draining_) co_await read_files_again();
     }
 }
 
-engine::Task<void> Daemon::read_files_again(engine::Scheduler& scheduler) {
+engine::Task<void> Daemon::read_files_again() {
     engine::Log& log = log_;
     auto files = read_job_files(settings_, files_.jobs.timeouts ? TimeoutsFile::required : TimeoutsFile::optional);
     if (!files) {
@@ -134,7 +149,7 @@ engine::Task<void> Daemon::read_files_again(engine::Scheduler& scheduler) {
     warn_of_configuration(files->warnings);
     engine::FileSettings settings{files->pools.json, files->timeouts, files->tunables.dispatch_timeout,
                                   files->tunables.running_timeout};
-    const auto adopted = co_await scheduler.adopt(std::move(settings));
+    const auto adopted = co_await scheduler_->adopt(std::move(settings));
     if (!adopted) {
         log_.always(LogLevel::error, "SIGHUP: files not adopted, those read before stay in force",
                     {{"error", adopted.error()}, {"way_out", "send SIGHUP again once Redis answers"}});
@@ -148,6 +163,28 @@ engine::Task<void> Daemon::read_files_again(engine::Scheduler& scheduler) {
     files_.jobs.tunables.reconciler_interval = interval;
     log.event(LogLevel::info, "SIGHUP: files read again",
               {{"pools", settings_.pools_file}, {"timeouts", files_.jobs.timeouts ? settings_.timeouts_file : "none"}});
+}
+
+bool Daemon::start_listeners() {
+    if (settings_.roles.scheduler && !start_admin()) return false;
+    return !settings_.roles.workflow || start_workflow_http();
+}
+
+bool Daemon::start_workflow_http() {
+    auto http = AdminHttp::start(settings_.workflow.http_address, {.metrics = [this] { return metrics_.text(); },
+                                                                   .health = [this] { return health_.ask(); },
+                                                                   .plain_health = true});
+    if (!http) {
+        error(
+            "no word on the workflow engine's health without an address of its own; set WORKFLOW_ENGINE_HTTP_ADDR to "
+            "one "
+            "that is free, or to port 0 for any",
+            http.error());
+        return false;
+    }
+    workflow_http_ = std::move(*http);
+    static_cast<engine::Log&>(log_).event(LogLevel::info, "workflow listener", {{"port", workflow_http_->port()}});
+    return true;
 }
 
 bool Daemon::start_admin() {
@@ -222,21 +259,24 @@ engine::Task<bool> Daemon::reach_nats() {
     co_return prepared.has_value();
 }
 
-engine::Task<int> Daemon::serve() {
-    engine::Log& log = log_;
-    if (!start_admin()) co_return kExitConfiguration;
-    health_.not_ready("starting: no connection to Redis yet");
-    const bool redis = co_await reach_redis();
-    if (!redis) co_return kExitUnreachable;
-    health_.not_ready("starting: no connection to NATS, or its streams are not there yet");
-    const bool nats = co_await reach_nats();
-    if (!nats) co_return kExitUnreachable;
-    kernel_ = std::make_unique<GrpcKernel>(loop_, KernelOptions{settings_.kernel.address, files_.kernel_ca});
-    health_.kernel_configured();
-    health_.not_ready("starting: settings and durable consumers are not there yet");
+engine::Task<std::optional<int>> Daemon::refused_among_engines() {
+    if (!settings_.roles.workflow || settings_.workflow.beside_others) co_return std::nullopt;
+    const auto others = co_await await_no_other_engines(*redis_, clock_, log_, asked_to_stop_);
+    if (!others.applied()) {
+        error("Redis does not say which workflow engines there are", others.failure().detail);
+        co_return kExitUnreachable;
+    }
+    if (asked_to_stop_.is_set()) co_return kExitOk;
+    if (others.value().empty()) co_return std::nullopt;
+    error(
+        "another implementation's workflow engine takes results from the same queue group, and each would lack those "
+        "that "
+        "the other takes; stop it, or set LOCKSTEP_WORKFLOW_BESIDE_OTHERS=true",
+        others.value().front());
+    co_return kExitConfiguration;
+}
 
-    const std::string instance = fmt::format("{}-{}", host_name(), entropy_.uuid().substr(0, 8));
-    const engine::Ports ports{loop_, clock_, entropy_, *redis_, *bus_, *kernel_, metrics_, log_};
+engine::Task<bool> Daemon::start_scheduler(engine::Ports ports) {
     engine::SchedulerConfig config;
     config.tunables = files_.jobs.tunables;
     config.pools = files_.jobs.pools.table;
@@ -246,34 +286,98 @@ engine::Task<int> Daemon::serve() {
     config.on_pools = [this](const engine::RoutingTable& pools) {
         for (const auto& topic : pools.topics) metrics_.know_topic(topic.first);
     };
-    config.instance_id = instance;
+    config.instance_id = instance_;
     config.version = version_;
-    engine::Scheduler scheduler(ports, std::move(config));
-    const auto started = co_await scheduler.start();
-    if (!started) {
-        error("the scheduler cannot start", started.error());
-        co_return kExitUnreachable;
+    scheduler_ = std::make_unique<engine::Scheduler>(ports, std::move(config));
+    const auto started = co_await scheduler_->start();
+    if (!started) error("the scheduler cannot start", started.error());
+    co_return started.has_value();
+}
+
+engine::Task<bool> Daemon::start_workflow(engine::Ports ports) {
+    engine::WorkflowConfig config;
+    config.tunables = settings_.tunables;
+    config.version = version_;
+    workflow_ = std::make_unique<engine::WorkflowEngine>(ports, std::move(config));
+    const auto started = co_await workflow_->start();
+    if (!started) error("the workflow engine cannot start", started.error());
+    co_return started.has_value();
+}
+
+engine::Task<bool> Daemon::start_engines() {
+    if (settings_.roles.scheduler)
+        kernel_ = std::make_unique<GrpcKernel>(loop_, KernelOptions{settings_.kernel.address, files_.kernel_ca});
+    if (kernel_) health_.kernel_configured();
+    engine::Kernel& kernel = kernel_ ? static_cast<engine::Kernel&>(*kernel_) : no_kernel_;
+    const engine::Ports ports{loop_, clock_, entropy_, *redis_, *bus_, kernel, metrics_, log_};
+    if (settings_.roles.scheduler) {
+        const bool started = co_await start_scheduler(ports);
+        if (!started) co_return false;
     }
-    InstanceRecord record(*redis_, clock_, instance, version_);
-    engine::Scope background(loop_);
-    background.spawn(record.keep());
-    background.spawn(follow_files(scheduler));
-    health_.not_ready({});
-    log.event(LogLevel::info, "ready", {{"instance", instance}});
+    if (!settings_.roles.workflow) co_return true;
+    const bool started = co_await start_workflow(ports);
+    if (!started && scheduler_) co_await scheduler_->drain();
+    co_return started;
+}
+
+void Daemon::register_instances(engine::Scope& background) {
+    const auto add = [&](InstanceRecord::Content content) {
+        records_.push_back(std::make_unique<InstanceRecord>(*redis_, clock_, content));
+        background.spawn(records_.back()->keep());
+    };
+    if (scheduler_) add({.service = "scheduler", .id = instance_, .version = version_, .implementation = {}});
+    // Without a given id the host's name alone would not tell two replicas of one host apart.
+    const std::string& id = settings_.instance_id.empty() ? instance_ : settings_.instance_id;
+    if (workflow_) add({.service = kWorkflowService, .id = id, .version = version_, .implementation = kImplementation});
+}
+
+void Daemon::announce_ready() {
+    engine::Log& log = log_;
+    if (settings_.roles == kSchedulerRole)
+        log.event(LogLevel::info, "ready", {{"instance", instance_}});
+    else
+        log.event(LogLevel::info, "ready", {{"instance", instance_}, {"role", to_string(settings_.roles)}});
     notify_service_manager("READY=1");
+}
+
+engine::Task<void> Daemon::drain_engines() {
+    const std::size_t of_scheduler = scheduler_ ? scheduler_->in_flight() : 0;
+    const std::size_t of_workflow = workflow_ ? workflow_->in_flight() : 0;
+    static_cast<engine::Log&>(log_).event(LogLevel::info, "draining", {{"in_flight", of_scheduler + of_workflow}});
+    if (workflow_) co_await workflow_->drain();
+    if (scheduler_) co_await scheduler_->drain();
+}
+
+engine::Task<int> Daemon::serve() {
+    if (!start_listeners()) co_return kExitConfiguration;
+    health_.not_ready("starting: no connection to Redis yet");
+    const bool redis = co_await reach_redis();
+    if (!redis) co_return kExitUnreachable;
+    health_.not_ready("starting: no connection to NATS, or its streams are not there yet");
+    const bool nats = co_await reach_nats();
+    if (!nats) co_return kExitUnreachable;
+    health_.not_ready("starting: settings and durable consumers are not there yet");
+    const auto refused = co_await refused_among_engines();
+    if (refused) co_return *refused;
+    const bool started = co_await start_engines();
+    if (!started) co_return kExitUnreachable;
+    engine::Scope background(loop_);
+    register_instances(background);
+    if (scheduler_) background.spawn(follow_files());
+    health_.not_ready({});
+    announce_ready();
 
     co_await asked_to_stop_.wait();
 
     notify_service_manager("STOPPING=1");
     draining_ = true;
     health_.not_ready("draining");
-    log.event(LogLevel::info, "draining", {{"in_flight", scheduler.in_flight()}});
-    co_await scheduler.drain();
+    co_await drain_engines();
     background.cancel();
-    co_await record.remove();
+    for (const auto& record : records_) co_await record->remove();
     health_.stop();
     bus_->close();
-    log.event(LogLevel::info, "stopped");
+    static_cast<engine::Log&>(log_).event(LogLevel::info, "stopped");
     co_return given_up_ ? kExitUnreachable : kExitOk;
 }
 

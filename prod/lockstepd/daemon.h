@@ -1,5 +1,8 @@
 // lockstepd from start to end. `serve` reads as what happens:
-//   admin listener → Redis → NATS and its streams → kernel → engine → wait for a signal → drain → release
+//   listeners → Redis → NATS and its streams → kernel → engines → wait for a signal → drain → release
+//
+// What is served is said by the roles: the scheduler, the workflow engine, or both on the same connections. Each has settings,
+// timers and a place in its queue group of its own.
 //
 // SIGTERM and SIGINT drain; a second one while it drains ends the process at once, and what was in flight is delivered again.
 // SIGHUP reads the pools and timeouts files again.
@@ -13,10 +16,13 @@
 #include "engine/runtime/scope.h"
 #include "engine/runtime/wait.h"
 #include "engine/scheduler/scheduler.h"
+#include "engine/workflow/workflow_engine.h"
 #include "prod/config/job_files.h"
 #include "prod/config/settings.h"
 #include "prod/kernel/grpc_kernel.h"
 #include "prod/lockstepd/health_probe.h"
+#include "prod/lockstepd/instance_record.h"
+#include "prod/lockstepd/no_kernel.h"
 #include "prod/loop/signals.h"
 #include "prod/loop/system_clock.h"
 #include "prod/loop/system_entropy.h"
@@ -34,7 +40,8 @@ struct Files {
     std::string kernel_ca;  // PEM
 };
 
-/// Reads pools, timeouts and the kernel's authority, and tries what the settings say of NATS. The error says what to mend.
+/// Reads what the roles need of pools, timeouts and the kernel's authority, and tries what the settings say of NATS. The error
+/// says what to mend.
 [[nodiscard]] tl::expected<Files, std::string> read_files(const Settings& settings);
 
 class Daemon {
@@ -54,12 +61,25 @@ private:
     [[nodiscard]] engine::Task<int> serve();
     [[nodiscard]] engine::Task<bool> reach_redis();
     [[nodiscard]] engine::Task<bool> reach_nats();
-    /// False, with the reason in the log, when its address cannot be had.
+    /// False, with the reason in the log, when an address cannot be had.
+    [[nodiscard]] bool start_listeners();
     [[nodiscard]] bool start_admin();
+    [[nodiscard]] bool start_workflow_http();
+    /// What the process ends with unless this replica may join the workflow engines; nothing: it may.
+    [[nodiscard]] engine::Task<std::optional<int>> refused_among_engines();
+    /// False, with the reason in the log, when one does not start; nothing runs then.
+    [[nodiscard]] engine::Task<bool> start_engines();
+    [[nodiscard]] engine::Task<bool> start_scheduler(engine::Ports ports);
+    [[nodiscard]] engine::Task<bool> start_workflow(engine::Ports ports);
+    /// The workflow engine first: what it submits on its way out still finds a scheduler.
+    [[nodiscard]] engine::Task<void> drain_engines();
+    void register_instances(engine::Scope& background);
+    void announce_ready();
     void on_signal(int number);
+    void on_hang_up();
     /// Until cancelled: reads the files again whenever SIGHUP asks for it.
-    [[nodiscard]] engine::Task<void> follow_files(engine::Scheduler& scheduler);
-    [[nodiscard]] engine::Task<void> read_files_again(engine::Scheduler& scheduler);
+    [[nodiscard]] engine::Task<void> follow_files();
+    [[nodiscard]] engine::Task<void> read_files_again();
     void warn_of_configuration(const std::vector<std::string>& warnings);
     void error(const char* message, const std::string& why) {
         static_cast<engine::Log&>(log_).event(engine::LogLevel::error, message, {{"error", why}});
@@ -75,9 +95,15 @@ private:
     PrometheusMetrics metrics_;
     HealthProbe health_;
     std::unique_ptr<AdminHttp> admin_;
+    std::unique_ptr<AdminHttp> workflow_http_;
     std::unique_ptr<HiredisClient> redis_;
     std::unique_ptr<NatsBus> bus_;
     std::unique_ptr<GrpcKernel> kernel_;
+    NoKernel no_kernel_;
+    const std::string instance_;
+    std::unique_ptr<engine::Scheduler> scheduler_;
+    std::unique_ptr<engine::WorkflowEngine> workflow_;
+    std::vector<std::unique_ptr<InstanceRecord>> records_;
     engine::Event asked_to_stop_;
     engine::Event asked_to_read_;
     bool draining_ = false;

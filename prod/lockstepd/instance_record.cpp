@@ -8,9 +8,8 @@ namespace lockstep::prod {
 
 namespace {
 
-constexpr auto kLife = std::chrono::seconds(15);
 constexpr auto kRenewal = std::chrono::milliseconds(7500);
-static_assert(2 * kRenewal <= kLife);
+static_assert(2 * kRenewal <= kInstanceLife);
 constexpr auto kTimeout = std::chrono::seconds(2);
 
 std::string rfc3339(engine::WallTime time) {
@@ -18,22 +17,27 @@ std::string rfc3339(engine::WallTime time) {
     return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
+std::string text_of(const InstanceRecord::Content& content, engine::WallTime started_at) {
+    nlohmann::json record{{"id", content.id},
+                          {"service", content.service},
+                          {"version", content.version},
+                          {"commit", ""},
+                          {"started_at", rfc3339(started_at)}};
+    if (!content.implementation.empty()) record["implementation"] = content.implementation;
+    return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace
 
-InstanceRecord::InstanceRecord(engine::Redis& redis, engine::Clock& clock, std::string id, const std::string& version)
+InstanceRecord::InstanceRecord(engine::Redis& redis, engine::Clock& clock, const Content& content)
     : redis_(redis),
       clock_(clock),
-      key_("cordum:instance:scheduler:" + id),
-      json_(nlohmann::json{{"id", id},
-                           {"service", "scheduler"},
-                           {"version", version},
-                           {"commit", ""},
-                           {"started_at", rfc3339(clock.now())}}
-                .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) {}
+      key_(fmt::format("cordum:instance:{}:{}", content.service, content.id)),
+      json_(text_of(content, clock.now())) {}
 
 engine::Task<void> InstanceRecord::keep() {
     while (true) {
-        std::vector<std::string> set{"SET", key_, json_, "EX", std::to_string(kLife.count())};
+        std::vector<std::string> set{"SET", key_, json_, "EX", std::to_string(kInstanceLife.count())};
         // Whatever comes of it, the next round says it again.
         (void)co_await redis_.command(std::move(set), clock_.in(kTimeout));
         co_await clock_.sleep(kRenewal);

@@ -1,6 +1,7 @@
-// The replica registry: while this process lives, `cordum:instance:scheduler:<id>` says so.
+// The replica registry: while this process lives, `cordum:instance:<service>:<id>` says so.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "engine/ports/clock.h"
@@ -9,9 +10,18 @@
 
 namespace lockstep::prod {
 
+/// How long a record outlives the last word of its process.
+inline constexpr std::chrono::seconds kInstanceLife{15};
+
 class InstanceRecord {
 public:
-    InstanceRecord(engine::Redis& redis, engine::Clock& clock, std::string id, const std::string& version);
+    struct Content {
+        std::string service;
+        std::string id;
+        std::string version;
+        std::string implementation;  // whose program it is; empty: not told
+    };
+    InstanceRecord(engine::Redis& redis, engine::Clock& clock, const Content& content);
 
     /// Writes the record again and again, well before it expires. Runs until destroyed.
     [[nodiscard]] engine::Task<void> keep();

@@ -1,4 +1,4 @@
-// lockstepd: one replica of the scheduler.
+// lockstepd: one replica of the scheduler, of the workflow engine, or of both.
 #include <fmt/core.h>
 #include <google/protobuf/stubs/logging.h>
 #include <sys/resource.h>
@@ -29,19 +29,36 @@ int fail(const std::string& why, const std::vector<std::string>& warnings) {
     return Daemon::kExitConfiguration;
 }
 
+/// The command line comes before the environment.
+tl::expected<lockstep::prod::Roles, std::string> roles_of(const lockstep::prod::Environment& environment,
+                                                          const std::string& option) {
+    const char* source = option.empty() ? "LOCKSTEP_ROLE" : "--role";
+    const std::string text = option.empty() ? environment.get_or("LOCKSTEP_ROLE", "scheduler") : option;
+    auto roles = lockstep::prod::parse_roles(text);
+    if (!roles) return tl::make_unexpected(fmt::format("{}: {}", source, roles.error()));
+    return roles;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
     bool check_only = false;
+    std::string role;
     CLI::App app(
-        "One replica of the Lockstep scheduler. It is configured by environment variables (REDIS_URL, NATS_URL,\n"
-        "SAFETY_KERNEL_ADDR, POOL_CONFIG_PATH, ... and LOCKSTEP_<TUNABLE>) and runs until SIGTERM or SIGINT.\n"
+        "One replica of the Lockstep scheduler, or with --role of the workflow engine. It is configured by "
+        "environment\n"
+        "variables (REDIS_URL, NATS_URL, SAFETY_KERNEL_ADDR, POOL_CONFIG_PATH, ... and LOCKSTEP_<TUNABLE>) and runs "
+        "until\n"
+        "SIGTERM or SIGINT.\n"
         "SIGHUP reads the pools and timeouts files again; with a mistake in them those read before stay in force.");
     app.name("lockstepd");
     app.set_version_flag("--version", LOCKSTEP_VERSION);
     app.add_flag("--check", check_only, "read the configuration, report every mistake, and end");
+    app.add_option("--role", role,
+                   "scheduler (the default), workflow, or scheduler,workflow for both in one process (environment: "
+                   "LOCKSTEP_ROLE)");
     app.footer(
         "The log goes to standard error. Of the warnings and errors of one kind (level and message) the first 5 of 10\n"
         "seconds are written, of other lines 50 a second; a line with left_out=N tells how many more there were.\n"
@@ -51,18 +68,32 @@ int main(int argc, char** argv) {
         "SCHEDULER_METRICS_ADDR serves /metrics, /health (how Redis and NATS are; the body says whether it is ready) "
         "and\n"
         "/readyz (503 with the reason before it takes jobs, while it drains and while it has no connection).\n"
+        "The workflow engine runs what `lockstepctl workflow` starts, needs no kernel and no files, and answers "
+        "/health "
+        "with\n"
+        "`ok` on WORKFLOW_ENGINE_HTTP_ADDR (:9093), beside /metrics and /readyz. While an engine of another "
+        "implementation\n"
+        "is registered in Redis it does not start, unless LOCKSTEP_WORKFLOW_BESIDE_OTHERS=true: each would lack the "
+        "results\n"
+        "that the other takes.\n"
         "At start it waits 30 s for each server, and 10 m for a Redis that is loading its data. Later, while Redis is\n"
         "away, calls to it wait for a new connection up to their deadlines (LOCKSTEP_STORE_OP_TIMEOUT).\n\n"
         "Exit codes: 0 stopped or checked, 1 a server cannot be reached at start or NATS refuses the credentials for "
         "good,\n"
-        "2 the configuration is not usable or the admin address is taken, 128+N ended at once by a second signal N.");
+        "2 the configuration is not usable, a listener's address is taken or another implementation's workflow engine "
+        "is "
+        "there,\n"
+        "128+N ended at once by a second signal N.");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : Daemon::kExitConfiguration;
     }
 
-    auto settings = lockstep::prod::read_settings(lockstep::prod::Environment::of_process());
+    const auto environment = lockstep::prod::Environment::of_process();
+    const auto roles = roles_of(environment, role);
+    if (!roles) return fail(roles.error(), {});
+    auto settings = lockstep::prod::read_settings(environment, *roles);
     if (!settings) return fail(settings.error(), {});
     auto files = lockstep::prod::read_files(*settings);
     if (!files) return fail(files.error(), settings->warnings);

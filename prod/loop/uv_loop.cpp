@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "engine/runtime/invariant.h"
 #include "prod/loop/system_clock.h"
 
 namespace lockstep::prod {
@@ -69,6 +70,11 @@ void UvLoop::unhandled(std::exception_ptr error) {
     std::abort();
 }
 
+void UvLoop::require_own_thread() const {
+    PRECONDITION(on_loop_thread(), "thread {} is not the loop's, {}",
+                 std::hash<std::thread::id>{}(std::this_thread::get_id()), std::hash<std::thread::id>{}(thread_));
+}
+
 void UvLoop::wait_for_events() {
     if (has_ready()) {
         uv_run(&loop_, UV_RUN_NOWAIT);
@@ -89,6 +95,7 @@ void UvLoop::wait_for_events() {
 }
 
 void UvLoop::run() {
+    require_own_thread();
     stopped_ = false;
     while (!stopped_) {
         run_ready(monotonic(), kStepsPerRound);

@@ -23,7 +23,8 @@ public:
     /// Lets closing handles finish. Works that still wait must be withdrawn by their owners before.
     ~UvLoop() override;
 
-    /// Serves events and work until `stop`. May be called again afterwards. REQUIRES: the thread that made the loop.
+    /// Serves events and work until `stop`. May be called again afterwards. REQUIRES: the thread that made the loop, as for all that
+    /// posts work to it.
     void run();
     /// Ends `run` after the present round. The loop's thread only; others post it.
     void stop() { stopped_ = true; }
@@ -43,6 +44,9 @@ public:
     void unhandled(std::exception_ptr error) override;
 
 private:
+    /// Work is being posted.
+    void wake() override { require_own_thread(); }
+    void require_own_thread() const;
     /// Waits for the next event or timer and runs libuv's callbacks; only looks when work is ready.
     void wait_for_events();
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/scope.h"
 #include "prod/loop/signals.h"
 #include "prod/loop/system_clock.h"
@@ -106,6 +107,18 @@ TEST(UvLoop, ATimerThatIsDueBeforeTheWaitEndsIt) {
         loop.post_at(step, loop.monotonic() + std::chrono::nanoseconds(i));
         ASSERT_TRUE(loop.run_until([&] { return step.done; }, std::chrono::minutes(1)));
     }
+}
+
+TEST(UvLoop, IsTurnedAndGivenWorkByItsOwnThreadOnly) {
+    struct Step final : engine::Work {
+        void run() override {}
+    };
+    UvLoop loop;
+    Step step;
+    std::thread([&] {
+        EXPECT_THROW(loop.run(), engine::InvariantViolation);
+        EXPECT_THROW(loop.post(step), engine::InvariantViolation);
+    }).join();
 }
 
 }  // namespace

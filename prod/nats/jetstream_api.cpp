@@ -104,7 +104,8 @@ Answer<engine::PublishAck> parse_publish_ack(std::string_view text) {
     const auto sequence = member_or(*document, "seq", std::uint64_t{0});
     if (stream.empty() || sequence == 0)
         return tl::make_unexpected(ApiError{0, 0, "an acknowledgement without a stream and a sequence"});
-    return engine::PublishAck{std::move(stream), sequence, member_or(*document, "duplicate", false), 0};
+    return engine::PublishAck{std::move(stream), engine::StreamSequence(sequence),
+                              member_or(*document, "duplicate", false), 0};
 }
 
 std::string stream_create(const StreamSpec& spec) {
@@ -158,7 +159,8 @@ Answer<engine::StreamState> parse_stream_state(std::string_view text) {
         return tl::make_unexpected(ApiError{0, 0, "a stream description without its last sequence"});
     const json config = object_or_empty(*document, "config");
     const auto limits = [&config](const char* name) { return member_or(config, name, std::int64_t{-1}) > 0; };
-    return engine::StreamState{member_or(*state, "first_seq", std::uint64_t{0}), last->get<std::uint64_t>(),
+    return engine::StreamState{engine::StreamSequence(member_or(*state, "first_seq", std::uint64_t{0})),
+                               engine::StreamSequence(last->get<std::uint64_t>()),
                                time_or_epoch(member_or(*document, "created", std::string())),
                                limits("max_msgs") || limits("max_bytes") || limits("max_msgs_per_subject")};
 }
@@ -181,7 +183,7 @@ Answer<std::optional<engine::ConsumerState>> parse_consumer_state(std::string_vi
     if (sequence == floor.end() || !sequence->is_number_unsigned())
         return tl::make_unexpected(ApiError{0, 0, "a consumer description without its floor"});
     return std::optional(engine::ConsumerState{waiting->get<std::uint64_t>(), in_hand->get<std::uint64_t>(),
-                                               sequence->get<std::uint64_t>()});
+                                               engine::StreamSequence(sequence->get<std::uint64_t>())});
 }
 
 std::string next_by_subject(std::string_view subject, std::uint64_t from_sequence) {
@@ -202,7 +204,7 @@ Answer<std::optional<engine::StoredMessage>> parse_stored_message(std::string_vi
     const auto sequence = member_or(*message, "seq", std::uint64_t{0});
     if (sequence == 0) return tl::make_unexpected(ApiError{0, 0, "an answer without the message's sequence"});
     return std::optional(engine::StoredMessage{
-        sequence, message_id_in(base64_decode(member_or(*message, "hdrs", std::string()))),
+        engine::StreamSequence(sequence), message_id_in(base64_decode(member_or(*message, "hdrs", std::string()))),
         base64_decode(member_or(*message, "data", std::string())), member_or(*message, "subject", std::string()),
         time_or_epoch(member_or(*message, "time", std::string()))});
 }

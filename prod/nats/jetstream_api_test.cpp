@@ -45,7 +45,7 @@ TEST(AckSubject, RefusesEverythingElse) {
 }
 
 TEST(PublishAckAnswer, IsReadWithAndWithoutDuplicate) {
-    EXPECT_EQ(parse_publish_ack(R"({"stream":"S","seq":7})")->sequence, 7U);
+    EXPECT_EQ(parse_publish_ack(R"({"stream":"S","seq":7})")->sequence.value(), 7U);
     EXPECT_TRUE(parse_publish_ack(R"({"stream":"S","seq":7,"duplicate":true})")->duplicate);
     EXPECT_FALSE(parse_publish_ack(R"({"stream":"S","seq":7})")->duplicate);
 }
@@ -70,7 +70,7 @@ TEST(Answers, WithMembersOfAnyOtherTypeAreErrorsAndNoMore) {
         const auto stored =
             parse_stored_message(R"({"message":{"seq":7,"hdrs":)" + value + R"(,"data":)" + value + "}}");
         ASSERT_TRUE(stored) << value;
-        EXPECT_EQ((*stored)->sequence, 7U);
+        EXPECT_EQ((*stored)->sequence.value(), 7U);
         const auto consumer = parse_consumer(R"({"config":{"deliver_subject":)" + value + R"(,"ack_wait":)" + value +
                                                  R"(,"max_deliver":)" + value + "}}",
                                              submit_consumer());
@@ -99,7 +99,7 @@ TEST(StoredMessageAnswer, CarriesBytesAndMessageId) {
         R"({"message":{"subject":"s","seq":9,"hdrs":"TkFUUy8xLjANCk5hdHMtTXNnLUlkOiBqb2JyZXE6SjE6MQ0KDQo=","data":"AP8="}})");
     ASSERT_TRUE(found);
     ASSERT_TRUE(*found);
-    EXPECT_EQ((*found)->sequence, 9U);
+    EXPECT_EQ((*found)->sequence.value(), 9U);
     EXPECT_EQ((*found)->message_id, "jobreq:J1:1");
     EXPECT_EQ((*found)->payload, std::string("\0\xff", 2));
 }

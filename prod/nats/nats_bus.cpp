@@ -146,7 +146,7 @@ engine::Task<Outcome<engine::PublishAck>> NatsBus::publish(std::string subject, 
     if (!options_.jetstream) {
         const auto sent = connection_->publish(subject, payload);
         if (!sent.applied()) co_return sent.failure_as<engine::PublishAck>();
-        co_return engine::PublishAck{{}, 0, false, sent.value()};
+        co_return engine::PublishAck{{}, {}, false, sent.value()};
     }
     const auto answer =
         co_await connection_->request(std::move(subject), std::move(payload), std::move(message_id), deadline);
@@ -166,12 +166,12 @@ engine::Task<Outcome<engine::Done>> NatsBus::publish_core(std::string subject, s
 
 engine::Task<Outcome<std::optional<engine::StoredMessage>>> NatsBus::read_stream(std::string stream,
                                                                                  std::string subject,
-                                                                                 std::uint64_t from_sequence,
+                                                                                 engine::StreamSequence from_sequence,
                                                                                  engine::MonoTime deadline) {
     if (!options_.jetstream) co_return std::optional<engine::StoredMessage>();
     const auto answer = co_await connection_->request(
-        "$JS.API.STREAM.MSG.GET." + stream, jetstream::next_by_subject(subject.empty() ? ">" : subject, from_sequence),
-        "", deadline);
+        "$JS.API.STREAM.MSG.GET." + stream,
+        jetstream::next_by_subject(subject.empty() ? ">" : subject, from_sequence.value()), "", deadline);
     if (!answer.applied()) co_return answer.failure_as<std::optional<engine::StoredMessage>>();
     auto message = jetstream::parse_stored_message(answer.value().payload);
     if (!message) co_return refused(stream, message);
@@ -179,11 +179,11 @@ engine::Task<Outcome<std::optional<engine::StoredMessage>>> NatsBus::read_stream
 }
 
 engine::Task<Outcome<std::optional<engine::StoredMessage>>> NatsBus::read_message(std::string stream,
-                                                                                  std::uint64_t sequence,
+                                                                                  engine::StreamSequence sequence,
                                                                                   engine::MonoTime deadline) {
     if (!options_.jetstream) co_return std::optional<engine::StoredMessage>();
     const auto answer = co_await connection_->request("$JS.API.STREAM.MSG.GET." + stream,
-                                                      jetstream::by_sequence(sequence), "", deadline);
+                                                      jetstream::by_sequence(sequence.value()), "", deadline);
     if (!answer.applied()) co_return answer.failure_as<std::optional<engine::StoredMessage>>();
     auto message = jetstream::parse_stored_message(answer.value().payload);
     if (!message) co_return refused(stream, message);
@@ -232,7 +232,8 @@ engine::Task<bool> NatsBus::make_room_for_rate(std::string stream, engine::MonoT
     if (problem_ && cramped_.insert(stream).second)
         problem_(fmt::format(
             "no durable of stream {} is given a rate limit: a message of the largest size ({} bytes) would stop it for "
-            "ever unless the stream's max_msg_size is {} or more, and {}. Set it as a user who may, or set the rate to 0",
+            "ever unless the stream's max_msg_size is {} or more, and {}. Set it as a user who may, or set the rate to "
+            "0",
             stream, largest, needed, why));
     co_return false;
 }
@@ -327,7 +328,7 @@ void NatsBus::bind(const std::shared_ptr<Consumer>& consumer, const jetstream::C
             // Without a reply subject it is a note of the server (a heartbeat of a peer's making), not a message.
             if (!target || target->sink == nullptr || natsMsg_GetReply(message.get()) == nullptr) return;
             auto delivery = std::make_unique<StreamDelivery>(connection, std::move(message));
-            target->last_received = std::max(target->last_received, delivery->sequence());
+            target->last_received = std::max(target->last_received, delivery->sequence().value());
             target->sink->on_delivery(std::move(delivery));
         },
         consumer->paused);

@@ -26,17 +26,18 @@ TEST_F(NatsBusTest, FindsAStoredMessageBySubject) {
     auto bus = prepared();
     const auto before = wait(bus->stream_state("CORDUM_JOBS", in(5s)));
     ASSERT_TRUE(before.applied());
-    EXPECT_EQ(before.value().last_sequence, 0U);
+    EXPECT_EQ(before.value().last_sequence.value(), 0U);
     const std::string bytes("\0\xff\r\nx", 5);
     publish(*bus, "worker.a.jobs", bytes, "jobreq:J:1");
     publish(*bus, "worker.b.jobs", "other");
-    const auto found = wait(bus->read_stream("CORDUM_JOBS", "worker.a.jobs", before.value().last_sequence + 1, in(5s)));
+    const auto found =
+        wait(bus->read_stream("CORDUM_JOBS", "worker.a.jobs", before.value().last_sequence.next(), in(5s)));
     ASSERT_TRUE(found.applied());
     ASSERT_TRUE(found.value());
     EXPECT_EQ(found.value()->message_id, "jobreq:J:1");
     EXPECT_EQ(found.value()->payload, bytes);
-    EXPECT_FALSE(wait(bus->read_stream("CORDUM_JOBS", "worker.a.jobs", 2, in(5s))).value());
-    EXPECT_EQ(wait(bus->stream_state("CORDUM_JOBS", in(5s))).value().last_sequence, 2U);
+    EXPECT_FALSE(wait(bus->read_stream("CORDUM_JOBS", "worker.a.jobs", engine::StreamSequence(2), in(5s))).value());
+    EXPECT_EQ(wait(bus->stream_state("CORDUM_JOBS", in(5s))).value().last_sequence.value(), 2U);
     EXPECT_EQ(wait(bus->stream_state("NOWHERE", in(5s))).kind(), OutcomeKind::not_applied);
 }
 
@@ -51,7 +52,7 @@ TEST_F(NatsBusTest, DeliversWithMetadataAndTakesAnAck) {
     EXPECT_EQ(delivery->payload(), "payload");
     EXPECT_EQ(delivery->stream(), "CORDUM_SYS");
     EXPECT_EQ(delivery->delivery_count(), 1U);
-    EXPECT_GT(delivery->sequence(), 0U);
+    EXPECT_GT(delivery->sequence().value(), 0U);
     delivery->ack();
     pass(1500ms);
     EXPECT_TRUE(sink.deliveries.empty());
@@ -369,7 +370,7 @@ TEST_F(NatsBusTest, WithoutJetStreamEverythingIsPlain) {
     EXPECT_TRUE(wait(bus->publish("sys.job.submit", "x", "id", in(1s))).applied());
     ASSERT_TRUE(until([&] { return !sink.deliveries.empty(); }));
     EXPECT_EQ(sink.deliveries[0]->delivery_count(), 0U);
-    EXPECT_EQ(wait(bus->stream_state("CORDUM_SYS", in(1s))).value().last_sequence, 0U);
+    EXPECT_EQ(wait(bus->stream_state("CORDUM_SYS", in(1s))).value().last_sequence.value(), 0U);
 }
 
 TEST_F(NatsBusTest, SaysWhatIsWrongWhenItCannotStart) {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/one_shot.h"
 
 namespace lockstep::prod {
@@ -241,6 +242,7 @@ void NatsConnection::close() {
 
 Outcome<std::uint64_t> NatsConnection::publish(const std::string& subject, std::string_view payload,
                                                const std::string& reply, const std::string& message_id) {
+    PRECONDITION(loop_.on_loop_thread(), "a message on {} is published on a thread that is not the loop's", subject);
     if (!is_sound(subject))
         return NotApplied{{FailureCause::refused, fmt::format("\"{}\" cannot be the subject of a message", subject)}};
     if (!link_ || !link_->usable())

@@ -101,7 +101,7 @@ TEST_F(NatsConnectionTest, AnAcknowledgementCutAnywhereIsUnknownAndTheNextOneIsI
         ASSERT_TRUE(after.applied()) << "offset " << offset << ": " << after.failure().detail;
         const auto ack = jetstream::parse_publish_ack(after.value().payload);
         ASSERT_TRUE(ack) << "offset " << offset << ": " << after.value().payload;
-        ASSERT_EQ(ack->sequence, ++stored) << "offset " << offset;
+        ASSERT_EQ(ack->sequence.value(), ++stored) << "offset " << offset;
         ASSERT_EQ(after.value().connection, connection->state().id);
     }
     EXPECT_GT(offset, 30U) << "an acknowledgement is longer than that";

@@ -19,7 +19,7 @@ public:
     [[nodiscard]] std::string_view subject() const override;
     [[nodiscard]] std::string_view payload() const override;
     [[nodiscard]] std::string_view stream() const override { return info_.stream; }
-    [[nodiscard]] std::uint64_t sequence() const override { return info_.sequence; }
+    [[nodiscard]] engine::StreamSequence sequence() const override { return engine::StreamSequence(info_.sequence); }
     [[nodiscard]] std::uint64_t delivery_count() const override { return info_.delivered; }
 
     void ack() override { settle("+ACK"); }
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] std::string_view subject() const override;
     [[nodiscard]] std::string_view payload() const override;
     [[nodiscard]] std::string_view stream() const override { return {}; }
-    [[nodiscard]] std::uint64_t sequence() const override { return 0; }
+    [[nodiscard]] engine::StreamSequence sequence() const override { return {}; }
     [[nodiscard]] std::uint64_t delivery_count() const override { return 0; }
     void ack() override {}
     void nak(engine::Duration) override {}

@@ -12,7 +12,7 @@ namespace {
 
 /// Counts deliveries by their stream sequence and gives no answer; may do something at a certain one.
 struct Counter final : engine::DeliverySink {
-    std::set<std::uint64_t> deliveries;
+    std::set<engine::StreamSequence> deliveries;
     std::size_t twice = 0;
     std::function<void()> on_first;
     void on_delivery(std::unique_ptr<engine::Delivery> delivery) override {

@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::prod {
 
 struct NatsSocket::Poll {
@@ -71,6 +73,8 @@ void NatsSocket::want(const std::function<void(Wanted&)>& change) {
 }
 
 void NatsSocket::start(Events events) {
+    PRECONDITION(loop_.on_loop_thread() && connection_ != nullptr,
+                 "a socket is waited for before there is one, or elsewhere: {}", static_cast<const void*>(connection_));
     events_ = std::move(events);
     usable_ = true;
     int descriptor = -1;

@@ -150,15 +150,18 @@ private:
     }
     void answer_health(const std::vector<Desk::Question>& questions) {
         const Health health = sources_.health();
-        const auto condition = shared(health.json());
-        const auto readiness = shared(health.ready_json());
-        const bool ready = health.reason_not_ready().empty();
-        for (const auto& question : questions) {
-            const bool asks_for_ready = question.path == "/readyz";
-            const bool good = asks_for_ready ? ready : health.ok();
-            listener_->answer(question.ticket,
-                              {good ? 200 : 503, "application/json", asks_for_ready ? readiness : condition});
-        }
+        const HttpAnswer condition = sources_.plain_health ? plain(health) : in_full(health);
+        const HttpAnswer readiness{health.reason_not_ready().empty() ? 200 : 503, "application/json",
+                                   shared(health.ready_json())};
+        for (const auto& question : questions)
+            listener_->answer(question.ticket, question.path == "/readyz" ? readiness : condition);
+    }
+    static HttpAnswer in_full(const Health& health) {
+        return {health.ok() ? 200 : 503, "application/json", shared(health.json())};
+    }
+    static HttpAnswer plain(const Health& health) {
+        if (health.not_ready.empty()) return {200, "text/plain", shared("ok")};
+        return {503, "text/plain", shared(health.not_ready)};
     }
 
     std::unique_ptr<HttpListener> listener_;

@@ -1,9 +1,10 @@
-// The admin listener: GET /metrics, /health and /readyz, on threads of its own.
+// A listener for whoever watches the daemon: GET /metrics, /health and /readyz, on threads of its own.
 //
 //   1. It starts before Redis and NATS are connected and answers "degraded" until they are.
 //   2. /health says how the servers are that the daemon depends on (README.md, "Is it well?"), and in its body whether it takes
 //      jobs. /readyz says the latter by its status: 503, with the reason in the body, before the streams and durables exist,
 //      while it drains, and while it has no connection.
+//      In its plain form /health answers `ok` as a text once the daemon does its work, whatever its connections.
 //   3. An address that is taken is the caller's to refuse: whoever runs without metrics runs blind.
 //   4. Whoever connects is bounded (see http_listener.h), and nobody's question delays another's: all who ask for health at the
 //      same time get one answer, and those who ask for metrics another.
@@ -40,6 +41,7 @@ public:
     struct Sources {
         std::function<std::string()> metrics;
         std::function<Health()> health;
+        bool plain_health = false;  // see 2
     };
 
     /// `address` is host:port; without a host all interfaces, with port 0 a free one. The error says what to check.

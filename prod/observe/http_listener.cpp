@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::prod {
 
 namespace {
@@ -105,6 +107,7 @@ public:
     Server& operator=(const Server&) = delete;
 
     void start(Handler handler) {
+        PRECONDITION(!std::exchange(started_, true), "port {} is served already", port);
         handler_ = std::move(handler);
         thread_ = std::thread([this] { run(); });
     }
@@ -348,6 +351,7 @@ private:
     const Descriptor wake_;
     const Limits limits_;
     Handler handler_;
+    bool started_ = false;  // by the owner's thread
     std::thread thread_;
 
     // The thread's own.

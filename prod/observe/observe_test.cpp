@@ -298,6 +298,24 @@ TEST(AdminHttp, SaysByAStatusOfItsOwnWhetherJobsAreTaken) {
 }
 
 // More of them than there are places: those that have asked for nothing make room.
+TEST(AdminHttp, InItsPlainFormSaysOkOnceTheWorkIsDoneWhateverItsConnections) {
+    Health health;
+    auto admin = AdminHttp::start(
+        "127.0.0.1:0",
+        {.metrics = [] { return std::string(); }, .health = [&] { return health; }, .plain_health = true});
+    ASSERT_TRUE(admin) << admin.error();
+    httplib::Client client("127.0.0.1", (*admin)->port());
+    const auto early = client.Get("/health");
+    EXPECT_EQ(early->status, 503);
+    EXPECT_EQ(early->body, "starting");
+    health.not_ready.clear();
+    const auto later = client.Get("/health");
+    EXPECT_EQ(later->status, 200);
+    EXPECT_EQ(later->body, "ok");
+    EXPECT_EQ(later->get_header_value("Content-Type"), "text/plain");
+    EXPECT_EQ(client.Get("/readyz")->status, 503) << "it has no connection";
+}
+
 TEST(AdminHttp, ManySlowClientsKeepAProbeWaitingForNothing) {
     auto admin = AdminHttp::start("127.0.0.1:0",
                                   {.metrics = [] { return std::string("a 1\n"); }, .health = [] { return Health{}; }});

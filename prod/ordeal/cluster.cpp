@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
 #include "fakes/testing/server_lines.h"
 
 namespace lockstep::prod::ordeal {
@@ -185,6 +186,8 @@ void Cluster::add_worker(const WorkerKind& kind) {
 }
 
 void Cluster::start(Place& place) {
+    PRECONDITION(std::this_thread::get_id() == thread_, "{} would end with another thread than this cluster's",
+                 place.name);
     std::vector<std::string> line{(programs_ / place.program).string()};
     line.insert(line.end(), place.arguments.begin(), place.arguments.end());
     place.log = folder_.path() / fmt::format("{}-{}.log", place.name, place.starts++);

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fakes/testing/server_process.h"
@@ -109,6 +110,7 @@ private:
     bool end_link(const Planned& planned);
     [[nodiscard]] std::string last_words(const Place& place) const;
 
+    const std::thread::id thread_ = std::this_thread::get_id();
     const std::filesystem::path programs_;
     fakes::testing::TemporaryFolder folder_;
     fakes::testing::ServerProcess redis_;

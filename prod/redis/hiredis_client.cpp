@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/one_shot.h"
 
 namespace lockstep::prod {
@@ -35,7 +36,11 @@ HiredisClient::HiredisClient(UvLoop& loop, const RedisAddress& address, engine::
     connection_.open();
 }
 
-HiredisClient::~HiredisClient() { connection_.close("the client was closed"); }
+HiredisClient::~HiredisClient() {
+    PRECONDITION(!transport_.telling(), "the client goes inside a callback of its connection {}",
+                 connection_.connections());
+    connection_.close("the client was closed");
+}
 
 engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> HiredisClient::exchange(engine::RedisCommands commands,
                                                                                        engine::MonoTime deadline) {

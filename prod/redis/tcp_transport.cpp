@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/runtime/invariant.h"
+
 namespace lockstep::prod {
 
 namespace {
@@ -187,12 +189,31 @@ private:
     std::array<char, std::size_t{64} * 1024> room_{};
 };
 
+class TcpTransport::Telling {
+public:
+    explicit Telling(TcpTransport& transport) : depth_(transport.telling_) { ++depth_; }
+    ~Telling() { --depth_; }
+    Telling(const Telling&) = delete;
+    Telling& operator=(const Telling&) = delete;
+
+private:
+    int& depth_;
+};
+
 TcpTransport::TcpTransport(UvLoop& loop, std::string host, int port)
     : loop_(loop), host_(std::move(host)), port_(port) {}
 
 TcpTransport::~TcpTransport() { close(); }
 
+void TcpTransport::tell(engine::RedisTransportListener& listener) {
+    PRECONDITION(lookup_ == nullptr && socket_ == nullptr, "who is told what becomes of {}:{} changes on the way",
+                 host_, port_);
+    listener_ = &listener;
+}
+
 void TcpTransport::connect() {
+    PRECONDITION(listener_ != nullptr, "nobody would hear what becomes of the attempt on {}:{}", host_, port_);
+    PRECONDITION(lookup_ == nullptr && socket_ == nullptr, "an attempt on {}:{} is under way already", host_, port_);
     lookup_ = new Lookup;
     lookup_->owner = this;
     lookup_->request.data = lookup_;
@@ -223,7 +244,10 @@ void TcpTransport::connect_next() {
 
 void TcpTransport::on_connect(int status) {
     if (status >= 0) status = socket_->start();
-    if (status >= 0) return listener_->on_connected();
+    if (status >= 0) {
+        const Telling telling(*this);
+        return listener_->on_connected();
+    }
     if (addresses_.empty()) return fail(uv_strerror(status));
     std::exchange(socket_, nullptr)->leave();
     connect_next();
@@ -247,7 +271,10 @@ void TcpTransport::on_bytes(std::string_view bytes) {
     socket->feed(bytes);
     RedisValue reply;
     std::string broken;
-    while (!socket->left() && socket->next_reply(reply, broken)) listener_->on_reply(std::exchange(reply, {}));
+    while (!socket->left() && socket->next_reply(reply, broken)) {
+        const Telling telling(*this);
+        listener_->on_reply(std::exchange(reply, {}));
+    }
     if (!broken.empty()) fail(std::move(broken));
 }
 
@@ -257,7 +284,15 @@ void TcpTransport::fail(std::string why) {
     loop_.post(failed_);
 }
 
-void TcpTransport::tell_failure() { listener_->on_closed(std::exchange(failure_, {})); }
+void TcpTransport::tell_failure() {
+    const Telling telling(*this);
+    listener_->on_closed(std::exchange(failure_, {}));
+}
+
+void TcpTransport::wake() {
+    const Telling telling(*this);
+    listener_->on_wake();
+}
 
 void TcpTransport::close() {
     failed_.withdraw();

@@ -22,17 +22,20 @@ public:
     TcpTransport& operator=(const TcpTransport&) = delete;
 
     /// Who is told what happens. REQUIRES: before the first attempt.
-    void tell(engine::RedisTransportListener& listener) { listener_ = &listener; }
+    void tell(engine::RedisTransportListener& listener);
 
     void connect() override;
     [[nodiscard]] bool write(const engine::RedisCommands& commands) override;
     void close() override;
     [[nodiscard]] engine::MonoTime now() const override { return loop_.monotonic(); }
+    /// Whether the listener is being told something.
+    [[nodiscard]] bool telling() const { return telling_ > 0; }
     void wake_at(engine::MonoTime when) override;
 
 private:
     struct Lookup;
     class Socket;
+    class Telling;
 
     /// Work that calls one function.
     class Call final : public engine::Work {
@@ -52,13 +55,14 @@ private:
     /// Ends the attempt or the connection, and says so.
     void fail(std::string why);
     void tell_failure();
-    void wake() { listener_->on_wake(); }
+    void wake();
     void flush();
 
     UvLoop& loop_;
     const std::string host_;
     const int port_;
     engine::RedisTransportListener* listener_ = nullptr;
+    int telling_ = 0;  // calls of the listener that have not returned
 
     Lookup* lookup_ = nullptr;                 // frees itself when libuv is done with it
     std::vector<sockaddr_storage> addresses_;  // of this attempt, still to try, the next one last

@@ -52,8 +52,8 @@ protected:
 };
 
 TEST_F(BothWorlds, JobsRunOnce) {
-    const auto simulated = exercised("jobs-run-once.json", false);
-    const auto real = exercised("jobs-run-once.json", true);
+    const auto simulated = exercised("both-worlds/jobs-run-once.json", false);
+    const auto real = exercised("both-worlds/jobs-run-once.json", true);
     for (const char* name :
          {"no_duplicate_dispatch", "no_lost_job", "one_terminal_result", "result_kept", "indexes_agree"}) {
         EXPECT_EQ(real.at(name), 20) << name;
@@ -62,8 +62,8 @@ TEST_F(BothWorlds, JobsRunOnce) {
 }
 
 TEST_F(BothWorlds, SchedulersDieAndFreeze) {
-    const auto simulated = exercised("schedulers-die-and-freeze.json", false);
-    const auto real = exercised("schedulers-die-and-freeze.json", true);
+    const auto simulated = exercised("both-worlds/schedulers-die-and-freeze.json", false);
+    const auto real = exercised("both-worlds/schedulers-die-and-freeze.json", true);
     for (const char* name : {"no_lost_job", "one_terminal_result", "indexes_agree"})
         EXPECT_EQ(real.at(name), simulated.at(name)) << name;
     // When exactly a real scheduler dies is chance: a few dispatches may be recorded by then and not sent yet.
@@ -74,17 +74,34 @@ TEST_F(BothWorlds, SchedulersDieAndFreeze) {
 
 // Restarts of the servers are where a recording could lose its thread: then the harness itself fails.
 TEST_F(BothWorlds, ServersGoAway) {
-    const auto simulated = exercised("servers-go-away.json", false);
-    const auto real = exercised("servers-go-away.json", true);
+    const auto simulated = exercised("both-worlds/servers-go-away.json", false);
+    const auto real = exercised("both-worlds/servers-go-away.json", true);
     for (const char* name : {"no_lost_job", "one_terminal_result", "indexes_agree"})
         EXPECT_EQ(real.at(name), simulated.at(name)) << name;
     EXPECT_GE(real.at("dead_letter_complete"), 1);
 }
 
+// Runs, their steps and what undoes them come to the same ends; the expectations of the files say to which.
+TEST_F(BothWorlds, RunsOfWorkflows) {
+    for (const char* name :
+         {"a-failed-run-is-undone", "a-step-waits-for-a-human", "parallel-steps", "a-failed-step-is-tried-again"}) {
+        const auto simulated = exercised("workflows/" + std::string(name) + ".json", false);
+        const auto real = exercised("workflows/" + std::string(name) + ".json", true);
+        EXPECT_GT(simulated.at("run_progress"), 0) << name;
+        EXPECT_GT(real.at("run_progress"), 0) << name;
+    }
+}
+
+TEST_F(BothWorlds, RunsOutliveTheReplicasThatRunThem) {
+    const auto real = exercised("workflows/schedulers-run-workflows.json", true);
+    EXPECT_GT(real.at("run_progress"), 0);
+    EXPECT_GT(real.at("run_exclusion"), 0);
+}
+
 TEST_F(BothWorlds, AnExpectationThatDoesNotHoldFailsInBoth) {
     const std::string wrong = "expect.states.SUCCEEDED=21";
     for (const bool real : {false, true}) {
-        std::vector<std::string> words{"run", file("jobs-run-once.json"), "--set", wrong};
+        std::vector<std::string> words{"run", file("both-worlds/jobs-run-once.json"), "--set", wrong};
         if (real) words.emplace_back("--real");
         const Told told = lockstep(words);
         EXPECT_EQ(told.exit_code, 1) << told.text;
@@ -93,10 +110,10 @@ TEST_F(BothWorlds, AnExpectationThatDoesNotHoldFailsInBoth) {
 }
 
 TEST_F(BothWorlds, WhatRealServersCannotDoIsRefusedOrSaid) {
-    const Told without = lockstep({"run", "--real", file("jobs-run-once.json"), "--without", "job_lock"});
+    const Told without = lockstep({"run", "--real", file("both-worlds/jobs-run-once.json"), "--without", "job_lock"});
     EXPECT_EQ(without.exit_code, 2) << without.text;
     EXPECT_THAT(without.text, HasSubstr("switches mechanisms off"));
-    const Told late = lockstep({"run", "--real", file("jobs-run-once.json"), "--real-limit", "1s"});
+    const Told late = lockstep({"run", "--real", file("both-worlds/jobs-run-once.json"), "--real-limit", "1s"});
     EXPECT_EQ(late.exit_code, 2) << late.text;
     EXPECT_THAT(late.text, HasSubstr("--real-limit"));
 }

@@ -25,7 +25,7 @@ void on_message(natsConnection*, natsSubscription*, natsMsg* message, void* clos
     recording->add(
         BusMessage{natsMsg_GetSubject(message),
                    std::string(natsMsg_GetData(message), static_cast<std::size_t>(natsMsg_GetDataLength(message))),
-                   reply == nullptr ? "" : reply});
+                   reply == nullptr ? "" : reply, engine::to_unix_micros(wall_now())});
     natsMsg_Destroy(message);
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "prod/rehearsal/worker_script.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/topology.h"
 
@@ -18,9 +19,9 @@ using sim::NodeRole;
 using sim::Scenario;
 using sim::Topology;
 
-constexpr std::array<std::string_view, 8> kJudged{"no_duplicate_dispatch", "no_lost_job",          "legal_transitions",
-                                                  "one_terminal_result",   "dead_letter_complete", "result_kept",
-                                                  "indexes_agree",         "nothing_leaks"};
+constexpr std::array<std::string_view, 10> kJudged{
+    "no_duplicate_dispatch", "no_lost_job",   "legal_transitions", "one_terminal_result", "dead_letter_complete",
+    "result_kept",           "indexes_agree", "nothing_leaks",     "run_exclusion",       "run_progress"};
 
 /// Facts that are seen from outside as they happen, give or take some milliseconds.
 bool is_seen(fakes::EventKind kind) {
@@ -30,8 +31,7 @@ bool is_seen(fakes::EventKind kind) {
 }
 
 bool is_process(NodeRole role) {
-    return role != NodeRole::gateway && role != NodeRole::operator_node && role != NodeRole::workflow &&
-           role != NodeRole::result_reader;
+    return role != NodeRole::gateway && role != NodeRole::operator_node && role != NodeRole::result_reader;
 }
 
 /// Why this fault cannot be done; empty: it can.
@@ -81,25 +81,29 @@ void sort_faults(Feasibility& f, const Topology& topology) {
 }
 
 void sort_load(Feasibility& f) {
-    std::size_t workflows =
-        std::erase_if(f.scenario.load, [](const sim::Load& load) { return load.kind == sim::Load::Kind::workflow; });
-    if (workflows > 0) f.not_applied.push_back(fmt::format("{} lines of workflow load", workflows));
     if (!f.scenario.load.empty()) f.applied.push_back(fmt::format("{} lines of load", f.scenario.load.size()));
+}
+
+bool can_come_to(const sim::WorkerGroup& group) {
+    const auto has_status = [](const std::string& outcome) { return exit_status_for(outcome).has_value(); };
+    return group.outcomes.size() == 1 && has_status(group.outcomes.begin()->first) &&
+           std::ranges::all_of(group.first_outcomes, has_status);
 }
 
 void sort_workers(Feasibility& f) {
     for (sim::WorkerGroup& group : f.scenario.cluster.workers) {
-        const bool only_success =
-            group.outcomes.size() == 1 && group.outcomes.begin()->first == "SUCCEEDED" && group.first_outcomes.empty();
-        if (!only_success)
-            f.not_applied.push_back(fmt::format("outcomes of {}: a real worker that sleeps succeeds", group.id));
+        if (!can_come_to(group)) {
+            f.not_applied.push_back(
+                fmt::format("outcomes of {}: a real worker succeeds or fails, and nothing is drawn", group.id));
+            group.outcomes = {{"SUCCEEDED", 1.0}};
+            group.first_outcomes.clear();
+        }
         if (group.service_time.kind != fakes::Distribution::Kind::constant)
             f.not_applied.push_back(fmt::format("service time of {}: always {}, nothing is drawn", group.id,
                                                 engine::format_duration(group.service_time.a)));
         if (group.heartbeat_phase > Duration{0} || group.cpu_load)
             f.not_applied.push_back(fmt::format("phase of heartbeats and reported load of {}", group.id));
         if (!group.type.empty()) f.not_applied.push_back(fmt::format("type of {}", group.id));
-        group.outcomes = {{"SUCCEEDED", 1.0}};
         group.service_time = fakes::Distribution::constant(group.service_time.a);
     }
 }
@@ -123,8 +127,6 @@ void sort_cluster(Feasibility& f) {
     constexpr Duration kProcessedTtlMin = std::chrono::minutes(10);
     if (cluster.config.bus_processed_ttl < kProcessedTtlMin)
         f.not_applied.emplace_back("tunable bus_processed_ttl: lockstepd takes nothing below 10m");
-    if (cluster.workflow_engines > 0) f.not_applied.emplace_back("workflow engines");
-    cluster.workflow_engines = 0;
     if (cluster.result_readers > 0) f.not_applied.emplace_back("result readers: there is no such program yet");
     cluster.result_readers = 0;
 }

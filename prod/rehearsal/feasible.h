@@ -12,7 +12,8 @@
 
 namespace lockstep::prod::rehearsal {
 
-/// Those whose facts are all seen from outside: in Redis, on the bus, in the workers' record of executions.
+/// Those whose facts are all seen from outside: in Redis, on the bus, in the workers' record of executions. Not those that count
+/// seconds: processes of a real machine wait for it as well.
 [[nodiscard]] std::span<const std::string_view> judged_invariants();
 
 struct Feasibility {

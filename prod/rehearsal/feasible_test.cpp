@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "prod/rehearsal/worker_script.h"
 #include "sim/scenario/loader.h"
 
 namespace lockstep::prod::rehearsal {
@@ -17,9 +18,12 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 sim::Scenario scenario(const std::string& parts, const std::string& of_cluster = R"("schedulers": 1)") {
+    const std::string workers = of_cluster.find("\"workers\"") != std::string::npos
+                                    ? ""
+                                    : R"("workers": [ { "id": "w", "service_time": "1s" } ], )";
     auto loaded = sim::parse_scenario(R"({ "name": "x", "description": "x",
-        "cluster": { "workers": [ { "id": "w", "service_time": "1s" } ], )" +
-                                          of_cluster + R"( },
+        "cluster": { )" + workers + of_cluster +
+                                          R"( },
         "load": [ { "at": "1s", "count": 5 } ], )" +
                                           parts + "}",
                                       "x.json");
@@ -65,6 +69,34 @@ TEST(Feasible, ThereIsNoProgramThatReadsResultsBesideTheSchedulers) {
     EXPECT_THAT(f->scenario.faults, IsEmpty());
     EXPECT_THAT(f->not_applied,
                 ElementsAre(StartsWith("/faults/0 crash of result-readers"), StartsWith("result readers")));
+}
+
+TEST(Feasible, WorkersComeToOneEndAndTheirFirstJobsToAnother) {
+    const auto f = feasible(scenario("\"seed\": 1", R"("workers": [
+        { "id": "bad", "outcomes": { "FAILED_FATAL": 1 }, "first_outcomes": ["FAILED", "FAILED_RETRYABLE"], "service_time": "250ms" },
+        { "id": "odd", "outcomes": { "SUCCEEDED": 1, "FAILED": 1 } },
+        { "id": "lost", "outcomes": { "hang": 1 } } ])"),
+                            1min);
+    ASSERT_TRUE(f);
+    const auto& workers = f->scenario.cluster.workers;
+    EXPECT_THAT(f->not_applied, ElementsAre(StartsWith("outcomes of odd:"), StartsWith("outcomes of lost:")));
+    EXPECT_FALSE(only_succeeds(workers[0]));
+    EXPECT_TRUE(only_succeeds(workers[1]));
+    EXPECT_TRUE(only_succeeds(workers[2]));
+    EXPECT_EQ(worker_script(workers[0], "/tmp/x"),
+              "cat >/dev/null; n=0; while [ $n -lt 2 ] && ! (set -C; : >'/tmp/x'.$n) 2>/dev/null; do n=$((n+1)); done; "
+              "sleep 0.250; echo '{}'; case $n in 0) exit 1;; 1) exit 75;; *) exit 65;; esac");
+}
+
+TEST(Feasible, WorkflowsAreRunByEnginesOfTheirOwn) {
+    const auto f = feasible(scenario(R"("faults": [
+        { "at": "1s", "do": "crash", "target": "workflow-0", "for": "1s" } ], "seed": 1)",
+                                     R"("workflow_engines": 2)"),
+                            1min);
+    ASSERT_TRUE(f);
+    EXPECT_EQ(f->scenario.cluster.workflow_engines, 2);
+    EXPECT_EQ(f->scenario.faults.size(), 1U);
+    EXPECT_THAT(f->not_applied, IsEmpty());
 }
 
 TEST(Feasible, WhatCannotBeSeenIsNotJudged) {

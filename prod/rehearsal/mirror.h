@@ -27,7 +27,10 @@ public:
     /// Lock events, states of jobs and calls of scripts go to `trace`, in the name of the node whose command it was.
     Mirror(fakes::Trace& trace, fakes::NodeId server, Owner owner);
 
-    void add_observer(fakes::redis::KeyspaceObserver& observer) { database_.keyspace().add_observer(observer); }
+    /// It is told of these changes, and outlives the mirror.
+    void add_observer(fakes::redis::KeyspaceObserver& observer, const fakes::redis::KeyspaceChanges& changes) {
+        database_.keyspace().add_observer(observer, changes);
+    }
     void apply(const MonitorLine& line);
     /// Removes what had expired at that time.
     void expire_due(engine::WallTime now) { database_.expire_due(now); }

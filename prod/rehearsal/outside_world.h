@@ -9,7 +9,7 @@ namespace lockstep::prod::rehearsal {
 /// Throws std::logic_error for everything that only a simulated server would ask for.
 class OutsideWorld final : public fakes::World {
 public:
-    OutsideWorld(fakes::Trace& trace, std::uint64_t seed) : trace_(trace), rng_(seed, "gateway") {}
+    OutsideWorld(fakes::Trace& trace, std::uint64_t seed) : trace_(trace), draws_(seed, "gateway") {}
 
     [[nodiscard]] engine::WallTime wall(fakes::NodeId node) const override;
     [[nodiscard]] engine::MonoTime monotonic(fakes::NodeId node) const override;
@@ -19,13 +19,13 @@ public:
     void connect(fakes::NodeId client, fakes::NodeId server, std::string_view service,
                  fakes::ConnectionListener& listener,
                  std::function<void(std::shared_ptr<fakes::Connection>)> done) override;
-    fakes::Rng& rng(std::string_view /*stream*/) override { return rng_; }
+    fakes::KeyedRng& draws(std::string_view /*family*/) override { return draws_; }
     fakes::Faults& faults() override;
     fakes::Trace& trace() override { return trace_; }
 
 private:
     fakes::Trace& trace_;
-    fakes::Rng rng_;
+    fakes::KeyedRng draws_;
 };
 
 }  // namespace lockstep::prod::rehearsal

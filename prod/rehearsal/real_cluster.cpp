@@ -12,6 +12,7 @@
 
 #include "engine/config/tunables.h"
 #include "fakes/testing/server_lines.h"
+#include "prod/rehearsal/worker_script.h"
 
 namespace lockstep::prod::rehearsal {
 
@@ -125,7 +126,8 @@ RealCluster::RealCluster(const sim::Scenario& scenario, const Topology& topology
                          {"SAFETY_KERNEL_ADDR", fmt::format("127.0.0.1:{}", kernel_port_.number())},
                          {"SAFETY_POLICY_PATH", folder_.path() / "safety.yaml"},
                          {"POOL_CONFIG_PATH", folder_.path() / "pools.yaml"},
-                         {"SCHEDULER_METRICS_ADDR", "127.0.0.1:0"}});
+                         {"SCHEDULER_METRICS_ADDR", "127.0.0.1:0"},
+                         {"WORKFLOW_ENGINE_HTTP_ADDR", "127.0.0.1:0"}});
     // A path to nothing stands for "no such document"; the default would be one that happens to lie here.
     environment_.emplace("TIMEOUT_CONFIG_PATH", folder_.path() / "timeouts.yaml");
 }
@@ -140,14 +142,19 @@ void RealCluster::write_documents() {
     if (!documents.timeouts.empty()) write_file(folder_.path() / "timeouts.yaml", documents.timeouts);
 }
 
-std::vector<std::string> RealCluster::worker_arguments(const Topology::Entry& entry) const {
+std::vector<std::string> RealCluster::worker_arguments(const Topology::Entry& entry, int launch) const {
     const sim::WorkerGroup& group = scenario_.cluster.workers.at(static_cast<std::size_t>(entry.worker_group));
     std::vector<std::string> words{"--id",           entry.name,
                                    "--pool",         group.pool,
                                    "--max-parallel", std::to_string(group.max_parallel_jobs),
-                                   "--service-time", engine::format_duration(group.service_time.a),
                                    "--heartbeat",    engine::format_duration(group.heartbeat),
                                    "--record",       (folder_.path() / "executions").string()};
+    if (only_succeeds(group)) {
+        words.insert(words.end(), {"--service-time", engine::format_duration(group.service_time.a)});
+    } else {
+        const auto counter = folder_.path() / fmt::format("{}-{}.job", entry.name, launch);
+        words.insert(words.end(), {"--exec", worker_script(group, counter.string())});
+    }
     for (const std::string& capability : group.capabilities) words.insert(words.end(), {"--capability", capability});
     for (const auto& [key, value] : group.labels) words.insert(words.end(), {"--label", key + "=" + value});
     if (!group.region.empty()) words.insert(words.end(), {"--region", group.region});
@@ -159,6 +166,7 @@ void RealCluster::launch(NodeId node) {
     std::string name;
     std::vector<std::string> words;
     Program::Environment environment = environment_;
+    ++launched_;
     switch (entry.role) {
         case NodeRole::kernel:
             name = "lockstep-kernel";
@@ -167,15 +175,21 @@ void RealCluster::launch(NodeId node) {
         case NodeRole::scheduler:
             name = "lockstepd";
             environment["CORDUM_INSTANCE_ID"] = entry.name;
+            if (scenario_.cluster.schedulers_run_workflows) environment["LOCKSTEP_ROLE"] = "scheduler,workflow";
+            break;
+        case NodeRole::workflow:
+            name = "lockstepd";
+            environment["CORDUM_INSTANCE_ID"] = entry.name;
+            environment["LOCKSTEP_ROLE"] = "workflow";
             break;
         case NodeRole::worker:
             name = "lockstep-worker";
-            words = worker_arguments(entry);
+            words = worker_arguments(entry, launched_);
             break;
         default: throw std::logic_error(fmt::format("{} is no program of ours", entry.name));
     }
     words.insert(words.begin(), (programs_folder_ / name).string());
-    const auto output = folder_.path() / fmt::format("{}-{}.log", entry.name, ++launched_);
+    const auto output = folder_.path() / fmt::format("{}-{}.log", entry.name, launched_);
     programs_[node] = std::make_unique<Program>(std::move(words), std::move(environment), output);
 }
 
@@ -186,10 +200,10 @@ void RealCluster::start_programs() {
     };
     launch(Topology::kKernel);
     wait_for(Topology::kKernel, "serving policy");
-    for (const NodeRole role : {NodeRole::scheduler, NodeRole::worker}) {
+    for (const NodeRole role : {NodeRole::scheduler, NodeRole::workflow, NodeRole::worker}) {
         for (const NodeId node : topology_.of_role(role)) launch(node);
         for (const NodeId node : topology_.of_role(role))
-            wait_for(node, role == NodeRole::scheduler ? " ready instance=" : " ready");
+            wait_for(node, role == NodeRole::worker ? " ready" : " ready instance=");
     }
 }
 

@@ -67,7 +67,7 @@ private:
 
     void write_documents();
     void launch(fakes::NodeId node);
-    [[nodiscard]] std::vector<std::string> worker_arguments(const sim::Topology::Entry& entry) const;
+    [[nodiscard]] std::vector<std::string> worker_arguments(const sim::Topology::Entry& entry, int launch) const;
     [[nodiscard]] fakes::testing::ServerProcess* server(fakes::NodeId node);
     [[nodiscard]] const fakes::testing::ServerProcess* server(fakes::NodeId node) const;
     [[nodiscard]] testing::Program* program(fakes::NodeId node) const;

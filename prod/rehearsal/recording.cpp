@@ -106,4 +106,11 @@ std::optional<DeliveredMessage> parse_ack_subject(std::string_view subject) {
     return delivered;
 }
 
+std::int64_t time_of_execution(std::string_view line) {
+    std::int64_t micros = 0;
+    if (!take_until(line, " ")) return 0;
+    const auto time = take_until(line, " ");
+    return time && read_number(*time, micros) ? micros : 0;
+}
+
 }  // namespace lockstep::prod::rehearsal

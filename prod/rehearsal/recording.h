@@ -31,7 +31,16 @@ struct BusMessage {
     std::string subject;
     std::string payload;
     std::string reply;
+    std::int64_t at_us = 0;  // Unix time at which it arrived
 };
+
+/// A line of the workers' record, "job time worker".
+struct Execution {
+    std::int64_t at_us = 0;  // Unix time at which it began, as the line says
+    std::string line;
+};
+/// Zero for a line without a time.
+[[nodiscard]] std::int64_t time_of_execution(std::string_view line);
 
 /// The delivery that a `$JS.ACK...` subject speaks of.
 struct DeliveredMessage {
@@ -42,7 +51,7 @@ struct DeliveredMessage {
 };
 [[nodiscard]] std::optional<DeliveredMessage> parse_ack_subject(std::string_view subject);
 
-using Record = std::variant<MonitorLine, BusMessage>;
+using Record = std::variant<MonitorLine, BusMessage, Execution>;
 
 /// Filled from any thread.
 class Recording {

@@ -8,6 +8,7 @@
 
 #include "engine/runtime/scope.h"
 #include "engine/store/keys.h"
+#include "engine/workflow/run_keys.h"
 #include "fakes/gateway/gateway.h"
 #include "fakes/gateway/operator.h"
 #include "prod/loop/system_clock.h"
@@ -17,14 +18,18 @@
 #include "prod/rehearsal/feasible.h"
 #include "prod/rehearsal/outside_world.h"
 #include "prod/rehearsal/real_cluster.h"
+#include "prod/rehearsal/record_order.h"
 #include "prod/rehearsal/redis_tap.h"
+#include "prod/rehearsal/run_desks.h"
 #include "prod/rehearsal/witness.h"
 #include "sim/faults/trigger_matcher.h"
 #include "sim/oracles/oracle.h"
 #include "sim/run/expectations.h"
 #include "sim/run/gateway_process.h"
 #include "sim/run/job_tracker.h"
+#include "sim/run/run_plan.h"
 #include "sim/run/run_scenario.h"
+#include "sim/run/run_tracker.h"
 #include "sim/world/trace_file.h"
 
 namespace lockstep::prod::rehearsal {
@@ -69,7 +74,9 @@ private:
     void observe();
     void connect();
     void serve(Duration span);
-    void look();
+    /// Tells of what was seen, but for the last moments: a tap may be late.
+    void look() { look_until(wall_now() - kTapLag); }
+    void look_until(engine::WallTime until);
     void run_story();
     void rest();
     void judge();
@@ -92,6 +99,8 @@ private:
     void violated(std::string_view invariant, NodeId node, std::string_view job, std::string detail,
                   sim::EventNumber earlier) override;
     [[nodiscard]] sim::EventNumber present() override { return witness_.events(); }
+    [[nodiscard]] const sim::Time& told_at() const override { return witness_.told_at(); }
+    [[nodiscard]] const sim::JobTable& jobs() const override { return job_table_; }
     [[nodiscard]] bool judged(std::string_view invariant) const;
     [[nodiscard]] bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
     [[nodiscard]] bool quiet() const;
@@ -102,14 +111,18 @@ private:
     RunResult result_;
     RealCluster cluster_;
     Recording recording_;
+    RecordOrder order_;
     Witness witness_;
     sim::TunablesInForce tunables_;
     std::vector<std::unique_ptr<sim::Oracle>> oracles_;
-    sim::JobTracker jobs_;
+    sim::JobTable job_table_{*this};
+    sim::JobTracker jobs_{job_table_.states()};
+    sim::RunTracker runs_;
     std::unique_ptr<sim::TraceFile> trace_file_;
     std::unique_ptr<RedisTap> redis_tap_;
     std::unique_ptr<BusTap> bus_tap_;
     fakes::LoadPlan plan_;
+    sim::RunPlan run_plan_;
     std::multimap<MonoTime, std::function<void()>> steps_;
     std::vector<Placed> placed_;
     std::vector<std::pair<std::size_t, NodeId>> hits_;
@@ -120,6 +133,7 @@ private:
     std::unique_ptr<NatsBus> bus_;
     std::unique_ptr<fakes::Gateway> gateway_;
     std::unique_ptr<fakes::Operator> operator_;
+    std::unique_ptr<RunDesks> desks_;
 };
 
 Rehearsal::Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOptions& options,
@@ -133,6 +147,7 @@ Rehearsal::Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOpti
       tunables_(scenario.cluster.config),
       oracles_(sim::make_oracles(*this, tunables_, scenario.cluster.documents.timeouts)),
       plan_(sim::load_plan_of(scenario)),
+      run_plan_(scenario.load),
       world_(witness_, seed) {
     result_.file = scenario.file;
     result_.name = scenario.name;
@@ -148,11 +163,14 @@ void Rehearsal::observe() {
         trace_file_ = std::make_unique<sim::TraceFile>(options_.trace_path, topology_);
         witness_.add_observer(*trace_file_);
     }
-    witness_.add_observer(static_cast<sim::EventObserver&>(jobs_));
-    witness_.add_observer(static_cast<fakes::redis::KeyspaceObserver&>(jobs_));
+    witness_.add_observer(job_table_, sim::JobTable::kWanted);
+    witness_.add_observer(job_table_, fakes::redis::changes_heard_by<sim::JobTable>());
+    witness_.add_observer(jobs_, sim::JobTracker::kWanted);
+    witness_.add_observer(jobs_, fakes::redis::changes_heard_by<sim::JobTracker>());
+    witness_.add_observer(runs_, fakes::redis::changes_heard_by<sim::RunTracker>());
     for (const auto& oracle : oracles_) {
-        witness_.add_observer(static_cast<sim::EventObserver&>(*oracle));
-        witness_.add_observer(static_cast<fakes::redis::KeyspaceObserver&>(*oracle));
+        witness_.add_observer(*oracle, oracle->wants().events);
+        witness_.add_observer(*oracle, oracle->wants().changes);
     }
     witness_.add_observer(static_cast<sim::EventObserver&>(*this));
 }
@@ -174,6 +192,7 @@ RunResult Rehearsal::execute() {
                      std::ranges::all_of(result_.expectations, &sim::ExpectationOutcome::held);
     gateway_.reset();
     operator_.reset();
+    desks_.reset();
     bus_->close();
     return std::move(result_);
 }
@@ -204,15 +223,23 @@ void Rehearsal::serve(Duration span) {
     for (const auto& [number, actor] : std::exchange(hits_, {})) begin(number, actor);
 }
 
-void Rehearsal::look() {
-    const engine::WallTime now = wall_now();
-    for (const Record& record : recording_.take()) witness_.see(record, now);
-    witness_.set_time(now);
-    for (const std::string& line : cluster_.new_executions()) witness_.see_execution(line);
-    witness_.mirror().expire_due(now - kMonitorLag);
+void Rehearsal::look_until(engine::WallTime until) {
+    order_.add(recording_.take());
+    std::deque<Record> executions;
+    for (std::string& line : cluster_.new_executions()) {
+        const std::int64_t began = time_of_execution(line);
+        executions.push_back(Execution{began, std::move(line)});
+    }
+    order_.add(std::move(executions));
+    while (const auto record = order_.next(until)) witness_.see(*record, taken_at(*record));
+    witness_.set_time(until);
+    witness_.mirror().expire_due(until - kMonitorLag);
 }
 
-bool Rehearsal::quiet() const { return steps_.empty() && plan_.open() == 0 && jobs_.unfinished() == 0; }
+bool Rehearsal::quiet() const {
+    return steps_.empty() && plan_.open() == 0 && run_plan_.open() == 0 && jobs_.unfinished() == 0 &&
+           runs_.all_at_rest(jobs_);
+}
 
 void Rehearsal::run_story() {
     look();
@@ -225,9 +252,14 @@ void Rehearsal::run_story() {
     gateway_ = std::make_unique<fakes::Gateway>(world_, Topology::kGateway, loop_, *bus_, *redis_, plan_, gateway);
     operator_ = std::make_unique<fakes::Operator>(world_, Topology::kOperator, loop_, *bus_, *redis_, nullptr, plan_,
                                                   operator_config);
+    if (!run_plan_.actions().empty()) desks_ = std::make_unique<RunDesks>(loop_, *redis_, *bus_, run_plan_, start);
+    // What was asked last has been seen only after a while.
+    MonoTime busy_at = start;
     // The first violation ends the run, as in the simulation.
-    while (!quiet() && result_.violations.empty() && monotonic_now() - start < scenario_.duration) {
+    while (monotonic_now() - busy_at <= 2 * kTapLag && result_.violations.empty() &&
+           monotonic_now() - start < scenario_.duration) {
         serve(kLook);
+        if (!quiet()) busy_at = monotonic_now();
         if (stopped()) {
             result_.interrupted = true;
             return;
@@ -241,7 +273,8 @@ void Rehearsal::rest() {
         const fakes::redis::Keyspace& keys = witness_.mirror().keyspace();
         return std::ranges::any_of(keys.keys(), [](std::string_view key) {
             return key.starts_with("cordum:scheduler:job:") || key == engine::keys::kOutbox ||
-                   key == engine::keys::kScansPending;
+                   key == engine::keys::kScansPending || key == engine::keys::kRunsAsked ||
+                   key == engine::keys::kRunsToSend;
         });
     };
     const Duration ttl = scenario_.cluster.config.job_lock_ttl;
@@ -270,7 +303,9 @@ void Rehearsal::judge() {
     }
     const sim::ExpectedEvents no_events(scenario_.expect, topology_);
     sim::judge_expectations(scenario_.expect, jobs_, sim::MetricStore(), no_events, result_);
+    sim::judge_runs(scenario_.expect, runs_, result_);
     result_.states = jobs_.states();
+    result_.runs = runs_.statuses();
     if (!scenario_.expect.invariants_given &&
         std::ranges::all_of(result_.exercised, [](const auto& one) { return one.second == 0; }))
         result_.vacuous.emplace_back("no invariant that is judged on real servers was put to the test");
@@ -296,7 +331,7 @@ void Rehearsal::catch_up() {
 void Rehearsal::compare_with_real() {
     if (!result_.error.empty()) return;
     const auto real = RedisLine(cluster_.redis_port()).everything();
-    look();
+    look_until(wall_now());
     const auto differences = witness_.mirror().differences(real, wall_now());
     if (!differences.empty())
         result_.error =
@@ -384,7 +419,7 @@ void Rehearsal::come_back(NodeId node) {
         // What Redis executed and lost, or could not tell before it died, the mirror learns now.
         RedisLine(cluster_.redis_port()).wait_until_loaded();
         redis_tap_ = std::make_unique<RedisTap>(cluster_.redis_port(), recording_);
-        look();
+        look_until(wall_now());
         auto real = RedisLine(cluster_.redis_port()).everything();
         if (!witness_.mirror().differences(real, wall_now()).empty()) witness_.mirror().replace(std::move(real));
     });

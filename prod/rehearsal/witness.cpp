@@ -24,19 +24,21 @@ Witness::Witness(const Topology& topology, Mirror::Owner owner, engine::WallTime
 
 sim::Time Witness::now() const { return sim::Time(std::max(now_ - began_, engine::Duration{0})); }
 
-bool Witness::emit(const Event& event) {
+bool Witness::emit(const Event& told) {
+    Event event = told;
+    event.job_number = job_numbers_.number_of(event.job);
     ++events_;
-    for (sim::EventObserver* observer : observers_) observer->on_event(event, now());
+    told_at_ = now();
+    for (const auto& [observer, wanted] : observers_)
+        if (wanted.contains(event.kind)) observer->on_event(event, told_at_);
     return true;
 }
 
 void Witness::see(const Record& record, engine::WallTime now) {
-    if (const auto* line = std::get_if<MonitorLine>(&record)) {
-        see_line(*line);
-    } else {
-        now_ = now;
-        see_message(std::get<BusMessage>(record));
-    }
+    if (const auto* line = std::get_if<MonitorLine>(&record)) return see_line(*line);
+    now_ = now;
+    if (const auto* message = std::get_if<BusMessage>(&record)) return see_message(*message);
+    see_execution(std::get<Execution>(record).line);
 }
 
 void Witness::see_line(const MonitorLine& line) {

@@ -8,6 +8,7 @@
 #include "prod/rehearsal/mirror.h"
 #include "prod/rehearsal/recording.h"
 #include "sim/scenario/topology.h"
+#include "sim/world/name_numbers.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::prod::rehearsal {
@@ -20,21 +21,29 @@ public:
     /// The topology outlives it. Times of events count from `began`.
     Witness(const sim::Topology& topology, Mirror::Owner owner, engine::WallTime began);
 
-    /// Observers outlive this, and hear of events in the order in which they were added.
-    void add_observer(sim::EventObserver& observer) { observers_.push_back(&observer); }
-    void add_observer(fakes::redis::KeyspaceObserver& observer) { mirror_.add_observer(observer); }
+    /// Observers outlive this, and hear of events of the kinds that they want in the order in which they were added.
+    void add_observer(sim::EventObserver& observer, fakes::EventKinds wanted = fakes::EventKinds::all()) {
+        observers_.push_back({&observer, wanted});
+    }
+    /// The same of changes of the mirror.
+    void add_observer(fakes::redis::KeyspaceObserver& observer, const fakes::redis::KeyspaceChanges& changes) {
+        mirror_.add_observer(observer, changes);
+    }
 
+    /// `now`: when it was taken down, of what has no time of its own.
     void see(const Record& record, engine::WallTime now);
-    /// A line of the workers' record, "job time worker". An execution is a delivery that took place.
+    /// An execution is a delivery that took place.
     void see_execution(const std::string& line);
 
     /// Facts that the harness knows, such as a submit of its own.
-    bool emit(const fakes::Event& event) override;
+    bool emit(const fakes::Event& told) override;
     void set_time(engine::WallTime now) { now_ = now; }
     [[nodiscard]] sim::Time now() const;
 
     [[nodiscard]] Mirror& mirror() { return mirror_; }
     [[nodiscard]] std::uint64_t events() const { return events_; }
+    /// When the event was told that was told last.
+    [[nodiscard]] const sim::Time& told_at() const { return told_at_; }
     /// How often the markers have come by, at Redis and on the bus.
     [[nodiscard]] int redis_markers() const { return redis_markers_; }
     [[nodiscard]] int bus_markers() const { return bus_markers_; }
@@ -48,7 +57,13 @@ private:
     const engine::WallTime began_;
     engine::WallTime now_;
     Mirror mirror_;
-    std::vector<sim::EventObserver*> observers_;
+    struct Observer {
+        sim::EventObserver* observer;
+        fakes::EventKinds wanted;
+    };
+    std::vector<Observer> observers_;
+    sim::NameNumbers job_numbers_;
+    sim::Time told_at_{};
     std::uint64_t events_ = 0;
     int redis_markers_ = 0;
     int bus_markers_ = 0;

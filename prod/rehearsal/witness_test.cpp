@@ -36,10 +36,12 @@ sim::Cluster two_schedulers() {
 class WitnessTest : public ::testing::Test, private sim::Judge {
 protected:
     WitnessTest() : oracles_(sim::make_oracles(*this, settings_)) {
+        witness.add_observer(job_table_, sim::JobTable::kWanted);
+        witness.add_observer(job_table_, fakes::redis::changes_heard_by<sim::JobTable>());
         for (const auto& oracle : oracles_) {
             if (std::ranges::find(judged_invariants(), oracle->invariant()) == judged_invariants().end()) continue;
-            witness.add_observer(static_cast<sim::EventObserver&>(*oracle));
-            witness.add_observer(static_cast<fakes::redis::KeyspaceObserver&>(*oracle));
+            witness.add_observer(*oracle, oracle->wants().events);
+            witness.add_observer(*oracle, oracle->wants().changes);
         }
     }
 
@@ -90,9 +92,12 @@ private:
         found_.emplace(invariant);
     }
     sim::EventNumber present() override { return witness.events(); }
+    const sim::Time& told_at() const override { return witness.told_at(); }
+    const sim::JobTable& jobs() const override { return job_table_; }
 
     std::int64_t clock_ = kBegan;
     std::set<std::string> found_;
+    sim::JobTable job_table_{*this};
     const engine::Tunables tunables_;  // before the oracles, which look at them as long as they live
     sim::TunablesInForce settings_{tunables_};
     std::vector<std::unique_ptr<sim::Oracle>> oracles_;

@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
     Environment::Values values = Environment::of_process().all();
     if (!arguments.nats.empty()) values["NATS_URL"] = arguments.nats;
     if (!arguments.redis.empty()) values["REDIS_URL"] = arguments.redis;
-    auto settings = read_settings(Environment(std::move(values)), Role::client);
+    auto settings = read_settings(Environment(std::move(values)), kClientRole);
     if (!settings) return fail(settings.error());
     settings->nats.name = "lockstep-worker-" + worker.id;
     return run(*settings, std::move(worker));

@@ -67,9 +67,10 @@ engine::Task<tl::expected<void, std::string>> Worker::start() {
     if (!options_.record_file.empty()) {
         record_descriptor_ = open(options_.record_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         if (record_descriptor_ < 0)
-            co_return tl::make_unexpected(fmt::format("cannot write {}: {}", options_.record_file, std::strerror(errno)));
+            co_return tl::make_unexpected(
+                fmt::format("cannot write {}: {}", options_.record_file, std::strerror(errno)));
     }
-    const std::string subject = wire::worker_subject(options_.id);
+    const std::string subject = wire::worker_subject(engine::WorkerId(options_.id));
     // The group is the subject itself: a second process with the same id shares the jobs instead of doubling them.
     subscriptions_.push_back(ports_.bus.subscribe(subject, subject, *this));
     subscriptions_.push_back(ports_.bus.subscribe(std::string(wire::kSubjectCancel), "", *this));
@@ -113,7 +114,8 @@ engine::Task<void> Worker::beat() {
 void Worker::on_message(std::string_view subject, std::string_view payload) {
     auto packet = wire::decode(payload);
     if (!packet) {
-        ports_.log.event(LogLevel::warn, "message not decodable", {{"subject", subject}, {"error", packet.error().detail}});
+        ports_.log.event(LogLevel::warn, "message not decodable",
+                         {{"subject", subject}, {"error", packet.error().detail}});
         return;
     }
     if (packet->has_job_request()) {
@@ -184,7 +186,8 @@ engine::Task<cap::JobResult> Worker::execute(const cap::JobRequest& request, std
     std::string output = "{}";
     if (options_.mode != WorkerOptions::Mode::sleep) output = co_await load_input(request.context_ptr());
     if (options_.mode == WorkerOptions::Mode::command) {
-        ChildProcess child(ports_.loop, options_.command, {"CORDUM_JOB_ID=" + request.job_id(), "CORDUM_JOB_TOPIC=" + request.topic()},
+        ChildProcess child(ports_.loop, options_.command,
+                           {"CORDUM_JOB_ID=" + request.job_id(), "CORDUM_JOB_TOPIC=" + request.topic()},
                            std::move(output));
         running->interrupt = [&child] { child.terminate(); };
         const auto limit = std::chrono::milliseconds(request.budget().deadline_ms());
@@ -203,9 +206,9 @@ engine::Task<cap::JobResult> Worker::execute(const cap::JobRequest& request, std
         if (!ended->error.empty() || ended->exit_status != 0 || ended->signal != 0) {
             result.set_status(status_of(*ended));
             result.set_error_code("command_failed");
-            result.set_error_message(!ended->error.empty()  ? ended->error
-                                     : ended->signal != 0 ? fmt::format("ended by signal {}", ended->signal)
-                                                          : fmt::format("exit status {}", ended->exit_status));
+            result.set_error_message(!ended->error.empty() ? ended->error
+                                     : ended->signal != 0  ? fmt::format("ended by signal {}", ended->signal)
+                                                           : fmt::format("exit status {}", ended->exit_status));
         }
         output = std::move(ended->output);
     } else if (options_.service_time.count() > 0) {

@@ -461,6 +461,12 @@ function start(run) {
   FAMILIES.forEach(name => { const item = element('span'), dot = element('i'); dot.style.background = `var(--${name})`; item.append(dot, name); $('legend').append(item); });
   SPANS.forEach((name, s) => { const item = element('span'), bar = element('i', undefined, 'bar'); bar.style.background = `var(--${SPAN_COLOURS[s]})`; item.append(bar, name); $('legend').append(item); });
   $('job').onchange = () => { const id = run.texts.indexOf($('job').value.trim()); const known = id > 0 && jobs.has(id) || run.jobOf.includes(id); $('job').style.borderColor = $('job').value && !known ? 'var(--bad)' : ''; chooseJob(known && id > 0 ? id : 0); };
+  document.querySelectorAll('#runs a[data-job]').forEach(a => {
+    const id = run.texts.indexOf(a.dataset.job), first = id > 0 ? run.jobOf.indexOf(id) : NONE;
+    if (first === NONE) { a.removeAttribute('data-job'); return; }  // thinned away
+    a.tabIndex = 0; a.onclick = () => { chooseJob(id); select(first, true); $('stage').scrollIntoView({ block: 'nearest' }); };
+    a.onkeydown = e => { if (e.key === 'Enter') a.onclick(); };
+  });
   let pending = 0;  // a search that waits for the end of the word
   const searchNow = () => { clearTimeout(pending); pending = 0; search($('search').value); };
   $('search').oninput = () => { clearTimeout(pending); pending = setTimeout(searchNow, 200); };

@@ -4,8 +4,8 @@ Usage: check_readme.py PAGE PROGRAMS ROOT SCRATCH. PROGRAMS is the folder of the
 start from; they run in SCRATCH, where everything of ROOT can be seen and nothing of it be changed.
 
 In a fenced block without a language, or of language console, lines that begin with "$ " are commands, in one shell per block.
-Each has to exit with 0, or with what "$ echo $?" after it shows. A jsonc block is a scenario, which is run. Comments before a
-block say what a reader does not need:
+Each has to exit with 0, or with what "$ echo $?" after it shows. A jsonc block is a scenario, which is run, or a comparison, which
+is checked beside the scenarios of ROOT. Comments before a block say what a reader does not need:
 
   <!-- not run: WHY -->          the block is left out
   <!-- before: COMMAND -->       runs first, in the block's shell
@@ -53,6 +53,8 @@ def prepare(root, scratch):
     for entry in root.iterdir():
         if entry.name not in ("build", "failures") and not entry.name.startswith("."):
             (scratch / entry.name).symlink_to(entry)
+    (scratch / "page" / "compare").mkdir(parents=True)
+    (scratch / "page" / "tuning").symlink_to(root / "scenarios" / "tuning")
 
 
 def main(page, programs, root, scratch):
@@ -67,8 +69,10 @@ def main(page, programs, root, scratch):
                    if not shutil.which(name) and not (programs / name).exists()]
         commands = commands_of(block["body"]) if block["language"] in ("", "console") else []
         if block["language"] == "jsonc":
-            (scratch / "example.json").write_text(block["body"])
-            commands = [("lockstep run example.json", 0)]
+            is_comparison = '"variants"' in block["body"] or '"vary"' in block["body"]
+            example = "page/compare/example.json" if is_comparison else "example.json"
+            (scratch / example).write_text(block["body"])
+            commands = [(f"lockstep {'validate' if is_comparison else 'run'} {example}", 0)]
         if not commands and not why:
             if block["language"] in ("", "console"):
                 print(f"{page.name}:{line}: no command in this block: begin one with \"$ \", or say why it is not run")

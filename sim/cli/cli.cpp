@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <ostream>
 
+#include "engine/config/nearest.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/parse.h"
-#include "sim/scenario/nearest.h"
 
 namespace lockstep::sim::cli {
 
@@ -15,7 +15,7 @@ namespace {
 
 /// Words that belong to lockstepctl. It may know more: whatever is nobody's slip of the pen is handed to it.
 const std::vector<std::string>& operator_words() {
-    static const std::vector<std::string> kWords{"submit", "status", "cancel", "approve", "dlq"};
+    static const std::vector<std::string> kWords{"submit", "status", "cancel", "approve", "dlq", "workflow"};
     return kWords;
 }
 
@@ -30,7 +30,7 @@ Exit unknown_word(const std::string& word, const Environment& environment) {
     auto known = subcommands();
     known.insert(known.end(), operator_words().begin(), operator_words().end());
     environment.err << fmt::format("lockstep: there is no subcommand \"{}\"{}\nSee lockstep --help.\n", word,
-                                   suggestion(word, known));
+                                   engine::suggestion(word, known));
     return Exit::usage;
 }
 
@@ -39,7 +39,8 @@ int other_word(const std::vector<std::string>& args, const Environment& environm
     const bool of_operator = std::ranges::find(operator_words(), args[0]) != operator_words().end();
     auto known = subcommands();
     known.insert(known.end(), operator_words().begin(), operator_words().end());
-    if (!of_operator && !nearest(args[0], known).empty()) return static_cast<int>(unknown_word(args[0], environment));
+    if (!of_operator && !engine::nearest(args[0], known).empty())
+        return static_cast<int>(unknown_word(args[0], environment));
     const int code = environment.operate ? environment.operate(args) : -1;
     if (code >= 0) return code;
     if (!of_operator) return static_cast<int>(unknown_word(args[0], environment));
@@ -84,6 +85,7 @@ int cli_main(const std::vector<std::string>& args, const Environment& environmen
                        [&](const EnumerateArgs& enumerate) { return enumerate_command(enumerate, environment); },
                        [&](const PowerArgs& power) { return power_command(power, environment); },
                        [&](const CoverageArgs& coverage) { return coverage_command(coverage, environment); },
+                       [&](const CompareArgs& compare) { return compare_command(compare, environment); },
                        [&](const ShrinkArgs& shrink) { return shrink_command(shrink, environment); },
                        [&](const ReplayArgs& replay) { return replay_failure_command(replay, environment); },
                        [&](const ExplainArgs& explain) { return explain_command(explain, environment); },

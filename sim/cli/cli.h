@@ -9,6 +9,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "sim/cli/other_build.h"
 #include "sim/run/result.h"
 
 namespace lockstep::sim::cli {
@@ -45,6 +46,12 @@ struct Environment {
     std::function<tl::expected<void, std::string>(Scenario&, const RunArgs&)> adapt;
     /// Adds to what `run` says at its end. Empty = nothing.
     std::function<void(std::ostream&)> afterword;
+    /// Runs another build of this program with these arguments (other_build.h).
+    std::function<tl::expected<Answer, std::string>(const std::string& program, const std::vector<std::string>& args)>
+        ask_build{};
+    /// What this program was built of (build.h).
+    std::string commit{};
+    bool dirty = false;
 };
 
 /// `args` without the name of the program.

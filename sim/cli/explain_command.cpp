@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <ostream>
 
+#include "engine/config/nearest.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/run_page.h"
 #include "sim/cli/selection.h"
 #include "sim/cli/violation_text.h"
 #include "sim/explain/explanation.h"
 #include "sim/run/expectations.h"
-#include "sim/scenario/nearest.h"
 #include "sim/search/failure.h"
 
 namespace lockstep::sim::cli {
@@ -132,7 +132,7 @@ Exit explain_command(const ExplainArgs& args, const Environment& environment) {
     }
     if (!args.job.empty() && result.history->texts.find(args.job) == 0) {
         environment.err << fmt::format("lockstep: --job: this run has no job \"{}\"{}\n", args.job,
-                                       suggestion(args.job, jobs_of(*result.history)));
+                                       engine::suggestion(args.job, jobs_of(*result.history)));
         return Exit::usage;
     }
     environment.out << fmt::format("{}, seed {}, {} events, digest {}: {}\n\n", loaded->scenario.name, seed,

@@ -9,6 +9,8 @@
 #include "engine/ports/rare_branches.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/selection.h"
+#include "sim/compare/comparison_file.h"
+#include "sim/measure/catalogue.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/file_format.h"
 #include "sim/scenario/proof.h"
@@ -115,6 +117,21 @@ Lines metrics() {
     return lines;
 }
 
+Lines measures() {
+    Lines lines;
+    for (const MeasureInfo& info : measure_table()) {
+        const char* suffix = info.kind == MeasureInfo::Kind::samples           ? ".mean, .p50, .p95, .p99, .max"
+                             : info.kind == MeasureInfo::Kind::each            ? ".NAME, a number for each"
+                             : info.kind == MeasureInfo::Kind::samples_of_each ? ".NAME.mean, and so on, for each"
+                                                                               : "";
+        lines.push_back({std::string(info.name),
+                         std::string(info.about),
+                         {{"unit", info.unit}, {"names", suffix}},
+                         fmt::format(" ({}{}{})", info.unit, *suffix == '\0' ? "" : "; ", suffix)});
+    }
+    return lines;
+}
+
 Lines branches() {
     Lines lines;
     for (const std::string_view branch : engine::kRareBranches) lines.push_back({.name = std::string(branch)});
@@ -128,6 +145,7 @@ Lines lines_of(const std::string& topic) {
     if (topic == "events") return events();
     if (topic == "tunables") return tunables();
     if (topic == "metrics") return metrics();
+    if (topic == "measures") return measures();
     if (topic == "branches") return branches();
     return of_table(chaos_kind_table());
 }
@@ -136,7 +154,7 @@ Lines lines_of(const std::string& topic) {
 
 Exit list_command(const ListArgs& args, const Environment& environment) {
     if (args.schema) {
-        environment.out << scenario_schema();
+        environment.out << (args.topic == "measures" ? comparison_schema() : scenario_schema());
         return Exit::passed;
     }
     const auto topics = args.topic.empty() ? list_topics() : std::vector<std::string>{args.topic};

@@ -23,7 +23,7 @@ constexpr const char* kFooter =
     "  lockstep run scenarios/denied.json --seeds 100\n"
     "  lockstep list faults                      what a scenario file may do\n"
     "  lockstep validate my-scenario.json\n"
-    "Operator commands (submit, status, cancel, approve, dlq, ...) are handed to lockstepctl.\n"
+    "Operator commands (submit, status, cancel, approve, dlq, workflow, ...) are handed to lockstepctl.\n"
     "Exit codes: 0 all held, 1 violated, 2 wrong input, 3 harness failed, 4 nothing proved, 5 not deterministic,\n"
     "130 interrupted.\n";
 
@@ -37,6 +37,7 @@ struct Tree {
     EnumerateArgs enumerate;
     PowerArgs power;
     CoverageArgs coverage;
+    CompareArgs compare;
     ShrinkArgs shrink;
     ReplayArgs replay;
     ExplainArgs explain;
@@ -54,6 +55,7 @@ struct Tree {
         add(add_enumerate(app, enumerate), enumerate);
         add(add_power(app, power), power);
         add(add_coverage(app, coverage), coverage);
+        add(add_compare(app, compare), compare);
         add(add_shrink(app, shrink), shrink);
         add(add_replay(app, replay), replay);
         add(add_explain(app, explain), explain);

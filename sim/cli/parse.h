@@ -18,7 +18,7 @@ struct Print {
 };
 
 using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, PowerArgs,
-                             CoverageArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
+                             CoverageArgs, CompareArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
 
 [[nodiscard]] Command parse(const std::vector<std::string>& args);
 

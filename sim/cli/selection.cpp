@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <ostream>
 
+#include "engine/config/nearest.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/glob.h"
-#include "sim/scenario/nearest.h"
 #include "sim/scenario/proof.h"
 
 namespace lockstep::sim::cli {
@@ -49,7 +49,7 @@ bool mechanisms_known(const std::vector<std::string>& names, const Environment& 
                                       "lockstep: {}: the mechanism \"{}\" cannot be switched off in this version\n",
                                       option, name)
                                 : fmt::format("lockstep: {}: there is no mechanism \"{}\"{}\n", option, name,
-                                              suggestion(name, names_of(mechanism_table()))));
+                                              engine::suggestion(name, names_of(mechanism_table()))));
     }
     return known;
 }

@@ -6,6 +6,7 @@
 
 #include "sim/cli/commands.h"
 #include "sim/cli/selection.h"
+#include "sim/compare/worlds.h"
 
 namespace lockstep::sim::cli {
 
@@ -26,6 +27,14 @@ std::vector<LoadError> names_given_twice(const std::vector<Scenario>& scenarios)
     return errors;
 }
 
+/// What is wrong with a comparison, or with what its variants set.
+std::vector<LoadError> wrong_with(const std::filesystem::path& comparison) {
+    const auto plan = load_comparison(comparison);
+    if (!plan) return plan.error();
+    const auto worlds = load_worlds(*plan);
+    return worlds ? std::vector<LoadError>{} : worlds.error();
+}
+
 void print_json(const std::vector<LoadError>& errors, std::size_t files, std::ostream& out) {
     using nlohmann::json;
     json list = json::array();
@@ -44,16 +53,26 @@ void print_json(const std::vector<LoadError>& errors, std::size_t files, std::os
 Exit validate_command(const ValidateArgs& args, const Environment& environment) {
     const auto scenarios = load_all(args.paths);
     std::vector<LoadError> errors = scenarios ? names_given_twice(*scenarios) : scenarios.error();
-    if (scenarios && scenarios->empty())
+    const auto comparisons = find_comparisons(args.paths.empty() ? std::vector<std::string>{"scenarios"} : args.paths);
+    for (const auto& comparison : comparisons) {
+        const auto wrong = wrong_with(comparison);
+        errors.insert(errors.end(), wrong.begin(), wrong.end());
+    }
+    if (scenarios && scenarios->empty() && comparisons.empty())
         errors.push_back(
             {args.paths.empty() ? "scenarios" : args.paths[0], "", "there are no scenario files here", 0, 0});
-    const std::size_t files = scenarios ? scenarios->size() : 0;
+    const std::size_t files = (scenarios ? scenarios->size() : 0) + comparisons.size();
     if (args.json)
         print_json(errors, files, environment.out);
     else
         for (const LoadError& error : errors) environment.err << to_string(error) << '\n';
     if (!errors.empty()) return Exit::usage;
-    if (!args.json) environment.out << fmt::format("{} scenario file{} sound\n", files, files == 1 ? " is" : "s are");
+    if (args.json) return Exit::passed;
+    const std::size_t of_scenarios = files - comparisons.size();
+    environment.out << fmt::format("{} scenario file{} sound\n", of_scenarios, of_scenarios == 1 ? " is" : "s are");
+    if (!comparisons.empty())
+        environment.out << fmt::format("{} comparison{} sound\n", comparisons.size(),
+                                       comparisons.size() == 1 ? " is" : "s are");
     return Exit::passed;
 }
 

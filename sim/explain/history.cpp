@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fakes/printable.h"
 #include "sim/faults/trigger_matcher.h"
 
 namespace lockstep::sim {
@@ -36,9 +37,7 @@ bool happens_in_redis(fakes::EventKind kind) {
 
 std::string_view first_line(std::string_view text) { return text.substr(0, text.find("\r\n")); }
 
-bool for_people(std::string_view text) {
-    return text.size() <= kReplyMax && std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7e; });
-}
+bool for_people(std::string_view text) { return text.size() <= kReplyMax && fakes::is_printable(text); }
 
 }  // namespace
 

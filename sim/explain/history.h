@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/explain/run_log.h"
 #include "sim/explain/sweeps.h"
 #include "sim/scenario/topology.h"
 #include "sim/world/node.h"
@@ -74,6 +75,7 @@ struct History {
     std::vector<ClockSample> clocks;
     Texts texts;
     SweepLog sweeps;
+    RunLog workflow_runs;
 
     [[nodiscard]] const std::string& text(TextId id) const { return texts[id]; }
     /// "" for none.

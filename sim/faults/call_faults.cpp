@@ -16,6 +16,7 @@ using namespace faults;
 namespace {
 
 using fakes::CallFault;
+using fakes::DrawKey;
 
 /// When the file gives no latency: long after the handler has gone on to other work.
 constexpr fakes::Distribution kLateAck =
@@ -44,13 +45,18 @@ bool concerns(const OfRedisCalls& fault, std::string_view command) {
            });
 }
 
-/// The packet is looked into only where a fault asks for the job.
-bool of_the_job(const std::string& job, const fakes::CallScope& scope) {
-    if (job.empty() || scope.payload.empty()) return passes(job, scope.job);
+/// The job that a call is about: as it tells itself, or as its packet does. Empty for none.
+std::string job_of_call(const fakes::CallScope& scope) {
+    if (scope.payload.empty()) return std::string(scope.job);
     const auto packet = engine::wire::decode(scope.payload);
     fakes::Event event;
     event.packet = packet ? &*packet : nullptr;
-    return passes(job, job_of(event));
+    return std::string(job_of(event));
+}
+
+/// The packet is looked into only where a fault asks for the job.
+bool of_the_job(const std::string& job, const fakes::CallScope& scope) {
+    return job.empty() || passes(job, job_of_call(scope));
 }
 
 bool in_scope(const OfRedisCalls& fault, const fakes::CallScope& scope) {
@@ -62,40 +68,51 @@ bool hits(const OfRedisCalls& fault, std::string_view command, const fakes::Call
     return concerns(fault, command) && in_scope(fault, scope);
 }
 
+/// What a call's draws belong to: the job that it is about, or else the key, and which script.
+DrawKey key_of(const fakes::CallScope& scope) {
+    const std::string job = job_of_call(scope);
+    return DrawKey().with(job.empty() ? scope.key : job).with(scope.script);
+}
+
+DrawKey key_of(const fakes::MessageScope& message) { return DrawKey().with(message.subject).with(message.job); }
+
 }  // namespace
 
 template <class Kind>
-bool CallFaults::Active<Kind>::chance() {
-    if (fault->count && hits >= *fault->count) return false;
-    if (!stream->chance(fault->rate)) return false;
+std::optional<fakes::Rng> CallFaults::Active<Kind>::hit(const DrawKey& call) {
+    fakes::Rng rng = draws->next(call);
+    if (fault->count && hits >= *fault->count) return std::nullopt;
+    if (!rng.chance(fault->rate)) return std::nullopt;
     ++hits;
-    return true;
+    return rng;
 }
 
 template <class Kind>
-CallFault CallFaults::draw_outcome(Active<Kind>& active) {
+CallFault CallFaults::draw_outcome(Active<Kind>& active, fakes::Rng& rng) {
     ++active.count->effective;
     if (active.fault->outcome == "unknown") return CallFault::unknown;
     if (active.fault->outcome == "not_applied") return CallFault::not_applied;
     if (active.fault->outcome == "lost") return CallFault::lost;
     static constexpr std::array kAny{CallFault::unknown, CallFault::not_applied, CallFault::lost};
-    return kAny.at(active.stream->below(kAny.size()));
+    return kAny.at(rng.below(kAny.size()));
 }
 
 template <class Kind>
-CallFaults::Active<Kind>* CallFaults::hit_on_subject(std::string_view subject) {
+std::optional<fakes::Rng> CallFaults::hit_message(const fakes::MessageScope& message) {
     for (auto& active : of<Kind>()) {
-        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
+        if (!subject_matches(active.fault->subject, message.subject)) continue;
+        const auto hit = active.hit(key_of(message));
+        if (!hit) continue;
         ++active.count->effective;
-        return &active;
+        return hit;
     }
-    return nullptr;
+    return std::nullopt;
 }
 
 template <class Kind>
 void CallFaults::add_errors(const fakes::CallScope& scope, RpcFault& answer) {
     for (auto& active : of<Kind>()) {
-        if (!of_the_job(active.fault->job, scope) || !active.chance()) continue;
+        if (!of_the_job(active.fault->job, scope) || !active.hit(key_of(scope))) continue;
         if (!answer.no_answer) ++active.count->effective;
         answer.status = active.fault->status;
     }
@@ -104,8 +121,10 @@ void CallFaults::add_errors(const fakes::CallScope& scope, RpcFault& answer) {
 template <class Kind>
 void CallFaults::add_latency(const fakes::CallScope& scope, RpcFault& answer) {
     for (auto& active : of<Kind>()) {
-        if (!of_the_job(active.fault->job, scope) || !active.chance()) continue;
-        const Duration added = active.fault->latency.draw(*active.stream);
+        if (!of_the_job(active.fault->job, scope)) continue;
+        auto hit = active.hit(key_of(scope));
+        if (!hit) continue;
+        const Duration added = active.fault->latency.draw(*hit);
         if (added > Duration::zero() && !answer.no_answer) ++active.count->effective;
         answer.latency += added;
     }
@@ -114,7 +133,7 @@ void CallFaults::add_latency(const fakes::CallScope& scope, RpcFault& answer) {
 template <class Kind>
 void CallFaults::add_decision(const fakes::CallScope& scope, RpcFault& answer) {
     for (auto& active : of<Kind>()) {
-        if (!of_the_job(active.fault->job, scope) || !active.chance()) continue;
+        if (!of_the_job(active.fault->job, scope) || !active.hit(key_of(scope))) continue;
         answer.decision = active.fault->decision;
         answer.forced = fakes::Effect(active.count->effective);
     }
@@ -138,10 +157,11 @@ void CallFaults::remove(Id id) {
     std::apply([&](auto&... lists) { (take_out(lists), ...); }, in_force_.lists);
 }
 
-CallFault CallFaults::redis_call(NodeId /*client*/, std::string_view command, const fakes::CallScope& scope) {
+CallFault CallFaults::redis_call(NodeId client, std::string_view command, const fakes::CallScope& scope) {
     for (auto& active : of<RedisErrors>()) {
-        if (!hits(*active.fault, command, scope) || !active.chance()) continue;
-        return draw_outcome(active);
+        if (!hits(*active.fault, command, scope)) continue;
+        auto hit = active.hit(key_of(scope).with(command).with(client.key()));
+        if (hit) return draw_outcome(active, *hit);
     }
     return CallFault::none;
 }
@@ -149,8 +169,10 @@ CallFault CallFaults::redis_call(NodeId /*client*/, std::string_view command, co
 Duration CallFaults::redis_latency(std::string_view command, const fakes::CallScope& scope) {
     Duration total{};
     for (auto& active : of<RedisLatency>()) {
-        if (!hits(*active.fault, command, scope) || !active.chance()) continue;
-        const Duration added = active.fault->latency.draw(*active.stream);
+        if (!hits(*active.fault, command, scope)) continue;
+        auto hit = active.hit(key_of(scope).with(command));
+        if (!hit) continue;
+        const Duration added = active.fault->latency.draw(*hit);
         if (added > Duration::zero()) ++active.count->effective;
         total += added;
     }
@@ -159,45 +181,48 @@ Duration CallFaults::redis_latency(std::string_view command, const fakes::CallSc
 
 std::optional<fakes::Effect> CallFaults::redis_out_of_memory() {
     for (auto& active : of<RedisOom>()) {
-        if (active.chance()) return fakes::Effect(active.count->effective);
+        if (active.hit({})) return fakes::Effect(active.count->effective);
     }
     return std::nullopt;
 }
 
-CallFault CallFaults::publish(NodeId /*client*/, std::string_view subject, const fakes::CallScope& scope) {
+CallFault CallFaults::publish(NodeId client, std::string_view subject, const fakes::CallScope& scope) {
     for (auto& active : of<NatsPublishErrors>()) {
-        if (!subject_matches(active.fault->subject, subject) || !of_the_job(active.fault->job, scope) ||
-            !active.chance())
-            continue;
-        return draw_outcome(active);
+        if (!subject_matches(active.fault->subject, subject) || !of_the_job(active.fault->job, scope)) continue;
+        auto hit = active.hit(key_of(scope).with(subject).with(client.key()));
+        if (hit) return draw_outcome(active, *hit);
     }
     return CallFault::none;
 }
 
-bool CallFaults::lose_ack(std::string_view subject) { return hit_on_subject<NatsLostAcks>(subject) != nullptr; }
+bool CallFaults::lose_ack(const fakes::MessageScope& message) { return hit_message<NatsLostAcks>(message).has_value(); }
 
-Duration CallFaults::delay_ack(std::string_view subject) {
+Duration CallFaults::delay_ack(const fakes::MessageScope& message) {
     Duration total{};
     for (auto& active : of<NatsLateAcks>()) {
-        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
-        const Duration added = or_else(active.fault->latency, kLateAck).draw(*active.stream);
+        if (!subject_matches(active.fault->subject, message.subject)) continue;
+        auto hit = active.hit(key_of(message));
+        if (!hit) continue;
+        const Duration added = or_else(active.fault->latency, kLateAck).draw(*hit);
         if (added > Duration::zero()) ++active.count->effective;
         total += added;
     }
     return total;
 }
 
-bool CallFaults::duplicate_delivery(std::string_view subject) {
-    return hit_on_subject<NatsDuplicate>(subject) != nullptr;
+bool CallFaults::duplicate_delivery(const fakes::MessageScope& message) {
+    return hit_message<NatsDuplicate>(message).has_value();
 }
 
 /// Of several that hold it up, the one that does so for longest is counted.
-CallFaults::HoldUp CallFaults::reorder_delivery(std::string_view subject) {
+CallFaults::HoldUp CallFaults::reorder_delivery(const fakes::MessageScope& message) {
     HoldUp total;
     Duration longest{};
     for (auto& active : of<NatsReorder>()) {
-        if (!subject_matches(active.fault->subject, subject) || !active.chance()) continue;
-        const Duration added = or_else(active.fault->latency, kReorder).draw(*active.stream);
+        if (!subject_matches(active.fault->subject, message.subject)) continue;
+        auto hit = active.hit(key_of(message));
+        if (!hit) continue;
+        const Duration added = or_else(active.fault->latency, kReorder).draw(*hit);
         if (added > std::exchange(longest, std::max(longest, added)))
             total.effect = fakes::Effect(active.count->effective);
         total.by += added;
@@ -205,16 +230,18 @@ CallFaults::HoldUp CallFaults::reorder_delivery(std::string_view subject) {
     return total;
 }
 
-bool CallFaults::drop_core(std::string_view subject) { return hit_on_subject<NatsDropCore>(subject) != nullptr; }
-
-bool CallFaults::garble_delivery(std::string_view subject) {
-    return hit_on_subject<NatsGarbledDelivery>(subject) != nullptr;
+bool CallFaults::drop_core(const fakes::MessageScope& message) {
+    return hit_message<NatsDropCore>(message).has_value();
 }
 
-bool CallFaults::corrupt(std::string_view subject, std::string& payload) {
-    const auto* hit = payload.empty() ? nullptr : hit_on_subject<Corrupt>(subject);
-    if (hit == nullptr) return false;
-    fakes::Rng& stream = *hit->stream;
+bool CallFaults::garble_delivery(const fakes::MessageScope& message) {
+    return hit_message<NatsGarbledDelivery>(message).has_value();
+}
+
+bool CallFaults::corrupt(const fakes::MessageScope& message, std::string& payload) {
+    auto hit = payload.empty() ? std::nullopt : hit_message<Corrupt>(message);
+    if (!hit) return false;
+    fakes::Rng& stream = *hit;
     if (stream.chance(0.5)) {
         payload.resize(stream.below(payload.size()));
         return true;
@@ -231,14 +258,14 @@ bool CallFaults::corrupt(std::string_view subject, std::string& payload) {
 CallFaults::RpcFault CallFaults::kernel_call(const fakes::CallScope& scope) {
     RpcFault answer;
     for (auto& active : of<KernelOutage>()) {
-        if (!of_the_job(active.fault->job, scope) || !active.chance()) continue;
+        if (!of_the_job(active.fault->job, scope) || !active.hit(key_of(scope))) continue;
         ++active.count->effective;
         answer.no_answer = true;
     }
     for (auto& active : of<KernelFlap>()) {
         const Duration period = active.fault->period > Duration::zero() ? active.fault->period : kFlapPeriod;
         // Away in the first half of each period, back in the second.
-        if ((queue_.now() - active.since) % period >= period / 2 || !active.chance()) continue;
+        if ((queue_.now() - active.since) % period >= period / 2 || !active.hit(key_of(scope))) continue;
         // Nobody sees what a kernel says that does not answer.
         if (!answer.no_answer) ++active.count->effective;
         answer.status = active.fault->status;

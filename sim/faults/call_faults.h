@@ -1,5 +1,5 @@
-// The faults that bite call by call: the simulated servers and workers ask, here it is drawn, each fault from its own
-// stream, and only while it is in force for that call.
+// The faults that bite call by call: the simulated servers and workers ask, here it is drawn, each fault by itself and for
+// each thing that is called about by itself, and only while it is in force for that call.
 #pragma once
 
 #include <tuple>
@@ -19,11 +19,11 @@ public:
 
     explicit CallFaults(const EventQueue& queue) : queue_(queue) {}
 
-    /// Puts in force what a fault does. `workers` are those it concerns, for the kinds worker.*. `fault`, `count` and `stream`
+    /// Puts in force what a fault does. `workers` are those it concerns, for the kinds worker.*. `fault`, `count` and `draws`
     /// must outlive it.
     template <class Kind>
-    Id add(const Kind& fault, reports::FaultCount& count, fakes::Rng& stream, NodeSet workers = {}) {
-        of<Kind>().push_back({++last_id_, &fault, &count, &stream, queue_.now(), std::move(workers)});
+    Id add(const Kind& fault, reports::FaultCount& count, fakes::KeyedRng& draws, NodeSet workers = {}) {
+        of<Kind>().push_back({++last_id_, &fault, &count, &draws, queue_.now(), std::move(workers)});
         return last_id_;
     }
     void remove(Id id);
@@ -33,13 +33,13 @@ public:
     std::optional<fakes::Effect> redis_out_of_memory() override;
 
     fakes::CallFault publish(NodeId client, std::string_view subject, const fakes::CallScope& scope) override;
-    bool lose_ack(std::string_view subject) override;
-    Duration delay_ack(std::string_view subject) override;
-    bool duplicate_delivery(std::string_view subject) override;
-    HoldUp reorder_delivery(std::string_view subject) override;
-    bool drop_core(std::string_view subject) override;
-    bool corrupt(std::string_view subject, std::string& payload) override;
-    bool garble_delivery(std::string_view subject) override;
+    bool lose_ack(const fakes::MessageScope& message) override;
+    Duration delay_ack(const fakes::MessageScope& message) override;
+    bool duplicate_delivery(const fakes::MessageScope& message) override;
+    HoldUp reorder_delivery(const fakes::MessageScope& message) override;
+    bool drop_core(const fakes::MessageScope& message) override;
+    bool corrupt(const fakes::MessageScope& message, std::string& payload) override;
+    bool garble_delivery(const fakes::MessageScope& message) override;
 
     RpcFault kernel_call(const fakes::CallScope& scope) override;
     RpcFault output_call(const fakes::CallScope& scope) override;
@@ -54,13 +54,13 @@ private:
         Id id;
         const Kind* fault;
         reports::FaultCount* count;
-        fakes::Rng* stream;
+        fakes::KeyedRng* draws;
         Time since;
         NodeSet workers;
         std::uint64_t hits = 0;
 
-        /// Whether it hits this time, by its rate and by how many calls it may hit.
-        [[nodiscard]] bool chance();
+        /// Whether it hits this call, by its rate and by how many calls it may hit: then what else is to be drawn for it.
+        [[nodiscard]] std::optional<fakes::Rng> hit(const fakes::DrawKey& call);
     };
     template <class Kind>
     using InForce = std::vector<Active<Kind>>;  // in the order in which they began
@@ -77,10 +77,10 @@ private:
         return std::get<InForce<Kind>>(in_force_.lists);
     }
     template <class Kind>
-    static fakes::CallFault draw_outcome(Active<Kind>& active);
-    /// The first fault of the kind that hits this subject now; null = none does.
+    static fakes::CallFault draw_outcome(Active<Kind>& active, fakes::Rng& rng);
+    /// The first fault of the kind that hits this message now: what else is to be drawn for it; nothing = none does.
     template <class Kind>
-    Active<Kind>* hit_on_subject(std::string_view subject);
+    std::optional<fakes::Rng> hit_message(const fakes::MessageScope& message);
     template <class Kind>
     bool hits_worker(NodeId worker);
     template <class Kind>

@@ -33,6 +33,99 @@ NodeId server_for(const OfRedis& /*fault*/) { return Topology::kRedis; }
 
 }  // namespace
 
+/// What each kind does.
+struct FaultPlan::Deeds {
+    static void happen(FaultPlan& all, Plan& plan, const Crash& /*fault*/, NodeId node) {
+        if (all.lifecycle_.crash(node)) all.restart_later(plan, node);
+    }
+
+    static void happen(FaultPlan& all, Plan& plan, const Stop& /*fault*/, NodeId node) {
+        all.stops_.emplace_back(&plan, node);
+    }
+
+    static void happen(FaultPlan& all, Plan& plan, const Pause& /*fault*/, NodeId node) {
+        if (!all.lifecycle_.pause(node, plan.count.effective)) return;
+        all.hold(plan, node, [&all, &plan, node] { all.lifecycle_.resume(node, plan.count.effective); });
+    }
+
+    static void happen(FaultPlan& all, Plan& plan, const ClockJump& fault, NodeId id) {
+        Node& node = all.nodes_[id];
+        const Duration by = fault.by;
+        node.clock.jump(by);
+        if (by != Duration::zero()) ++plan.count.effective;
+        // Without a duration nobody sets the clock right again, healing included: it is wrong, not broken.
+        if (plan.fault.duration) all.hold(plan, id, [&node, by] { node.clock.jump(-by); });
+    }
+
+    static void happen(FaultPlan& all, Plan& plan, const ClockDrift& fault, NodeId id) {
+        Node& node = all.nodes_[id];
+        std::map<Id, Drift>& drifts =
+            all.drifts_.try_emplace(node.id, Drifts{node.clock.drift(), {}}).first->second.in_force;
+        const Id number = ++all.last_drift_;
+        drifts.emplace(number, Drift::from_ppm(fault.ppm));
+        if (all.set_drift(node)) ++plan.count.effective;
+        all.hold(plan, node.id, [&all, &node, number] {
+            all.drifts_.at(node.id).in_force.erase(number);
+            all.set_drift(node);
+        });
+    }
+
+    static void shape(LinkFault& link, const Partition& fault) {
+        link.kind = LinkFault::Kind::cut;
+        link.a_to_b = fault.direction != "b_to_a";
+        link.b_to_a = fault.direction != "a_to_b";
+    }
+
+    static void shape(LinkFault& link, const SlowLink& fault) {
+        link.kind = LinkFault::Kind::slow;
+        link.latency = fault.latency;
+    }
+
+    static void shape(LinkFault& link, const LossyLink& fault) {
+        link.kind = LinkFault::Kind::lossy;
+        link.rate = fault.rate;
+    }
+
+    // Each gives its order to the server that it names, and says how much that has changed.
+
+    static std::uint64_t order(FaultPlan& all, Plan& plan, const RedisRestart& /*fault*/) {
+        all.controls_->redis_restart(away(plan.fault));
+        return 1;
+    }
+
+    static std::uint64_t order(FaultPlan& all, Plan& plan, const RedisFailover& /*fault*/) {
+        all.controls_->redis_failover(all.replica_lag_, away(plan.fault));
+        return 1;
+    }
+
+    static std::uint64_t order(FaultPlan& all, Plan& /*plan*/, const RedisScriptFlush& /*fault*/) {
+        return all.controls_->redis_script_flush();
+    }
+
+    static std::uint64_t order(FaultPlan& all, Plan& /*plan*/, const RedisEvict& fault) {
+        return all.controls_->redis_evict(fault.keys.empty() ? "*" : fault.keys);
+    }
+
+    static std::uint64_t order(FaultPlan& all, Plan& /*plan*/, const RedisCorrupt& fault) {
+        return all.controls_->redis_corrupt(fault.keys);
+    }
+
+    static std::uint64_t order(FaultPlan& all, Plan& plan, const NatsRestart& /*fault*/) {
+        all.controls_->nats_restart(away(plan.fault));
+        return 1;
+    }
+
+    static std::uint64_t order(FaultPlan& all, Plan& plan, const NatsPowerCut& /*fault*/) {
+        all.controls_->nats_power_cut(away(plan.fault));
+        return 1;
+    }
+
+    static std::uint64_t order(FaultPlan& all, Plan& plan, const ConfigUpdate& fault) {
+        all.controls_->config_update(fault, [&plan] { ++plan.count.effective; });
+        return 0;  // as long as no scheduler has heard of it
+    }
+};
+
 FaultPlan::FaultPlan(EventQueue& queue, const Topology& topology, Nodes& nodes, Lifecycle& lifecycle, Network& network,
                      fakes::Trace& trace, std::uint64_t seed)
     : queue_(queue),
@@ -48,9 +141,9 @@ void FaultPlan::add(Fault fault) {
     const auto twins = std::ranges::count_if(plans_, [&](const Plan& other) {
         return other.fault.what.index() == fault.what.index() && other.fault.at == fault.at;
     });
-    fakes::Rng stream(seed_, fmt::format("fault:{}:{}:{}", fault.kind(), fault.at.count(), twins));
+    fakes::KeyedRng draws(seed_, fmt::format("fault:{}:{}:{}", fault.kind(), fault.at.count(), twins));
     reports::FaultCount count{.kind = std::string(fault.kind()), .pointer = fault.pointer, .armed = 1};
-    Plan& plan = plans_.emplace_back(Plan{std::move(fault), stream, std::move(count), {}});
+    Plan& plan = plans_.emplace_back(Plan{std::move(fault), std::move(draws), std::move(count), {}});
     if (plan.fault.on) {
         plan.trigger.emplace(*plan.fault.on, topology_);
         by_event_[static_cast<std::size_t>(plan.fault.on->event)].push_back(&plan);
@@ -78,15 +171,9 @@ void FaultPlan::begin(Plan& plan, NodeId actor) {
 void FaultPlan::begin(Plan& plan, const OfNode& fault, NodeId actor) {
     for (const NodeId node : resolve(fault.target, actor)) {
         tell(plan, "begin", node);
-        visit_part<OfNode>(plan.fault, [&](const auto& kind) { happen(plan, kind, node); });
+        visit_part<OfNode>(plan.fault, [&](const auto& kind) { Deeds::happen(*this, plan, kind, node); });
     }
 }
-
-void FaultPlan::happen(Plan& plan, const Crash& /*fault*/, NodeId node) {
-    if (lifecycle_.crash(node)) restart_later(plan, node);
-}
-
-void FaultPlan::happen(Plan& plan, const Stop& /*fault*/, NodeId node) { stops_.emplace_back(&plan, node); }
 
 void FaultPlan::stop(Plan& plan, NodeId node) {
     if (lifecycle_.stop(node)) restart_later(plan, node);
@@ -103,32 +190,6 @@ void FaultPlan::restart_later(Plan& plan, NodeId node) {
     });
 }
 
-void FaultPlan::happen(Plan& plan, const Pause& /*fault*/, NodeId node) {
-    if (!lifecycle_.pause(node, plan.count.effective)) return;
-    hold(plan, node, [this, &plan, node] { lifecycle_.resume(node, plan.count.effective); });
-}
-
-void FaultPlan::happen(Plan& plan, const ClockJump& fault, NodeId id) {
-    Node& node = nodes_[id];
-    const Duration by = fault.by;
-    node.clock.jump(by);
-    if (by != Duration::zero()) ++plan.count.effective;
-    // Without a duration nobody sets the clock right again, healing included: it is wrong, not broken.
-    if (plan.fault.duration) hold(plan, id, [&node, by] { node.clock.jump(-by); });
-}
-
-void FaultPlan::happen(Plan& plan, const ClockDrift& fault, NodeId id) {
-    Node& node = nodes_[id];
-    std::map<Id, Drift>& drifts = drifts_.try_emplace(node.id, Drifts{node.clock.drift(), {}}).first->second.in_force;
-    const Id number = ++last_drift_;
-    drifts.emplace(number, Drift::from_ppm(fault.ppm));
-    if (set_drift(node)) ++plan.count.effective;
-    hold(plan, node.id, [this, &node, number] {
-        drifts_.at(node.id).in_force.erase(number);
-        set_drift(node);
-    });
-}
-
 bool FaultPlan::set_drift(Node& node) {
     const Drifts& drifts = drifts_.at(node.id);
     const Drift drift = drifts.in_force.empty() ? drifts.own : drifts.in_force.rbegin()->second;
@@ -139,25 +200,9 @@ bool FaultPlan::set_drift(Node& node) {
     return true;
 }
 
-void FaultPlan::shape(LinkFault& link, const Partition& fault) {
-    link.kind = LinkFault::Kind::cut;
-    link.a_to_b = fault.direction != "b_to_a";
-    link.b_to_a = fault.direction != "a_to_b";
-}
-
-void FaultPlan::shape(LinkFault& link, const SlowLink& fault) {
-    link.kind = LinkFault::Kind::slow;
-    link.latency = fault.latency;
-}
-
-void FaultPlan::shape(LinkFault& link, const LossyLink& fault) {
-    link.kind = LinkFault::Kind::lossy;
-    link.rate = fault.rate;
-}
-
 void FaultPlan::begin(Plan& plan, const OfLink& fault, NodeId actor) {
     LinkFault link;
-    visit_part<OfLink>(plan.fault, [&](const auto& kind) { shape(link, kind); });
+    visit_part<OfLink>(plan.fault, [&](const auto& kind) { Deeds::shape(link, kind); });
     link.a = node_set(fault.a, actor);
     link.b = node_set(fault.b, actor);
     if (fault.b.empty()) {
@@ -165,7 +210,7 @@ void FaultPlan::begin(Plan& plan, const OfLink& fault, NodeId actor) {
         link.b.flip();  // cut off from everyone else
     }
     link.effective = &plan.count.effective;
-    link.stream = &plan.stream;
+    link.draws = &plan.draws;
     tell(plan, "begin", NodeId{});
     const LinkFaults::Id id = network_.links().add(std::move(link));
     hold(plan, NodeId{}, [this, id] {
@@ -177,7 +222,7 @@ void FaultPlan::begin(Plan& plan, const OfLink& fault, NodeId actor) {
 template <class Kind>
 void FaultPlan::disturb_calls(Plan& plan, const Kind& fault, NodeSet workers) {
     tell(plan, "begin", NodeId{});
-    const CallFaults::Id id = calls_.add(fault, plan.count, plan.stream, std::move(workers));
+    const CallFaults::Id id = calls_.add(fault, plan.count, plan.draws, std::move(workers));
     hold(plan, NodeId{}, [this, id] { calls_.remove(id); });
 }
 
@@ -210,47 +255,10 @@ void FaultPlan::run_command(Plan& plan) {
         const NodeId server = server_for(command);
         if (controls_ == nullptr || !nodes_.alive(server)) return;
         nodes_.set_current(server);
-        const std::uint64_t changed = order(plan, command);
+        const std::uint64_t changed = Deeds::order(*this, plan, command);
         nodes_.set_current(NodeId{});
         plan.count.effective += changed;
     });
-}
-
-std::uint64_t FaultPlan::order(Plan& plan, const RedisRestart& /*fault*/) {
-    controls_->redis_restart(away(plan.fault));
-    return 1;
-}
-
-std::uint64_t FaultPlan::order(Plan& plan, const RedisFailover& /*fault*/) {
-    controls_->redis_failover(replica_lag_, away(plan.fault));
-    return 1;
-}
-
-std::uint64_t FaultPlan::order(Plan& /*plan*/, const RedisScriptFlush& /*fault*/) {
-    return controls_->redis_script_flush();
-}
-
-std::uint64_t FaultPlan::order(Plan& /*plan*/, const RedisEvict& fault) {
-    return controls_->redis_evict(fault.keys.empty() ? "*" : fault.keys);
-}
-
-std::uint64_t FaultPlan::order(Plan& /*plan*/, const RedisCorrupt& fault) {
-    return controls_->redis_corrupt(fault.keys);
-}
-
-std::uint64_t FaultPlan::order(Plan& plan, const NatsRestart& /*fault*/) {
-    controls_->nats_restart(away(plan.fault));
-    return 1;
-}
-
-std::uint64_t FaultPlan::order(Plan& plan, const NatsPowerCut& /*fault*/) {
-    controls_->nats_power_cut(away(plan.fault));
-    return 1;
-}
-
-std::uint64_t FaultPlan::order(Plan& plan, const ConfigUpdate& fault) {
-    controls_->config_update(fault, [&plan] { ++plan.count.effective; });
-    return 0;  // as long as no scheduler has heard of it
 }
 
 void FaultPlan::hold(Plan& plan, NodeId node, std::function<void()> undo) {

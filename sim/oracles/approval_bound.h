@@ -19,6 +19,9 @@ namespace lockstep::sim {
 
 class ApprovalBound final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        PolicyWord::kWanted | OperatorApprovals::kWanted |
+        fakes::EventKinds{fakes::EventKind::kernel_check, fakes::EventKind::publish, fakes::EventKind::core_deliver};
     ApprovalBound(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), word_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "approval_bound"; }
     void on_event(const fakes::Event& event, Time now) override;

@@ -18,7 +18,6 @@ constexpr auto kOnItsWay = std::chrono::seconds{1};
 }  // namespace
 
 void BoundedMemory::on_event(const fakes::Event& event, Time now) {
-    now_ = now;
     weather_.on_event(event, now);
     switch (event.kind) {
         case fakes::EventKind::deliver: on_delivery(event); break;

@@ -23,6 +23,9 @@ namespace lockstep::sim {
 
 class BoundedMemory final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        Weather::kWanted | fakes::EventKinds{fakes::EventKind::deliver, fakes::EventKind::ack, fakes::EventKind::nak,
+                                             fakes::EventKind::term, fakes::EventKind::node_down};
     /// `max_payload`: bytes of the largest message that NATS takes; 0: that is not judged, because nobody can tell how soon what the
     /// server has sent arrives. The tunables outlive it.
     BoundedMemory(Judge& judge, const engine::Tunables& tunables, std::uint64_t max_payload)
@@ -51,7 +54,7 @@ private:
     std::map<fakes::NodeId, InHand> in_hand_;
     std::uint64_t largest_ = 0;  // message that was delivered so far
     Weather weather_;
-    Time now_{};
+    const Time& now_ = told_at();
 };
 
 }  // namespace lockstep::sim

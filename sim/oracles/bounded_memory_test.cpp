@@ -24,7 +24,7 @@ protected:
         event.name = "dur";
         event.sequence = sequence;
         if (kind == EventKind::deliver) event.payload = payload;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void tell_of_submission(EventKind kind, std::uint64_t sequence) {
         fakes::Event event =
@@ -35,7 +35,7 @@ protected:
         event.name = "dur_cordum-scheduler__sys_job_submit";
         event.sequence = sequence;
         event.payload = payload;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void deliver(std::uint64_t first, std::uint64_t last, int node = 5) {
         for (std::uint64_t sequence = first; sequence <= last; ++sequence) tell(EventKind::deliver, sequence, node);

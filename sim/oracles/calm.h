@@ -11,6 +11,8 @@ namespace lockstep::sim {
 
 class Calm {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::fault, fakes::EventKind::node_up, fakes::EventKind::node_down};
     void on_event(const fakes::Event& event, Time now);
     /// Data was lost.
     void restored(Time now) { trouble(now); }

@@ -29,6 +29,23 @@ constexpr auto kHeldUp = std::chrono::seconds{1};
 /// Whoever finds out late that a connection was dead has done so by then.
 constexpr auto kLastingCalm = std::chrono::seconds{30};
 
+/// Something goes wrong that may cost somebody a try.
+bool is_trouble(const fakes::Event& event) {
+    switch (event.kind) {
+        case EventKind::fault:
+        case EventKind::node_up:
+        case EventKind::node_down:
+        case EventKind::paused:
+        case EventKind::resumed:
+        case EventKind::connection_broken:
+        case EventKind::lock_expired:
+        case EventKind::slow_consumer: return true;
+        default:
+            return fakes::is_call(event.kind) && event.when == When::answered &&
+                   (event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-'));
+    }
+}
+
 }  // namespace
 
 CalmWeather::Job& CalmWeather::at(std::string_view job) {
@@ -40,6 +57,7 @@ void CalmWeather::on_event(const fakes::Event& event, Time now) {
     // First: that it breaks is a disturbance itself.
     if (event.kind == EventKind::connection_broken) judge_connection(event, now);
     weather_.on_event(event, now);
+    if (is_trouble(event)) ++troubles_;
     heartbeats_heard_.on_event(event, present(), now);
     judge_heartbeats(now);
     switch (event.kind) {
@@ -105,7 +123,10 @@ void CalmWeather::on_deliver(const fakes::Event& event, Time now) {
     if (event.name == kSchedulersSubmissions) {
         ++job.occasions;
         job.compensation = job.compensation || (event.packet != nullptr && event.packet->sender_id() == kRollbacks);
-        if (job.submitted == kBeforeAll) job.submitted = now;
+        if (job.submitted == kBeforeAll) {
+            job.submitted = now;
+            job.troubles_before = troubles_;
+        }
     }
     message.job = event.job;
     message.node = event.node;
@@ -248,7 +269,7 @@ void CalmWeather::on_lock(const fakes::Event& event, Time now) {
 
 void CalmWeather::on_other_lock(const fakes::Event& event, Time now) {
     // A tick keeps its lock to the end of its window (single_ticker).
-    if (is_tick_lock(event.key)) return;
+    if (is_tick_lock(event.key) || is_run_tick_lock(event.key)) return;
     if (event.kind == EventKind::lock_acquired) {
         holds_.insert_or_assign(std::string(event.key), Hold{event.node, now, present()});
         return;
@@ -277,8 +298,8 @@ void CalmWeather::on_other_lock(const fakes::Event& event, Time now) {
 void CalmWeather::on_state(const fakes::Event& event, Time now) {
     Job& job = at(event.job);
     job.written = now;
-    // The reconciler takes no lock.
-    if (by_user(event.node) || event.to == "TIMEOUT") job.written_by_others = now;
+    // Neither the reconciler takes a lock, nor who is told to cancel.
+    if (by_user(event.node) || event.to == "TIMEOUT" || event.to == "CANCELLED") job.written_by_others = now;
     const std::string before = std::exchange(job.state, std::string(event.to));
     if (event.to == "DISPATCHED") {
         job.dispatched_by = event.node;
@@ -306,11 +327,15 @@ void CalmWeather::on_check(const fakes::Event& event, Time now) {
     ++job.asked;
     const std::int64_t replays =
         tunables_.pending_age > Duration{0} ? (now - job.submitted) / tunables_.pending_age : 0;
-    const std::int64_t allowed = job.occasions + replays;
-    if (job.asked > allowed && weather_.clear_everywhere(job.submitted))
-        violated(event.node, event.job,
-                 fmt::format("policy is asked about it {} times, and there were {} occasions to", job.asked, allowed),
-                 job.asked_event);
+    const int troubles = troubles_ - job.troubles_before;
+    const std::int64_t allowed = job.occasions + replays + troubles;
+    if (job.asked > allowed)
+        violated(
+            event.node, event.job,
+            fmt::format("policy is asked about it {} times, and there were {} occasions to, {} times that something "
+                        "went wrong among them",
+                        job.asked, allowed, troubles),
+            job.asked_event);
     job.asked_event = present();
 }
 
@@ -347,7 +372,11 @@ void CalmWeather::forget(Job& job) {
 }
 
 void CalmWeather::restored(const fakes::redis::Keyspace&) {
-    for (auto& [name, job] : jobs_) forget(job);
+    for (auto& [name, job] : jobs_) {
+        // Of a lock that is lost, or back, nobody is told.
+        job.holder = {};
+        if (lost_.any_of(name)) forget(job);
+    }
 }
 
 }  // namespace lockstep::sim

@@ -17,8 +17,10 @@
 // 5. A job is DISPATCHED once. It goes back to SCHEDULED only where its dispatch could not be sent, or its worker had fallen
 //    silent.
 // 6. Policy is asked about a job once for each delivery, each delay that the job has been given, each move in its tenant's line and
-//    each decision of a human; a job that waits beyond `pending_age` is taken up once more for each such span. Not about a
-//    compensation: a rollback asks about it as well, and asks again when another has taken it over (saga_exact).
+//    each decision of a human; a job that waits beyond `pending_age` is taken up once more for each such span; and once more for
+//    each time that something went wrong since it was submitted, whatever that was: a fault that began or ended, a node that came
+//    or went, a connection that broke, a lock that ran out, a call that got no answer. Not about a compensation: a rollback asks
+//    about it as well, and asks again when another has taken it over (saga_exact).
 // 7. No message is handed back for no time at all but by a replica that is asked to end: every other reason has its delay.
 // 8. No connection to Redis or NATS breaks.
 // 9. And nothing is missed: each heartbeat reaches every replica (heard_by_all.h).
@@ -26,8 +28,8 @@
 // A job of which Redis has lost anything is not judged any more: nobody knows who has what of it.
 //
 // "Undisturbed" is said of those whom the rule concerns, from when it began (weather.h): the replica that has the message or the
-// lock, with Redis, NATS and the links; for 6 everybody but the workers. A disturbance elsewhere excuses nothing, and one that
-// is over excuses nothing that begins later: so waste is bounded by the disturbances, too.
+// lock, with Redis, NATS and the links. A disturbance elsewhere excuses nothing, and one that is over excuses nothing that begins
+// later: so waste is bounded by the disturbances, too.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +40,7 @@
 #include <vector>
 
 #include "sim/oracles/heard_by_all.h"
+#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/weather.h"
 
@@ -45,6 +48,8 @@ namespace lockstep::sim {
 
 class CalmWeather final : public Oracle {
 public:
+    /// Also how late it is, from each event.
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
     /// The tunables outlive the oracle.
     CalmWeather(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "calm_weather"; }
@@ -72,14 +77,15 @@ private:
         EventNumber held_event = 0;
         int takings = 0;                      // of its lock, ever
         Time written = kBeforeAll;            // its state, by anybody
-        Time written_by_others = kBeforeAll;  // by gateway, operator or reconciler
+        Time written_by_others = kBeforeAll;  // by gateway, operator, reconciler or a cancellation
         Time replayed = kBeforeAll;           // when it was last taken after a wait for which it may be replayed
         Time dispatch_begun = kBeforeAll;     // when the lock was taken under which it became DISPATCHED
         fakes::NodeId dispatched_by;
         Time submitted = kBeforeAll;  // or first delivered
         EventNumber asked_event = 0;
-        int asked = 0;      // policy, since it was submitted
-        int occasions = 0;  // to ask it
+        int asked = 0;            // policy, since it was submitted
+        int occasions = 0;        // to ask it
+        int troubles_before = 0;  // that there had been when it was submitted
     };
     /// A message that a scheduler has, or has handed back.
     struct Message {
@@ -120,6 +126,7 @@ private:
     [[nodiscard]] Job& at(std::string_view job);
 
     const engine::Tunables& tunables_;
+    const LostRecords& lost_ = jobs().lost();
     Weather weather_;
     HeardByAll heartbeats_heard_;
     std::map<std::string, Job, std::less<>> jobs_;
@@ -128,6 +135,7 @@ private:
     std::map<MessageId, Message> messages_;
     std::map<std::string, Time, std::less<>> heartbeats_;  // of each worker, the last
     std::map<std::string, fakes::NodeId, std::less<>> workers_;
+    int troubles_ = 0;  // of anybody
 };
 
 }  // namespace lockstep::sim

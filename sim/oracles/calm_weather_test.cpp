@@ -30,7 +30,7 @@ protected:
         fakes::Event event = testing::event_of(kind, job, when);
         event.node = node;
         if (kind == EventKind::heartbeat) event.name = "w";
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void deliver(std::uint64_t sequence = 1, NodeId node = kReplica) {
         ++deliveries;
@@ -42,7 +42,7 @@ protected:
         event.name = kSubmissions;
         event.sequence = sequence;
         event.number = deliveries;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void answer(EventKind kind, Duration delay = {}, std::uint64_t sequence = 1, NodeId node = kReplica,
                 When when = When::before) {
@@ -52,12 +52,12 @@ protected:
         event.name = kSubmissions;
         event.sequence = sequence;
         event.number = delay.count();
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void move(std::string_view from, std::string_view to, NodeId by = kReplica) {
         fakes::Event event = testing::state_event("J", from, to);
         event.node = by;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void ask() { tell(EventKind::kernel_check, kReplica, "J", When::before); }
     void postpone() { oracle.hash_set(kReplica, "job:meta:J", "ls_next_attempt_at", nullptr, "1"); }
@@ -65,9 +65,9 @@ protected:
         fakes::Event event = testing::event_of(EventKind::fault, "");
         event.name = fault;
         event.from = "begin";
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
         event.from = "end";
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
 
     testing::KeepingJudge judge;
@@ -94,7 +94,7 @@ TEST_F(CalmWeatherTest, WhatIsHandedBackWaitsUnlessItsReplicaIsToEnd) {
     stop.name = "stop";
     stop.from = "begin";
     stop.node = kReplica;
-    oracle.on_event(stop, now);
+    judge.tell(oracle, stop, now);
     answer(EventKind::nak);
     EXPECT_THAT(judge.found, IsEmpty());
 }
@@ -104,10 +104,10 @@ TEST_F(CalmWeatherTest, NoConnectionBreaksByItself) {
     broken.node = kReplica;
     broken.peer = Topology::kNats;
     disturb("nats.lost_acks");
-    oracle.on_event(broken, now);
+    judge.tell(oracle, broken, now);
     EXPECT_THAT(judge.found, IsEmpty());
     now += 1min;
-    oracle.on_event(broken, now);
+    judge.tell(oracle, broken, now);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its connection to NATS breaks")));
 }
 
@@ -353,9 +353,22 @@ TEST_F(CalmWeatherTest, PolicyIsAskedAgainAfterEachDelayTurnDecisionOrDelivery) 
     now += tunables.pending_age;
     ask();
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CalmWeatherTest, WhatGoesWrongCostsOneQuestionMoreEachTime) {
+    deliver();
+    ask();
     disturb("kernel.outage");
     ask();
     EXPECT_THAT(judge.found, IsEmpty()) << "somebody may have had to ask again";
+    fakes::Event unanswered = testing::event_of(EventKind::redis, "J", When::answered);
+    unanswered.outcome = fakes::EventOutcome::unknown;
+    judge.tell(oracle, unanswered, now);
+    ask();
+    ask();
+    EXPECT_THAT(judge.found, IsEmpty());
+    ask();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("policy is asked about it 5 times, and there were 4 occasions to")));
 }
 
 TEST_F(CalmWeatherTest, ARollbackMayAskOnceMoreAboutACompensation) {
@@ -367,7 +380,7 @@ TEST_F(CalmWeatherTest, ARollbackMayAskOnceMoreAboutACompensation) {
     event.name = kSubmissions;
     event.sequence = 1;
     event.packet = &packet;
-    oracle.on_event(event, now);
+    judge.tell(oracle, event, now);
     ask();
     ask();
     EXPECT_THAT(judge.found, IsEmpty());
@@ -376,13 +389,21 @@ TEST_F(CalmWeatherTest, ARollbackMayAskOnceMoreAboutACompensation) {
 TEST_F(CalmWeatherTest, WhatRedisHasForgottenIsNotJudged) {
     deliver();
     ask();
-    oracle.restored({});
+    testing::take_back(judge, oracle, "J");
     ask();
     deliver(2);
     ask();
-    oracle.key_removed({}, "job:meta:J", fakes::redis::Removal::evicted, {}, 0);
+    judge.key_removed(oracle, {}, "job:meta:J", fakes::redis::Removal::evicted, {}, 0);
     ask();
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CalmWeatherTest, WhatRedisHasKeptIsJudgedOn) {
+    deliver();
+    ask();
+    testing::take_back(judge, oracle, "another");
+    ask();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("policy is asked about it 2 times")));
 }
 
 TEST_F(CalmWeatherTest, TheLockOfARollbackOrASnapshotDoesNotRunOutEither) {
@@ -390,10 +411,11 @@ TEST_F(CalmWeatherTest, TheLockOfARollbackOrASnapshotDoesNotRunOutEither) {
         fakes::Event event = testing::event_of(kind, "");
         event.node = node;
         event.key = key;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     };
     for (const std::string_view key :
-         {"lockstep:saga:lock:r1", "cordum:scheduler:snapshot:writer", "cordum:reconciler:default"}) {
+         {"lockstep:saga:lock:r1", "cordum:scheduler:snapshot:writer", "cordum:reconciler:default",
+          "cordum:wf:delay:poller", "cordum:workflow-engine:reconciler:default"}) {
         tell_of(EventKind::lock_acquired, key, kReplica);
         now += 40s;
         tell_of(EventKind::lock_expired, key, Topology::kRedis);
@@ -413,7 +435,7 @@ TEST_F(CalmWeatherTest, ARollbackThatTakesAllItsTimeIsNotOneThatHasBeenLeft) {
         fakes::Event event = testing::event_of(kind, "");
         event.node = node;
         event.key = "lockstep:saga:lock:r1";
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     };
     cap::BusPacket packet;
     packet.set_sender_id("cordum-scheduler-saga");
@@ -424,7 +446,7 @@ TEST_F(CalmWeatherTest, ARollbackThatTakesAllItsTimeIsNotOneThatHasBeenLeft) {
         undoing.node = kReplica;
         undoing.when = When::before;
         undoing.packet = &packet;
-        oracle.on_event(undoing, now);
+        judge.tell(oracle, undoing, now);
         now += since_the_last;
         tell_of(EventKind::lock_expired, Topology::kRedis);
         EXPECT_EQ(judge.found.size(), since_the_last > 30s ? 1U : 0U);
@@ -439,7 +461,7 @@ protected:
         event.subject = "sys.heartbeat";
         event.node = node;
         event.payload = payload;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void beat(std::string_view payload, std::initializer_list<NodeId> heard_by) {
         about_heartbeat(EventKind::stored, kWorker, payload);

@@ -195,10 +195,8 @@ void CancelTold::key_removed(fakes::NodeId, std::string_view key, fakes::redis::
 }
 
 void CancelTold::restored(const fakes::redis::Keyspace&) {
-    jobs_.clear();
-    owed_.clear();
-    asked_.clear();
-    asked_of_.clear();
+    std::erase_if(jobs_, [this](const auto& job) { return lost_.any_of(job.first); });
+    std::erase_if(owed_, [this](const Owed& owed) { return lost_.any_of(owed.job); });
 }
 
 }  // namespace lockstep::sim

@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/weather.h"
 
@@ -30,6 +31,8 @@ namespace lockstep::sim {
 
 class CancelTold final : public Oracle {
 public:
+    /// Also how late it is, from each event.
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
     /// The tunables outlive the oracle.
     CancelTold(Judge& judge, const engine::Tunables& tunables);
     [[nodiscard]] std::string_view invariant() const override { return "cancel_told"; }
@@ -83,6 +86,7 @@ private:
     const engine::Tunables& tunables_;
     /// From the end on, or from when the dispatch has arrived and its sender knows that it is stored.
     const engine::Duration soon_;
+    const LostRecords& lost_ = jobs().lost();
     Weather weather_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::deque<Owed> owed_;             // by when it is due

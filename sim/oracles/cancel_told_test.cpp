@@ -27,7 +27,7 @@ protected:
     void move(std::string_view to, NodeId by = kReplica) {
         fakes::Event event = testing::state_event("J", "", to);
         event.node = by;
-        watch().on_event(event, now);
+        judge.tell(watch(), event, now);
     }
     void packet(EventKind kind, When when, NodeId node, std::string_view subject, const cap::BusPacket& packet,
                 std::string_view name = {}) {
@@ -36,7 +36,7 @@ protected:
         event.subject = subject;
         event.packet = &packet;
         event.name = name;
-        watch().on_event(event, now);
+        judge.tell(watch(), event, now);
     }
     void call_off(NodeId by = kReplica, const std::string& who = "cordum-scheduler") {
         cap::BusPacket cancel;
@@ -57,7 +57,7 @@ protected:
         event.subject = "worker.w.jobs";
         event.packet = &request;
         event.outcome = outcome;
-        watch().on_event(event, now);
+        judge.tell(watch(), event, now);
     }
     void arrive() {
         cap::BusPacket request;
@@ -73,7 +73,7 @@ protected:
     }
     void wait(engine::Duration duration) {
         now += duration;
-        watch().on_event(testing::event_of(EventKind::timer, ""), now);
+        judge.tell(watch(), testing::event_of(EventKind::timer, ""), now);
     }
     void hear(const std::string& sender = "stranger") {
         cap::BusPacket cancel;
@@ -154,7 +154,7 @@ TEST_F(CancelToldTest, AReplicaThatDiesOrASilentNatsExcusesIt) {
     move("TIMEOUT");
     fakes::Event down = testing::event_of(EventKind::node_down, "");
     down.node = kReplica;
-    watch().on_event(down, now);
+    judge.tell(watch(), down, now);
     wait(1min);
     EXPECT_THAT(judge.found, IsEmpty());
 }
@@ -164,7 +164,7 @@ TEST_F(CancelToldTest, WhoeverHasGivenTheCallUpDoesNotKnowThatItEndedTheJob) {
     fakes::Event given_up = testing::event_of(EventKind::redis, "J", When::answered);
     given_up.node = kReplica;
     given_up.outcome = fakes::EventOutcome::unknown;
-    watch().on_event(given_up, now);
+    judge.tell(watch(), given_up, now);
     now += 1ms;
     move("TIMEOUT");
     wait(1min);
@@ -308,10 +308,18 @@ TEST_F(CancelToldTest, NobodyIsAskedAboutAJobThatIsNotKnownOrByASchedulersOwnWor
 TEST_F(CancelToldTest, WhatRedisHasForgottenIsNotJudged) {
     move("RUNNING");
     move("TIMEOUT");
-    watch().restored({});
+    testing::take_back(judge, watch(), "J");
     call_off();
     wait(1min);
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(CancelToldTest, WhatRedisHasKeptIsJudgedOn) {
+    move("RUNNING");
+    move("TIMEOUT");
+    testing::take_back(judge, watch(), "another");
+    wait(1min);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it timed out")));
 }
 
 }  // namespace

@@ -34,8 +34,6 @@ std::int64_t number(std::string_view text) {
     return value;
 }
 
-std::int64_t ms(Duration duration) { return engine::to_millis(duration); }
-
 }  // namespace
 
 void CircuitRules::on_event(const fakes::Event& event, Time now) {
@@ -44,7 +42,8 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
         ran_out_ = false;
         const Duration open_for = now - tripped_at_;
         if (open_for + kOpenTolerance < tunables_.circuit_open_for)
-            violated(event.node, {}, fmt::format("the circuit was open for {} ms only", ms(open_for)), trip_);
+            violated(event.node, {}, fmt::format("the circuit was open for {} ms only", engine::to_millis(open_for)),
+                     trip_);
     }
     if (!untold_.empty()) judge_reports(now);
     if (!remembered_.empty()) judge_remembered(now);
@@ -99,10 +98,10 @@ void CircuitRules::on_call(const fakes::Event& event, Time now) {
         case Phase::open:
             exercise();
             if (knew)
-                violated(
-                    event.node, event.job,
-                    fmt::format("the circuit has been open for {} ms, and policy was asked", ms(now - phase_since_)),
-                    trip_);
+                violated(event.node, event.job,
+                         fmt::format("the circuit has been open for {} ms, and policy was asked",
+                                     engine::to_millis(now - phase_since_)),
+                         trip_);
             if (taken != taken_up_.end() && !knew) begun.trips = trips_ - 1;  // began before the trip
             break;
         case Phase::half_open:
@@ -187,7 +186,7 @@ void CircuitRules::follow_telling(const fakes::Event& event, bool failed, Time n
         violated_at(answer.event, event.node, answer.job,
                     fmt::format("policy has answered about it, its replica has told the others {} ms later, and the {} "
                                 "failures before that still count",
-                                ms(now - answer.at), failures_));
+                                engine::to_millis(now - answer.at), failures_));
     }
 }
 
@@ -200,7 +199,7 @@ void CircuitRules::judge_remembered(Time now) {
         }
         violated_at(answer.event, it->first, answer.job,
                     fmt::format("policy has answered about it, and {} ms later the {} failures before that still count",
-                                ms(now - answer.at), failures_));
+                                engine::to_millis(now - answer.at), failures_));
         it = remembered_.erase(it);
     }
 }
@@ -276,7 +275,7 @@ void CircuitRules::judge_reports(Time now) {
             failure.event, it->first, failure.job,
             fmt::format("the policy check about it failed, and {} ms later its replica has not counted that for "
                         "all replicas",
-                        ms(now - failure.at)));
+                        engine::to_millis(now - failure.at)));
         it = untold_.erase(it);
     }
 }
@@ -325,7 +324,9 @@ void CircuitRules::on_turned_away(const Call& call, Time taken) {
     if (turned_away_since_ <= since || taken - before > kept) turned_away_since_ = taken;
     if (taken - turned_away_since_ > kept)
         violated(client, job,
-                 fmt::format("it is turned away, and no probe has been under way for {} ms", ms(taken - since)), trip_);
+                 fmt::format("it is turned away, and no probe has been under way for {} ms",
+                             engine::to_millis(taken - since)),
+                 trip_);
 }
 
 /// Whether anything is left of a trip of the shared circuit.
@@ -341,7 +342,7 @@ void CircuitRules::on_trip(fakes::NodeId client, const std::string* before) {
     if (phase_ == Phase::open && before != nullptr)
         violated(client, {},
                  fmt::format("it opens the circuit anew {} ms after its trip, and nothing has been let through since",
-                             ms(last_event_ - phase_since_)),
+                             engine::to_millis(last_event_ - phase_since_)),
                  trip_);
     if (phase_ == Phase::half_open && !failed_probers_.contains(client))
         violated(client, {}, "it opens the half-open circuit anew, and none of its probes has failed", trip_);
@@ -387,7 +388,9 @@ void CircuitRules::key_removed(fakes::NodeId client, std::string_view key, fakes
     switch (why) {
         case fakes::redis::Removal::deleted:
             violated(client, {},
-                     fmt::format("it closed the circuit {} ms after its trip", ms(last_event_ - phase_since_)), trip_);
+                     fmt::format("it closed the circuit {} ms after its trip",
+                                 engine::to_millis(last_event_ - phase_since_)),
+                     trip_);
             phase_ = Phase::closed;
             break;
         case fakes::redis::Removal::expired:

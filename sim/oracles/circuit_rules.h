@@ -28,6 +28,8 @@ namespace lockstep::sim {
 
 class CircuitRules final : public Oracle {
 public:
+    /// Also how late it is, from each event.
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
     CircuitRules(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables), own_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "circuit_rules"; }
     void on_event(const fakes::Event& event, Time now) override;

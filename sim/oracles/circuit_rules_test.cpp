@@ -21,7 +21,7 @@ protected:
     void tell(EventKind kind, When when, std::string_view job) {
         fakes::Event event = testing::event_of(kind, job, when);
         event.node = node;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void half_open() {
         tell(EventKind::timer, When::applied, {});
@@ -51,7 +51,7 @@ protected:
         fakes::Event event = testing::event_of(EventKind::kernel_check, job, When::answered);
         event.outcome = fakes::EventOutcome::unknown;
         event.node = node;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     /// They come to nothing, and nobody has been told of it yet.
     void three_probes_fail() {
@@ -267,7 +267,7 @@ protected:
         event.key = "cordum:cb:safety:failures";
         event.node = node;
         event.outcome = outcome;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void failures(const char* count, const std::string* before = nullptr) {
         oracle.string_set(node, "cordum:cb:safety:failures", before, count, -1, -1);

@@ -20,6 +20,8 @@ namespace lockstep::sim {
 
 class ContentSeen final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::node_down, fakes::EventKind::kernel_check, fakes::EventKind::publish};
     explicit ContentSeen(Judge& judge) : Oracle(judge) {}
     [[nodiscard]] std::string_view invariant() const override { return "content_seen"; }
     void on_event(const fakes::Event& event, Time now) override;

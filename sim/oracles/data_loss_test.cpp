@@ -28,6 +28,7 @@ class DataLoss : public ::testing::Test, private fakes::Trace {
 protected:
     DataLoss() {
         keys.add_observer(events_);
+        keys.add_observer(judge.table);
         keys.add_observer(watcher);
     }
 
@@ -60,7 +61,7 @@ private:
             return Watcher(judge);
     }
     bool emit(const fakes::Event& event) override {
-        watcher.on_event(event, Time{});
+        judge.tell(watcher, event, Time{});
         return true;
     }
     fakes::redis::KeyspaceEvents events_{*this, {}, fakes::redis::default_lock_keys()};
@@ -158,7 +159,7 @@ protected:
         const std::string payload = answer.SerializeAsString();
         fakes::Event event = testing::event_of(fakes::EventKind::kernel_check, job);
         event.payload = payload;
-        watcher.on_event(event, Time{});
+        judge.tell(watcher, event, Time{});
         set_field(job, "tenant", "acme");
         move(job, "PENDING");
     }

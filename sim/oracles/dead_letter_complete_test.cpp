@@ -81,7 +81,7 @@ protected:
         event.name = "dur";
         event.sequence = 7;
         event.number = number;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void give_up() { tell(EventKind::max_deliveries, When::applied, 8); }
     void tell_the_bus(const std::string& id, const std::string& text = {}) {
@@ -91,7 +91,7 @@ protected:
         fakes::Event event = testing::event_of(EventKind::stored, {});
         event.subject = "sys.job.dlq";
         event.packet = &packet;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void tell_the_bus_of_no_job(const std::string& trace) {
         cap::BusPacket packet;
@@ -100,7 +100,7 @@ protected:
         fakes::Event event = testing::event_of(EventKind::stored, {});
         event.subject = "sys.job.dlq";
         event.packet = &packet;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void write_undecodable(const std::string& id) {
         keys.set_string("dlq:entry:" + id, R"({"reason_code":"poison_message"})", fakes::redis::kNever);
@@ -241,7 +241,7 @@ TEST_F(SpentMessageTest, AndOnceAMinuteAtMost) {
         event.node = kScheduler;
         event.subject = "sys.job.dlq";
         event.packet = &packet;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     };
     using namespace std::chrono_literals;
     tell_at(Time{10min});
@@ -277,7 +277,7 @@ protected:
             fakes::Event event = testing::event_of(kind, "J", kind == EventKind::ack ? When::before : When::applied);
             event.node = kScheduler;
             event.packet = &packet;
-            oracle.on_event(event, {});
+            judge.tell(oracle, event, {});
         }
     }
 };
@@ -296,7 +296,7 @@ TEST_F(EndedByOthersTest, WhatWasHandedOutBeforeAPowerCutMayHaveBeenDealtWith) {
     handle();
     fakes::Event cut = testing::event_of(EventKind::fault, {});
     cut.name = "nats.power_cut";
-    oracle.on_event(cut, Time{});
+    judge.tell(oracle, cut, Time{});
     end("DENIED");
     handle();
     rest();
@@ -325,7 +325,7 @@ protected:
         event.sequence = 7;
         event.number = number;
         event.packet = &packet;
-        oracle.on_event(event, Time{std::chrono::hours{1}});
+        judge.tell(oracle, event, Time{std::chrono::hours{1}});
     }
 };
 
@@ -344,11 +344,11 @@ TEST_F(SpentDeliveryTest, NorHandsItBackUnlessItCannotBeGivenUp) {
     fakes::Event fault = testing::event_of(EventKind::fault, {});
     fault.name = "redis.errors";
     fault.from = "begin";
-    oracle.on_event(fault, Time{std::chrono::hours{1}});
+    judge.tell(oracle, fault, Time{std::chrono::hours{1}});
     scheduler(EventKind::nak, When::before, 5'000'000'000);
     EXPECT_THAT(judge.found, IsEmpty());
     fault.from = "end";
-    oracle.on_event(fault, Time{std::chrono::minutes{30}});
+    judge.tell(oracle, fault, Time{std::chrono::minutes{30}});
     scheduler(EventKind::deliver, When::applied, 6);
     scheduler(EventKind::nak, When::before, 5'000'000'000);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is handed back at delivery 6 of 8")));
@@ -378,11 +378,11 @@ TEST_F(SpentDeliveryTest, TheBusAloneIsToldWhereTheLastDeliveryIsInTheHandsOfOne
     stop.name = "stop";
     stop.from = "begin";
     stop.node = kScheduler;
-    oracle.on_event(stop, {});
+    judge.tell(oracle, stop, {});
     scheduler(EventKind::term, When::before);
     EXPECT_THAT(judge.found, IsEmpty());
     stop.kind = EventKind::node_up;
-    oracle.on_event(stop, {});
+    judge.tell(oracle, stop, {});
     scheduler(EventKind::term, When::before);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has no dead letter yet")));
 }

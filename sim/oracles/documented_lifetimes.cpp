@@ -9,6 +9,7 @@ namespace lockstep::sim {
 namespace {
 
 using T = engine::Tunables;
+using engine::Duration;
 using engine::to_millis;
 
 /// `CORDUM_IDEMPOTENCY_TTL`, which no tunable changes.
@@ -16,7 +17,7 @@ constexpr Duration kIdempotency = std::chrono::hours{2160};
 constexpr std::string_view kCircuit = "cordum:cb:";
 constexpr std::string_view kFailuresSuffix = ":failures";
 
-constexpr Lifetime exactly(Duration life) { return {.least = to_millis(life), .most = to_millis(life)}; }
+constexpr Lifetime lasting(Duration life) { return {.least = to_millis(life), .most = to_millis(life)}; }
 
 }  // namespace
 
@@ -44,7 +45,7 @@ DocumentedLifetimes::DocumentedLifetimes(const TunablesInForce& tunables) {
         {"job:req:", "", record},
         {"job:decisions:", "", record},
         {"worker:jobs:", "", record},
-        {"job:idempotency:", "", exactly(kIdempotency)},
+        {"job:idempotency:", "", lasting(kIdempotency)},
         {"job:events:", "", for_ever},
         {"job:index:", "", for_ever},
         {"job:tenant:active:", "", for_ever},

@@ -16,6 +16,9 @@ namespace lockstep::sim {
 
 class FailClosed final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{
+        fakes::EventKind::node_down,     fakes::EventKind::redis,        fakes::EventKind::lock_acquired,
+        fakes::EventKind::lock_released, fakes::EventKind::lock_renewed, fakes::EventKind::publish};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "fail_closed"; }
     void on_event(const fakes::Event& event, Time now) override;

@@ -27,12 +27,12 @@ protected:
         event.command = "EVALSHA";
         event.script = script;
         event.outcome = outcome;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void lock(EventKind kind) {
         fakes::Event event = testing::event_of(kind, "J");
         event.node = kReplica;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void take() {
         lock(EventKind::lock_acquired);
@@ -42,7 +42,7 @@ protected:
         fakes::Event event = testing::event_of(EventKind::publish, "J", When::before);
         event.node = kReplica;
         event.subject = "worker.w.jobs";
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
 
     testing::KeepingJudge judge;

@@ -38,7 +38,6 @@ bool is_gate(std::string_view topic) { return topic == "job.cordum.approval-gate
 }  // namespace
 
 void FailModes::on_event(const fakes::Event& event, Time now) {
-    now_ = now;
     if (event.kind == EventKind::redis && event.when == When::applied) {
         if (change_) settle(*change_);
         change_.reset();

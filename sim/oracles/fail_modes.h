@@ -34,8 +34,14 @@ namespace lockstep::sim {
 
 class FailModes final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        SettingsInForce::kWanted | OutputScans::kWanted |
+        fakes::EventKinds{fakes::EventKind::redis,         fakes::EventKind::lock_acquired,
+                          fakes::EventKind::lock_released, fakes::EventKind::output_check,
+                          fakes::EventKind::publish,       fakes::EventKind::ack,
+                          fakes::EventKind::node_down};
     FailModes(Judge& judge, const engine::Tunables& tunables, engine::PinnedSettings pinned)
-        : Oracle(judge), tunables_(tunables), pinned_(pinned), scans_(tunables) {}
+        : Oracle(judge), tunables_(tunables), pinned_(pinned), scans_(tunables, told_at()) {}
     [[nodiscard]] std::string_view invariant() const override { return "fail_modes"; }
     void on_event(const fakes::Event& event, Time now) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
@@ -104,7 +110,7 @@ private:
     std::map<Place, Heard> outputs_;
     std::map<std::string, bool, std::less<>> gates_;      // jobs whose topic is known: is it a gate's?
     std::map<std::string, Time, std::less<>> succeeded_;  // when each came to wait for the scan of its output
-    Time now_{};
+    const Time& now_ = told_at();
 };
 
 }  // namespace lockstep::sim

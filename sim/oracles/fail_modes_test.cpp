@@ -78,7 +78,7 @@ protected:
     }
     void tell(fakes::Event event) {
         event.node = kReplica;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
 
     Time now{100s};
@@ -164,13 +164,13 @@ TEST_F(FailModesTest, WhatAnOperatorHasSetStays) {
     event.node = kReplica;
     event.command = "GET";
     event.key = "cfg:system:default";
-    pinned.on_event(event, now);
+    judge.tell(pinned, event, now);
     event.when = fakes::When::answered;
-    pinned.on_event(event, now);
+    judge.tell(pinned, event, now);
     pinned.hash_set(kReplica, "job:meta:a", "safety_decision", nullptr, "UNAVAILABLE");
     pinned.hash_set(kReplica, "job:meta:a", "state", nullptr, "DISPATCHED");
     event = testing::event_of(fakes::EventKind::redis, "a");
-    pinned.on_event(event, now);
+    judge.tell(pinned, event, now);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the mode is closed")));
 }
 
@@ -320,12 +320,12 @@ protected:
         fakes::Event event = testing::event_of(fakes::EventKind::output_check, "a", fakes::When::before);
         event.node = replica;
         event.payload = bytes;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
         event.when = fakes::When::answered;
         event.payload = {};
         event.to = answer;
         if (*answer == '\0') event.outcome = fakes::EventOutcome::unknown;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
         now += 1s;
     }
     static constexpr fakes::NodeId kOther{6};
@@ -355,6 +355,20 @@ TEST_F(OutputScansTest, NobodyGivesUpBeforeTheThirdTry) {
     EXPECT_THAT(judge.found.back(), HasSubstr("2 questions without an answer"));
 }
 
+TEST_F(OutputScansTest, OneThatIsBegunAfterALossOfRedisIsJudgedAndOneThatWasUnderWayIsNot) {
+    oracle.restored({});
+    succeed();
+    ask(kReplica, "x");
+    withhold("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and it is to be tried 3 times")));
+    judge.found.clear();
+    succeed();
+    oracle.restored({});
+    ask(kOther, "x");
+    withhold("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(OutputScansTest, AnOpenCircuitIsWaitedFor) {
     succeed();
     now += 2 * tunables.circuit_open_for;
@@ -378,7 +392,7 @@ TEST_F(OutputScansTest, WhoHadTheLockMayStillAskAboutItsResult) {
     const fakes::NodeId frozen{9};
     fakes::Event taken = testing::event_of(fakes::EventKind::lock_acquired, "a");
     taken.node = frozen;
-    oracle.on_event(taken, now);
+    judge.tell(oracle, taken, now);
     ask(frozen, "x", "ALLOW");
     EXPECT_THAT(judge.found, IsEmpty());
     ask(frozen, "x", "ALLOW");

@@ -58,15 +58,20 @@ ForgedWorld::ForgedWorld()
     : keyspace_events_(*this, Topology::kRedis, fakes::redis::default_lock_keys()),
       oracles_(make_oracles(*this, settings_)) {
     keys_.add_observer(keyspace_events_);
-    for (const auto& oracle : oracles_) keys_.add_observer(*oracle);
+    keys_.add_observer(jobs_);
+    for (const auto& oracle : oracles_) keys_.add_observer(*oracle, oracle->wants().changes);
     heartbeat();
 }
 
 ForgedWorld::~ForgedWorld() = default;
 
-bool ForgedWorld::emit(const fakes::Event& event) {
+bool ForgedWorld::emit(const fakes::Event& told) {
     ++events_;
-    for (const auto& oracle : oracles_) oracle->on_event(event, now_);
+    fakes::Event event = told;
+    event.job_number = job_numbers_.number_of(event.job);
+    if (JobTable::kWanted.contains(event.kind)) jobs_.on_event(event, now_);
+    for (const auto& oracle : oracles_)
+        if (oracle->wants().events.contains(event.kind)) oracle->on_event(event, now_);
     return true;
 }
 
@@ -357,15 +362,15 @@ void ForgedWorld::send(const std::string& job, NodeId replica) {
         env[wire::kEnvConstraints] = wire::to_json(constraints);
         env[wire::kEnvMaxConcurrentJobs] = fmt::format("{}", limit->second);
     }
-    const std::string subject = wire::worker_subject(kWorkerId);
+    const std::string subject = wire::worker_subject(engine::WorkerId(kWorkerId));
     tell(EventKind::publish, When::before, replica, job, subject, &packet, "dispatch:" + job);
     tell(EventKind::stored, When::applied, replica, job, subject, &packet, "dispatch:" + job);
 }
 
 void ForgedWorld::arrive(const std::string& job) {
     const cap::BusPacket packet = request_packet(job);
-    tell(EventKind::core_deliver, When::applied, kWorker, job, wire::worker_subject(kWorkerId), &packet,
-         "dispatch:" + job);
+    tell(EventKind::core_deliver, When::applied, kWorker, job, wire::worker_subject(engine::WorkerId(kWorkerId)),
+         &packet, "dispatch:" + job);
 }
 
 void ForgedWorld::run(const std::string& job) {
@@ -538,9 +543,17 @@ void ForgedWorld::call_off(const std::string& job, NodeId replica) {
     tell(EventKind::core_publish, When::before, replica, job, wire::kSubjectCancel, &packet);
 }
 
-void ForgedWorld::expire_lock(const std::string& job) {
+void ForgedWorld::expire_lock(const std::string& job) { run_out(lock_key(job)); }
+
+void ForgedWorld::pass_lock_on(const std::string& job) { set_text(kReplica, lock_key(job), "another handler's"); }
+
+void ForgedWorld::run_out(std::string_view key) {
     keys_.act_for(Topology::kRedis);
-    keys_.remove(*keys_.find(lock_key(job)), fakes::redis::Removal::expired);
+    keys_.remove(*keys_.find(key), fakes::redis::Removal::expired);
+}
+
+void ForgedWorld::strike(std::string_view key) {
+    command(kReplica, "DEL", key, [&] { keys_.remove(*keys_.find(key)); });
 }
 
 void ForgedWorld::read_settings() {
@@ -680,6 +693,32 @@ void ForgedWorld::write_snapshot(bool whole, NodeId replica) {
         keys_.set_string(kWorkerSnapshot, text.substr(0, whole ? text.size() : text.size() / 2),
                          expiry_of(kWorkerSnapshot));
     });
+}
+
+void ForgedWorld::take_run(const std::string& run, std::string_view token, NodeId replica) {
+    const std::string lock = fmt::format("{}{}", kRunLockPrefix, run), document = "wf:run:" + run;
+    const std::string_view words[] = {"EVALSHA", "sha1", "2", lock, document, token};
+    keys_.act_for(replica);
+    keys_.tell_command(replica, words, redis_now());
+    if (keys_.find(lock) == nullptr)
+        keys_.set_string(lock, std::string(token), redis_now() + engine::to_millis(tunables_.run_lock_ttl));
+    keys_.tell_command(replica, {}, redis_now());
+}
+
+void ForgedWorld::change_run(const std::string& run, std::string_view token, std::string document, NodeId replica) {
+    const std::string lock = fmt::format("{}{}", kRunLockPrefix, run), key = "wf:run:" + run;
+    const std::string_view words[] = {"EVALSHA", "sha1", "2", lock, key, token, document};
+    keys_.act_for(replica);
+    keys_.tell_command(replica, words, redis_now());
+    keys_.set_string(key, document, fakes::redis::kNever);
+    if (auto* held = keys_.find(lock); held != nullptr && std::get<std::string>(held->second.value) == token)
+        keys_.remove(*held);
+    keys_.tell_command(replica, {}, redis_now());
+}
+
+void ForgedWorld::lose_run_lock(const std::string& run) {
+    keys_.act_for({});
+    keys_.remove(*keys_.find(fmt::format("{}{}", kRunLockPrefix, run)), fakes::redis::Removal::evicted);
 }
 
 void ForgedWorld::set_text(NodeId client, std::string_view key, std::string text) {

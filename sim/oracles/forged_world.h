@@ -108,6 +108,11 @@ public:
     void call_off(const std::string& job, NodeId replica = kReplica);
     /// The job's lock runs out.
     void expire_lock(const std::string& job);
+    /// The job's lock passes to another handler of the same replica.
+    void pass_lock_on(const std::string& job);
+    /// A key runs out, or a replica takes it away.
+    void run_out(std::string_view key);
+    void strike(std::string_view key);
     /// Of one worker, with so many of its four places taken.
     void heartbeat_of(std::string_view worker, int active_jobs);
     /// Both replicas read the settings.
@@ -134,6 +139,12 @@ public:
     void judge_output(const std::string& job, std::string_view decision);
     void undo(const std::string& job, const std::string& by);
     void write_snapshot(bool whole, NodeId replica = kReplica);
+    // Workflow runs. Their documents are JSON texts.
+    /// A replica takes the run's lock, unless somebody has it, and reads the run.
+    void take_run(const std::string& run, std::string_view token, NodeId replica = kReplica);
+    /// It writes the run, and gives the lock back if that is still its own.
+    void change_run(const std::string& run, std::string_view token, std::string document, NodeId replica = kReplica);
+    void lose_run_lock(const std::string& run);
     void set_text(NodeId client, std::string_view key, std::string text);
     void set_field(NodeId client, std::string_view key, std::string_view field, std::string_view value);
     /// A replica takes the expiry of a key away.
@@ -141,10 +152,12 @@ public:
     void list_in_index(const std::string& job, std::string_view state);
 
 private:
-    bool emit(const fakes::Event& event) override;
+    bool emit(const fakes::Event& told) override;
     void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
                   EventNumber earlier) override;
     EventNumber present() override { return events_; }
+    [[nodiscard]] const Time& told_at() const override { return now_; }
+    [[nodiscard]] const JobTable& jobs() const override { return jobs_; }
 
     [[nodiscard]] cap::BusPacket request_packet(const std::string& job) const;
     [[nodiscard]] std::string question_about(const std::string& job) const;
@@ -183,6 +196,8 @@ private:
     DocumentedLifetimes lifetimes_{settings_};
     fakes::redis::Keyspace keys_;
     fakes::redis::KeyspaceEvents keyspace_events_;
+    JobTable jobs_{*this};
+    NameNumbers job_numbers_;
     std::vector<std::unique_ptr<Oracle>> oracles_;
     std::map<std::string, std::map<std::string, std::string>> labels_;  // by job
     std::map<std::string, std::string> inputs_;                         // where each job's is

@@ -23,6 +23,8 @@ namespace lockstep::sim {
 
 class Hearsay final : public Oracle {
 public:
+    /// Also how late it is, from each event.
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
     Hearsay(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables), heard_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "hearsay"; }
     void on_event(const fakes::Event& event, Time now) override;

@@ -71,7 +71,7 @@ protected:
     }
     void tell(const fakes::Event& event) {
         ++judge.number;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
 
     Time now{100s};

@@ -52,10 +52,7 @@ std::deque<std::string> states_in(const fakes::redis::List& events) {
 
 }  // namespace
 
-void IndexesAgree::on_event(const fakes::Event& event, Time now) {
-    now_ = now;
-    undisturbed_.on_event(event, now);
-}
+void IndexesAgree::on_event(const fakes::Event& event, Time now) { undisturbed_.on_event(event, now); }
 
 void IndexesAgree::command(fakes::NodeId, std::span<const std::string_view>, std::int64_t now_ms) {
     settle();
@@ -113,7 +110,6 @@ void IndexesAgree::at_rest(const RestView& view) {
 
 void IndexesAgree::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                             std::string_view after) {
-    recorded_.hash_set(key, field, after);
     const auto job = job_of_hash(key);
     if (!job) return;
     if (field == "state" && !gone_.empty()) gone_.erase(std::string(*job));
@@ -125,12 +121,14 @@ void IndexesAgree::hash_set(fakes::NodeId client, std::string_view key, std::str
         scheduler_s_deadline_.erase(known);
 }
 
-void IndexesAgree::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+void IndexesAgree::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view,
                               std::int64_t, std::int64_t) {
-    recorded_.string_set(key, after);
     const auto job = job_of_state_key(key);
-    const auto known = job ? without_mirror_.find(*job) : without_mirror_.end();
-    if (known != without_mirror_.end()) without_mirror_.erase(known);
+    if (!job) return;
+    // Nobody's doing: it was damaged.
+    if (!client.valid()) without_mirror_.emplace(*job);
+    const auto known = without_mirror_.find(*job);
+    if (client.valid() && known != without_mirror_.end()) without_mirror_.erase(known);
 }
 
 void IndexesAgree::list_removed(fakes::NodeId, std::string_view key, std::size_t index, std::string_view) {
@@ -140,9 +138,7 @@ void IndexesAgree::list_removed(fakes::NodeId, std::string_view key, std::size_t
 }
 
 void IndexesAgree::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
-                               const fakes::redis::Value& last, std::int64_t) {
-    lost_.key_removed(key, why, last);
-    recorded_.key_removed(key);
+                               const fakes::redis::Value&, std::int64_t) {
     const auto of = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
     if (of && recorded_.of(*of).empty()) gone_.insert_or_assign(std::string(*of), now_ms_);
     const bool by_itself = why != fakes::redis::Removal::deleted;
@@ -150,20 +146,13 @@ void IndexesAgree::key_removed(fakes::NodeId, std::string_view key, fakes::redis
     if (job && why == fakes::redis::Removal::expired) expired_.emplace(*job);
     if (const auto mirrored = job_of_state_key(key); mirrored && by_itself) without_mirror_.emplace(*mirrored);
     if (const auto history = job_of_history(key); history && by_itself) written_[std::string(*history)].clear();
-    if (key == kDeadlines && why == fakes::redis::Removal::evicted) deadlines_lost_ = true;
 }
-
-void IndexesAgree::losing(const Keyspace& before) { lost_.losing(before); }
 
 /// What is left is what later changes add to.
 void IndexesAgree::restored(const Keyspace& now) {
-    lost_.restored(now);
-    recorded_.restored(now);
     gone_.clear();
     struck_off_.clear();
     written_.clear();
-    without_mirror_.clear();
-    deadlines_lost_ = true;
     for (const std::string_view key : now.keys()) {
         const auto job = job_of_history(key);
         const auto* events = job ? read<fakes::redis::List>(now, key) : nullptr;
@@ -199,9 +188,10 @@ void IndexesAgree::check_job(const Keyspace& keys, std::string_view job) {
 
 void IndexesAgree::check_mirror(const Keyspace& keys, std::string_view job, std::string_view state) {
     const auto* mirror = read<std::string>(keys, fmt::format("{}{}", kJobStatePrefix, job));
-    if (mirror != nullptr && *mirror != state)
+    const bool lost = without_mirror_.contains(job);
+    if (mirror != nullptr && *mirror != state && !lost)
         violated({}, job, fmt::format("its hash says {} and job:state says {}", state, *mirror));
-    if (mirror == nullptr && !without_mirror_.contains(job))
+    if (mirror == nullptr && !lost)
         violated({}, job, fmt::format("its hash says {} and job:state says nothing", state));
 }
 
@@ -230,7 +220,7 @@ void IndexesAgree::check_deadline(const Keyspace& keys, std::string_view job, st
         return;
     }
     const auto deadline = hash_field(keys, fmt::format("job:meta:{}", job), "deadline_unix");
-    if (!deadline || deadlines_lost_ || !scheduler_s_deadline_.contains(job)) return;
+    if (!deadline || lost_.any_of(job) || !scheduler_s_deadline_.contains(job)) return;
     if (score == nullptr)
         violated({}, job, fmt::format("it is {}, is due by {}, and {} does not list it", state, *deadline, kDeadlines));
     else if (fmt::format("{:.0f}", *score) != *deadline)

@@ -25,6 +25,7 @@ namespace lockstep::sim {
 
 class IndexesAgree final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted = Undisturbed::kWanted;
     /// The tunables outlive the oracle.
     IndexesAgree(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     void on_event(const fakes::Event& event, Time now) override;
@@ -41,7 +42,6 @@ public:
     void list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
-    void losing(const fakes::redis::Keyspace& before) override;
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
@@ -59,20 +59,19 @@ private:
         std::string index, job;
     };
     const engine::Tunables& tunables_;
-    RecordedStates recorded_;
+    const RecordedStates& recorded_ = jobs().states();
     Undisturbed undisturbed_;
     std::vector<StruckOff> struck_off_;
     std::map<std::string, std::int64_t, std::less<>> gone_;  // jobs that are not known any more, and since when
     std::int64_t now_ms_ = 0;                                // by the clock of Redis
-    Time now_{};
+    const Time& now_ = told_at();
 
-    LostRecords lost_;
+    const LostRecords& lost_ = jobs().lost();
     using States = std::deque<std::string>;
     std::map<std::string, States, std::less<>> written_;       // by job, since its event list began
     std::set<std::string, std::less<>> expired_;               // jobs
-    std::set<std::string, std::less<>> without_mirror_;        // jobs whose mirror ran out, or was lost
+    std::set<std::string, std::less<>> without_mirror_;        // jobs whose mirror ran out, or was lost or damaged
     std::set<std::string, std::less<>> scheduler_s_deadline_;  // jobs whose deadline is a scheduler's
-    bool deadlines_lost_ = false;
 };
 
 }  // namespace lockstep::sim

@@ -21,6 +21,7 @@ constexpr const char* kDueText = "1767225600000000";
 class IndexesAgreeTest : public ::testing::Test {
 protected:
     IndexesAgreeTest() {
+        keys.add_observer(judge.table);
         keys.add_observer(oracle);
         keys.act_for(kScheduler);
     }
@@ -109,6 +110,16 @@ TEST_F(IndexesAgreeTest, AMirrorIsThereUnlessItsTimeRanOut) {
     EXPECT_THAT(rest(), ElementsAre(HasSubstr("job:state says nothing")));
 }
 
+TEST_F(IndexesAgreeTest, AMirrorThatIsDamagedSaysNothingUntilItIsWrittenAgain) {
+    go("PENDING", "pending");
+    keys.act_for(NodeId{});
+    keys.set_string("job:state:J", "PEN", redis::kNever);
+    EXPECT_THAT(rest(), IsEmpty());
+    keys.act_for(kScheduler);
+    keys.set_string("job:state:J", "PEN", redis::kNever);
+    EXPECT_THAT(rest(), ElementsAre(HasSubstr("job:state says PEN")));
+}
+
 TEST_F(IndexesAgreeTest, ASchedulersDeadlineIsListed) {
     go("PENDING", "pending");
     grant_deadline(kScheduler, false);
@@ -116,6 +127,16 @@ TEST_F(IndexesAgreeTest, ASchedulersDeadlineIsListed) {
     grant_deadline(kScheduler, true, kDue + 1);
     EXPECT_THAT(rest(), ElementsAre(HasSubstr("lists it for 1767225600000001")));
     grant_deadline(kScheduler, true);
+    EXPECT_THAT(rest(), IsEmpty());
+}
+
+TEST_F(IndexesAgreeTest, ADeadlineThatNoLossHasTouchedIsStillJudged) {
+    go("PENDING", "pending");
+    grant_deadline(kScheduler, false);
+    testing::take_back(judge, oracle, "another");
+    keys.restore([] {});
+    EXPECT_THAT(rest(), ElementsAre(HasSubstr("job:deadline does not list it")));
+    keys.restore([this] { keys.hash_set(*keys.find("job:meta:J"), "deadline_unix", "17"); });
     EXPECT_THAT(rest(), IsEmpty());
 }
 
@@ -141,7 +162,7 @@ protected:
         fakes::Event tick = testing::event_of(fakes::EventKind::redis, {});
         tick.node = kScheduler;
         tick.key = "cordum:reconciler:default";
-        oracle.on_event(tick, time);
+        judge.tell(oracle, tick, time);
     }
 };
 

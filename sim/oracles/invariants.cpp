@@ -7,6 +7,7 @@
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/content_seen.h"
 #include "sim/oracles/dead_letter_complete.h"
+#include "sim/oracles/delay_timer_kept.h"
 #include "sim/oracles/fail_closed.h"
 #include "sim/oracles/fail_modes.h"
 #include "sim/oracles/hearsay.h"
@@ -34,6 +35,8 @@
 #include "sim/oracles/result_kept.h"
 #include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/routing_rules.h"
+#include "sim/oracles/run_exclusion.h"
+#include "sim/oracles/run_progress.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/single_ticker.h"
 #include "sim/oracles/slot_used.h"
@@ -58,12 +61,12 @@ constexpr DataLoss kExcusedByEither{.redis = true, .nats = true};
 /// An oracle that goes by what it sees only.
 template <class Judging>
 MadeOracle alone(const Surroundings& run, const T& /*tunables*/) {
-    return std::make_unique<Judging>(run.judge);
+    return make_oracle<Judging>(run.judge);
 }
 
 template <class Judging, auto... More>
 MadeOracle by_tunables(const Surroundings& run, const T& tunables) {
-    return std::make_unique<Judging>(run.judge, tunables, run.*More...);
+    return make_oracle<Judging>(run.judge, tunables, run.*More...);
 }
 
 std::vector<Invariant> make_table() {
@@ -105,7 +108,8 @@ std::vector<Invariant> make_table() {
         {.name = "single_ticker",
          .help = "never two replicas tick in one lock window",
          .make = by_tunables<SingleTicker>,
-         .reads = {exactly(&T::reconciler_interval), exactly(&T::replayer_interval)}},
+         .reads = {exactly(&T::reconciler_interval), exactly(&T::replayer_interval), exactly(&T::delay_poller_interval),
+                   exactly(&T::wf_scan_interval)}},
         {.name = "tenant_limit",
          .help = "a job is scheduled only while fewer other jobs of its tenant are active than its limit",
          .make = alone<TenantLimit>,
@@ -122,8 +126,18 @@ std::vector<Invariant> make_table() {
          .help = "a rollback publishes each compensation of its own run once, last first",
          .make = by_tunables<SagaExact>,
          .reads = {most(&T::saga_lock_ttl), most(&T::saga_rollback_timeout), least(&T::saga_entry_max_age)}},
-        {.name = "delay_timer_kept", .help = "every durable delay fires and resumes its run once"},
-        {.name = "run_exclusion", .help = "one workflow run is advanced by one replica at a time"},
+        {.name = "delay_timer_kept",
+         .help = "a step that waits for a time goes on then, once, and not before",
+         .make = by_tunables<DelayTimerKept>,
+         .reads = {most(&T::delay_poller_interval), most(&T::delay_persist_min), most(&T::wf_scan_interval)}},
+        {.name = "run_exclusion",
+         .help = "one workflow run is advanced by one holder of its lock at a time",
+         .make = by_tunables<RunExclusion>,
+         .reads = {exactly(&T::wf_on_redis_error), exactly(&T::wf_on_contention)}},
+        {.name = "run_progress",
+         .help = "a workflow run ends or waits for a human, by the rules, and nothing of it is undone or lost",
+         .make = alone<RunProgress>,
+         .excused_where_lost = kExcusedByEither},
         {.name = "circuit_rules",
          .help = "no kernel call while the circuit is open, few probes half-open, closed after successes",
          .make = by_tunables<CircuitRules>,
@@ -145,7 +159,8 @@ std::vector<Invariant> make_table() {
         {.name = "nothing_leaks",
          .help = "at rest no lock, in-flight key, renewal or timer outlives its time to live",
          .make = by_tunables<NothingLeaks>,
-         .reads = {most(&T::job_lock_ttl), most(&T::saga_lock_ttl), most(&T::saga_rollback_timeout)}},
+         .reads = {most(&T::job_lock_ttl), most(&T::run_lock_ttl), most(&T::saga_lock_ttl),
+                   most(&T::saga_rollback_timeout)}},
         {.name = "snapshot_whole",
          .help = "the worker snapshot in Redis always parses and is fresh",
          .make = by_tunables<SnapshotWhole>,
@@ -269,7 +284,7 @@ std::vector<Invariant> make_table() {
         {.name = "lifetimes_kept",
          .help = "what a scheduler writes to Redis lives as long as it is documented to, no longer or shorter",
          .make = [](const Surroundings& run, const T&) -> MadeOracle {
-             return std::make_unique<LifetimesKept>(run.judge, run.tunables);
+             return make_oracle<LifetimesKept>(run.judge, run.tunables);
          }},
         {.name = "records_true",
          .help = "records, dead letters and indexes say what was asked for and what has happened",

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "engine/wire/input_pointer.h"
-#include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
@@ -181,7 +180,8 @@ void JobHistory::on_result_done(const fakes::Event& event) {
     if (delivered != delivered_.end()) delivered_.erase(delivered);
     if (!results_bind_ || !ends(status) || record.state.empty() || engine::wire::rejection(result)) return;
     if (!is_final(record.state)) {
-        const bool counts = sent_.believes(event.job, result.worker_id()) && sent_.since(event.job) < in_hand_since;
+        const bool counts =
+            sent_.believes(event.job, result.worker_id(), any_worker_) && sent_.since(event.job) < in_hand_since;
         if (!counts) return;
     }
     exercise();
@@ -236,22 +236,15 @@ void JobHistory::on_state(const fakes::Event& event) {
 
 void JobHistory::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                           std::string_view after) {
-    sent_.hash_set(key, field, after, upcoming());
     const std::string complaint = unasked_.hash_set(client, key, field, after);
     if (!complaint.empty() && results_bind_) blame(client, *job_of_hash(key), "it timed out: " + complaint);
 }
 
-void JobHistory::hash_removed(fakes::NodeId, std::string_view key, std::string_view field, std::string_view) {
-    sent_.hash_removed(key, field, upcoming());
-}
-
-void JobHistory::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
-                            std::string_view after, std::int64_t, std::int64_t) {
-    lost_.string_set(client, key, before, after);
-    sent_.string_set(key, after, upcoming());
+void JobHistory::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                            std::int64_t, std::int64_t) {
     unasked_.string_set(key, after);
     if (!key.starts_with(kRequestPrefix)) return;
-    const auto request = engine::wire::from_json<cap::JobRequest>(after);
+    const cap::JobRequest* request = read_request(after);
     if (!request) return;
     Job& record = job(key.substr(kRequestPrefix.size()));
     record.input = engine::wire::input_key(request->context_ptr());
@@ -262,11 +255,9 @@ void JobHistory::zset_set(fakes::NodeId, std::string_view key, std::string_view 
     unasked_.zset_set(key, member, after);
 }
 
-void JobHistory::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
-                             const fakes::redis::Value& last, std::int64_t) {
-    lost_.key_removed(key, why, last);
+void JobHistory::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                             std::int64_t) {
     unasked_.key_removed(key);
-    sent_.key_removed(key, upcoming());
     const auto id = job_of_hash(key);
     const auto found = id ? jobs_.find(*id) : jobs_.end();
     if (found != jobs_.end()) found->second.state.clear();
@@ -274,12 +265,8 @@ void JobHistory::key_removed(fakes::NodeId, std::string_view key, fakes::redis::
     if (asked != jobs_.end()) asked->second.stored = false;
 }
 
-void JobHistory::losing(const fakes::redis::Keyspace& before) { lost_.losing(before); }
-
 void JobHistory::restored(const fakes::redis::Keyspace& now) {
-    lost_.restored(now);
     unasked_.restored(now);
-    sent_.restored(now, present());
     for (auto& [id, record] : jobs_) record.state = job_state(now, id);
 }
 

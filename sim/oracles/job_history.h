@@ -30,22 +30,25 @@ namespace lockstep::sim {
 
 class JobHistory final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::fault,        fakes::EventKind::redis,   fakes::EventKind::node_down,
+                          fakes::EventKind::submit,       fakes::EventKind::cancel,  fakes::EventKind::core_publish,
+                          fakes::EventKind::core_deliver, fakes::EventKind::approve, fakes::EventKind::kernel_check,
+                          fakes::EventKind::publish,      fakes::EventKind::stored,  fakes::EventKind::deliver,
+                          fakes::EventKind::ack,          fakes::EventKind::state};
     /// The tunables outlive the oracle. `timeouts`: as timeouts.yaml, in JSON; may be empty.
     JobHistory(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
-        : Oracle(judge), unasked_(tunables, timeouts), sent_(tunables) {}
+        : Oracle(judge), unasked_(tunables, timeouts), any_worker_(tunables.results_from_any_worker) {}
     [[nodiscard]] std::string_view invariant() const override { return "job_history"; }
     void on_event(const fakes::Event& event, Time now) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                     std::int64_t expires_before, std::int64_t expires_at) override;
-    void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
-                      std::string_view before) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                   double after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& value, std::int64_t expires_at) override;
-    void losing(const fakes::redis::Keyspace& before) override;
     void restored(const fakes::redis::Keyspace& now) override;
     void at_rest(const RestView& view) override;
     void tally(reports::Histories& histories) const override;
@@ -91,8 +94,9 @@ private:
     [[nodiscard]] Job& job(std::string_view id);
 
     UnaskedEnds unasked_;
-    SentOut sent_;
-    LostRecords lost_;
+    const SentOut& sent_ = jobs().sent();
+    const bool any_worker_;
+    const LostRecords& lost_ = jobs().lost();
     std::map<std::pair<fakes::NodeId, std::uint64_t>, EventNumber> delivered_;  // results in hand, by sequence
     std::map<std::string, int, std::less<>> looked_for_in_vain_;                // keys that a GET found nothing at
     std::map<std::string, Job, std::less<>> jobs_;

@@ -22,14 +22,16 @@ protected:
         fakes::Event event = testing::event_of(kind, "J", when);
         event.flag = flag;
         event.to = to;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void submit() {
         tell(EventKind::submit, When::before);
         state("", "PENDING");
         tell(EventKind::submit, When::answered, true);
     }
-    void state(std::string_view from, std::string_view to) { oracle.on_event(testing::state_event("J", from, to), {}); }
+    void state(std::string_view from, std::string_view to) {
+        judge.tell(oracle, testing::state_event("J", from, to), {});
+    }
     void policy(std::string_view decision) { tell(EventKind::kernel_check, When::applied, false, decision); }
     void send() {
         cap::BusPacket packet;
@@ -38,8 +40,8 @@ protected:
     }
     /// As Redis has it from now on.
     void is_out_to(std::string_view worker) {
-        oracle.hash_set({}, "job:meta:J", "ls_worker", nullptr, worker);
-        oracle.hash_set({}, "job:meta:J", "state", nullptr, "RUNNING");
+        judge.hash_set(oracle, {}, "job:meta:J", "ls_worker", nullptr, worker);
+        judge.hash_set(oracle, {}, "job:meta:J", "state", nullptr, "RUNNING");
         ++judge.number;
     }
     void result(cap::JobStatus status, EventKind kind, When when, std::string_view durable = kSchedulersResults) {
@@ -76,7 +78,7 @@ protected:
         event.name = durable;
         event.packet = &packet;
         ++judge.number;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
 };
 
@@ -148,7 +150,7 @@ protected:
     void open() {
         fakes::Event event = testing::state_event("J", "APPROVAL_REQUIRED", "SUCCEEDED");
         event.node = fakes::NodeId{5};
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
 };
 
@@ -210,13 +212,13 @@ TEST_F(JobHistoryTest, AnInputThatWasLookedForInVainExplainsADenial) {
         fakes::Event request = testing::event_of(EventKind::deliver, "J");
         request.subject = "sys.job.submit";
         request.packet = &packet;
-        other.on_event(request, {});
+        looker.tell(other, request, {});
         fakes::Event look = testing::event_of(EventKind::redis, "", When::answered);
         look.command = "GET";
         look.key = "ctx:J";
         look.payload = "$-1\r\n";
-        for (int i = 0; i < looks; ++i) other.on_event(look, {});
-        other.on_event(testing::state_event("J", "PENDING", "DENIED"), {});
+        for (int i = 0; i < looks; ++i) looker.tell(other, look, {});
+        looker.tell(other, testing::state_event("J", "PENDING", "DENIED"), {});
         EXPECT_EQ(looker.found.empty(), looks == 4);
     }
 }
@@ -233,10 +235,10 @@ TEST_F(JobHistoryTest, TheInputOfAJobIsThatOfItsStoredRequest) {
         event.command = "GET";
         event.key = key;
         event.payload = "$-1\r\n";
-        for (int i = 0; i < 4; ++i) oracle.on_event(event, {});
+        for (int i = 0; i < 4; ++i) judge.tell(oracle, event, {});
     };
     const auto stored = engine::wire::to_json(request("redis://ctx:J").job_request());
-    oracle.string_set({}, "job:req:J", nullptr, stored, -1, -1);
+    judge.string_set(oracle, {}, "job:req:J", nullptr, stored, -1, -1);
     tell_packet(EventKind::deliver, When::applied, "sys.job.submit", request("redis://ctx:other"));
     look("ctx:other");
     state("PENDING", "DENIED");
@@ -308,7 +310,7 @@ TEST_F(JobHistoryTest, PolicyMayAllowAJobIfAHumanDoes) {
     fakes::Event event = testing::event_of(EventKind::kernel_check, "J");
     event.to = "ALLOW_WITH_CONSTRAINTS";
     event.payload = bytes;
-    oracle.on_event(event, {});
+    judge.tell(oracle, event, {});
     state("PENDING", "APPROVAL_REQUIRED");
     EXPECT_THAT(judge.found, IsEmpty());
 }

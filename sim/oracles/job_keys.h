@@ -63,14 +63,23 @@ inline constexpr std::string_view kSettingsKey = "cfg:system:default";
     return subject.starts_with("worker.") && subject.ends_with(".jobs");
 }
 
-/// The locks under which replicas take turns at looking for jobs that nobody moves on.
+/// The locks under which schedulers take turns at looking for jobs that nobody moves on.
 [[nodiscard]] constexpr bool is_tick_lock(std::string_view key) {
     return key == "cordum:reconciler:default" || key == "cordum:replayer:pending";
+}
+
+/// The same of the loops of workflow engines.
+[[nodiscard]] constexpr bool is_run_tick_lock(std::string_view key) {
+    return key == "cordum:workflow-engine:reconciler:default" || key == "cordum:wf:delay:poller";
 }
 
 /// The lock of a job.
 inline constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
 [[nodiscard]] constexpr bool is_job_lock(std::string_view key) { return key.starts_with(kJobLockPrefix); }
+
+/// The lock of a workflow run.
+inline constexpr std::string_view kRunLockPrefix = "cordum:wf:run:lock:";
+[[nodiscard]] constexpr bool is_run_lock(std::string_view key) { return key.starts_with(kRunLockPrefix); }
 
 /// The line in which jobs of a tenant wait for a slot (engine/delivery-semantics.md).
 [[nodiscard]] constexpr bool is_tenants_line(std::string_view key) {
@@ -83,5 +92,7 @@ inline constexpr std::string_view kSchedulersDurables = "dur_cordum-scheduler__"
 inline constexpr std::string_view kSchedulersSubmissions = "dur_cordum-scheduler__sys_job_submit";
 inline constexpr std::string_view kSchedulersResults = "dur_cordum-scheduler__sys_job_result";
 [[nodiscard]] constexpr bool is_schedulers_results(std::string_view durable) { return durable == kSchedulersResults; }
+/// And the one by which workflow engines do.
+inline constexpr std::string_view kWorkflowsResults = "dur_cordum-workflow-engine__sys_job_result";
 
 }  // namespace lockstep::sim

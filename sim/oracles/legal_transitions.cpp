@@ -58,21 +58,4 @@ void LegalTransitions::on_event(const fakes::Event& event, Time) {
                  before);
 }
 
-void LegalTransitions::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
-                                  std::int64_t, std::int64_t) {
-    recorded_.string_set(key, after);
-}
-
-void LegalTransitions::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
-                                std::string_view after) {
-    recorded_.hash_set(key, field, after);
-}
-
-void LegalTransitions::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal,
-                                   const fakes::redis::Value&, std::int64_t) {
-    recorded_.key_removed(key);
-}
-
-void LegalTransitions::restored(const fakes::redis::Keyspace& now) { recorded_.restored(now); }
-
 }  // namespace lockstep::sim

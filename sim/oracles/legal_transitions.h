@@ -13,19 +13,13 @@ namespace lockstep::sim {
 
 class LegalTransitions final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{fakes::EventKind::state};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "legal_transitions"; }
     void on_event(const fakes::Event& event, Time now) override;
-    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
-                    std::int64_t expires_before, std::int64_t expires_at) override;
-    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
-                  std::string_view after) override;
-    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
-                     const fakes::redis::Value& last, std::int64_t expires_at) override;
-    void restored(const fakes::redis::Keyspace& now) override;
 
 private:
-    RecordedStates recorded_;
+    const RecordedStates& recorded_ = jobs().states();
     std::map<std::string, EventNumber, std::less<>> changed_;  // job -> its last change
 };
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "fakes/redis/keyspace_events.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/oracles/run_documents.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
@@ -14,6 +16,7 @@ namespace lockstep::sim {
 namespace {
 
 constexpr std::string_view kResultPointer = "job:result_ptr:";
+constexpr std::string_view kOfRuns = "lockstep:wf:";
 constexpr std::array kJobRecords{kJobHashPrefix, kJobStatePrefix, kRequestPrefix, kResultPointer};
 
 /// Fields of a job's hash with which the hash gets its full time (redis-schema.md 3.2 to 3.7).
@@ -60,6 +63,7 @@ void LifetimesKept::remember(std::string_view key, std::int64_t expires_at) {
 void LifetimesKept::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
                                std::int64_t expires_before, std::int64_t expires_at) {
     if (is_record(key)) remember(key, expires_at);
+    note_run(key, after);
     if (!judges(client)) return;
     const Lifetime* life = lifetimes_.of(key, after);
     if (life == nullptr && expires_before == fakes::redis::kNever) return;
@@ -67,6 +71,22 @@ void LifetimesKept::string_set(fakes::NodeId client, std::string_view key, const
     text.life = life;
     text.expires_at = expires_at;
     text.made = text.renewed = true;
+}
+
+void LifetimesKept::note_run(std::string_view key, std::string_view document) {
+    const std::string_view run = run_of_document_key(key);
+    if (run.empty()) return;
+    const bool is_over = is_run_over(member_text(nlohmann::json::parse(document, nullptr, false), "status"));
+    if (is_over)
+        open_runs_.erase(std::string(run));
+    else
+        open_runs_.emplace(run);
+}
+
+bool LifetimesKept::is_of_an_open_run(std::string_view key) const {
+    if (!key.starts_with(kOfRuns)) return false;
+    const std::size_t colon = key.find(':', kOfRuns.size());
+    return colon != std::string_view::npos && open_runs_.contains(key.substr(colon + 1));
 }
 
 LifetimesKept::Written* LifetimesKept::on_content(fakes::NodeId client, std::string_view key, bool renews) {
@@ -117,9 +137,11 @@ void LifetimesKept::key_removed(fakes::NodeId, std::string_view key, fakes::redi
 void LifetimesKept::restored(const fakes::redis::Keyspace& now) {
     expiries_.clear();
     written_.clear();
+    open_runs_.clear();
     for (const std::string_view key : now.keys()) {
         const auto* entry = now.find(key);
         const bool text = std::holds_alternative<std::string>(entry->value);
+        if (text) note_run(key, std::get<std::string>(entry->value));
         const Lifetime* life = text ? nullptr : lifetimes_.of(key);
         if ((life != nullptr && !life->for_ever) || is_record(key)) remember(key, entry->expires_at);
     }
@@ -140,7 +162,7 @@ void LifetimesKept::judge(const Written& key) {
         return;
     }
     if (key.expires_at == fakes::redis::kNever) {
-        if (key.expires_before != fakes::redis::kNever)
+        if (key.expires_before != fakes::redis::kNever && !is_of_an_open_run(key.key))
             object(key.key, "had an expiry, and was left without one");
         else if (life != nullptr && (key.made || key.renewed))
             object(key.key, "is not to be kept for ever, and was given no expiry");

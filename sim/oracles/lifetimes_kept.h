@@ -5,7 +5,8 @@
 //    ever is given none.
 // 2. A set, a list or a hash that is made has an expiry when the command is over; where the documents say that the write renews
 //    it, it is the full one.
-// 3. No write takes the expiry of a key away, whatever the key is for.
+// 3. No write takes the expiry of a key away, whatever the key is for; save those of a workflow run that a gateway has taken back
+//    from its end: what is kept of it has an expiry again when it ends.
 // 4. A job's state and request do not run out before its hash, nor, when the job changes its state, its result pointer.
 //
 // Judged as each command ends: a script may put right what it has left out at first. What gateways and operators write is theirs.
@@ -13,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,7 @@ namespace lockstep::sim {
 
 class LifetimesKept final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{};
     LifetimesKept(Judge& judge, const TunablesInForce& tunables) : Oracle(judge), lifetimes_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "lifetimes_kept"; }
 
@@ -60,12 +63,15 @@ private:
     void settle();
     void judge(const Written& key);
     void judge_together(const Written& hash);
+    void note_run(std::string_view key, std::string_view document);
+    [[nodiscard]] bool is_of_an_open_run(std::string_view key) const;
     void object(std::string_view key, std::string detail);
     /// Where a container or a job's record stands now; nothing for others, and for those that are not there.
     void remember(std::string_view key, std::int64_t expires_at);
 
     const DocumentedLifetimes lifetimes_;
     std::map<std::string, std::int64_t, std::less<>> expiries_;  // of containers that have an end, and of jobs' records
+    std::set<std::string, std::less<>> open_runs_;               // workflow runs that are not over
     std::vector<Written> written_;                               // by the present command
     fakes::NodeId client_;                                       // whose command it is; not valid: none is under way
     std::int64_t now_ms_ = 0;

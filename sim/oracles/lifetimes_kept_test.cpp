@@ -136,6 +136,17 @@ TEST_F(LifetimesKeptTest, NoWriteTakesAnExpiryAway) {
     EXPECT_EQ(judge.found.size(), 1U);
 }
 
+TEST_F(LifetimesKeptTest, ARunThatIsTakenBackFromItsEndKeepsItsKeysUntilItEndsAgain) {
+    const auto seen = [this](std::int64_t expires_at) { return text("lockstep:wf:seen:r", expires_at); };
+    command(kReplica, text("wf:run:r", kNever, R"({"id":"r","status":"succeeded"})"), seen(in(720h)));
+    command(Topology::kGateway, text("wf:run:r", kNever, R"({"id":"r","status":"running"})"));
+    command(kReplica, seen(kNever));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, text("wf:run:r", kNever, R"({"id":"r","status":"succeeded"})"), seen(in(720h)));
+    command(kReplica, seen(kNever));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("lockstep:wf:seen:r had an expiry, and was left without one")));
+}
+
 TEST_F(LifetimesKeptTest, AJobsRecordsRunOutTogether) {
     command(Topology::kGateway, text("job:req:a", in(1h)), text("job:result_ptr:a", in(1h)));
     command(kReplica, field("job:meta:a", "trace_id"), expire("job:meta:a", in(168h)));

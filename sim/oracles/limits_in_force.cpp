@@ -92,7 +92,6 @@ LimitsInForce::Job& LimitsInForce::at(std::string_view job) {
 }
 
 void LimitsInForce::on_event(const fakes::Event& event, Time now) {
-    now_ = now;
     settings_.on_event(event, now);
     switch (event.kind) {
         case EventKind::kernel_check:
@@ -166,8 +165,8 @@ void LimitsInForce::note_answer(const fakes::Event& event) {
 }
 
 void LimitsInForce::note_request(Job& job, std::string_view json) {
-    const auto request = wire::from_json<cap::JobRequest>(json);
-    job.request_known = request.has_value();
+    const cap::JobRequest* request = read_request(json);
+    job.request_known = request != nullptr;
     if (!request) return;
     job.topic = wire::trim(request->topic());
     job.workflow = request->workflow_id();

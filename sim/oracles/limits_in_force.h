@@ -38,6 +38,11 @@ namespace lockstep::sim {
 
 class LimitsInForce final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        SettingsInForce::kWanted | fakes::EventKinds{fakes::EventKind::kernel_check, fakes::EventKind::publish,
+                                                     fakes::EventKind::fault,        fakes::EventKind::deliver,
+                                                     fakes::EventKind::node_down,    fakes::EventKind::paused,
+                                                     fakes::EventKind::redis,        fakes::EventKind::lock_acquired};
     /// `timeouts`: the document that the schedulers start with, in JSON; may be empty.
     LimitsInForce(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts);
     [[nodiscard]] std::string_view invariant() const override { return "limits_in_force"; }
@@ -118,7 +123,7 @@ private:
     std::set<fakes::NodeId> started_;            // who has read the settings since it came up
     std::map<fakes::NodeId, EventNumber> owes_;  // who has found the limits of another file in them
     std::map<std::string, Job, std::less<>> jobs_;
-    Time now_{};
+    const Time& now_ = told_at();
     bool clocks_jumped_ = false;
 };
 

@@ -24,6 +24,9 @@ namespace lockstep::sim {
 
 class LiveWorkerOnly final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::core_deliver, fakes::EventKind::redis, fakes::EventKind::publish,
+                          fakes::EventKind::node_down};
     LiveWorkerOnly(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "live_worker_only"; }
     void on_event(const fakes::Event& event, Time now) override;

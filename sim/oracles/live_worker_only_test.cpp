@@ -27,7 +27,7 @@ protected:
 
     void tell(fakes::Event event, fakes::NodeId node = kReplica) {
         event.node = node;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void hear(std::string_view worker, fakes::NodeId node = kReplica) {
         cap::BusPacket packet;

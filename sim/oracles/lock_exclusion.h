@@ -20,6 +20,13 @@ namespace lockstep::sim {
 
 class LockExclusion final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{
+        fakes::EventKind::publish,       fakes::EventKind::core_publish, fakes::EventKind::ack,
+        fakes::EventKind::nak,           fakes::EventKind::term,         fakes::EventKind::in_progress,
+        fakes::EventKind::redis,         fakes::EventKind::kernel_check, fakes::EventKind::output_check,
+        fakes::EventKind::lock_acquired, fakes::EventKind::lock_renewed, fakes::EventKind::lock_released,
+        fakes::EventKind::lock_expired,  fakes::EventKind::state,        fakes::EventKind::submit,
+        fakes::EventKind::cancel,        fakes::EventKind::approve};
     LockExclusion(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "lock_exclusion"; }
     void on_event(const fakes::Event& event, Time now) override;

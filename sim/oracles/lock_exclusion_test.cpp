@@ -27,7 +27,7 @@ protected:
         event.peer = holder;
         event.key = key;
         event.name = token;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void take(NodeId node, std::string_view token = "token") {
         lock(EventKind::lock_acquired, node, node, kJobLock, token);
@@ -35,7 +35,7 @@ protected:
     void state(NodeId node, std::string_view to) {
         fakes::Event event = testing::state_event("J", "PENDING", to);
         event.node = node;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     /// By a command that names this token, or none.
     void state_by(NodeId node, std::string_view token, std::string_view to) {

@@ -5,7 +5,7 @@
 // and of its tenant. What stands there after a loss as it stood before was not lost. Where single keys are evicted, only the hash
 // and those places count: copies, and a request, without which a job is given up, excuse nothing.
 //
-// It belongs to an observer of the keyspace, which passes on what it hears.
+// It belongs to the table of jobs, which passes on what it hears.
 #pragma once
 
 #include <cstdint>

@@ -115,11 +115,12 @@ TEST(NoDuplicateDispatchWithLoss, ExcusesOnlyTheJobThatWasForgotten) {
     engine::Tunables tunables;
     NoDuplicateDispatch oracle(judge, tunables);
     Keyspace keys;
+    keys.add_observer(judge.table);
     keys.add_observer(oracle);
-    const auto arrive = [&oracle](std::string_view job) {
+    const auto arrive = [&judge, &oracle](std::string_view job) {
         fakes::Event event = testing::event_of(EventKind::core_deliver, job);
         event.subject = "worker.w.jobs";
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     };
     for (const char* job : {"a", "b"}) {
         set_state(keys, job, "DISPATCHED");
@@ -134,7 +135,10 @@ TEST(NoDuplicateDispatchWithLoss, ExcusesOnlyTheJobThatWasForgotten) {
 
 class NoLostJobWithLoss : public ::testing::Test {
 protected:
-    NoLostJobWithLoss() { keys.add_observer(oracle); }
+    NoLostJobWithLoss() {
+        keys.add_observer(judge.table);
+        keys.add_observer(oracle);
+    }
     void submit(const std::string& job) {
         cap::JobRequest request;
         request.set_job_id(job);
@@ -145,19 +149,19 @@ protected:
         stored.subject = engine::wire::kSubjectSubmit;
         stored.message_id = id;
         stored.packet = &packet;
-        oracle.on_event(stored, {});
+        judge.tell(oracle, stored, {});
         fakes::Event told = testing::event_of(EventKind::submit, job, fakes::When::answered);
         told.flag = true;
-        oracle.on_event(told, {});
+        judge.tell(oracle, told, {});
     }
     void take_up(const std::string& job) {
         set_state(keys, job, "PENDING");
-        oracle.on_event(testing::state_event(job, "", "PENDING"), {});
+        judge.tell(oracle, testing::state_event(job, "", "PENDING"), {});
     }
     void cut_power() {
         fakes::Event fault = testing::event_of(EventKind::fault, {});
         fault.name = "nats.power_cut";
-        oracle.on_event(fault, {});
+        judge.tell(oracle, fault, {});
     }
     [[nodiscard]] std::vector<std::string> verdicts() {
         judge.found.clear();

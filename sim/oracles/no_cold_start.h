@@ -26,6 +26,8 @@ namespace lockstep::sim {
 
 class NoColdStart final : public Oracle {
 public:
+    /// Also how late it is, from each event.
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
     NoColdStart(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "no_cold_start"; }
     void on_event(const fakes::Event& event, Time now) override;

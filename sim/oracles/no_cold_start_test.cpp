@@ -23,7 +23,7 @@ class NoColdStartTest : public ::testing::Test {
 protected:
     void tell(fakes::Event event, fakes::NodeId node = kReplica) {
         event.node = node;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void tell(EventKind kind, fakes::NodeId node = kReplica) { tell(testing::event_of(kind, ""), node); }
     void redis(When when, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {

@@ -20,16 +20,12 @@ namespace lockstep::sim {
 
 class NoDuplicateDispatch final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::publish, fakes::EventKind::core_deliver, fakes::EventKind::stored};
     /// The tunables outlive the oracle.
     NoDuplicateDispatch(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "no_duplicate_dispatch"; }
     void on_event(const fakes::Event& event, Time now) override;
-    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
-                    std::int64_t expires_before, std::int64_t expires_at) override;
-    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
-                     const fakes::redis::Value& last, std::int64_t expires_at) override;
-    void losing(const fakes::redis::Keyspace& before) override;
-    void restored(const fakes::redis::Keyspace& now) override;
 
 private:
     struct First {
@@ -55,7 +51,7 @@ private:
     void judge_again(const fakes::Event& event, const Sending& before, Time now);
 
     const engine::Tunables& tunables_;
-    LostRecords lost_;
+    const LostRecords& lost_ = jobs().lost();
     std::map<std::pair<fakes::NodeId, std::string>, Sending> sendings_;  // by message id
     std::map<std::string, First, std::less<>> delivered_;                // by job
     std::map<std::string, Stored, std::less<>> stored_;                  // by message id

@@ -26,7 +26,7 @@ protected:
         event.message_id = "jobreq:J:1";
         event.node = fakes::NodeId{5};
         event.outcome = outcome;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     /// Its fate becomes unknown after that time.
     void lose(engine::Duration after) {

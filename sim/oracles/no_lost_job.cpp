@@ -47,7 +47,6 @@ void NoLostJob::on_stored(const fakes::Event& event) {
 
 void NoLostJob::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                             const fakes::redis::Value& last, std::int64_t) {
-    lost_.key_removed(key, why, last);
     const auto job = job_of_hash(key);
     const auto* hash = std::get_if<fakes::redis::Hash>(&last);
     if (!job || hash == nullptr || why != fakes::redis::Removal::expired) return;
@@ -64,14 +63,5 @@ void NoLostJob::at_rest(const RestView& view) {
         violated({}, job, fmt::format("its submission was acknowledged, and at the end {}", waits_for(state)), when);
     }
 }
-
-void NoLostJob::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
-                           std::string_view after, std::int64_t, std::int64_t) {
-    lost_.string_set(client, key, before, after);
-}
-
-void NoLostJob::losing(const fakes::redis::Keyspace& before) { lost_.losing(before); }
-
-void NoLostJob::restored(const fakes::redis::Keyspace& now) { lost_.restored(now); }
 
 }  // namespace lockstep::sim

@@ -15,22 +15,20 @@ namespace lockstep::sim {
 
 class NoLostJob final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{fakes::EventKind::stored, fakes::EventKind::state,
+                                                                   fakes::EventKind::fault, fakes::EventKind::submit};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "no_lost_job"; }
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;
-    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
-                    std::int64_t expires_before, std::int64_t expires_at) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
-    void losing(const fakes::redis::Keyspace& before) override;
-    void restored(const fakes::redis::Keyspace& now) override;
 
 private:
     std::map<std::string, EventNumber, std::less<>> acknowledged_;  // job -> when
     void on_stored(const fakes::Event& event);
 
-    LostRecords lost_;
+    const LostRecords& lost_ = jobs().lost();
     std::set<std::string, std::less<>> only_stored_;  // jobs that the stream has and Redis has never had
     std::set<std::string, std::less<>> recorded_;     // jobs that Redis has had
     std::set<std::string, std::less<>> cut_off_;      // those that only the stream had when NATS lost its power

@@ -31,7 +31,6 @@ NoStarvation::NoStarvation(Judge& judge, const engine::Tunables& tunables)
     : Oracle(judge), bound_(longest_wait(tunables)), until_replaced_(2 * tunables.replayer_interval) {}
 
 void NoStarvation::on_event(const fakes::Event& event, Time now) {
-    now_ = now;
     calm_.on_event(event, now);
     switch (event.kind) {
         case fakes::EventKind::state: on_state(event, now); break;
@@ -69,8 +68,12 @@ void NoStarvation::key_removed(fakes::NodeId, std::string_view key, fakes::redis
         if (job.line == key) leave_line(job);
 }
 
-void NoStarvation::restored(const fakes::redis::Keyspace&) {
-    for (auto& [name, job] : jobs_) leave_line(job);
+void NoStarvation::restored(const fakes::redis::Keyspace& now) {
+    for (auto& [name, job] : jobs_) {
+        leave_line(job);
+        // One that is forgotten waits for nobody who could know of it but its message.
+        set_waiting(job, waiting_state(job_state(now, name)), now_);
+    }
 }
 
 void NoStarvation::leave_line(Waiting& job) const {

@@ -18,6 +18,8 @@ namespace lockstep::sim {
 
 class NoStarvation final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        Calm::kWanted | fakes::EventKinds{fakes::EventKind::state, fakes::EventKind::redis};
     NoStarvation(Judge& judge, const engine::Tunables& tunables);
     [[nodiscard]] std::string_view invariant() const override { return "no_starvation"; }
     void on_event(const fakes::Event& event, Time now) override;
@@ -52,7 +54,7 @@ private:
     std::map<std::string, Waiting, std::less<>> jobs_;
     std::map<std::string, Tenant, std::less<>> tenants_;
     Calm calm_;
-    Time now_{};
+    const Time& now_ = told_at();
 };
 
 }  // namespace lockstep::sim

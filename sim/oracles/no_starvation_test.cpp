@@ -15,19 +15,19 @@ using namespace std::chrono_literals;
 class NoStarvationTest : public ::testing::Test {
 protected:
     void submit(const std::string& job, const std::string& tenant) {
-        oracle.on_event(testing::state_event(job, "", "PENDING"), now);
+        judge.tell(oracle, testing::state_event(job, "", "PENDING"), now);
         oracle.hash_set({}, "job:meta:" + job, "tenant", nullptr, tenant);
     }
     void attempt(std::string_view job) {
         fakes::Event event = testing::event_of(fakes::EventKind::redis, job, fakes::When::before);
         event.key = "cordum:scheduler:job:x";
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void fault(std::string_view name, std::string_view phase) {
         fakes::Event event = testing::event_of(fakes::EventKind::fault, "");
         event.name = name;
         event.from = phase;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
 
     testing::KeepingJudge judge;
@@ -46,6 +46,21 @@ TEST_F(NoStarvationTest, AWaitingJobIsTriedAgainInTime) {
     now += 10min;
     attempt("a");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a: tenant small had 1 jobs waiting, and nobody tried this one")));
+}
+
+TEST_F(NoStarvationTest, AJobThatRedisHasForgottenWaitsForNothingButItsMessage) {
+    for (const char* job : {"a", "b"}) {
+        submit(job, "small");
+        attempt(job);
+    }
+    fakes::redis::Keyspace keys;
+    keys.hash_set(keys.create<fakes::redis::Hash>("job:meta:b"), "state", "PENDING");
+    oracle.restored(keys);
+    now += 10min;
+    attempt("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    attempt("b");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("b: tenant small had 1 jobs waiting")));
 }
 
 TEST_F(NoStarvationTest, ATenantWaitsForItsOwnBacklog) {
@@ -92,11 +107,11 @@ TEST_F(NoStarvationTest, WhatNobodyTriesAfterTroubleCountsFromItsEnd) {
     submit("a", "small");
     attempt("a");
     now += 10min;
-    oracle.on_event(testing::event_of(fakes::EventKind::node_down, ""), now);
+    judge.tell(oracle, testing::event_of(fakes::EventKind::node_down, ""), now);
     now += 200s;
     attempt("a");
     EXPECT_THAT(judge.found, IsEmpty());
-    oracle.on_event(testing::event_of(fakes::EventKind::node_down, ""), now);
+    judge.tell(oracle, testing::event_of(fakes::EventKind::node_down, ""), now);
     now += 10min;
     attempt("a");
     EXPECT_EQ(judge.found.size(), 1U);
@@ -105,7 +120,7 @@ TEST_F(NoStarvationTest, WhatNobodyTriesAfterTroubleCountsFromItsEnd) {
 TEST_F(NoStarvationTest, AJobThatRunsDoesNotWait) {
     submit("a", "small");
     attempt("a");
-    oracle.on_event(testing::state_event("a", "PENDING", "RUNNING"), now);
+    judge.tell(oracle, testing::state_event("a", "PENDING", "RUNNING"), now);
     now += 10min;
     attempt("a");
     EXPECT_THAT(judge.found, IsEmpty());

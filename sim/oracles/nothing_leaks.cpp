@@ -14,15 +14,35 @@ namespace {
 constexpr std::string_view kInFlightPrefix = "cordum:bus:inflight:";
 constexpr std::string_view kSagaPrefix = "saga:";
 constexpr std::string_view kLockSuffix = ":lock";
-constexpr std::string_view kRunLockPrefix = "lockstep:saga:lock:";
+constexpr std::string_view kSagaRunLockPrefix = "lockstep:saga:lock:";
 /// From when its holder has asked for the release, or from the end of what was broken then: pauses between tries grow to a
 /// second, and one try may wait for its answer.
 constexpr Duration kReleaseMax = std::chrono::seconds{10};
 
+/// Locks of one job or run, which its handler gives back: others are kept, or taken again and again.
+constexpr bool is_given_back(std::string_view key) { return is_job_lock(key) || is_run_lock(key); }
+
+/// The last words of a command, in RESP: the last one, and the one before it.
+std::pair<std::string_view, std::string_view> last_words(std::string_view command) {
+    constexpr std::string_view kEnd = "\r\n";
+    std::string_view words[2];
+    for (std::string_view& word : words) {
+        if (!command.ends_with(kEnd)) break;
+        command.remove_suffix(kEnd.size());
+        const std::size_t begin = command.rfind(kEnd);
+        if (begin == std::string_view::npos) break;
+        word = command.substr(begin + kEnd.size());
+        // The line with its length.
+        command = command.substr(0, begin);
+        const std::size_t length = command.rfind(kEnd);
+        command = length == std::string_view::npos ? std::string_view{} : command.substr(0, length + kEnd.size());
+    }
+    return {words[0], words[1]};
+}
+
 }  // namespace
 
 void NothingLeaks::on_event(const fakes::Event& event, Time now) {
-    now_ = now;
     watch_ending(event);
     watch_hands(event);
     calm_.on_event(event, now);
@@ -104,8 +124,8 @@ void NothingLeaks::judge_ended(fakes::NodeId node) {
     const bool answered = unserved == unserved_.end() || unserved->second < ending.since;
     if (!answered || !weather_.clear_but_slow_for({}, ending.since)) return;
     for (const auto& [key, grant] : granted_) {
-        if (grant.by == node && grant.known && is_job_lock(key))
-            violated(node, key.substr(kJobLockPrefix.size()),
+        if (grant.by == node && grant.known && is_given_back(key))
+            violated(node, is_job_lock(key) ? key.substr(kJobLockPrefix.size()) : std::string_view{},
                      fmt::format("it has ended as it was asked to, and has not released {}", key), grant.event);
     }
 }
@@ -113,7 +133,7 @@ void NothingLeaks::judge_ended(fakes::NodeId node) {
 void NothingLeaks::watch_answers(const fakes::Event& event) {
     if (event.kind == fakes::EventKind::node_down)
         std::erase_if(asked_, [&event](const auto& entry) { return entry.first.first == event.node; });
-    if (event.kind != fakes::EventKind::redis || !is_job_lock(event.key)) return;
+    if (event.kind != fakes::EventKind::redis || !is_given_back(event.key)) return;
     const std::pair call{event.node, std::string(event.key)};
     if (event.when == fakes::When::before) {
         Asked& asked = asked_[call];
@@ -144,13 +164,8 @@ void NothingLeaks::watch_release(const fakes::Event& event) {
         case fakes::EventKind::redis:
             if (event.when == fakes::When::answered && event.outcome != fakes::EventOutcome::applied)
                 unserved_[event.node] = now_;
-            if (event.script == "release_lock" && event.when == fakes::When::before &&
-                event.key.starts_with(kJobLockPrefix)) {
-                const auto held = granted_.find(event.key);
-                const bool its_own = held != granted_.end() && !held->second.token.empty() &&
-                                     event.payload.find(held->second.token) != std::string_view::npos;
-                if (its_own) given_back_.try_emplace(std::string(event.key), GivenBack{event.node, now_, present()});
-            }
+            if (event.when == fakes::When::before && is_given_back(event.key) && gives_back(event))
+                given_back_.try_emplace(std::string(event.key), GivenBack{event.node, now_, present()});
             break;
         // Nobody is left who could try again.
         case fakes::EventKind::node_down:
@@ -163,6 +178,24 @@ void NothingLeaks::watch_release(const fakes::Event& event) {
         case fakes::EventKind::lock_expired: judge_release(event); break;
         default: break;
     }
+}
+
+/// Whoever holds a lock and calls for it with nothing but its token has no more to say than that it is free; with a number
+/// behind that, which message is settled with it, or for how long it wants the lock once more.
+bool NothingLeaks::gives_back(const fakes::Event& call) const {
+    const auto held = granted_.find(call.key);
+    if (held == granted_.end() || held->second.token.empty()) return false;
+    const auto [last, before] = last_words(call.payload);
+    return last == held->second.token || (before == held->second.token && last != held->second.life);
+}
+
+void NothingLeaks::command(fakes::NodeId, std::span<const std::string_view>, std::int64_t now_ms) {
+    redis_now_ = now_ms;
+}
+
+void NothingLeaks::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view, std::int64_t,
+                              std::int64_t expires_at) {
+    if (is_job_lock(key)) granted_[std::string(key)].life = fmt::format("{}", expires_at - redis_now_);
 }
 
 void NothingLeaks::judge_release(const fakes::Event& gone) {
@@ -202,17 +235,20 @@ void NothingLeaks::at_rest(const RestView& view) {
         violated({}, {}, fmt::format("all is quiet, and {} handlers are still at work", view.handlers_in_flight));
 }
 
-/// Who ticks keeps its lock for ever, and a snapshot writer takes one all the time: only these two kinds are given back.
+/// Who ticks keeps its lock for ever, and a snapshot writer takes one all the time: only these kinds are given back.
 void NothingLeaks::judge_held(std::string_view key, const Grant& grant) {
     const Duration held = now_ - grant.taken;
     if (key.starts_with(kJobLockPrefix) && held >= tunables_.job_lock_ttl)
         violated({}, key.substr(kJobLockPrefix.size()),
                  fmt::format("all has been quiet for longer than a lock lives, and {} is still held", key),
                  grant.event);
+    if (is_run_lock(key) && held >= tunables_.run_lock_ttl + tunables_.run_lock_ttl / 8)
+        violated({}, {}, fmt::format("all has been quiet for longer than a lock lives, and {} is still held", key),
+                 grant.event);
     const Duration longest = tunables_.saga_rollback_timeout + tunables_.saga_lock_ttl;
     const Duration drift = longest / 8;  // clocks of a cluster may go a tenth slower than they should
     const bool of_saga =
-        key.starts_with(kRunLockPrefix) || (key.starts_with(kSagaPrefix) && key.ends_with(kLockSuffix));
+        key.starts_with(kSagaRunLockPrefix) || (key.starts_with(kSagaPrefix) && key.ends_with(kLockSuffix));
     if (!clocks_jumped_ && of_saga && held > longest + drift)
         violated({}, {}, fmt::format("{} was taken {} ms ago, and is still held", key, engine::to_millis(held)),
                  grant.event);

@@ -5,7 +5,7 @@
 // That goes for every kind of lock: one is never granted without an end, since who holds it may die at any time, and the lock
 // of a rollback is gone once the longest rollback and its time to live are over.
 //
-// And a job's lock whose holder has given it back is gone soon, whatever became of the first try: some seconds after the last
+// And a job's or a run's lock whose holder has given it back is gone soon, whatever became of the first try: some seconds after the last
 // disturbance, as long as the replica lives. Its job waits for nothing else. So is one that was taken by a call whose answer its
 // replica has never had: it gives back what may be its own.
 //
@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,16 +32,35 @@ namespace lockstep::sim {
 
 class NothingLeaks final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted = Calm::kWanted | Weather::kWanted |
+                                                 fakes::EventKinds{fakes::EventKind::core_publish,
+                                                                   fakes::EventKind::deliver,
+                                                                   fakes::EventKind::ack,
+                                                                   fakes::EventKind::nak,
+                                                                   fakes::EventKind::term,
+                                                                   fakes::EventKind::redis,
+                                                                   fakes::EventKind::lock_acquired,
+                                                                   fakes::EventKind::lock_renewed,
+                                                                   fakes::EventKind::lock_released,
+                                                                   fakes::EventKind::lock_expired,
+                                                                   fakes::EventKind::node_down,
+                                                                   fakes::EventKind::paused,
+                                                                   fakes::EventKind::connection_broken,
+                                                                   fakes::EventKind::fault};
     NothingLeaks(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "nothing_leaks"; }
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;
+    void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
 
 private:
     struct Grant {
         Time taken{};
         EventNumber event = 0;  // when it was last taken or renewed
         std::string token;
+        std::string life;    // of a job's lock, milliseconds
         bool known = false;  // whoever holds it has been told so
         fakes::NodeId by;    // not valid: nobody holds it any more
     };
@@ -73,6 +93,7 @@ private:
     void watch_hands(const fakes::Event& event);
     void watch_answers(const fakes::Event& event);
     void watch_release(const fakes::Event& event);
+    [[nodiscard]] bool gives_back(const fakes::Event& call) const;
     void judge_release(const fakes::Event& gone);
     void judge_held(std::string_view key, const Grant& grant);
 
@@ -86,7 +107,8 @@ private:
     std::map<fakes::NodeId, std::map<std::pair<std::string, std::uint64_t>, Given>> hands_;
     Calm calm_;
     Weather weather_;
-    Time now_{};
+    const Time& now_ = told_at();
+    std::int64_t redis_now_ = 0;  // milliseconds
     bool clocks_jumped_ = false;  // one that goes back prolongs what it counts down
 };
 

@@ -26,7 +26,7 @@ protected:
         event.key = key;
         event.name = "token";
         event.number = expires_at;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
         keys.set_string(key, "token", expires_at);
     }
     /// A job's lock, and its way: taken, asked to be released, and gone.
@@ -35,26 +35,33 @@ protected:
         event.key = "cordum:scheduler:job:a";
         event.name = token;
         event.node = kReplica;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
-    void give_back(const char* token = "token") {
-        const std::string command = std::string("$5\r\n") + token + "\r\n";
+    /// A call for the lock with these words.
+    void call(std::initializer_list<std::string_view> words) {
+        const std::string command = resp(words);
         fakes::Event event = testing::event_of(EventKind::redis, "a", fakes::When::before);
-        event.script = "release_lock";
         event.key = "cordum:scheduler:job:a";
         event.node = kReplica;
         event.payload = command;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
+    }
+    void give_back(const char* token = "token") { call({"EVALSHA", "sha", "1", "cordum:scheduler:job:a", token}); }
+    static std::string resp(std::initializer_list<std::string_view> words) {
+        std::string command = "*" + std::to_string(words.size()) + "\r\n";
+        for (const std::string_view word : words)
+            command += "$" + std::to_string(word.size()) + "\r\n" + std::string(word) + "\r\n";
+        return command;
     }
     void fault(std::string_view phase) {
         fakes::Event event = testing::event_of(EventKind::fault, {});
         event.name = "redis.errors";
         event.from = phase;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void rest_after(engine::Duration wait) {
         now += wait;
-        oracle.on_event(testing::event_of(EventKind::timer, {}), now);
+        judge.tell(oracle, testing::event_of(EventKind::timer, {}), now);
         oracle.at_rest({.redis = keys, .quiet = true});
     }
 
@@ -92,6 +99,14 @@ TEST_F(NothingLeaksTest, ARollbacksLockIsGoneAfterItsLongestTime) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("saga:trip:lock was taken")));
 }
 
+TEST_F(NothingLeaksTest, TheLockOfARunIsGoneAfterItsLife) {
+    grant(EventKind::lock_acquired, "cordum:wf:run:lock:r", kSomeTime);
+    rest_after(tunables.run_lock_ttl);
+    EXPECT_THAT(judge.found, IsEmpty()) << "its holder may have died with it";
+    rest_after(tunables.run_lock_ttl);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("cordum:wf:run:lock:r is still held")));
+}
+
 TEST_F(NothingLeaksTest, WhoTicksKeepsItsLock) {
     grant(EventKind::lock_acquired, kTickLock, kSomeTime);
     rest_after(1h);
@@ -111,6 +126,30 @@ TEST_F(NothingLeaksTest, ALockThatWasGivenBackIsGoneSoon) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its holder gave cordum:scheduler:job:a back, or was never told")));
 }
 
+TEST_F(NothingLeaksTest, WithTheMessageThatIsSettledItIsGivenBackAsWellAndWithItsLifeItIsAskedForOnceMore) {
+    const std::string life = std::to_string(engine::to_millis(tunables.job_lock_ttl));
+    for (const std::string_view number : {std::string_view(life), std::string_view("17")}) {
+        EXPECT_THAT(judge.found, IsEmpty());
+        oracle.command(kReplica, {}, 5000);
+        oracle.string_set(kReplica, "cordum:scheduler:job:a", nullptr, "token", fakes::redis::kNever,
+                          5000 + engine::to_millis(tunables.job_lock_ttl));
+        job_lock(EventKind::lock_acquired);
+        call({"EVALSHA", "sha", "2", "cordum:scheduler:job:a", "job:meta:a", "token", number});
+        now += 60s;
+        job_lock(EventKind::lock_released);
+    }
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its holder gave cordum:scheduler:job:a back")));
+}
+
+// A commit goes on about the job.
+TEST_F(NothingLeaksTest, WhoSaysMoreOfTheJobDoesNotGiveItBack) {
+    job_lock(EventKind::lock_acquired);
+    call({"EVALSHA", "sha", "2", "cordum:scheduler:job:a", "job:meta:a", "token", "token", "to", "RUNNING"});
+    now += 60s;
+    job_lock(EventKind::lock_released);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(NothingLeaksTest, WhoGetsNoAnswersCannotLetGo) {
     for (const auto since_the_last : {5s, 15s}) {
         job_lock(EventKind::lock_acquired);
@@ -119,7 +158,7 @@ TEST_F(NothingLeaksTest, WhoGetsNoAnswersCannotLetGo) {
         fakes::Event unanswered = testing::event_of(EventKind::redis, "", fakes::When::answered);
         unanswered.node = kReplica;
         unanswered.outcome = fakes::EventOutcome::not_applied;
-        oracle.on_event(unanswered, now);
+        judge.tell(oracle, unanswered, now);
         now += since_the_last;
         job_lock(EventKind::lock_released);
     }
@@ -142,7 +181,7 @@ TEST_F(NothingLeaksTest, AReplicaThatDiesMeanwhileLeavesItToExpire) {
     give_back();
     fakes::Event down = testing::event_of(EventKind::node_down, {});
     down.node = kReplica;
-    oracle.on_event(down, now);
+    judge.tell(oracle, down, now);
     now += 60s;
     job_lock(EventKind::lock_expired);
     EXPECT_THAT(judge.found, IsEmpty());
@@ -152,10 +191,10 @@ TEST_F(NothingLeaksTest, AReplicaThatDiesMeanwhileLeavesItToExpire) {
 TEST_F(NothingLeaksTest, AnotherKindOfLockIsLeftToExpire) {
     grant(EventKind::lock_acquired, kSagaLock, kSomeTime);
     fakes::Event event = testing::event_of(EventKind::redis, {}, fakes::When::before);
-    event.script = "release_lock";
+    const std::string command = resp({"EVALSHA", "sha", "1", kSagaLock, "token"});
     event.key = kSagaLock;
-    event.payload = "$5\r\ntoken\r\n";
-    oracle.on_event(event, now);
+    event.payload = command;
+    judge.tell(oracle, event, now);
     now += 60s;
     grant(EventKind::lock_expired, kSagaLock, kSomeTime);
     EXPECT_THAT(judge.found, IsEmpty());
@@ -173,12 +212,11 @@ TEST_F(NothingLeaksTest, OnlyTheHolderCanGiveItBack) {
 TEST_F(NothingLeaksTest, WhoIsNotToldThatItHoldsALockGivesItBack) {
     const auto ask = [this](fakes::When when, fakes::EventOutcome outcome) {
         fakes::Event event = testing::event_of(EventKind::redis, "a", when);
-        event.script = "take_up";
         event.key = "cordum:scheduler:job:a";
         event.node = kReplica;
         event.payload = "$5\r\ntoken\r\n";
         event.outcome = outcome;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     };
     for (const auto outcome : {fakes::EventOutcome::applied, fakes::EventOutcome::unknown}) {
         EXPECT_THAT(judge.found, IsEmpty());
@@ -209,21 +247,21 @@ protected:
         event.subject = subject;
         event.sequence = 7;
         event.name = "dur_cordum-scheduler__sys_job_submit";
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void take(fakes::When when) {
         fakes::Event event = testing::event_of(EventKind::redis, "a", when);
         event.node = kReplica;
         event.key = "cordum:scheduler:job:a";
         event.payload = when == fakes::When::before ? "$5\r\ntoken\r\n" : ":1";
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void about_it(EventKind kind, std::string_view fault = {}, std::string_view phase = "begin") {
         fakes::Event event = testing::event_of(kind, {});
         event.node = kReplica;
         event.name = fault;
         event.from = phase;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void stop() {
         about_it(EventKind::fault, "stop");
@@ -290,7 +328,7 @@ TEST_F(EndingReplica, ARedisThatDoesNotAnswerKeepsTheLock) {
     fakes::Event unanswered = testing::event_of(EventKind::redis, "b", When::answered);
     unanswered.node = kReplica;
     unanswered.outcome = fakes::EventOutcome::unknown;
-    oracle.on_event(unanswered, now);
+    judge.tell(oracle, unanswered, now);
     about_it(EventKind::node_down);
     EXPECT_THAT(judge.found, IsEmpty());
 }

@@ -8,7 +8,6 @@ namespace lockstep::sim {
 
 void OneTerminalResult::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
                                  const std::string* before, std::string_view after) {
-    recorded_.hash_set(key, field, after);
     turns_.hash_set(key, field, after, upcoming());
     const auto job = job_of_hash(key);
     if (!job) return;
@@ -43,14 +42,8 @@ void OneTerminalResult::on_end(fakes::NodeId client, std::string_view job, std::
                  overtaken->known_since);
 }
 
-void OneTerminalResult::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
-                                   std::int64_t, std::int64_t) {
-    recorded_.string_set(key, after);
-}
-
 void OneTerminalResult::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                                     const fakes::redis::Value&, std::int64_t) {
-    recorded_.key_removed(key);
     turns_.key_removed(key);
     data_lost_ |= why == fakes::redis::Removal::evicted;
     // A record that has outlived its time is not lost: whatever is still to come about the job must know that it ended. Once
@@ -63,7 +56,6 @@ void OneTerminalResult::key_removed(fakes::NodeId, std::string_view key, fakes::
 }
 
 void OneTerminalResult::restored(const fakes::redis::Keyspace& now) {
-    recorded_.restored(now);
     turns_.restored(now);
     data_lost_ = true;
     std::erase_if(ended_, [this](const auto& end) { return !is_final(recorded_.of(end.first)); });

@@ -14,12 +14,11 @@ namespace lockstep::sim {
 
 class OneTerminalResult final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted = ResultTurns::kWanted;
     /// The tunables outlive the oracle.
-    OneTerminalResult(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), turns_(tunables) {}
+    OneTerminalResult(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), turns_(tunables, told_at()) {}
     [[nodiscard]] std::string_view invariant() const override { return "one_terminal_result"; }
     void on_event(const fakes::Event& event, Time now) override { turns_.on_event(event, now, present()); }
-    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
-                    std::int64_t expires_before, std::int64_t expires_at) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
     void hash_removed(fakes::NodeId /*client*/, std::string_view key, std::string_view field,
@@ -37,7 +36,7 @@ private:
     };
     void on_end(fakes::NodeId client, std::string_view job, std::string_view state);
 
-    RecordedStates recorded_;
+    const RecordedStates& recorded_ = jobs().states();
     ResultTurns turns_;
     bool data_lost_ = false;                         // some, at some time
     std::map<std::string, End, std::less<>> ended_;  // by job: its first terminal state

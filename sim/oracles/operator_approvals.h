@@ -16,6 +16,7 @@ namespace lockstep::sim {
 
 class OperatorApprovals {
 public:
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{fakes::EventKind::approve};
     struct Approval {
         std::string content;  // of the request that was approved
         EventNumber event = 0;

@@ -10,21 +10,21 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/config/pinned_settings.h"
 #include "engine/config/tunables.h"
+#include "engine/wire/fwd.h"
 #include "fakes/event.h"
 #include "fakes/redis/keyspace.h"
 #include "fakes/redis/observer.h"
 #include "reports/run_report.h"
+#include "sim/oracles/job_table.h"
 #include "sim/oracles/tunables_in_force.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {
-
-/// Names an event of the run: its number in the order of the digest, from 1; 0 names none.
-using EventNumber = std::uint64_t;
 
 /// Takes down what an oracle found. The first violation stops the run.
 class Judge {
@@ -40,6 +40,10 @@ public:
     }
     /// The event that was told last.
     [[nodiscard]] virtual EventNumber present() = 0;
+    /// When it was told, whoever wanted to be told of it.
+    [[nodiscard]] virtual const Time& told_at() const = 0;
+    /// What is known of the jobs. The oracles are told of everything after it.
+    [[nodiscard]] virtual const JobTable& jobs() const = 0;
     /// What is being told has put an invariant to the test.
     virtual void exercised() {}
 };
@@ -51,11 +55,18 @@ struct RestView {
     std::size_t handlers_in_flight = 0;  // over all schedulers and result readers that are up
 };
 
+/// Each oracle has a constant `kWanted`, the kinds of events that it is told of. Of the keyspace it is told what it overrides.
 class Oracle : public EventObserver, public fakes::redis::KeyspaceObserver {
 public:
     explicit Oracle(Judge& judge) : judge_(judge) {}
 
     [[nodiscard]] virtual std::string_view invariant() const = 0;
+    /// What it is to be told of.
+    struct Wants {
+        fakes::EventKinds events;
+        fakes::redis::KeyspaceChanges changes{};
+    };
+    [[nodiscard]] const Wants& wants() const { return wants_; }
     [[nodiscard]] std::uint64_t exercised() const { return exercised_; }
 
     void on_event(const fakes::Event& /*event*/, Time /*now*/) override {}
@@ -70,6 +81,13 @@ protected:
         ++exercised_;
         judge_.exercised();
     }
+    [[nodiscard]] const JobTable& jobs() const { return judge_.jobs(); }
+    /// A request as Redis stores it; null where it is none. Valid until the next one is read.
+    [[nodiscard]] const cap::JobRequest* read_request(std::string_view json) const {
+        return jobs().requests().read(json);
+    }
+    /// When the last event was told, also one of a kind that this oracle has not asked for.
+    [[nodiscard]] const Time& told_at() const { return judge_.told_at(); }
     /// For keeping with a fact that a later one may contradict.
     [[nodiscard]] EventNumber present() const { return judge_.present(); }
     /// For a change of the keyspace that has no event of its own: what is told next belongs to the same command.
@@ -85,9 +103,21 @@ protected:
     }
 
 private:
+    template <class Judging, class... Arguments>
+    friend std::unique_ptr<Oracle> make_oracle(Arguments&&... arguments);
+
     Judge& judge_;
+    Wants wants_;
     std::uint64_t exercised_ = 0;
 };
+
+/// An oracle that knows what it is to be told of.
+template <class Judging, class... Arguments>
+[[nodiscard]] std::unique_ptr<Oracle> make_oracle(Arguments&&... arguments) {
+    auto made = std::make_unique<Judging>(std::forward<Arguments>(arguments)...);
+    made->wants_ = {Judging::kWanted, fakes::redis::changes_heard_by<Judging>()};
+    return made;
+}
 
 /// Every oracle that can judge by these tunables, in the order of the catalogue. The judge and the tunables outlive them.
 /// `timeouts`: the document that the schedulers start with, as timeouts.yaml, in JSON; empty where they have none. `pinned`: what

@@ -31,7 +31,6 @@ constexpr Duration surely(Duration duration) { return duration - duration / 16; 
 }  // namespace
 
 std::string OutputScans::on_event(const fakes::Event& event, Time now) {
-    now_ = now;
     weather_.on_event(event, now);
     if (event.kind == EventKind::lock_acquired && !event.job.empty())
         under_lock_[std::string(event.job)].insert(event.node);
@@ -39,7 +38,7 @@ std::string OutputScans::on_event(const fakes::Event& event, Time now) {
         for (auto& [job, scan] : scans_) scan.claims.erase(event.node);
         for (auto& [job, holders] : under_lock_) holders.erase(event.node);
     }
-    if (event.kind != EventKind::output_check || data_lost_) return {};
+    if (event.kind != EventKind::output_check) return {};
     if (event.when == When::before) return on_question(event, now);
     const auto scan = event.when == When::answered ? scans_.find(event.job) : scans_.end();
     if (scan == scans_.end()) return {};
@@ -73,7 +72,7 @@ std::string OutputScans::on_question(const fakes::Event& event, Time now) {
 
 std::string OutputScans::given_up(fakes::NodeId replica, std::string_view job, Time now) const {
     const auto found = scans_.find(job);
-    if (data_lost_ || found == scans_.end() || found->second.changed) return {};
+    if (found == scans_.end() || found->second.changed) return {};
     const auto known = found->second.claims.find(replica);
     if (known == found->second.claims.end() || known->second.heard) return {};
     const Claim& claim = known->second;
@@ -104,7 +103,7 @@ void OutputScans::change(std::string_view job) {
 
 void OutputScans::hash_set(fakes::NodeId client, std::string_view key, std::string_view field) {
     const auto job = field == kMarkOfScan ? job_of_hash(key) : std::nullopt;
-    if (!job) return;
+    if (!job || begun_before_a_loss_.contains(*job)) return;
     Scan& scan = scans_[std::string(*job)];
     scan = {};
     scan.changed = !is_scheduler(client);
@@ -137,7 +136,7 @@ void OutputScans::key_removed(std::string_view key) {
 }
 
 void OutputScans::restored() {
-    data_lost_ = true;
+    for (const auto& [job, scan] : scans_) begun_before_a_loss_.emplace(job);
     scans_.clear();
 }
 

@@ -7,7 +7,8 @@
 //    twice as long as that stays open. Before that nobody gives up.
 // 3. An output that cannot be read yet is looked for during half a second. Only then it counts as none.
 //
-// What users or losses have changed of a mark, of a request or of an output is not judged.
+// What users or losses have changed of a mark, of a request or of an output is not judged, nor is a scan that was under way when
+// Redis lost anything.
 #pragma once
 
 #include <map>
@@ -23,8 +24,11 @@ namespace lockstep::sim {
 
 class OutputScans {
 public:
-    /// The tunables outlive it.
-    explicit OutputScans(const engine::Tunables& tunables) : tunables_(tunables) {}
+    static constexpr fakes::EventKinds kWanted =
+        Weather::kWanted |
+        fakes::EventKinds{fakes::EventKind::lock_acquired, fakes::EventKind::node_down, fakes::EventKind::output_check};
+    /// The tunables and the time, which goes on, outlive it.
+    OutputScans(const engine::Tunables& tunables, const Time& now) : tunables_(tunables), now_(now) {}
 
     /// What is wrong with what this event tells; empty: nothing.
     [[nodiscard]] std::string on_event(const fakes::Event& event, Time now);
@@ -59,8 +63,9 @@ private:
     /// lock, and not for the scan that somebody else has begun meanwhile.
     std::map<std::string, std::set<fakes::NodeId>, std::less<>> under_lock_;
     std::set<std::string, std::less<>> outputs_;  // keys under which there has been one
-    Time now_{};
-    bool data_lost_ = false;
+    const Time& now_;
+    /// Nobody knows what is left of their claims, while whoever made one may go by it.
+    std::set<std::string, std::less<>> begun_before_a_loss_;
 };
 
 }  // namespace lockstep::sim

@@ -5,13 +5,15 @@
 //    passes though something was taken out of it, or not all of it was seen: never of one that is withheld.
 // 2. When all is quiet, every output that is withheld has been told of, as its dead letter has: whoever tells the one tells the other.
 // 3. An output that passes redacted is told of by whoever recorded that, if nothing has disturbed it since: nobody repeats it.
-// What Redis has lost of what is still to be told, nobody can tell.
+// What Redis has lost of a job whose output is still to be told of, its dead letter included, nobody can tell. That excuses this
+// job, and no other (lost_records.h).
 #pragma once
 
 #include <map>
 #include <set>
 #include <string>
 
+#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/weather.h"
 
@@ -19,6 +21,8 @@ namespace lockstep::sim {
 
 class OutputsAudited final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        Weather::kWanted | fakes::EventKinds{fakes::EventKind::core_publish, fakes::EventKind::stored};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "outputs_audited"; }
     void on_event(const fakes::Event& event, Time now) override;
@@ -38,6 +42,7 @@ private:
         bool redacts = false;
     };
     void on_audit(const fakes::Event& event);
+    [[nodiscard]] bool lost(std::string_view job) const { return lost_.any_of(job) || untold_.contains(job); }
 
     std::map<std::string, Record, std::less<>> records_;  // by job: the last word on its output
     std::map<std::string, EventNumber, std::less<>>
@@ -45,8 +50,9 @@ private:
     std::set<std::string, std::less<>> withheld_;  // jobs of which an event said so
     std::set<std::string, std::less<>> passed_;    // likewise
     Weather weather_;
-    Time now_{};
-    bool data_lost_ = false;
+    const Time& now_ = told_at();
+    const LostRecords& lost_ = jobs().lost();
+    std::set<std::string, std::less<>> untold_;  // jobs whose dead letter is lost
 };
 
 }  // namespace lockstep::sim

@@ -28,7 +28,7 @@ struct OutputsAuditedTest : ::testing::Test {
         event.node = kReplica;
         event.subject = subject;
         event.packet = &packet;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void audit(cap::JobStatus status, const std::string& step = "output_policy") {
         cap::JobProgress progress;
@@ -47,7 +47,7 @@ struct OutputsAuditedTest : ::testing::Test {
     }
     void rest() {
         now += 10s;
-        oracle.on_event(testing::event_of(EventKind::timer, ""), now);
+        judge.tell(oracle, testing::event_of(EventKind::timer, ""), now);
         oracle.at_rest({.redis = keys, .quiet = true});
     }
 };
@@ -76,22 +76,38 @@ TEST_F(OutputsAuditedTest, WhatIsWithheldIsToldOfAsItsLetterIs) {
 }
 
 TEST_F(OutputsAuditedTest, WhatIsRedactedIsToldOfIfNothingDisturbsIt) {
-    oracle.on_event(testing::event_of(EventKind::timer, ""), now);
+    judge.tell(oracle, testing::event_of(EventKind::timer, ""), now);
     record("REDACT");
     rest();
     EXPECT_EQ(judge.found.size(), 1U);
     fakes::Event down = testing::event_of(EventKind::node_down, "");
     down.node = kReplica;
-    oracle.on_event(down, now);
+    judge.tell(oracle, down, now);
     rest();
     EXPECT_EQ(judge.found.size(), 1U);
 }
 
-TEST_F(OutputsAuditedTest, NothingIsJudgedOnceRedisHasForgotten) {
+TEST_F(OutputsAuditedTest, WhatRedisHasForgottenIsExcusedAndNothingElse) {
+    fakes::redis::Keyspace redis;
+    redis.add_observer(judge.table);
+    redis.add_observer(oracle);
+    redis.set_string("job:state:J", "OUTPUT_QUARANTINED", fakes::redis::kNever);
     letter();
-    oracle.restored({});
+    redis.restore([] {});
     rest();
-    EXPECT_TRUE(judge.found.empty());
+    EXPECT_EQ(judge.found.size(), 1U) << "the failover took nothing of it";
+    redis.restore([&redis] { redis.set_string("job:state:J", "RUNNING", fakes::redis::kNever); });
+    rest();
+    EXPECT_EQ(judge.found.size(), 1U);
+}
+
+TEST_F(OutputsAuditedTest, ALetterThatIsLostIsToldOfByNobody) {
+    for (const char* key : {"dlq:entry:other", "dlq:entry:J"}) {
+        letter();
+        judge.key_removed(oracle, {}, key, fakes::redis::Removal::evicted, fakes::redis::Value{std::string("{}")}, -1);
+        rest();
+        EXPECT_EQ(judge.found.size(), 1U) << key;
+    }
 }
 
 }  // namespace

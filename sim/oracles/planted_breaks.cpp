@@ -14,6 +14,10 @@ namespace {
 using namespace std::chrono_literals;
 using World = ForgedWorld;
 
+constexpr std::string_view kReconcilerLock = "cordum:reconciler:default";
+constexpr std::string_view kFailuresOfPolicy = "cordum:cb:safety:failures";
+constexpr std::string_view kTripOfPolicy = "lockstep:cb:safety:trip";
+
 void from_taking_up_to_success(World& world, const std::string& job) {
     world.take_up(job);
     world.ask_policy(job, "ALLOW");
@@ -158,7 +162,7 @@ void undone_for_nothing(World& world, bool broken) {
 
 void asks_while_open(World& world, bool broken) {
     world.submit("a");
-    if (broken) world.set_text(World::kReplica, "cordum:cb:safety:failures", "3");
+    if (broken) world.set_text(World::kReplica, kFailuresOfPolicy, "3");
     world.wait(1s);
     from_taking_up_to_success(world, "a");
 }
@@ -406,6 +410,90 @@ void buried_as_denied(World& world, bool broken) {
     world.bury("a", broken ? "safety_denied" : "timeout");
 }
 
+constexpr const char* kRunPending = R"({"id":"r","workflow_id":"f","status":"pending"})";
+constexpr const char* kRunDone = R"({"id":"r","workflow_id":"f","status":"succeeded"})";
+
+void changed_by_two(World& world, bool broken) {
+    world.set_text(Topology::kGateway, "wf:run:r", kRunPending);
+    world.take_run("r", "one");
+    if (!broken) world.change_run("r", "one", R"({"id":"r","status":"running"})");
+    if (broken) world.lose_run_lock("r");
+    world.take_run("r", "two", World::kOtherReplica);
+    world.change_run("r", "two", kRunDone, World::kOtherReplica);
+    if (broken) world.change_run("r", "one", kRunDone);
+}
+
+void begun_too_early(World& world, bool broken) {
+    world.set_text(Topology::kGateway, "wf:def:f",
+                   R"({"id":"f","steps":{"a":{"type":"transform"},"b":{"type":"transform","depends_on":["a"]}}})");
+    world.set_text(Topology::kGateway, "wf:run:r", kRunPending);
+    world.take_run("r", "one");
+    if (broken) {
+        world.change_run("r", "one",
+                         R"({"id":"r","workflow_id":"f","status":"running","steps":{"b":{"status":"succeeded"}}})");
+        world.take_run("r", "two");
+    }
+    world.change_run("r", broken ? "two" : "one",
+                     R"({"id":"r","workflow_id":"f","status":"succeeded","steps":{"a":{"status":"succeeded"},)"
+                     R"("b":{"status":"succeeded"}}})");
+}
+
+void goes_on_too_early(World& world, bool broken) {
+    world.set_text(Topology::kGateway, "wf:def:f", R"({"id":"f","steps":{"a":{"type":"delay","delay_sec":30}}})");
+    world.set_text(Topology::kGateway, "wf:run:r", kRunPending);
+    world.take_run("r", "one");
+    world.change_run("r", "one",
+                     R"({"id":"r","workflow_id":"f","status":"running","steps":{"a":{"status":"running","attempts":1,)"
+                     R"("next_attempt_at":"1970-01-01T00:01:00Z"}}})");
+    world.wait(broken ? 40s : 51s);
+    world.take_run("r", "two");
+    world.change_run(
+        "r", "two",
+        R"({"id":"r","workflow_id":"f","status":"succeeded","steps":{"a":{"status":"succeeded","attempts":1}}})");
+}
+
+void handler_without_its_lock(World& world, bool broken) {
+    world.submit("a");
+    world.take_up("a");
+    world.ask_policy("a", "ALLOW");
+    world.commit_dispatch("a");
+    world.send("a");
+    world.arrive("a");
+    if (broken) world.pass_lock_on("a");
+    world.move("a", "RUNNING");
+    world.let_go("a");
+    world.finish("a");
+}
+
+/// Time in which replicas do what they always do.
+void pass(World& world, engine::Duration time) {
+    for (constexpr auto kStep = 10s; time > 0s; time -= kStep) {
+        world.wait(std::min<engine::Duration>(time, kStep));
+        world.heartbeat();
+        world.write_snapshot(true);
+    }
+}
+
+void ticks_when_the_lock_is_gone(World& world, bool broken) {
+    const engine::Duration interval = world.tunables().reconciler_interval;
+    world.tick(World::kReplica);
+    pass(world, broken ? interval : 2 * interval + 1s);
+    world.run_out(kReconcilerLock);
+    world.tick(World::kOtherReplica);
+}
+
+void closes_after_one_answer(World& world, bool broken) {
+    world.set_text(Topology::kGateway, kFailuresOfPolicy, "3");
+    world.set_text(Topology::kGateway, kTripOfPolicy, "1");
+    world.wait(world.tunables().circuit_open_for);
+    world.run_out(kFailuresOfPolicy);
+    world.wait(1s);
+    world.heartbeat();
+    world.serve("a");
+    if (!broken) world.serve("b");
+    world.strike(kTripOfPolicy);
+}
+
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -420,6 +508,10 @@ constexpr std::array kBreaks{
     PlantedBreak{"result_kept", "the result pointer of a finished job is gone", pointer_lost},
     PlantedBreak{"quarantine_final", "an output that policy quarantined stays SUCCEEDED", quarantine_ignored},
     PlantedBreak{"saga_exact", "a job is undone though nothing of its run has failed", undone_for_nothing},
+    PlantedBreak{"delay_timer_kept", "a step goes on ten seconds before its delay is over", goes_on_too_early},
+    PlantedBreak{"run_exclusion", "a replica that has lost a run's lock writes what it has read before",
+                 changed_by_two},
+    PlantedBreak{"run_progress", "a step begins before the one that it depends on", begun_too_early},
     PlantedBreak{"circuit_rules", "policy is asked while the circuit is open", asks_while_open},
     PlantedBreak{"retry_bounds", "a job without a worker is handed back for five minutes", waits_too_long},
     PlantedBreak{"indexes_agree", "a finished job is still listed as running", listed_twice},
@@ -458,6 +550,13 @@ constexpr std::array kBreaks{
     PlantedBreak{"lifetimes_kept", "the record of a finished job is left without an expiry", kept_for_ever},
     PlantedBreak{"records_true", "the dead letter of a job that timed out says that policy denied it",
                  buried_as_denied},
+
+    PlantedBreak{"lock_exclusion", "a handler moves a job along whose lock another handler of its replica holds",
+                 handler_without_its_lock},
+    PlantedBreak{"single_ticker", "another replica ticks because the lock has gone, before two intervals have passed",
+                 ticks_when_the_lock_is_gone},
+    PlantedBreak{"circuit_rules", "the circuit is closed after one answer, where it takes two",
+                 closes_after_one_answer},
 };
 
 }  // namespace

@@ -21,11 +21,11 @@ struct PlantedBreak {
     void (*tell)(ForgedWorld& world, bool broken);
 };
 
-/// One for each invariant of the catalogue that is available, in its order.
+/// For each invariant of the catalogue that is available one, in its order; after that others, of rules that those leave out.
 [[nodiscard]] std::span<const PlantedBreak> planted_breaks();
 /// The invariants that are violated when it is told.
 [[nodiscard]] std::set<std::string> noticed(const PlantedBreak& planted, bool broken);
-/// What its oracle notices of what was planted for it: `what`, or nothing when it does not notice.
+/// What its oracle notices of what was planted for it first: `what`, or nothing when it does not notice.
 [[nodiscard]] std::string_view planted_and_noticed(std::string_view invariant);
 
 }  // namespace lockstep::sim

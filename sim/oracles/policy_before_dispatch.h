@@ -16,6 +16,9 @@ namespace lockstep::sim {
 
 class PolicyBeforeDispatch final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        PolicyWord::kWanted | OperatorApprovals::kWanted |
+        fakes::EventKinds{fakes::EventKind::fault, fakes::EventKind::publish, fakes::EventKind::core_deliver};
     PolicyBeforeDispatch(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), word_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "policy_before_dispatch"; }
     void on_event(const fakes::Event& event, Time now) override;

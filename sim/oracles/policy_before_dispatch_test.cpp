@@ -274,15 +274,15 @@ TEST(ApprovalBoundTest, WhatIsAllowedIfItIsApprovedWaitsForAHuman) {
     fakes::Event check = testing::event_of(fakes::EventKind::kernel_check, "a");
     check.to = "ALLOW";
     check.payload = bytes;
-    oracle.on_event(check, {});
+    judge.tell(oracle, check, {});
     cap::BusPacket packet;
     packet.mutable_job_request()->set_job_id("a");
     fakes::Event send = testing::event_of(fakes::EventKind::publish, "a", fakes::When::before);
     send.subject = "worker.w.jobs";
     send.packet = &packet;
-    oracle.on_event(send, {});
+    judge.tell(oracle, send, {});
     send.kind = fakes::EventKind::core_deliver;
-    oracle.on_event(send, {});
+    judge.tell(oracle, send, {});
     EXPECT_THAT(judge.found, ::testing::ElementsAre(::testing::HasSubstr("nobody approved")));
 }
 

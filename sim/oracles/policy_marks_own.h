@@ -18,6 +18,8 @@ namespace lockstep::sim {
 
 class PolicyMarksOwn final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::publish, fakes::EventKind::kernel_check, fakes::EventKind::output_check};
     PolicyMarksOwn(Judge& judge, const engine::Tunables& tunables)
         : Oracle(judge), may_fail_open_(tunables.policy_check_fail_mode == "open") {}
     [[nodiscard]] std::string_view invariant() const override { return "policy_marks_own"; }

@@ -37,7 +37,7 @@ protected:
         fakes::Event event = testing::event_of(fakes::EventKind::publish, "a", fakes::When::before);
         event.subject = subject;
         event.packet = &packet;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void answer(int max_retries) {
         cap::PolicyCheckResponse response;
@@ -45,7 +45,7 @@ protected:
         const std::string bytes = response.SerializeAsString();
         fakes::Event event = testing::event_of(fakes::EventKind::kernel_check, "a");
         event.payload = bytes;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
 
     engine::Tunables tunables;
@@ -104,7 +104,7 @@ TEST_F(PolicyMarksOwnTest, PolicyIsNotToldBySubmitters) {
     const std::string bytes = question.SerializeAsString();
     fakes::Event event = testing::event_of(fakes::EventKind::kernel_check, "a", fakes::When::before);
     event.payload = bytes;
-    oracle.on_event(event, {});
+    judge.tell(oracle, event, {});
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the question to policy")));
 }
 

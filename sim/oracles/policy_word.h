@@ -36,6 +36,9 @@ enum class Leave : std::uint8_t { none, allowed, failed_open };
 
 class PolicyWord {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::node_down, fakes::EventKind::kernel_check, fakes::EventKind::lock_acquired,
+                          fakes::EventKind::lock_released, fakes::EventKind::state};
     explicit PolicyWord(const engine::Tunables& tunables);
 
     /// `present`: the number of this event.

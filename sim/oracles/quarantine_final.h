@@ -13,6 +13,9 @@ namespace lockstep::sim {
 
 class QuarantineFinal final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::output_check, fakes::EventKind::state, fakes::EventKind::lock_acquired,
+                          fakes::EventKind::node_down};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "quarantine_final"; }
     /// Somebody has still to record what was said against an output.

@@ -17,20 +17,20 @@ class QuarantineFinalTest : public ::testing::Test {
 protected:
     void policy_says(std::string_view decision) {
         fakes::Event event = testing::event_of(EventKind::output_check, "J", When::before);
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
         event.when = When::answered;
         event.to = decision;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void another_asks_without_an_answer() {
         fakes::Event event = testing::event_of(EventKind::output_check, "J", When::before);
         event.node = fakes::NodeId{7};
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void becomes(std::string_view state) {
         fakes::Event event = testing::event_of(EventKind::state, "J", When::applied);
         event.to = state;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void set(std::string_view field, std::string_view value) {
         auto* hash = keys.find("job:meta:J");
@@ -108,7 +108,7 @@ TEST_F(QuarantineFinalTest, AWordAgainstASuccessIsNotForgottenBecauseAnotherHear
 TEST_F(QuarantineFinalTest, ItIsWhereItsOnlyHearerDies) {
     becomes("SUCCEEDED");
     policy_says("QUARANTINE");
-    oracle.on_event(testing::event_of(EventKind::node_down, ""), {});
+    judge.tell(oracle, testing::event_of(EventKind::node_down, ""), {});
     EXPECT_FALSE(oracle.waits());
     another_asks_without_an_answer();
     ends("SUCCEEDED", R"({"decision":"ALLOW"})", "redis://raw");

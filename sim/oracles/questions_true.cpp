@@ -6,7 +6,6 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
-#include "engine/wire/json.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -183,7 +182,7 @@ void QuestionsTrue::judge_settings(const fakes::Event& event, const std::string&
     const auto taken_up = taken_up_.find({event.node, std::string(event.job)});
     if (taken_up == taken_up_.end() || changed_ >= taken_up->second) return;
     const Stored& stored = requests_.find(event.job)->second;
-    const auto request = wire::from_json<cap::JobRequest>(stored.json);
+    const cap::JobRequest* request = read_request(stored.json);
     if (!request || stored.event >= taken_up->second) return;
     const std::vector<std::string> keys = documents_of(*request);
     std::vector<std::vector<Json>> choices;  // of each layer, what it may say
@@ -263,7 +262,7 @@ void QuestionsTrue::on_output_question(const fakes::Event& event) {
 }
 
 void QuestionsTrue::note_request(std::string_view job, std::string_view json) {
-    const auto request = wire::from_json<cap::JobRequest>(json);
+    const cap::JobRequest* request = read_request(json);
     if (!request) return;
     Stored& stored = requests_[std::string(job)];
     stored.json = json;

@@ -26,6 +26,9 @@ namespace lockstep::sim {
 
 class QuestionsTrue final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::lock_acquired, fakes::EventKind::node_down, fakes::EventKind::kernel_check,
+                          fakes::EventKind::output_check};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "questions_true"; }
     void on_event(const fakes::Event& event, Time now) override;

@@ -42,7 +42,7 @@ struct QuestionsTrueTest : ::testing::Test {
     }
     void tell(const fakes::Event& event) {
         ++judge.number;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void tell_question(EventKind kind, const std::string& bytes) {
         fakes::Event event = testing::event_of(kind, "J", When::before);

@@ -38,4 +38,9 @@ std::string RecordedStates::of(std::string_view job) const {
     return found == jobs_.end() ? std::string{} : found->second.state();
 }
 
+std::string RecordedStates::mirror_of(std::string_view job) const {
+    const auto found = jobs_.find(job);
+    return found == jobs_.end() ? std::string{} : found->second.key;
+}
+
 }  // namespace lockstep::sim

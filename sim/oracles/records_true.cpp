@@ -9,7 +9,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/wire/json.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -304,7 +303,7 @@ RecordsTrue::Change& RecordsTrue::change_of(std::string_view job) {
 
 void RecordsTrue::note_request(std::string_view job, std::string_view json) {
     Job& known = jobs_[std::string(job)];
-    const auto request = engine::wire::from_json<cap::JobRequest>(json);
+    const cap::JobRequest* request = read_request(json);
     known.any_topic = known.any_topic || !request;
     if (!request) return;
     known.topics.emplace(engine::wire::trim(request->topic()));
@@ -316,7 +315,6 @@ void RecordsTrue::note_request(std::string_view job, std::string_view json) {
 
 void RecordsTrue::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
                              std::string_view after, std::int64_t, std::int64_t) {
-    lost_.string_set(client, key, before, after);
     if (key.starts_with(kRequestPrefix)) {
         const std::string_view job = key.substr(kRequestPrefix.size());
         note_request(job, after);
@@ -430,8 +428,7 @@ void RecordsTrue::zset_set(fakes::NodeId client, std::string_view key, std::stri
 }
 
 void RecordsTrue::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
-                              const fakes::redis::Value& last, std::int64_t) {
-    lost_.key_removed(key, why, last);
+                              const fakes::redis::Value&, std::int64_t) {
     const auto stand_in = stand_ins_.find(key);
     if (why != fakes::redis::Removal::evicted && stand_in != stand_ins_.end()) stand_ins_.erase(stand_in);
     // Whoever knows a job by its request knows no topic then.
@@ -441,11 +438,7 @@ void RecordsTrue::key_removed(fakes::NodeId, std::string_view key, fakes::redis:
     if (const auto known = job ? jobs_.find(*job) : jobs_.end(); known != jobs_.end()) jobs_.erase(known);
 }
 
-void RecordsTrue::losing(const fakes::redis::Keyspace& before) { lost_.losing(before); }
-
 void RecordsTrue::restored(const fakes::redis::Keyspace& now) {
-    lost_.restored(now);
-    data_lost_ = true;
     changes_.clear();
     for (auto& [name, job] : jobs_) {
         const std::string key = fmt::format("{}{}", kJobHashPrefix, name);
@@ -548,7 +541,7 @@ void RecordsTrue::judge_cause(const Change& change, const Job& job) {
 }
 
 void RecordsTrue::judge_request(const Change& change) {
-    const auto request = engine::wire::from_json<cap::JobRequest>(*change.request);
+    const cap::JobRequest* request = read_request(*change.request);
     if (!request) return object(change.job, fmt::format("its stored request cannot be read: {}", *change.request));
     exercise();
     for (const auto& [field, value] : fields_of(*request)) {
@@ -601,7 +594,7 @@ void RecordsTrue::judge_decision(const Change& change, const Job& job) {
 }
 
 void RecordsTrue::judge_stand_in(const Change& change, const Job& job, std::string_view pointer) {
-    if (data_lost_ || !pointer.starts_with(kKeyPointer) || pointer == job.stand_in) return;
+    if (!pointer.starts_with(kKeyPointer) || pointer == job.stand_in) return;
     const std::string_view key = pointer.substr(kKeyPointer.size());
     const auto stored = stand_ins_.find(key);
     if (stored == stand_ins_.end())

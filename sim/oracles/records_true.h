@@ -39,6 +39,9 @@ namespace lockstep::sim {
 
 class RecordsTrue final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::deliver,   fakes::EventKind::kernel_check, fakes::EventKind::output_check,
+                          fakes::EventKind::node_down, fakes::EventKind::publish,      fakes::EventKind::fault};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "records_true"; }
 
@@ -53,7 +56,6 @@ public:
                   double after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
-    void losing(const fakes::redis::Keyspace& before) override;
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
@@ -134,8 +136,7 @@ private:
     };
     std::map<std::pair<fakes::NodeId, std::string>, Shown> shown_;  // by who asks, and about which job
     std::map<std::string, std::string, std::less<>> stand_ins_;     // of redacted outputs, by key
-    bool data_lost_ = false;
-    LostRecords lost_;
+    const LostRecords& lost_ = jobs().lost();
     std::vector<Change> changes_;  // of the present command
     fakes::NodeId client_;         // whose command it is; not valid: none is under way
     std::int64_t now_ms_ = 0;

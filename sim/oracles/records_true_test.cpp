@@ -28,7 +28,10 @@ constexpr fakes::NodeId kReplica{5};
 
 class RecordsTrueTest : public ::testing::Test {
 protected:
-    RecordsTrueTest() { keys.add_observer(oracle); }
+    RecordsTrueTest() {
+        keys.add_observer(judge.table);
+        keys.add_observer(oracle);
+    }
 
     template <class... Changes>
     void command(fakes::NodeId client, Changes... changes) {
@@ -70,7 +73,7 @@ protected:
         const auto packet = engine::wire::make_packet(std::move(result), "trace", "w", {});
         fakes::Event event = testing::event_of(EventKind::deliver, "a");
         event.packet = &packet;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void tells(cap::JobStatus status, const std::string& code, const std::string& message, int number,
                const std::string& trace = "a") {
@@ -85,7 +88,7 @@ protected:
         event.node = kReplica;
         event.subject = engine::wire::kSubjectDlq;
         event.packet = &packet;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     template <class Answer>
     void hears(EventKind kind, Answer answer) {
@@ -96,7 +99,7 @@ protected:
         fakes::Event event = testing::event_of(kind, "a", When::answered);
         event.node = kReplica;
         event.payload = bytes;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
 
     template <class Container>
@@ -309,7 +312,7 @@ protected:
             fakes::Event event = testing::event_of(EventKind::output_check, "a", when);
             event.node = kReplica;
             event.payload = *bytes;
-            oracle.on_event(event, {});
+            judge.tell(oracle, event, {});
         }
     }
     void redact() {
@@ -354,6 +357,19 @@ TEST_F(RedactionsTrueTest, WithoutAPlaceAllIsReplacedAndSoIsWhatNobodyHasSeen) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("what stands in for its output is 'secret'")));
 }
 
+TEST_F(RedactionsTrueTest, WhatStandsInIsJudgedUnlessRedisHasLostTheJob) {
+    running();
+    finds("secret", 6, {});
+    stand_in("secret");
+    keys.restore([] {});
+    redact();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("what stands in for its output is 'secret'")));
+    judge.found.clear();
+    keys.restore([this] { keys.hash_set(*keys.find("job:meta:a"), "state", "RUNNING"); });
+    redact();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(RedactionsTrueTest, WhatStandsInIsThere) {
     running();
     finds("secret", 6, {});
@@ -396,7 +412,7 @@ TEST_F(RecordsTrueTest, EveryDispatchHasAMessageIdOfItsOwn) {
         event.node = kReplica;
         event.subject = "worker.w.jobs";
         event.message_id = id;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     };
     running();
     send("1", "jobreq:a:1");

@@ -7,25 +7,20 @@
 
 namespace lockstep::sim {
 
-void ResultFromItsWorker::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
-                                     std::int64_t, std::int64_t) {
-    sent_.string_set(key, after, upcoming());
-}
-
 void ResultFromItsWorker::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
-                                   const std::string*, std::string_view after) {
+                                   const std::string* before, std::string_view after) {
     if (const auto job = job_of_hash(key)) {
         if (field == "topic" && engine::wire::is_approval_gate(after)) gates_.emplace(*job);
         if (field == "worker_id") on_result(client, *job, after);
-        if (field == "state" && after == "SUCCEEDED") on_success(client, *job);
+        if (field == "state" && after == "SUCCEEDED")
+            on_success(client, *job, before == nullptr || before->empty() ? recorded_.mirror_of(*job) : *before);
     }
-    sent_.hash_set(key, field, after, upcoming());
 }
 
 void ResultFromItsWorker::on_result(fakes::NodeId client, std::string_view job, std::string_view worker) {
     exercise();
-    const std::string state = sent_.state_of(job);
-    if (is_final(state) || sent_.believes(job, worker)) return;
+    const std::string state = recorded_.of(job);
+    if (is_final(state) || sent_.believes(job, worker, any_worker_)) return;
     violated(
         client, job,
         sent_.is_out(job)
@@ -34,22 +29,10 @@ void ResultFromItsWorker::on_result(fakes::NodeId client, std::string_view job, 
         sent_.since(job));
 }
 
-void ResultFromItsWorker::on_success(fakes::NodeId client, std::string_view job) {
-    const std::string state = sent_.state_of(job);
-    if (sent_.is_out(job) || is_final(state) || gates_.contains(job)) return;
+void ResultFromItsWorker::on_success(fakes::NodeId client, std::string_view job, std::string_view state) {
+    if (SentOut::at_work(state) || is_final(state) || gates_.contains(job)) return;
     violated(client, job, fmt::format("it succeeds, and it was \"{}\": it has not been sent out", state),
              sent_.since(job));
 }
-
-void ResultFromItsWorker::hash_removed(fakes::NodeId, std::string_view key, std::string_view field, std::string_view) {
-    sent_.hash_removed(key, field, upcoming());
-}
-
-void ResultFromItsWorker::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal,
-                                      const fakes::redis::Value&, std::int64_t) {
-    sent_.key_removed(key, upcoming());
-}
-
-void ResultFromItsWorker::restored(const fakes::redis::Keyspace& now) { sent_.restored(now, present()); }
 
 }  // namespace lockstep::sim

@@ -16,23 +16,21 @@ namespace lockstep::sim {
 
 class ResultFromItsWorker final : public Oracle {
 public:
-    ResultFromItsWorker(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), sent_(tunables) {}
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{};
+    ResultFromItsWorker(Judge& judge, const engine::Tunables& tunables)
+        : Oracle(judge), any_worker_(tunables.results_from_any_worker) {}
     [[nodiscard]] std::string_view invariant() const override { return "result_from_its_worker"; }
-    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
-                    std::int64_t expires_before, std::int64_t expires_at) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
-    void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
-                      std::string_view before) override;
-    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
-                     const fakes::redis::Value& last, std::int64_t expires_at) override;
-    void restored(const fakes::redis::Keyspace& now) override;
 
 private:
     void on_result(fakes::NodeId client, std::string_view job, std::string_view worker);
-    void on_success(fakes::NodeId client, std::string_view job);
+    /// `state`: what it was until now.
+    void on_success(fakes::NodeId client, std::string_view job, std::string_view state);
 
-    SentOut sent_;
+    const SentOut& sent_ = jobs().sent();
+    const RecordedStates& recorded_ = jobs().states();
+    const bool any_worker_;
     std::set<std::string, std::less<>> gates_;
 };
 

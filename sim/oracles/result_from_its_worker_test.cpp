@@ -17,7 +17,10 @@ constexpr const char* kHash = "job:meta:a";
 
 class ResultFromItsWorkerTest : public ::testing::Test {
 protected:
-    void write(const char* field, const char* value) { oracle.hash_set(kReplica, kHash, field, nullptr, value); }
+    void write(std::string_view field, const char* value) {
+        const std::string state = field == "state" ? judge.table.states().of("a") : "";
+        judge.hash_set(oracle, kReplica, kHash, field, state.empty() ? nullptr : &state, value);
+    }
     void sent_to(const char* worker) {
         write("ls_worker", worker);
         write("state", "DISPATCHED");
@@ -68,14 +71,14 @@ TEST_F(ResultFromItsWorkerTest, AGateSucceedsWithoutAWorker) {
 
 TEST_F(ResultFromItsWorkerTest, WhereNobodyKnowsWhoHasItAnybodyMayEndIt) {
     sent_to("w");
-    oracle.hash_removed(kReplica, kHash, "ls_worker", "w");
+    judge.hash_removed(oracle, kReplica, kHash, "ls_worker", "w");
     ends_by("x");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultFromItsWorkerTest, ADispatchThatIsTakenBackIsNone) {
     sent_to("w");
-    oracle.hash_removed(kReplica, kHash, "ls_worker", "w");
+    judge.hash_removed(oracle, kReplica, kHash, "ls_worker", "w");
     write("state", "SCHEDULED");
     ends_by("w");
     EXPECT_THAT(judge.found, ::testing::Not(IsEmpty()));
@@ -84,12 +87,12 @@ TEST_F(ResultFromItsWorkerTest, ADispatchThatIsTakenBackIsNone) {
 // The state key keeps what an evicted hash has said.
 TEST_F(ResultFromItsWorkerTest, AfterAnEvictionTheStateKeyCounts) {
     sent_to("w");
-    oracle.string_set(kReplica, "job:state:a", nullptr, "RUNNING", 0, 0);
-    oracle.key_removed({}, kHash, fakes::redis::Removal::evicted, fakes::redis::Hash{}, 0);
+    judge.string_set(oracle, kReplica, "job:state:a", nullptr, "RUNNING", 0, 0);
+    judge.key_removed(oracle, {}, kHash, fakes::redis::Removal::evicted, fakes::redis::Hash{}, 0);
     ends_by("x");
     EXPECT_THAT(judge.found, IsEmpty());
-    oracle.string_set(kReplica, "job:state:b", nullptr, "PENDING", 0, 0);
-    oracle.hash_set(kReplica, "job:meta:b", "worker_id", nullptr, "x");
+    judge.string_set(oracle, kReplica, "job:state:b", nullptr, "PENDING", 0, 0);
+    judge.hash_set(oracle, kReplica, "job:meta:b", "worker_id", nullptr, "x");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it is \"PENDING\"")));
 }
 
@@ -97,7 +100,7 @@ TEST_F(ResultFromItsWorkerTest, WhatAFailoverTookBackIsGone) {
     sent_to("w");
     fakes::redis::Keyspace before;
     before.set_string("job:state:a", "PENDING", fakes::redis::kNever);
-    oracle.restored(before);
+    judge.restored(oracle, before);
     ends_by("w");
     EXPECT_THAT(judge.found, ::testing::Not(IsEmpty()));
 }
@@ -112,12 +115,12 @@ TEST_F(ResultFromItsWorkerTest, AfterTheEndItIsNotItsBusiness) {
 TEST_F(ResultFromItsWorkerTest, TheSwitchLetsAnyWorkerSpeakOfWhatIsOut) {
     tunables.results_from_any_worker = true;
     ResultFromItsWorker relaxed(judge, tunables);
-    relaxed.hash_set(kReplica, kHash, "ls_worker", nullptr, "w");
-    relaxed.hash_set(kReplica, kHash, "state", nullptr, "RUNNING");
-    relaxed.hash_set(kReplica, kHash, "worker_id", nullptr, "x");
+    judge.hash_set(relaxed, kReplica, kHash, "ls_worker", nullptr, "w");
+    judge.hash_set(relaxed, kReplica, kHash, "state", nullptr, "RUNNING");
+    judge.hash_set(relaxed, kReplica, kHash, "worker_id", nullptr, "x");
     EXPECT_THAT(judge.found, IsEmpty());
-    relaxed.hash_set(kReplica, "job:meta:b", "state", nullptr, "PENDING");
-    relaxed.hash_set(kReplica, "job:meta:b", "worker_id", nullptr, "x");
+    judge.hash_set(relaxed, kReplica, "job:meta:b", "state", nullptr, "PENDING");
+    judge.hash_set(relaxed, kReplica, "job:meta:b", "worker_id", nullptr, "x");
     EXPECT_THAT(judge.found, ::testing::SizeIs(1));
 }
 

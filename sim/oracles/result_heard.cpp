@@ -36,6 +36,11 @@ bool is_done(const fakes::Event& answer) {
     return answer.outcome == fakes::EventOutcome::applied && !answer.payload.starts_with('-');
 }
 
+/// Schedulers and workflow engines keep no list of what they have heard.
+constexpr bool is_judged_by_its_deeds(std::string_view durable) {
+    return is_schedulers_results(durable) || durable == kWorkflowsResults;
+}
+
 }  // namespace
 
 void ResultHeard::on_event(const fakes::Event& event, Time) {
@@ -107,7 +112,7 @@ ResultHeard::Reading* ResultHeard::reading(std::string_view durable, Sequence se
 }
 
 void ResultHeard::on_delivered(const fakes::Event& event) {
-    if (is_schedulers_results(event.name)) return;
+    if (is_judged_by_its_deeds(event.name)) return;
     join(event.name);
     const Reading* known = reading(event.name, event.sequence);
     if (known == nullptr) return;
@@ -164,7 +169,7 @@ void ResultHeard::on_acknowledged(const fakes::Event& event) {
     const bool others_first =
         std::ranges::any_of(result->second.taken_off, [&](const Durable& durable) { return durable != event.name; });
     result->second.taken_off.emplace(event.name);
-    if (is_schedulers_results(event.name)) return;
+    if (is_judged_by_its_deeds(event.name)) return;
     if (others_first) exercise();
     const auto hand = hands_.find({event.node, Durable(event.name), event.sequence});
     Reading* own = reading(event.name, event.sequence);

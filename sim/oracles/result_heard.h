@@ -1,6 +1,6 @@
 // result_heard: every result that the stream holds is heard to its end by every service that reads results beside the
 // schedulers (sim/run/result_reader.h), and heard once, as far as the guard of messages promises it (BUS-03, C-13).
-// Whether schedulers hear theirs is seen in what becomes of the job: job_history.
+// Whether schedulers and workflow engines hear theirs is seen in what becomes of the job and of its run: job_history, run_progress.
 //
 // 1. A consumer acknowledges a result only after one of its own replicas has heard it: what another consumer has done with the
 //    same message silences nobody.
@@ -25,6 +25,9 @@ namespace lockstep::sim {
 
 class ResultHeard final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{
+        fakes::EventKind::node_down, fakes::EventKind::fault, fakes::EventKind::redis, fakes::EventKind::stored,
+        fakes::EventKind::deliver,   fakes::EventKind::ack,   fakes::EventKind::nak,   fakes::EventKind::term};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "result_heard"; }
     void on_event(const fakes::Event& event, Time now) override;

@@ -44,7 +44,7 @@ protected:
         event.sequence = sequence;
         event.name = durable;
         event.packet = &packet;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void store(std::uint64_t sequence, const std::string& job = "J") {
         tell(EventKind::stored, When::applied, NodeId{9}, sequence, {}, job);
@@ -68,7 +68,7 @@ protected:
         event.key = key;
         event.outcome = outcome;
         event.payload = when == When::answered ? reply : std::string_view{};
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void keep(NodeId node, const std::string& job = "J", EventOutcome outcome = EventOutcome::applied) {
         call(When::before, node, heard_key(job));
@@ -92,7 +92,7 @@ protected:
     void node_down(NodeId node) {
         fakes::Event event = testing::event_of(EventKind::node_down, {});
         event.node = node;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
     void rest() { oracle.at_rest({keys}); }
 
@@ -294,7 +294,7 @@ TEST_F(ResultHeardTest, WhatAPowerCutMayHaveTakenIsOwedNoMore) {
     fakes::Event cut = testing::event_of(EventKind::fault, {});
     cut.name = "nats.power_cut";
     cut.from = "begin";
-    oracle.on_event(cut, {});
+    judge.tell(oracle, cut, {});
     EXPECT_FALSE(oracle.waits());
     store(10, "K");
     EXPECT_TRUE(oracle.waits()) << "its number may be given out again";

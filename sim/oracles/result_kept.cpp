@@ -41,18 +41,4 @@ void ResultKept::at_rest(const RestView& view) {
     }
 }
 
-void ResultKept::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
-                            std::string_view after, std::int64_t, std::int64_t) {
-    lost_.string_set(client, key, before, after);
-}
-
-void ResultKept::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
-                             const fakes::redis::Value& last, std::int64_t) {
-    lost_.key_removed(key, why, last);
-}
-
-void ResultKept::losing(const fakes::redis::Keyspace& before) { lost_.losing(before); }
-
-void ResultKept::restored(const fakes::redis::Keyspace& now) { lost_.restored(now); }
-
 }  // namespace lockstep::sim

@@ -12,20 +12,16 @@ namespace lockstep::sim {
 
 class ResultKept final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::core_publish, fakes::EventKind::deliver};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "result_kept"; }
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;
-    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
-                    std::int64_t expires_before, std::int64_t expires_at) override;
-    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
-                     const fakes::redis::Value& last, std::int64_t expires_at) override;
-    void losing(const fakes::redis::Keyspace& before) override;
-    void restored(const fakes::redis::Keyspace& now) override;
 
 private:
     using Pointers = std::map<std::string, EventNumber, std::less<>>;  // and when each was first said
-    LostRecords lost_;
+    const LostRecords& lost_ = jobs().lost();
     /// By job: what its successful results said, as they were sent and as they arrived.
     std::map<std::string, Pointers, std::less<>> given_;
 };

@@ -51,7 +51,6 @@ ResultTurns::Job& ResultTurns::at(std::string_view job) {
 }
 
 void ResultTurns::on_event(const fakes::Event& event, Time now, EventNumber number) {
-    now_ = now;
     switch (event.kind) {
         case EventKind::fault:
             if (event.name == "nats.power_cut") forget_results();

@@ -25,9 +25,14 @@ namespace lockstep::sim {
 
 class ResultTurns {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::fault,         fakes::EventKind::node_down, fakes::EventKind::redis,
+                          fakes::EventKind::lock_acquired, fakes::EventKind::state,     fakes::EventKind::stored,
+                          fakes::EventKind::deliver,       fakes::EventKind::ack,       fakes::EventKind::nak,
+                          fakes::EventKind::term};
     using Sequence = std::uint64_t;
-    /// The tunables outlive it.
-    explicit ResultTurns(const engine::Tunables& tunables) : tunables_(tunables) {}
+    /// The tunables and the time, which goes on, outlive it.
+    ResultTurns(const engine::Tunables& tunables, const Time& now) : tunables_(tunables), now_(now) {}
 
     void on_event(const fakes::Event& event, Time now, EventNumber number);
     void hash_set(std::string_view key, std::string_view field, std::string_view after, EventNumber number);
@@ -79,7 +84,7 @@ private:
 
     const engine::Tunables& tunables_;
     std::map<std::string, Job, std::less<>> jobs_;
-    Time now_{};
+    const Time& now_;
     bool clocks_jump_ = false;
 };
 

@@ -24,7 +24,7 @@ constexpr const char* kHash = "job:meta:J";
 
 class ResultTurnsTest : public ::testing::Test {
 protected:
-    struct CountingJudge final : Judge {
+    struct CountingJudge final : testing::TellingJudge {
         std::vector<std::string> found;
         EventNumber told = 0;
         void violated(std::string_view, NodeId, std::string_view, std::string detail, EventNumber) override {
@@ -34,6 +34,7 @@ protected:
     };
 
     ResultTurnsTest() {
+        keys.add_observer(judge.table);
         keys.add_observer(oracle);
         set("state", "RUNNING", kFirst);
         tell(testing::state_event("J", "DISPATCHED", "RUNNING"));
@@ -43,7 +44,7 @@ protected:
 
     void tell(const fakes::Event& event) {
         ++judge.told;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void set(const char* field, std::string_view value, NodeId client) {
         keys.act_for(client);

@@ -31,6 +31,8 @@ namespace lockstep::sim {
 
 class RetryBounds final : public Oracle {
 public:
+    /// Also how late it is, from each event.
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
     RetryBounds(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "retry_bounds"; }
     void on_event(const fakes::Event& event, Time now) override;

@@ -30,7 +30,7 @@ protected:
 
     void tell(fakes::Event event, fakes::NodeId node) {
         event.node = node;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void message(EventKind kind, When when, fakes::NodeId node, engine::Duration delay = {}) {
         fakes::Event event = testing::event_of(kind, kJob, when);

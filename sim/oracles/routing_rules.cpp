@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
@@ -191,7 +190,7 @@ void RoutingRules::on_publish(const fakes::Event& event) {
 }
 
 void RoutingRules::note_request(std::string_view job, std::string_view json) {
-    const auto request = wire::from_json<cap::JobRequest>(json);
+    const cap::JobRequest* request = read_request(json);
     if (!request) {
         if (const auto known = wanted_.find(job); known != wanted_.end()) wanted_.erase(known);
         return;
@@ -212,13 +211,11 @@ void RoutingRules::string_set(fakes::NodeId, std::string_view key, const std::st
                               std::int64_t, std::int64_t) {
     heard_.string_set(key, after);
     settings_.string_set(key, after);
-    states_.string_set(key, after);
     if (key.starts_with(kRequestPrefix)) note_request(key.substr(kRequestPrefix.size()), after);
 }
 
 void RoutingRules::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
                             const std::string* before, std::string_view after) {
-    states_.hash_set(key, field, after);
     const auto job = is_scheduler(client) ? job_of_hash(key) : std::nullopt;
     if (!job) return;
     if (field == "ls_worker" && !after.empty()) on_choice(client, *job, after);
@@ -252,7 +249,6 @@ void RoutingRules::key_removed(fakes::NodeId, std::string_view key, fakes::redis
                                std::int64_t) {
     heard_.key_removed(key);
     settings_.key_removed(key);
-    states_.key_removed(key);
     if (!key.starts_with(kRequestPrefix)) return;
     if (const auto wanted = wanted_.find(key.substr(kRequestPrefix.size())); wanted != wanted_.end())
         wanted_.erase(wanted);
@@ -261,7 +257,6 @@ void RoutingRules::key_removed(fakes::NodeId, std::string_view key, fakes::redis
 void RoutingRules::restored(const fakes::redis::Keyspace& now) {
     heard_.restored();
     settings_.restored(now);
-    states_.restored(now);
     wanted_.clear();
     for (const std::string_view key : now.keys()) {
         const auto* text = std::get_if<std::string>(&now.find(key)->value);

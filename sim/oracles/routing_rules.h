@@ -36,6 +36,8 @@ namespace lockstep::sim {
 
 class RoutingRules final : public Oracle {
 public:
+    /// Also how late it is, from each event.
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
     RoutingRules(Judge& judge, const engine::Tunables& tunables)
         : Oracle(judge), tunables_(tunables), heard_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "routing_rules"; }
@@ -139,7 +141,7 @@ private:
     const engine::Tunables& tunables_;
     HeardWorkers heard_;
     SettingsInForce settings_;
-    RecordedStates states_;
+    const RecordedStates& states_ = jobs().states();
     std::map<std::string, Wanted, std::less<>> wanted_;  // by job, those whose request is stored
     std::map<Place, Handling> handlings_;                // those that go on
     std::map<fakes::NodeId, Traffic> traffic_;

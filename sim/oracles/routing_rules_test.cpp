@@ -23,7 +23,7 @@ protected:
     RoutingRulesTest() { settings(kPools); }
 
     void settings(const std::string& text) {
-        oracle.string_set(Topology::kOperator, "cfg:system:default", nullptr, text, -1, -1);
+        judge.string_set(oracle, Topology::kOperator, "cfg:system:default", nullptr, text, -1, -1);
         for (const fakes::When when : {fakes::When::applied, fakes::When::answered}) {
             fakes::Event event = testing::event_of(fakes::EventKind::redis, "", when);
             event.command = "GET";
@@ -57,7 +57,7 @@ protected:
         request.set_topic("job.t");
         for (const auto& [name, value] : labels) (*request.mutable_labels())[name] = value;
         if (*needs != '\0') request.mutable_meta()->add_requires_(needs);
-        oracle.string_set(kReplica, "job:req:" + job, nullptr, engine::wire::to_json(request), -1, -1);
+        judge.string_set(oracle, kReplica, "job:req:" + job, nullptr, engine::wire::to_json(request), -1, -1);
     }
     /// Takes the job up, up to policy's answer.
     void take_up(const std::string& job) {
@@ -68,7 +68,7 @@ protected:
     }
     void choose(const std::string& job, const std::string& worker) {
         tell(testing::event_of(fakes::EventKind::redis, job, fakes::When::before));
-        oracle.hash_set(kReplica, "job:meta:" + job, "ls_worker", nullptr, worker);
+        judge.hash_set(oracle, kReplica, "job:meta:" + job, "ls_worker", nullptr, worker);
         tell(testing::event_of(fakes::EventKind::redis, job, fakes::When::applied));
         tell(testing::event_of(fakes::EventKind::redis, job, fakes::When::answered));
     }
@@ -97,7 +97,7 @@ protected:
     void turn_away(const std::string& job, const std::string& cause) {
         take_up(job);
         tell(testing::event_of(fakes::EventKind::redis, job, fakes::When::before));
-        oracle.hash_set(kReplica, "job:meta:" + job, "ls_last_cause", nullptr, cause);
+        judge.hash_set(oracle, kReplica, "job:meta:" + job, "ls_last_cause", nullptr, cause);
         give_back(job);
     }
     void call(const std::string& job, fakes::When when, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
@@ -107,18 +107,18 @@ protected:
     }
     /// The job's end takes effect.
     void end(const std::string& job, const std::string& worker) {
-        oracle.hash_set(kReplica, "job:meta:" + job, "worker_id", nullptr, worker);
+        judge.hash_set(oracle, kReplica, "job:meta:" + job, "worker_id", nullptr, worker);
         call(job, fakes::When::applied);
     }
     void take_back(const std::string& job) {
         tell(testing::event_of(fakes::EventKind::redis, job, fakes::When::before));
-        oracle.hash_removed(kReplica, "job:meta:" + job, "ls_worker", "");
+        judge.hash_removed(oracle, kReplica, "job:meta:" + job, "ls_worker", "");
         tell(testing::event_of(fakes::EventKind::redis, job, fakes::When::applied));
     }
     void tell(fakes::Event event) {
         event.node = kReplica;
         ++judge.number;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
 
     Time now{100s};

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <variant>
 
-#include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
@@ -80,9 +80,10 @@ void SagaExact::string_set(fakes::NodeId client, std::string_view key, const std
     if (key.starts_with(kLetterPrefix) && key.substr(kLetterPrefix.size()).starts_with("saga-"))
         letters_.emplace(key.substr(kLetterPrefix.size()));
     if (const std::string stack = stack_of_lock(key); !stack.empty()) on_lock(client, stack);
-    if (!key.starts_with(kRequestPrefix) || after.find("orkflow") == std::string_view::npos) return;
-    const auto request = engine::wire::from_json<cap::JobRequest>(after);
-    if (!request) return;
+    if (!key.starts_with(kRequestPrefix)) return;
+    const bool may_be_a_step = after.find("orkflow") != std::string_view::npos;
+    const cap::JobRequest* request = may_be_a_step ? read_request(after) : nullptr;
+    if (!request) return lose_request(key);
     auto [saga, of_run] = saga_of(*request);
     if (saga.empty()) return;
     Step& step = steps_[std::string(key.substr(kRequestPrefix.size()))];
@@ -109,7 +110,7 @@ void SagaExact::on_kept_aside(fakes::NodeId client, std::string_view id, std::st
             if (entry.bytes != bytes) continue;
             entry.kept = true;
             entry.expired = entry.expired || expired;
-            if (!expired || !entry.met || clock_jumped_ || data_lost_) continue;
+            if (!expired || !entry.met || clock_jumped_ || saga.lost) continue;
             exercise();
             if (now_ - *entry.met < nearly(tunables_.saga_entry_max_age))
                 violated(client, entry.parent,
@@ -134,13 +135,17 @@ void SagaExact::judge_recorded(fakes::NodeId client, const cap::JobRequest& reco
 }
 
 void SagaExact::list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) {
-    if (!is_stack(key) || data_lost_) return;
+    if (!is_stack(key)) return;
     cap::JobRequest job;
     const bool readable = job.ParseFromArray(value.data(), static_cast<int>(value.size())) && !job.topic().empty();
     const auto [name, of_run] = saga_of(job);
     Saga& saga = sagas_[readable ? name : std::string(key)];
     saga.of_run = of_run;
-    if (readable && find(saga, job.parent_job_id()) != nullptr)
+    if (lost_stacks_.contains(key)) {
+        saga.lost = true;
+        return;
+    }
+    if (readable && !saga.lost && find(saga, job.parent_job_id()) != nullptr)
         violated(client, job.parent_job_id(),
                  fmt::format("its compensation was recorded a second time in the saga {}", name));
     if (readable) judge_recorded(client, job);
@@ -153,17 +158,18 @@ void SagaExact::list_inserted(fakes::NodeId client, std::string_view key, std::s
     entry.idempotency_key = job.meta().idempotency_key();
     entry.recorded = ++order_;
     entry.recorded_at = upcoming();
+    if (locks_.contains(lock_of(key))) entry.met = now_;  // a rollback that is under way may come across it from now on
     auto& stack = stacks_[std::string(key)];
     stack.insert(stack.begin() + static_cast<std::ptrdiff_t>(index), &entry);
 }
 
 void SagaExact::list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view) {
     const auto stack = is_stack(key) ? stacks_.find(key) : stacks_.end();
-    if (stack == stacks_.end() || data_lost_) return;
+    if (stack == stacks_.end()) return;
     Entry& entry = *stack->second.at(index);
     const std::string lock = lock_of(key);
     const auto holder = locks_.find(lock);
-    if (is_scheduler(client) && (holder == locks_.end() || holder->second != client))
+    if (is_scheduler(client) && !lost_locks_.contains(lock) && (holder == locks_.end() || holder->second != client))
         violated(client, entry.parent, fmt::format("its compensation is taken off {} without {}", key, lock),
                  entry.recorded_at);
     entry.taken = true;
@@ -178,28 +184,72 @@ void SagaExact::list_removed(fakes::NodeId client, std::string_view key, std::si
 void SagaExact::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
                             std::int64_t) {
     // An eviction destroys what was acknowledged, as a failover does.
-    if (why == fakes::redis::Removal::evicted && is_stack(key)) data_lost_ = true;
-    // Without its request nobody knows any more what undoes a job.
-    if (!key.starts_with(kRequestPrefix)) return;
+    if (why == fakes::redis::Removal::evicted && is_stack(key)) lose_stack(key);
+    if (const auto empty = lost_stacks_.find(key); empty != lost_stacks_.end()) lost_stacks_.erase(empty);
+    if (key.starts_with(kRequestPrefix)) lose_request(key);
+}
+
+/// Without its request, or where only half of it is left, nobody knows any more what undoes a job.
+void SagaExact::lose_request(std::string_view key) {
     if (const auto step = steps_.find(key.substr(kRequestPrefix.size()));
         step != steps_.end() && !step->second.succeeded)
         step->second.undoable = false;
 }
 
-void SagaExact::restored(const fakes::redis::Keyspace&) { data_lost_ = true; }
+void SagaExact::on_holder(const fakes::Event& event) {
+    if (stack_of_lock(event.key).empty()) return;
+    if (const auto lost = lost_locks_.find(event.key); lost != lost_locks_.end()) lost_locks_.erase(lost);
+    if (event.kind == fakes::EventKind::lock_acquired) {
+        locks_.insert_or_assign(std::string(event.key), event.node);
+    } else if (const auto lock = locks_.find(event.key); lock != locks_.end()) {
+        locks_.erase(lock);
+    }
+}
 
-void SagaExact::on_event(const fakes::Event& event, Time now) {
-    now_ = now;
+void SagaExact::lose_stack(std::string_view key) {
+    for (auto& [name, saga] : sagas_)
+        if (std::ranges::find(saga.entries, key, &Entry::stack) != saga.entries.end()) saga.lost = true;
+    if (const auto stack = stacks_.find(key); stack != stacks_.end()) stacks_.erase(stack);
+}
+
+bool SagaExact::lost(std::string_view saga) const {
+    const auto found = sagas_.find(saga);
+    return found != sagas_.end() && found->second.lost;
+}
+
+void SagaExact::losing(const fakes::redis::Keyspace& before) { lost_jobs_.losing(before); }
+
+void SagaExact::restored(const fakes::redis::Keyspace& now) {
+    lost_jobs_.restored(now);
+    std::set<std::string, std::less<>> changed;
+    for (const auto& [key, entries] : stacks_) {
+        const auto* left = now.find(key);
+        const auto* list = left == nullptr ? nullptr : std::get_if<fakes::redis::List>(&left->value);
+        const bool same = list == nullptr ? entries.empty() : std::ranges::equal(*list, entries, {}, {}, &Entry::bytes);
+        if (!same) changed.emplace(key);
+    }
+    lost_locks_.clear();
+    for (const auto& [key, holder] : locks_) lost_locks_.emplace(key);
+    for (const std::string_view key : now.keys()) {
+        if (is_stack(key) && !stacks_.contains(key)) changed.emplace(key);
+        if (!stack_of_lock(key).empty()) lost_locks_.emplace(key);
+    }
+    for (const std::string& key : changed) {
+        lose_stack(key);
+        if (now.find(key) != nullptr) lost_stacks_.emplace(key);
+    }
+    for (auto& [name, saga] : sagas_) saga.lost = saga.lost || saga.under_way || saga.owed_since;
+    for (const auto& [job, step] : steps_)
+        if (lost_jobs_.any_of(job)) sagas_[step.saga].lost = true;
+    std::erase_if(kept_aside_, [this](const auto& kept) { return !letters_.contains(kept.first); });
+}
+
+void SagaExact::on_event(const fakes::Event& event, Time) {
     if (event.kind == fakes::EventKind::fault && event.name.starts_with("clock_")) clock_jumped_ = true;
-    if (data_lost_) return;
     switch (event.kind) {
         case fakes::EventKind::lock_acquired:
-            if (!stack_of_lock(event.key).empty()) locks_.insert_or_assign(std::string(event.key), event.node);
-            break;
         case fakes::EventKind::lock_released:
-        case fakes::EventKind::lock_expired:
-            if (const auto lock = locks_.find(event.key); lock != locks_.end()) locks_.erase(lock);
-            break;
+        case fakes::EventKind::lock_expired: on_holder(event); break;
         case fakes::EventKind::deliver:
             if (is_schedulers_results(event.name) && event.packet != nullptr) on_result_delivered(event);
             break;
@@ -285,7 +335,7 @@ bool SagaExact::garbled(const fakes::Event& event) {
 void SagaExact::on_published(const fakes::Event& event) {
     const auto& job = event.packet->job_request();
     const std::string name = saga_of(job).first;
-    if (!published_.try_emplace(job.job_id()).second) return;  // the same job once more
+    if (lost(name) || !published_.try_emplace(job.job_id()).second) return;  // the same job once more
     exercise();
     Saga& saga = sagas_[name];
     Entry* entry = find(saga, job.parent_job_id());
@@ -344,7 +394,7 @@ void SagaExact::on_sent(const fakes::Event& event) {
     const auto saga = sagas_.find(saga_of(job).first);
     const Entry* entry = saga == sagas_.end() ? nullptr : find(saga->second, job.parent_job_id());
     const bool used_up = entry != nullptr && entry->denied && entry->taken;
-    if (entry != nullptr) judge_sent(event, *entry);
+    if (entry != nullptr && !entry->saga->lost) judge_sent(event, *entry);
     if (used_up || denied_to(event.node, job.job_id())) denied_when_sent_.emplace(event.node, job.job_id());
 }
 
@@ -372,26 +422,27 @@ SagaExact::Entry* SagaExact::find(Saga& saga, std::string_view parent) {
 }
 
 bool SagaExact::waits() const {
-    if (data_lost_) return false;
     for (const auto& [name, saga] : sagas_) {
+        if (saga.lost) continue;
         for (const Entry& entry : saga.entries) {
             const bool has_left = done(entry) && entry.taken;
             if (owed(saga, entry) && !has_left) return true;
         }
     }
-    return std::ranges::any_of(published_, [](const auto& job) { return !settled(job.second); });
+    return std::ranges::any_of(
+        published_, [this](const auto& job) { return !settled(job.second) && !lost_jobs_.any_of(job.first); });
 }
 
 void SagaExact::at_rest(const RestView& view) {
-    if (data_lost_) return;
     for (const auto& [name, saga] : sagas_) {
+        if (saga.lost) continue;
         for (const Entry& entry : saga.entries) judge_entry(saga, name, entry);
     }
     for (const auto& [id, event] : kept_aside_)
         if (!letters_.contains(id))
             violated({}, {}, fmt::format("{}{} is kept, and there was never a dead letter {}", kAside, id, id), event);
     for (const auto& [job, step] : steps_) {
-        if (!step.undoable || !step.succeeded) continue;
+        if (!step.undoable || !step.succeeded || lost(step.saga)) continue;
         const auto saga = sagas_.find(step.saga);
         if (saga == sagas_.end() || find(saga->second, job) == nullptr)
             violated({}, job,
@@ -401,7 +452,7 @@ void SagaExact::at_rest(const RestView& view) {
         // Of a record that is gone, its time being over or by eviction, the last that was seen counts.
         const std::string left = job_state(view.redis, job);
         const std::string& end = left.empty() ? last : left;
-        if (!settled(end))
+        if (!settled(end) && !lost_jobs_.any_of(job))
             violated(
                 {}, job,
                 fmt::format("this compensation was published, and at the end it is {}", end.empty() ? "unknown" : end));

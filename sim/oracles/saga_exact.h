@@ -11,6 +11,9 @@
 // What is recorded and what is submitted says what it is to say (undoing.h); nothing is recorded for a compensation. Nothing is
 // submitted in the name of a rollback after the shorter of its limit and the life of its lock. What no submission could look like,
 // and what others have recorded once saga_entry_max_age has passed since a rollback came across it, is kept aside with a letter.
+//
+// Where Redis loses data, a saga is excused whose stack is another one than before, that was being rolled back, or of a job of which
+// something is lost (lost_records.h), and no other.
 #pragma once
 
 #include <deque>
@@ -23,12 +26,17 @@
 
 #include "engine/config/tunables.h"
 #include "engine/wire/fwd.h"
+#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
 
 class SagaExact final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{
+        fakes::EventKind::fault,        fakes::EventKind::lock_acquired, fakes::EventKind::lock_released,
+        fakes::EventKind::lock_expired, fakes::EventKind::deliver,       fakes::EventKind::publish,
+        fakes::EventKind::stored,       fakes::EventKind::state,         fakes::EventKind::kernel_check};
     /// The tunables outlive the oracle.
     SagaExact(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "saga_exact"; }
@@ -41,6 +49,7 @@ public:
     void list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void losing(const fakes::redis::Keyspace& before) override;
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
@@ -71,6 +80,7 @@ private:
         std::uint64_t last_step = 0;  // the beginning of the rollback, or the last time that an entry was taken
         std::uint64_t ended = 0;      // the last time that nothing of it was recorded any more
         bool under_way = false;
+        bool lost = false;  // Redis has lost something of it
     };
     /// What is known of a job that belongs to a workflow.
     struct Step {
@@ -82,7 +92,12 @@ private:
         bool succeeded = false;
     };
 
+    void lose_request(std::string_view key);
     void on_lock(fakes::NodeId client, std::string_view stack);
+    void on_holder(const fakes::Event& event);
+    /// What was kept there is another thing than before.
+    void lose_stack(std::string_view key);
+    [[nodiscard]] bool lost(std::string_view saga) const;
     void on_kept_aside(fakes::NodeId client, std::string_view id, std::string_view bytes);
     void judge_recorded(fakes::NodeId client, const cap::JobRequest& recorded);
     void judge_sent(const fakes::Event& event, const Entry& entry);
@@ -109,7 +124,7 @@ private:
     std::map<std::pair<fakes::NodeId, std::string>, Time> locked_;  // when each took the lock of a stack last
     std::map<std::string, EventNumber, std::less<>> kept_aside_;    // by the id of the letter that is due
     std::set<std::string, std::less<>> letters_;
-    Time now_{};
+    const Time& now_ = told_at();
     bool clock_jumped_ = false;
     std::map<std::string, std::vector<Entry*>, std::less<>> stacks_;  // by key, head first
     std::map<std::string, Step, std::less<>> steps_;
@@ -123,7 +138,9 @@ private:
     std::map<std::string, std::string, std::less<>> sent_;     // compensations as they were published, by message id
     std::map<std::string, fakes::NodeId, std::less<>> locks_;  // that are held, and by whom
     std::uint64_t order_ = 0;
-    bool data_lost_ = false;
+    LostRecords lost_jobs_;                           // by a failover or a restart
+    std::set<std::string, std::less<>> lost_stacks_;  // until they have been empty once
+    std::set<std::string, std::less<>> lost_locks_;   // nobody knows who has them, until they are taken again
 };
 
 }  // namespace lockstep::sim

@@ -8,8 +8,6 @@ namespace {
 
 constexpr std::string_view kWorkerField = "ls_worker";
 
-bool at_work(std::string_view state) { return state == "DISPATCHED" || state == "RUNNING"; }
-
 }  // namespace
 
 void SentOut::look_again(std::string_view job, EventNumber event) {
@@ -27,13 +25,11 @@ void SentOut::name(std::string_view job, std::string_view worker, EventNumber ev
     dispatch.since = event;
 }
 
-void SentOut::string_set(std::string_view key, std::string_view after, EventNumber event) {
-    states_.string_set(key, after);
+void SentOut::string_set(std::string_view key, EventNumber event) {
     if (const auto job = job_of_state_key(key)) look_again(*job, event);
 }
 
 void SentOut::hash_set(std::string_view key, std::string_view field, std::string_view after, EventNumber event) {
-    states_.hash_set(key, field, after);
     const auto job = job_of_hash(key);
     if (!job) return;
     if (field == "state") look_again(*job, event);
@@ -46,7 +42,6 @@ void SentOut::hash_removed(std::string_view key, std::string_view field, EventNu
 }
 
 void SentOut::key_removed(std::string_view key, EventNumber event) {
-    states_.key_removed(key);
     if (const auto job = job_of_hash(key)) {
         name(*job, {}, event);
         look_again(*job, event);
@@ -55,7 +50,6 @@ void SentOut::key_removed(std::string_view key, EventNumber event) {
 }
 
 void SentOut::restored(const fakes::redis::Keyspace& now, EventNumber event) {
-    states_.restored(now);
     for (auto& [job, dispatch] : dispatches_) {
         const std::string key = std::string(kJobHashPrefix) + job;
         dispatch = {hash_field(now, key, kWorkerField).value_or(""), at_work(states_.of(job)), event};
@@ -72,9 +66,9 @@ std::string SentOut::worker_of(std::string_view job) const {
     return found == dispatches_.end() ? std::string{} : found->second.worker;
 }
 
-bool SentOut::believes(std::string_view job, std::string_view worker) const {
+bool SentOut::believes(std::string_view job, std::string_view worker, bool any_worker) const {
     const std::string sent_to = worker_of(job);
-    return is_out(job) && !worker.empty() && (any_worker_ || sent_to.empty() || sent_to == worker);
+    return is_out(job) && !worker.empty() && (any_worker || sent_to.empty() || sent_to == worker);
 }
 
 EventNumber SentOut::since(std::string_view job) const {

@@ -20,6 +20,8 @@ namespace lockstep::sim {
 
 class SettingsInForce {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::node_down, fakes::EventKind::redis};
     void on_event(const fakes::Event& event, Time now);
     void string_set(std::string_view key, std::string_view after);
     void key_removed(std::string_view key);

@@ -17,7 +17,9 @@ using fakes::EventKind;
 
 constexpr std::string_view kReconciler = "cordum:reconciler:default";
 constexpr std::string_view kReplayer = "cordum:replayer:pending";
-constexpr std::array kLocks{kReconciler, kReplayer};
+constexpr std::string_view kDelayPoller = "cordum:wf:delay:poller";
+constexpr std::string_view kRunReconciler = "cordum:workflow-engine:reconciler:default";
+constexpr std::array kLocks{kReconciler, kReplayer, kDelayPoller, kRunReconciler};
 
 /// The constant of that name; empty for any other key.
 constexpr std::string_view tick_lock(std::string_view key) {
@@ -25,7 +27,10 @@ constexpr std::string_view tick_lock(std::string_view key) {
     return found == kLocks.end() ? std::string_view{} : *found;
 }
 
-constexpr bool is_index_of_jobs(std::string_view key) { return key.starts_with("job:index:") || key == "job:deadline"; }
+constexpr bool is_index(std::string_view key) {
+    return key.starts_with("job:index:") || key == "job:deadline" || key.starts_with("wf:runs:status:") ||
+           key == "cordum:wf:delay:timers" || key == "lockstep:wf:asked" || key == "lockstep:wf:outbox";
+}
 
 /// What clocks that go at slightly different speeds, and expiry in whole milliseconds, may add to a span or take off it.
 constexpr Duration tolerance(Duration span) { return span / 64 + std::chrono::milliseconds{100}; }
@@ -40,6 +45,8 @@ constexpr std::size_t kFirstKeyOfScript = 3;
 }  // namespace
 
 Duration SingleTicker::life_of(std::string_view lock) const {
+    if (lock == kDelayPoller) return 2 * tunables_.delay_poller_interval;
+    if (lock == kRunReconciler) return 2 * tunables_.wf_scan_interval;
     return 2 * (lock == kReplayer ? tunables_.replayer_interval : tunables_.reconciler_interval);
 }
 
@@ -63,14 +70,6 @@ void SingleTicker::on_event(const fakes::Event& event, Time now) {
             holds_.erase(event.peer);
             return;
         default: break;
-    }
-    if (is_job_lock(event.key)) {
-        if (event.kind == EventKind::lock_acquired)
-            handled_by_.insert_or_assign(std::string(event.key.substr(kJobLockPrefix.size())), event.node);
-        if (event.kind == EventKind::lock_released || event.kind == EventKind::lock_expired)
-            if (const auto job = handled_by_.find(event.key.substr(kJobLockPrefix.size())); job != handled_by_.end())
-                handled_by_.erase(job);
-        return;
     }
     const std::string_view lock = tick_lock(event.key);
     if (lock.empty()) return;
@@ -105,7 +104,7 @@ void SingleTicker::command(fakes::NodeId, std::span<const std::string_view> word
 }
 
 void SingleTicker::zset_listed(fakes::NodeId client, std::string_view key) {
-    if (!command_lock_.empty() && is_index_of_jobs(key)) page_ = Page{client, command_lock_};
+    if (!command_lock_.empty() && is_index(key)) page_ = Page{client, command_lock_};
 }
 
 void SingleTicker::on_grant(const fakes::Event& event, Time now) {
@@ -157,8 +156,7 @@ void SingleTicker::judge_begin(const fakes::Event& event) {
 
 void SingleTicker::on_end(const fakes::Event& event) {
     if (event.to != "TIMEOUT" || !is_scheduler(event.node)) return;
-    const auto handler = handled_by_.find(event.job);
-    if (handler != handled_by_.end() && handler->second == event.node) return;  // as its worker has reported
+    if (jobs().holder_of(event) == event.node) return;  // as its worker has reported
     judge_begin(event);
     const auto refused = refused_.find(event.node);
     if (refused == refused_.end()) return;
@@ -212,7 +210,6 @@ void SingleTicker::restored(const fakes::redis::Keyspace&) {
     windows_.clear();
     refused_.clear();
     holds_.clear();
-    handled_by_.clear();
 }
 
 }  // namespace lockstep::sim

@@ -1,5 +1,5 @@
-// single_ticker: never two replicas tick in one lock window. A tick is what reads a range of an index of jobs by a command that
-// names the tick lock. Its window lasts for two intervals from the moment at which the lock was last granted, however long the
+// single_ticker: never two replicas tick in one lock window. A tick is what reads a range of an index of jobs or runs, or of the
+// timers of delays, by a command that names the tick lock. Its window lasts for two intervals from the moment at which the lock was last granted, however long the
 // lock was asked for, and whether it is still held or not (redis-schema.md 5). Nor is a tick lock in anybody's way for longer
 // than that.
 //
@@ -27,6 +27,8 @@ namespace lockstep::sim {
 
 class SingleTicker final : public Oracle {
 public:
+    /// Also how late it is, from each event.
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
     SingleTicker(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "single_ticker"; }
     void on_event(const fakes::Event& event, Time now) override;
@@ -75,7 +77,6 @@ private:
     bool ever_disturbed_ = false;
     std::map<fakes::NodeId, EventNumber>
         refused_;  // who was not given the reconciler's lock when it last asked, and when
-    std::map<std::string, fakes::NodeId, std::less<>> handled_by_;  // jobs that are locked
     std::map<fakes::NodeId, Hold> holds_;
     std::map<std::pair<fakes::NodeId, std::string>, Time> begun_;  // calls that name a job's hash and are not answered
     bool drifts_ = false;                                          // the clock of Redis goes at another speed

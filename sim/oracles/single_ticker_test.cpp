@@ -26,7 +26,7 @@ protected:
         event.key = kLock;
         event.name = name;
         event.flag = flag;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void grant(NodeId node) { tell(EventKind::lock_acquired, node); }
     void reach(NodeId node) { tell(EventKind::redis, node); }
@@ -109,7 +109,7 @@ TEST_F(SingleTickerTest, WhoWasNotGivenTheLockEndsNoJob) {
     const auto time_out = [this](NodeId node) {
         fakes::Event event = testing::state_event("J", "RUNNING", "TIMEOUT");
         event.node = node;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     };
     grant(kTicker);
     time_out(kTicker);
@@ -123,11 +123,11 @@ TEST_F(SingleTickerTest, WhoWasNotGivenTheLockEndsNoJob) {
     fakes::Event lock = testing::event_of(EventKind::lock_acquired, "J");
     lock.node = kTicker;
     lock.key = "cordum:scheduler:job:J";
-    oracle.on_event(lock, now);
+    judge.tell(oracle, lock, now);
     time_out(kTicker);
     EXPECT_THAT(judge.found, IsEmpty());
     lock.kind = EventKind::lock_released;
-    oracle.on_event(lock, now);
+    judge.tell(oracle, lock, now);
     time_out(kTicker);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it is ended by a tick")));
 }
@@ -137,7 +137,7 @@ TEST_F(SingleTickerTest, ATickCountsFromWhenItAsked) {
         fakes::Event event = testing::event_of(EventKind::redis, key == kLock ? "" : "J", when);
         event.node = kTicker;
         event.key = key;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     };
     const auto ask = [&](engine::Duration takes) {
         call(kLock, fakes::When::before);
@@ -151,7 +151,7 @@ TEST_F(SingleTickerTest, ATickCountsFromWhenItAsked) {
         now += 2s;
         fakes::Event event = testing::state_event("J", "RUNNING", "TIMEOUT");
         event.node = kTicker;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
         call("job:meta:J", fakes::When::answered);
     };
     const engine::Duration third = 2 * tunables.reconciler_interval / 3;
@@ -164,7 +164,7 @@ TEST_F(SingleTickerTest, ATickCountsFromWhenItAsked) {
     call(kLock, fakes::When::before);
     fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
     broken.node = kTicker;
-    oracle.on_event(broken, now);
+    judge.tell(oracle, broken, now);
     grant(kTicker);
     call(kLock, fakes::When::answered);
     now += third;
@@ -184,6 +184,34 @@ TEST_F(SingleTickerTest, ATickLockIsInNobodysWayForLonger) {
     now += tunables.reconciler_interval;
     reach(kOther);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is still held")));
+}
+
+TEST_F(SingleTickerTest, WhoLooksAfterDelaysAndRunsTicksToo) {
+    struct Look {
+        std::string_view lock, index;
+        Duration interval;
+    };
+    for (const Look& look :
+         {Look{"cordum:wf:delay:poller", "cordum:wf:delay:timers", tunables.delay_poller_interval},
+          Look{"cordum:workflow-engine:reconciler:default", "wf:runs:status:running", tunables.wf_scan_interval}}) {
+        const auto granted_to = [&](NodeId node) {
+            fakes::Event event = testing::event_of(EventKind::lock_acquired, {});
+            event.node = node;
+            event.key = look.lock;
+            judge.tell(oracle, event, now);
+        };
+        granted_to(kTicker);
+        tick(kTicker, look.index, look.lock);
+        now += 2 * look.interval;
+        granted_to(kOther);
+        tick(kOther, look.index, look.lock);
+        EXPECT_THAT(judge.found, IsEmpty()) << look.lock;
+        now += look.interval;
+        granted_to(kTicker);
+        tick(kTicker, look.index, look.lock);
+        EXPECT_THAT(judge.found, ElementsAre(HasSubstr("while the window of another replica's tick"))) << look.lock;
+        judge.found.clear();
+    }
 }
 
 }  // namespace

@@ -90,13 +90,19 @@ void SlotUsed::judge_gap(const Tenant& tenant, fakes::NodeId node) {
 
 void SlotUsed::judge_put_off(const std::string& name, fakes::NodeId node) {
     const auto job = jobs_.find(name);
-    if (job == jobs_.end() || !job->second.on_its_way || job->second.limit == 0 || data_lost_) return;
+    if (job == jobs_.end() || !job->second.on_its_way || job->second.limit == 0) return;
+    if (lost_some_of(job->second.tenant)) return;
     exercise();
     const std::int64_t others = tenants_[job->second.tenant].on_their_way - 1;
     if (others < job->second.limit)
         violated(node, name,
                  fmt::format("it has a slot of its tenant and is put off for the limit of {}, and {} others have one",
                              job->second.limit, others));
+}
+
+bool SlotUsed::lost_some_of(const std::string& tenant) const {
+    return std::ranges::any_of(jobs_,
+                               [&](const auto& job) { return job.second.tenant == tenant && lost_.any_of(job.first); });
 }
 
 void SlotUsed::time_call(const fakes::Event& event) {
@@ -113,7 +119,6 @@ void SlotUsed::time_call(const fakes::Event& event) {
 }
 
 void SlotUsed::on_event(const fakes::Event& event, Time now) {
-    now_ = now;
     actor_ = event.node;
     calm_.on_event(event, now);
     if (event.kind == fakes::EventKind::redis) time_call(event);
@@ -147,7 +152,6 @@ void SlotUsed::on_event(const fakes::Event& event, Time now) {
 
 void SlotUsed::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string* before,
                         std::string_view after) {
-    recorded_.hash_set(key, field, after);
     lines_.hash_set(key, field, before, after);
     const auto name = job_of_hash(key);
     if (!name) return;
@@ -181,15 +185,8 @@ void SlotUsed::zset_set(fakes::NodeId client, std::string_view key, std::string_
     if (is_tenants_line(key)) change(member, [](Job& job) { job.waits = !job.on_its_way; });
 }
 
-void SlotUsed::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after, std::int64_t,
-                          std::int64_t) {
-    recorded_.string_set(key, after);
-}
-
 void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
                            std::int64_t) {
-    data_lost_ = data_lost_ || why == fakes::redis::Removal::evicted;
-    recorded_.key_removed(key);
     lines_.key_removed(key, why);
     const auto name = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
     if (!name || !jobs_.contains(*name)) return;
@@ -200,11 +197,9 @@ void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Re
     });
 }
 
-void SlotUsed::restored(const fakes::redis::Keyspace& now) {
-    recorded_.restored(now);
+void SlotUsed::restored(const fakes::redis::Keyspace&) {
     lines_.restored();
     calm_.restored(now_);
-    data_lost_ = true;
     for (auto& [name, job] : jobs_) {
         const std::string state = recorded_.of(name);
         change(name, [&state](Job& changed) {

@@ -9,7 +9,7 @@
 // not count. Jobs that somebody else has ended are seen as everybody sees them, by their state.
 //
 // A job that has a slot does not stand in its own way: it is put off for its tenant's limit only while as many others have one,
-// also where a look has just struck off some. Not judged once Redis has lost anything.
+// also where a look has just struck off some. Not judged once Redis has lost anything of a job of the tenant.
 //
 // What each command leaves of a line is judged at once, whatever the weather: see tenant_lines.h.
 #pragma once
@@ -23,6 +23,7 @@
 
 #include "engine/config/tunables.h"
 #include "sim/oracles/calm.h"
+#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/recorded_states.h"
 #include "sim/oracles/tenant_lines.h"
@@ -31,11 +32,13 @@ namespace lockstep::sim {
 
 class SlotUsed final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        Calm::kWanted | fakes::EventKinds{fakes::EventKind::redis,         fakes::EventKind::fault,
+                                          fakes::EventKind::kernel_check,  fakes::EventKind::lock_acquired,
+                                          fakes::EventKind::lock_released, fakes::EventKind::lock_expired};
     SlotUsed(Judge& judge, const engine::Tunables& tunables);
     [[nodiscard]] std::string_view invariant() const override { return "slot_used"; }
     void on_event(const fakes::Event& event, Time now) override;
-    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
-                    std::int64_t expires_before, std::int64_t expires_at) override;
     void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
@@ -73,11 +76,12 @@ private:
     void look_at(Tenant& tenant, fakes::NodeId node);
     void judge_gap(const Tenant& tenant, fakes::NodeId node);
     void judge_put_off(const std::string& name, fakes::NodeId node);
+    [[nodiscard]] bool lost_some_of(const std::string& tenant) const;
     void time_call(const fakes::Event& event);
 
     const Duration after_trouble_;
     Calm calm_;
-    RecordedStates recorded_;
+    const RecordedStates& recorded_ = jobs().states();
     TenantLines lines_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Tenant, std::less<>> tenants_;
@@ -86,8 +90,8 @@ private:
         put_off_;  // the job of which the present command has written the time of its next try, and nothing else
     Duration longest_call_{};  // of those while nothing was broken
     fakes::NodeId actor_;
-    Time now_{};
-    bool data_lost_ = false;
+    const Time& now_ = told_at();
+    const LostRecords& lost_ = jobs().lost();
 };
 
 }  // namespace lockstep::sim

@@ -17,12 +17,12 @@ using namespace std::chrono_literals;
 class SlotUsedTest : public ::testing::Test {
 protected:
     void submit(const std::string& job, const std::string& tenant = "acme") {
-        oracle.hash_set({}, "job:meta:" + job, "tenant", nullptr, tenant);
+        judge.hash_set(oracle, {}, "job:meta:" + job, "tenant", nullptr, tenant);
         move(job, "PENDING");
     }
     void move(const std::string& job, const std::string& state) {
         tell(testing::event_of(fakes::EventKind::redis, job, fakes::When::before));  // the command that does it
-        oracle.hash_set({}, "job:meta:" + job, "state", nullptr, state);
+        judge.hash_set(oracle, {}, "job:meta:" + job, "state", nullptr, state);
         tell(testing::state_event(job, "", state));
     }
     void lock(const std::string& job, fakes::EventKind change) {
@@ -55,7 +55,7 @@ protected:
     }
     void put_off(const std::string& job, int limit) {
         hear_limit(job, limit);
-        oracle.hash_set({}, "job:meta:" + job, "ls_next_attempt_at", nullptr, "1");
+        judge.hash_set(oracle, {}, "job:meta:" + job, "ls_next_attempt_at", nullptr, "1");
         tell(testing::event_of(fakes::EventKind::redis, job));
     }
     void fault(std::string_view phase) {
@@ -64,7 +64,7 @@ protected:
         event.from = phase;
         tell(event);
     }
-    void tell(const fakes::Event& event) { oracle.on_event(event, now); }
+    void tell(const fakes::Event& event) { judge.tell(oracle, event, now); }
 
     testing::KeepingJudge judge;
     engine::Tunables tunables;
@@ -81,6 +81,22 @@ TEST_F(SlotUsedTest, AJobThatHasASlotDoesNotStandInItsOwnWay) {
     move("b", "CANCELLED");
     put_off("a", 1);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is put off for the limit of 1, and 0 others have one")));
+}
+
+TEST_F(SlotUsedTest, WhoIsPutOffIsJudgedUnlessRedisHasLostAJobOfItsTenant) {
+    submit("a");
+    move("a", "SCHEDULED");
+    submit("other", "initech");
+    const auto evict = [this](const char* hash) {
+        judge.key_removed(oracle, {}, hash, fakes::redis::Removal::evicted, fakes::redis::Hash{}, 0);
+    };
+    evict("job:meta:other");
+    put_off("a", 1);
+    EXPECT_EQ(judge.found.size(), 1U);
+    submit("b");
+    evict("job:meta:b");
+    put_off("a", 1);
+    EXPECT_EQ(judge.found.size(), 1U);
 }
 
 TEST_F(SlotUsedTest, WhoWaitsIsTakenUpSoonAfterASlotIsFree) {
@@ -231,13 +247,13 @@ protected:
         return [=, this] { oracle.zset_removed(kReplica, key, job, score); };
     }
     auto field(std::string job, std::string name, std::string value) {
-        return [=, this] { oracle.hash_set(kReplica, "job:meta:" + job, name, nullptr, value); };
+        return [=, this] { judge.hash_set(oracle, kReplica, "job:meta:" + job, name, nullptr, value); };
     }
-    /// In line since that second, told that there may be one of them.
-    void stand(const std::string& job, int since) {
+    /// In line since that second, told that there may be so many of them.
+    void stand(const std::string& job, int since, const std::string& limit = "1") {
         submit(job);
         const std::string micros = fmt::format("{}000000", since);
-        command(field(job, "ls_waits_since", micros), field(job, "ls_waits_limit", "1"),
+        command(field(job, "ls_waits_since", micros), field(job, "ls_waits_limit", limit),
                 add(kLine, job, since * kSecond));
     }
     void hold(const std::string& job) {
@@ -269,6 +285,23 @@ TEST_F(TenantLinesTest, WhoGivesASlotBackCallsTheFirstOfTheLine) {
     command(remove(kCalled, "b", 1), add(kSlots, "b", 3), field("b", "state", "SCHEDULED"));
     command(remove(kSlots, "b", 3));
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("c: a slot of tenant acme is given back, 0 of 1 are taken")));
+}
+
+TEST_F(TenantLinesTest, WhoHasBeenCalledWasOneOfThoseThatWereLookedAt) {
+    for (const int narrow : {15, 14}) {
+        const std::string run = fmt::format("{}-", narrow);
+        for (const char* job : {"a", "b"}) hold(run + job);
+        for (int i = 1; i <= narrow; ++i) stand(fmt::format("{}n{}", run, i), i);
+        for (const int place : {1, 2}) stand(fmt::format("{}w{}", run, place), narrow + place, "3");
+        command(remove(kSlots, run + "a", 1), call(run + "w1", narrow + 1));
+        if (narrow == 14) break;
+        EXPECT_THAT(judge.found, IsEmpty()) << "the seventeenth of the line is left to the next call";
+        command(remove(kSlots, run + "b", 1), remove(kCalled, run + "w1", now_ms * 1000.0),
+                remove(kLine, run + "w2", narrow + 2));
+        for (int i = 1; i <= narrow; ++i) command(remove(kLine, fmt::format("{}n{}", run, i), i * kSecond));
+        judge.found.clear();
+    }
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("14-w2: a slot of tenant acme is given back, 2 of 3 are taken")));
 }
 
 TEST_F(TenantLinesTest, NobodyIsCalledBeforeWhoStandsBeforeHim) {
@@ -351,7 +384,7 @@ TEST_F(TenantLinesTest, WhereNothingMovesATickCallsTheFirst) {
 TEST_F(TenantLinesTest, ALineThatRedisHasLostPartOfIsNotJudged) {
     hold("a");
     stand("b", 1);
-    oracle.key_removed({}, kCalled, fakes::redis::Removal::evicted, {}, 0);
+    judge.key_removed(oracle, {}, kCalled, fakes::redis::Removal::evicted, {}, 0);
     command(remove(kSlots, "a", 1));
     EXPECT_THAT(judge.found, IsEmpty());
 }

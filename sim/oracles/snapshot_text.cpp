@@ -4,6 +4,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_member.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -23,13 +25,9 @@ T member(const Json& object, const char* key, bool (Json::*fits)() const noexcep
     const auto found = object.find(key);
     return found != object.end() && ((*found).*fits)() ? found->get<T>() : std::move(otherwise);
 }
-std::string text_of(const Json& object, const char* key) {
-    return member<std::string>(object, key, &Json::is_string, {});
-}
-
 NamedWorker worker_of(const Json& object) {
     NamedWorker worker;
-    worker.pool = text_of(object, "pool");
+    worker.pool = engine::wire::text_member(object, "pool");
     worker.active_jobs = member<std::int64_t>(object, "active_jobs", &Json::is_number_integer, 0);
     worker.max_parallel_jobs = member<std::int64_t>(object, "max_parallel_jobs", &Json::is_number_integer, 0);
     worker.cpu_load = member<double>(object, "cpu_load", &Json::is_number, 0);
@@ -47,17 +45,18 @@ SnapshotText read_snapshot(std::string_view text) {
     SnapshotText snapshot;
     const Json document = document_in(text);
     if (!document.is_object()) return snapshot;
-    snapshot.captured_at = seconds_of(text_of(document, "captured_at"));
+    snapshot.captured_at = seconds_of(engine::wire::text_member(document, "captured_at"));
     if (const auto workers = document.find("workers"); workers != document.end() && workers->is_array()) {
         for (const Json& worker : *workers) {
             if (!worker.is_object()) continue;
-            if (const std::string id = text_of(worker, "worker_id"); !id.empty())
+            if (const std::string id = engine::wire::text_member(worker, "worker_id"); !id.empty())
                 snapshot.workers.insert_or_assign(id, worker_of(worker));
         }
     }
     if (const auto topics = document.find("topics"); topics != document.end() && topics->is_object()) {
         for (const auto& [topic, about] : topics->items())
-            if (about.is_object()) snapshot.pool_of_topic.insert_or_assign(topic, text_of(about, "pool"));
+            if (about.is_object())
+                snapshot.pool_of_topic.insert_or_assign(topic, engine::wire::text_member(about, "pool"));
     }
     return snapshot;
 }

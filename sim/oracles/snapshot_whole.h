@@ -24,6 +24,8 @@ namespace lockstep::sim {
 
 class SnapshotWhole final : public Oracle {
 public:
+    /// Also how late it is, from each event.
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
     SnapshotWhole(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "snapshot_whole"; }
 

@@ -39,7 +39,7 @@ TEST_F(SnapshotWholeTest, UnlessAClockWentBackOrDataWasLost) {
     EXPECT_TRUE(judge.found.empty());
     fakes::Event jump = testing::event_of(fakes::EventKind::fault, "");
     jump.name = "clock_jump";
-    oracle.on_event(jump, {});
+    judge.tell(oracle, jump, {});
     write(1);
     EXPECT_TRUE(judge.found.empty());
 }
@@ -48,11 +48,11 @@ TEST_F(SnapshotWholeTest, NobodyWritesUnderTheLockOfAnother) {
     fakes::Event lock = testing::event_of(fakes::EventKind::lock_acquired, "");
     lock.key = "cordum:scheduler:snapshot:writer";
     lock.node = kReplica;
-    oracle.on_event(lock, {});
+    judge.tell(oracle, lock, {});
     write(10);
     EXPECT_TRUE(judge.found.empty());
     lock.node = fakes::NodeId{6};
-    oracle.on_event(lock, {});
+    judge.tell(oracle, lock, {});
     write(10);
     EXPECT_EQ(judge.found.size(), 1U);
 }

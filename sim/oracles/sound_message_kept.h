@@ -17,6 +17,8 @@ namespace lockstep::sim {
 
 class SoundMessageKept final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::stored, fakes::EventKind::deliver, fakes::EventKind::term};
     SoundMessageKept(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "sound_message_kept"; }
     void on_event(const fakes::Event& event, Time now) override;

@@ -21,7 +21,7 @@ protected:
         event.sequence = 7;
         event.number = number;
         if (readable) event.packet = &packet;
-        oracle.on_event(event, {});
+        judge.tell(oracle, event, {});
     }
 
     testing::KeepingJudge judge;

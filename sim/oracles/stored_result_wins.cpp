@@ -39,7 +39,6 @@ constexpr std::uint64_t kResultsLookedAt = 900;
 }  // namespace
 
 void StoredResultWins::on_event(const fakes::Event& event, Time now) {
-    now_ = now;
     undisturbed_.on_event(event, now);
     switch (event.kind) {
         case EventKind::redis:

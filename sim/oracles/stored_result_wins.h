@@ -28,6 +28,11 @@ namespace lockstep::sim {
 
 class StoredResultWins final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        Undisturbed::kWanted | fakes::EventKinds{fakes::EventKind::redis,  fakes::EventKind::connection_broken,
+                                                 fakes::EventKind::fault,  fakes::EventKind::deliver,
+                                                 fakes::EventKind::stored, fakes::EventKind::state,
+                                                 fakes::EventKind::ack,    fakes::EventKind::term};
     /// The tunables outlive the oracle. `timeouts`: as timeouts.yaml, in JSON; may be empty.
     StoredResultWins(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
         : Oracle(judge), tunables_(tunables), ends_(tunables, timeouts) {}
@@ -78,7 +83,7 @@ private:
     const engine::Tunables& tunables_;
     UnaskedEnds ends_;
     Undisturbed undisturbed_;
-    Time now_{};
+    const Time& now_ = told_at();
     std::map<std::uint64_t, Result> unheard_;         // by sequence in the one stream that carries results
     std::map<std::string, Time, std::less<>> named_;  // jobs that a stored result is about, and since when
     std::set<std::string, std::less<>> at_work_;      // jobs that are DISPATCHED or RUNNING

@@ -35,7 +35,7 @@ protected:
         now += duration;
         tell(testing::event_of(EventKind::timer, ""));
     }
-    void tell(const fakes::Event& event) { oracle.on_event(event, now); }
+    void tell(const fakes::Event& event) { judge.tell(oracle, event, now); }
     void set(const char* field, std::string_view value) {
         keys.act_for(kReplica);
         auto* hash = keys.find(kHash);
@@ -251,10 +251,10 @@ TEST_F(StoredResultWinsTest, TheLimitOfItsWorkflowIsItsOwnWhetherItsSenderWrites
     keys.add_observer(strict);
     keys.act_for(kReplica);
     keys.set_string("job:req:J", R"({"jobId":"J","topic":"job.t","workflowId":"travel"})", fakes::redis::kNever);
-    strict.on_event(tick(When::applied), now);
+    judge.tell(strict, tick(When::applied), now);
     enter("RUNNING");
     wait(30s + 4 * tunables.reconciler_interval);
-    strict.on_event(testing::event_of(EventKind::timer, ""), now);
+    judge.tell(strict, testing::event_of(EventKind::timer, ""), now);
     enter("SUCCEEDED");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it became SUCCEEDED")));
 }

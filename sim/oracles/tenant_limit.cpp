@@ -16,7 +16,6 @@ void TenantLimit::on_event(const fakes::Event& event, Time) {
 
 void TenantLimit::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
                            std::string_view after) {
-    recorded_.hash_set(key, field, after);
     const auto name = job_of_hash(key);
     if (!name || (field != "state" && field != "tenant" && field != "safety_decision")) return;
     const auto entry = jobs_.try_emplace(std::string(*name)).first;
@@ -36,22 +35,14 @@ void TenantLimit::hash_set(fakes::NodeId client, std::string_view key, std::stri
     if (joins && job.limit > 0 && !lost_.in_part(entry->first)) check(client, entry->first, job);
 }
 
-void TenantLimit::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
-                             std::int64_t, std::int64_t) {
-    recorded_.string_set(key, after);
-}
-
-void TenantLimit::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
-                              const fakes::redis::Value& last, std::int64_t) {
-    lost_.key_removed(key, why, last);
-    recorded_.key_removed(key);
+void TenantLimit::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                              std::int64_t) {
     const auto name = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
     const auto found = name ? jobs_.find(*name) : jobs_.end();
     if (found != jobs_.end()) found->second.state = recorded_.of(*name);
 }
 
-void TenantLimit::restored(const fakes::redis::Keyspace& now) {
-    recorded_.restored(now);
+void TenantLimit::restored(const fakes::redis::Keyspace&) {
     for (auto& [name, job] : jobs_) job.state = recorded_.of(name);
 }
 

@@ -14,11 +14,10 @@ namespace lockstep::sim {
 
 class TenantLimit final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{fakes::EventKind::kernel_check};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "tenant_limit"; }
     void on_event(const fakes::Event& event, Time now) override;
-    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
-                    std::int64_t expires_before, std::int64_t expires_at) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
@@ -34,8 +33,8 @@ private:
     };
     void check(fakes::NodeId client, const std::string& name, const Job& job);
 
-    RecordedStates recorded_;
-    LostRecords lost_;
+    const RecordedStates& recorded_ = jobs().states();
+    const LostRecords& lost_ = jobs().lost();
     std::map<std::string, Job, std::less<>> jobs_;
 };
 

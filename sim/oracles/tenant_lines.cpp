@@ -250,7 +250,7 @@ void TenantLines::judge_free_slot(const std::string& name, const Tenant& tenant)
                            name, static_cast<double>(now_ms_) - called / 1000));
     }
     const auto taken = static_cast<std::int64_t>(tenant.slots.size() + tenant.woken.size());
-    std::size_t looked_at = 0;
+    std::size_t looked_at = step_.left.size();  // whom this command has called or struck off it has looked at, too
     for (const auto& [since, job] : tenant.waiting) {
         if (++looked_at > kLookedAtOnce) return;
         const std::int64_t limit = limit_of(tenant, job);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
@@ -97,7 +96,6 @@ std::string lifted(const Json& effective, const std::string& system, const std::
 }  // namespace
 
 void TenantWalls::on_event(const fakes::Event& event, Time now) {
-    now_ = now;
     switch (event.kind) {
         case EventKind::lock_acquired:
             if (!is_job_lock(event.key)) break;
@@ -122,7 +120,7 @@ void TenantWalls::on_event(const fakes::Event& event, Time now) {
 }
 
 void TenantWalls::note_request(fakes::NodeId client, std::string_view name, std::string_view json) {
-    const auto request = wire::from_json<cap::JobRequest>(json);
+    const cap::JobRequest* request = read_request(json);
     if (!request) return;
     std::string tenant(wire::tenant_of(*request));
     const auto [entry, fresh] = jobs_.try_emplace(std::string(name));
@@ -156,9 +154,8 @@ void TenantWalls::string_set(fakes::NodeId client, std::string_view key, const s
     if (key.starts_with(kSettingsPrefix)) note_document(key, after);
 }
 
-void TenantWalls::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
-                              const fakes::redis::Value& last, std::int64_t) {
-    lost_.key_removed(key, why, last);
+void TenantWalls::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                              std::int64_t) {
     if (key.starts_with(kRequestPrefix)) {
         const auto job = jobs_.find(key.substr(kRequestPrefix.size()));
         if (job != jobs_.end()) jobs_.erase(job);

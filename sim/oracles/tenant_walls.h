@@ -27,6 +27,9 @@ namespace lockstep::sim {
 
 class TenantWalls final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::lock_acquired, fakes::EventKind::lock_released,
+                          fakes::EventKind::kernel_check, fakes::EventKind::publish};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "tenant_walls"; }
     void on_event(const fakes::Event& event, Time now) override;
@@ -69,7 +72,7 @@ private:
 
     [[nodiscard]] const Job* find(std::string_view job) const;
 
-    LostRecords lost_;
+    const LostRecords& lost_ = jobs().lost();
     std::map<std::string, Job, std::less<>> jobs_;  // by id, those whose request is stored
     std::set<std::string, std::less<>> tenants_;
     std::map<std::string, History, std::less<>> documents_;           // by key
@@ -78,7 +81,7 @@ private:
     std::map<std::string, std::string, std::less<>>
         renamed_;              // the tenant that a stranger wrote since the job was taken up
     bool restricted_ = false;  // a document denies something, or did
-    Time now_{};
+    const Time& now_ = told_at();
 };
 
 }  // namespace lockstep::sim

@@ -72,7 +72,7 @@ protected:
         event.packet = &packet;
         tell(event);
     }
-    void tell(const fakes::Event& event) { oracle.on_event(event, now); }
+    void tell(const fakes::Event& event) { judge.tell(oracle, event, now); }
 
     Time now{100s};
     testing::KeepingJudge judge;

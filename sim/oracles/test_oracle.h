@@ -5,11 +5,56 @@
 #include <vector>
 
 #include "engine/wire/messages.h"
+#include "fakes/redis/keyspace.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim::testing {
 
-struct KeepingJudge final : Judge {
+/// Tells an oracle of events and changes as a run does: the table of jobs before it, and the oracle of what it wants only.
+class TellingJudge : public Judge {
+public:
+    JobTable table{*this};
+
+    template <class Watching>
+    void tell(Watching& oracle, fakes::Event event, Time now) {
+        event.job_number = job_numbers_.number_of(event.job);
+        told_at_ = now;
+        if (JobTable::kWanted.contains(event.kind)) table.on_event(event, now);
+        if (Watching::kWanted.contains(event.kind)) oracle.on_event(event, now);
+    }
+
+    using Change = fakes::redis::KeyspaceObserver;
+    void string_set(Change& oracle, fakes::NodeId client, std::string_view key, const std::string* before,
+                    std::string_view after, std::int64_t expires_before, std::int64_t expires_at) {
+        for (Change* told : {static_cast<Change*>(&table), &oracle})
+            told->string_set(client, key, before, after, expires_before, expires_at);
+    }
+    void hash_set(Change& oracle, fakes::NodeId client, std::string_view key, std::string_view field,
+                  const std::string* before, std::string_view after) {
+        for (Change* told : {static_cast<Change*>(&table), &oracle}) told->hash_set(client, key, field, before, after);
+    }
+    void hash_removed(Change& oracle, fakes::NodeId client, std::string_view key, std::string_view field,
+                      std::string_view before) {
+        for (Change* told : {static_cast<Change*>(&table), &oracle}) told->hash_removed(client, key, field, before);
+    }
+    void key_removed(Change& oracle, fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) {
+        for (Change* told : {static_cast<Change*>(&table), &oracle})
+            told->key_removed(client, key, why, last, expires_at);
+    }
+    void restored(Change& oracle, const fakes::redis::Keyspace& now) {
+        for (Change* told : {static_cast<Change*>(&table), &oracle}) told->restored(now);
+    }
+
+    [[nodiscard]] const Time& told_at() const final { return told_at_; }
+    [[nodiscard]] const JobTable& jobs() const final { return table; }
+
+private:
+    NameNumbers job_numbers_;
+    Time told_at_{};
+};
+
+struct KeepingJudge final : TellingJudge {
     std::vector<std::string> found;  // "job: detail"
     EventNumber number = 0;          // of the event that was told last
     void violated(std::string_view, fakes::NodeId, std::string_view job, std::string detail, EventNumber) override {
@@ -32,6 +77,16 @@ inline fakes::Event state_event(std::string_view job, std::string_view from, std
     event.from = from;
     event.to = to;
     return event;
+}
+
+/// Redis takes back what was known of one job, and nothing else; the oracle is told.
+template <class Watching>
+void take_back(TellingJudge& judge, Watching& oracle, const std::string& job) {
+    fakes::redis::Keyspace keys;
+    keys.add_observer(judge.table);
+    keys.add_observer(oracle);
+    keys.set_string("job:state:" + job, "RUNNING", fakes::redis::kNever);
+    keys.restore([&] { keys.set_string("job:state:" + job, "PENDING", fakes::redis::kNever); });
 }
 
 }  // namespace lockstep::sim::testing

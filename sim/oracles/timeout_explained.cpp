@@ -294,10 +294,11 @@ void TimeoutExplained::key_removed(fakes::NodeId, std::string_view key, fakes::r
 }
 
 void TimeoutExplained::restored(const fakes::redis::Keyspace&) {
-    jobs_.clear();
-    submissions_.clear();
-    watches_.clear();
-    waiting_ = 0;
+    std::erase_if(jobs_, [this](const auto& job) {
+        if (!lost_.any_of(job.first)) return false;
+        count_waiting(job.second.state, {});
+        return true;
+    });
 }
 
 }  // namespace lockstep::sim

@@ -30,6 +30,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/weather.h"
 
@@ -37,6 +38,8 @@ namespace lockstep::sim {
 
 class TimeoutExplained final : public Oracle {
 public:
+    /// Also how late it is, from each event.
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
     /// The tunables outlive the oracle.
     TimeoutExplained(Judge& judge, const engine::Tunables& tunables);
     [[nodiscard]] std::string_view invariant() const override { return "timeout_explained"; }
@@ -96,6 +99,7 @@ private:
 
     const engine::Duration on_the_way_;  // the longest time from DISPATCHED to RUNNING
     const engine::Duration between_tries_;
+    const LostRecords& lost_ = jobs().lost();
     Weather weather_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Announced, std::less<>> workers_;  // by their own heartbeats
@@ -106,7 +110,7 @@ private:
     const engine::Duration resend_limit_;
     std::map<fakes::NodeId, Time> ill_;  // when each replica was last disturbed otherwise than by NATS
     Time nats_ill_ = kBeforeAll;
-    Time power_cut_ = kBeforeAll;  // of NATS, the latest: what came before may be gone
+    Time power_cut_ = kBeforeAll;   // of NATS, the latest: what came before may be gone
     Time others_ill_ = kBeforeAll;  // by faults of neither NATS nor a replica, or workers
     int nats_faults_ = 0;           // that go on
     int other_faults_ = 0;

@@ -33,7 +33,7 @@ protected:
         fakes::Event event = testing::event_of(kind, job);
         event.node = node;
         event.name = name;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void beat() { tell(EventKind::heartbeat, kWorker, {}, "w"); }
     /// Something unrelated happens, so that what is due is judged.
@@ -44,7 +44,7 @@ protected:
     void move(std::string_view to, NodeId by = kReplica) {
         fakes::Event event = testing::state_event("J", state, to);
         event.node = by;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
         state = to;
     }
     void take_up() { tell(EventKind::lock_acquired, kReplica, "J"); }
@@ -57,26 +57,26 @@ protected:
         fakes::Event event = testing::event_of(EventKind::core_deliver, "J");
         event.node = kWorker;
         event.subject = "worker.w.jobs";
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void message(EventKind kind, std::uint64_t sequence = 1) {
         fakes::Event event = testing::event_of(kind, "J", kind == EventKind::deliver ? When::applied : When::before);
         event.node = kReplica;
         event.name = "dur_cordum-scheduler__sys_job_submit";
         event.sequence = sequence;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void stored() {
         fakes::Event event = testing::event_of(EventKind::publish, "J", When::answered);
         event.node = kReplica;
         event.subject = "worker.w.jobs";
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
     void fault(std::string_view name, std::string_view phase) {
         fakes::Event event = testing::event_of(EventKind::fault, "");
         event.name = name;
         event.from = phase;
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     }
 
     testing::KeepingJudge judge;
@@ -191,7 +191,7 @@ TEST_F(TimeoutExplainedTest, ACallWithoutAnAnswerExplainsIt) {
     fakes::Event event = testing::event_of(EventKind::publish, "J", When::answered);
     event.node = kReplica;
     event.outcome = EventOutcome::unknown;
-    oracle.on_event(event, now);
+    judge.tell(oracle, event, now);
     wait(1min);
     EXPECT_THAT(judge.found, IsEmpty());
 }
@@ -207,7 +207,7 @@ TEST_F(TimeoutExplainedTest, AWorkerThatWasAwayExplainsThatItHasNotGotIt) {
 TEST_F(TimeoutExplainedTest, SoDoesOneThatHasNotAnnouncedItselfSinceItLostItsConnection) {
     fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
     broken.node = kWorker;
-    oracle.on_event(broken, now);
+    judge.tell(oracle, broken, now);
     now += 5s;
     dispatch();
     move("RUNNING");
@@ -232,7 +232,7 @@ TEST_F(TimeoutExplainedTest, APowerCutMayTakeTheOnlyMessageOfAJobThatWaits) {
     const auto asked = [this] {
         fakes::Event event = testing::event_of(EventKind::stored, "J");
         event.subject = "sys.job.submit";
-        oracle.on_event(event, now);
+        judge.tell(oracle, event, now);
     };
     const auto forgotten = [this] {
         move("PENDING");
@@ -244,7 +244,7 @@ TEST_F(TimeoutExplainedTest, APowerCutMayTakeTheOnlyMessageOfAJobThatWaits) {
     wait(1s);
     fakes::Event cut = testing::event_of(EventKind::fault, "");
     cut.name = "nats.power_cut";
-    oracle.on_event(cut, now);
+    judge.tell(oracle, cut, now);
     wait(1min);
     forgotten();
     EXPECT_THAT(judge.found, IsEmpty());
@@ -285,12 +285,19 @@ TEST_F(TimeoutExplainedTest, AJobOfItsTenantsLineOrAKernelThatIsAwayMayLeaveAJob
 
 TEST_F(TimeoutExplainedTest, WhatRedisHasForgottenIsNotJudged) {
     dispatch();
-    oracle.restored({});
+    testing::take_back(judge, oracle, "J");
     wait(1min);
     dispatch();
-    oracle.key_removed({}, "job:meta:J", fakes::redis::Removal::evicted, {}, 0);
+    judge.key_removed(oracle, {}, "job:meta:J", fakes::redis::Removal::evicted, {}, 0);
     wait(1min);
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(TimeoutExplainedTest, WhatRedisHasKeptIsJudgedOn) {
+    dispatch();
+    testing::take_back(judge, oracle, "another");
+    wait(1min);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("J: it has been DISPATCHED for")));
 }
 
 class LookedForTest : public TimeoutExplainedTest {
@@ -300,7 +307,7 @@ protected:
         dispatch();
         fakes::Event in_stream = testing::event_of(EventKind::stored, "J");
         in_stream.subject = "worker.w.jobs";
-        oracle.on_event(in_stream, now);
+        judge.tell(oracle, in_stream, now);
         tell(EventKind::node_down, Topology::kNats);
         now += away;
         tell(EventKind::node_up, Topology::kNats);

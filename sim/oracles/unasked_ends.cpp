@@ -201,7 +201,6 @@ void UnaskedEnds::key_removed(std::string_view key) {
 }
 
 void UnaskedEnds::restored(const fakes::redis::Keyspace& now) {
-    data_lost_ = true;
     for (auto& [name, job] : jobs_) {
         const std::string key = fmt::format("{}{}", kJobHashPrefix, name);
         job.state = hash_field(now, key, "state").value_or("");
@@ -218,7 +217,6 @@ bool UnaskedEnds::given_up_early(const Job& job) const {
 
 std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes::redis::Keyspace& keys) const {
     std::map<std::string, std::string> found;
-    if (data_lost_) return found;
     for (const auto& [name, job] : jobs_) {
         // One without a letter is for dead_letter_complete.
         if (job.state != "FAILED" || job.by_gateway || job.failure_reported || job.letter.empty()) continue;

@@ -88,7 +88,6 @@ private:
     std::vector<engine::Timeouts> in_force_;  // at some time
     std::map<std::string, Job, std::less<>> jobs_;
     engine::Duration longest_interval_{};
-    bool data_lost_ = false;
     bool clock_set_ = false;
 };
 

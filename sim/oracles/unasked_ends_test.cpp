@@ -179,5 +179,12 @@ TEST_F(UnaskedEndsTest, WhatAGatewayEndsIsItsOwnAffair) {
     EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty());
 }
 
+// Which jobs are excused then, the oracle knows that this is part of.
+TEST_F(UnaskedEndsTest, ALossOfRedisDoesNotEndTheJudging) {
+    fails_with("out of the blue");
+    ends.restored(keys);
+    EXPECT_THAT(ends.unexplained_failures(keys), SizeIs(1));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

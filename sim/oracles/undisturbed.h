@@ -13,6 +13,13 @@ namespace lockstep::sim {
 
 class Undisturbed {
 public:
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{fakes::EventKind::redis,
+                                                                   fakes::EventKind::fault,
+                                                                   fakes::EventKind::node_down,
+                                                                   fakes::EventKind::node_up,
+                                                                   fakes::EventKind::paused,
+                                                                   fakes::EventKind::resumed,
+                                                                   fakes::EventKind::connection_broken};
     void on_event(const fakes::Event& event, Time now);
     /// Nothing while something is wrong, and while no replica that has ticked is up.
     [[nodiscard]] std::optional<engine::Duration> lasts_for(Time now) const;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/wire/json.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -178,7 +177,7 @@ void ValidRequests::must_be_stored(const fakes::Event& event) {
 }
 
 void ValidRequests::note_stored(fakes::NodeId client, std::string_view name, std::string_view json) {
-    const auto request = wire::from_json<cap::JobRequest>(json);
+    const cap::JobRequest* request = read_request(json);
     Job& job = jobs_[std::string(name)];
     job.two_tenants = !request || names_two_tenants(*request);
     if (!is_scheduler(client)) job.sound = true;

@@ -22,6 +22,9 @@ namespace lockstep::sim {
 
 class ValidRequests final : public Oracle {
 public:
+    static constexpr fakes::EventKinds kWanted =
+        fakes::EventKinds{fakes::EventKind::deliver, fakes::EventKind::ack, fakes::EventKind::redis,
+                          fakes::EventKind::publish, fakes::EventKind::node_down};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "valid_requests"; }
     void on_event(const fakes::Event& event, Time now) override;

@@ -23,6 +23,18 @@ inline constexpr Time kBeforeAll{-std::chrono::hours{24 * 365 * 100}};
 
 class Weather {
 public:
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{fakes::EventKind::redis,
+                                                                   fakes::EventKind::publish,
+                                                                   fakes::EventKind::core_publish,
+                                                                   fakes::EventKind::kernel_check,
+                                                                   fakes::EventKind::fault,
+                                                                   fakes::EventKind::node_down,
+                                                                   fakes::EventKind::node_up,
+                                                                   fakes::EventKind::paused,
+                                                                   fakes::EventKind::resumed,
+                                                                   fakes::EventKind::slow_consumer,
+                                                                   fakes::EventKind::connection_broken,
+                                                                   fakes::EventKind::heartbeat};
     void on_event(const fakes::Event& event, Time now);
 
     /// Whether nothing has disturbed this node since then, that instant included, nor does now.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/explain/explanation.h"
+#include "sim/page/timeline_runs.h"
 #include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim {
@@ -24,10 +25,6 @@ constexpr std::int64_t kNsPerUs = 1000;
 
 Timeline::Family family_of(const HistoryEvent& event) {
     using Family = Timeline::Family;
-    if (event.kind <= EventKind::output_check) {
-        if (event.when == When::before) return Family::call;
-        return event.when == When::applied ? Family::effect : Family::answer;
-    }
     switch (event.kind) {
         case EventKind::lock_acquired:
         case EventKind::lock_renewed:
@@ -46,8 +43,29 @@ Timeline::Family family_of(const HistoryEvent& event) {
         case EventKind::timer:
         case EventKind::metric:
         case EventKind::log: return Family::other;
-        default: return Family::message;
+        case EventKind::publish:
+        case EventKind::core_publish:
+        case EventKind::ack:
+        case EventKind::nak:
+        case EventKind::term:
+        case EventKind::in_progress:
+        case EventKind::redis:
+        case EventKind::kernel_check:
+        case EventKind::output_check:
+            if (event.when == When::before) return Family::call;
+            return event.when == When::applied ? Family::effect : Family::answer;
+        case EventKind::stored:
+        case EventKind::deliver:
+        case EventKind::core_deliver:
+        case EventKind::job_started:
+        case EventKind::job_finished:
+        case EventKind::result:
+        case EventKind::submit:
+        case EventKind::cancel:
+        case EventKind::approve:
+        case EventKind::max_deliveries: return Family::message;
     }
+    return Family::other;
 }
 
 /// Faults that do at one instant what they do; nothing ends when they are over.
@@ -279,6 +297,7 @@ public:
         add_events(thinning.kept());
         add_bars();
         add_clocks();
+        add_runs(history_.workflow_runs, out_);
         if (!result_.violations.empty()) point_to(result_.violations.front());
         for (TextId id = 0; id < texts_.size(); ++id) out_.texts.push_back(texts_[id]);
     }

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "reports/test_page_reader.h"
+#include "sim/page/timeline_runs.h"
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/loader.h"
 
@@ -16,6 +17,7 @@ namespace {
 
 using reports::PageReader;
 using reports::Timeline;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 RunResult recorded(const std::string& file, const std::vector<std::string>& without = {}) {
@@ -85,6 +87,42 @@ TEST(RunTimeline, AClockIsRightOnThePageUntilItJumps) {
     const auto wrong = std::ranges::find(own, 10'000'000, &Timeline::Clock::ahead_us);
     EXPECT_EQ(std::prev(wrong)->us, 5'000'000);
     EXPECT_LT(wrong->us, 7'000'000) << "known with the next event";
+}
+
+TEST(RunTimeline, WorkflowRunsHaveTheirStepsAttemptsAndJobs) {
+    const RunResult result = recorded("workflows/a-failed-step-is-tried-again.json");
+    const Timeline timeline = timeline_of(result, Causality(*result.history), 1'000'000);
+    const auto run = std::ranges::find(timeline.runs, "shaky-1", &Timeline::Run::id);
+    ASSERT_NE(run, timeline.runs.end());
+    EXPECT_EQ(run->workflow, "shaky");
+    EXPECT_EQ(run->state, "succeeded");
+    const auto step = std::ranges::find(run->steps, "try", &Timeline::Step::key);
+    ASSERT_NE(step, run->steps.end());
+    EXPECT_EQ(step->attempts, 3);
+    EXPECT_THAT(step->jobs, ElementsAre("shaky-1:try@1", "shaky-1:try@2", "shaky-1:try@3"));
+    std::vector<std::string> states;
+    for (const Timeline::Phase& phase : step->phases) states.push_back(phase.state);
+    EXPECT_THAT(states, ElementsAre("failed", "pause", "failed", "pause", "succeeded"));
+    EXPECT_NEAR(step->phases[1].to_us - step->phases[1].from_us, 2'000'000, 100'000) << "the first back-off";
+    EXPECT_EQ(step->phases.back().to_us <= run->to_us, true);
+    const std::string page = run_page(result, {}, "lockstep run x.json");
+    EXPECT_THAT(page, HasSubstr("<a data-job=\"shaky-1:try@3\">"));
+}
+
+TEST(RunTimeline, OfTooManyRunsThoseAreListedThatHaveNotSucceeded) {
+    RunLog log;
+    for (int n = 0; n < 4000; ++n) {
+        RunLog::Run& run = log.runs["run-" + std::to_string(n)];
+        run.status = n == 3999 ? "failed" : "succeeded";
+        run.from_ns = n;
+        run.steps["a"] = {{"running", 1, "", n, n + 1}};
+    }
+    Timeline timeline;
+    add_runs(log, timeline);
+    EXPECT_LT(timeline.runs.size(), 2000U);
+    EXPECT_EQ(timeline.runs.front().id, "run-3999");
+    ASSERT_EQ(timeline.notes.size(), 1U);
+    EXPECT_THAT(timeline.notes.front(), HasSubstr("of 4000 workflow runs"));
 }
 
 TEST(RunTimeline, CausesOfThinnedEventsStayInOrderAndOnThePage) {

@@ -149,6 +149,22 @@ Document load_of(const DrawnCase& drawn) {
         step["env"] = {{"SIM_OUTCOME", "FAILED_FATAL"}};
         load.push_back({{"at", "8s"}, {"job", std::move(step)}});
     }
+    if (drawn.runs > 0) {
+        const Document work = {{"type", "worker"}, {"topic", "job.default"}};
+        Document last = work;
+        last["depends_on"] = Document::array({"wait"});
+        const Document wait = {{"type", "delay"}, {"delay_sec", 12}, {"depends_on", Document::array({"first"})}};
+        load.push_back({{"at", "1s"},
+                        {"workflow",
+                         {{"put",
+                           {{"id", "three-steps"},
+                            {"org_id", "default"},
+                            {"steps", {{"first", work}, {"wait", wait}, {"last", last}}}}}}}});
+        load.push_back({{"at", "2s"},
+                        {"count", drawn.runs},
+                        {"rate", fmt::format("{}/s", drawn.per_second)},
+                        {"workflow", {{"start", "three-steps"}}}});
+    }
     add_jobs(load, "70s", drawn.late, drawn.per_second, Document::object());
     add_jobs(load, "2s", drawn.marked, drawn.per_second,
              {{"labels", {{"safety_bypassed", "true"}}}, {"env", {{"CORDUM_MAX_RETRIES", "99"}}}});
@@ -205,6 +221,8 @@ Focus focus_of(const std::string& invariant) {
     if (invariant == "hearsay") return {.late = 3, .restart = true};
     if (invariant == "limits_in_force" || invariant == "valid_requests") return {.limited = 6};
     if (invariant == "fail_modes") return {.kernel_fault = true};
+    if (invariant == "delay_timer_kept" || invariant == "run_exclusion" || invariant == "run_progress")
+        return {.runs = 2};
     return {};
 }
 
@@ -225,6 +243,7 @@ rc::Gen<DrawnCase> any_case(Focus focus, std::vector<std::string> without) {
         drawn.secrets = *rc::gen::inRange(focus.secrets, focus.secrets + 3);
         if (focus.readers > 0) drawn.readers = *rc::gen::inRange(focus.readers, focus.readers + 2);
         if (focus.marked > 0) drawn.marked = *rc::gen::inRange(focus.marked, focus.marked + 3);
+        if (focus.runs > 0) drawn.runs = *rc::gen::inRange(focus.runs, focus.runs + 4);
         if (focus.hanging > 0) drawn.hanging = *rc::gen::inRange(focus.hanging, focus.hanging + 2);
         if (focus.late > 0) drawn.late = *rc::gen::inRange(focus.late, focus.late + 3);
         drawn.settings = at_most(kSettingsMax, rc::gen::pair(rc::gen::inRange(0, static_cast<int>(kSettings.size())),
@@ -254,6 +273,7 @@ Document document_of(const DrawnCase& drawn) {
     Document& cluster = out["cluster"];
     cluster["schedulers"] = drawn.schedulers;
     if (drawn.readers > 0) cluster["result_readers"] = drawn.readers;
+    if (drawn.runs > 0) cluster["workflow_engines"] = 2;
     for (const auto& [which, value] : drawn.settings) {
         const Setting& setting = kSettings.at(static_cast<std::size_t>(which));
         cluster["config"][setting.name] = setting.values.at(static_cast<std::size_t>(value));

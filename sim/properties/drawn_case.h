@@ -41,6 +41,7 @@ struct DrawnCase {
     int late = 0;
     int marked = 0;
     int hanging = 0;
+    int runs = 0;                // of a workflow of three steps, the second of which is a durable delay
     bool large = false;          // ordinary jobs are so large that a replica asks for no more now and then
     bool short_of_time = false;  // running jobs have twenty seconds
     std::vector<std::pair<int, int>> settings;  // which tunable, which of its values
@@ -58,6 +59,7 @@ struct Focus {
     int late = 0;
     int marked = 0;
     int hanging = 0;
+    int runs = 0;
     bool kernel_fault = false;
     bool store_fault = false;
     bool worker_fault = false;

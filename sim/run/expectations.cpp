@@ -151,6 +151,23 @@ std::string expected_of_job(const std::string& job, const std::string& state) {
     return fmt::format("job {} is {}", job, state);
 }
 
+void judge_runs(const Expectations& expect, const RunTracker& runs, RunResult& result) {
+    const auto statuses = runs.statuses();
+    for (const auto& [status, expected] : expect.run_states) {
+        const auto found = statuses.find(status);
+        const auto count = found == statuses.end() ? 0 : found->second;
+        add(result, fmt::format("runs {} {}", status, expected.text), fmt::format("{}", count),
+            expected.holds(static_cast<double>(count)));
+    }
+    const auto one = [&result](std::string what, const std::string& actual, const std::string& status) {
+        add(result, fmt::format("{} is {}", what, status), actual.empty() ? "unknown" : actual, actual == status);
+    };
+    for (const auto& [run, status] : expect.runs) one(fmt::format("run {}", run), runs.status_of(run), status);
+    for (const auto& [run, steps] : expect.steps)
+        for (const auto& [step, status] : steps)
+            one(fmt::format("step {} of run {}", step, run), runs.status_of_step(run, step), status);
+}
+
 void judge_expectations(const Expectations& expect, const JobTracker& jobs, const MetricStore& metrics,
                         const ExpectedEvents& events, RunResult& result) {
     const auto states = jobs.states();

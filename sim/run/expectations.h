@@ -12,6 +12,7 @@
 #include "sim/faults/trigger_matcher.h"
 #include "sim/run/job_tracker.h"
 #include "sim/run/result.h"
+#include "sim/run/run_tracker.h"
 #include "sim/scenario/scenario.h"
 #include "sim/world/metric_store.h"
 
@@ -52,5 +53,8 @@ private:
 /// that no packet carried.
 void judge_expectations(const Expectations& expect, const JobTracker& jobs, const MetricStore& metrics,
                         const ExpectedEvents& events, RunResult& result);
+
+/// The same of workflow runs and their steps.
+void judge_runs(const Expectations& expect, const RunTracker& runs, RunResult& result);
 
 }  // namespace lockstep::sim

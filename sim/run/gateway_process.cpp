@@ -18,7 +18,7 @@ fakes::LoadItem item_of(const Load& load) {
         case Load::Kind::garbage: item.kind = fakes::LoadItem::Kind::garbage; break;
         case Load::Kind::forge: item.kind = fakes::LoadItem::Kind::forge; break;
         case Load::Kind::redis: item.kind = fakes::LoadItem::Kind::redis; break;
-        case Load::Kind::workflow: throw std::runtime_error("workflow runs are not available in this version");
+        case Load::Kind::workflow: break;  // a plan of its own
     }
     if (!load.job_id.empty()) item.job_ids = {load.job_id};
     item.topic = load.topic;
@@ -38,15 +38,23 @@ fakes::LoadItem item_of(const Load& load) {
 fakes::LoadPlan load_plan_of(const Scenario& scenario) {
     std::vector<fakes::LoadItem> items;
     items.reserve(scenario.load.size());
-    for (const Load& load : scenario.load) items.push_back(item_of(load));
+    for (const Load& load : scenario.load)
+        if (load.kind != Load::Kind::workflow) items.push_back(item_of(load));
     auto plan = fakes::LoadPlan::make(items);
     if (!plan) throw std::runtime_error(fmt::format("load/{}: {}", plan.error().item, plan.error().message));
     return std::move(*plan);
 }
 
+RunDeskProcess::RunDeskProcess(fakes::World& world, Node& node, const Servers& servers, RunPlan& plan, RunDesk::Of of,
+                               engine::MonoTime begins, engine::Log& log)
+    : redis_(world, node.id, servers.redis),
+      nats_(world, servers.nats, node.id),
+      kernel_(world, node.id, Topology::kKernel, servers.kernel),
+      desk_({node.executor, node.clock_port, node.entropy, redis_, nats_, kernel_, metrics_, log}, plan, of, begins) {}
+
 GatewayProcess::GatewayProcess(fakes::World& world, Node& node, const Servers& servers, fakes::LoadPlan& plan,
-                               bool writes_redis)
-    : world_(world), node_(node), servers_(servers), plan_(plan) {
+                               RunPlan& runs, bool writes_redis, engine::Log& log)
+    : world_(world), node_(node), servers_(servers), plan_(plan), runs_(runs), log_(log) {
     config_.writes_redis = writes_redis;
     config_.load_begins = node.clock_port.monotonic();
 }
@@ -54,10 +62,15 @@ GatewayProcess::GatewayProcess(fakes::World& world, Node& node, const Servers& s
 GatewayProcess::Life::Life(GatewayProcess& process)
     : redis(process.world_, process.node_.id, process.servers_.redis),
       nats(process.world_, process.servers_.nats, process.node_.id),
-      gateway(process.world_, process.node_.id, process.node_.executor, nats, redis, process.plan_, process.config_) {}
+      gateway(process.world_, process.node_.id, process.node_.executor, nats, redis, process.plan_, process.config_) {
+    if (!process.runs_.actions().empty())
+        desk.emplace(process.world_, process.node_, process.servers_, process.runs_, RunDesk::Of::gateway,
+                     process.config_.load_begins, process.log_);
+}
 
-OperatorProcess::OperatorProcess(fakes::World& world, Node& node, const Servers& servers, fakes::LoadPlan& plan)
-    : world_(world), node_(node), servers_(servers), plan_(plan) {
+OperatorProcess::OperatorProcess(fakes::World& world, Node& node, const Servers& servers, fakes::LoadPlan& plan,
+                                 RunPlan& runs, engine::Log& log)
+    : world_(world), node_(node), servers_(servers), plan_(plan), runs_(runs), log_(log) {
     config_.load_begins = node.clock_port.monotonic();
 }
 
@@ -69,7 +82,11 @@ OperatorProcess::Life::Life(OperatorProcess& process)
       editor(process.world_, process.node_.id, process.node_.executor, settings_redis, nats),
       work(process.world_, process.node_.id, process.node_.executor, nats, redis, &kernel, process.plan_,
            process.config_),
-      scope(process.node_.executor) {}
+      scope(process.node_.executor) {
+    if (!process.runs_.actions().empty())
+        desk.emplace(process.world_, process.node_, process.servers_, process.runs_, RunDesk::Of::people,
+                     process.config_.load_begins, process.log_);
+}
 
 void OperatorProcess::start() {
     life_ = std::make_unique<Life>(*this);

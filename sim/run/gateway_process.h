@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 
 #include "fakes/gateway/gateway.h"
 #include "fakes/gateway/load_plan.h"
@@ -12,7 +13,8 @@
 #include "fakes/kernel/client.h"
 #include "fakes/nats/client.h"
 #include "fakes/redis/client.h"
-#include "sim/run/scheduler_process.h"
+#include "sim/run/run_desk.h"
+#include "sim/run/replica_process.h"
 #include "sim/scenario/scenario.h"
 
 namespace lockstep::sim {
@@ -20,10 +22,26 @@ namespace lockstep::sim {
 /// The load of the scenario as a plan. Throws std::runtime_error when a job cannot be read, which a checked scenario's can.
 [[nodiscard]] fakes::LoadPlan load_plan_of(const Scenario& scenario);
 
+/// A run desk with connections of its own.
+class RunDeskProcess {
+public:
+    /// All arguments outlive it.
+    RunDeskProcess(fakes::World& world, Node& node, const Servers& servers, RunPlan& plan, RunDesk::Of of,
+                   engine::MonoTime begins, engine::Log& log);
+
+private:
+    Uncounted metrics_;
+    fakes::redis::RedisClient redis_;
+    fakes::NatsClient nats_;
+    fakes::KernelClient kernel_;  // a port that nobody calls
+    RunDesk desk_;
+};
+
 class GatewayProcess final : public Process {
 public:
     /// All arguments outlive the process.
-    GatewayProcess(fakes::World& world, Node& node, const Servers& servers, fakes::LoadPlan& plan, bool writes_redis);
+    GatewayProcess(fakes::World& world, Node& node, const Servers& servers, fakes::LoadPlan& plan, RunPlan& runs,
+                   bool writes_redis, engine::Log& log);
     void start() override { life_ = std::make_unique<Life>(*this); }
     void crash() override { life_.reset(); }
 
@@ -33,12 +51,15 @@ private:
         fakes::redis::RedisClient redis;
         fakes::NatsClient nats;
         fakes::Gateway gateway;
+        std::optional<RunDeskProcess> desk;  // where the load asks for something of workflows
     };
 
     fakes::World& world_;
     Node& node_;
     Servers servers_;
     fakes::LoadPlan& plan_;
+    RunPlan& runs_;
+    engine::Log& log_;
     fakes::GatewayConfig config_;
     std::unique_ptr<Life> life_;
 };
@@ -46,7 +67,8 @@ private:
 class OperatorProcess final : public Process {
 public:
     /// All arguments outlive the process.
-    OperatorProcess(fakes::World& world, Node& node, const Servers& servers, fakes::LoadPlan& plan);
+    OperatorProcess(fakes::World& world, Node& node, const Servers& servers, fakes::LoadPlan& plan, RunPlan& runs,
+                    engine::Log& log);
     void start() override;
     void crash() override { life_.reset(); }
 
@@ -64,6 +86,7 @@ private:
         fakes::Operator work;
         engine::Event more_changes;
         engine::Scope scope;
+        std::optional<RunDeskProcess> desk;  // where the load asks for something of workflows
     };
 
     [[nodiscard]] engine::Task<void> make_changes();
@@ -72,6 +95,8 @@ private:
     Node& node_;
     Servers servers_;
     fakes::LoadPlan& plan_;
+    RunPlan& runs_;
+    engine::Log& log_;
     fakes::OperatorConfig config_;
     std::deque<fakes::SettingsChange> changes_;  // to be made; those of a crashed operator, too
     std::unique_ptr<Life> life_;

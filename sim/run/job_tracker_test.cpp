@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/redis/keyspace_events.h"
+#include "sim/oracles/test_oracle.h"
 
 namespace lockstep::sim {
 namespace {
@@ -19,6 +20,7 @@ class JobTrackerTest : public ::testing::Test, private fakes::Trace {
 protected:
     JobTrackerTest() {
         keys.add_observer(events_);
+        keys.add_observer(judge_.table);
         keys.add_observer(jobs);
     }
 
@@ -47,12 +49,16 @@ protected:
     }
     void remove(const std::string& key, Removal why) { keys.remove(*keys.find(key), why); }
 
+private:
+    testing::KeepingJudge judge_;
+
+protected:
     Keyspace keys;
-    JobTracker jobs;
+    JobTracker jobs{judge_.table.states()};
 
 private:
     bool emit(const fakes::Event& event) override {
-        jobs.on_event(event, Time{});
+        if (JobTracker::kWanted.contains(event.kind)) jobs.on_event(event, Time{});
         return true;
     }
     fakes::redis::KeyspaceEvents events_{*this, {}, fakes::redis::default_lock_keys()};

@@ -21,6 +21,8 @@
 
 namespace lockstep::sim {
 
+struct MeasuredRun;
+
 using reports::ExpectationOutcome;
 using reports::FaultCount;
 using reports::Violation;
@@ -50,6 +52,8 @@ struct RunOptions {
     std::vector<std::uint64_t> dump_at;
     /// Fill `RunResult::history`.
     bool history = false;
+    /// Fill `RunResult::measured`.
+    bool measure = false;
     /// Tell the story of the first violation. The run is made a second time for it: whoever only asks whether a run fails, and
     /// how, switches it off.
     bool explain = true;
@@ -68,6 +72,7 @@ struct RunResult {
     std::int64_t wall_ms = 0;
     std::uint64_t events = 0;
     std::map<std::string, std::int64_t> states;  // jobs by final state
+    std::map<std::string, std::int64_t> runs;    // of workflows, by final status
     std::map<std::string, double> metrics;       // name{labels}:statistic
     std::vector<Violation> violations;           // those that a counterexample asked for included
     std::vector<std::string> nodes;  // names of all, when something was violated: its sentence may name some
@@ -91,6 +96,8 @@ struct RunResult {
     std::vector<WorldDump> dumps;
     /// Everything that happened; only when asked for.
     std::shared_ptr<const History> history;
+    /// What was measured; only when asked for.
+    std::shared_ptr<const MeasuredRun> measured;
     std::string error;         // what broke in the harness itself; empty = nothing. Such a run has not passed.
     bool interrupted = false;  // ended early because `RunOptions::stop` was set; counts as neither passed nor failed
 };

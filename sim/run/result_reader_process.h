@@ -9,7 +9,7 @@
 #include "fakes/nats/client.h"
 #include "fakes/redis/client.h"
 #include "sim/run/result_reader.h"
-#include "sim/run/scheduler_process.h"
+#include "sim/run/replica_process.h"
 #include "sim/world/node.h"
 
 namespace lockstep::sim {
@@ -28,13 +28,6 @@ public:
     [[nodiscard]] std::size_t in_flight() const { return life_ ? life_->reader.in_flight() : 0; }
 
 private:
-    /// What the engine's code counts here is no figure of a scheduler, and the metrics of a run are those of the schedulers.
-    struct Uncounted final : engine::Metrics {
-        void add(engine::Metric, engine::LabelValues, double) override {}
-        void set(engine::Metric, double, engine::LabelValues) override {}
-        void observe(engine::Metric, double, engine::LabelValues) override {}
-    };
-
     /// Everything that a crash takes.
     struct Life {
         explicit Life(ResultReaderProcess& process);

@@ -9,12 +9,15 @@
 #include <utility>
 
 #include "sim/explain/explanation.h"
+#include "sim/measure/run_measures.h"
+#include "sim/oracles/job_table.h"
 #include "sim/oracles/oracle.h"
 #include "sim/run/call_ledger.h"
 #include "sim/run/expectations.h"
 #include "sim/run/expected_values.h"
 #include "sim/run/job_tracker.h"
 #include "sim/run/judged_jobs.h"
+#include "sim/run/run_tracker.h"
 #include "sim/run/simulated_cluster.h"
 #include "sim/run/world_dumper.h"
 #include "sim/scenario/chaos.h"
@@ -78,6 +81,7 @@ public:
         if (options.history) {
             history_.emplace(simulation_.topology(), simulation_.nodes());
             sweeps_.emplace();
+            run_recorder_.emplace([this] { return simulation_.now(); });
         }
         if (!options.trace_path.empty())
             trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
@@ -86,6 +90,7 @@ public:
             simulation_.trace().set_digest_observer(*recorder_);
         }
         if (options.calls) calls_.emplace(simulation_.topology());
+        if (options.measure) measures_.emplace(simulation_.network().queue(), simulation_.topology());
         observe();
         note_unjudged();
         if (scenario.chaos) {
@@ -111,6 +116,8 @@ private:
     void violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
                      std::string detail, EventNumber earlier) override;
     [[nodiscard]] EventNumber present() override { return simulation_.trace().events(); }
+    [[nodiscard]] const Time& told_at() const override { return simulation_.trace().told_at(); }
+    [[nodiscard]] const JobTable& jobs() const override { return job_table_; }
     void exercised() override { judged_jobs_.exercised(); }
     [[nodiscard]] reports::Fact present_fact();
     [[nodiscard]] bool judged(std::string_view invariant) const;
@@ -122,15 +129,19 @@ private:
     Simulation simulation_;
     SimulatedCluster cluster_;
     TunablesInForce tunables_;
+    JobTable job_table_{*this};
     std::vector<std::unique_ptr<Oracle>> oracles_;
-    JobTracker jobs_;
+    JobTracker jobs_{job_table_.states()};
+    RunTracker runs_;
     JudgedJobs judged_jobs_;
     ExpectedEvents expected_events_;
     ExpectedValues expected_values_;
     std::optional<HistoryRecorder> history_;
     std::optional<SweepRecorder> sweeps_;  // beside the history
+    std::optional<RunRecorder> run_recorder_;
     std::optional<WorldDumper> dumper_;
     std::optional<CallLedger> calls_;
+    std::optional<RunMeasures> measures_;
     std::optional<EventRecorder> recorder_;
     std::unique_ptr<TraceFile> trace_file_;
     RunResult result_;
@@ -163,16 +174,21 @@ void Run::observe() {
     if (sweeps_) {
         trace.add_observer(*sweeps_);
         cluster_.redis().add_observer(*sweeps_);
+        cluster_.redis().add_observer(*run_recorder_);
     }
     if (dumper_) trace.add_observer(*dumper_);
     if (calls_) trace.add_observer(*calls_);
-    trace.add_observer(jobs_);
+    if (measures_) measures_->observe(trace, cluster_.redis());
+    trace.add_observer(job_table_, JobTable::kWanted);
+    cluster_.redis().add_observer(job_table_);
+    trace.add_observer(jobs_, JobTracker::kWanted);
     cluster_.redis().add_observer(jobs_);
+    cluster_.redis().add_observer(runs_);
     trace.add_observer(expected_events_);
     trace.add_observer(judged_jobs_);
     for (const auto& oracle : oracles_) {
-        trace.add_observer(*oracle);
-        cluster_.redis().add_observer(*oracle);
+        trace.add_observer(*oracle, oracle->wants().events);
+        cluster_.redis().add_observer(*oracle, oracle->wants().changes);
     }
     trace.add_observer(judged_jobs_.told_to_all());
 }
@@ -184,7 +200,8 @@ bool Run::is_quiet() {
         simulation_.fault_plan().heal(heal_of(*scenario_.chaos));
     }
     const bool settled = now >= end_of_faults(scenario_) && !simulation_.fault_plan().will_change() &&
-                         cluster_.load_is_over() && jobs_.unfinished() == 0 &&
+                         cluster_.load_is_over() && jobs_.unfinished() == 0 && runs_.all_at_rest(jobs_) &&
+                         !cluster_.has_run_backlog() &&
                          std::ranges::none_of(oracles_, [](const auto& oracle) { return oracle->waits(); });
     if (!settled) settled_since_.reset();
     if (settled && !settled_since_) settled_since_ = now;
@@ -198,6 +215,8 @@ RunResult Run::execute() {
     simulation_.start();
     const auto end = play();
     const bool quiet = end == Simulation::End::done;
+    // What comes after the last job has ended is of no interest to a measure.
+    if (measures_) result_.measured = std::make_shared<const MeasuredRun>(measures_->take(simulation_.now()));
     if (quiet) rest();
     result_.interrupted = simulation_.interrupted();
     if (end == Simulation::End::limit && !cluster_.load_is_over() && !all_submitted())
@@ -206,6 +225,7 @@ RunResult Run::execute() {
     const bool to_be_judged = options_.dump_at.empty() && result_.error.empty() && !result_.interrupted;
     if (to_be_judged && result_.violations.empty()) judge_rest(quiet);
 
+    judge_runs(scenario_.expect, runs_, result_);
     judge_expectations(scenario_.expect, jobs_, simulation_.metric_store(), expected_events_, result_);
     expected_values_.judge(cluster_.redis().keyspace(), simulation_.wall(Topology::kRedis), result_);
     for (const std::string& name : scenario_.expect.violated) {
@@ -222,12 +242,14 @@ RunResult Run::execute() {
         for (const Topology::Entry& node : simulation_.topology().nodes()) result_.nodes.push_back(node.name);
     }
     result_.states = jobs_.states();
+    result_.runs = runs_.statuses();
     result_.metrics = simulation_.metric_store().summary();
     if (calls_) result_.calls = calls_->sites();
     if (dumper_) result_.dumps = dumper_->take();
     if (history_) {
         History history = history_->take(simulation_.now());
         history.sweeps = sweeps_->take();
+        history.workflow_runs = run_recorder_->take();
         result_.history = std::make_shared<const History>(std::move(history));
     }
     result_.faults = simulation_.fault_plan().counts();

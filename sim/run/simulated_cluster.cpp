@@ -8,6 +8,7 @@
 
 #include "engine/store/keys.h"
 #include "engine/wire/subjects.h"
+#include "engine/workflow/run_keys.h"
 #include "fakes/policy/parse.h"
 
 namespace lockstep::sim {
@@ -91,16 +92,20 @@ SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scena
       servers_{redis_, nats_, kernel_},
       redis_process_(redis_),
       nats_process_(nats_),
-      plan_(load_plan_of(scenario)) {
+      plan_(load_plan_of(scenario)),
+      runs_(scenario.load) {
     simulation.lifecycle().host(Topology::kRedis, redis_process_);
     simulation.lifecycle().host(Topology::kNats, nats_process_);
     simulation.lifecycle().host(Topology::kKernel, kernel_process_);
     build_schedulers(simulation, scenario);
+    build_workflow_engines(simulation, scenario);
     build_result_readers(simulation, scenario);
     build_workers(simulation, scenario);
-    gateway_ = std::make_unique<GatewayProcess>(simulation, simulation.nodes()[Topology::kGateway], servers_, plan_,
-                                                scenario.cluster.gateway_writes_redis);
-    operator_ = std::make_unique<OperatorProcess>(simulation, simulation.nodes()[Topology::kOperator], servers_, plan_);
+    gateway_ =
+        std::make_unique<GatewayProcess>(simulation, simulation.nodes()[Topology::kGateway], servers_, plan_, runs_,
+                                         scenario.cluster.gateway_writes_redis, simulation.log(Topology::kGateway));
+    operator_ = std::make_unique<OperatorProcess>(simulation, simulation.nodes()[Topology::kOperator], servers_, plan_,
+                                                  runs_, simulation.log(Topology::kOperator));
     simulation.lifecycle().host(Topology::kGateway, *gateway_);
     simulation.lifecycle().host(Topology::kOperator, *operator_);
     simulation.fault_plan().set_controls(*this);
@@ -118,10 +123,23 @@ void SimulatedCluster::build_schedulers(Simulation& simulation, const Scenario& 
     config.mechanisms = mechanisms_of(scenario);
     for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::scheduler)) {
         config.instance_id = simulation.topology().name(id);
-        auto process = std::make_unique<SchedulerProcess>(simulation, simulation.nodes()[id], servers_, config,
-                                                          simulation.metrics(id), simulation.log(id));
+        const Roles roles{.scheduler = true, .workflow = scenario.cluster.schedulers_run_workflows};
+        auto process = std::make_unique<ReplicaProcess>(simulation, simulation.nodes()[id], servers_, config, roles,
+                                                        simulation.metrics(id), simulation.log(id));
         simulation.lifecycle().host(id, *process);
         schedulers_.emplace(id, std::move(process));
+    }
+}
+
+void SimulatedCluster::build_workflow_engines(Simulation& simulation, const Scenario& scenario) {
+    engine::SchedulerConfig config;
+    config.tunables = scenario.cluster.config;
+    config.mechanisms = mechanisms_of(scenario);
+    for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::workflow)) {
+        const Roles roles{.scheduler = false, .workflow = true};
+        workflow_engines_.push_back(std::make_unique<ReplicaProcess>(
+            simulation, simulation.nodes()[id], servers_, config, roles, simulation.metrics(id), simulation.log(id)));
+        simulation.lifecycle().host(id, *workflow_engines_.back());
     }
 }
 
@@ -149,6 +167,7 @@ void SimulatedCluster::build_workers(Simulation& simulation, const Scenario& sce
 std::size_t SimulatedCluster::handlers_in_flight() const {
     std::size_t handlers = 0;
     for (const auto& [node, scheduler] : schedulers_) handlers += scheduler->in_flight();
+    for (const auto& workflows : workflow_engines_) handlers += workflows->in_flight();
     for (const auto& reader : result_readers_) handlers += reader->in_flight();
     return handlers;
 }
@@ -156,7 +175,12 @@ std::size_t SimulatedCluster::handlers_in_flight() const {
 bool SimulatedCluster::has_backlog() {
     const fakes::redis::Keyspace& keys = redis_.keyspace();
     return keys.find(engine::keys::kOutbox) != nullptr || keys.find(engine::keys::kUndecodableSums) != nullptr ||
-           keys.find(engine::keys::kScansPending) != nullptr;
+           keys.find(engine::keys::kScansPending) != nullptr || has_run_backlog();
+}
+
+bool SimulatedCluster::has_run_backlog() {
+    const fakes::redis::Keyspace& keys = redis_.keyspace();
+    return keys.find(engine::keys::kRunsAsked) != nullptr || keys.find(engine::keys::kRunsToSend) != nullptr;
 }
 
 std::uint64_t SimulatedCluster::redis_script_flush() {

@@ -1,5 +1,5 @@
-// The cluster that a scenario describes, built on the nodes of a simulation: servers, schedulers, result readers, workers,
-// gateway and operator. It is also the hand by which faults reach the servers as a whole.
+// The cluster that a scenario describes, built on the nodes of a simulation: servers, schedulers, workflow engines, result readers,
+// workers, gateway and operator. It is also the hand by which faults reach the servers as a whole.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,9 @@
 #include "fakes/nats/server.h"
 #include "fakes/redis/server.h"
 #include "sim/run/gateway_process.h"
+#include "sim/run/replica_process.h"
 #include "sim/run/result_reader_process.h"
-#include "sim/run/scheduler_process.h"
+#include "sim/run/run_plan.h"
 #include "sim/run/server_processes.h"
 #include "sim/run/worker_process.h"
 #include "sim/simulation/simulation.h"
@@ -29,12 +30,15 @@ public:
     [[nodiscard]] fakes::redis::RedisServer& redis() { return redis_; }
     [[nodiscard]] fakes::NatsServer& nats() { return nats_; }
     /// Nothing is left to submit, cancel or approve.
-    [[nodiscard]] bool load_is_over() const { return plan_.open() == 0; }
+    [[nodiscard]] bool load_is_over() const { return plan_.open() == 0 && runs_.open() == 0; }
     [[nodiscard]] std::size_t handlers_in_flight() const;
     /// Messages that consumers have taken off the streams since the beginning.
     [[nodiscard]] std::uint64_t messages_done() const { return messages_done_; }
-    /// Redis remembers dead letters that the bus has not been told of, or outputs that are still to be scanned.
+    /// Redis remembers dead letters that the bus has not been told of, outputs that are still to be scanned, or what is to be done
+    /// about runs.
     [[nodiscard]] bool has_backlog();
+    /// It remembers what people have asked of runs, or what is still to be sent for them.
+    [[nodiscard]] bool has_run_backlog();
 
     void redis_restart(engine::Duration loading) override { redis_.restart(loading); }
     void redis_failover(engine::Duration lag, engine::Duration takes) override { redis_.failover(lag, takes); }
@@ -48,6 +52,7 @@ public:
 
 private:
     void build_schedulers(Simulation& simulation, const Scenario& scenario);
+    void build_workflow_engines(Simulation& simulation, const Scenario& scenario);
     void build_result_readers(Simulation& simulation, const Scenario& scenario);
     void build_workers(Simulation& simulation, const Scenario& scenario);
     /// A scheduler that puts settings in force, or refuses them, says so, and the server which messages are done with.
@@ -60,10 +65,12 @@ private:
     RedisProcess redis_process_;
     NatsProcess nats_process_;
     KernelProcess kernel_process_;
-    std::map<fakes::NodeId, std::unique_ptr<SchedulerProcess>> schedulers_;
+    std::map<fakes::NodeId, std::unique_ptr<ReplicaProcess>> schedulers_;
+    std::vector<std::unique_ptr<ReplicaProcess>> workflow_engines_;
     std::vector<std::unique_ptr<ResultReaderProcess>> result_readers_;
     std::map<fakes::NodeId, std::unique_ptr<WorkerProcess>> workers_;
     fakes::LoadPlan plan_;
+    RunPlan runs_;
     std::unique_ptr<GatewayProcess> gateway_;
     std::unique_ptr<OperatorProcess> operator_;
     std::vector<std::function<void()>> unnoticed_updates_;

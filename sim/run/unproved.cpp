@@ -76,8 +76,8 @@ bool tests_nothing(const Scenario& scenario, Results results) {
     const Expectations& expect = scenario.expect;
     // Invariants that the file names are judged one by one.
     if (!expect.invariants.empty() || !expect.violated.empty() || !expect.states.empty() || !expect.jobs.empty() ||
-        !expect.metrics.empty() || !expect.events.empty() || !expect.dead_letters.empty() || !expect.redis.empty() ||
-        !expect.sometimes.empty())
+        !expect.run_states.empty() || !expect.runs.empty() || !expect.steps.empty() || !expect.metrics.empty() ||
+        !expect.events.empty() || !expect.dead_letters.empty() || !expect.redis.empty() || !expect.sometimes.empty())
         return false;
     return std::ranges::all_of(invariant_table(), [&](const NamedItem& invariant) {
         return invariant.name == kTestedByIdling ||

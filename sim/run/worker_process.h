@@ -6,7 +6,7 @@
 #include "fakes/nats/client.h"
 #include "fakes/redis/client.h"
 #include "fakes/worker/worker.h"
-#include "sim/run/scheduler_process.h"
+#include "sim/run/replica_process.h"
 #include "sim/world/lifecycle.h"
 
 namespace lockstep::sim {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "fakes/printable.h"
 #include "sim/world/trace_file.h"
 
 namespace lockstep::sim {
@@ -17,10 +18,7 @@ constexpr std::string_view kCircuitPrefixes[] = {"cordum:cb:", "lockstep:cb:"};
 /// As one line: what is not printable becomes \xNN, what is long is cut.
 std::string one_line(std::string_view text) {
     std::string out;
-    for (const char c : text.substr(0, kValueMax)) {
-        const auto byte = static_cast<unsigned char>(c);
-        out += byte >= 0x20 && byte != 0x7f && byte < 0x80 ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
-    }
+    fakes::append_printable(out, text.substr(0, kValueMax));
     if (text.size() > kValueMax) out += fmt::format("... ({} bytes)", text.size());
     return out;
 }

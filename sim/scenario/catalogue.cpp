@@ -32,8 +32,11 @@ constexpr std::array kMechanisms{
     NamedItem{"result_before_state", "store the result pointer before the final state", kAvailable},
     NamedItem{"saga_atomicity", "record a compensation together with the final state", kAvailable},
     NamedItem{"saga_lock", "roll back under a lock", kAvailable},
-    NamedItem{"durable_delay_timers", "keep long delays in Redis"},
-    NamedItem{"run_lock", "advance a workflow run under its lock"},
+    NamedItem{"durable_delay_timers", "keep long delays in Redis", kAvailable},
+    NamedItem{"run_lock", "advance a workflow run under its lock", kAvailable},
+    NamedItem{"run_update_fence", "change a run only under its lock, and only if it is still what was read",
+              kAvailable},
+    NamedItem{"step_outbox", "commit what is to be sent for a run together with the run", kAvailable},
     NamedItem{"snapshot_lock", "write the worker snapshot under a lock", kAvailable},
     NamedItem{"tenant_limit_atomicity", "count and commit a tenant's job in one step", kAvailable},
     NamedItem{"backoff_jitter", "spread retries by a random addition", kAvailable},
@@ -151,6 +154,18 @@ std::span<const std::string> job_states() {
     return kStates;
 }
 
+std::span<const std::string> run_statuses() {
+    static const std::vector<std::string> kStatuses{"pending", "running", "waiting",   "succeeded",
+                                                    "failed",  "denied",  "cancelled", "timed_out"};
+    return kStatuses;
+}
+
+std::span<const std::string> step_statuses() {
+    static const std::vector<std::string> kStatuses{"pending", "running",   "waiting",   "succeeded", "failed",
+                                                    "denied",  "cancelled", "timed_out", "skipped"};
+    return kStatuses;
+}
+
 std::span<const std::string> worker_outcomes() {
     static const std::vector<std::string> kOutcomes{
         "SUCCEEDED", "COMPLETED", "FAILED", "FAILED_RETRYABLE", "FAILED_FATAL", "CANCELLED", "DENIED",  "TIMEOUT",
@@ -159,15 +174,28 @@ std::span<const std::string> worker_outcomes() {
 }
 
 std::span<const std::string> redis_scripts() {
-    static const std::vector<std::string> kScripts{
-        "bury_undecodable", "bus_guard_enter",    "cancel",           "circuit_admit",
-        "circuit_failure",  "circuit_success",    "claim_scans",      "commit",
-        "gateway_cancel",   "gateway_set_state",  "gateway_unlock",   "index_page",
-        "outbox_page",      "overdue_page",       "put_dead_letter",  "release_lock",
-        "renew_lock",       "repair_dead_letter", "replace_document", "replay_page",
-        "saga_next",        "stale_jobs",         "take_lock",        "take_snapshot_lock",
-        "take_up",          "tenant_is_full",     "tend_tenant",      "tick_lock",
-        "time_out",         "undecodable_sums",   "write_snapshot"};
+    static const std::vector<std::string> kScripts{"ask_run",           "bury_undecodable",
+                                                   "bus_guard_enter",   "cancel",
+                                                   "cancelled_jobs",    "circuit_admit",
+                                                   "circuit_failure",   "circuit_success",
+                                                   "claim_scans",       "commit",
+                                                   "commit_run",        "create_run",
+                                                   "drop_stale_timers", "due_timers",
+                                                   "forget_runs",       "future_timers",
+                                                   "gateway_cancel",    "gateway_set_state",
+                                                   "gateway_unlock",    "index_page",
+                                                   "outbox_page",       "overdue_page",
+                                                   "peek_runs",         "put_dead_letter",
+                                                   "put_definition",    "release_lock",
+                                                   "renew_lock",        "repair_dead_letter",
+                                                   "replace_document",  "replay_page",
+                                                   "saga_next",         "sent_for_run",
+                                                   "stale_jobs",        "take_lock",
+                                                   "take_run",          "take_snapshot_lock",
+                                                   "take_up",           "tenant_is_full",
+                                                   "tend_tenant",       "tick_lock",
+                                                   "time_out",          "undecodable_sums",
+                                                   "write_snapshot"};
     return kScripts;
 }
 

@@ -32,35 +32,6 @@ struct NamedItem {
 /// What has to get lost before it can be told that a mechanism is off: mostly nothing.
 [[nodiscard]] DataLoss loss_that_tells(std::string_view mechanism);
 
-/// What an argument of a fault holds.
-enum class FaultArgKind : std::uint8_t {
-    node,           // "target": a node, a group, or "actor"
-    worker,         // "target": a worker or a group of them
-    node_or_group,  // "a", "b"
-    direction,      // both | a_to_b | b_to_a
-    probability,    // 0 to 1
-    distribution,
-    duration,
-    signed_duration,
-    number,
-    glob,
-    words,         // list of text
-    call_outcome,  // not_applied | unknown | lost
-    status,        // gRPC status: number or name
-    kernel_decision,
-    output_decision,
-    pools,  // documents
-    timeouts,
-    settings,       // the settings service's `scheduler` block
-    layers,         // its other documents
-    tunables,       // of a scheduler that starts again
-    worker_change,  // of a worker that starts again
-    anything,       // text
-    count,          // of calls, from 1
-    script,         // glob over the names of scripts
-    job,            // glob over job ids
-};
-
 struct FaultArg {
     std::string_view name;
     FaultArgKind kind;
@@ -112,6 +83,9 @@ struct EventInfo {
 
 /// The states of a job, as Redis spells them.
 [[nodiscard]] std::span<const std::string> job_states();
+/// The statuses of workflow runs and of their steps, as documents spell them.
+[[nodiscard]] std::span<const std::string> run_statuses();
+[[nodiscard]] std::span<const std::string> step_statuses();
 /// What a worker group may answer: CAP statuses without prefix, and the ways to misbehave.
 [[nodiscard]] std::span<const std::string> worker_outcomes();
 /// The Lua scripts of the engine and of the gateway, by the name that each declares.

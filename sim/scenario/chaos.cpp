@@ -163,8 +163,8 @@ private:
 
     /// Every lock that is held, or the records of one job in ten, by the last digit of its id.
     std::string victim_keys() {
-        if (rng_.chance(0.6)) return engine::keys::job_lock("*");
-        return engine::keys::job_meta(fmt::format("*{}", rng_.below(10)));
+        if (rng_.chance(0.6)) return engine::keys::job_lock(engine::JobId("*"));
+        return engine::keys::job_meta(engine::JobId(fmt::format("*{}", rng_.below(10))));
     }
 
     void nats() {

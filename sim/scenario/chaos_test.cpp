@@ -102,9 +102,9 @@ TEST(Chaos, EvictsKeysThatTheEngineWrites) {
         for (const Fault& fault : drawn(lossy, seed)) {
             const auto* evict = std::get_if<faults::RedisEvict>(&fault.what);
             if (evict == nullptr) continue;
-            const bool of_lock = evict->keys == engine::keys::job_lock("*");
-            const bool of_record = evict->keys.starts_with(engine::keys::job_meta("*")) &&
-                                   evict->keys.size() == engine::keys::job_meta("*").size() + 1;
+            const bool of_lock = evict->keys == engine::keys::job_lock(engine::JobId("*"));
+            const bool of_record = evict->keys.starts_with(engine::keys::job_meta(engine::JobId("*"))) &&
+                                   evict->keys.size() == engine::keys::job_meta(engine::JobId("*")).size() + 1;
             EXPECT_TRUE(of_lock || of_record) << evict->keys;
             lock = lock || of_lock;
             record = record || of_record;

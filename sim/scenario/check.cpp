@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "sim/scenario/nearest.h"
+#include "engine/config/nearest.h"
 #include "sim/scenario/values.h"
 
 namespace lockstep::sim {
@@ -102,12 +102,12 @@ private:
         if (shape.noun.empty())
             add(at, fmt::format("expected {}, got \"{}\"{}", describe(shape), name, near_only(name, shape.words)));
         else
-            add(at, fmt::format("there is no {} \"{}\"{}", shape.noun, name, suggestion(name, shape.words)));
+            add(at, fmt::format("there is no {} \"{}\"{}", shape.noun, name, engine::suggestion(name, shape.words)));
         return false;
     }
 
     static std::string near_only(const std::string& name, const std::vector<std::string>& words) {
-        const auto near = nearest(name, words);
+        const auto near = engine::nearest(name, words);
         return near.empty() ? std::string{} : fmt::format("; did you mean \"{}\"?", near);
     }
 
@@ -137,7 +137,7 @@ private:
             }
             std::vector<std::string> known;
             for (const Field& one : shape.fields) known.push_back(one.key);
-            add(child(at, key), fmt::format("there is no key \"{}\" here{}", key, suggestion(key, known)));
+            add(child(at, key), fmt::format("there is no key \"{}\" here{}", key, engine::suggestion(key, known)));
         }
         for (const Field& field : shape.fields) {
             if (field.required && !value.contains(field.key))

@@ -11,14 +11,16 @@
 #include <span>
 #include <utility>
 
+#include "engine/config/nearest.h"
+#include "engine/config/relations.h"
 #include "engine/config/tunable_minimum.h"
 #include "engine/ports/rare_branches.h"
 #include "fakes/policy/parse.h"
 #include "fakes/redis/command.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/check_forged.h"
+#include "sim/scenario/check_workflows.h"
 #include "sim/scenario/message_fields.h"
-#include "sim/scenario/nearest.h"
 #include "sim/scenario/read.h"
 #include "sim/scenario/topology.h"
 
@@ -96,10 +98,15 @@ bool carries_packet(fakes::EventKind kind) {
 class CrossChecker {
 public:
     CrossChecker(const json& document, const Scenario& scenario, std::vector<Finding>& findings)
-        : document_(document), scenario_(scenario), topology_(scenario.cluster), findings_(findings) {}
+        : document_(document),
+          scenario_(scenario),
+          topology_(scenario.cluster),
+          findings_(findings),
+          workflows_(scenario, findings) {}
 
     void run() {
         if (scenario_.duration <= Duration{}) add("/duration", "expected a duration of more than 0");
+        guard_of_results();
         collect_pools();
         workers();
         service_rates();
@@ -109,6 +116,7 @@ public:
         faults();
         chaos();
         jobs_of(scenario_.expect, "/expect");
+        workflows_.expectations(scenario_.expect, "/expect");
         values_of(scenario_.expect, "/expect");
         if (scenario_.at_least > scenario_.duration)
             add("/at_least", fmt::format("expected at most the duration of {}", format_duration(scenario_.duration)));
@@ -124,6 +132,19 @@ private:
     [[nodiscard]] const json* part(const char* first, const char* second = nullptr) const {
         const json* value = member(document_, first);
         return value == nullptr || second == nullptr ? value : member(*value, second);
+    }
+
+    /// As lockstepd does at its start; also of replicas that come back with other settings.
+    void guard_of_results() {
+        if (scenario_.cluster.workflow_engines == 0 && !scenario_.cluster.schedulers_run_workflows) return;
+        const auto refuse = [this](const json* config, const std::string& at) {
+            if (config != nullptr && text_of(*config, "bus_guard_key_scope") == "stream")
+                add(at + "/bus_guard_key_scope", std::string(engine::kOneMarkForTwoServices));
+        };
+        refuse(part("cluster", "config"), "/cluster/config");
+        const json* all = part("faults");
+        for (std::size_t i = 0; all != nullptr && i < all->size(); ++i)
+            if ((*all)[i].is_object()) refuse(member((*all)[i], "config"), child("/faults", i) + "/config");
     }
 
     // Pools and workers ------------------------------------------------------------------------------------------------
@@ -177,14 +198,14 @@ private:
     void known_pool(const std::string& pool, const std::string& at) {
         if (pools_.contains(pool)) return;
         add(at, fmt::format("no topic and no pool of cluster.pools is named \"{}\"{}", pool,
-                            suggestion(pool, listed(pools_))));
+                            engine::suggestion(pool, listed(pools_))));
     }
 
     void service_rates() {
         for (const auto& [name, rate] : scenario_.cluster.service_rates)
             if (!topology_.known(name))
-                add(child("/cluster/service_rates", name),
-                    fmt::format("there is no node or group \"{}\"{}", name, suggestion(name, topology_.names())));
+                add(child("/cluster/service_rates", name), fmt::format("there is no node or group \"{}\"{}", name,
+                                                                       engine::suggestion(name, topology_.names())));
     }
 
     void timeouts(const std::string& at, const json* document) {
@@ -255,8 +276,7 @@ private:
             if (member(object, key) != nullptr) kinds.emplace_back(key);
         if (kinds.size() > 1)
             return add(at, fmt::format("expected one of {} in one line of load", fmt::join(kinds, ", ")));
-        if (line.kind == Load::Kind::workflow)
-            return add(at + "/workflow", "workflow runs do not exist in this version");
+        if (line.kind == Load::Kind::workflow) return workflows_.line(line, object, at);
         if (line.kind == Load::Kind::forge) return check_forged(line, object, at, findings_);
         if (member(object, "subject") != nullptr)
             add(at + "/subject", "\"subject\" goes with \"forge\" and \"raw\" only");
@@ -278,7 +298,7 @@ private:
                 : member(object, "topic") != nullptr ? at + "/topic"
                                                      : at,
                 fmt::format("no pool takes the topic \"{}\": cluster.pools.topics does not name it{}", line.topic,
-                            suggestion(line.topic, listed(topics_))));
+                            engine::suggestion(line.topic, listed(topics_))));
         }
     }
 
@@ -296,8 +316,8 @@ private:
             const auto ids = job_ids(scenario_.load);
             jobs_.insert(ids.begin(), ids.end());
         }
-        if (jobs_.contains(id) || id.starts_with(kCompensation)) return;
-        add(at, fmt::format("no line of load submits a job \"{}\"{}", id, suggestion(id, listed(jobs_))));
+        if (jobs_.contains(id) || id.starts_with(kCompensation) || workflows_.is_job_of_run(id)) return;
+        add(at, fmt::format("no line of load submits a job \"{}\"{}", id, engine::suggestion(id, listed(jobs_))));
     }
 
     // Faults -----------------------------------------------------------------------------------------------------------
@@ -407,8 +427,8 @@ private:
             return;
         }
         if (!topology_.known(name))
-            return add(here,
-                       fmt::format("there is no node or group \"{}\"{}", name, suggestion(name, topology_.names())));
+            return add(here, fmt::format("there is no node or group \"{}\"{}", name,
+                                         engine::suggestion(name, topology_.names())));
         const auto members = topology_.members(name);
         if (members.empty()) return add(here, fmt::format("the group \"{}\" has no node in this cluster", name));
         if (arg.kind == FaultArgKind::worker && topology_.node(members.front()).role != NodeRole::worker)
@@ -419,7 +439,7 @@ private:
                 const std::string& at) {
         if (std::ranges::find(known, word) != known.end()) return;
         const std::vector<std::string> words(known.begin(), known.end());
-        add(at, fmt::format("there is no {} \"{}\"{}", noun, word, suggestion(word, words)));
+        add(at, fmt::format("there is no {} \"{}\"{}", noun, word, engine::suggestion(word, words)));
     }
 
     void trigger(const Trigger& trigger, const json& object, const std::string& at) {
@@ -450,7 +470,7 @@ private:
             one_of(trigger.name, rare_branches(), "rare branch", at + "/name");
         if (!trigger.node.empty() && !is_glob(trigger.node) && !topology_.known(trigger.node))
             add(at + "/node", fmt::format("there is no node or group \"{}\"{}", trigger.node,
-                                          suggestion(trigger.node, topology_.names())));
+                                          engine::suggestion(trigger.node, topology_.names())));
     }
 
     void chaos() {
@@ -562,6 +582,7 @@ private:
                 "expected an invariant that holds with the mechanism: name it in expect.invariants");
         }
         jobs_of(proof.expect, "/proves/expect");
+        workflows_.expectations(proof.expect, "/proves/expect");
         values_of(proof.expect, "/proves/expect");
         const json* other = member(*object, "expect");
         if (other != nullptr) events_of(member(*other, "events"), "/proves/expect/events");
@@ -574,6 +595,7 @@ private:
     std::set<std::string> topics_;
     std::set<std::string> pools_;
     std::set<std::string> jobs_;
+    WorkflowChecker workflows_;
 };
 
 }  // namespace

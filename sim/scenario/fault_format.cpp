@@ -89,8 +89,21 @@ std::string help_of(const FaultArg& argument) {
         case FaultArgKind::tunables: return "what a scheduler starts again with, and keeps";
         case FaultArgKind::worker_change: return "what a worker starts again with under the same name, and keeps";
         case FaultArgKind::job: return "only what is about this job; * is any run of characters";
-        default: return argument.name == "for" ? "default: until the end, or until chaos heals" : "";
+        case FaultArgKind::duration:
+            return argument.name == "for" ? "default: until the end, or until chaos heals" : "";
+        case FaultArgKind::direction:
+        case FaultArgKind::distribution:
+        case FaultArgKind::signed_duration:
+        case FaultArgKind::number:
+        case FaultArgKind::words:
+        case FaultArgKind::status:
+        case FaultArgKind::kernel_decision:
+        case FaultArgKind::output_decision:
+        case FaultArgKind::pools:
+        case FaultArgKind::timeouts:
+        case FaultArgKind::settings: return "";
     }
+    return "";
 }
 
 Shape trigger() { return named_definition(object(event_filter()), "trigger"); }

@@ -76,7 +76,9 @@ Shape workers() {
 Shape cluster() {
     return object({
         {"schedulers", "scheduler replicas; default 1", integer(1, kReplicasMax)},
-        {"workflow_engines", "workflow engine replicas; default 0", integer(0, kReplicasMax)},
+        {"workflow_engines", "workflow engine replicas on nodes of their own; default 0", integer(0, kReplicasMax)},
+        {"schedulers_run_workflows", "whether each scheduler's process runs a workflow engine, too; default false",
+         flag()},
         {"result_readers",
          "replicas of another service that reads the results of jobs through a durable of its own; default 0",
          integer(0, kReplicasMax)},
@@ -130,6 +132,31 @@ Shape cluster() {
     });
 }
 
+Shape workflow() {
+    return object({
+        {"put", "a workflow definition that is stored", document("a workflow definition")},
+        {"start", "id of a workflow that is started, `count` times", text()},
+        {"run", "start: id of the run; default run-0, run-1 and so on", text()},
+        {"input", "start: of the run; default {}", document("the input of a run")},
+        {"org", "start: whose run it is; default: whose workflow it is, else default", text()},
+        {"idempotency_key", "start: a second run under it is the first one", text()},
+        {"approve", "id of a run of which a person decides on a step", text()},
+        {"step", "approve: which, as in the run's `steps`", text()},
+        {"approved", "approve: default true", flag()},
+        {"cancel", "id of a run that a person cancels", text()},
+        {"reason", "cancel: default: cancelled by an operator", text()},
+        {"rewrite", "id of a run whose document the reference's gateway reads and writes back as it was", text()},
+        {"takes",
+         "approve, cancel and rewrite by the reference: how long after it has read the document it writes it, over "
+         "whatever others have written meanwhile; default 0s",
+         duration()},
+        {"by",
+         "who writes: lockstep, which wakes an engine, or the reference's gateway, which writes the documented keys "
+         "whole and tells nobody; default lockstep",
+         word({"lockstep", "reference"})},
+    });
+}
+
 Shape load() {
     return object({
         {"at", "default 0s", duration()},
@@ -151,7 +178,8 @@ Shape load() {
          list(text_or_empty(), 1)},
         {"cancel", "id of a job that the operator cancels", text()},
         {"approve", "id of a job that the operator approves", text()},
-        {"workflow", "a workflow definition and its runs", document("a workflow definition and its runs")},
+        {"workflow", "what is asked of workflows and their runs: one of put, start, approve, cancel and rewrite",
+         workflow()},
     });
 }
 
@@ -186,6 +214,10 @@ std::vector<Field> outcomes() {
     return {
         {"states", "jobs by final state", map(comparison(), texts(job_states()), "job state")},
         {"jobs", "final state by job id", map(word(texts(job_states()), "job state"))},
+        {"run_states", "workflow runs by status at the end", map(comparison(), texts(run_statuses()), "run status")},
+        {"runs", "status at the end by run id", map(word(texts(run_statuses()), "run status"))},
+        {"steps", "status at the end by run id and step, as in the run's `steps`",
+         map(map(word(texts(step_statuses()), "step status")))},
         {"metrics", "name{label=\"v\"}:statistic; histograms have p50, p99, max, sum, count", map(comparison())},
         {"events", "", list(object(std::move(event)))},
         {"dead_letters", "entries at the end",

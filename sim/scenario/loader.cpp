@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "sim/scenario/check.h"
 #include "sim/scenario/cross_check.h"
 #include "sim/scenario/file_format.h"
 #include "sim/scenario/override.h"
-#include "sim/scenario/positions.h"
+#include "sim/scenario/parsed_file.h"
 #include "sim/scenario/read.h"
 #include "sim/scenario/text_file.h"
 
@@ -19,16 +18,6 @@ namespace lockstep::sim {
 namespace {
 
 using nlohmann::json;
-
-/// The readable half of the parser's message, which begins with its own name and a place in bytes.
-std::string syntax_message(const json::exception& error) {
-    const std::string text = error.what();
-    for (const std::string_view mark : {": syntax error ", "] "}) {
-        const auto start = text.find(mark);
-        if (start != std::string::npos) return "expected JSON: " + text.substr(start + mark.size());
-    }
-    return "expected JSON: " + text;
-}
 
 /// Takes what was refused out of the document, so that the rest can be read. Elements of lists become null: the others
 /// must keep their places.
@@ -76,49 +65,8 @@ Scenario read(const json& document, const std::string& file, std::vector<Finding
     return scenario;
 }
 
-/// Turns findings into errors with a place in the file, in the order of the file.
-class Errors {
-public:
-    Errors(const std::string& file, std::string_view text) : file_(file), text_(text) {}
-
-    void at_offset(std::size_t offset, std::string message) {
-        const Position position = position_at(text_, offset);
-        errors_.push_back({file_, "", std::move(message), position.line, position.column});
-    }
-    void plain(std::string message) { errors_.push_back({file_, "", std::move(message), 0, 0}); }
-
-    void add(const Finding& finding, const Positions& positions, const std::map<std::string, std::string>& overridden) {
-        LoadError error{file_, finding.pointer, finding.message, 0, 0};
-        for (const auto& [pointer, origin] : overridden) {
-            if (finding.pointer != pointer && !finding.pointer.starts_with(pointer + "/")) continue;
-            error.expected += fmt::format(" ({})", origin);
-            errors_.push_back(std::move(error));
-            return;
-        }
-        const auto found = positions.by_pointer.find(finding.pointer);
-        if (found != positions.by_pointer.end()) {
-            error.line = found->second.line;
-            error.column = found->second.column;
-        }
-        errors_.push_back(std::move(error));
-    }
-
-    [[nodiscard]] bool empty() const { return errors_.empty(); }
-    std::vector<LoadError> take() {
-        std::ranges::sort(errors_, {}, [](const LoadError& error) {
-            return std::tie(error.line, error.column, error.pointer, error.expected);
-        });
-        return std::move(errors_);
-    }
-
-private:
-    const std::string& file_;
-    std::string_view text_;
-    std::vector<LoadError> errors_;
-};
-
 /// Applies what the command line asks for. Returns where each override went and how messages name it.
-std::map<std::string, std::string> apply(json& document, const LoadOptions& options, Errors& errors) {
+std::map<std::string, std::string> apply(json& document, const LoadOptions& options, LoadErrors& errors) {
     std::map<std::string, std::string> origins;
     for (const std::string& assignment : options.overrides) {
         const auto pointer = apply_override(document, assignment);
@@ -140,29 +88,10 @@ std::map<std::string, std::string> apply(json& document, const LoadOptions& opti
 }  // namespace
 
 Loaded<Scenario> parse_scenario(std::string_view text, const std::string& file, const LoadOptions& options) {
-    Errors errors(file, text);
-    json document;
-    try {
-        document = json::parse(text, nullptr, true, true);
-    } catch (const json::parse_error& error) {
-        errors.at_offset(error.byte == 0 ? 0 : error.byte - 1, syntax_message(error));
-        return tl::make_unexpected(errors.take());
-    } catch (const json::exception& error) {  // a number that no double can hold
-        errors.plain(syntax_message(error));
-        return tl::make_unexpected(errors.take());
-    }
-    const Positions positions = locate(text);
-    if (positions.too_deep) {
-        errors.plain(fmt::format("expected at most {} levels of nesting", kNestingMax));
-        return tl::make_unexpected(errors.take());
-    }
-    for (const auto& twice : positions.duplicates)
-        errors.add({twice.pointer,
-                    fmt::format("this key stands in the same object twice: lines {} and {}", twice.first.line,
-                                twice.again.line),
-                    false},
-                   positions, {});
-
+    LoadErrors errors(file, text);
+    auto parsed = errors.parse();
+    if (!parsed) return tl::make_unexpected(errors.take());
+    json& document = parsed->document;
     const auto overridden =
         document.is_object() ? apply(document, options, errors) : std::map<std::string, std::string>{};
     std::vector<Finding> findings;
@@ -174,7 +103,7 @@ Loaded<Scenario> parse_scenario(std::string_view text, const std::string& file, 
         if (!options.overrides.empty() || !options.without.empty()) scenario.proves.reset();
         detail::cross_check(document, scenario, findings);
     }
-    for (const Finding& finding : findings) errors.add(finding, positions, overridden);
+    errors.add(findings, parsed->positions, overridden);
     if (!errors.empty()) return tl::make_unexpected(errors.take());
     return scenario;
 }
@@ -187,6 +116,11 @@ Loaded<Scenario> load_scenario(const std::filesystem::path& path, const LoadOpti
     return parse_scenario(*text, path.string(), options);
 }
 
+bool is_comparison_file(const std::filesystem::path& path) {
+    const std::string name = path.filename().string();
+    return path.parent_path().filename() == "compare" && name.ends_with(".json") && !name.ends_with(".schema.json");
+}
+
 Loaded<std::vector<std::filesystem::path>> find_scenarios(const std::vector<std::string>& paths) {
     namespace fs = std::filesystem;
     std::vector<fs::path> files;
@@ -194,6 +128,7 @@ Loaded<std::vector<std::filesystem::path>> find_scenarios(const std::vector<std:
     for (const std::string& path : paths) {
         std::error_code error;
         if (!fs::is_directory(path, error)) {
+            if (is_comparison_file(path)) continue;
             if (fs::exists(path, error))
                 files.emplace_back(path);
             else
@@ -204,8 +139,9 @@ Loaded<std::vector<std::filesystem::path>> find_scenarios(const std::vector<std:
         for (fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error), end;
              it != end && !error; it.increment(error)) {
             const std::string name = it->path().filename().string();
-            if (it->is_regular_file(error) && name.ends_with(".json") && !name.ends_with(".schema.json"))
-                found.push_back(it->path());
+            const bool scenario =
+                name.ends_with(".json") && !name.ends_with(".schema.json") && !is_comparison_file(it->path());
+            if (it->is_regular_file(error) && scenario) found.push_back(it->path());
         }
         std::ranges::sort(found);
         files.insert(files.end(), found.begin(), found.end());

@@ -36,8 +36,12 @@ using Loaded = tl::expected<T, std::vector<LoadError>>;
                                               const LoadOptions& options = {});
 [[nodiscard]] Loaded<Scenario> load_scenario(const std::filesystem::path& path, const LoadOptions& options = {});
 
-/// The scenario files that these paths name: files as they are, folders with every *.json below them (except
-/// *.schema.json), sorted, each once. A path that does not exist is an error.
+/// Whether it holds a comparison of tunings (sim/compare/comparison_file.h) and no scenario: those stand in folders named
+/// `compare`.
+[[nodiscard]] bool is_comparison_file(const std::filesystem::path& path);
+
+/// The scenario files that these paths name: files as they are, folders with every *.json below them (except *.schema.json and
+/// comparisons), sorted, each once. A path that does not exist is an error.
 [[nodiscard]] Loaded<std::vector<std::filesystem::path>> find_scenarios(const std::vector<std::string>& paths);
 
 }  // namespace lockstep::sim

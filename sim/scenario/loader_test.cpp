@@ -466,8 +466,6 @@ INSTANTIATE_TEST_SUITE_P(
                "/cluster/schedule/depth", "1"},
         Broken{"rate_of_nobody", R"("cluster": {"service_rates": {"schedulerz": "10/s"}})",
                "/cluster/service_rates/schedulerz", R"(did you mean "schedulers"?)"},
-        Broken{"unavailable_invariant", R"("expect": {"invariants": ["delay_timer_kept"]})", "/expect/invariants/0",
-               "the invariant \"delay_timer_kept\" does not exist in this version"},
         Broken{"unknown_invariant", R"("expect": {"invariants": ["no_lost_jobs"]})", "/expect/invariants/0",
                "did you mean \"no_lost_job\"?"},
         Broken{"unknown_violated_invariant", R"("expect": {"invariants": {"violated": ["no_lost_jobs"]}})",
@@ -541,7 +539,57 @@ INSTANTIATE_TEST_SUITE_P(
                "/load/1/count", "goes with submits only"},
         Broken{"many_jobs_of_one_id", R"("load": [{"count": 2, "job": {"job_id": "a"}}])", "/load/0/count",
                "one job under one job id"},
-        Broken{"workflow_runs", R"("load": [{"workflow": {}}])", "/load/0/workflow", "do not exist in this version"},
+        Broken{"workflow_without_a_wish", R"("load": [{"workflow": {}}])", "/load/0/workflow",
+               "expected one of the keys \"put\", \"start\", \"approve\", \"cancel\" and \"rewrite\""},
+        Broken{"rewritten_by_lockstep",
+               R"("cluster": {"workflow_engines": 1}, "load": [)"
+               R"({"workflow": {"put": {"id": "f", "steps": {"a": {"type": "worker"}}}}},)"
+               R"({"workflow": {"start": "f"}}, {"workflow": {"rewrite": "run-0"}}])",
+               "/load/2/workflow/rewrite", "expected \"by\": \"reference\""},
+        Broken{"lockstep_takes_its_time",
+               R"("cluster": {"workflow_engines": 1}, "load": [)"
+               R"({"workflow": {"put": {"id": "f", "steps": {"a": {"type": "worker"}}}}},)"
+               R"({"workflow": {"start": "f"}}, {"workflow": {"cancel": "run-0", "takes": "1s"}}])",
+               "/load/2/workflow/takes", "of what the reference writes only"},
+        Broken{"workflow_with_two_wishes", R"("load": [{"workflow": {"start": "f", "cancel": "run-0"}}])",
+               "/load/0/workflow", "expected one of start, cancel"},
+        Broken{
+            "broken_definition",
+            R"("load": [{"workflow": {"put": {"id": "f", "steps": {"a": {"type": "worker", "depends_on": ["b"]}}}}}])",
+            "/load/0/workflow/put/steps/a/depends_on/0", "there is no step \"b\""},
+        Broken{"unknown_workflow",
+               R"("cluster": {"workflow_engines": 1}, "load": [)"
+               R"({"workflow": {"put": {"id": "order", "steps": {"a": {"type": "worker"}}}}},)"
+               R"({"workflow": {"start": "ordre"}}])",
+               "/load/1/workflow/start", "did you mean \"order\"?"},
+        Broken{"run_without_an_engine",
+               R"("load": [{"workflow": {"put": {"id": "f", "steps": {"a": {"type": "worker"}}}}},)"
+               R"({"workflow": {"start": "f"}}])",
+               "/load/1/workflow/start", "cluster.workflow_engines is 0"},
+        Broken{"one_mark_for_two_services",
+               R"("cluster": {"workflow_engines": 1, "config": {"bus_guard_key_scope": "stream"}})",
+               "/cluster/config/bus_guard_key_scope", "with one mark for the stream each would silence the other"},
+        Broken{"one_mark_after_a_restart",
+               R"("cluster": {"schedulers_run_workflows": true}, "faults": [{"at": "1s", "do": "stop", "target": )"
+               R"("scheduler-0", "for": "5s", "config": {"bus_guard_key_scope": "stream"}}])",
+               "/faults/0/config/bus_guard_key_scope", "leave it at consumer where there is a workflow engine"},
+        Broken{"unknown_run",
+               R"("cluster": {"workflow_engines": 1}, "load": [)"
+               R"({"workflow": {"put": {"id": "f", "steps": {"a": {"type": "worker"}}}}},)"
+               R"({"workflow": {"start": "f"}, "count": 2}], "expect": {"runs": {"run-2": "succeeded"}})",
+               "/expect/runs/run-2", "no line of load starts a run \"run-2\""},
+        Broken{"unknown_step_of_a_run",
+               R"("cluster": {"workflow_engines": 1}, "load": [)"
+               R"({"workflow": {"put": {"id": "f", "steps": {"sign": {"type": "approval"}}}}},)"
+               R"({"workflow": {"start": "f"}}, {"workflow": {"approve": "run-0", "step": "sing"}}])",
+               "/load/2/workflow/step", "did you mean \"sign\"?"},
+        Broken{"unknown_run_status", R"("expect": {"run_states": {"succeded": 1}})", "/expect/run_states/succeded",
+               "did you mean \"succeeded\"?"},
+        Broken{"job_of_no_run", R"("load": [{"approve": "run-0:sign@1"}])", "/load/0/approve",
+               "no line of load submits a job"},
+        Broken{"part_of_another_wish",
+               R"("load": [{"workflow": {"put": {"id": "f", "steps": {"a": {"type": "worker"}}}, "step": "a"}}])",
+               "/load/0/workflow/step", "goes with \"approve\" only"},
         Broken{"unknown_pool", R"("cluster": {"workers": [{"id": "w", "pool": "defualt"}]})", "/cluster/workers/0/pool",
                "did you mean \"default\"?"},
         Broken{"worker_without_a_name", R"("cluster": {"workers": [{"pool": "default"}]})", "/cluster/workers/0",

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/config/nearest.h"
 #include "engine/wire/messages.h"
-#include "sim/scenario/nearest.h"
 #include "sim/scenario/read.h"
 
 namespace lockstep::sim::detail {
@@ -29,7 +29,8 @@ const FieldDescriptor* field_named(const Descriptor& type, std::string_view name
 std::string no_such_field(const Descriptor& type, std::string_view name) {
     std::vector<std::string> known;
     for (int i = 0; i < type.field_count(); ++i) known.emplace_back(type.field(i)->name());
-    return fmt::format("a {} has no field \"{}\"{}", std::string_view(type.name()), name, suggestion(name, known));
+    return fmt::format("a {} has no field \"{}\"{}", std::string_view(type.name()), name,
+                       engine::suggestion(name, known));
 }
 
 bool is_message_of_ours(const FieldDescriptor& field) {

@@ -107,6 +107,7 @@ Cluster read_cluster(const json& object) {
     Cluster cluster;
     cluster.schedulers = int_of(object, "schedulers", cluster.schedulers);
     cluster.workflow_engines = int_of(object, "workflow_engines", cluster.workflow_engines);
+    cluster.schedulers_run_workflows = flag_of(object, "schedulers_run_workflows", cluster.schedulers_run_workflows);
     cluster.result_readers = int_of(object, "result_readers", cluster.result_readers);
     cluster.gateway_writes_redis = text_of(object, "gateway") != "publish-only";
     // The policy section first: a tunable of the same meaning that stands in `config` is the more explicit one.

@@ -23,6 +23,19 @@ std::vector<std::string> job_ids(const std::vector<Load>& load) {
     return ids;
 }
 
+std::vector<std::string> run_ids(const std::vector<Load>& load) {
+    std::vector<std::string> ids;
+    int generated = 0;
+    for (const Load& line : load) {
+        if (line.kind != Load::Kind::workflow || line.order.kind != RunOrder::Kind::start) continue;
+        if (!line.order.run.empty())
+            ids.push_back(line.order.run);
+        else
+            for (int n = 0; n < line.count; ++n) ids.push_back(fmt::format("run-{}", generated++));
+    }
+    return ids;
+}
+
 namespace detail {
 
 namespace {
@@ -53,6 +66,38 @@ void read_job(const json& object, const std::string& pointer, Load& load, std::v
         load.job_json = rest.dump();
     }
     if (load.topic.empty()) load.topic = "job.default";
+}
+
+RunOrder read_order(const json& object) {
+    RunOrder order;
+    order.by_reference = text_of(object, "by") == "reference";
+    order.org = text_of(object, "org");
+    if (member(object, "takes") != nullptr) order.takes = duration_of(object, "takes");
+    if (const json* definition = member(object, "put")) {
+        order.kind = RunOrder::Kind::put;
+        order.workflow = text_of(*definition, "id");
+        if (order.org.empty()) order.org = text_of(*definition, "org_id", "default");
+        order.definition = definition->dump();
+    } else if (member(object, "start") != nullptr) {
+        order.kind = RunOrder::Kind::start;
+        order.workflow = text_of(object, "start");
+        order.run = text_of(object, "run");
+        order.key = text_of(object, "idempotency_key");
+        if (const json* input = member(object, "input")) order.input = input->dump();
+    } else if (member(object, "approve") != nullptr) {
+        order.kind = RunOrder::Kind::approve;
+        order.run = text_of(object, "approve");
+        order.step = text_of(object, "step");
+        order.approved = flag_of(object, "approved", true);
+    } else if (member(object, "rewrite") != nullptr) {
+        order.kind = RunOrder::Kind::rewrite;
+        order.run = text_of(object, "rewrite");
+    } else {
+        order.kind = RunOrder::Kind::cancel;
+        order.run = text_of(object, "cancel");
+        order.reason = text_of(object, "reason", "cancelled by an operator");
+    }
+    return order;
 }
 
 /// A comparison written as a number or as text.
@@ -137,7 +182,7 @@ Load read_load(const json& object, const std::string& pointer, std::vector<Findi
         load.command = texts_of(object, "redis");
     } else if (const json* workflow = member(object, "workflow")) {
         load.kind = Load::Kind::workflow;
-        load.workflow_json = workflow->dump();
+        load.order = read_order(*workflow);
     } else {
         read_job(object, pointer, load, findings);
     }
@@ -154,6 +199,13 @@ Expectations read_expectations(const json& object, const std::string& pointer, s
         for (const auto& [state, value] : states->items()) expect.states.emplace(state, expected_of(value));
     }
     expect.jobs = labels_of(object, "jobs");
+    if (const json* states = member(object, "run_states")) {
+        for (const auto& [status, value] : states->items()) expect.run_states.emplace(status, expected_of(value));
+    }
+    expect.runs = labels_of(object, "runs");
+    if (const json* runs = member(object, "steps")) {
+        for (const auto& [run, steps] : runs->items()) expect.steps.emplace(run, labels_of(*runs, run));
+    }
     if (const json* metrics = member(object, "metrics")) {
         for (const auto& [name, value] : metrics->items()) {
             auto parsed = parse_metric_name(name);

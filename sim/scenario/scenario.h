@@ -61,9 +61,10 @@ struct SchedulePolicy {
 
 struct Cluster {
     int schedulers = 1;
-    int workflow_engines = 0;
-    int result_readers = 0;            // of another service; see sim/run/result_reader.h
-    bool gateway_writes_redis = true;  // "gateway": "publish-only" switches it off
+    int workflow_engines = 0;               // on nodes of their own
+    bool schedulers_run_workflows = false;  // each scheduler's process holds a workflow engine, too
+    int result_readers = 0;                 // of another service; see sim/run/result_reader.h
+    bool gateway_writes_redis = true;       // "gateway": "publish-only" switches it off
     engine::Tunables config;
     engine::PinnedSettings pinned;  // what `config` names is not the configuration service's to change
     Documents documents;
@@ -85,6 +86,23 @@ struct Cluster {
     double clock_drift_ppm = 0;  // each node draws its drift uniformly from -drift_ppm .. +drift_ppm
 };
 
+/// What somebody asks of workflows and their runs.
+struct RunOrder {
+    enum class Kind : std::uint8_t { put, start, approve, cancel, rewrite };
+    Kind kind = Kind::put;
+    std::string workflow;       // put, start
+    std::string definition;     // put: JSON, as it is stored
+    std::string org;            // put, start
+    std::string run;            // start: the given id, or empty for generated ones; else which
+    std::string input = "{}";   // start: JSON
+    std::string key;            // start: an idempotency key
+    std::string step;           // approve: as in the run's `steps`
+    bool approved = true;       // approve
+    std::string reason;         // cancel
+    bool by_reference = false;  // written as a gateway of another kind writes it, which tells nobody
+    Duration takes{};           // approve, cancel, rewrite by the reference: from its read to its write
+};
+
 /// One line of load: submits, messages that are no packet, or packets and other bytes of a stranger, at a rate, one cancel,
 /// approval or Redis command by an operator, or workflow runs.
 struct Load {
@@ -101,12 +119,16 @@ struct Load {
     std::string raw;                   // forge: what is published, whatever it is
     std::vector<std::string> command;  // redis: its words
     std::string subject;               // forge: where it is published; empty = where packets of its kind belong
-    std::string workflow_json;         // workflow: definition and runs
+    RunOrder order;                    // workflow
 };
 
 /// The ids of the jobs that these lines submit, in the order of the lines: a given id, else `job-0`, `job-1` and so on,
 /// numbered over all lines.
 [[nodiscard]] std::vector<std::string> job_ids(const std::vector<Load>& load);
+
+/// The ids of the runs that these lines start, in the order of the lines: a given id, else `run-0`, `run-1` and so on, numbered over
+/// all lines.
+[[nodiscard]] std::vector<std::string> run_ids(const std::vector<Load>& load);
 
 /// Sets them as an environment would: what it names is not the configuration service's to change.
 void put_in_force(const NamedTunables& named, engine::Tunables& tunables, engine::PinnedSettings& pinned);
@@ -171,6 +193,9 @@ struct Expectations {
     std::vector<std::string> violated;    // a counterexample: these must be violated
     std::map<std::string, Expected> states;
     std::map<std::string, std::string> jobs;
+    std::map<std::string, Expected> run_states;                       // runs by status
+    std::map<std::string, std::string> runs;                          // status by run
+    std::map<std::string, std::map<std::string, std::string>> steps;  // status by run and step
     std::vector<MetricExpectation> metrics;
     std::vector<EventExpectation> events;
     std::vector<DeadLetterExpectation> dead_letters;

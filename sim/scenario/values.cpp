@@ -7,9 +7,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "engine/config/nearest.h"
 #include "engine/wire/text.h"
 #include "sim/scenario/catalogue.h"
-#include "sim/scenario/nearest.h"
 
 namespace lockstep::sim {
 
@@ -129,7 +129,7 @@ tl::expected<MetricName, std::string> parse_metric_name(std::string_view text) {
     std::string_view rest = text.substr(name.size());
     const engine::MetricInfo* metric = find_metric(name);
     if (metric == nullptr)
-        return wrong(fmt::format("there is no metric \"{}\"{}", name, suggestion(name, metric_names())));
+        return wrong(fmt::format("there is no metric \"{}\"{}", name, engine::suggestion(name, metric_names())));
     parsed.metric = metric->name;
     if (rest.starts_with('{')) {
         const auto end = rest.find('}');
@@ -140,7 +140,8 @@ tl::expected<MetricName, std::string> parse_metric_name(std::string_view text) {
     const std::vector<std::string> known(metric->labels.begin(), metric->labels.end());
     for (const auto& [label, value] : parsed.labels) {
         if (std::ranges::find(known, label) == known.end())
-            return wrong(fmt::format("{} has no label \"{}\"{}", metric->name, label, suggestion(label, known)));
+            return wrong(
+                fmt::format("{} has no label \"{}\"{}", metric->name, label, engine::suggestion(label, known)));
     }
     const bool given = rest.starts_with(':');
     if (!given && !rest.empty()) return wrong(fmt::format("expected \":\" and a statistic, got \"{}\"", rest));

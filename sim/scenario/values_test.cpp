@@ -5,7 +5,6 @@
 
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/glob.h"
-#include "sim/scenario/nearest.h"
 
 namespace lockstep::sim {
 namespace {
@@ -56,16 +55,7 @@ TEST(Values, MetricNamesTakeLabelsAndAStatistic) {
     EXPECT_FALSE(parse_metric_name("cordum_scheduler_jobs_completed_total extra"));
 }
 
-TEST(Nearest, FindsSlipsOfThePenAndNothingElse) {
-    const std::vector<std::string> words{"crash", "pause", "redis.errors"};
-    EXPECT_EQ(nearest("carsh", words), "crash");
-    EXPECT_EQ(nearest("REDIS.ERROR", words), "redis.errors");
-    EXPECT_EQ(nearest("explode", words), "");
-    EXPECT_EQ(nearest(std::string(10'000, 'x'), words), "");
-    EXPECT_EQ(suggestion("explode", words), "; known: crash, pause, redis.errors");
-}
-
-TEST(Nearest, GlobsMatchAcrossDots) {
+TEST(Globs, MatchAcrossDots) {
     EXPECT_TRUE(glob_matches("worker.*.jobs", "worker.w-1.jobs"));
     EXPECT_TRUE(glob_matches("*", ""));
     EXPECT_TRUE(glob_matches("a*b*c", "axxbyyc"));

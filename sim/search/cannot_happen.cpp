@@ -9,27 +9,18 @@ namespace {
 
 using namespace coverage;
 
-constexpr const char* kNoRuns = "workflow runs do not exist in this version, and nothing reads it";
 constexpr const char* kAnswersOrFails =
     "an RPC has an answer or fails, and who fails cannot know that the server has heard nothing";
 constexpr const char* kOnlyWithoutTheQueue = "called only where the mechanism tenant_limit_atomicity is switched off";
-constexpr const char* kOnlyOfOtherServices =
-    "a scheduler looks for the mark with the call that takes the job's lock; only other services ask by itself";
 constexpr const char* kByWayOfScheduled = "a dispatch enters SCHEDULED and DISPATCHED in one step, in this order";
 constexpr const char* kOnlyAfterDispatched =
     "RUNNING is entered with the number of the dispatch, which stands there only while the job is DISPATCHED";
 constexpr const char* kOnlyAfterADispatch = "a result of a job that is neither DISPATCHED nor RUNNING is refused";
 
 constexpr std::array kList{
-    CannotHappen{kTunable, "run_lock_ttl", kNoRuns},
-    CannotHappen{kTunable, "delay_poller_interval", kNoRuns},
-    CannotHappen{kTunable, "delay_persist_min", kNoRuns},
     CannotHappen{kTunable, "lock_on_abandon", "nothing reads it: a lock that cannot be renewed is given up in one way"},
     CannotHappen{kCall, "kernel_check: not applied", kAnswersOrFails},
     CannotHappen{kCall, "output_check: not applied", kAnswersOrFails},
-    CannotHappen{kCall, "redis bus_guard_enter: applied", kOnlyOfOtherServices},
-    CannotHappen{kCall, "redis bus_guard_enter: not applied", kOnlyOfOtherServices},
-    CannotHappen{kCall, "redis bus_guard_enter: unknown", kOnlyOfOtherServices},
     CannotHappen{kCall, "redis tenant_is_full: applied", kOnlyWithoutTheQueue},
     CannotHappen{kCall, "redis tenant_is_full: not applied", kOnlyWithoutTheQueue},
     CannotHappen{kCall, "redis tenant_is_full: unknown", kOnlyWithoutTheQueue},
@@ -48,9 +39,6 @@ constexpr std::array kList{
     CannotHappen{kBranch, "results_stream_made_anew",
                  "takes an operator who deletes a stream, which no fault does "
                  "(fakes/engine_test/unheard_results_test.cpp makes one anew)"},
-    CannotHappen{kBranch, "saga_effect_unknown",
-                 "takes a stored request that is damaged, and draws lose records as a whole "
-                 "(scenarios/an-unreadable-request-does-not-hold-up-the-result.json damages one)"},
 };
 
 }  // namespace

@@ -232,16 +232,20 @@ std::string change(std::string_view from, std::string_view to) {
 }
 
 void add_events(const History& history, Items& out) {
-    const auto by_scheduler = [&history](const HistoryEvent& event) {
-        return history.node_name(event.node).starts_with("scheduler-");
+    // What the commands of people ask of workflows is a script of the engine's, too; a gateway's own are named after it.
+    const auto by_engine = [&history](const HistoryEvent& event) {
+        const std::string node = history.node_name(event.node);
+        if (node.starts_with("scheduler-") || node.starts_with("workflow-")) return true;
+        const std::string& script = history.text(event.script);
+        return (node == "gateway" || node == "operator") && !script.empty() && !script.starts_with("gateway_");
     };
     for (const HistoryEvent& event : history.events) {
         if (event.kind == fakes::EventKind::state) {
             out.insert({coverage::kState, change(history.text(event.from), history.text(event.to))});
         } else if (is_verdict(event.kind)) {
-            if (event.when == fakes::When::applied && by_scheduler(event))
+            if (event.when == fakes::When::applied && by_engine(event))
                 out.insert({coverage::kCall, outcome_of(call_of(history, event), kCallOutcomes[0])});
-        } else if (has_answer(event.kind) && event.when == fakes::When::answered && by_scheduler(event)) {
+        } else if (has_answer(event.kind) && event.when == fakes::When::answered && by_engine(event)) {
             const std::string_view outcome = word_of(event.outcome);
             if (!outcome.empty()) out.insert({coverage::kCall, outcome_of(call_of(history, event), outcome)});
         }

@@ -105,7 +105,7 @@ std::string coverage_markdown(const CoverageReport& report) {
     std::string out = fmt::format(
         "# What draws reach\n\nHow many draws of `lockstep explore` reach what is documented: settings, fields of "
         "requests, "
-        "outcomes of the calls of\nschedulers, changes of state, rare branches. Made by `{}`.\n\n{}{}\n",
+        "outcomes of the calls of\nreplicas, changes of state, rare branches. Made by `{}`.\n\n{}{}\n",
         report.command, kDraws, report.plain.draws);
     if (report.losing) out += fmt::format("{}{}\n", kLosingDraws, report.losing->draws);
     out +=

@@ -177,13 +177,18 @@ void add_loss(Dice& dice, Document& faults) {
                          {"script", dice.word({"take_up", "commit", "commit"})},
                          {"when", dice.word({"before", "applied"})},
                          {"nth", dice.on_every_scale(2 * kPerJobMax)}};
-    const std::string kind = dice.word({"redis.evict", "redis.evict", "redis.failover", "redis.restart"});
+    const std::string kind =
+        dice.word({"redis.evict", "redis.evict", "redis.failover", "redis.restart", "redis.corrupt"});
     Document fault = {{"do", kind}};
     if (kind == "redis.evict") {
         // Mostly every lock; else mirrors of a job's state, its other records, or a whole index.
-        fault["keys"] = dice.chance(0.6) ? engine::keys::job_lock("*")
+        fault["keys"] = dice.chance(0.6) ? engine::keys::job_lock(engine::JobId("*"))
                                          : dice.word({"job:state:*", "job:result_ptr:*", "job:req:*", "job:meta:*0",
                                                       "job:index:*", "job:deadline", "job:recent", "job:events:*"});
+    } else if (kind == "redis.corrupt") {
+        // What is half a text afterwards: what was asked for, copies, and who there is to do it.
+        fault["keys"] =
+            dice.word({"job:req:*", "job:req:*", "job:state:*", "job:result_ptr:*", "sys:workers:snapshot"});
     } else {
         fault["for"] = dice.word({"100ms", "1s", "10s"});
     }

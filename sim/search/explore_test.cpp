@@ -191,7 +191,7 @@ TEST(Explore, KnowsTheFirstFailureWhateverTheThreads) {
 
 TEST(DrawScenario, TakesUpEveryTheme) {
     std::map<std::string, int> drawn;
-    for (std::uint64_t number = 1; number <= 900; ++number) {
+    for (std::uint64_t number = 1; number <= 1200; ++number) {
         const Document document = draw_scenario(number, {});
         if (!document.contains("tags")) continue;
         for (const Document& tag : document["tags"]) ++drawn[tag.get<std::string>()];

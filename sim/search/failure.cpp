@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "engine/wire/json_member.h"
 #include "sim/scenario/text_file.h"
 
 namespace lockstep::sim {
@@ -64,20 +65,15 @@ std::uint64_t unsigned_of(const Document& document, const char* key) {
     return found != document.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
 }
 
-std::string text_of(const Document& document, const char* key) {
-    const auto found = document.find(key);
-    return found != document.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
-
 std::optional<Violation> violation_of(const Document& document) {
     const auto found = document.find("violation");
     if (found == document.end() || !found->is_object()) return {};
     Violation violation;
-    violation.invariant = text_of(*found, "invariant");
+    violation.invariant = engine::wire::text_member(*found, "invariant");
     violation.at_ms = static_cast<std::int64_t>(unsigned_of(*found, "at_ms"));
-    violation.node = text_of(*found, "node");
-    violation.job = text_of(*found, "job");
-    violation.detail = text_of(*found, "detail");
+    violation.node = engine::wire::text_member(*found, "node");
+    violation.job = engine::wire::text_member(*found, "job");
+    violation.detail = engine::wire::text_member(*found, "detail");
     return violation;
 }
 
@@ -127,7 +123,8 @@ std::string failure_text(const Failure& failure) {
 tl::expected<Failure, std::string> parse_failure(std::string_view text) {
     const Document document = Document::parse(text, nullptr, false, true);
     if (document.is_discarded() || !document.is_object()) return tl::make_unexpected("expected a JSON object");
-    if (text_of(document, "kind") != kKind) return tl::make_unexpected(fmt::format("at /kind: expected \"{}\"", kKind));
+    if (engine::wire::text_member(document, "kind") != kKind)
+        return tl::make_unexpected(fmt::format("at /kind: expected \"{}\"", kKind));
     if (unsigned_of(document, "version") != kVersion)
         return tl::make_unexpected(
             fmt::format("at /version: expected {}; another version of lockstep wrote this", kVersion));
@@ -140,11 +137,11 @@ tl::expected<Failure, std::string> parse_failure(std::string_view text) {
     if (seed == document.end() || !seed->is_number_unsigned())
         return tl::make_unexpected("at /seed: expected a number from 0");
     failure.seed = seed->get<std::uint64_t>();
-    failure.signature = text_of(document, "signature");
-    failure.origin = text_of(document, "origin");
+    failure.signature = engine::wire::text_member(document, "signature");
+    failure.origin = engine::wire::text_member(document, "origin");
     failure.events = unsigned_of(document, "events");
     failure.violation = violation_of(document);
-    const std::string digest = text_of(document, "digest");
+    const std::string digest = engine::wire::text_member(document, "digest");
     const auto parsed = std::from_chars(digest.data(), digest.data() + digest.size(), failure.digest, 16);
     if (digest.size() != 16 || parsed.ptr != digest.data() + digest.size())
         return tl::make_unexpected("at /digest: expected 16 hexadecimal digits");
@@ -156,7 +153,7 @@ tl::expected<Replayable, std::string> load_replayable(const std::filesystem::pat
     if (!text) return tl::make_unexpected(fmt::format("{}: expected a file that can be read", path.string()));
     Replayable out;
     const Document document = Document::parse(*text, nullptr, false, true);
-    out.is_scenario_file = !document.is_object() || text_of(document, "kind") != kKind;
+    out.is_scenario_file = !document.is_object() || engine::wire::text_member(document, "kind") != kKind;
     if (!out.is_scenario_file) {
         auto failure = parse_failure(*text);
         if (!failure) return tl::make_unexpected(fmt::format("{}: {}", path.string(), failure.error()));

@@ -137,8 +137,6 @@ void add_namesakes(Dice& dice, Document& scenario, int number) {
         add_load(scenario, {{"at", at}, {"forge", {{"job_request", std::move(job)}}}});
 }
 
-std::string millis(int count) { return fmt::format("{}", count); }
-
 }  // namespace
 
 void embellish(Dice& dice, Document& job) {
@@ -181,8 +179,9 @@ void deadlines(Dice& dice, Document& scenario) {
          {"decision", "allow_with_constraints"},
          {"constraints", {{"budgets", {{"max_runtime_ms", work + dice.between(-150, 3000)}}}}}});
     for (int i = dice.between(2, 10); i > 0; --i) {
-        Document job = {{"job_id", fmt::format("due-{}", i)}, {"env", {{"SIM_SERVICE_MS", millis(work)}}}};
-        if (dice.chance(0.7)) job["budget"]["deadline_ms"] = millis(std::max(1, work + dice.between(-300, 8000)));
+        Document job = {{"job_id", fmt::format("due-{}", i)}, {"env", {{"SIM_SERVICE_MS", std::to_string(work)}}}};
+        if (dice.chance(0.7))
+            job["budget"]["deadline_ms"] = std::to_string(std::max(1, work + dice.between(-300, 8000)));
         if (dice.chance(0.5)) job["labels"]["needs"] = "haste";
         if (dice.chance(0.2)) job["labels"]["needs"] = "a human";
         const std::string id = job["job_id"];
@@ -249,8 +248,9 @@ void own_limits(Dice& dice, Document& scenario) {
     }
     if (timeouts.is_null()) cluster.erase("timeouts");
     for (int i = dice.between(2, 8); i > 0; --i) {
-        Document job = {{"topic", dice.word({"job.default", "job.default", "job.book"})},
-                        {"env", {{"SIM_SERVICE_MS", millis(dice.one_of(std::array{500, 3000, 9000, 20'000}))}}}};
+        Document job = {
+            {"topic", dice.word({"job.default", "job.default", "job.book"})},
+            {"env", {{"SIM_SERVICE_MS", std::to_string(dice.one_of(std::array{500, 3000, 9000, 20'000}))}}}};
         if (dice.chance(0.5)) job["workflow_id"] = "travel";
         if (dice.chance(0.3)) job["labels"]["run_id"] = "trip-1";
         if (dice.chance(0.3)) job["compensation"] = {{"topic", "job.undo"}};

@@ -24,6 +24,7 @@
 #include "sim/search/stream_themes.h"
 #include "sim/search/tenant_themes.h"
 #include "sim/search/worker_themes.h"
+#include "sim/search/workflow_themes.h"
 
 namespace lockstep::sim {
 
@@ -112,6 +113,12 @@ constexpr std::array kThemes{
     Theme{"unplaceable-jobs", kAlone, unplaceable_jobs},
     Theme{"settled-reports", kAlone, settled_reports},
     Theme{"narrower-limits", kAlone, narrower_limits},
+    Theme{"workflows", false, workflows},
+    Theme{"other-gateways", false, other_gateways},
+    Theme{"kept-delays", kAlone, kept_delays},
+    Theme{"frozen-engines", kAlone, frozen_engines},
+    Theme{"crowded-runs", false, crowded_runs},
+    Theme{"half-done-steps", kAlone, half_done_steps},
 };
 
 }  // namespace

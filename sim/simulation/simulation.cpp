@@ -25,7 +25,7 @@ Simulation::Simulation(const Scenario& scenario, std::uint64_t seed, SimulationO
       queue_(seed, options.ties, &schedule_),
       nodes_(topology_, scenario.cluster, seed, queue_, *this),
       trace_(queue_, nodes_),
-      network_(queue_, nodes_, trace_, scenario.cluster.network_latency, rng("network"), &schedule_),
+      network_(queue_, nodes_, trace_, scenario.cluster.network_latency, draws("network"), &schedule_),
       lifecycle_(queue_, nodes_, network_, trace_),
       fault_plan_(queue_, topology_, nodes_, lifecycle_, network_, trace_, seed) {
     const engine::LogLevel* least = options_.log_level ? &*options_.log_level : nullptr;
@@ -220,9 +220,9 @@ void Simulation::connect(NodeId client, NodeId server, std::string_view service,
     if (!closed_) network_.connect(client, server, service, listener, std::move(done));
 }
 
-fakes::Rng& Simulation::rng(std::string_view stream) {
-    auto found = streams_.find(stream);
-    if (found == streams_.end()) found = streams_.emplace(stream, fakes::Rng(seed_, stream)).first;
+fakes::KeyedRng& Simulation::draws(std::string_view family) {
+    auto found = draws_.find(family);
+    if (found == draws_.end()) found = draws_.emplace(family, fakes::KeyedRng(seed_, family)).first;
     return found->second;
 }
 

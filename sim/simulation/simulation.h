@@ -87,6 +87,7 @@ public:
 
     [[nodiscard]] const Topology& topology() const { return topology_; }
     [[nodiscard]] SimTrace& trace() override { return trace_; }
+    [[nodiscard]] const SimTrace& trace() const { return trace_; }
     [[nodiscard]] FaultPlan& fault_plan() { return fault_plan_; }
     [[nodiscard]] Lifecycle& lifecycle() { return lifecycle_; }
     [[nodiscard]] Network& network() { return network_; }
@@ -110,7 +111,7 @@ public:
     void listen(NodeId node, std::string_view service, fakes::Server& server) override;
     void connect(NodeId client, NodeId server, std::string_view service, fakes::ConnectionListener& listener,
                  std::function<void(std::shared_ptr<fakes::Connection>)> done) override;
-    fakes::Rng& rng(std::string_view stream) override;
+    fakes::KeyedRng& draws(std::string_view family) override;
     fakes::Faults& faults() override { return fault_plan_.calls(); }
 
 private:
@@ -127,7 +128,7 @@ private:
     const std::uint64_t seed_;
     const SimulationOptions options_;
     const Topology topology_;
-    std::map<std::string, fakes::Rng, std::less<>> streams_;
+    std::map<std::string, fakes::KeyedRng, std::less<>> draws_;
     Schedule schedule_;
     EventQueue queue_;
     Nodes nodes_;

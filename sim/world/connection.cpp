@@ -50,7 +50,8 @@ void SimConnection::shut(Side side) {
     ends_[other(side)].in_flight.clear();
     ends_[other(side)].held.clear();
     // What waits for a retransmission when its sender goes may be sent once more, or not.
-    if (!end.held.empty()) end.held.truncate(network_->stream().below(end.held.size() + 1));
+    if (!end.held.empty())
+        end.held.truncate(network_->draw_for(end.node, ends_[other(side)].node).below(end.held.size() + 1));
     if (!ends_[other(side)].closed) depart(side, Action{});
     if (finished()) network_->forget(*this);
 }

@@ -46,10 +46,11 @@ Duration LinkFaults::delay(NodeId from, NodeId to) {
         const LinkFault& fault = entry.fault;
         if (fault.kind == LinkFault::Kind::cut || !applies(fault, from, to)) continue;
         Duration added{};
+        fakes::Rng rng = fault.draws->next(fakes::DrawKey().with(from.key()).with(to.key()));
         if (fault.kind == LinkFault::Kind::slow) {
-            added = fault.latency.draw(*fault.stream);
+            added = fault.latency.draw(rng);
         } else {
-            for (int losses = 0; losses < kLossesMax && fault.stream->chance(fault.rate); ++losses) {
+            for (int losses = 0; losses < kLossesMax && rng.chance(fault.rate); ++losses) {
                 added += kRetransmission * (1 << losses);
             }
         }

@@ -22,7 +22,7 @@ struct LinkFault {
     fakes::Distribution latency;         // slow: added to the link's own
     double rate = 0;                     // lossy: of the segments
     std::uint64_t* effective = nullptr;  // counts what the fault delayed; outlives it
-    fakes::Rng* stream = nullptr;        // what it draws comes from here; outlives it
+    fakes::KeyedRng* draws = nullptr;    // what it draws, by link; outlives it
 };
 
 class LinkFaults {

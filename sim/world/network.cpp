@@ -5,9 +5,9 @@
 
 namespace lockstep::sim {
 
-Network::Network(EventQueue& queue, Nodes& nodes, fakes::Trace& trace, fakes::Distribution latency, fakes::Rng& stream,
-                 Schedule* schedule)
-    : queue_(queue), nodes_(nodes), trace_(trace), latency_(latency), stream_(stream), schedule_(schedule) {}
+Network::Network(EventQueue& queue, Nodes& nodes, fakes::Trace& trace, fakes::Distribution latency,
+                 fakes::KeyedRng& draws, Schedule* schedule)
+    : queue_(queue), nodes_(nodes), trace_(trace), latency_(latency), draws_(draws), schedule_(schedule) {}
 
 Network::~Network() { close(); }
 
@@ -123,9 +123,15 @@ void Network::links_changed() {
     for (const auto& [id, connection] : connections_) connection->release_held();
 }
 
+// Message n of a link, whatever has been sent on others meanwhile.
+fakes::Rng Network::draw_for(NodeId from, NodeId to) {
+    return draws_.next(fakes::DrawKey().with(from.key()).with(to.key()));
+}
+
 Duration Network::draw_delay(NodeId from, NodeId to) {
     const Duration lag = schedule_ == nullptr ? Duration{} : schedule_->lag(from);
-    return latency_.draw(stream_) + links_.delay(from, to) + lag;
+    fakes::Rng rng = draw_for(from, to);
+    return latency_.draw(rng) + links_.delay(from, to) + lag;
 }
 
 void Network::park(Node& node, Action action) { node.hold_back(queue_.push_parked(node.id, std::move(action))); }

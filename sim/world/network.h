@@ -22,9 +22,9 @@ class Network {
 public:
     using Connected = std::function<void(std::shared_ptr<fakes::Connection>)>;
 
-    /// `stream` draws latencies, losses and the tails of closed connections.
+    /// `draws`: of latencies and of the tails of closed connections, by link.
     /// `schedule` (may be null) holds up what nodes send; outlives the network.
-    Network(EventQueue& queue, Nodes& nodes, fakes::Trace& trace, fakes::Distribution latency, fakes::Rng& stream,
+    Network(EventQueue& queue, Nodes& nodes, fakes::Trace& trace, fakes::Distribution latency, fakes::KeyedRng& draws,
             Schedule* schedule = nullptr);
     ~Network();
     Network(const Network&) = delete;
@@ -49,7 +49,7 @@ public:
     // For connections.
     [[nodiscard]] EventQueue& queue() { return queue_; }
     [[nodiscard]] Nodes& nodes() { return nodes_; }
-    [[nodiscard]] fakes::Rng& stream() { return stream_; }
+    [[nodiscard]] fakes::Rng draw_for(NodeId from, NodeId to);
     [[nodiscard]] Duration draw_delay(NodeId from, NodeId to);
     /// Lets `action` wait for the end of the pause of `node`.
     void park(Node& node, Action action);
@@ -78,7 +78,7 @@ private:
     Nodes& nodes_;
     fakes::Trace& trace_;
     const fakes::Distribution latency_;
-    fakes::Rng& stream_;
+    fakes::KeyedRng& draws_;
     Schedule* const schedule_;
     LinkFaults links_;
     std::map<std::pair<NodeId, std::string>, fakes::Server*> servers_;

@@ -259,8 +259,8 @@ TEST_F(NetworkTest, SlowsAndRetransmitsOnFaultyLinks) {
     slow.a = slow.b = NodeSet(sim.topology().size(), true);
     slow.latency = Distribution::constant(300ms);
     slow.effective = &effective;
-    fakes::Rng stream(1, "link");
-    slow.stream = &stream;
+    fakes::KeyedRng draws(1, "link");
+    slow.draws = &draws;
     const auto id = sim.network().links().add(slow);
     connection->send_to_server(note("slow"));
     sim.run_for(300ms);

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "fakes/printable.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -61,10 +63,7 @@ private:
 std::string shown(std::string_view text, std::size_t from) {
     std::string out = from > 0 ? "…" : "";
     const std::string_view part = text.substr(std::min(from, text.size()), kShownMax);
-    for (const char c : part) {
-        const auto byte = static_cast<unsigned char>(c);
-        out += byte >= 0x20 && byte <= 0x7e ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
-    }
+    fakes::append_printable(out, part);
     if (from + part.size() < text.size()) out += "…";
     return '"' + out + '"';
 }

@@ -63,9 +63,18 @@ SimTrace::SimTrace(const EventQueue& queue, const Nodes& nodes)
 
 SimTrace::~SimTrace() = default;
 
-bool SimTrace::emit(const fakes::Event& event) {
+void SimTrace::add_observer(EventObserver& observer, fakes::EventKinds wanted) {
+    for (std::size_t kind = 0; kind < observers_.size(); ++kind)
+        if (wanted.contains(static_cast<fakes::EventKind>(kind))) observers_[kind].push_back(&observer);
+}
+
+bool SimTrace::emit(const fakes::Event& told) {
+    fakes::Event event = told;
+    event.job_number = job_numbers_.number_of(event.job);
+    told_at_ = queue_.now();
     if (in_digest(event.kind)) add_to_digest(event);
-    for (EventObserver* observer : observers_) observer->on_event(event, queue_.now());
+    for (EventObserver* observer : observers_[static_cast<std::size_t>(event.kind)])
+        observer->on_event(event, queue_.now());
     if (last_observer_ != nullptr) last_observer_->on_event(event, queue_.now());
     return nodes_.alive(event.node);
 }

@@ -5,6 +5,7 @@
 // run when their digests are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,9 +14,13 @@
 #include <vector>
 
 #include "fakes/world.h"
+#include "sim/world/name_numbers.h"
 #include "sim/world/node.h"
 
 namespace lockstep::sim {
+
+/// Names an event of the run: its number in the order of the digest, from 1; 0 names none.
+using EventNumber = std::uint64_t;
 
 class EventObserver {
 public:
@@ -51,11 +56,12 @@ public:
     SimTrace(const SimTrace&) = delete;
     SimTrace& operator=(const SimTrace&) = delete;
 
-    bool emit(const fakes::Event& event) override;
+    bool emit(const fakes::Event& told) override;
 
-    /// Observers hear of each event in the order in which they were added. They must outlive the run.
-    void add_observer(EventObserver& observer) { observers_.push_back(&observer); }
-    /// The one who hears last, and may change the world.
+    /// Observers are told of the events of the kinds that they want, in the order in which they were added. They must outlive
+    /// the run.
+    void add_observer(EventObserver& observer, fakes::EventKinds wanted = fakes::EventKinds::all());
+    /// The one who hears last of every event, and may change the world.
     void set_last_observer(EventObserver& observer) { last_observer_ = &observer; }
     /// At most one; it must outlive the run.
     void set_digest_observer(DigestObserver& observer) { digest_observer_ = &observer; }
@@ -66,6 +72,11 @@ public:
     [[nodiscard]] std::uint64_t events() const { return events_; }
     [[nodiscard]] std::uint64_t digest() const;
     [[nodiscard]] const std::vector<Checkpoint>& checkpoints() const { return checkpoints_; }
+
+    /// When the event was told that was told last.
+    [[nodiscard]] const Time& told_at() const { return told_at_; }
+    /// The numbers of the jobs in events.
+    [[nodiscard]] NameNumbers& job_numbers() { return job_numbers_; }
 
 private:
     struct Hash;
@@ -79,7 +90,9 @@ private:
     std::uint64_t events_ = 0;
     std::uint64_t checkpoint_every_ = 0;
     std::vector<Checkpoint> checkpoints_;
-    std::vector<EventObserver*> observers_;
+    Time told_at_{};
+    NameNumbers job_numbers_;
+    std::array<std::vector<EventObserver*>, fakes::kEventKinds> observers_;  // by kind
     EventObserver* last_observer_ = nullptr;
     DigestObserver* digest_observer_ = nullptr;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/wire/messages.h"
+#include "fakes/printable.h"
 
 namespace lockstep::sim {
 
@@ -31,7 +32,7 @@ void append_text(std::string& out, std::string_view text) {
         if (c == '"' || c == '\\') {
             out += '\\';
             out += c;
-        } else if (byte < 0x20 || byte > 0x7e) {
+        } else if (!fakes::is_printable(c)) {
             out += "\\u00";
             out += kHexDigits[byte >> 4U];
             out += kHexDigits[byte & 0xfU];
@@ -92,7 +93,7 @@ void append_payload(std::string& out, const fakes::Event& event) {
     }
     if (event.payload.empty()) return;
     const bool text = event.payload.size() <= kTextMax && std::ranges::all_of(event.payload, [](char c) {
-                          return (c >= 0x20 && c <= 0x7e) || c == '\n' || c == '\r' || c == '\t';
+                          return fakes::is_printable(c) || c == '\n' || c == '\r' || c == '\t';
                       });
     if (text) {
         append_field(out, "payload", event.payload);

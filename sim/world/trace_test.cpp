@@ -6,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "engine/wire/messages.h"
 #include "sim/testing/simulation_fixture.h"
@@ -54,6 +56,32 @@ TEST_F(TraceTest, ChangesItsDigestWithEveryFieldOfAnEvent) {
         digests.insert(digest_of({event}));
     }
     EXPECT_EQ(digests.size(), changes.size() + 1);
+}
+
+struct Told final : EventObserver {
+    std::vector<std::pair<fakes::EventKind, fakes::JobNumber>> events;
+    void on_event(const Event& event, Time /*now*/) override { events.emplace_back(event.kind, event.job_number); }
+};
+
+TEST_F(TraceTest, TellsAnObserverOfTheKindsThatItWants) {
+    Told few;
+    Told all;
+    sim.trace().add_observer(few, {fakes::EventKind::submit, fakes::EventKind::metric});
+    sim.trace().add_observer(all);
+    for (const auto kind : {fakes::EventKind::submit, fakes::EventKind::deliver, fakes::EventKind::metric})
+        tell(kind, "gateway");
+    EXPECT_THAT(few.events, ::testing::ElementsAre(std::pair(fakes::EventKind::submit, 0U),
+                                                   std::pair(fakes::EventKind::metric, 0U)));
+    EXPECT_EQ(all.events.size(), 3U);
+}
+
+TEST_F(TraceTest, GivesEachNameOfAJobANumber) {
+    Told told;
+    sim.trace().add_observer(told);
+    for (const char* job : {"a", "b", "", "a"}) tell(fakes::EventKind::state, "gateway", fakes::When::applied, {}, job);
+    std::vector<fakes::JobNumber> numbers;
+    for (const auto& [kind, number] : told.events) numbers.push_back(number);
+    EXPECT_THAT(numbers, ::testing::ElementsAre(1U, 2U, 0U, 1U));
 }
 
 TEST_F(TraceTest, LeavesLogsAndMetricsOutOfTheDigest) {

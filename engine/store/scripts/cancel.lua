@@ -5,11 +5,11 @@
 --        {keys of another type that were left alone}}; '' = unknown job
 local job = ARGV[1]
 records_ttl = ARGV[2]
-local state = read_state(job)
+local facts = read_fields(KEYS[1], 'state', 'attempts', unpack(fields_of_entering))
+local state = state_of(job, facts.state)
 if state == '' or terminal[state] then
   give_way(job, now_micros())
   return {state, state, woken_jobs}
 end
-local attempts = counter(redis.call('HGET', KEYS[1], 'attempts'))
-enter(job, state, {'CANCELLED'}, now_micros(), attempts, ARGV[2])
+enter(job, state, {'CANCELLED'}, now_micros(), counter(facts.attempts), ARGV[2], facts)
 return {state, 'CANCELLED', woken_jobs, wrong_typed}

@@ -20,8 +20,11 @@ local args, first_field = named_arguments()
 local job, ttl = args.job, args.records_ttl_ms
 records_ttl = ttl
 local lock, meta = KEYS[1], KEYS[2]
-local facts = read_fields(meta, 'state', 'attempts', 'ls_dispatch', 'ls_dispatches', 'tenant', 'ls_waits_since', 'ls_waits_limit',
-                          'deadline_unix')
+local names = {'state', 'attempts', 'ls_dispatch', 'ls_dispatches', 'ls_published', 'ls_waits_limit', unpack(fields_of_entering)}
+for i = first_field, #ARGV, 2 do
+  if ARGV[i + 1] == '' then names[#names + 1] = ARGV[i] end
+end
+local facts = read_fields(meta, unpack(names))
 local from = state_of(job, facts.state)
 local tenant, in_line = facts.tenant, present(facts.ls_waits_since)
 local attempts, dispatch = counter(facts.attempts), counter(facts.ls_dispatch)
@@ -65,7 +68,7 @@ if limit and limit ~= '0' then
       redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, args.limit_delay_ms))
       if has_struck_off then wake_next(tenant, at) end
     end
-    keep(job, ttl)
+    keep(job, tenant, ttl)
     if args.release_lock then redis.call('DEL', lock) end
     return {'refused', from, attempts, dispatch, 'tenant_limit', waits and 'in_line' or '', woken_jobs}
   end
@@ -74,7 +77,7 @@ if args.next_attempt_ms then
   set_fields('ls_next_attempt_at', plus_millis(at, args.next_attempt_ms))
 end
 if args.deadline_ms then
-  bring_deadline_forward(job, facts.deadline_unix, plus_millis(args.deadline_from or at, args.deadline_ms))
+  facts.deadline_unix = bring_deadline_forward(job, facts.deadline_unix, plus_millis(args.deadline_from or at, args.deadline_ms))
 end
 if args.add_attempts then
   attempts = string.format('%.0f', tonumber(attempts) + tonumber(args.add_attempts))
@@ -82,7 +85,7 @@ end
 if args.begin_dispatch then
   dispatch = string.format('%.0f', tonumber(dispatch) + 1)
   set_fields('ls_dispatch', dispatch, 'ls_dispatches', string.format('%.0f', tonumber(counter(facts.ls_dispatches)) + 1))
-  delete_fields('ls_published')
+  delete_known(facts, 'ls_published')
 end
 if args.result_ptr then
   redis.call('SET', 'job:result_ptr:' .. job, args.result_ptr, 'PX', ttl)
@@ -116,7 +119,7 @@ elseif args.end_scan then
 end
 for i = first_field, #ARGV, 2 do
   if ARGV[i + 1] == '' then
-    delete_fields(ARGV[i])
+    delete_known(facts, ARGV[i])
   else
     set_fields(ARGV[i], ARGV[i + 1])
   end
@@ -136,11 +139,11 @@ if args.saga then
   end
 end
 if #states > 0 then
-  enter(job, from, states, at, attempts, ttl, {tenant, facts.ls_waits_since})
+  enter(job, from, states, at, attempts, ttl, facts)
 else
   if args.add_attempts then set_fields('attempts', attempts) end
   write_fields(meta)
-  keep(job, ttl)
+  keep(job, tenant, ttl)
   -- Its turn is over, and has come to nothing: somebody else may have the slot. It keeps its place for when it waits again.
   if in_line and args.release_lock and leave_line(job, tenant) then news = true end
 end

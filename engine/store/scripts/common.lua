@@ -57,6 +57,13 @@ local function delete_fields(...)
   for _, field in ipairs({...}) do deleted[#deleted + 1] = field end
 end
 
+-- The same of those that there are, as `facts` has them.
+local function delete_known(facts, ...)
+  for _, field in ipairs({...}) do
+    if facts[field] then deleted[#deleted + 1] = field end
+  end
+end
+
 -- By name; false where there is none.
 local function read_fields(meta, ...)
   local values, facts = redis.call('HMGET', meta, ...), {}
@@ -78,6 +85,10 @@ local function request_key(job)
   return 'job:req:' .. job
 end
 
+local function mirror_key(job)
+  return 'job:state:' .. job
+end
+
 -- Takes the job's lock for `token`. One that this very token holds counts as taken, for its full time again, so that an
 -- answer which got lost can be asked for once more.
 local function take(lock, token, ttl)
@@ -87,16 +98,19 @@ local function take(lock, token, ttl)
   return redis.call('GET', lock) == token and redis.call('PEXPIRE', lock, ttl) == 1
 end
 
--- Before a message is handled: has this consumer handled it to the end before? If not, marks it as being handled.
--- A mark names the content of its message: a server that lost its power gives out again the sequence numbers of what it
--- had not synced. '1' is the mark of older writers, who did not look. What somebody has put there with another type is no mark.
-local function handled_before(processed, in_flight, content, in_flight_ttl)
-  local mark = redis.pcall('GET', processed)
+-- Reads strings at once: what the keys hold; false for one that is not there, or is of another type.
+-- Before a message is handled: has this consumer handled it to the end before? Then nothing is returned. If not, marks it as
+-- being handled. A mark names the content of its message: a server that lost its power gives out again the sequence numbers of what
+-- it had not synced. '1' is the mark of older writers, who did not look. What somebody has put there with another type is no mark.
+local function read_unless_handled(processed, in_flight, content, in_flight_ttl, ...)
+  if not processed then return redis.call('MGET', ...) end
+  local read = redis.call('MGET', processed, ...)
+  local mark = table.remove(read, 1)
   if mark == content or mark == '1' then
-    return true
+    return
   end
   redis.call('SET', in_flight, '1', 'PX', in_flight_ttl)
-  return false
+  return read
 end
 
 local terminal = {
@@ -107,7 +121,7 @@ local terminal = {
 -- left alone.
 local function state_of(job, state)
   if not present(state) then
-    state = redis.call('GET', 'job:state:' .. job)
+    state = redis.call('GET', mirror_key(job))
   end
   return state or ''
 end
@@ -283,51 +297,69 @@ local function wait_until_due(next_attempt, at, longest_ms)
   return wait > 0 and wait <= tonumber(longest_ms) and wait or 0
 end
 
--- What is kept about a job lives for `ttl` from its first and from its last state on. Between them its life begins again when a 64th
--- of it has passed.
-local function begin_lives_again(job, from, last, ttl)
-  local meta = meta_key(job)
-  if from ~= '' and not terminal[last] and redis.call('PTTL', meta) * 64 > tonumber(ttl) * 63 then
-    return
-  end
-  redis.call('PEXPIRE', meta, ttl)
-  redis.call('PEXPIRE', request_key(job), ttl)
-  redis.call('PEXPIRE', 'job:result_ptr:' .. job, ttl)
+-- What `enter` looks at in the job's hash.
+local fields_of_entering = {'tenant', 'ls_waits_since', 'deadline_unix', 'ls_result_first', 'ls_kept'}
+
+-- What scripts have seen to for the job and need not do again, from ls_kept of its hash: until when what is kept about it lives, in
+-- microseconds, and the tenant in whose set of active jobs it is. Nothing of a hash that no script has led into a state, as one that
+-- was evicted since.
+local function seen_to(kept)
+  return string.match(kept or '', '^(%d+) (.*)$')
+end
+
+-- What is kept about a job lives for `ttl` from its first state on. At any later one its life begins again when a 64th of it has passed.
+local function lives_long_enough(lives_until, at, ttl)
+  local left = (tonumber(lives_until or '0') - tonumber(at)) / 1000
+  return left * 64 > tonumber(ttl) * 63 and left <= tonumber(ttl)
 end
 
 -- Walks the job through `states` (at least one) at one instant: hash with all that has been gathered for it, mirror, indexes,
--- tenant set, recent list, history, deadline and lifetimes together. The history gets every state, the indexes only the last.
--- `known`: its tenant and since when it stands in line, where they have been read already.
-local function enter(job, from, states, at, attempts, ttl, known)
+-- tenant set, recent list, history, deadline and lifetimes together. The hash and the history get every state, the indexes only
+-- the last. `facts`: what the hash holds of fields_of_entering; `unknown_before` among them says that nothing was known of the job
+-- until this call, which has stored its request and, as its state, the mirror.
+local function enter(job, from, states, at, attempts, ttl, facts)
   local meta = meta_key(job)
   local last = states[#states]
-  local facts = known or redis.call('HMGET', meta, 'tenant', 'ls_waits_since')
-  local tenant, in_line, freed = facts[1], present(facts[2]), false
+  local tenant, in_line, freed = facts.tenant, present(facts.ls_waits_since), false
+  local lives_until, listed_by = seen_to(facts.ls_kept)
   if in_line then delete_fields('ls_waits_since', 'ls_waits_limit', 'ls_waits_token') end
-  if terminal[last] then delete_fields('deadline_unix', 'ls_result_first') end
+  if terminal[last] then
+    delete_known(facts, 'deadline_unix')
+    if present(facts.ls_result_first) then set_fields('ls_result_first', '') end
+  end
+  -- Whoever holds a slot is listed already, and keeps its place.
+  local goes_on = holds_slot[from] and holds_slot[last]
+  local lists = present(tenant) and not goes_on and not terminal[last] and (from == '' or listed_by ~= tenant)
+  local renews = from == '' or not lives_long_enough(lives_until, at, ttl)
+  if lists and note_down('SADD', 'job:tenant:active:' .. tenant, job) then listed_by = tenant end
+  if lists or renews then
+    if renews then lives_until = plus_millis(at, ttl) end
+    set_fields('ls_kept', lives_until .. ' ' .. (listed_by or ''))
+  end
   local history = {}
   for _, state in ipairs(states) do
-    set_fields('state', state, 'updated_at', at, 'attempts', attempts)
-    write_fields(meta)
+    set_fields('state', state)
     history[#history + 1] = at .. '|' .. state
   end
+  set_fields('updated_at', at, 'attempts', attempts)
+  write_fields(meta)
   note_down('RPUSH', 'job:events:' .. job, unpack(history))
-  redis.call('SET', 'job:state:' .. job, last, 'PX', ttl)
+  if not facts.unknown_before then
+    redis.call('SET', mirror_key(job), last, 'PX', ttl)
+  end
   if from ~= '' and from ~= last then
     redis.call('ZREM', 'job:index:' .. string.lower(from), job)
   end
   redis.call('ZADD', 'job:index:' .. string.lower(last), at, job)
-  -- Whoever holds a slot is listed already, and keeps its place.
-  local goes_on = holds_slot[from] and holds_slot[last]
-  if present(tenant) and not goes_on then
-    note_down(terminal[last] and 'SREM' or 'SADD', 'job:tenant:active:' .. tenant, job)
+  if terminal[last] and present(tenant) then
+    note_down('SREM', 'job:tenant:active:' .. tenant, job)
   end
   if holds_slot[last] then
     if not goes_on then
       redis.call('ZADD', tenant_key('slots', tenant), at, job)
       redis.call('PEXPIRE', tenant_key('slots', tenant), ttl)
     end
-  else
+  elseif not facts.unknown_before then
     freed = redis.call('ZREM', tenant_key('slots', tenant), job) == 1
   end
   if in_line then
@@ -337,8 +369,15 @@ local function enter(job, from, states, at, attempts, ttl, known)
   if note_down('ZADD', 'job:recent', at, job) == 1 then
     redis.call('ZREMRANGEBYRANK', 'job:recent', 0, -1001)
   end
-  begin_lives_again(job, from, last, ttl)
-  if terminal[last] then
+  if renews then
+    redis.call('PEXPIRE', meta, ttl)
+    if not facts.unknown_before then
+      redis.call('PEXPIRE', request_key(job), ttl)
+      redis.call('PEXPIRE', 'job:result_ptr:' .. job, ttl)
+    end
+  end
+  -- Of a deadline that went with an evicted hash nobody knows.
+  if terminal[last] and (present(facts.deadline_unix) or not facts.ls_kept) then
     redis.call('ZREM', 'job:deadline', job)
   end
   if freed then wake_next(tenant, at) end
@@ -370,10 +409,10 @@ local function bring_deadline_forward(job, deadline, last)
 end
 
 -- A job that goes on waiting lives on, with what it is made of and the slot that it may hold.
-local function keep(job, ttl)
+local function keep(job, tenant, ttl)
   redis.call('PEXPIRE', meta_key(job), ttl)
-  redis.call('PEXPIRE', tenant_key('slots', redis.call('HGET', meta_key(job), 'tenant')), ttl)
-  redis.call('PEXPIRE', 'job:state:' .. job, ttl)
+  redis.call('PEXPIRE', tenant_key('slots', tenant), ttl)
+  redis.call('PEXPIRE', mirror_key(job), ttl)
   redis.call('PEXPIRE', request_key(job), ttl)
 end
 

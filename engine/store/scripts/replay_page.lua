@@ -22,7 +22,7 @@ local function waits_for_its_turn(job)
   end
   local listed = redis.call('ZSCORE', tenant_key('waiting', facts[1]), job) or redis.call('ZSCORE', tenant_key('woken', facts[1]), job)
   if listed then
-    keep(job, ARGV[7])
+    keep(job, facts[1], ARGV[7])
     redis.call('ZADD', tenants_waiting, 'NX', at, present(facts[1]) and facts[1] or 'default')
     keep_line(facts[1], ARGV[7])
   end
@@ -35,7 +35,7 @@ for i = 1, #listed, 2 do
   if read_state(job) ~= ARGV[2] then
     redis.call('ZREM', KEYS[2], job)
   else
-    if ARGV[2] == 'APPROVAL_REQUIRED' then keep(job, ARGV[7]) end
+    if ARGV[2] == 'APPROVAL_REQUIRED' then keep(job, redis.call('HGET', meta_key(job), 'tenant'), ARGV[7]) end
     if not waits_for_its_turn(job) and
        wait_until_due(redis.call('HGET', meta_key(job), 'ls_next_attempt_at'), at, ARGV[6]) == 0 then
       page[#page + 1] = job

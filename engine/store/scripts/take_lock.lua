@@ -35,10 +35,12 @@ local function comes_later(meta, facts, args)
 end
 
 local args = named_arguments()
-if args.processed_mark and
-    handled_before(args.processed_mark, args.in_flight_mark, args.mark_content, args.in_flight_ttl_ms) then
+local along = read_unless_handled(args.processed_mark, args.in_flight_mark, args.mark_content, args.in_flight_ttl_ms,
+                                  unpack(KEYS, 3))
+if not along then
   return {'handled'}
 end
+local request = table.remove(along, 1)
 local facts = read_fields(KEYS[2], 'state', 'attempts', 'topic', 'tenant', 'ls_dispatch', 'ls_worker', 'trace_id', 'ls_result_first')
 if args.sequence and comes_later(KEYS[2], facts, args) then
   return {'later'}
@@ -47,5 +49,4 @@ if not take(KEYS[1], args.token, args.lock_ttl_ms) then
   return {'busy'}
 end
 return {'held', state_of(args.job, facts.state), counter(facts.attempts), facts.topic or '', facts.tenant or '',
-        counter(facts.ls_dispatch), facts.ls_worker or '', facts.trace_id or '', redis.call('GET', KEYS[3]) or '',
-        #KEYS > 3 and redis.call('MGET', unpack(KEYS, 4)) or {}}
+        counter(facts.ls_dispatch), facts.ls_worker or '', facts.trace_id or '', request or redis.call('GET', KEYS[3]) or '', along}

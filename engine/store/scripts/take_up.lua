@@ -30,41 +30,56 @@ end
 local args, first_field = named_arguments()
 local job, token, ttl = args.job, args.token, args.records_ttl_ms
 records_ttl = ttl
-if args.processed_mark and
-    handled_before(args.processed_mark, args.in_flight_mark, args.mark_content, args.in_flight_ttl_ms) then
+local along = read_unless_handled(args.processed_mark, args.in_flight_mark, args.mark_content, args.in_flight_ttl_ms,
+                                  request_key(job), unpack(KEYS, 3))
+if not along then
   return {'handled'}
 end
+local request = table.remove(along, 1)
 if not take(KEYS[1], token, args.lock_ttl_ms) then
   return {'busy'}
 end
 
 local meta, at = KEYS[2], now_micros()
-local facts = read_fields(meta, 'state', 'tenant', 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
-                          'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'ls_waits_token', 'ls_waits_since', 'updated_at',
-                          'ls_stream_server', 'ls_input_misses', 'ls_request_lost', 'deadline_unix')
+local facts = read_fields(meta, 'state', 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
+                          'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'ls_waits_token', 'updated_at', 'ls_stream_server',
+                          'ls_input_misses', 'ls_request_lost', unpack(fields_of_entering))
+local function is_empty()
+  for _, value in pairs(facts) do
+    if value then return false end
+  end
+  return redis.call('EXISTS', meta) == 0
+end
 -- What this call changes, so that the reply says what there is then.
 local function set(field, value)
   set_fields(field, value)
   facts[field] = value
 end
 
-local state = state_of(job, facts.state)
-local stored = ''
-local at_work = terminal[state] or state == 'DISPATCHED' or state == 'RUNNING'
 local tenant = facts.tenant or ''
 local named = string.match(tenant, '^%s*(.-)%s*$')
 local foreign = args.tenant and (args.two_tenants or named ~= '' and named ~= args.tenant)
+-- Whether there is a mirror is learnt by writing the one of the first state.
+local begins = not foreign and not present(facts.state) and redis.call('SET', mirror_key(job), 'PENDING', 'NX', 'PX', ttl)
+local state = begins and '' or state_of(job, facts.state)
+local stored = ''
+local at_work = terminal[state] or state == 'DISPATCHED' or state == 'RUNNING'
 if foreign and not at_work then
-  stored = redis.call('GET', request_key(job))
+  stored = request or redis.call('GET', request_key(job))
   if state == '' or not stored then
     redis.call('DEL', KEYS[1])
     return {'refused'}
   end
-  keep(job, ttl)
+  keep(job, tenant, ttl)
 elseif not at_work then
-  local first = redis.call('SET', request_key(job), args.request, 'NX', 'PX', ttl)
+  local first = not request and redis.call('SET', request_key(job), args.request, 'NX', 'PX', ttl)
+  if not request and not first then
+    -- The key holds another type, which ends this script: nothing has begun.
+    if begins then redis.call('DEL', mirror_key(job)) end
+    redis.call('GET', request_key(job))
+  end
   -- A hash that was evicted has taken the job's tenant with it, and with that the tenant's limit.
-  if first or redis.call('EXISTS', meta) == 0 then
+  if first or is_empty() then
     for i = first_field, #ARGV, 2 do set(ARGV[i], ARGV[i + 1]) end
   elseif args.tenant and tenant ~= args.tenant then
     name_tenant(job, tenant, args.tenant)
@@ -74,10 +89,7 @@ elseif not at_work then
     -- Of what this one says nobody can tell any more whether the one that was there said it too.
     set('ls_request_lost', '1')
   end
-  if not first then
-    stored = redis.call('GET', request_key(job))
-    if stored == args.request then stored = '' end
-  end
+  if not first and request ~= args.request then stored = request end
   if args.trace_id then
     note_down('SADD', 'trace:' .. args.trace_id, job)
     if not facts.trace_id then set('trace_id', args.trace_id) end
@@ -95,18 +107,19 @@ elseif not at_work then
     facts.deadline_unix = bring_deadline_forward(job, facts.deadline_unix, plus_millis(at, args.longest_life_ms))
   end
   if state == '' then
-    enter(job, '', {'PENDING'}, at, '0', ttl, {facts.tenant, facts.ls_waits_since})
+    facts.unknown_before = begins and first
+    enter(job, '', {'PENDING'}, at, '0', ttl, facts)
     facts.attempts, facts.updated_at, facts.ls_waits_since, facts.ls_waits_token = '0', at, false, false
   else
     write_fields(meta)
-    keep(job, ttl)
+    keep(job, facts.tenant, ttl)
   end
 else
   give_way(job, at)
   facts.ls_waits_since, facts.ls_waits_token = false, false
 end
 
-local along = not at_work and #KEYS > 2 and redis.call('MGET', unpack(KEYS, 3)) or {}
+if at_work then along = {} end
 local place = ''
 if present(facts.ls_waits_since) then
   place = redis.call('ZSCORE', tenant_key('waiting', facts.tenant), job) and 'waiting' or

@@ -11,25 +11,25 @@
 
 local job, meta = ARGV[1], KEYS[1]
 records_ttl = ARGV[5]
-local state = read_state(job)
-local facts = redis.call('HMGET', meta, 'attempts', 'updated_at', 'topic', 'ls_worker', 'trace_id')
-local attempts = counter(facts[1])
+local facts = read_fields(meta, 'state', 'attempts', 'updated_at', 'topic', 'ls_worker', 'trace_id', unpack(fields_of_entering))
+local state = state_of(job, facts.state)
+local attempts = counter(facts.attempts)
 local function reply(verdict)
-  return {verdict, state, attempts, facts[3] or '', facts[4] or '', facts[5] or '', woken_jobs, wrong_typed}
+  return {verdict, state, attempts, facts.topic or '', facts.ls_worker or '', facts.trace_id or '', woken_jobs, wrong_typed}
 end
 
 if state == '' or terminal[state] or (ARGV[3] ~= '' and state ~= ARGV[3]) then
   redis.call('ZREM', ARGV[2], job)
   return reply('stray')
 end
-if ARGV[4] ~= '' and facts[2] ~= ARGV[4] then
+if ARGV[4] ~= '' and facts.updated_at ~= ARGV[4] then
   return reply('moved')
 end
 local at = now_micros()
-redis.call('HSET', meta, 'failure_reason', ARGV[6])
-enter(job, state, {'TIMEOUT'}, at, attempts, ARGV[5])
+set_fields('failure_reason', ARGV[6])
+enter(job, state, {'TIMEOUT'}, at, attempts, ARGV[5], facts)
 if ARGV[7] ~= '' then
-  local topic = string.gsub(facts[3] or '', '[%c"\\]', '_')
+  local topic = string.gsub(facts.topic or '', '[%c"\\]', '_')
   local head = ARGV[7] .. (topic ~= '' and ',"topic":"' .. topic .. '"' or '')
   write_dead_letter(job, head, state, attempts, at, ARGV[8], ARGV[9])
 end

@@ -23,6 +23,6 @@ for i = 6, #ARGV, 2 do
   redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
 end
 redis.call('HSET', KEYS[1], 'approval_at', now)
-local attempts = counter(redis.call('HGET', KEYS[1], 'attempts'))
-enter(job, state, {ARGV[2]}, now, attempts, ARGV[3])
+local facts = read_fields(KEYS[1], 'attempts', unpack(fields_of_entering))
+enter(job, state, {ARGV[2]}, now, counter(facts.attempts), ARGV[3], facts)
 return {'ok', ARGV[2]}

@@ -92,6 +92,22 @@ struct CoverageArgs {
     unsigned threads = 0;
 };
 
+struct CompareArgs {
+    std::string file;               // a comparison, or a scenario
+    std::vector<std::string> vary;  // NAME=VALUE,VALUE
+    std::uint64_t seeds = 0;        // 0 = as the file says
+    std::optional<std::uint64_t> seed;
+    std::string html, markdown, csv, junit;  // files; empty = none
+    std::string json;                        // a file, "-" for standard output, empty = none
+    std::uint64_t shard = 0;
+    std::uint64_t of = 1;
+    std::vector<std::string> merge;  // files, in place of running anything
+    bool resume = false;
+    std::string baseline;
+    std::string against;  // another build of the program; empty = none
+    unsigned threads = 0;
+};
+
 struct ShrinkArgs {
     std::string file;
     std::string out;  // empty = beside the original

@@ -7,8 +7,8 @@
 namespace lockstep::sim::cli {
 
 const std::vector<std::string>& list_topics() {
-    static const std::vector<std::string> kTopics{"invariants", "mechanisms", "faults",   "events",
-                                                  "tunables",   "metrics",    "branches", "chaos"};
+    static const std::vector<std::string> kTopics{"invariants", "mechanisms", "faults",   "events", "tunables",
+                                                  "metrics",    "measures",   "branches", "chaos"};
     return kTopics;
 }
 
@@ -18,7 +18,7 @@ CLI::App* add_list(CLI::App& app, ListArgs& args) {
     sub->add_option("TOPIC", args.topic, fmt::format("one of {} (default: all)", fmt::join(list_topics(), ", ")))
         ->check(CLI::IsMember(list_topics()));
     sub->add_flag("--json", args.json, "print one JSON document");
-    sub->add_flag("--schema", args.schema, "print the JSON Schema of scenario files");
+    sub->add_flag("--schema", args.schema, "print the JSON Schema of scenario files; with measures, of comparisons");
     return sub;
 }
 

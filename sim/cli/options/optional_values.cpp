@@ -21,7 +21,8 @@ bool is_json_target(const std::string& word) {
     if (!fs::is_regular_file(word, error) || fs::file_size(word, error) == 0) return true;
     std::ifstream in(word, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(in), {});
-    return text.find("\"results\"") != std::string::npos && text.find("\"version\"") != std::string::npos;
+    return (text.find("\"results\"") != std::string::npos || text.find("\"variants\"") != std::string::npos) &&
+           text.find("\"version\"") != std::string::npos;
 }
 
 /// Likewise for `--dump`.
@@ -39,7 +40,7 @@ bool is_dump_target(const std::string& word) {
 
 std::vector<std::string> with_optional_values_settled(const std::vector<std::string>& args) {
     std::vector<std::string> out;
-    const bool run = !args.empty() && args[0] == "run";
+    const bool run = !args.empty() && (args[0] == "run" || args[0] == "compare");
     const bool replay = !args.empty() && args[0] == "replay";
     const bool explore = !args.empty() && args[0] == "explore";
     for (std::size_t i = 0; i < args.size(); ++i) {

@@ -25,6 +25,7 @@ CLI::App* add_explore(CLI::App& app, ExploreArgs& args);
 CLI::App* add_enumerate(CLI::App& app, EnumerateArgs& args);
 CLI::App* add_power(CLI::App& app, PowerArgs& args);
 CLI::App* add_coverage(CLI::App& app, CoverageArgs& args);
+CLI::App* add_compare(CLI::App& app, CompareArgs& args);
 CLI::App* add_shrink(CLI::App& app, ShrinkArgs& args);
 CLI::App* add_replay(CLI::App& app, ReplayArgs& args);
 CLI::App* add_explain(CLI::App& app, ExplainArgs& args);

@@ -1,0 +1,91 @@
+#include "engine/runs/definition_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "engine/config/json_positions.h"
+#include "engine/runs/definition_slips.h"
+
+namespace lockstep::engine {
+
+using nlohmann::json;
+
+namespace {
+
+using Mistakes = std::vector<PlacedMistake>;
+
+/// The readable half of the parser's message, which begins with its own name and a place in bytes.
+std::string message_of(const json::exception& error) {
+    const std::string text = error.what();
+    for (const std::string_view mark : {": syntax error ", "] "}) {
+        const auto start = text.find(mark);
+        if (start != std::string::npos) return "expected JSON: " + text.substr(start + mark.size());
+    }
+    return "expected JSON: " + text;
+}
+
+tl::expected<json, Mistakes> parse(std::string_view text) {
+    try {
+        return json::parse(text, nullptr, true, true);
+    } catch (const json::parse_error& error) {
+        const Position at = position_at(text, error.byte == 0 ? 0 : error.byte - 1);
+        return tl::make_unexpected(Mistakes{{at.line, at.column, "", message_of(error)}});
+    } catch (const json::exception& error) {  // a number that no double can hold
+        return tl::make_unexpected(Mistakes{{0, 0, "", message_of(error)}});
+    }
+}
+
+/// The place of a member, or of the nearest one around it that stands in the text.
+Position place_of(std::string pointer, const Positions& positions) {
+    while (true) {
+        const auto found = positions.by_pointer.find(pointer);
+        if (found != positions.by_pointer.end()) return found->second;
+        const auto slash = pointer.rfind('/');
+        if (slash == std::string::npos) return {};
+        pointer.resize(slash);
+    }
+}
+
+}  // namespace
+
+std::string PlacedMistake::describe(std::string_view file) const {
+    const std::string place = line == 0 ? std::string(file) : fmt::format("{}:{}:{}", file, line, column);
+    return pointer.empty() ? fmt::format("{}: {}", place, message)
+                           : fmt::format("{}: at {}: {}", place, pointer, message);
+}
+
+tl::expected<DefinitionText, Mistakes> read_definition_text(std::string_view text, const DefinitionLimits& limits) {
+    if (text.size() > kDefinitionBytesMax)
+        return tl::make_unexpected(
+            Mistakes{{0, 0, "", fmt::format("it has {} bytes, of at most {}", text.size(), kDefinitionBytesMax)}});
+    auto document = parse(text);
+    if (!document) return tl::make_unexpected(document.error());
+    const Positions positions = locate(text);
+    if (positions.too_deep)
+        return tl::make_unexpected(
+            Mistakes{{0, 0, "", fmt::format("expected at most {} levels of nesting", kNestingMax)}});
+
+    Mistakes mistakes;
+    for (const auto& twice : positions.duplicates)
+        mistakes.push_back(
+            {twice.again.line, twice.again.column, twice.pointer,
+             fmt::format("this key stands in the same object twice, first in line {}", twice.first.line)});
+    const auto add = [&](DefinitionMistake mistake) {
+        const Position at = place_of(mistake.pointer, positions);
+        mistakes.push_back({at.line, at.column, std::move(mistake.pointer), std::move(mistake.message)});
+    };
+    for (DefinitionMistake& slip : slips_in(*document)) add(std::move(slip));
+    auto definition = read_definition(*document, limits);
+    if (!definition)
+        for (DefinitionMistake& mistake : definition.error()) add(std::move(mistake));
+    if (mistakes.empty()) return DefinitionText{std::move(*document), std::move(*definition)};
+    std::ranges::sort(mistakes, {}, [](const PlacedMistake& mistake) {
+        return std::tie(mistake.line, mistake.column, mistake.pointer, mistake.message);
+    });
+    return tl::make_unexpected(std::move(mistakes));
+}
+
+}  // namespace lockstep::engine

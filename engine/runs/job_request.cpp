@@ -1,0 +1,169 @@
+#include "engine/runs/job_request.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/runs/job_names.h"
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/rfc3339.h"
+#include "engine/wire/subjects.h"
+
+namespace lockstep::engine {
+
+using nlohmann::json;
+
+namespace {
+
+std::string text_at(const json& object, std::string_view path) {
+    const json& value = at_path(object, path);
+    return value.is_string() ? value.get<std::string>() : std::string{};
+}
+
+cap::JobPriority priority_of(const RunDocument& run) {
+    const std::string name = text_at(run.member("input"), "priority");
+    if (name == "critical") return cap::JOB_PRIORITY_CRITICAL;
+    if (name == "interactive") return cap::JOB_PRIORITY_INTERACTIVE;
+    return cap::JOB_PRIORITY_BATCH;
+}
+
+std::string memory_of(const RunDocument& run) {
+    constexpr std::string_view kPrefix = "mem:";
+    std::string memory = text_at(run.member("input"), "memory_id");
+    if (memory.starts_with(kPrefix)) memory.erase(0, kPrefix.size());
+    return memory.empty() ? "run:" + run.id() : memory;
+}
+
+/// `meta` of the step; what it holds that JobMetadata has not is no concern of the job's.
+void fill_metadata(const StepAttempt& attempt, cap::JobMetadata& meta) {
+    const json& given = attempt.step.meta;
+    meta.set_tenant_id(attempt.run.org());
+    meta.set_actor_id(text_at(given, "actor_id"));
+    const std::string actor = text_at(given, "actor_type");
+    std::string full = "ACTOR_TYPE_";
+    for (const char c : actor) full += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    cap::ActorType type{};
+    if (cap::ActorType_Parse(actor, &type) || cap::ActorType_Parse(full, &type)) meta.set_actor_type(type);
+    meta.set_idempotency_key(text_at(given, "idempotency_key"));
+    meta.set_pack_id(text_at(given, "pack_id"));
+    meta.set_capability(text_at(given, "capability"));
+    for (const json& tag : at_path(given, "risk_tags"))
+        if (tag.is_string()) meta.add_risk_tags(tag.get<std::string>());
+    for (const json& need : at_path(given, "requires"))
+        if (need.is_string()) meta.add_requires_(need.get<std::string>());
+    const json& labels = at_path(given, "labels");
+    if (labels.is_object())
+        for (const auto& [name, value] : labels.items())
+            if (value.is_string()) (*meta.mutable_labels())[name] = value.get<std::string>();
+}
+
+/// What jobs of workers and gates have in common.
+cap::JobRequest request_of(const StepAttempt& attempt) {
+    const std::string run = attempt.run.id();
+    cap::JobRequest request;
+    request.set_job_id(run_job_id(run, attempt.key, attempt.number));
+    request.set_priority(priority_of(attempt.run));
+    request.set_workflow_id(attempt.workflow.id);
+    request.set_memory_id(memory_of(attempt.run));
+    request.set_tenant_id(attempt.run.org());
+    request.set_principal_id(text_at(attempt.step.meta, "actor_id"));
+    fill_metadata(attempt, *request.mutable_meta());
+
+    auto& env = *request.mutable_env();
+    env["workflow_id"] = attempt.workflow.id;
+    env["run_id"] = run;
+    env["step_id"] = attempt.key;
+    if (!attempt.run.org().empty()) env["tenant_id"] = attempt.run.org();
+    if (!attempt.run.team().empty()) env["team_id"] = attempt.run.team();
+    env["memory_id"] = request.memory_id();
+    env["context_mode"] = "raw";
+    auto& labels = *request.mutable_labels();
+    for (const auto& [name, value] : attempt.step.route_labels) labels[name] = value;
+    labels["workflow_id"] = attempt.workflow.id;
+    labels["run_id"] = run;
+    labels["step_id"] = attempt.key;
+    if (attempt.run.dry_run()) {
+        env["dry_run"] = "true";
+        labels["dry_run"] = "true";
+    }
+    return request;
+}
+
+Submission submission_of(const StepAttempt& attempt, cap::JobRequest request, std::string context) {
+    Submission submission;
+    submission.job = request.job_id();
+    submission.step = attempt.key;
+    if (!context.empty()) request.set_context_ptr("redis://" + context_key(request.job_id()));
+    submission.packet =
+        wire::serialise(wire::make_packet(std::move(request), attempt.run.id(), kWorkflowSender, attempt.at));
+    submission.context = std::move(context);
+    return submission;
+}
+
+std::string write(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string context_key(std::string_view job) { return fmt::format("ctx:{}", job); }
+
+Submission worker_job(const StepAttempt& attempt, const json& payload) {
+    cap::JobRequest request = request_of(attempt);
+    const StepDefinition& step = attempt.step;
+    request.set_topic(step.topic.empty() ? "job.workflow." + attempt.workflow.id : step.topic);
+    if (!step.worker_id.empty()) {
+        request.set_adapter_id(step.worker_id);
+        (*request.mutable_labels())["worker_id"] = step.worker_id;
+    }
+    if (step.timeout_sec > 0) request.mutable_budget()->set_deadline_ms(step.timeout_sec * 1000);
+    if (attempt.of) {
+        (*request.mutable_env())["foreach_index"] = std::to_string(attempt.of->index);
+        (*request.mutable_env())["foreach_item"] = write(attempt.of->item);
+    } else if (request.meta().idempotency_key().empty()) {
+        request.mutable_meta()->set_idempotency_key(
+            fmt::format("wf:{}:{}:{}", attempt.run.id(), attempt.key, attempt.number));
+    }
+    if (!step.compensation.is_null()) {
+        if (auto undo = wire::from_json<cap::Compensation>(step.compensation.dump()))
+            *request.mutable_compensation() = std::move(*undo);
+    }
+    return submission_of(attempt, std::move(request), write(payload));
+}
+
+Submission gate_job(const StepAttempt& attempt, const json& decision) {
+    cap::JobRequest request = request_of(attempt);
+    request.set_topic(std::string(wire::kTopicApprovalGate));
+    request.set_priority(cap::JOB_PRIORITY_INTERACTIVE);
+    (*request.mutable_labels())["gate_type"] = "workflow_approval";
+    request.mutable_meta()->set_idempotency_key(
+        fmt::format("wf:{}:{}:{}:approval", attempt.run.id(), attempt.key, attempt.number));
+    const json context{{"kind", "workflow_approval_context"},
+                       {"version", 1},
+                       {"workflow",
+                        {{"workflow_id", attempt.workflow.id},
+                         {"run_id", attempt.run.id()},
+                         {"step_id", attempt.key},
+                         {"workflow_name", attempt.workflow.name},
+                         {"step_name", attempt.step.name},
+                         {"requested_at", wire::rfc3339(attempt.at)},
+                         {"triggered_by", attempt.run.text("triggered_by")},
+                         {"tenant_id", attempt.run.org()},
+                         {"team_id", attempt.run.team()}}},
+                       {"decision", decision}};
+    return submission_of(attempt, std::move(request), write(context));
+}
+
+std::string alert_packet(const StepAttempt& attempt, const json& payload) {
+    cap::SystemAlert alert;
+    const std::string level = text_at(payload, "level");
+    const json& message = at_path(payload, "message");
+    alert.set_level(level.empty() ? "INFO" : level);
+    alert.set_message(message.is_string() ? message.get<std::string>() : write(message.is_null() ? payload : message));
+    alert.set_component(kWorkflowSender);
+    const std::string code = text_at(payload, "code");
+    alert.set_code(code.empty() ? "workflow_notify" : code);
+    return wire::serialise(wire::make_packet(std::move(alert), attempt.run.id(), kWorkflowSender, attempt.at));
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,619 @@
+#include "engine/runs/pass.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/runs/test_run.h"
+
+namespace lockstep::engine {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::TestRun;
+using ::testing::UnorderedElementsAre;
+using namespace std::chrono_literals;
+
+json worker(json more = json::object()) {
+    json step{{"type", "worker"}, {"topic", "job.default"}};
+    step.update(more);
+    return step;
+}
+json after(std::initializer_list<const char*> steps) {
+    json names = json::array();
+    for (const char* step : steps) names.push_back(step);
+    return {{"depends_on", names}};
+}
+
+TEST(RunPass, BeginsWhatWaitsForNothingAndEndsWithTheLastStep) {
+    TestRun run({{"a", worker()}, {"b", worker(after({"a"}))}});
+    run.advance();
+    EXPECT_EQ(run.status(), "running");
+    EXPECT_THAT(run.begun(), ElementsAre("a"));
+    run.end("a", "SUCCEEDED");
+    EXPECT_THAT(run.begun(), ElementsAre("b"));
+    run.end("b", "SUCCEEDED");
+    EXPECT_EQ(run.status(), "succeeded");
+    EXPECT_EQ(run.run.text("completed_at"), "2026-01-01T00:00:00.000000Z");
+}
+
+TEST(RunPass, ASecondPassOverTheSameDocumentChangesNothing) {
+    TestRun run({{"a", worker()}});
+    run.advance();
+    const std::string before = run.run.write();
+    run.advance();
+    EXPECT_FALSE(run.effects.changed);
+    EXPECT_THAT(run.begun(), IsEmpty());
+    EXPECT_EQ(run.run.write(), before);
+}
+
+TEST(RunPass, TheEndOfAnEarlierAttemptOrOfAnotherRunsJobChangesNothing) {
+    TestRun run({{"a", worker({{"retry", {{"max_retries", 1}}}})}});
+    run.advance();
+    run.end("a", "FAILED");
+    run.advance_by(1s);
+    ASSERT_EQ(run.run.step("a").job_id(), "run-1:a@2");
+    run.end_job({"run-1:a@1", "SUCCEEDED", false, "", "", {}});
+    EXPECT_EQ(run.status("a"), "running");
+    run.end_job({"run-2:a@2", "SUCCEEDED", false, "", "", {}});
+    EXPECT_EQ(run.status("a"), "running");
+}
+
+TEST(RunPass, OutputsFeedLaterStepsByPointerAndPath) {
+    TestRun run({{"a", worker({{"output_path", "order.id"}, {"result_data_path", "data"}})},
+                 {"b", worker({{"depends_on", {"a"}},
+                               {"input", {{"id", "${ctx.order.id}"}, {"text", "no. ${steps.a.output}"}}}})}});
+    run.advance();
+    run.end("a", "SUCCEEDED", {{"data", 7}});
+    EXPECT_EQ(run.payload_of("b"), json({{"id", 7}, {"text", "no. 7"}}));
+    EXPECT_EQ(at_path(run.run.member("context"), "steps.a.result_ptr"), "redis://res:a");
+}
+
+TEST(RunPass, AFailureIsTriedAgainAfterItsPauseAndThenFailsTheRun) {
+    TestRun run({{"a", worker({{"retry", {{"max_retries", 2}, {"initial_backoff_sec", 2}, {"multiplier", 1.5}}}})},
+                 {"b", worker(after({"a"}))}});
+    run.advance();
+    run.end("a", "FAILED_RETRYABLE");
+    EXPECT_EQ(run.status("a"), "pending");
+    run.advance_by(1999ms);
+    EXPECT_THAT(run.begun(), IsEmpty());
+    run.advance_by(1ms);
+    EXPECT_THAT(run.begun(), ElementsAre("a"));
+    EXPECT_EQ(run.request_of("a").job_id(), "run-1:a@2");
+    run.end("a", "TIMEOUT");
+    EXPECT_EQ(run.due().at("a").pause, 3s);
+    run.advance_by(3s);
+    run.end("a", "DENIED");
+    EXPECT_EQ(run.status("a"), "denied") << "its retries are used up";
+    EXPECT_EQ(run.status("b"), "skipped");
+    EXPECT_EQ(run.status(), "denied");
+}
+
+TEST(RunPass, WhatFailsFatallyOrIsCancelledIsNotTriedAgain) {
+    for (const char* state : {"CANCELLED", "OUTPUT_QUARANTINED"}) {
+        TestRun run({{"a", worker({{"retry", {{"max_retries", 3}}}})}});
+        run.advance();
+        run.end("a", state);
+        EXPECT_TRUE(is_final(run.run.status())) << state;
+    }
+    TestRun run({{"a", worker({{"retry", {{"max_retries", 3}}}})}});
+    run.advance();
+    run.end("a", "FAILED", {}, true);
+    EXPECT_EQ(run.status(), "failed");
+}
+
+TEST(RetryPause, GrowsToItsLimitAndKeepsFractionsOfSeconds) {
+    EXPECT_EQ(retry_pause({3, 0, 0, 0}, 1), 1s);
+    EXPECT_EQ(retry_pause({3, 0, 0, 0}, 3), 4s);
+    EXPECT_EQ(retry_pause({3, 1, 0, 1.5}, 2), 1500ms);
+    EXPECT_EQ(retry_pause({3, 10, 60, 2}, 9), 60s);
+    EXPECT_LE(retry_pause({3, 1'000'000'000, 0, 1e300}, 1'000), std::chrono::hours{24 * 365});
+}
+
+TEST(RunPass, AHandlerOfErrorsMakesItsStepGood) {
+    TestRun run({{"a", worker({{"on_error", "mend"}})}, {"b", worker(after({"a"}))}, {"mend", worker()}});
+    run.advance();
+    EXPECT_THAT(run.begun(), ElementsAre("a")) << "a handler begins only when it is called";
+    run.end("a", "FAILED");
+    EXPECT_EQ(run.status(), "running");
+    EXPECT_THAT(run.begun(), ElementsAre("mend"));
+    EXPECT_EQ(at_path(run.payload_of("mend"), "error.step_id"), "a");
+    EXPECT_EQ(at_path(run.payload_of("mend"), "error.message"), "a came to FAILED");
+    run.end("mend", "SUCCEEDED");
+    EXPECT_THAT(run.begun(), ElementsAre("b"));
+    run.end("b", "SUCCEEDED");
+    EXPECT_EQ(run.status(), "succeeded");
+}
+
+TEST(RunPass, WhatDependsOnAHandlerThatNobodyCallsIsSkipped) {
+    TestRun run({{"a", worker({{"on_error", "mend"}})}, {"mend", worker()}, {"then", worker(after({"mend"}))}});
+    run.advance();
+    EXPECT_EQ(run.status("then"), "pending");
+    run.end("a", "SUCCEEDED");
+    EXPECT_EQ(run.status("then"), "skipped");
+    EXPECT_EQ(run.status(), "succeeded");
+}
+
+TEST(RunPass, AHandlerThatFailsLeavesTheFirstFailure) {
+    TestRun run({{"a", worker({{"on_error", "mend"}})}, {"mend", worker()}});
+    run.advance();
+    run.end("a", "TIMEOUT");
+    run.end("mend", "FAILED");
+    EXPECT_EQ(run.status(), "timed_out");
+}
+
+TEST(RunPass, WhatFailedFatallyIsUndoneAndNotMadeGood) {
+    TestRun run({{"a", worker({{"on_error", "tell"}})}, {"tell", worker()}});
+    run.advance();
+    run.end("a", "FAILED", {}, true);
+    EXPECT_THAT(run.begun(), ElementsAre("tell"));
+    run.end("tell", "SUCCEEDED");
+    EXPECT_EQ(run.status(), "failed");
+}
+
+TEST(RunPass, AHandlerThatNobodyCallsHoldsNothingUp) {
+    TestRun run({{"a", worker({{"on_error", "mend"}})}, {"mend", worker()}});
+    run.advance();
+    run.end("a", "SUCCEEDED");
+    EXPECT_EQ(run.status(), "succeeded");
+}
+
+TEST(RunPass, AConditionThatDoesNotHoldLeavesTheStepOut) {
+    TestRun run({{"a", worker({{"condition", "input.amount > 100"}})}, {"b", worker(after({"a"}))}}, {{"amount", 50}});
+    run.advance();
+    EXPECT_EQ(run.status("a"), "succeeded");
+    EXPECT_THAT(run.begun(), ElementsAre("b"));
+}
+
+TEST(RunPass, AConditionThatCannotBeEvaluatedFailsTheStep) {
+    TestRun run({{"a", worker({{"condition", "1 / input.none == 1"}})}});
+    run.advance();
+    EXPECT_EQ(run.status(), "failed");
+    EXPECT_THAT(run.error_of("a"), HasSubstr("condition: "));
+}
+
+TEST(RunPass, ADelayIsOverAtItsTimeAndNotBefore) {
+    TestRun run({{"a", {{"type", "delay"}, {"delay_sec", 15}}}, {"b", worker(after({"a"}))}});
+    run.advance();
+    EXPECT_EQ(run.due().at("a").pause, 15s);
+    run.advance_by(15s - 1us);
+    EXPECT_EQ(run.status("a"), "running");
+    run.advance_by(1us);
+    EXPECT_EQ(run.status("a"), "succeeded");
+    EXPECT_THAT(run.begun(), ElementsAre("b"));
+    EXPECT_THAT(run.due(), IsEmpty());
+}
+
+TEST(RunPass, ADelayUntilATimeThatIsPastIsOverAtOnce) {
+    TestRun run({{"a", {{"type", "delay"}, {"delay_until", "2025-12-31T23:00:00+01:00"}}}});
+    run.advance();
+    EXPECT_EQ(run.status(), "succeeded");
+    TestRun later({{"a", {{"type", "delay"}, {"delay_until", "2026-01-01T01:00:00+00:30"}}}});
+    later.advance();
+    EXPECT_EQ(later.due().at("a").at, later.at + 30min);
+}
+
+TEST(RunPass, AGateWaitsForAPersonAndOtherStepsGoOnMeanwhile) {
+    TestRun run({{"ask", {{"type", "approval"}, {"input", {{"why", "${input.why}"}}}}},
+                 {"b", worker(after({"ask"}))},
+                 {"c", worker()}},
+                {{"why", "money"}});
+    run.advance();
+    EXPECT_EQ(run.status(), "waiting");
+    const cap::JobRequest gate = run.request_of("ask");
+    EXPECT_EQ(gate.topic(), "job.cordum.approval-gate");
+    EXPECT_EQ(gate.labels().at("gate_type"), "workflow_approval");
+    EXPECT_EQ(gate.meta().idempotency_key(), "wf:run-1:ask:1:approval");
+    EXPECT_EQ(at_path(run.payload_of("ask"), "decision.why"), "money");
+    EXPECT_EQ(at_path(run.payload_of("ask"), "kind"), "workflow_approval_context");
+    run.end("c", "SUCCEEDED");
+    run.end("ask", "SUCCEEDED");
+    EXPECT_THAT(run.begun(), ElementsAre("b"));
+}
+
+TEST(RunPass, AGateThatIsRejectedIsDenied) {
+    TestRun run({{"ask", {{"type", "approval"}}}});
+    run.advance();
+    run.end("ask", "DENIED");
+    EXPECT_EQ(run.status("ask"), "denied");
+    EXPECT_EQ(run.status(), "denied");
+}
+
+TEST(RunPass, APersonMayDecideOnAStepDirectlyWhichClosesItsGate) {
+    TestRun run({{"ask", {{"type", "approval"}}}});
+    run.advance();
+    run.in_pass([](RunPass& pass) {
+        pass.approve("ask", true, "ann");
+        pass.approve("ask", false, "bob");
+        pass.advance();
+    });
+    EXPECT_EQ(run.status(), "succeeded") << "the first word counts";
+    EXPECT_THAT(run.cancelled(), ElementsAre("run-1:ask@1"));
+}
+
+TEST(RunPass, AChoiceTakesOneBranchAndTheOthersCountAsDone) {
+    TestRun run(
+        {{"pick",
+          {{"type", "switch"},
+           {"condition", "input.kind"},
+           {"input",
+            {{"cases", {{{"match", "big"}, {"next", "x"}}, {{"match", "small"}, {"next", "y"}}}}, {"default", "z"}}}}},
+         {"x", worker()},
+         {"y", worker()},
+         {"z", worker()},
+         {"end", worker(after({"x", "y", "z"}))}},
+        {{"kind", "small"}});
+    run.advance();
+    EXPECT_THAT(run.begun(), ElementsAre("y"));
+    EXPECT_EQ(run.status("x"), "cancelled");
+    EXPECT_EQ(run.run.step("z").skip_reason(), "switch_branch_not_taken");
+    run.end("y", "SUCCEEDED");
+    EXPECT_THAT(run.begun(), ElementsAre("end"));
+    run.end("end", "SUCCEEDED");
+    EXPECT_EQ(run.status(), "succeeded");
+}
+
+TEST(RunPass, AChoiceKnowsExpressionsAndMapsAndADefault) {
+    const json when{{"cases", {{{"when", "value >= 10"}, {"step", "x"}}}}, {"default", "y"}};
+    for (const auto& [amount, taken] : {std::pair(12, "x"), std::pair(3, "y")}) {
+        TestRun run({{"pick", {{"type", "switch"}, {"condition", "input.n"}, {"input", when}}},
+                     {"x", worker()},
+                     {"y", worker()}},
+                    {{"n", amount}});
+        run.advance();
+        EXPECT_THAT(run.begun(), ElementsAre(taken));
+    }
+    TestRun run(
+        {{"pick",
+          {{"type", "switch"}, {"condition", "input.n"}, {"input", {{"cases", {{"7", {"x", "y"}}, {"8", "z"}}}}}}},
+         {"x", worker()},
+         {"y", worker()},
+         {"z", worker()}},
+        {{"n", 7}});
+    run.advance();
+    EXPECT_THAT(run.begun(), ElementsAre("x", "y"));
+    EXPECT_EQ(run.status("z"), "cancelled");
+}
+
+TEST(RunPass, TransformStorageConditionAndNotifyTakeNoJob) {
+    TestRun run(
+        {{"a", {{"type", "transform"}, {"input", {{"sum", "${input.x + 1}"}}}, {"output_path", "t"}}},
+         {"b",
+          {{"type", "storage"},
+           {"depends_on", {"a"}},
+           {"input", {{"operation", "write"}, {"key", "k.l"}, {"value", "${ctx.t.sum}"}}}}},
+         {"c", {{"type", "condition"}, {"depends_on", {"b"}}, {"condition", "ctx.k.l == 3"}}},
+         {"d", {{"type", "notify"}, {"depends_on", {"c"}}, {"input", {{"message", "${steps.c.output}"}}}}},
+         {"e", {{"type", "storage"}, {"depends_on", {"d"}}, {"input", {{"operation", "delete"}, {"key", "k.l"}}}}}},
+        {{"x", 2}});
+    run.advance();
+    EXPECT_EQ(run.status(), "succeeded");
+    EXPECT_EQ(at_path(run.run.member("context"), "steps.c.output"), true);
+    EXPECT_EQ(at_path(run.run.member("context"), "k.l"), nullptr);
+    ASSERT_EQ(run.effects.alerts.size(), 1u);
+    EXPECT_EQ(wire::decode(run.effects.alerts[0])->alert().message(), "true");
+}
+
+TEST(RunPass, AnItemEachWithALimitAtATime) {
+    TestRun run(
+        {{"each", worker({{"for_each", "input.list"}, {"max_parallel", 2}, {"input", {{"v", "${item * 10}"}}}})},
+         {"end", worker({{"depends_on", {"each"}}, {"input", {{"all", "${steps.each.output}"}}}})}},
+        {{"list", {1, 2, 3}}});
+    run.advance();
+    EXPECT_THAT(run.begun(), ElementsAre("each[0]", "each[1]"));
+    EXPECT_EQ(run.payload_of("each[1]"), json({{"v", 20}, {"item", 2}}));
+    EXPECT_EQ(run.request_of("each[1]").job_id(), "run-1:each[1]@1");
+    EXPECT_EQ(run.request_of("each[1]").env().at("foreach_item"), "2");
+    run.end("each[1]", "SUCCEEDED", "two");
+    EXPECT_THAT(run.begun(), ElementsAre("each[2]"));
+    run.end("each[0]", "SUCCEEDED", "one");
+    run.end("each[2]", "SUCCEEDED", "three");
+    EXPECT_EQ(at_path(run.payload_of("end"), "all"), json({"one", "two", "three"}));
+    EXPECT_EQ(run.run.step("each").member("children").size(), 3u);
+}
+
+TEST(RunPass, AnItemThatFailsEndsTheOthers) {
+    TestRun run({{"each", worker({{"for_each", "input.list"}})}}, {{"list", {1, 2, 3}}});
+    run.advance();
+    run.end("each[1]", "FAILED");
+    EXPECT_THAT(run.cancelled(), UnorderedElementsAre("run-1:each[0]@1", "run-1:each[2]@1"));
+    EXPECT_EQ(run.status(), "failed");
+}
+
+TEST(RunPass, AnItemThatIsDeniedDeniesTheStepAndRetriesAreForItemsToo) {
+    TestRun run({{"each", worker({{"for_each", "input.list"}, {"retry", {{"max_retries", 1}}}})}}, {{"list", {1}}});
+    run.advance();
+    run.end("each[0]", "FAILED");
+    EXPECT_EQ(run.status("each[0]"), "pending");
+    run.advance_by(1s);
+    EXPECT_EQ(run.request_of("each[0]").job_id(), "run-1:each[0]@2");
+    run.end("each[0]", "DENIED");
+    EXPECT_EQ(run.status(), "denied");
+}
+
+TEST(RunPass, NoItemsIsASuccessAndTooManyAFailure) {
+    TestRun none({{"each", worker({{"for_each", "input.list"}})}}, {{"list", json::array()}});
+    none.advance();
+    EXPECT_EQ(none.status(), "succeeded");
+    TestRun nil({{"each", worker({{"for_each", "input.nothing"}})}});
+    nil.advance();
+    EXPECT_EQ(nil.status(), "succeeded");
+    TestRun many({{"each", worker({{"for_each", "input.list"}})}}, {{"list", {1, 2, 3}}});
+    many.limits.foreach_items = 2;
+    many.advance();
+    EXPECT_THAT(many.error_of("each"), HasSubstr("3 items, of at most 2"));
+}
+
+json side_by_side(json input) {
+    return {
+        {"p", {{"type", "parallel"}, {"input", std::move(input)}}}, {"x", worker()}, {"y", worker()}, {"z", worker()}};
+}
+
+TEST(RunPass, ParallelStepsAllAnyOrSome) {
+    const json steps{"x", "y", "z"};
+    TestRun all(side_by_side({{"steps", steps}}));
+    all.advance();
+    EXPECT_THAT(all.begun(), ElementsAre("x", "y", "z"));
+    all.end("x", "SUCCEEDED");
+    all.end("y", "FAILED");
+    EXPECT_EQ(all.status(), "failed");
+    EXPECT_THAT(all.cancelled(), ElementsAre("run-1:z@1"));
+
+    TestRun any(side_by_side({{"steps", steps}, {"strategy", "any"}}));
+    any.advance();
+    any.end("x", "FAILED");
+    any.end("y", "SUCCEEDED");
+    EXPECT_EQ(any.status(), "succeeded");
+    EXPECT_EQ(any.status("z"), "cancelled");
+
+    TestRun some(side_by_side({{"steps", steps}, {"strategy", "n_of_m"}, {"required", 2}}));
+    some.advance();
+    some.end("x", "FAILED");
+    EXPECT_EQ(some.status(), "running");
+    some.end("y", "FAILED");
+    EXPECT_EQ(some.status(), "failed");
+}
+
+TEST(RunPass, ALoopGoesRoundUntilItsEnd) {
+    TestRun run({{"l", {{"type", "loop"}, {"input", {{"body_step", "b"}, {"until", "loop.last.n >= 2"}}}}},
+                 {"b", worker({{"input", {{"round", "${loop.index}"}}}})}});
+    run.advance();
+    EXPECT_THAT(run.begun(), ElementsAre("l[0]"));
+    EXPECT_EQ(at_path(run.payload_of("l[0]"), "round"), 0);
+    run.end("l[0]", "SUCCEEDED", {{"n", 1}});
+    EXPECT_THAT(run.begun(), ElementsAre("l[1]"));
+    run.end("l[1]", "SUCCEEDED", {{"n", 2}});
+    EXPECT_EQ(run.status(), "succeeded");
+    EXPECT_EQ(at_path(run.run.step("l").member("output"), "n"), 2);
+}
+
+TEST(RunPass, ALoopWithoutAnEndFailsAtItsLimitAndACountedOneSucceeds) {
+    for (const bool has_end : {true, false}) {
+        json input{{"body_step", "b"}, {"max_iterations", 1}};
+        if (has_end) input["while"] = "true";
+        TestRun run({{"l", {{"type", "loop"}, {"input", input}}}, {"b", worker()}});
+        run.advance();
+        run.end("l[0]", "SUCCEEDED");
+        EXPECT_EQ(run.status(), has_end ? "failed" : "succeeded");
+    }
+}
+
+TEST(RunPass, ASubworkflowIsARunOfItsOwn) {
+    TestRun run(
+        {{"s", {{"type", "subworkflow"}, {"input", {{"workflow_id", "wf-2"}, {"input", {{"k", "${input.k}"}}}}}}},
+         {"b", worker({{"depends_on", {"s"}}, {"input", {{"got", "${steps.s.output.r}"}}}})}},
+        {{"k", 5}});
+    run.advance();
+    ASSERT_EQ(run.effects.children.size(), 1u);
+    EXPECT_EQ(run.effects.children[0].run, "run-1.s.1");
+    const json child = json::parse(run.effects.children[0].document);
+    EXPECT_EQ(child.at("input"), json({{"k", 5}}));
+    EXPECT_EQ(at_path(child, "metadata.parent_run_id"), "run-1");
+    EXPECT_EQ(at_path(child, "metadata.call_stack"), "wf-1");
+    run.children["run-1.s.1"] = {"running", {}};
+    run.advance();
+    EXPECT_EQ(run.status("s"), "running");
+    run.children["run-1.s.1"] = {"succeeded", {{"r", 9}}};
+    run.advance();
+    EXPECT_EQ(at_path(run.payload_of("b"), "got"), 9);
+}
+
+TEST(RunPass, WorkflowsThatBeginEachOtherInACircleFail) {
+    TestRun run({{"s", {{"type", "subworkflow"}, {"input", {{"workflow_id", "wf-1"}}}}}});
+    run.advance();
+    EXPECT_THAT(run.error_of("s"), HasSubstr("in a circle"));
+}
+
+/// What is done with an ended run by a person's word, and the pass that follows it.
+void retry(TestRun& run) {
+    run.in_pass([](RunPass& pass) {
+        pass.retry("ann");
+        pass.advance();
+    });
+}
+
+TEST(RunPass, ARetryGoesOnFromWhatHasFailedAndKeepsWhatHasSucceeded) {
+    TestRun run({{"a", worker()},
+                 {"b", worker({{"depends_on", {"a"}}, {"on_error", "mend"}})},
+                 {"c", worker(after({"b"}))},
+                 {"mend", worker()}});
+    run.advance();
+    run.end("a", "SUCCEEDED", 1);
+    run.end("b", "FAILED");
+    run.end("mend", "FAILED");
+    ASSERT_EQ(run.status(), "failed");
+    ASSERT_EQ(run.status("c"), "skipped");
+    run.at += 1min;
+    retry(run);
+    EXPECT_EQ(run.status(), "running");
+    EXPECT_THAT(run.begun(), ElementsAre("b"));
+    EXPECT_EQ(run.request_of("b").job_id(), "run-1:b@2");
+    EXPECT_TRUE(run.effects.reopened);
+    EXPECT_EQ(run.status("a"), "succeeded");
+    EXPECT_EQ(run.status("c"), "pending");
+    EXPECT_TRUE(run.run.member("error").is_null());
+    EXPECT_TRUE(run.run.member("completed_at").is_null());
+    run.end("b", "FAILED");
+    EXPECT_THAT(run.begun(), ElementsAre("mend")) << "it is called anew";
+    EXPECT_EQ(run.request_of("mend").job_id(), "run-1:mend@2");
+    run.end("mend", "SUCCEEDED");
+    run.end("c", "SUCCEEDED");
+    EXPECT_EQ(run.status(), "succeeded");
+}
+
+TEST(RunPass, ARetryOfManyTriesOnlyThoseThatHaveNotSucceeded) {
+    TestRun run({{"each", worker({{"for_each", "input.items"}})},
+                 {"side", {{"type", "parallel"}, {"input", {{"steps", {"p", "q"}}}}}},
+                 {"p", worker()},
+                 {"q", worker()},
+                 {"round", {{"type", "loop"}, {"input", {{"body_step", "body"}, {"max_iterations", 2}}}}},
+                 {"body", worker()}},
+                {{"items", {1, 2, 3}}});
+    run.advance();
+    run.end("each[0]", "SUCCEEDED", 10);
+    run.end("p", "SUCCEEDED");
+    run.end("round[0]", "SUCCEEDED");
+    run.end("round[1]", "FAILED");
+    ASSERT_EQ(run.status(), "failed");
+    run.end("each[1]", "FAILED");  // nobody listens any more
+    ASSERT_EQ(run.status("each[1]"), "running");
+    retry(run);
+    EXPECT_THAT(run.begun(), ElementsAre("round[1]"));
+    std::vector<std::string> awaited;
+    for (const AwaitedJob& job : run.effects.awaited_jobs) awaited.push_back(job.job);
+    EXPECT_THAT(awaited, UnorderedElementsAre("run-1:each[1]@1", "run-1:each[2]@1", "run-1:q@1"));
+    run.end("round[1]", "SUCCEEDED");
+    run.end("each[1]", "FAILED");
+    ASSERT_EQ(run.status(), "failed");
+    ASSERT_EQ(run.status("each[2]"), "cancelled") << "with the item that failed";
+    retry(run);
+    EXPECT_THAT(run.begun(), UnorderedElementsAre("each[1]", "each[2]"));
+    EXPECT_EQ(run.status("each[0]"), "succeeded");
+    run.end("q", "FAILED");
+    ASSERT_EQ(run.status(), "failed");
+    retry(run);
+    EXPECT_THAT(run.begun(), UnorderedElementsAre("q"));
+    for (const char* step : {"each[1]", "each[2]", "q"}) run.end(step, "SUCCEEDED", 20);
+    EXPECT_EQ(run.status(), "succeeded");
+    EXPECT_EQ(run.run.step("each").member("output"), json({10, 20, 20}));
+}
+
+TEST(RunPass, ARetryOfARunBeyondItsTimeGivesItItsTimeAgain) {
+    TestRun run({{"a", worker()}, {"b", worker(after({"a"}))}}, json::object(), {{"timeout_sec", 60}});
+    run.advance();
+    run.advance_by(61s);
+    ASSERT_EQ(run.status(), "timed_out");
+    retry(run);
+    EXPECT_EQ(run.status(), "running");
+    EXPECT_EQ(run.request_of("a").job_id(), "run-1:a@2");
+    run.advance_by(59s);
+    EXPECT_EQ(run.status(), "running");
+    run.advance_by(1s);
+    EXPECT_EQ(run.status(), "timed_out");
+}
+
+TEST(RunPass, ARetryOfARunThatNeverBeganHoldsItsInputAgainstItsSchemaAgain) {
+    TestRun run({{"a", worker()}}, {{"n", "x"}}, {{"input_schema", {{"properties", {{"n", {{"type", "number"}}}}}}}});
+    run.advance();
+    ASSERT_EQ(run.status(), "failed");
+    retry(run);
+    EXPECT_EQ(run.status(), "failed");
+    EXPECT_THAT(run.begun(), IsEmpty());
+}
+
+TEST(RunPass, ARetryIsRefusedWhereNothingCanGoOn) {
+    const auto obstacle = [](TestRun& run) {
+        const std::string before = run.run.write();
+        run.in_pass([](RunPass& pass) { pass.retry("ann"); });
+        EXPECT_EQ(run.run.write(), before);
+        EXPECT_FALSE(run.effects.reopened);
+        return run.obstacle_to_retry();
+    };
+    TestRun open({{"a", worker()}});
+    open.advance();
+    EXPECT_THAT(obstacle(open), HasSubstr("it is running"));
+    open.end("a", "SUCCEEDED");
+    EXPECT_THAT(obstacle(open), HasSubstr("it has succeeded"));
+    TestRun cancelled({{"a", worker()}});
+    cancelled.in_pass([](RunPass& pass) { pass.cancel("rain"); });
+    EXPECT_THAT(obstacle(cancelled), HasSubstr("it was cancelled"));
+    TestRun undone({{"a", worker()}});
+    undone.advance();
+    undone.end("a", "FAILED", {}, true);
+    EXPECT_THAT(obstacle(undone), HasSubstr("its step a has failed for good"));
+    TestRun child({{"a", worker()}});
+    child.run.set("metadata", {{"parent_run_id", "run-0"}});
+    child.advance();
+    child.end("a", "FAILED");
+    EXPECT_THAT(obstacle(child), HasSubstr("the run run-0 has begun it"));
+}
+
+TEST(RunPass, ARunBeyondItsTimeEndsWithAllThatIsOpen) {
+    TestRun run({{"a", worker()}, {"b", worker(after({"a"}))}}, {}, {{"timeout_sec", 60}});
+    run.advance();
+    EXPECT_EQ(run.due().at("").at, run.at + 60s);
+    run.advance_by(60s - 1us);
+    EXPECT_EQ(run.status(), "running");
+    run.advance_by(1us);
+    EXPECT_EQ(run.status(), "timed_out");
+    EXPECT_EQ(run.status("a"), "timed_out");
+    EXPECT_EQ(run.status("b"), "timed_out");
+    EXPECT_THAT(run.cancelled(), ElementsAre("run-1:a@1"));
+    run.end("a", "SUCCEEDED");
+    EXPECT_EQ(run.status("a"), "timed_out");
+}
+
+TEST(RunPass, ACancelledRunCancelsItsJobsAndItsRuns) {
+    TestRun run({{"a", worker()},
+                 {"s", {{"type", "subworkflow"}, {"input", {{"workflow_id", "wf-2"}}}}},
+                 {"d", {{"type", "delay"}, {"delay_sec", 9}}}});
+    run.advance();
+    run.in_pass([](RunPass& pass) { pass.cancel("no more"); });
+    EXPECT_EQ(run.status(), "cancelled");
+    EXPECT_THAT(run.cancelled(), ElementsAre("run-1:a@1"));
+    EXPECT_THAT(run.effects.cancelled_runs, ElementsAre("run-1.s.1"));
+    EXPECT_THAT(run.due(), IsEmpty());
+}
+
+TEST(RunPass, InputsAndOutputsAreHeldAgainstTheirSchemas) {
+    const json number{{"type", "object"}, {"properties", {{"n", {{"type", "integer"}}}}}};
+    TestRun wrong({{"a", worker()}}, {{"n", "x"}}, {{"input_schema", number}});
+    wrong.advance();
+    EXPECT_EQ(wrong.status(), "failed");
+    EXPECT_THAT(at_path(wrong.run.member("error"), "message").get<std::string>(), HasSubstr("/n"));
+    EXPECT_THAT(wrong.begun(), IsEmpty());
+    TestRun step({{"a", worker({{"input_schema", number}, {"input", {{"n", "${input.n}"}}}})}}, {{"n", "x"}});
+    step.advance();
+    EXPECT_THAT(step.error_of("a"), HasSubstr("/n"));
+    TestRun output({{"a", worker({{"output_schema", number}})}});
+    output.advance();
+    output.end("a", "SUCCEEDED", {{"n", 1.5}});
+    EXPECT_EQ(output.status("a"), "failed");
+    EXPECT_THAT(output.error_of("a"), HasSubstr("output: "));
+}
+
+TEST(RunPass, TheEndOfARunWakesTheOneThatWaitsForIt) {
+    TestRun run({{"a", worker()}});
+    run.run.set("metadata", {{"parent_run_id", "run-0"}});
+    run.advance();
+    EXPECT_EQ(run.effects.wake, "");
+    run.end("a", "SUCCEEDED", {{"x", 1}});
+    EXPECT_EQ(run.effects.wake, "run-0");
+    EXPECT_EQ(run.run.member("output"), json({{"a", {{"x", 1}}}}));
+}
+
+TEST(RunPass, StepsStoredByOthersStayAsTheyAre) {
+    TestRun run({{"a", worker()}});
+    run.run.set("steps", {{"a", {{"step_id", "a"}, {"status", "running"}, {"job_id", "run-1:a@1"}, {"odd", 1}}},
+                          {"gone", {{"step_id", "gone"}, {"status", "succeeded"}}}});
+    run.run.set("total_cost", 4.5);
+    run.end("a", "SUCCEEDED");
+    EXPECT_EQ(run.status(), "succeeded");
+    EXPECT_EQ(run.run.step("a").member("odd"), 1);
+    EXPECT_EQ(run.run.member("total_cost"), 4.5);
+    EXPECT_EQ(run.status("gone"), "succeeded");
+}
+
+}  // namespace
+}  // namespace lockstep::engine

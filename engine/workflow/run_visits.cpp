@@ -1,0 +1,366 @@
+#include "engine/workflow/run_visits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/config/bounded_json.h"
+#include "engine/runs/job_request.h"
+#include "engine/wire/message_id.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/rfc3339.h"
+#include "engine/wire/subjects.h"
+#include "engine/workflow/run_keys.h"
+
+namespace lockstep::engine {
+
+using nlohmann::json;
+
+namespace {
+
+/// A document that somebody else goes on rewriting is left to the next visit.
+constexpr int kTries = 3;
+/// Whatever is still to be sent after so many is left to the next visit: one run must not hold up the others.
+constexpr std::size_t kSentAtOnce = 200;
+
+struct Definition {
+    std::optional<WorkflowDefinition> workflow;
+    std::string problem;  // why there is none
+};
+
+Definition read(std::string_view text, const Tunables& tunables) {
+    if (text.empty()) return {std::nullopt, "its workflow does not exist"};
+    const json document = parse_bounded(text);
+    if (document.is_discarded()) return {std::nullopt, "the definition of its workflow cannot be read"};
+    DefinitionLimits limits;
+    limits.expression_length = static_cast<std::size_t>(tunables.wf_expr_max_length);
+    auto workflow = read_definition(document, limits);
+    if (workflow) return {std::move(*workflow), {}};
+    const DefinitionMistake& first = workflow.error().front();
+    return {std::nullopt, fmt::format("its workflow has mistakes: {}: {}", first.pointer, first.message)};
+}
+
+RunLimits limits_of(const Tunables& tunables) {
+    RunLimits limits;
+    limits.foreach_items = static_cast<std::size_t>(tunables.wf_foreach_max_items);
+    limits.expressions.length = static_cast<std::size_t>(tunables.wf_expr_max_length);
+    limits.expressions.items = static_cast<std::size_t>(tunables.wf_expr_max_result_items);
+    return limits;
+}
+
+std::string text_at(const json& object, const char* name) {
+    const json& value = at_path(object, name);
+    return value.is_string() ? value.get<std::string>() : std::string{};
+}
+
+/// With their steps.
+std::vector<std::pair<std::string, std::string>> jobs_at_work(RunDocument& run) {
+    std::vector<std::pair<std::string, std::string>> jobs;
+    for (const std::string& key : run.step_keys()) {
+        const StepRun record = *run.find_step(key);
+        const bool is_at_work = record.status() == StepStatus::running || record.status() == StepStatus::waiting;
+        if (is_at_work && !record.job_id().empty()) jobs.emplace_back(record.job_id(), key);
+    }
+    return jobs;
+}
+
+}  // namespace
+
+void apply_ask(RunPass& pass, std::string_view text) {
+    const json ask = parse_bounded(text);
+    if (!ask.is_object()) return;
+    const std::string what = text_at(ask, "do");
+    if (what == "cancel") pass.cancel(text_at(ask, "reason"));
+    if (what == "retry") pass.retry(text_at(ask, "by"));
+    if (what == "approve") pass.approve(text_at(ask, "step"), at_path(ask, "approved") == true, text_at(ask, "by"));
+}
+
+RunVisits::RunVisits(const Context& context, RunStore& store, Leases& leases)
+    : context_(context), store_(store), leases_(leases), later_(context.ports.executor) {}
+
+Task<Visited> RunVisits::visit(std::string run, std::vector<std::string> jobs) {
+    PRECONDITION(!run.empty(), "a run has an id");
+    const std::vector<std::string> came_for = jobs;
+    LocalTurns::Turn turn = co_await turns_.take(run, std::move(jobs));
+    auto mine = turn.take_jobs();
+    const bool others_did_it = !came_for.empty() && std::ranges::none_of(came_for, [&](const std::string& job) {
+        return std::ranges::binary_search(mine, job);
+    });
+    if (others_did_it && mine.empty()) co_return Visited::done;
+    Visited visited = Visited::unreachable;
+    for (int tries = 0; tries < kTries; ++tries) {
+        visited = co_await visit_once(run, mine, context_.mechanisms.on(Mechanism::run_lock));
+        const bool may_go_without =
+            (visited == Visited::unreachable && context_.tunables.wf_on_redis_error == "local") ||
+            (visited == Visited::busy && context_.tunables.wf_on_contention == "local");
+        if (may_go_without) {
+            context_.ports.metrics.add(Metric::workflow_lock_fallback);
+            visited = co_await visit_once(run, mine, false);
+        }
+        if (visited != Visited::overtaken) break;
+    }
+    if (visited == Visited::busy && context_.tunables.wf_on_contention == "skip") visited = Visited::done;
+    if (visited == Visited::overtaken) visited = Visited::busy;
+    if (visited == Visited::busy || visited == Visited::unreachable) turn.give_back(std::move(mine));
+    co_return visited;
+}
+
+Task<Visited> RunVisits::visit_once(std::string run, std::vector<std::string> jobs, bool locked) {
+    Lease lease(leases_.ports(), keys::run_lock(run), locked ? Token(context_.ports.entropy.uuid()) : Token{},
+                {.life = context_.tunables.run_lock_ttl,
+                 .answer_within = context_.tunables.store_op_timeout,
+                 .renewed = locked,
+                 .booked = locked});
+    auto taken = co_await take(run, lease, std::move(jobs));
+    Visited visited = Visited::unreachable;
+    if (taken.applied()) {
+        switch (taken.value().kind) {
+            case TakenRun::Kind::busy: visited = Visited::busy; break;
+            case TakenRun::Kind::absent: visited = Visited::absent; break;
+            case TakenRun::Kind::held:
+                visited = co_await under_lock(lease, std::move(taken.value()), std::move(run));
+                break;
+        }
+    }
+    if (locked) co_await lease.release();
+    co_return visited;
+}
+
+Task<Outcome<TakenRun>> RunVisits::take(std::string run, Lease& lease, std::vector<std::string> jobs) {
+    const bool locked = !lease.token().empty();
+    const MonoTime give_up = context_.ports.clock.in(context_.tunables.lock_wait);
+    Duration pause = context_.tunables.lock_poll;
+    while (true) {
+        const MonoTime asked = context_.ports.clock.monotonic();
+        if (locked) lease.asking();
+        auto taken = co_await store_.take(run, lease.token(), jobs);
+        if (!taken.applied()) co_return taken;
+        if (taken.value().kind == TakenRun::Kind::held) {
+            if (locked) lease.begin(asked);
+            co_return taken;
+        }
+        if (locked) lease.refused();
+        if (taken.value().kind == TakenRun::Kind::absent || context_.ports.clock.monotonic() >= give_up)
+            co_return taken;
+        co_await context_.ports.clock.sleep(pause);
+        pause = std::min(2 * pause, 8 * context_.tunables.lock_poll);
+    }
+}
+
+Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string run) {
+    auto change = co_await decide(taken, run);
+    if (!change) co_return Visited::unreachable;
+    if (taken.written_by_others) context_.ports.log.reached("run_written_by_others");
+    const bool fenced = context_.mechanisms.on(Mechanism::run_update_fence);
+    if (fenced && !lease.token().empty() && !lease.usable()) co_return Visited::overtaken;
+    std::vector<Outgoing> outbox = std::move(taken.outbox);
+    std::ranges::copy(change->outbox, std::back_inserter(outbox));
+    std::optional<Duration> due;
+    for (const auto& [step, at] : change->due) due = std::min(due.value_or(at - taken.at), at - taken.at);
+    std::vector<std::string> others = change->effects.cancelled_runs;
+    for (const ChildRun& child : change->effects.children) others.push_back(child.run);
+    if (!change->effects.wake.empty()) others.push_back(change->effects.wake);
+    if (!fenced) change->read_sha1.clear();
+    if (!context_.mechanisms.on(Mechanism::step_outbox)) change->outbox.clear();
+    const auto committed = co_await store_.commit(fenced ? lease.token() : Token{}, std::move(*change), fenced);
+    if (!committed.applied()) co_return Visited::unreachable;
+    switch (committed.value()) {
+        case RunCommitted::lost: lease.mark_lost(); co_return Visited::overtaken;
+        case RunCommitted::changed: context_.ports.log.reached("run_overtaken"); co_return Visited::overtaken;
+        case RunCommitted::ok: break;
+    }
+    if (fenced) lease.end();
+    if (due_ != nullptr) due_->on_due(run, due);
+    for (std::string& other : others) visit_later(std::move(other));
+    if (!outbox.empty()) co_await send(std::move(run), std::move(outbox));
+    co_return Visited::done;
+}
+
+Task<std::optional<RunChange>> RunVisits::decide(const TakenRun& taken, std::string run) {
+    auto document = RunDocument::parse(taken.document);
+    if (!document) {
+        context_.ports.log.event(LogLevel::error, "run cannot be read", {{"run_id", run}, {"error", document.error()}});
+        co_return std::nullopt;
+    }
+    std::string definition = taken.definition;
+    if (definition.empty()) {
+        const auto found = co_await store_.definition(document->workflow());
+        if (!found.applied()) co_return std::nullopt;
+        definition = found.value().value_or("");
+    }
+    const Definition read_as = read(definition, context_.tunables);
+    const WorkflowDefinition* workflow = read_as.workflow ? &*read_as.workflow : nullptr;
+    ChildRunStates children;
+    if (workflow != nullptr) {
+        auto seen = co_await look_at_children(*workflow, *document);
+        if (!seen.applied()) co_return std::nullopt;
+        children = std::move(seen.value());
+    }
+    RunChange change = change_of(taken, *document, workflow, read_as.problem, children);
+    const auto most = static_cast<std::size_t>(context_.tunables.wf_run_max_bytes);
+    if (change.document.size() > most)
+        change =
+            change_of(taken, std::move(*document), nullptr,
+                      fmt::format("its document would be {} bytes, of at most {}", change.document.size(), most), {});
+    change.run = std::move(run);
+    if (taken.definition.empty()) change.definition = std::move(definition);
+    fill_outbox(change);
+    co_return change;
+}
+
+RunChange RunVisits::change_of(const TakenRun& taken, RunDocument document, const WorkflowDefinition* workflow,
+                               const std::string& problem, const ChildRunStates& children) const {
+    RunChange change;
+    change.workflow = document.workflow();
+    change.org = document.org();
+    change.read_sha1 = taken.sha1;
+    change.was_status = std::string(to_string(document.status()));
+    const WorkflowDefinition nothing;
+    const WorkflowDefinition& steps = workflow != nullptr ? *workflow : nothing;
+    const RunLimits limits = limits_of(context_.tunables);
+    RunPass pass(steps, document, taken.at, limits, children, change.effects);
+    for (const RunJobRecord& record : taken.jobs)
+        if (record.settled) pass.take_end(record.end);
+    for (const std::string& ask : taken.asks) apply_ask(pass, ask);
+    change.asks_done = taken.asks.size();
+    if (workflow != nullptr)
+        pass.advance();
+    else
+        pass.give_up(problem);
+
+    if (change.effects.changed) {
+        document.set("updated_at", wire::rfc3339(taken.at));
+        change.document = document.write();
+        change.status = std::string(to_string(document.status()));
+    }
+    change.ended = is_final(document.status());
+    if (taken.written_by_others && !change.ended) change.reopened = jobs_at_work(document);
+    const bool durable = context_.mechanisms.on(Mechanism::durable_delay_timers);
+    for (const auto& [step, due] : due_times(steps, document)) {
+        // What is due and has not gone on waits for something else, such as a place among its siblings.
+        if (due.at <= taken.at) continue;
+        change.due.emplace_back(step, due.at);
+        if (durable && due.pause >= context_.tunables.delay_persist_min)
+            change.earliest_due = std::min(change.earliest_due.value_or(due.at), due.at);
+    }
+    return change;
+}
+
+Task<Outcome<ChildRunStates>> RunVisits::look_at_children(const WorkflowDefinition& workflow, RunDocument& run) {
+    ChildRunStates states;
+    std::vector<std::string> ids;
+    for (const auto& [step, id] : child_runs_of(workflow, run)) ids.push_back(id);
+    if (ids.empty()) co_return states;
+    const auto documents = co_await store_.documents(ids);
+    if (!documents.applied()) co_return documents.failure_as<ChildRunStates>();
+    for (std::size_t i = 0; i < ids.size() && i < documents.value().size(); ++i) {
+        const auto child = RunDocument::parse(documents.value()[i]);
+        if (child) states.emplace(ids[i], ChildRunState{child->text("status"), child->member("output")});
+    }
+    co_return states;
+}
+
+void RunVisits::fill_outbox(RunChange& change) const {
+    const RunEffects& effects = change.effects;
+    for (const Submission& submission : effects.submissions)
+        change.outbox.push_back({Outgoing::make_id(Outgoing::Kind::submission, submission.job), submission.packet});
+    for (const JobCancellation& cancellation : effects.cancellations) {
+        cap::JobCancel cancel;
+        cancel.set_job_id(cancellation.job);
+        cancel.set_reason(cancellation.reason);
+        cancel.set_requested_by(kWorkflowSender);
+        change.outbox.push_back({Outgoing::make_id(Outgoing::Kind::cancellation, cancellation.job),
+                                 wire::serialise(wire::make_packet(std::move(cancel), cancellation.job, kWorkflowSender,
+                                                                   context_.ports.clock.now()))});
+    }
+    std::size_t number = 0;
+    for (const std::string& alert : effects.alerts)
+        change.outbox.push_back(
+            {Outgoing::make_id(Outgoing::Kind::alert, fmt::format("{}.{}", change.read_sha1, number++)), alert});
+}
+
+Task<void> RunVisits::send(std::string run, std::vector<Outgoing> outbox) {
+    const auto is_job = [](const Outgoing& one) { return one.kind() == Outgoing::Kind::submission; };
+    const auto others = std::ranges::partition(outbox, is_job);
+    const auto jobs = static_cast<std::size_t>(others.begin() - outbox.begin());
+    const std::span<const Outgoing> all(outbox);
+    std::vector<std::string> sent;
+    std::size_t asked = std::min(jobs, kSentAtOnce);
+    co_await send_all(all.first(asked), sent);
+    // A cancellation may be about one of the jobs.
+    if (sent.size() == jobs) {
+        const std::size_t rest = std::min(all.size() - jobs, kSentAtOnce);
+        co_await send_all(all.subspan(jobs, rest), sent);
+        asked += rest;
+    }
+    const bool refused = sent.size() < asked;
+    const bool is_all = sent.size() == all.size();
+    if (!sent.empty() && context_.mechanisms.on(Mechanism::step_outbox)) {
+        const auto struck = co_await store_.sent(run, std::move(sent));
+        if (!struck.applied()) context_.ports.log.reached("run_outbox_left");
+    }
+    if (!is_all) visit_later(std::move(run), refused ? context_.tunables.retry_delay_publish : Duration{0});
+}
+
+Task<void> RunVisits::send_all(std::span<const Outgoing> outbox, std::vector<std::string>& sent) {
+    Scope side_by_side(context_.ports.executor);
+    for (const Outgoing& outgoing : outbox) side_by_side.spawn(send_one(outgoing, sent));
+    co_await side_by_side.join();
+}
+
+Task<void> RunVisits::send_one(const Outgoing& outgoing, std::vector<std::string>& sent) {
+    const auto kind = outgoing.kind();
+    if (kind == Outgoing::Kind::submission) {
+        const auto packet = wire::decode(outgoing.packet);
+        std::string id = packet ? wire::message_id(*packet, wire::kSubjectSubmit) : std::string{};
+        // Where nobody knows whether it was stored it is sent again, under the same ids.
+        const auto stored =
+            co_await context_.ports.bus.publish(std::string(wire::kSubjectSubmit), outgoing.packet, std::move(id),
+                                                context_.ports.clock.in(context_.tunables.publish_timeout));
+        if (!stored.applied()) co_return;
+    } else if (kind) {  // else of a later version: not ours to send, and not ours to keep
+        const std::string_view subject =
+            *kind == Outgoing::Kind::alert ? wire::kSubjectWorkflowEvent : wire::kSubjectCancel;
+        const auto told = co_await context_.ports.bus.publish_core(std::string(subject), outgoing.packet);
+        if (!told.applied()) co_return;
+    }
+    sent.push_back(outgoing.id);
+}
+
+void RunVisits::visit_later(std::string run, Duration after) {
+    if (context_.stopping) return;
+    const auto [entry, is_new] = later_runs_.emplace(run, Again{});
+    if (is_new)
+        later_.spawn(visit_until_done(std::move(run), after));
+    else
+        entry->second = {true, after};
+}
+
+Task<void> RunVisits::visit_until_done(std::string run, Duration after) {
+    Duration pause = after;
+    while (!context_.stopping) {
+        if (pause > Duration{0}) co_await context_.ports.clock.sleep(pause);
+        later_runs_[run].wanted = false;
+        const Visited visited = co_await visit(run, {});
+        if (visited == Visited::busy || visited == Visited::overtaken)
+            pause = context_.tunables.retry_delay_busy;
+        else if (visited == Visited::unreachable)
+            pause = context_.tunables.retry_delay_store;
+        else if (later_runs_[run].wanted)
+            pause = later_runs_[run].after;
+        else
+            break;
+    }
+    later_runs_.erase(run);
+}
+
+void RunVisits::stop() {
+    later_.cancel();
+    later_runs_.clear();
+}
+
+}  // namespace lockstep::engine

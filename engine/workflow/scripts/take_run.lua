@@ -1,0 +1,40 @@
+-- name: take_run
+-- Takes the run's lock and reads all that is kept about it.
+--
+-- KEYS  1 lock  2 run document
+-- ARGV  named: run; token with lock_ttl_ms, unless nothing is locked; output_max: bytes of a result that is read along
+--       in order: jobs whose records are read
+-- Reply {'busy'}; {'absent'}; or {'held', now, document, its SHA-1, definition ('' = none is kept), {outbox: id, what, ...},
+--        {asked: JSON, ...}, {of each job: {job, state, result pointer, reason, fatal, to be scanned, result}}, SHA-1 of the
+--        document that we have written last ('' = none)}
+
+-- What a result pointer leads to; false where nothing is there, or too much.
+local function result_of(pointer, most)
+  local key = string.match(pointer, '^redis://(.+)$')
+  if not key and not string.find(pointer, '://', 1, true) then key = pointer end
+  if not present(key) then return false end
+  local length = redis.pcall('STRLEN', key)
+  if type(length) ~= 'number' or length == 0 or length > tonumber(most) then return false end
+  return redis.call('GET', key)
+end
+
+local args, first = named_arguments()
+if args.token and not take(KEYS[1], args.token, args.lock_ttl_ms) then
+  return {'busy'}
+end
+local document = redis.call('GET', KEYS[2])
+if not document then
+  if args.token then redis.call('DEL', KEYS[1]) end
+  redis.call('ZREM', 'lockstep:wf:asked', args.run)
+  redis.call('ZREM', 'lockstep:wf:outbox', args.run)
+  return {'absent'}
+end
+local jobs = {}
+for i = first, #ARGV do
+  local facts = job_facts(ARGV[i])
+  facts[7] = facts[2] == 'SUCCEEDED' and result_of(facts[3], args.output_max) or false
+  jobs[#jobs + 1] = facts
+end
+return {'held', now_micros(), document, redis.sha1hex(document), redis.call('GET', wf_key('def', args.run)) or '',
+        redis.call('HGETALL', wf_key('outbox', args.run)), redis.call('LRANGE', wf_key('asks', args.run), 0, 99), jobs,
+        redis.call('GET', wf_key('seen', args.run)) or ''}

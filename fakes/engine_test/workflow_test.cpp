@@ -1,0 +1,422 @@
+// Runs of workflows by a whole engine: what is committed, what is sent, and what a crash between the two leaves.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "fakes/engine_test/workflow_fixture.h"
+
+namespace lockstep::fakes::engine_test {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+json worker(json more = json::object()) {
+    json step{{"type", "worker"}, {"topic", "job.default"}};
+    step.update(more);
+    return step;
+}
+
+class Workflows : public WorkflowTest {};
+
+// H-11
+TEST_F(Workflows, ARunGoesFromStepToStepAndLeavesNothingBehind) {
+    put({{"a", worker()}, {"b", worker({{"depends_on", {"a"}}, {"input", {{"got", "${steps.a.output.n}"}}}})}});
+    boot_engine();
+    begin("run-1");
+    EXPECT_THAT(submitted(), ElementsAre("run-1:a@1"));
+    EXPECT_EQ(status("run-1"), "running");
+    EXPECT_EQ(text({"GET", "ctx:run-1:a@1"}), "{}");
+    EXPECT_TRUE(end_job("run-1:a@1", "SUCCEEDED", R"({"n":5})")->acked());
+    EXPECT_THAT(submitted(), ElementsAre("run-1:a@1", "run-1:b@1"));
+    EXPECT_EQ(text({"GET", "ctx:run-1:b@1"}), R"({"got":5})");
+    EXPECT_TRUE(end_job("run-1:b@1")->acked());
+    EXPECT_EQ(status("run-1"), "succeeded");
+    EXPECT_EQ(text({"ZSCORE", "wf:runs:status:succeeded", "run-1"}).empty(), false);
+    EXPECT_EQ(text({"ZSCORE", "wf:runs:status:running", "run-1"}), "");
+    EXPECT_EQ(*run({"SCARD", "wf:runs:active:acme"}).integer(), 0);
+    EXPECT_FALSE(exists("cordum:wf:run:lock:run-1"));
+    EXPECT_FALSE(exists("lockstep:wf:outbox:run-1"));
+    EXPECT_FALSE(exists("lockstep:wf:outbox"));
+    EXPECT_FALSE(exists("lockstep:wf:asked"));
+    EXPECT_FALSE(exists("lockstep:wf:open:run-1"));
+    EXPECT_GT(*run({"LLEN", "wf:run:timeline:run-1"}).integer(), 4);
+    EXPECT_EQ(engine_->in_flight(), 0u);
+}
+
+TEST_F(Workflows, ASubmissionIsAWholeJobRequestUnderItsOwnMessageId) {
+    put({{"a", worker()}});
+    boot_engine();
+    begin("run-1");
+    const auto messages = bus.published_on("sys.job.submit");
+    ASSERT_EQ(messages.size(), 1u);
+    EXPECT_EQ(messages[0].message_id, "jobreq:run-1:a@1");
+    const auto packet = engine::wire::decode(messages[0].payload);
+    EXPECT_EQ(packet->job_request().labels().at("run_id"), "run-1");
+    EXPECT_EQ(packet->sender_id(), "workflow-engine");
+}
+
+// H-26
+TEST_F(Workflows, WhatACrashLeftUnsentIsSentByTheNextReplicaUnderTheSameId) {
+    put({{"a", worker()}});
+    boot_engine();
+    bus.on_publish = [](const ScriptedBus::Published&) -> Outcome<PublishAck> { return not_connected(); };
+    begin("run-1");
+    EXPECT_EQ(status("run-1", "a"), "running");
+    EXPECT_TRUE(exists("lockstep:wf:outbox:run-1"));
+    crash_engine();
+    bus.published.clear();
+    bus.on_publish = nullptr;
+    boot_engine();
+    loop.run_for(30s);
+    EXPECT_THAT(submitted(), ElementsAre("run-1:a@1"));
+    EXPECT_FALSE(exists("lockstep:wf:outbox:run-1"));
+}
+
+TEST_F(Workflows, APublishOfUnknownFateIsMadeAgainWithTheSameId) {
+    put({{"a", worker()}});
+    boot_engine();
+    int calls = 0;
+    bus.on_publish = [&](const ScriptedBus::Published& message) -> Outcome<PublishAck> {
+        if (++calls == 1) return lost();
+        return bus.store(message);
+    };
+    begin("run-1");
+    loop.run_for(2s);
+    EXPECT_EQ(calls, 2);
+    EXPECT_EQ(bus.published[0].message_id, bus.published[1].message_id);
+    EXPECT_EQ(run({"HGET", "wf:run:x", "y"}).is_nil(), true);
+    EXPECT_EQ(document("run-1").at("steps").at("a").at("attempts"), 1);
+}
+
+// H-27
+TEST_F(Workflows, AResultThatCouldNotBeAppliedComesAgain) {
+    put({{"a", worker()}});
+    boot_engine();
+    begin("run-1");
+    on_command("EVALSHA", "", [] { return CallFault::not_applied; });
+    record_end("run-1:a@1", "SUCCEEDED");
+    const Fate fate = result("run-1:a@1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_TRUE(fate->handed_back(1s));
+    on_command("", "", nullptr);
+    EXPECT_TRUE(result("run-1:a@1", cap::JOB_STATUS_SUCCEEDED)->acked());
+    EXPECT_EQ(status("run-1"), "succeeded");
+}
+
+// H-18
+TEST_F(Workflows, ResultsCountAsTheSchedulerHasRecordedThem) {
+    put({{"a", worker()}});
+    boot_engine();
+    begin("run-1");
+    run({"HSET", "job:meta:run-1:a@1", "state", "RUNNING"});
+    const Fate fate = result("run-1:a@1", cap::JOB_STATUS_SUCCEEDED);
+    loop.run_for(3s);
+    EXPECT_TRUE(fate->handed_back(500ms)) << "the scheduler has not judged it yet";
+    EXPECT_EQ(status("run-1", "a"), "running");
+    record_end("run-1:a@1", "OUTPUT_QUARANTINED");
+    EXPECT_TRUE(result("run-1:a@1", cap::JOB_STATUS_SUCCEEDED)->acked());
+    EXPECT_EQ(status("run-1", "a"), "denied");
+    EXPECT_EQ(status("run-1"), "denied");
+}
+
+TEST_F(Workflows, AnOutputThatIsStillToBeScannedIsWaitedFor) {
+    put({{"a", worker()}, {"b", worker({{"depends_on", {"a"}}})}});
+    boot_engine();
+    begin("run-1");
+    record_end("run-1:a@1", "SUCCEEDED");
+    run({"ZADD", "lockstep:output:scan_pending", "1", "run-1:a@1"});
+    EXPECT_TRUE(result("run-1:a@1", cap::JOB_STATUS_SUCCEEDED)->acked());
+    loop.run_for(20s);
+    EXPECT_EQ(status("run-1", "a"), "running");
+    run({"ZREM", "lockstep:output:scan_pending", "run-1:a@1"});
+    loop.run_for(10s);
+    EXPECT_EQ(status("run-1", "a"), "succeeded") << "found by the reconciler";
+}
+
+TEST_F(Workflows, TheReconcilerFindsEndsThatNoMessageTellsOf) {
+    put({{"a", worker()}, {"ask", {{"type", "approval"}}}});
+    boot_engine();
+    begin("run-1");
+    EXPECT_EQ(status("run-1"), "waiting");
+    record_end("run-1:a@1", "TIMEOUT");
+    loop.run_for(6s);
+    EXPECT_EQ(status("run-1", "a"), "timed_out") << "of a waiting run, too";
+}
+
+TEST_F(Workflows, ARunThatAGatewayHasStoredIsFound) {
+    put({{"a", worker()}});
+    boot_engine();
+    store_run("run-1");
+    loop.run_for(6s);
+    EXPECT_THAT(submitted(), ElementsAre("run-1:a@1"));
+}
+
+// H-58
+TEST_F(Workflows, AnOlderCopyWrittenOverARunIsNoticedAndItsEndedJobsAreTakenFromTheirRecords) {
+    put({{"a", worker()}, {"b", worker({{"depends_on", {"a"}}})}});
+    boot_engine();
+    begin("run-1");
+    const std::string older = text({"GET", "wf:run:run-1"});
+    EXPECT_TRUE(end_job("run-1:a@1", "SUCCEEDED", R"({"n":5})")->acked());
+    ASSERT_EQ(status("run-1", "b"), "running");
+    run({"SET", "wf:run:run-1", older});
+    ASSERT_EQ(status("run-1", "a"), "running");
+    loop.run_for(20s);
+    EXPECT_EQ(status("run-1", "a"), "succeeded");
+    EXPECT_EQ(status("run-1", "b"), "running");
+    EXPECT_TRUE(end_job("run-1:b@1")->acked());
+    EXPECT_EQ(status("run-1"), "succeeded");
+    EXPECT_FALSE(exists("lockstep:wf:open:run-1"));
+}
+
+TEST_F(Workflows, ARunThatAGatewayTakesBackFromItsEndIsKeptUntilItEndsAgain) {
+    put({{"a", worker()}});
+    boot_engine();
+    begin("run-1");
+    const std::string older = text({"GET", "wf:run:run-1"});
+    EXPECT_TRUE(end_job("run-1:a@1")->acked());
+    ASSERT_EQ(status("run-1"), "succeeded");
+    run({"SET", "wf:run:run-1", older});
+    run({"ZREM", "wf:runs:status:succeeded", "run-1"});
+    run({"ZADD", "wf:runs:status:running", "1", "run-1"});
+    loop.run_for(6s);
+    EXPECT_EQ(status("run-1", "a"), "running");
+    EXPECT_FALSE(exists("lockstep:wf:ended")) << "it would be deleted while it is under way";
+    EXPECT_EQ(*run({"PTTL", "lockstep:wf:def:run-1"}).integer(), -1);
+    loop.run_for(20s);
+    EXPECT_EQ(status("run-1"), "succeeded");
+    EXPECT_TRUE(exists("lockstep:wf:ended"));
+}
+
+TEST_F(Workflows, AForeignWriteThatLeavesNothingToDoIsLookedAtOnce) {
+    put({{"a", worker()}});
+    boot_engine();
+    begin("run-1");
+    json touched = document("run-1");
+    touched["updated_at"] = "2026-01-01T00:00:01Z";
+    run({"SET", "wf:run:run-1", touched.dump()});
+    loop.run_for(30s);
+    EXPECT_EQ(log.times_reached("run_written_by_others"), 1);
+}
+
+TEST_F(Workflows, ManyRunsAllHaveTheirTurn) {
+    tunables.wf_run_scan_limit = 10;
+    put({{"a", worker()}});
+    boot_engine();
+    for (int n = 0; n < 45; ++n) store_run("run-" + std::to_string(n));
+    loop.run_for(30s);
+    EXPECT_EQ(submitted().size(), 45u);
+}
+
+// FLOW-03, C-25, H-43
+TEST_F(Workflows, ARunThatAnotherReplicaHasIsLeftToItAndTheResultComesAgain) {
+    put({{"a", worker()}});
+    boot_engine();
+    begin("run-1");
+    run({"SET", "cordum:wf:run:lock:run-1", "somebody", "PX", "60000"});
+    record_end("run-1:a@1", "SUCCEEDED");
+    const Fate fate = result("run-1:a@1", cap::JOB_STATUS_SUCCEEDED);
+    loop.run_for(3s);
+    EXPECT_TRUE(fate->handed_back(500ms));
+    EXPECT_EQ(text({"GET", "cordum:wf:run:lock:run-1"}), "somebody");
+    EXPECT_EQ(status("run-1"), "running");
+    run({"DEL", "cordum:wf:run:lock:run-1"});
+    EXPECT_TRUE(result("run-1:a@1", cap::JOB_STATUS_SUCCEEDED)->acked());
+    EXPECT_EQ(status("run-1"), "succeeded");
+}
+
+// H-58
+TEST_F(Workflows, ADocumentThatSomebodyElseWroteMeanwhileIsReadAgain) {
+    put({{"a", worker()}, {"b", worker()}});
+    boot_engine();
+    begin("run-1");
+    bool done = false;
+    slow_redis.latency = 1ms;
+    record_end("run-1:a@1", "SUCCEEDED");
+    // Between the read and the commit, a gateway rewrites the document without any lock.
+    bus.deliver({.subject = "sys.job.result",
+                 .payload = engine::wire::serialise(engine::wire::make_packet(
+                     result_of("run-1:a@1", cap::JOB_STATUS_SUCCEEDED), "", "w1", clock.now()))});
+    on_command("EVALSHA", "", [&] {
+        if (std::exchange(done, true)) return CallFault::none;
+        json other = document("run-1");
+        other["labels"] = {{"by", "gateway"}};
+        redis.run({"SET", "wf:run:run-1", other.dump()});
+        return CallFault::none;
+    });
+    loop.run_for(5s);
+    on_command("", "", nullptr);
+    EXPECT_EQ(status("run-1", "a"), "succeeded");
+    EXPECT_EQ(document("run-1").at("labels").at("by"), "gateway") << "nothing of theirs is lost";
+}
+
+TEST_F(Workflows, TenResultsOfOneRunAreOneOrTwoChanges) {
+    json items = json::array();
+    for (int n = 0; n < 10; ++n) items.push_back(n);
+    put({{"each", worker({{"for_each", "input.list"}})}});
+    boot_engine();
+    begin("run-1", {{"list", items}});
+    ASSERT_EQ(submitted().size(), 10u);
+    slow_redis.latency = 5ms;
+    std::vector<Fate> fates;
+    for (int n = 0; n < 10; ++n) {
+        const std::string job = "run-1:each[" + std::to_string(n) + "]@1";
+        record_end(job, "SUCCEEDED", std::to_string(n));
+        fates.push_back(bus.deliver({.subject = "sys.job.result",
+                                     .payload = engine::wire::serialise(engine::wire::make_packet(
+                                         result_of(job, cap::JOB_STATUS_SUCCEEDED), "", "w1", clock.now()))}));
+    }
+    std::size_t writes = 0;
+    redis.on_executed([&](const RedisCommand& command) {
+        if (command[0] == "SET" && command[1] == "wf:run:run-1") ++writes;
+    });
+    loop.run_for(2s);
+    EXPECT_TRUE(std::ranges::all_of(fates, [](const Fate& fate) { return fate->acked(); }));
+    EXPECT_EQ(status("run-1"), "succeeded");
+    EXPECT_EQ(document("run-1").at("steps").at("each").at("output"), items);
+    EXPECT_LE(writes, 3u);
+}
+
+TEST_F(Workflows, ACancelledRunIsCancelledAtOnceAndItsJobsUntilTheyEnd) {
+    put({{"a", worker()}});
+    boot_engine();
+    begin("run-1");
+    run({"HSET", "job:meta:run-1:a@1", "state", "RUNNING"});
+    run({"RPUSH", "lockstep:wf:asks:run-1", R"({"do":"cancel","reason":"no more"})"});
+    run({"ZADD", "lockstep:wf:asked", "1", "run-1"});
+    wake("run-1");
+    EXPECT_EQ(status("run-1"), "cancelled");
+    EXPECT_EQ(cancellations(), 1u);
+    loop.run_for(11s);
+    EXPECT_GE(cancellations(), 2u) << "nobody may have heard the first";
+    record_end("run-1:a@1", "CANCELLED");
+    loop.run_for(11s);
+    const std::size_t before = cancellations();
+    loop.run_for(30s);
+    EXPECT_EQ(cancellations(), before);
+    EXPECT_FALSE(exists("lockstep:wf:cancelling"));
+}
+
+TEST_F(Workflows, ARunThatHasFailedIsTriedAgainFromThereAndHearsWhatRanOnMeanwhile) {
+    tunables.wf_run_retention = 2min;
+    put({{"a", worker()}, {"b", worker({{"depends_on", {"a"}}})}, {"c", worker()}});
+    boot_engine();
+    begin("run-1");
+    end_job("run-1:a@1");
+    end_job("run-1:b@1", "FAILED");
+    ASSERT_EQ(status("run-1"), "failed");
+    end_job("run-1:c@1");
+    ASSERT_EQ(status("run-1", "c"), "running") << "of a run that is over";
+    ASSERT_TRUE(exists("lockstep:wf:ended"));
+    run({"RPUSH", "lockstep:wf:asks:run-1", R"({"do":"retry","by":"ann"})"});
+    run({"ZADD", "lockstep:wf:asked", "1", "run-1"});
+    wake("run-1");
+    EXPECT_EQ(status("run-1"), "running");
+    EXPECT_EQ(submitted().back(), "run-1:b@2");
+    EXPECT_FALSE(exists("lockstep:wf:ended"));
+    EXPECT_FALSE(exists("lockstep:wf:cancelling"));
+    EXPECT_EQ(*run({"PTTL", "lockstep:wf:def:run-1"}).integer(), -1);
+    EXPECT_EQ(*run({"SISMEMBER", "wf:runs:active:acme", "run-1"}).integer(), 1);
+    loop.run_for(20s);
+    EXPECT_EQ(status("run-1", "c"), "succeeded") << "the look at all runs finds it";
+    EXPECT_EQ(cancellations(), 0u);
+    loop.run_for(3min);
+    EXPECT_EQ(status("run-1"), "running") << "nobody forgets a run that goes on";
+    end_job("run-1:b@2");
+    EXPECT_EQ(status("run-1"), "succeeded");
+    EXPECT_EQ(text({"ZSCORE", "wf:runs:status:failed", "run-1"}), "");
+}
+
+TEST_F(Workflows, ARunIsGivenUpWhereItsDefinitionIsMissingOrWrong) {
+    boot_engine();
+    begin("run-1");
+    EXPECT_EQ(status("run-1"), "failed");
+    EXPECT_EQ(document("run-1").at("error").at("message"), "its workflow does not exist");
+    put({{"a", worker({{"depends_on", {"b"}}})}});
+    begin("run-2");
+    EXPECT_EQ(status("run-2"), "failed");
+    EXPECT_EQ(document("run-2").at("error").at("message"),
+              "its workflow has mistakes: /steps/a/depends_on/0: there is no step \"b\"; did you mean \"a\"?");
+}
+
+TEST_F(Workflows, ARunKeepsTheDefinitionThatItBeganWith) {
+    put({{"a", worker()}, {"b", worker({{"depends_on", {"a"}}})}});
+    boot_engine();
+    begin("run-1");
+    put({{"a", worker()}});
+    end_job("run-1:a@1");
+    EXPECT_THAT(submitted(), ElementsAre("run-1:a@1", "run-1:b@1"));
+}
+
+TEST_F(Workflows, ARunThatGrowsTooLargeFails) {
+    tunables.wf_run_max_bytes = 2000;
+    put({{"a", worker()}, {"b", worker({{"depends_on", {"a"}}})}});
+    boot_engine();
+    begin("run-1");
+    end_job("run-1:a@1", "SUCCEEDED", json(std::string(3000, 'x')).dump());
+    EXPECT_EQ(status("run-1"), "failed");
+    EXPECT_LE(text({"GET", "wf:run:run-1"}).size(), 2000u);
+}
+
+TEST_F(Workflows, ASubworkflowRunsAndItsEndIsHeardAtOnce) {
+    put({{"s", {{"type", "subworkflow"}, {"input", {{"workflow_id", "wf-2"}}}}}});
+    put({{"x", worker()}}, {{"id", "wf-2"}});
+    boot_engine();
+    begin("run-1");
+    loop.settle();
+    EXPECT_THAT(submitted(), ElementsAre("run-1.s.1:x@1"));
+    end_job("run-1.s.1:x@1");
+    EXPECT_EQ(status("run-1.s.1"), "succeeded");
+    EXPECT_EQ(status("run-1"), "succeeded");
+}
+
+TEST_F(Workflows, EndedRunsAreKeptForTheirTimeAndThenGoWithAllThatBelongsToThem) {
+    tunables.wf_run_retention = 1min;
+    put({{"a", worker()}});
+    boot_engine();
+    begin("run-1");
+    end_job("run-1:a@1");
+    loop.run_for(50s);
+    EXPECT_EQ(status("run-1"), "succeeded");
+    loop.run_for(20s);
+    EXPECT_FALSE(exists("wf:run:run-1"));
+    EXPECT_FALSE(exists("wf:run:timeline:run-1"));
+    EXPECT_FALSE(exists("wf:runs:all"));
+    EXPECT_FALSE(exists("wf:runs:status:succeeded"));
+    const auto keys = run({"KEYS", "lockstep:wf:*"});
+    EXPECT_THAT(*keys.array(), IsEmpty());
+}
+
+TEST_F(Workflows, ARunWithoutAWorkflowIsForgottenLikeAnyOther) {
+    tunables.wf_run_retention = 1min;
+    boot_engine();
+    run({"SET", "wf:run:odd", R"({"id":"odd","status":"pending"})"});
+    run({"ZADD", "wf:runs:status:pending", "1", "odd"});
+    put({{"a", worker()}});
+    begin("run-1");
+    end_job("run-1:a@1");
+    loop.run_for(75s);
+    EXPECT_FALSE(exists("wf:run:odd"));
+    EXPECT_FALSE(exists("wf:run:run-1")) << "nothing holds up the others";
+}
+
+TEST_F(Workflows, ADrainFinishesWhatIsInHandAndHandsBackTheRest) {
+    put({{"a", worker()}});
+    boot_engine();
+    begin("run-1");
+    loop.wait(engine_->drain());
+    EXPECT_EQ(engine_->in_flight(), 0u);
+    EXPECT_FALSE(exists("cordum:wf:run:lock:run-1"));
+}
+
+TEST_F(Workflows, ResultsOfJobsThatNoRunHasAreNoConcernOfRuns) {
+    boot_engine();
+    EXPECT_TRUE(result("job-7", cap::JOB_STATUS_SUCCEEDED)->acked());
+    run({"HSET", "job:meta:run-9:a@1", "state", "SUCCEEDED"});
+    EXPECT_TRUE(result("run-9:a@1", cap::JOB_STATUS_SUCCEEDED)->acked());
+    EXPECT_FALSE(exists("cordum:wf:run:lock:run-9"));
+}
+
+}  // namespace
+}  // namespace lockstep::fakes::engine_test

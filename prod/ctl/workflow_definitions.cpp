@@ -1,0 +1,81 @@
+#include "prod/ctl/workflow_definitions.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "engine/config/bounded_json.h"
+#include "engine/runs/definition_text.h"
+#include "engine/wire/rfc3339.h"
+#include "engine/workflow/run_keys.h"
+#include "engine/workflow/run_store.h"
+#include "prod/ctl/text.h"
+
+namespace lockstep::prod {
+
+namespace {
+
+using nlohmann::json;
+
+std::string name_of(const std::string& file) { return file == "-" ? "standard input" : file; }
+
+int tell_mistakes(const std::string& file, const std::vector<engine::PlacedMistake>& mistakes, bool as_json) {
+    json list = json::array();
+    for (const engine::PlacedMistake& mistake : mistakes) {
+        if (!as_json) fmt::print(stderr, "{}\n", printable(mistake.describe(name_of(file))));
+        list.push_back({{"file", name_of(file)},
+                        {"line", mistake.line},
+                        {"column", mistake.column},
+                        {"pointer", mistake.pointer},
+                        {"message", mistake.message}});
+    }
+    if (as_json) fmt::print("{}\n", json{{"mistakes", list}}.dump(-1, ' ', false, json::error_handler_t::replace));
+    return kWrongUse;
+}
+
+}  // namespace
+
+int check_definition(const std::string& file, const std::string& text, bool as_json) {
+    const auto read = engine::read_definition_text(text);
+    if (!read) return tell_mistakes(file, read.error(), as_json);
+    const engine::WorkflowDefinition& workflow = read->definition;
+    if (as_json)
+        fmt::print(
+            "{}\n",
+            json{{"workflow_id", workflow.id}, {"steps", workflow.steps.size()}, {"mistakes", json::array()}}.dump(
+                -1, ' ', false, json::error_handler_t::replace));
+    else
+        fmt::print("{}: workflow {} is sound, {} steps\n", name_of(file), printable(workflow.id),
+                   workflow.steps.size());
+    return kDone;
+}
+
+engine::Task<int> put_definition(Session& session, std::string file, std::string text, bool as_json) {
+    auto read = engine::read_definition_text(text);
+    if (!read) co_return tell_mistakes(file, read.error(), as_json);
+    const std::string id = read->definition.id;
+    engine::RunStore store(session.redis(), session.clock(), session.settings().tunables);
+    const auto before = co_await store.definition(id);
+    if (!before.applied()) co_return complain(kFailed, fmt::format("workflow {}: {}", id, before.failure().detail));
+
+    json& document = read->document;
+    const std::string now = engine::wire::rfc3339(session.clock().now());
+    const json old = before.value() ? engine::parse_bounded(*before.value()) : json();
+    const bool dated = old.is_object() && old.contains("created_at");
+    if (!document.contains("created_at")) document["created_at"] = dated ? old["created_at"] : json(now);
+    document["updated_at"] = now;
+    std::string written = document.dump(-1, ' ', false, json::error_handler_t::replace);
+    const auto stored = co_await store.put_definition(id, read->definition.org_id, std::move(written));
+    if (!stored.applied())
+        co_return complain(
+            kFailed, fmt::format("workflow {}: {}; put it again, which does no harm", id, stored.failure().detail));
+    if (as_json)
+        fmt::print("{}\n", json{{"workflow_id", id}, {"created", stored.value()}}.dump());
+    else
+        fmt::print("{} {}\n", printable(id),
+                   stored.value() ? "stored" : "replaced; runs that have begun keep the old one");
+    co_return kDone;
+}
+
+}  // namespace lockstep::prod

@@ -1,0 +1,152 @@
+#include "reports/compare/comparison_markdown.h"
+
+#include <fmt/format.h>
+
+#include "reports/compare/words.h"
+#include "reports/text.h"
+
+namespace lockstep::reports {
+
+namespace {
+
+/// Text that Markdown and HTML leave alone, on one line.
+std::string plain(std::string_view text) {
+    constexpr std::string_view kMarkup = "\\`*_{}[]()#+!|~@";
+    std::string out;
+    for (const char c : printable(text)) {
+        if (c == '<')
+            out += "&lt;";
+        else if (c == '>')
+            out += "&gt;";
+        else if (c == '&')
+            out += "&amp;";
+        else if (c == '\n' || c == '\r')
+            out += ' ';
+        else {
+            if (kMarkup.find(c) != std::string_view::npos) out += '\\';
+            out += c;
+        }
+    }
+    return out;
+}
+
+/// A block of code, indented so that no text can end it.
+std::string code_block(std::string_view text) {
+    std::string out = "    ";
+    for (const char c : printable(text)) {
+        out += c;
+        if (c == '\n') out += "    ";
+    }
+    return out + "\n";
+}
+
+std::string settings_text(const ComparedVariant& variant) {
+    std::vector<std::string> settings;
+    for (const auto& [name, value] : variant.settings) settings.push_back(name + " = " + value);
+    return enumerated(settings);
+}
+
+/// Lines until the room is used up; room for the closing line is always kept.
+class Lines {
+public:
+    explicit Lines(std::size_t bytes_max) : room_(bytes_max > kClosing ? bytes_max - kClosing : 0) {}
+
+    void add(const std::string& line) {
+        if (cut_ || text_.size() + line.size() + 1 > room_) {
+            cut_ = true;
+            ++left_out_;
+            return;
+        }
+        text_ += line + "\n";
+    }
+    [[nodiscard]] std::string text() const {
+        if (!cut_) return text_;
+        return text_ + fmt::format("\n{} left out to fit; the JSON and CSV files have everything.\n",
+                                   counted(left_out_, "line"));
+    }
+
+private:
+    static constexpr std::size_t kClosing = 120;
+
+    std::size_t room_;
+    std::string text_;
+    std::size_t left_out_ = 0;
+    bool cut_ = false;
+};
+
+void add_verdict(Lines& lines, const Comparison& comparison, const Analysis& analysis) {
+    lines.add("## " + plain(comparison.title));
+    lines.add("");
+    if (!comparison.question.empty()) {
+        lines.add("*" + plain(comparison.question) + "*");
+        lines.add("");
+    }
+    if (!comparison.complete) {
+        lines.add("**Interrupted: some runs are missing.**");
+        lines.add("");
+    }
+    std::string verdict;
+    for (const std::string& sentence : analysis.verdict.sentences)
+        verdict += (verdict.empty() ? "" : " ") + plain(sentence);
+    lines.add("**" + verdict + "**");
+    for (const std::string& one : comparison.not_shared) {
+        lines.add("");
+        lines.add("Not shared by the variants: " + plain(one));
+    }
+}
+
+void add_repeating(Lines& lines, const Comparison& comparison, const Analysis& analysis) {
+    lines.add("");
+    lines.add("To repeat it:");
+    lines.add("");
+    lines.add(code_block(comparison.command));
+    lines.add(fmt::format("lockstep {}, commit {}{}; {}, digest {}", plain(comparison.version),
+                          plain(comparison.commit), comparison.dirty ? " with uncommitted changes" : "",
+                          counted(comparison.runs.size(), "run"), analysis.digest));
+}
+
+void add_failures(Lines& lines, const Comparison& comparison, const Analysis& analysis) {
+    for (std::size_t variant = 0; variant < comparison.variants.size(); ++variant) {
+        const Standing& standing = analysis.standings[variant];
+        if (standing.failed == 0) continue;
+        lines.add("");
+        lines.add(fmt::format("{} failed {} of {}: {}", plain(comparison.variants[variant].name), standing.failed,
+                              counted(standing.runs, "run"), plain(standing.problem)));
+    }
+}
+
+void add_table(Lines& lines, const Comparison& comparison, const Analysis& analysis, std::size_t variant) {
+    lines.add("");
+    lines.add("### " + plain(comparison.variants[variant].name) + " against " + plain(comparison.variants[0].name));
+    lines.add("");
+    if (const std::string settings = settings_text(comparison.variants[variant]); !settings.empty()) {
+        lines.add(plain(settings));
+        lines.add("");
+    }
+    lines.add("| measure | unit | " + plain(comparison.variants[0].name) + " | " +
+              plain(comparison.variants[variant].name) + " | difference | 95 % interval | |");
+    lines.add("| --- | --- | ---: | ---: | ---: | --- | --- |");
+    for (std::size_t i = 0; i < comparison.measures.size(); ++i) {
+        const Measure& measure = comparison.measures[i];
+        const Effect& effect = analysis.effects[variant][i];
+        lines.add(fmt::format("| {} | {} | {} | {} | {} | {} | {} |", plain(measure.name), plain(measure.unit),
+                              number_text(effect.base_mean), number_text(effect.mean),
+                              plain(difference_text(effect, measure.unit)), plain(interval_text(effect, measure.unit)),
+                              plain(effect_words(effect, comparison.criteria.threshold))));
+    }
+}
+
+}  // namespace
+
+std::string comparison_markdown(const Comparison& comparison, const Analysis& analysis, std::size_t bytes_max) {
+    Lines lines(bytes_max);
+    add_verdict(lines, comparison, analysis);
+    add_failures(lines, comparison, analysis);
+    // Before the tables, so that no length of theirs can push it out.
+    add_repeating(lines, comparison, analysis);
+    for (std::size_t variant = 1; variant < comparison.variants.size(); ++variant)
+        add_table(lines, comparison, analysis, variant);
+    return lines.text();
+}
+
+}  // namespace lockstep::reports

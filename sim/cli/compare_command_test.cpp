@@ -1,0 +1,99 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "fakes/testing/server_process.h"
+#include "sim/cli/cli.h"
+#include "sim/run/run_scenario.h"
+
+namespace lockstep::sim::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kScenario = R"({"name": "small", "duration": "5m",
+    "cluster": {"schedulers": 1, "workers": [{"id": "w", "count": 2, "service_time": {"dist": "exp", "mean": "1s"}}]},
+    "load": [{"at": "7s", "count": 10, "rate": "5/s"}], "faults": [{"at": "6s", "do": "kernel.outage", "for": "10s"}]})";
+
+class CompareCommand : public ::testing::Test {
+protected:
+    CompareCommand() { std::ofstream(scenario()) << kScenario; }
+
+    [[nodiscard]] std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+    [[nodiscard]] std::string scenario() const { return path("small.json"); }
+    static std::string content(const std::string& file) {
+        std::ifstream in(file);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    int run(std::vector<std::string> args) {
+        out.str("");
+        err.str("");
+        Environment environment{.out = out, .err = err, .runner = run_scenario};
+        environment.ask_build = [this](const std::string& program, const std::vector<std::string>& words) {
+            asked = words;
+            asked.insert(asked.begin(), program);
+            return answer;
+        };
+        args.insert(args.begin(), {"compare", scenario(), "--vary", "safety_unavailable_delay=5s,1s", "--seeds", "3"});
+        return cli_main(args, environment);
+    }
+
+    std::ostringstream out;
+    std::ostringstream err;
+    std::vector<std::string> asked;
+    tl::expected<Answer, std::string> answer;
+
+private:
+    fakes::testing::TemporaryFolder folder_;
+};
+
+TEST_F(CompareCommand, SaysTheVerdictAndHowToRepeatIt) {
+    EXPECT_EQ(run({}), 0) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("2 variants, 1 scenario and 3 seeds of each: 6 runs."));
+    EXPECT_THAT(out.str(), HasSubstr("submit_to_terminal.p99"));
+    EXPECT_THAT(out.str(), HasSubstr("Again: lockstep compare " + scenario() +
+                                     " --vary safety_unavailable_delay=5s,1s --seeds 3"));
+}
+
+TEST_F(CompareCommand, SaysTheSameAgainByteForByte) {
+    for (const std::string name : {"1", "2"})
+        EXPECT_EQ(run({"--json", path(name + ".json"), "--html", path(name + ".html"), "-j", name}), 0) << err.str();
+    EXPECT_EQ(content(path("1.json")), content(path("2.json")));
+    EXPECT_EQ(content(path("1.html")), content(path("2.html")));
+    EXPECT_GT(content(path("1.html")).size(), 1000U);
+}
+
+TEST_F(CompareCommand, HoldsAnotherBuildAgainstThisOne) {
+    ASSERT_EQ(run({"--json"}), 0) << err.str();
+    answer = Answer{0, out.str()};
+    EXPECT_EQ(run({"--against", "before/lockstep"}), 0) << err.str();
+    EXPECT_THAT(asked, ElementsAre("before/lockstep", "compare", scenario(), "--vary", "safety_unavailable_delay=5s,1s",
+                                   "--seeds", "3", "--json"));
+    EXPECT_THAT(out.str(), HasSubstr("safety_unavailable_delay=5s, this build"));
+    EXPECT_THAT(out.str(), HasSubstr("the same"));
+    EXPECT_THAT(out.str(), HasSubstr("--against before/lockstep"));
+}
+
+TEST_F(CompareCommand, ABuildThatCannotCompareIsWrongInput) {
+    answer = Answer{2, ""};
+    EXPECT_EQ(run({"--against", "old"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("old cannot make this comparison (exit code 2)"));
+    answer = tl::make_unexpected(std::string("old: No such file or directory"));
+    EXPECT_EQ(run({"--against", "old"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("No such file"));
+    answer = Answer{0, "not a document"};
+    EXPECT_EQ(run({"--against", "old"}), 2);
+}
+
+TEST_F(CompareCommand, IsHeldAgainstABaseline) {
+    ASSERT_EQ(run({"--json", path("kept.json")}), 0);
+    EXPECT_EQ(run({"--baseline", path("kept.json")}), 0) << out.str();
+    EXPECT_EQ(run({"--seed", "7", "--baseline", path("kept.json")}), 2) << "other seeds cannot be held against it";
+}
+
+}  // namespace
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,37 @@
+// The faults of a run as spans of time, and how long after each the backlog was back to what it had been before.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/measure/measured_run.h"
+#include "sim/measure/step_course.h"
+#include "sim/world/trace.h"
+
+namespace lockstep::sim {
+
+class Recovery final : public EventObserver {
+public:
+    static constexpr fakes::EventKinds kWanted{fakes::EventKind::fault};
+
+    /// `backlog` outlives this.
+    explicit Recovery(const StepCourse& backlog) : backlog_(backlog) {}
+
+    void on_event(const fakes::Event& event, Time now) override;
+    void report(MeasuredRun& run) const;
+
+private:
+    struct Span {
+        std::string kind;
+        Time from{};
+        Time to{};
+        double backlog_before = 0;
+    };
+    const StepCourse& backlog_;
+    std::vector<Span> spans_;
+    std::map<std::pair<std::string, fakes::NodeId>, std::size_t> in_force_;  // by place in the file and node
+};
+
+}  // namespace lockstep::sim

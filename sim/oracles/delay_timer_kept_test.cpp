@@ -1,0 +1,195 @@
+#include "sim/oracles/delay_timer_kept.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "sim/oracles/test_oracle.h"
+#include "sim/scenario/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using fakes::EventKind;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr NodeId kEngine{5};
+
+class DelayTimerKeptTest : public ::testing::Test {
+protected:
+    void at(Duration time) {
+        now = time;
+        const std::string_view words[] = {"EVALSHA"};
+        judge.tell(oracle, testing::event_of(EventKind::heartbeat, ""), Time(now));
+        oracle.command(kEngine, words, engine::to_millis(now));
+    }
+    void write(std::string_view step) {
+        const std::string document =
+            fmt::format(R"({{"id":"r","workflow_id":"f","status":"running","steps":{{"d":{}}}}})", step);
+        oracle.string_set(kEngine, "wf:run:r", nullptr, document, 0, 0);
+    }
+    /// At ten seconds; it is over at a minute.
+    void begin() {
+        at(10s);
+        write(R"({"status":"running","attempts":1,"next_attempt_at":"1970-01-01T00:01:00Z"})");
+    }
+    void go_on(Duration time) {
+        at(time);
+        write(R"({"status":"succeeded","attempts":1})");
+    }
+    void fault(std::string_view name, std::string_view from, Duration time) {
+        fakes::Event event = testing::event_of(EventKind::fault, "");
+        event.name = name;
+        event.from = from;
+        judge.tell(oracle, event, Time(time));
+    }
+    void completed() {
+        oracle.list_inserted(kEngine, "wf:run:timeline:r", 0, R"({"type":"step_delay_completed","step_id":"d"})");
+    }
+
+    Duration now{};
+    testing::KeepingJudge judge;
+    engine::Tunables tunables;
+    DelayTimerKept oracle{judge, tunables};
+};
+
+TEST_F(DelayTimerKeptTest, ADelayEndsWhenItsTimeHasComeByTheClockOfRedis) {
+    begin();
+    go_on(60s);
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_EQ(oracle.exercised(), 1U);
+}
+
+TEST_F(DelayTimerKeptTest, NotAMillisecondBefore) {
+    begin();
+    go_on(59999ms);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the step d of the run r goes on 1 ms before its time")));
+}
+
+TEST_F(DelayTimerKeptTest, NorATryAfterAFailureBeforeItsPauseIsOver) {
+    at(10s);
+    write(R"({"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:12Z"})");
+    at(11s);
+    write(R"({"status":"running","attempts":2})");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("goes on 1000 ms before its time")));
+}
+
+TEST_F(DelayTimerKeptTest, AStepThatIsCancelledMeanwhileIsNotEarly) {
+    begin();
+    at(20s);
+    write(R"({"status":"cancelled","attempts":1})");
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_EQ(oracle.exercised(), 0U);
+}
+
+TEST_F(DelayTimerKeptTest, ItIsLateWhenThePollerHasHadItsTime) {
+    begin();
+    go_on(60s + 3 * tunables.delay_poller_interval + 10s);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("goes on 25000 ms after its time")));
+}
+
+TEST_F(DelayTimerKeptTest, AShortOneWhenTheReconcilerHas) {
+    tunables.wf_scan_interval = 20s;
+    tunables.delay_persist_min = 60s;
+    begin();
+    go_on(60s + 50s);
+    EXPECT_THAT(judge.found, IsEmpty());
+    begin();
+    go_on(60s + 90s);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("goes on 90000 ms after its time")));
+}
+
+TEST_F(DelayTimerKeptTest, AfterADisturbanceItHasItsTimeOnceMore) {
+    begin();
+    fault("crash", "begin", 59s);
+    fault("crash", "end", 100s);
+    go_on(110s);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(DelayTimerKeptTest, WhatAPollerHasPutOffIsCountedFromThen) {
+    begin();
+    at(62s);
+    oracle.zset_set(kEngine, "cordum:wf:delay:timers", "f:r", nullptr, 122);
+    go_on(130s);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(DelayTimerKeptTest, WhoWaitsForAPlaceAmongItsSiblingsIsNotLate) {
+    const auto children = [&](std::string_view p, std::string_view q) {
+        const std::string document = fmt::format(
+            R"({{"id":"r","workflow_id":"f","status":"running","steps":{{"p":{},"q":{},"par":{{"status":"running"}}}}}})",
+            p, q);
+        oracle.string_set(kEngine, "wf:run:r", nullptr, document, 0, 0);
+    };
+    constexpr std::string_view kTried = R"({"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:12Z"})";
+    constexpr std::string_view kRunning = R"({"status":"running","attempts":1})";
+    oracle.string_set(kEngine, "wf:def:f", nullptr,
+                      R"({"id":"f","steps":{"par":{"type":"parallel","max_parallel":1,"input":{"steps":["p","q"]}},
+                          "p":{"type":"worker"},"q":{"type":"worker"}}})",
+                      0, 0);
+    at(10s);
+    children(kTried, kRunning);
+    at(200s);
+    children(R"({"status":"running","attempts":2})", R"({"status":"succeeded","attempts":1})");
+    EXPECT_THAT(judge.found, IsEmpty());
+    at(210s);
+    children(R"({"status":"pending","attempts":2,"next_attempt_at":"1970-01-01T00:03:35Z"})", kRunning);
+    children(R"({"status":"pending","attempts":2,"next_attempt_at":"1970-01-01T00:03:35Z"})",
+             R"({"status":"succeeded","attempts":1})");
+    at(300s);
+    children(R"({"status":"running","attempts":3})", R"({"status":"succeeded","attempts":1})");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the step p of the run r goes on 85000 ms after its time")))
+        << "it has had its place for long";
+}
+
+TEST_F(DelayTimerKeptTest, WhatAGatewayWritesBackIsCountedFromThen) {
+    begin();
+    go_on(60s);
+    completed();
+    at(500s);
+    oracle.string_set(Topology::kGateway, "wf:run:r", nullptr,
+                      R"({"id":"r","workflow_id":"f","status":"running","steps":{"d":
+                          {"status":"running","attempts":1,"next_attempt_at":"1970-01-01T00:01:00Z"}}})",
+                      0, 0);
+    go_on(505s);
+    completed();
+    EXPECT_THAT(judge.found, IsEmpty());
+    completed();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is over for the second time")));
+}
+
+TEST_F(DelayTimerKeptTest, ItLastsAsLongAsItsDefinitionSays) {
+    const auto waits = [&](std::string_view step) {
+        const std::string document = fmt::format(
+            R"({{"id":"r","workflow_id":"f","status":"running","updated_at":"1970-01-01T00:00:10Z","steps":{{{}}}}})",
+            step);
+        oracle.string_set(kEngine, "wf:run:r", nullptr, document, 0, 0);
+    };
+    oracle.string_set(kEngine, "wf:def:f", nullptr,
+                      R"({"id":"f","steps":{"d":{"type":"delay","delay_sec":30},
+                          "w":{"type":"worker","retry":{"max_retries":3,"initial_backoff_sec":2,"multiplier":3}}}})",
+                      0, 0);
+    at(10s);
+    waits(R"("d":{"status":"running","started_at":"1970-01-01T00:00:10Z","next_attempt_at":"1970-01-01T00:00:40Z"},
+             "w":{"status":"pending","attempts":2,"next_attempt_at":"1970-01-01T00:00:16Z"})");
+    EXPECT_THAT(judge.found, IsEmpty());
+    waits(R"("d":{"status":"running","started_at":"1970-01-01T00:00:10Z","next_attempt_at":"1970-01-01T00:00:39Z"},
+             "w":{"status":"pending","attempts":3,"next_attempt_at":"1970-01-01T00:00:10.018Z"})");
+    EXPECT_THAT(judge.found,
+                ElementsAre(HasSubstr("d of the run r is to wait for 29000 ms, and its definition says 30000"),
+                            HasSubstr("w of the run r is to wait for 18 ms, and its definition says 18000")));
+}
+
+TEST_F(DelayTimerKeptTest, ItIsOverOnce) {
+    begin();
+    completed();
+    EXPECT_THAT(judge.found, IsEmpty());
+    completed();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the delay d of the run r is over for the second time")));
+}
+
+}  // namespace
+}  // namespace lockstep::sim

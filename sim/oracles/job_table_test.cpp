@@ -1,0 +1,91 @@
+#include "sim/oracles/job_table.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/wire/json.h"
+#include "sim/oracles/legal_transitions.h"
+#include "sim/oracles/test_oracle.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fakes::EventKind;
+using fakes::NodeId;
+
+constexpr NodeId kReplica{5};
+
+class JobTableTest : public ::testing::Test {
+protected:
+    JobTableTest() { keys.add_observer(judge.table); }
+
+    /// Tells of the lock of job J, and returns the event with its number.
+    fakes::Event lock(EventKind kind) {
+        fakes::Event event = testing::event_of(kind, "J");
+        event.key = "cordum:scheduler:job:J";
+        event.node = kReplica;
+        judge.tell(oracle, event, {});
+        event.job_number = 1;
+        return event;
+    }
+    void set(const char* field, const char* value) {
+        auto* hash = keys.find("job:meta:J");
+        keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>("job:meta:J"), field, value);
+    }
+
+    testing::KeepingJudge judge;
+    LegalTransitions oracle{judge};
+    fakes::redis::Keyspace keys;
+};
+
+TEST_F(JobTableTest, KnowsWhoHoldsTheLockOfAJob) {
+    const fakes::Event taken = lock(EventKind::lock_acquired);
+    EXPECT_EQ(judge.table.holder_of(taken), kReplica);
+    EXPECT_FALSE(judge.table.holder_of(testing::event_of(EventKind::state, "other")).valid());
+    EXPECT_FALSE(judge.table.holder_of(lock(EventKind::lock_released)).valid());
+    lock(EventKind::lock_acquired);
+    EXPECT_FALSE(judge.table.holder_of(lock(EventKind::lock_expired)).valid());
+    lock(EventKind::lock_acquired);
+    keys.restore([] {});
+    EXPECT_FALSE(judge.table.holder_of(taken).valid());
+}
+
+TEST_F(JobTableTest, OtherLocksAreNobodysJobs) {
+    fakes::Event event = testing::event_of(EventKind::lock_acquired, "J");
+    event.key = "saga:travel:lock";
+    event.node = kReplica;
+    judge.tell(oracle, event, {});
+    event.job_number = 1;
+    EXPECT_FALSE(judge.table.holder_of(event).valid());
+}
+
+TEST_F(JobTableTest, SaysWhatRedisHasOfAJobAndToWhomItIsSentOut) {
+    set("ls_worker", "w");
+    judge.number = 7;
+    set("state", "DISPATCHED");
+    EXPECT_EQ(judge.table.states().of("J"), "DISPATCHED");
+    EXPECT_TRUE(judge.table.sent().is_out("J"));
+    EXPECT_TRUE(judge.table.sent().believes("J", "w", false));
+    EXPECT_FALSE(judge.table.sent().believes("J", "x", false));
+    EXPECT_TRUE(judge.table.sent().believes("J", "x", true));
+    EXPECT_EQ(judge.table.sent().since("J"), 8U);
+    keys.remove(*keys.find("job:meta:J"), fakes::redis::Removal::evicted);
+    EXPECT_FALSE(judge.table.sent().is_out("J"));
+    EXPECT_TRUE(judge.table.lost().any_of("J"));
+}
+
+TEST(RequestReader, ReadsWhatIsARequestAndParsesItOnce) {
+    cap::JobRequest request;
+    request.set_job_id("J");
+    request.set_topic("job.default");
+    const std::string json = engine::wire::to_json(request);
+    const RequestReader reader;
+    const cap::JobRequest* read = reader.read(json);
+    ASSERT_NE(read, nullptr);
+    EXPECT_EQ(read->topic(), "job.default");
+    EXPECT_EQ(reader.read(std::string(json)), read);
+    EXPECT_EQ(reader.read("{\"job_id\": 5"), nullptr);
+    EXPECT_EQ(reader.read(json)->job_id(), "J");
+}
+
+}  // namespace
+}  // namespace lockstep::sim

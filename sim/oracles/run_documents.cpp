@@ -1,0 +1,236 @@
+#include "sim/oracles/run_documents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/runs/run_document.h"
+
+namespace lockstep::sim {
+
+using nlohmann::json;
+
+namespace {
+
+const json& member_of(const json& object, std::string_view name) {
+    static const json kNothing;
+    if (!object.is_object()) return kNothing;
+    const auto found = object.find(name);
+    return found == object.end() ? kNothing : *found;
+}
+
+bool lists(const json& names, std::string_view name) {
+    if (names.is_string()) return names.get_ref<const std::string&>() == name;
+    return names.is_array() && std::ranges::any_of(names, [name](const json& one) { return one == name; });
+}
+
+bool is_not_taken(const json& record) {
+    return step_status(record) == "cancelled" && member_text(record, "skip_reason") == "switch_branch_not_taken";
+}
+
+/// Fatal ends are made good by nothing.
+bool is_fatal(const json& record) { return member_text(member_of(record, "error"), "code") == "failed_fatal"; }
+
+bool may_be_made_good(std::string_view status) {
+    return status == "failed" || status == "denied" || status == "timed_out";
+}
+
+bool is_satisfied(const json& definition, const json& run, const std::string& dependency) {
+    const json& record = member_of(steps_of(run), dependency);
+    const std::string status = step_status(record);
+    if (status == "succeeded" || is_not_taken(record)) return true;
+    const std::string handler = member_text(member_of(member_of(definition, "steps"), dependency), "on_error");
+    return may_be_made_good(status) && !is_fatal(record) && !handler.empty() &&
+           step_status(member_of(steps_of(run), handler)) == "succeeded";
+}
+
+bool is_target_of(const json& choice, std::string_view step) {
+    if (member_text(choice, "type") != "switch") return false;
+    const json& input = member_of(choice, "input");
+    if (lists(member_of(input, "default"), step)) return true;
+    for (const json& one : member_of(input, "cases")) {
+        if (lists(one, step)) return true;
+        for (const char* name : {"next", "step", "target"})
+            if (lists(member_of(one, name), step)) return true;
+    }
+    return false;
+}
+
+bool has_begun(const json& record) { return record.is_object() && step_status(record) != "pending"; }
+
+/// Of a step that another one starts.
+std::string forbids_to_begin_under(const json& run, const std::string& parent) {
+    if (has_begun(member_of(steps_of(run), parent))) return {};
+    return fmt::format("{}, which starts it, has not begun", parent);
+}
+
+std::string forbids_to_be_called(const json& definition, const json& run, const std::string& key, bool called) {
+    bool handles = false;
+    bool has_failed = false;
+    for (const auto& [id, step] : member_of(definition, "steps").items()) {
+        if (member_text(step, "on_error") != key) continue;
+        handles = true;
+        has_failed = has_failed || may_be_made_good(step_status(member_of(steps_of(run), id)));
+    }
+    if (called) return has_failed ? "" : "no step that it makes good has failed";
+    return handles ? "it makes good what fails, and nothing has called it" : "";
+}
+
+std::int64_t whole(const json& object, std::string_view name) {
+    const json& value = member_of(object, name);
+    return value.is_number_integer() ? value.get<std::int64_t>() : 0;
+}
+
+/// How many children a step lets run at a time; 0: any number.
+std::int64_t places_of(const json& step) { return std::max<std::int64_t>(0, whole(step, "max_parallel")); }
+
+bool is_child_of(const std::string& parent, const json& step, const std::string& key) {
+    if (member_text(step, "type") == "parallel") return lists(member_of(member_of(step, "input"), "steps"), key);
+    return key.starts_with(parent + "[");
+}
+
+std::int64_t children_at_work(const std::string& parent, const json& step, const json& run) {
+    std::int64_t at_work = 0;
+    for (const auto& [key, record] : steps_of(run).items()) {
+        const std::string status = step_status(record);
+        if ((status == "running" || status == "waiting") && is_child_of(parent, step, key)) ++at_work;
+    }
+    return at_work;
+}
+
+}  // namespace
+
+std::string_view run_of_document_key(std::string_view key) {
+    constexpr std::string_view kPrefix = "wf:run:";
+    if (!key.starts_with(kPrefix)) return {};
+    key.remove_prefix(kPrefix.size());
+    return key.starts_with("timeline:") || key.starts_with("idempotency:") ? std::string_view{} : key;
+}
+
+std::string_view run_of_job(std::string_view job) {
+    const std::size_t colon = job.find(':');
+    const std::size_t at = job.rfind('@');
+    const bool fits = colon != std::string_view::npos && at != std::string_view::npos && colon > 0 && at > colon + 1;
+    return fits ? job.substr(0, colon) : std::string_view{};
+}
+
+bool is_run_over(std::string_view status) {
+    return status == "succeeded" || status == "failed" || status == "denied" || status == "cancelled" ||
+           status == "timed_out";
+}
+
+bool is_step_over(std::string_view status) { return is_run_over(status); }
+
+std::string member_text(const json& object, std::string_view name) {
+    const json& found = member_of(object, name);
+    return found.is_string() ? found.get<std::string>() : std::string{};
+}
+
+std::string step_status(const json& step) {
+    std::string status = member_text(step, "status");
+    return status.empty() ? "pending" : status;
+}
+
+const json& steps_of(const json& run) {
+    static const json kNone = json::object();
+    const json& steps = member_of(run, "steps");
+    return steps.is_object() ? steps : kNone;
+}
+
+std::optional<engine::WallTime> time_of(const json& step, std::string_view name) {
+    return engine::parse_rfc3339(member_text(step, name));
+}
+
+StepWaits waits_of(const json& step, const std::function<std::string(std::string_view)>& state_of) {
+    const std::string status = step_status(step);
+    const bool is_timed = !member_text(step, "next_attempt_at").empty();
+    if (status == "pending") return is_timed ? StepWaits::otherwise : StepWaits::for_nothing;
+    if (status != "running" && status != "waiting") return StepWaits::for_nothing;
+    const std::string job = member_text(step, "job_id");
+    if (job.empty()) return is_timed ? StepWaits::otherwise : StepWaits::for_nothing;
+    return state_of(job) == "APPROVAL_REQUIRED" ? StepWaits::for_a_human : StepWaits::otherwise;
+}
+
+RunWaits run_waits(const json& run, const std::function<std::string(std::string_view)>& state_of) {
+    RunWaits waits;
+    waits.over = is_run_over(member_text(run, "status"));
+    if (waits.over) return waits;
+    for (const auto& [key, step] : steps_of(run).items()) {
+        switch (waits_of(step, state_of)) {
+            case StepWaits::for_nothing: break;
+            case StepWaits::for_a_human: waits.for_a_human = true; break;
+            case StepWaits::otherwise: waits.otherwise = key; break;
+        }
+    }
+    return waits;
+}
+
+std::string forbids_to_begin(const json& definition, const json& run, const std::string& key) {
+    if (const std::size_t bracket = key.rfind('['); bracket != std::string::npos)
+        return forbids_to_begin_under(run, key.substr(0, bracket));
+    const json& steps = member_of(definition, "steps");
+    const json& step = member_of(steps, key);
+    if (!step.is_object()) return "its workflow has no such step";
+    for (const auto& [id, other] : steps.items()) {
+        const json& input = member_of(other, "input");
+        if (member_text(other, "type") == "loop" && member_text(input, "body_step") == key)
+            return fmt::format("it is what {} repeats, under keys of its own", id);
+        if (member_text(other, "type") == "parallel" && lists(member_of(input, "steps"), key))
+            if (std::string why = forbids_to_begin_under(run, id); !why.empty()) return why;
+        const json& choice = member_of(steps_of(run), id);
+        if (is_target_of(other, key) && (step_status(choice) == "pending" || step_status(choice) == "running"))
+            return fmt::format("{}, which may choose it, has not chosen", id);
+    }
+    const bool called = !member_of(member_of(member_of(steps_of(run), key), "input"), "error").is_null();
+    if (std::string why = forbids_to_be_called(definition, run, key, called); !why.empty() || called) return why;
+    for (const json& dependency : member_of(step, "depends_on")) {
+        if (!dependency.is_string()) continue;
+        const auto& name = dependency.get_ref<const std::string&>();
+        if (!is_satisfied(definition, run, name))
+            return fmt::format("{}, on which it depends, is {}", name, step_status(member_of(steps_of(run), name)));
+    }
+    return {};
+}
+
+bool waits_for_a_place(const json& definition, const json& run, const std::string& key) {
+    for (const auto& [id, step] : member_of(definition, "steps").items()) {
+        const std::int64_t places = places_of(step);
+        if (places > 0 && is_child_of(id, step, key) && children_at_work(id, step, run) >= places) return true;
+    }
+    return false;
+}
+
+std::string has_too_many_at_work(const json& definition, const json& run) {
+    for (const auto& [id, step] : member_of(definition, "steps").items()) {
+        const std::int64_t places = places_of(step);
+        if (places > 0 && children_at_work(id, step, run) > places) return id;
+    }
+    return {};
+}
+
+std::optional<engine::Duration> pause_of(const json& definition, const json& run, const std::string& key) {
+    const json& steps = member_of(definition, "steps");
+    const std::string parent = key.substr(0, key.rfind('['));
+    const bool is_round = member_text(member_of(steps, parent), "type") == "loop" && parent != key;
+    const json& step =
+        member_of(steps, is_round ? member_text(member_of(member_of(steps, parent), "input"), "body_step") : parent);
+    const json& record = member_of(steps_of(run), key);
+    if (step_status(record) == "running") {
+        const std::int64_t seconds = whole(step, "delay_sec");
+        return member_text(step, "type") == "delay" && seconds > 0
+                   ? std::optional<engine::Duration>(std::chrono::seconds{seconds})
+                   : std::nullopt;
+    }
+    const json& retry = member_of(step, "retry");
+    const json& given = member_of(retry, "multiplier");
+    const double multiplier = given.is_number() && given.get<double>() > 1 ? given.get<double>() : 2;
+    double seconds = std::max<double>(1, static_cast<double>(whole(retry, "initial_backoff_sec")));
+    const std::int64_t most = whole(retry, "max_backoff_sec");
+    for (std::int64_t n = 1; n < whole(record, "attempts") && seconds < 1e6; ++n) seconds *= multiplier;
+    if (most > 0) seconds = std::min(seconds, static_cast<double>(most));
+    if (seconds >= 1e6) return std::nullopt;
+    return std::chrono::milliseconds{static_cast<std::int64_t>(1000 * seconds)};
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,65 @@
+// run_progress: a workflow run comes to its end, and by the rules (workflow.md 4 to 6), judged by its document as it is written:
+//
+// 1. When all is quiet it is over, or waits for a human.
+// 2. No step begins before what it depends on is satisfied, nor while as many of its siblings are at work as may be.
+// 3. What has ended stays as it is: no step that is over changes any more, no attempt is taken back, no step vanishes, and so no
+//    result that was applied; nor does a run that is over change.
+// 4. Each attempt has one job, `<run>:<step>@<attempt>`, which is submitted only once a commit says so, and under one request: what
+//    stands in `lockstep:wf:outbox:<run>` for it is always the same.
+//
+// What gateways and operators write is where it goes on from, whatever it is, and requests may be made anew from there. Not judged
+// is what Redis, or a NATS that lost its power, has lost, and a run whose keys were evicted.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "sim/oracles/lost_records.h"
+#include "sim/oracles/oracle.h"
+#include "sim/oracles/run_definitions.h"
+
+namespace lockstep::sim {
+
+class RunProgress final : public Oracle {
+public:
+    static constexpr fakes::EventKinds kWanted{fakes::EventKind::stored, fakes::EventKind::fault};
+
+    using Oracle::Oracle;
+    [[nodiscard]] std::string_view invariant() const override { return "run_progress"; }
+    void on_event(const fakes::Event& event, Time now) override;
+    void at_rest(const RestView& view) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+
+private:
+    struct Run {
+        nlohmann::json document;
+        EventNumber written = 0;
+        bool excused = false;
+    };
+
+    void on_write(fakes::NodeId client, const std::string& name, const nlohmann::json& after);
+    void judge_step(fakes::NodeId client, const std::string& name, const std::string& key, const Run& before,
+                    const nlohmann::json& now);
+    void judge_attempt(fakes::NodeId client, const std::string& name, const std::string& key, const nlohmann::json& was,
+                       const nlohmann::json& now, EventNumber written);
+    void on_submission(const fakes::Event& event);
+    void forget_requests_of(const std::string& name);
+    void excuse_all();
+
+    std::map<std::string, Run, std::less<>> runs_;
+    RunDefinitions definitions_;
+    std::set<std::string, std::less<>> committed_;              // jobs that a document has named
+    std::map<std::string, std::string, std::less<>> requests_;  // to be submitted, by job: bytes of packets
+    const LostRecords& lost_ = jobs().lost();
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,201 @@
+#include "sim/oracles/run_progress.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "engine/wire/packet.h"
+#include "sim/oracles/run_documents.h"
+#include "sim/oracles/test_oracle.h"
+#include "sim/scenario/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr NodeId kEngine{5};
+constexpr const char* kWorkflow = R"({"id":"f","steps":{
+    "a":{"type":"worker","on_error":"fix"},
+    "b":{"type":"worker","depends_on":["a"]},
+    "fix":{"type":"worker"},
+    "pick":{"type":"switch","condition":"input.x","input":{"cases":{"1":"c"},"default":"d"}},
+    "c":{"type":"worker"},
+    "d":{"type":"worker"},
+    "par":{"type":"parallel","input":{"steps":["p"]}},
+    "p":{"type":"worker"},
+    "each":{"type":"worker","for_each":"input.list"},
+    "twice":{"type":"loop","input":{"body_step":"body"}},
+    "body":{"type":"worker"}}})";
+
+class RunProgressTest : public ::testing::Test {
+protected:
+    RunProgressTest() {
+        oracle.string_set(Topology::kGateway, "wf:def:f", nullptr, kWorkflow, 0, 0);
+        write_by(Topology::kGateway, "pending", "{}");
+    }
+    void write_by(NodeId node, std::string_view status, std::string_view steps) {
+        const std::string document =
+            fmt::format(R"({{"id":"r","workflow_id":"f","status":"{}","steps":{}}})", status, steps);
+        keys.set_string("wf:run:r", document, fakes::redis::kNever);
+        oracle.string_set(node, "wf:run:r", nullptr, document, 0, 0);
+    }
+    void write(std::string_view steps, std::string_view status = "running") { write_by(kEngine, status, steps); }
+    void submit(const std::string& job) {
+        cap::JobRequest request;
+        request.set_job_id(job);
+        const auto packet = engine::wire::make_packet(std::move(request), "r", "workflow-engine", {});
+        fakes::Event event = testing::event_of(fakes::EventKind::stored, job);
+        const std::string id = "jobreq:" + job;
+        event.subject = "sys.job.submit";
+        event.message_id = id;
+        event.packet = &packet;
+        judge.tell(oracle, event, {});
+    }
+    void rest() { oracle.at_rest({keys, true, 0}); }
+
+    testing::KeepingJudge judge;
+    RunProgress oracle{judge};
+    fakes::redis::Keyspace keys;
+};
+
+TEST_F(RunProgressTest, AStepBeginsOnceWhatItDependsOnIsSatisfied) {
+    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
+    write(
+        R"({"a":{"status":"succeeded","attempts":1,"job_id":"r:a@1"},"b":{"status":"running","attempts":1,"job_id":"r:b@1"}})");
+    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_GT(oracle.exercised(), 0U);
+}
+
+TEST_F(RunProgressTest, AStepThatBeginsTooEarlyIsNamed) {
+    write(R"({"a":{"status":"running","attempts":1},"b":{"status":"running","attempts":1,"job_id":"r:b@1"}})");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("r:b@1: the step b of the run r has begun, and a, on which it "
+                                                   "depends, is running")));
+}
+
+TEST_F(RunProgressTest, WhatFailsIsMadeGoodByItsHandlerUnlessItWasFatal) {
+    write(R"({"a":{"status":"failed","attempts":1},"fix":{"status":"succeeded","attempts":1,"input":{"error":{}}},
+              "b":{"status":"running","attempts":1}})");
+    EXPECT_THAT(judge.found, IsEmpty());
+    const json definition = json::parse(kWorkflow);
+    const json fatal = json::parse(
+        R"({"steps":{"a":{"status":"failed","error":{"code":"failed_fatal"}},"fix":{"status":"succeeded"}}})");
+    EXPECT_THAT(forbids_to_begin(definition, fatal, "b"), HasSubstr("a, on which it depends, is failed"));
+}
+
+TEST_F(RunProgressTest, RulesOfStepsThatOthersStart) {
+    const json definition = json::parse(kWorkflow);
+    const auto why = [&](const char* steps, const std::string& step) {
+        return forbids_to_begin(definition, json{{"steps", json::parse(steps)}}, step);
+    };
+    EXPECT_EQ(why(R"({"fix":{}})", "fix"), "it makes good what fails, and nothing has called it");
+    EXPECT_EQ(why(R"({"fix":{"input":{"error":{}}}})", "fix"), "no step that it makes good has failed");
+    EXPECT_EQ(why(R"({"a":{"status":"timed_out"},"fix":{"input":{"error":{}}}})", "fix"), "");
+    EXPECT_EQ(why("{}", "c"), "pick, which may choose it, has not chosen");
+    EXPECT_EQ(why("{}", "d"), "pick, which may choose it, has not chosen");
+    EXPECT_EQ(why(R"({"pick":{"status":"succeeded"}})", "c"), "");
+    EXPECT_EQ(why("{}", "p"), "par, which starts it, has not begun");
+    EXPECT_EQ(why(R"({"par":{"status":"running"}})", "p"), "");
+    EXPECT_EQ(why("{}", "each[0]"), "each, which starts it, has not begun");
+    EXPECT_EQ(why(R"({"each":{"status":"running"}})", "each[0]"), "");
+    EXPECT_EQ(why(R"({"twice":{"status":"running"}})", "body"), "it is what twice repeats, under keys of its own");
+    EXPECT_EQ(why("{}", "x"), "its workflow has no such step");
+}
+
+TEST_F(RunProgressTest, WhatIsOverStaysAsItIs) {
+    write(R"({"a":{"status":"succeeded","attempts":1,"job_id":"r:a@1","output":1}})");
+    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
+    ASSERT_THAT(judge.found, ElementsAre(HasSubstr("the step a of the run r had ended succeeded, and its status is")));
+    judge.found.clear();
+    write(R"({"a":{"status":"succeeded","attempts":1,"job_id":"r:a@1","output":1}})");
+    write(R"({"a":{"status":"succeeded","attempts":1,"job_id":"r:a@1","output":2}})");
+    write("{}");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its output is another one"),
+                                         HasSubstr("the step a of the run r is not in its document any more")));
+}
+
+TEST_F(RunProgressTest, ARunThatIsOverStaysSo) {
+    write("{}", "cancelled");
+    write("{}", "cancelled");
+    EXPECT_THAT(judge.found, IsEmpty());
+    write("{}", "running");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the run r had ended cancelled, and is running now")));
+}
+
+TEST_F(RunProgressTest, WhatAGatewayWritesIsWhereItGoesOnFrom) {
+    write(R"({"a":{"status":"succeeded","attempts":1}})");
+    write_by(Topology::kGateway, "running", R"({"a":{"status":"pending"}})");
+    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(RunProgressTest, AttemptsAreCountedOneByOneAndGiveTheirJobsTheirNames) {
+    write(R"({"a":{"status":"running","attempts":2,"job_id":"r:a@2"}})");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the step a of the run r had 0 attempts, and has 2 now")));
+    judge.found.clear();
+    write(R"({"a":{"status":"running","attempts":3,"job_id":"r:a@2x"}})");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the job of the step a should be r:a@3")));
+}
+
+TEST_F(RunProgressTest, AJobIsSubmittedOnceADocumentNamesItAndUnderOneRequest) {
+    submit("r:a@1");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("r:a@1: it is submitted, and no document of its run has named it")));
+    judge.found.clear();
+    write(R"({"b":{"status":"pending"},"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
+    submit("r:a@1");
+    oracle.hash_set(kEngine, "lockstep:wf:outbox:r", "s:r:a@1", nullptr, "a request");
+    oracle.hash_set(kEngine, "lockstep:wf:outbox:r", "s:r:a@1", nullptr, "a request");
+    EXPECT_THAT(judge.found, IsEmpty());
+    oracle.hash_set(kEngine, "lockstep:wf:outbox:r", "s:r:a@1", nullptr, "another request");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it is to be submitted a second time, and as another request")));
+}
+
+TEST_F(RunProgressTest, AJobOfAStepThatAGatewayHasTakenBackIsAskedForAnew) {
+    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
+    oracle.hash_set(kEngine, "lockstep:wf:outbox:r", "s:r:a@1", nullptr, "a request");
+    write_by(Topology::kGateway, "running", R"({"a":{"status":"pending"}})");
+    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
+    oracle.hash_set(kEngine, "lockstep:wf:outbox:r", "s:r:a@1", nullptr, "another request");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(RunProgressTest, NoMoreChildrenAreAtWorkThanMaxParallelAllows) {
+    oracle.string_set(Topology::kGateway, "wf:def:f", nullptr,
+                      R"({"id":"f","steps":{"each":{"type":"worker","for_each":"input.list","max_parallel":1}}})", 0,
+                      0);
+    write(
+        R"({"each":{"status":"running"},"each[0]":{"status":"running","attempts":1},"each[1]":{"status":"pending"}})");
+    EXPECT_THAT(judge.found, IsEmpty());
+    write(R"({"each":{"status":"running"},"each[0]":{"status":"running","attempts":1},
+              "each[1]":{"status":"running","attempts":1}})");
+    EXPECT_THAT(judge.found,
+                ElementsAre(HasSubstr("more of the step each of the run r are at work than max_parallel")));
+}
+
+TEST_F(RunProgressTest, AtTheEndARunIsOverOrWaitsForAHuman) {
+    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
+    rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("at the end the run r is running: its step a is running, and its "
+                                                   "job is not known to Redis")));
+    judge.found.clear();
+    keys.hash_set(keys.create<fakes::redis::Hash>("job:meta:r:a@1"), "state", "APPROVAL_REQUIRED");
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+    write("{}");
+    judge.found.clear();
+    rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("none of its steps waits for anything")));
+}
+
+TEST_F(RunProgressTest, WhatRedisHasLostIsNotJudged) {
+    write(R"({"a":{"status":"succeeded","attempts":1}})");
+    oracle.restored(keys);
+    write(R"({"a":{"status":"running","attempts":1}})");
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim

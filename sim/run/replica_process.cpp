@@ -1,0 +1,86 @@
+#include "sim/run/replica_process.h"
+
+#include "sim/run/supervisor.h"
+
+namespace lockstep::sim {
+
+ReplicaProcess::ReplicaProcess(fakes::World& world, Node& node, const Servers& servers, engine::SchedulerConfig config,
+                               Roles roles, engine::Metrics& metrics, engine::Log& log)
+    : world_(world),
+      node_(node),
+      servers_(servers),
+      config_(std::move(config)),
+      roles_(roles),
+      metrics_(metrics),
+      log_(log) {}
+
+ReplicaProcess::Life::Life(ReplicaProcess& process)
+    : redis(process.world_, process.node_.id, process.servers_.redis),
+      nats(process.world_, process.servers_.nats, process.node_.id),
+      kernel(process.world_, process.node_.id, Topology::kKernel, process.servers_.kernel),
+      ports{process.node_.executor,
+            process.node_.clock_port,
+            process.node_.entropy,
+            redis,
+            nats,
+            kernel,
+            process.metrics_,
+            process.log_},
+      boot(process.node_.executor) {}
+
+void ReplicaProcess::start() {
+    life_ = std::make_unique<Life>(*this);
+    life_->boot.spawn(boot());
+}
+
+std::size_t ReplicaProcess::in_flight() const {
+    if (!life_) return 0;
+    return (life_->scheduler ? life_->scheduler->in_flight() : 0) +
+           (life_->workflows ? life_->workflows->in_flight() : 0);
+}
+
+engine::Task<void> ReplicaProcess::boot() {
+    while (!life_->nats.connection().connected) co_await node_.clock_port.sleep(kConnectPoll);
+    if (roles_.scheduler) co_await boot_scheduler();
+    if (roles_.workflow) co_await boot_workflows();
+}
+
+engine::Task<void> ReplicaProcess::boot_scheduler() {
+    while (true) {
+        life_->scheduler = std::make_unique<engine::Scheduler>(life_->ports, config_);
+        const auto started = co_await life_->scheduler->start();
+        if (started) break;
+        log_.event(engine::LogLevel::error, "scheduler not started", {{"error", started.error()}});
+        life_->scheduler.reset();
+        co_await node_.clock_port.sleep(kSupervisorPause);
+    }
+    life_->schedules = true;
+}
+
+engine::Task<void> ReplicaProcess::boot_workflows() {
+    while (true) {
+        life_->workflows = std::make_unique<engine::WorkflowEngine>(
+            life_->ports, engine::WorkflowConfig{config_.tunables, config_.mechanisms});
+        const auto started = co_await life_->workflows->start();
+        if (started) break;
+        log_.event(engine::LogLevel::error, "workflow engine not started", {{"error", started.error()}});
+        life_->workflows.reset();
+        co_await node_.clock_port.sleep(kSupervisorPause);
+    }
+    life_->runs_workflows = true;
+}
+
+void ReplicaProcess::stop(std::function<void()> ended) { life_->boot.spawn(drain(std::move(ended))); }
+
+engine::Task<void> ReplicaProcess::drain(std::function<void()> ended) {
+    // A daemon that is still starting up has nothing to drain and does not go on starting.
+    if (life_->runs_workflows) co_await life_->workflows->drain();
+    if (life_->schedules) co_await life_->scheduler->drain();
+    // What it has sent last is still on its way when it hangs up. This frame goes with its connections: not from in here.
+    world_.after(node_.id, engine::Duration{0}, [this, ended = std::move(ended)] {
+        life_.reset();
+        ended();
+    });
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,374 @@
+#include "sim/search/workflow_themes.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/search/disturbances.h"
+#include "sim/search/theme_parts.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+constexpr const char* kTopicOfGates = "job.cordum.approval-gate";
+
+/// Engines, what gates need, and a topic of work.
+void open_workshop(Dice& dice, Document& scenario, int engines_min) {
+    Document& cluster = scenario["cluster"];
+    // Either kind of replica, or both; never fewer than are needed.
+    if (engines_min <= replicas(scenario) && dice.chance(0.4)) cluster["schedulers_run_workflows"] = true;
+    if (!cluster.contains("schedulers_run_workflows") || dice.chance(0.2))
+        cluster["workflow_engines"] = dice.between(engines_min, std::max(engines_min, 3));
+    Document& rules = cluster["kernel"]["policy"]["rules"];
+    rules.push_back({{"id", "gates"}, {"match", {{"topics", {kTopicOfGates}}}}, {"decision", "require_approval"}});
+    // What is approved is read back from what a gateway has stored.
+    cluster.erase("gateway");
+    // One mark for the whole stream silences one of the services.
+    if (cluster.contains("config")) cluster["config"].erase("bus_guard_key_scope");
+}
+
+void put(Document& scenario, std::string id, Document steps, int timeout_sec = 0) {
+    Document definition = {{"id", std::move(id)}, {"org_id", "default"}, {"steps", std::move(steps)}};
+    if (timeout_sec > 0) definition["timeout_sec"] = timeout_sec;
+    add_load(scenario, {{"at", "1s"}, {"workflow", {{"put", std::move(definition)}}}});
+}
+
+Document started(std::string at, const char* workflow, std::string run, Document input = Document::object()) {
+    return {{"at", std::move(at)},
+            {"workflow", {{"start", workflow}, {"run", std::move(run)}, {"input", std::move(input)}}}};
+}
+
+Document work() { return {{"type", "worker"}, {"topic", "job.default"}}; }
+
+Document retry(Dice& dice) {
+    Document retry = {{"max_retries", dice.between(1, 3)}, {"initial_backoff_sec", dice.between(1, 12)}};
+    if (dice.chance(0.4)) retry["multiplier"] = 3;
+    if (dice.chance(0.3)) retry["max_backoff_sec"] = dice.between(2, 20);
+    return retry;
+}
+
+/// A workflow whose steps are drawn one after the other, each depending on some of those before it.
+class Shape {
+public:
+    explicit Shape(Dice& dice) : dice_(dice) {}
+
+    Document steps(int count) {
+        for (int i = 0; i < count; ++i) {
+            const std::string id = fmt::format("s{}", i);
+            Document step = kind(id);
+            depend(step);
+            // What it may choose waits for it.
+            if (step["type"] == "switch") names_.push_back(id + "-left");
+            steps_[id] = std::move(step);
+            names_.push_back(id);
+        }
+        return std::move(steps_);
+    }
+    [[nodiscard]] const std::vector<std::string>& gates() const { return gates_; }
+
+private:
+    Document kind(const std::string& id) {
+        const std::string drawn =
+            dice_.word({"worker", "worker", "worker", "delay", "delay", "approval", "switch", "parallel", "for_each",
+                        "loop", "subworkflow", "condition", "transform", "storage", "notify", "on_error"});
+        Document step = {{"type", drawn}};
+        if (drawn == "delay") step["delay_sec"] = dice_.one_of(std::array{0, 1, 3, 9, 12, 25, 60});
+        if (drawn == "approval") gates_.push_back(id);
+        if (drawn == "condition") step["condition"] = "input.n > 2";
+        if (drawn == "transform") step["input"] = {{"twice", "${input.n * 2}"}};
+        if (drawn == "storage")
+            step["input"] = {
+                {"operation", dice_.word({"write", "read", "delete"})}, {"key", "kept.n"}, {"value", "${input.n}"}};
+        if (drawn == "notify") step["input"] = {{"message", "half way"}};
+        if (drawn == "subworkflow") step["input"] = {{"workflow_id", "inner"}, {"input", {{"n", "${input.n}"}}}};
+        if (drawn == "switch") step = choice(id);
+        if (drawn == "parallel") step = side_by_side(id);
+        if (drawn == "for_each") step = for_each();
+        if (drawn == "loop") step = loop(id);
+        if (drawn == "worker" || drawn == "on_error") step = work();
+        if (drawn == "on_error") mend(id, step);
+        if (step["type"] == "worker" && dice_.chance(0.4)) step["retry"] = retry(dice_);
+        if (step["type"] == "worker" && dice_.chance(0.2)) step["timeout_sec"] = dice_.between(20, 200);
+        if (step["type"] == "worker" && dice_.chance(0.2)) step["compensation"] = {{"topic", "job.default"}};
+        if (step["type"] == "worker" && dice_.chance(0.15)) step["condition"] = "input.n != 3";
+        return step;
+    }
+
+    Document choice(const std::string& id) {
+        steps_[id + "-left"] = work();
+        steps_[id + "-right"] = dice_.chance(0.5) ? work() : Document{{"type", "delay"}, {"delay_sec", 4}};
+        return {{"type", "switch"},
+                {"condition", "input.n % 2"},
+                {"input", {{"cases", {{"0", id + "-left"}}}, {"default", id + "-right"}}}};
+    }
+
+    Document side_by_side(const std::string& id) {
+        Document children = Document::array();
+        for (int i = dice_.between(2, 4); i > 0; --i) {
+            const std::string child = fmt::format("{}-{}", id, i);
+            steps_[child] =
+                dice_.chance(0.8) ? work() : Document{{"type", "delay"}, {"delay_sec", dice_.between(2, 15)}};
+            children.push_back(child);
+        }
+        Document input = {{"steps", std::move(children)}, {"strategy", dice_.word({"all", "all", "any"})}};
+        if (dice_.chance(0.2)) input.update({{"strategy", "n_of_m"}, {"required", 2}});
+        Document step = {{"type", "parallel"}, {"input", std::move(input)}};
+        if (dice_.chance(0.3)) step["max_parallel"] = dice_.between(1, 2);
+        return step;
+    }
+
+    Document for_each() {
+        Document step = work();
+        step["for_each"] = "input.list";
+        if (dice_.chance(0.5)) step["max_parallel"] = dice_.between(1, 3);
+        return step;
+    }
+
+    Document loop(const std::string& id) {
+        steps_[id + "-body"] = work();
+        return {{"type", "loop"},
+                {"input", {{"body_step", id + "-body"}, {"until", "loop.index >= input.n"}, {"max_iterations", 5}}}};
+    }
+
+    void mend(const std::string& id, Document& step) {
+        step["on_error"] = id + "-mend";
+        steps_[id + "-mend"] = work();
+    }
+
+    void depend(Document& step) {
+        for (const std::string& other : names_) {
+            if (!dice_.chance(0.4)) continue;
+            if (!step.contains("depends_on")) step["depends_on"] = Document::array();
+            step["depends_on"].push_back(other);
+        }
+    }
+
+    Dice& dice_;
+    Document steps_ = Document::object();
+    std::vector<std::string> names_;  // that others may depend on
+    std::vector<std::string> gates_;
+};
+
+/// What people do about a run of a drawn shape.
+void decide_about(Dice& dice, Document& scenario, const std::string& run, const std::vector<std::string>& gates) {
+    for (const std::string& gate : gates) {
+        if (dice.chance(0.3)) continue;  // nobody does
+        if (dice.chance(0.5)) {
+            add_load(scenario, {{"at", dice.seconds(10, 90)}, {"approve", fmt::format("{}:{}@1", run, gate)}});
+        } else {
+            add_load(scenario, {{"at", dice.seconds(10, 90)},
+                                {"workflow", {{"approve", run}, {"step", gate}, {"approved", dice.chance(0.7)}}}});
+        }
+    }
+    if (dice.chance(0.15)) add_load(scenario, {{"at", dice.seconds(6, 60)}, {"workflow", {{"cancel", run}}}});
+}
+
+/// A gateway of another kind at work on a run: it writes back what it has read a while ago.
+void overwrite(Dice& dice, Document& scenario, const std::string& run, const std::vector<std::string>& gates) {
+    const auto written = [&](Document order, int from, int to) {
+        order["by"] = "reference";
+        if (dice.chance(0.85)) order["takes"] = dice.word({"50ms", "300ms", "1s", "1s", "3s", "12s"});
+        add_load(scenario,
+                 {{"at", fmt::format("{}ms", dice.between(1000 * from, 1000 * to))}, {"workflow", std::move(order)}});
+    };
+    for (int i = dice.between(1, 5); i > 0; --i) written({{"rewrite", run}}, 4, dice.chance(0.7) ? 25 : 120);
+    for (const std::string& gate : gates)
+        if (dice.chance(0.5)) written({{"approve", run}, {"step", gate}, {"approved", dice.chance(0.8)}}, 10, 90);
+    if (dice.chance(0.2)) written({{"cancel", run}}, 5, 60);
+}
+
+void change_limits(Dice& dice, Document& scenario) {
+    Document& config = sim::config(scenario);
+    if (dice.chance(0.3)) config["run_lock_ttl"] = dice.word({"5s", "10s", "45s"});
+    if (dice.chance(0.3)) config["delay_persist_min"] = dice.word({"0s", "3s", "30s"});
+    if (dice.chance(0.3)) config["delay_poller_interval"] = dice.word({"1s", "3s", "10s"});
+    if (dice.chance(0.3)) config["wf_scan_interval"] = dice.word({"2s", "10s", "20s"});
+    if (dice.chance(0.2)) config["wf_run_scan_limit"] = dice.one_of(std::array{1, 3, 20});
+    if (dice.chance(0.2)) config["wf_on_redis_error"] = "local";
+    if (dice.chance(0.2)) config["wf_on_contention"] = dice.word({"local", "skip"});
+    if (dice.chance(0.2)) config["wf_delay_remove"] = "before";
+    if (dice.chance(0.2)) config["wf_run_retention"] = dice.word({"5m", "30m", "24h"});
+    // Runs that go beyond these fail, and say so.
+    if (dice.chance(0.12)) config["wf_foreach_max_items"] = dice.one_of(std::array{2, 4, 20});
+    if (dice.chance(0.12)) config["wf_expr_max_length"] = dice.one_of(std::array{10, 12, 200});
+    if (dice.chance(0.12)) config["wf_expr_max_result_items"] = dice.one_of(std::array{1, 3, 50});
+    if (dice.chance(0.12)) config["wf_run_max_bytes"] = dice.one_of(std::array{1500, 4000, 40'000});
+}
+
+/// Who does not get the lock soon goes on without it, and the servers are far away: then only the comparison of documents decides.
+void write_side_by_side(Dice& dice, Document& scenario) {
+    Document& config = sim::config(scenario);
+    config["wf_on_contention"] = "local";
+    if (dice.chance(0.5)) config["wf_on_redis_error"] = "local";
+    config["lock_wait"] = dice.word({"0s", "5ms", "20ms"});
+    scenario["cluster"]["workers"][0]["service_time"] = dice.word({"200ms", "1s"});
+    scenario["cluster"]["network"] = {{"latency", {{"dist", "uniform"}, {"min", "1ms"}, {"max", "20ms"}}}};
+}
+
+void disturb_engines(Dice& dice, Document& scenario) {
+    for (int i = dice.between(0, 2); i > 0; --i) {
+        const std::string script =
+            dice.word({"take_run", "commit_run", "commit_run", "sent_for_run", "due_timers", "peek_runs"});
+        add_preemption_at(dice, {{"event", "redis"}, {"script", script}}, 32, scenario["faults"]);
+    }
+    if (dice.chance(0.2)) add_failing_script(dice, scenario, dice.chance(0.5) ? "commit_run" : "take_run");
+    // Of most of these there are few calls, and some come once.
+    if (dice.chance(0.5))
+        add_script_failing_when_called(
+            dice, scenario,
+            dice.word({"peek_runs", "due_timers", "create_run", "ask_run", "put_definition", "sent_for_run",
+                       "future_timers", "drop_stale_timers", "forget_runs", "cancelled_jobs"})
+                .c_str());
+}
+
+}  // namespace
+
+void workflows(Dice& dice, Document& scenario) {
+    open_workshop(dice, scenario, 1);
+    change_limits(dice, scenario);
+    put(scenario, "inner", {{"a", work()}, {"b", {{"type", "delay"}, {"delay_sec", 2}, {"depends_on", {"a"}}}}});
+    Shape shape(dice);
+    Document steps = shape.steps(dice.between(2, 7));
+    put(scenario, "drawn", std::move(steps), dice.chance(0.15) ? dice.between(5, 120) : 0);
+    for (int i = dice.between(1, 5); i > 0; --i) {
+        const std::string run = fmt::format("drawn-{}", i);
+        Document input = {{"n", dice.between(0, 4)}, {"list", Document::array()}};
+        for (int n = dice.between(0, 6); n > 0; --n) input["list"].push_back(n);
+        Document line = started(dice.seconds(2, 30), "drawn", run, std::move(input));
+        if (dice.chance(0.2)) line["workflow"]["by"] = "reference";
+        add_load(scenario, std::move(line));
+        decide_about(dice, scenario, run, shape.gates());
+        if (dice.chance(0.15)) overwrite(dice, scenario, run, shape.gates());
+    }
+    disturb_engines(dice, scenario);
+}
+
+void other_gateways(Dice& dice, Document& scenario) {
+    open_workshop(dice, scenario, 1);
+    change_limits(dice, scenario);
+    scenario["cluster"]["workers"][0]["service_time"] = dice.word({"200ms", "1s", "4s"});
+    Document each = work();
+    each["for_each"] = "input.list";
+    if (dice.chance(0.4)) each["retry"] = retry(dice);
+    put(scenario, "shared",
+        {{"each", std::move(each)},
+         {"wait", {{"type", "delay"}, {"delay_sec", dice.between(1, 20)}, {"depends_on", {"each"}}}},
+         {"sign", {{"type", "approval"}, {"depends_on", {"wait"}}}},
+         {"last", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"sign"}}}}});
+    for (int i = dice.between(1, 4); i > 0; --i) {
+        const std::string run = fmt::format("shared-{}", i);
+        Document list = Document::array();
+        for (int n = dice.between(1, 5); n > 0; --n) list.push_back(n);
+        Document line = started(dice.seconds(2, 8), "shared", run, {{"list", std::move(list)}});
+        if (dice.chance(0.5)) line["workflow"]["by"] = "reference";
+        add_load(scenario, std::move(line));
+        if (dice.chance(0.6)) decide_about(dice, scenario, run, {"sign"});
+        overwrite(dice, scenario, run, {"sign"});
+    }
+    disturb_engines(dice, scenario);
+}
+
+void kept_delays(Dice& dice, Document& scenario) {
+    open_workshop(dice, scenario, 1);
+    const bool own = scenario["cluster"].contains("workflow_engines");
+    const int interval = dice.between(1, 5);
+    config(scenario)["delay_poller_interval"] = fmt::format("{}s", interval);
+    // Three intervals of the poller are what a timer may be late by.
+    config(scenario)["wf_scan_interval"] = fmt::format("{}s", 12 * interval + 20);
+    config(scenario)["delay_persist_min"] = dice.word({"0s", "3s", "10s"});
+    put(scenario, "waits",
+        {{"first", {{"type", "delay"}, {"delay_sec", dice.between(11, 40)}}},
+         {"second", {{"type", "delay"}, {"delay_sec", dice.between(15, 90)}, {"depends_on", {"first"}}}},
+         {"beside", {{"type", "delay"}, {"delay_sec", dice.between(11, 60)}}}});
+    for (int i = dice.between(1, 4); i > 0; --i)
+        add_load(scenario,
+                 started(fmt::format("{}ms", dice.between(2000, 12'000)), "waits", fmt::format("waits-{}", i)));
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_fault(scenario, {{"at", dice.seconds(13, 60)},
+                             {"do", dice.word({"crash", "crash", "crash", "stop"})},
+                             {"target", own ? "workflows" : "schedulers"},
+                             {"for", dice.word({"500ms", "2s", "5s"})}});
+}
+
+void frozen_engines(Dice& dice, Document& scenario) {
+    open_workshop(dice, scenario, 2);
+    Document& workers = scenario["cluster"]["workers"][0];
+    workers["max_parallel_jobs"] = 8;
+    Document each = work();
+    each["for_each"] = "input.list";
+    Document steps = {{"each", std::move(each)}};
+    if (dice.chance(0.5)) steps["after"] = {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"each"}}};
+    put(scenario, "many", std::move(steps));
+    Document list = Document::array();
+    const int items = dice.between(5, 10);
+    for (int n = items; n > 0; --n) list.push_back(n);
+    const int runs = dice.between(1, 3);
+    for (int i = runs; i > 0; --i)
+        add_load(scenario, started(dice.seconds(5, 9), "many", fmt::format("many-{}", i), {{"list", list}}));
+    if (dice.chance(0.4)) return write_side_by_side(dice, scenario);
+    const int life = dice.between(3, 8);
+    config(scenario)["run_lock_ttl"] = fmt::format("{}s", life);
+    workers["service_time"] = {{"dist", "uniform"}, {"min", "200ms"}, {"max", "12s"}};
+    // Between the read and the write; before the first result nothing could be lost, and after most of them little.
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_fault(scenario, {{"on",
+                              {{"event", "lock_acquired"},
+                               {"key", "cordum:wf:run:lock:many-*"},
+                               {"nth", dice.between(runs + 1, runs + 1 + (runs * items / 3))}}},
+                             {"do", "pause"},
+                             {"target", "actor"},
+                             {"for", fmt::format("{}s", life + dice.between(1, 2 * life))}});
+}
+
+void crowded_runs(Dice& dice, Document& scenario) {
+    open_workshop(dice, scenario, 2);
+    scenario["cluster"]["workers"][0]["service_time"] = dice.word({"100ms", "1s"});
+    scenario["cluster"]["workers"][0]["max_parallel_jobs"] = 8;
+    Document each = work();
+    each["for_each"] = "input.list";
+    if (dice.chance(0.4)) each["max_parallel"] = dice.between(2, 6);
+    if (dice.chance(0.3)) each["retry"] = retry(dice);
+    put(scenario, "many", {{"each", std::move(each)}});
+    Document list = Document::array();
+    for (int n = dice.between(6, 20); n > 0; --n) list.push_back(n);
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_load(scenario, started(dice.seconds(5, 7), "many", fmt::format("many-{}", i), {{"list", list}}));
+    disturb_engines(dice, scenario);
+}
+
+void half_done_steps(Dice& dice, Document& scenario) {
+    open_workshop(dice, scenario, 1);
+    put(scenario, "chain",
+        {{"a", work()},
+         {"b", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"a"}}}},
+         {"c", {{"type", "approval"}, {"depends_on", {"b"}}}},
+         {"d", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"c"}}}}});
+    const int runs = dice.between(1, 3);
+    for (int i = runs; i > 0; --i) {
+        const std::string run = fmt::format("chain-{}", i);
+        add_load(scenario, started(dice.seconds(4, 9), "chain", run));
+        if (dice.chance(0.8)) add_load(scenario, {{"at", dice.seconds(20, 60)}, {"approve", run + ":c@1"}});
+    }
+    // Each run is committed some five times, most of them with a job to be submitted.
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        Document on = {{"event", "redis"},
+                       {"script", "commit_run"},
+                       {"when", dice.word({"applied", "answered", "answered"})},
+                       {"nth", dice.between(1, 4 * runs)}};
+        if (dice.chance(0.2))
+            on = {{"event", "publish"},
+                  {"subject", "sys.job.submit"},
+                  {"job", "chain-*"},
+                  {"when", dice.word({"before", "applied"})},
+                  {"nth", dice.between(1, 3 * runs)}};
+        add_fault(scenario, {{"on", std::move(on)},
+                             {"do", dice.word({"crash", "crash", "crash", "pause"})},
+                             {"target", "actor"},
+                             {"for", dice.word({"500ms", "3s", "40s"})}});
+    }
+    if (dice.chance(0.3)) add_failing_script(dice, scenario, "commit_run");
+}
+
+}  // namespace lockstep::sim
