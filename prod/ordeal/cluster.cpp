@@ -33,6 +33,7 @@ constexpr seconds kAckWait{6};
 constexpr seconds kReconcilerInterval{1};
 constexpr seconds kDispatchTimeout{20};
 constexpr seconds kRunningTimeout{20};
+constexpr seconds kInFlightLife{120};
 static_assert(kAckWait + 2 * kReconcilerInterval < kDispatchTimeout);
 
 const std::array<WorkerKind, 3> kWorkerKinds{
@@ -91,7 +92,9 @@ std::vector<std::string> Cluster::missing_servers() {
     return missing;
 }
 
-Rules Cluster::rules() { return {kDispatchTimeout, kRunningTimeout, kAckWait + 2 * kReconcilerInterval}; }
+Rules Cluster::rules() {
+    return {kDispatchTimeout, kRunningTimeout, kAckWait + 2 * kReconcilerInterval, kInFlightLife};
+}
 
 std::vector<std::string> Cluster::topics() {
     std::vector<std::string> topics;
@@ -156,6 +159,7 @@ void Cluster::add_replica(const Program::Environment& more) {
                            {"SCHEDULER_METRICS_ADDR", "127.0.0.1:0"},
                            {"SCHEDULER_DLQ_MAX_SIZE", "1000000"},
                            {"NATS_JS_ACK_WAIT", go_seconds(kAckWait)},
+                           {"LOCKSTEP_BUS_INFLIGHT_TTL", go_seconds(kInFlightLife)},
                            {"LOCKSTEP_RECONCILER_INTERVAL", go_seconds(kReconcilerInterval)},
                            {"LOCKSTEP_JOB_LOCK_TTL", "6s"},
                            {"LOCKSTEP_BACKOFF_BASE", "200ms"},

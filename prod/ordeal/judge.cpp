@@ -116,7 +116,8 @@ private:
         return check("stored_result_patience", "the same with the patience's own reason, once it had passed", false);
     }
     Check& conflicting_explained() {
-        return check("later_result_won_explained", "took a later, conflicting result while somebody was hurt, or at the heels of the first", false);
+        return check("later_result_won_explained",
+                     "took a later, conflicting result while somebody was hurt, or at the heels of the first", false);
     }
     Check& unsent() {
         return check("timeout_unsent", "ended TIMEOUT and were never sent, each with what explains it", false);
@@ -292,6 +293,26 @@ private:
                                                                 cause->target, before(*cause, first->stored)));
     }
 
+    /// Whoever does not learn whether Redis has taken a mark away goes on, and the mark ends by itself (redis-schema.md 8).
+    void marks_in_flight() {
+        Check& unexplained = check("in_flight_left", "marks of messages in hand, and nothing explains them");
+        Check& explained = check("in_flight_to_expire",
+                                 "marks of messages in hand that will expire, each with what explains it", false);
+        for (const LeftMark& mark : ledger_.in_flight) {
+            if (!mark.set) {
+                unexplained.cases.push_back(mark.key + ": has no end");
+                continue;
+            }
+            const Disturbance* cause =
+                nearest(that_lose_dispatches(), *mark.set - kAftermath, *mark.set + kLead, *mark.set);
+            if (cause == nullptr)
+                unexplained.cases.push_back(mark.key);
+            else
+                explained.cases.push_back(fmt::format("{}: {} ({}), {}", mark.key, name_of(cause->kind), cause->target,
+                                                      before(*cause, *mark.set)));
+        }
+    }
+
     void surroundings() {
         Check& crashed = check("crashed", "programs that a signal ended which nobody had sent");
         Check& restarted = check("gave_up", "programs that ended by themselves, and were started again", false);
@@ -303,7 +324,7 @@ private:
         }
         check("did_not_stop", "replicas that did not end after SIGTERM").cases = ledger_.unstoppable;
         check("locks_left", "locks of jobs").cases = ledger_.locks;
-        check("in_flight_left", "marks of messages in hand").cases = ledger_.in_flight;
+        marks_in_flight();
         Check& messages = check("messages_left", "messages that consumers have not dealt with");
         for (const Consumer& consumer : ledger_.consumers) {
             if (consumer.pending + consumer.unacknowledged > 0)

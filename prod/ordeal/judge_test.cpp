@@ -15,7 +15,7 @@ Moment at(Span span) { return Moment(seconds(1'700'000'000)) + span; }
 /// A ledger of a run in which all went well, to be spoilt by each test.
 struct JudgeTest : ::testing::Test {
     JudgeTest() {
-        ledger.rules = {seconds(20), seconds(20), seconds(8)};
+        ledger.rules = {seconds(20), seconds(20), seconds(8), seconds(120)};
         ledger.settled = true;
         for (int i = 0; i < 150; ++i) succeed("fine-" + std::to_string(i));
         // Long before what the tests tell of.
@@ -233,11 +233,22 @@ TEST_F(JudgeTest, ACrashIsASignalThatNobodySent) {
 
 TEST_F(JudgeTest, WhatIsLeftBehindIsNoticed) {
     ledger.locks = {"cordum:scheduler:job:x"};
-    ledger.in_flight = {"cordum:bus:inflight:x"};
+    ledger.in_flight = {{"cordum:bus:inflight:x", at(seconds(1))}};
     ledger.consumers = {{"c", 0, 1}};
     ledger.unstoppable = {"replica-0"};
     ledger.settled = false;
     EXPECT_EQ(violations(), (Names{"did_not_stop", "locks_left", "in_flight_left", "messages_left", "not_settled"}));
+}
+
+TEST_F(JudgeTest, AMarkOfAMessageIsLeftToExpireOnlyWhereSomebodyWasHurtAndOnlyWithAnEnd) {
+    ledger.in_flight = {{"cordum:bus:inflight:cut", at(seconds(1))}};
+    hurt(DisturbanceKind::worker_kill, seconds(1), seconds(2));
+    EXPECT_EQ(violations(), Names{"in_flight_left"}) << "no worker keeps a replica from clearing it";
+    hurt(DisturbanceKind::cut, seconds(1), seconds(1));
+    EXPECT_EQ(violations(), Names{});
+    EXPECT_EQ(cases("in_flight_to_expire"), 1U);
+    ledger.in_flight.push_back({"cordum:bus:inflight:endless", std::nullopt});
+    EXPECT_EQ(violations(), Names{"in_flight_left"});
 }
 
 TEST_F(JudgeTest, AReplicaMayGrowByItsBoundAndNotBeyond) {

@@ -116,11 +116,18 @@ struct Crash {
     std::string last_words;
 };
 
+/// A mark of a message in hand that nobody has taken away.
+struct LeftMark {
+    std::string key;
+    std::optional<Moment> set;  // for the last time; nothing: it has no end
+};
+
 /// The times that the deployment was given.
 struct Rules {
     Span dispatch_timeout{};
     Span running_timeout{};
     Span patience{};  // how much longer a job may wait for a result that the stream holds
+    Span in_flight_life{};
 };
 
 struct Ledger {
@@ -141,7 +148,7 @@ struct Ledger {
     bool settled = false;  // nothing moved any more before patience ended
     Span settling{};
     std::vector<std::string> locks;
-    std::vector<std::string> in_flight;
+    std::vector<LeftMark> in_flight;
     std::vector<Consumer> consumers;
     std::vector<Footprint> footprints;
     std::vector<Crash> crashes;

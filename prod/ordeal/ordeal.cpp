@@ -209,7 +209,7 @@ private:
         for (const auto& [job, submission] : ledger_.submissions)
             ledger_.ends.emplace(job, store_.end_of(job, submission.content_size));
         ledger_.locks = locks();
-        ledger_.in_flight = store_.keys("cordum:bus:inflight:*", kNamesMost);
+        ledger_.in_flight = store_.marks_in_flight(ledger_.rules.in_flight_life, kNamesMost);
         ledger_.garbage_letters = store_.count("dlq:entry:poison:*");
     }
 

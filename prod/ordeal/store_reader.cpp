@@ -117,6 +117,19 @@ std::string StoreReader::state_of(const std::string& job) {
     return text_of(must({"HGET", "job:meta:" + job, "state"}).get());
 }
 
+std::vector<LeftMark> StoreReader::marks_in_flight(Span life, std::size_t most) {
+    constexpr long long kGone = -2;
+    constexpr long long kEndless = -1;
+    std::vector<LeftMark> marks;
+    for (std::string& key : keys("cordum:bus:inflight:*", most)) {
+        const auto left = must({"PTTL", key})->integer;
+        if (left == kGone) continue;
+        const auto set = now() - life + std::chrono::milliseconds(left);
+        marks.push_back({std::move(key), left == kEndless ? std::nullopt : std::optional<Moment>(set)});
+    }
+    return marks;
+}
+
 JobEnd StoreReader::end_of(const std::string& job, std::size_t content_size) {
     JobEnd end;
     const Reply fields = must({"HMGET", "job:meta:" + job, "state", "failure_reason", "worker_id"});

@@ -32,6 +32,8 @@ public:
     // These throw std::runtime_error when Redis does not answer.
     /// What it knows of a job, whose content was submitted with this size.
     JobEnd end_of(const std::string& job, std::size_t content_size);
+    /// The marks of messages in hand, which were given so long a life; at most so many of them.
+    std::vector<LeftMark> marks_in_flight(Span life, std::size_t most);
     /// The job's state; empty when there is none.
     std::string state_of(const std::string& job);
 
