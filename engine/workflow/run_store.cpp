@@ -134,12 +134,12 @@ Task<Outcome<RunCommitted>> RunStore::commit(Token token, RunChange change, bool
     count("contexts", contexts);
     count("outbox", change.outbox.size());
     for (Outgoing& outgoing : change.outbox) append(lists, {std::move(outgoing.id), std::move(outgoing.packet)});
+    count("settled", effects.settled_jobs.size());
+    for (const std::string& job : effects.settled_jobs) lists.push_back(job);
     count("opened", effects.submissions.size() + effects.awaited_jobs.size() + change.reopened.size());
     for (const Submission& submission : effects.submissions) append(lists, {submission.job, submission.step});
     for (const AwaitedJob& awaited : effects.awaited_jobs) append(lists, {awaited.job, awaited.step});
     for (auto& [job, step] : change.reopened) append(lists, {std::move(job), std::move(step)});
-    count("settled", effects.settled_jobs.size());
-    for (const std::string& job : effects.settled_jobs) lists.push_back(job);
     count("due", change.due.size());
     for (const auto& [step, due] : change.due)
         append(lists, {step, millis(std::chrono::ceil<std::chrono::milliseconds>(due.time_since_epoch()))});

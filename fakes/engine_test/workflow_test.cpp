@@ -189,6 +189,22 @@ TEST_F(Workflows, ARunThatAGatewayTakesBackFromItsEndIsKeptUntilItEndsAgain) {
     EXPECT_TRUE(exists("lockstep:wf:ended"));
 }
 
+// H-58
+TEST_F(Workflows, AnEndOfAStepThatSomebodyElseHasTakenBackIsNotForgotten) {
+    put({{"a", worker()}});
+    boot_engine();
+    store_run("run-1");
+    const std::string older = text({"GET", "wf:run:run-1"});
+    wake("run-1");
+    ASSERT_THAT(submitted(), ElementsAre("run-1:a@1"));
+    run({"SET", "wf:run:run-1", older});
+    EXPECT_TRUE(end_job("run-1:a@1")->acked());
+    EXPECT_EQ(status("run-1", "a"), "running") << "with the same job, of which the scheduler will say nothing again";
+    loop.run_for(20s);
+    EXPECT_EQ(status("run-1"), "succeeded");
+    EXPECT_FALSE(exists("lockstep:wf:open:run-1"));
+}
+
 TEST_F(Workflows, AForeignWriteThatLeavesNothingToDoIsLookedAtOnce) {
     put({{"a", worker()}});
     boot_engine();

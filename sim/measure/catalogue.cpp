@@ -25,6 +25,8 @@ constexpr std::array kTable{
                 "from the submission of a job of this tenant to its end"},
     MeasureInfo{"time_to_timeout", Kind::samples, "ms", Better::lower,
                 "how long a job that timed out had been in the state in which it did"},
+    MeasureInfo{"delay_lateness", Kind::samples, "ms", Better::lower,
+                "from when a step of a workflow run was to go on, after a delay or for its next try, until it did"},
     MeasureInfo{"jobs_not_ended", Kind::number, "count", Better::lower,
                 "jobs that had not ended when the run was over"},
     MeasureInfo{"waiting", Kind::each, "ms", Better::lower,

@@ -15,9 +15,13 @@ class MeasuresTest : public ::testing::Test {
 protected:
     /// The measures of one run of a cluster with one scheduler and one worker.
     static MeasuredRun measured(const std::string& worker, const std::string& rest) {
-        const std::string text = R"({"name": "measured", "duration": "20m",
-            "cluster": {"schedulers": 1, "workers": [{"id": "w", "max_parallel_jobs": 1, "service_time": "2s")" +
-                                 worker + "}]}," + rest + "}";
+        return measured_cluster(
+            R"("cluster": {"schedulers": 1, "workers": [{"id": "w", "max_parallel_jobs": 1, "service_time": "2s")" +
+            worker + "}]}," + rest);
+    }
+
+    static MeasuredRun measured_cluster(const std::string& members) {
+        const std::string text = R"({"name": "measured", "duration": "20m", )" + members + "}";
         const auto scenario = parse_scenario(text, "measured.json");
         EXPECT_TRUE(scenario) << (scenario ? "" : to_string(scenario.error().front()));
         RunOptions options;
@@ -61,6 +65,20 @@ TEST_F(MeasuresTest, OfAWorkerThatHangs) {
     const MeasuredRun run = measured(R"(, "outcomes": {"hang": 1})", R"("load": [{"at": "10s"}],
         "faults": [{"at": "0s", "do": "config.update", "timeouts": {"reconciler": {"running_timeout": "60s"}}}])");
     EXPECT_THAT(run.values.at("time_to_timeout.max"), AllOf(Ge(60'000), Le(95'000)));
+}
+
+TEST_F(MeasuresTest, OfAStepThatWaitsForATime) {
+    const std::string runs = R"("cluster": {"schedulers": 1, "schedulers_run_workflows": true,
+        "workers": [{"id": "w", "service_time": "1s"}]}, "load": [
+        {"at": "1s", "workflow": {"put": {"id": "f", "org_id": "default", "steps": {
+            "rest": {"type": "delay", "delay_sec": 3}, "work": {"type": "worker", "topic": "job.default"}}}}},
+        {"at": "5s", "workflow": {"start": "f", "run": "r"}}])";
+    const MeasuredRun calm = measured_cluster(runs);
+    ASSERT_EQ(calm.samples.at("delay_lateness").size(), 1U) << "the other step waits for no time";
+    EXPECT_THAT(calm.values.at("delay_lateness.max"), AllOf(Ge(0), Le(1000)));
+    const MeasuredRun frozen =
+        measured_cluster(runs + R"(, "faults": [{"at": "7s", "do": "pause", "target": "scheduler-0", "for": "6s"}])");
+    EXPECT_THAT(frozen.values.at("delay_lateness.max"), AllOf(Ge(4000), Le(9000)));
 }
 
 TEST_F(MeasuresTest, OfRarePlaces) {

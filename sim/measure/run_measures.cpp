@@ -46,6 +46,7 @@ void RunMeasures::observe(SimTrace& trace, fakes::redis::RedisServer& redis) {
     trace.add_observer(reached_, ReachedCounts::kWanted);
     redis.add_observer(jobs_);
     redis.add_observer(shared_);
+    redis.add_observer(delays_);
 }
 
 MeasuredRun RunMeasures::take(Time end) const {
@@ -54,6 +55,7 @@ MeasuredRun RunMeasures::take(Time end) const {
     servers_.report(run, jobs_.jobs(), end, kSteps);
     workers_.report(run, end);
     shared_.report(run, end);
+    delays_.report(run);
     recovery_.report(run);
     reached_.report(run);
     run.step_ms = millis_since_start(end) / static_cast<double>(kSteps);

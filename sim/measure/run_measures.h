@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "sim/measure/delay_times.h"
 #include "sim/measure/job_times.h"
 #include "sim/measure/measured_run.h"
 #include "sim/measure/reached_counts.h"
@@ -32,6 +33,7 @@ private:
     ServerLoad servers_;
     WorkerTimes workers_;
     SharedState shared_;
+    DelayTimes delays_;
     Recovery recovery_;
     ReachedCounts reached_;
 };

@@ -94,11 +94,17 @@ void gates_without_policy(Dice& dice, Document& scenario) {
 
 void half_approved(Dice& dice, Document& scenario) {
     scenario["cluster"].erase("gateway");
+    Document& pools = pools_of(scenario["cluster"]);
+    pools["topics"]["job.idle"] = Document::array({"idle"});
+    pools["pools"]["idle"] = {{"requires", Document::array()}};
+    if (dice.chance(0.5)) config(scenario)["max_scheduling_retries"] = dice.between(1, 4);
     for (int i = dice.between(2, 4); i > 0; --i) {
         const std::string id = fmt::format("half-{}", i);
         const int at = dice.between(10, 40);
         const auto millis = [at](int offset) { return fmt::format("{}ms", (1000 * at) + offset); };
-        Document job = {{"job_id", id}, {"topic", "job.default"}, {"tenant_id", "default"}};
+        // What is approved may find nobody to run it.
+        Document job = {
+            {"job_id", id}, {"topic", dice.word({"job.default", "job.default", "job.idle"})}, {"tenant_id", "default"}};
         job["labels"]["needs"] = "a human";
         if (dice.chance(0.4)) job["labels"]["approval_granted"] = "true";  // before anybody has asked
         if (dice.chance(0.3)) job["labels"]["safety_bypassed"] = "true";

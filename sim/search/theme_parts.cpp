@@ -34,13 +34,14 @@ void add_failing_script(Dice& dice, Document& scenario, const char* script) {
                          {"rate", dice.share({0.3, 1.0})},
                          {"for", dice.word({"5s", "20s", "40s"})}});
 }
-void add_script_failing_when_called(Dice& dice, Document& scenario, const char* script) {
-    add_fault(scenario,
-              {{"on", {{"event", "redis"}, {"script", script}, {"when", "before"}, {"nth", dice.on_every_scale(4)}}},
-               {"do", "redis.errors"},
-               {"script", script},
-               {"outcome", dice.word({"not_applied", "unknown", "lost"})},
-               {"for", dice.word({"100ms", "5s", "20s"})}});
+void add_script_failing_when_called(Dice& dice, Document& scenario, const char* script, int calls) {
+    add_fault(
+        scenario,
+        {{"on", {{"event", "redis"}, {"script", script}, {"when", "before"}, {"nth", dice.on_every_scale(calls)}}},
+         {"do", "redis.errors"},
+         {"script", script},
+         {"outcome", dice.word({"not_applied", "unknown", "lost"})},
+         {"for", dice.word({"100ms", "5s", "20s"})}});
 }
 Document& config(Document& scenario) { return scenario["cluster"]["config"]; }
 

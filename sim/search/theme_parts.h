@@ -12,8 +12,8 @@ void add_fault(Document& scenario, Document fault);
 void add_load(Document& scenario, Document line);
 /// For a while the calls of this script fail, with or without effect.
 void add_failing_script(Dice& dice, Document& scenario, const char* script);
-/// The same, from one of its first calls on: where there are few of them, no time that is drawn is theirs.
-void add_script_failing_when_called(Dice& dice, Document& scenario, const char* script);
+/// The same, from one of its first `calls` on: where there are few of them, no time that is drawn is theirs.
+void add_script_failing_when_called(Dice& dice, Document& scenario, const char* script, int calls = 4);
 /// The tunables of the scenario; made if there are none.
 [[nodiscard]] Document& config(Document& scenario);
 

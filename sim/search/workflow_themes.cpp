@@ -72,7 +72,7 @@ private:
     Document kind(const std::string& id) {
         const std::string drawn =
             dice_.word({"worker", "worker", "worker", "delay", "delay", "approval", "switch", "parallel", "for_each",
-                        "loop", "subworkflow", "condition", "transform", "storage", "notify", "on_error"});
+                        "loop", "subworkflow", "condition", "transform", "storage", "notify", "notify", "on_error"});
         Document step = {{"type", drawn}};
         if (drawn == "delay") step["delay_sec"] = dice_.one_of(std::array{0, 1, 3, 9, 12, 25, 60});
         if (drawn == "approval") gates_.push_back(id);
@@ -162,7 +162,7 @@ void decide_about(Dice& dice, Document& scenario, const std::string& run, const 
                                 {"workflow", {{"approve", run}, {"step", gate}, {"approved", dice.chance(0.7)}}}});
         }
     }
-    if (dice.chance(0.15)) add_load(scenario, {{"at", dice.seconds(6, 60)}, {"workflow", {{"cancel", run}}}});
+    if (dice.chance(0.3)) add_load(scenario, {{"at", dice.seconds(6, 60)}, {"workflow", {{"cancel", run}}}});
 }
 
 /// A gateway of another kind at work on a run: it writes back what it has read a while ago.
@@ -207,6 +207,25 @@ void write_side_by_side(Dice& dice, Document& scenario) {
     scenario["cluster"]["network"] = {{"latency", {{"dist", "uniform"}, {"min", "1ms"}, {"max", "20ms"}}}};
 }
 
+/// Of most of these there are few calls, and some come once.
+void fail_rare_calls(Dice& dice, Document& scenario) {
+    constexpr std::array kOnce{"put_definition", "create_run", "ask_run", "future_timers"};
+    constexpr std::array kSeldom{"peek_runs",         "due_timers",  "sent_for_run",
+                                 "drop_stale_timers", "forget_runs", "cancelled_jobs"};
+    for (const char* script : kOnce) {
+        if (dice.chance(0.4)) add_script_failing_when_called(dice, scenario, script, 2);
+    }
+    for (const char* script : kSeldom) {
+        if (dice.chance(0.2)) add_script_failing_when_called(dice, scenario, script);
+    }
+    if (dice.chance(0.6))
+        add_fault(scenario, {{"on", {{"event", "core_publish"}, {"subject", "sys.workflow.event"}, {"when", "before"}}},
+                             {"do", "nats.publish_errors"},
+                             {"subject", "sys.workflow.event"},
+                             {"outcome", dice.word({"not_applied", "unknown", "lost"})},
+                             {"for", dice.word({"100ms", "20s"})}});
+}
+
 void disturb_engines(Dice& dice, Document& scenario) {
     for (int i = dice.between(0, 2); i > 0; --i) {
         const std::string script =
@@ -214,13 +233,7 @@ void disturb_engines(Dice& dice, Document& scenario) {
         add_preemption_at(dice, {{"event", "redis"}, {"script", script}}, 32, scenario["faults"]);
     }
     if (dice.chance(0.2)) add_failing_script(dice, scenario, dice.chance(0.5) ? "commit_run" : "take_run");
-    // Of most of these there are few calls, and some come once.
-    if (dice.chance(0.5))
-        add_script_failing_when_called(
-            dice, scenario,
-            dice.word({"peek_runs", "due_timers", "create_run", "ask_run", "put_definition", "sent_for_run",
-                       "future_timers", "drop_stale_timers", "forget_runs", "cancelled_jobs"})
-                .c_str());
+    fail_rare_calls(dice, scenario);
 }
 
 }  // namespace
@@ -231,6 +244,7 @@ void workflows(Dice& dice, Document& scenario) {
     put(scenario, "inner", {{"a", work()}, {"b", {{"type", "delay"}, {"delay_sec", 2}, {"depends_on", {"a"}}}}});
     Shape shape(dice);
     Document steps = shape.steps(dice.between(2, 7));
+    if (dice.chance(0.4)) steps["told"] = {{"type", "notify"}, {"input", {{"message", "under way"}}}};
     put(scenario, "drawn", std::move(steps), dice.chance(0.15) ? dice.between(5, 120) : 0);
     for (int i = dice.between(1, 5); i > 0; --i) {
         const std::string run = fmt::format("drawn-{}", i);
@@ -335,6 +349,7 @@ void crowded_runs(Dice& dice, Document& scenario) {
     for (int n = dice.between(6, 20); n > 0; --n) list.push_back(n);
     for (int i = dice.between(1, 3); i > 0; --i)
         add_load(scenario, started(dice.seconds(5, 7), "many", fmt::format("many-{}", i), {{"list", list}}));
+    if (dice.chance(0.4)) add_load(scenario, {{"at", dice.seconds(6, 20)}, {"workflow", {{"cancel", "many-1"}}}});
     disturb_engines(dice, scenario);
 }
 
@@ -349,7 +364,10 @@ void half_done_steps(Dice& dice, Document& scenario) {
     for (int i = runs; i > 0; --i) {
         const std::string run = fmt::format("chain-{}", i);
         add_load(scenario, started(dice.seconds(4, 9), "chain", run));
-        if (dice.chance(0.8)) add_load(scenario, {{"at", dice.seconds(20, 60)}, {"approve", run + ":c@1"}});
+        if (dice.chance(0.4)) add_load(scenario, {{"at", dice.seconds(20, 60)}, {"approve", run + ":c@1"}});
+        if (dice.chance(0.5))
+            add_load(scenario, {{"at", dice.seconds(20, 60)},
+                                {"workflow", {{"approve", run}, {"step", "c"}, {"approved", dice.chance(0.7)}}}});
     }
     // Each run is committed some five times, most of them with a job to be submitted.
     for (int i = dice.between(1, 3); i > 0; --i) {
@@ -369,6 +387,7 @@ void half_done_steps(Dice& dice, Document& scenario) {
                              {"for", dice.word({"500ms", "3s", "40s"})}});
     }
     if (dice.chance(0.3)) add_failing_script(dice, scenario, "commit_run");
+    fail_rare_calls(dice, scenario);
 }
 
 }  // namespace lockstep::sim

@@ -6,8 +6,8 @@
 -- ARGV  named: run, workflow, org; token, unless nothing is locked; read_sha1: what the document was, unless it is not compared;
 --       document, with status and was_status, where it changes; definition: to be kept; asks_done: how many have been worked off;
 --       earliest_due: of the timers that outlive a replica, in us; retention_ms: of a run that has ended; context_ttl_ms;
---       reopened: the run had ended, and goes on; release_lock; and how many of each there are in order: timeline, contexts, outbox, opened, settled, due, children, asked
---       in order: timeline: event; contexts: key, content; outbox: id, what; opened: job, step; settled: job; due: step, ms;
+--       reopened: the run had ended, and goes on; release_lock; and how many of each there are in order: timeline, contexts, outbox, settled, opened, due, children, asked
+--       in order: timeline: event; contexts: key, content; outbox: id, what; settled: job; opened: job, step; due: step, ms;
 --       children: run, workflow, org, document; asked: run, what
 -- Reply {'ok'}; {'lost'}: the lock is not the caller's; {'changed'}: somebody else has written the document
 
@@ -52,8 +52,10 @@ if args.timeline then redis.call('LTRIM', timeline, -1000, -1) end
 for_all(args.contexts, 2, function(key, content) redis.call('SET', key, content, 'PX', args.context_ttl_ms) end)
 for_all(args.outbox, 2, function(id, what) redis.call('HSET', wf_key('outbox', run), id, what) end)
 if args.outbox then redis.call('ZADD', 'lockstep:wf:outbox', 'NX', at, run) end
-for_all(args.opened, 2, function(job, step) redis.call('HSET', wf_key('open', run), job, step) end)
+-- One job may be both: what came in for it was about a step that somebody else has written as not begun, and it begins again, with
+-- the same job, whose end is still to be taken into account.
 for_all(args.settled, 1, function(job) redis.call('HDEL', wf_key('open', run), job) end)
+for_all(args.opened, 2, function(job, step) redis.call('HSET', wf_key('open', run), job, step) end)
 
 redis.call('DEL', wf_key('due', run))
 for_all(args.due, 2, function(step, due) redis.call('ZADD', wf_key('due', run), due, step) end)
