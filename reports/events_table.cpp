@@ -18,6 +18,10 @@ namespace {
 
 using Event = Timeline::Event;
 
+bool is_of_interest(const Event& event) {
+    return event.job != 0 || event.family == Timeline::Family::life || event.family == Timeline::Family::fault;
+}
+
 std::string words_of(const Timeline& timeline, const Event& event) {
     std::string words;
     for (const char c : timeline.texts.at(event.what)) {
@@ -52,7 +56,8 @@ public:
     }
 
 private:
-    /// What the verdict speaks of, its job, what is within the opening, and then ever further from it.
+    /// What the verdict speaks of, its job; then other jobs, nodes and faults, and what goes on all the time: what is within the opening,
+    /// and ever further from it.
     [[nodiscard]] std::vector<std::uint32_t> by_interest() const {
         std::vector<std::tuple<int, std::int64_t, std::uint32_t>> order;
         for (std::uint32_t i = 0; i < timeline_.events.size(); ++i) {
@@ -62,7 +67,7 @@ private:
             const bool concerned = timeline_.job != 0 && event.job == timeline_.job;
             const std::int64_t apart =
                 std::max<std::int64_t>({timeline_.opens.from_us - event.us, event.us - timeline_.opens.to_us, 0});
-            order.emplace_back(told ? 0 : concerned ? 1 : 2, apart, i);
+            order.emplace_back(told ? 0 : concerned ? 1 : is_of_interest(event) ? 2 : 3, apart, i);
         }
         std::ranges::sort(order);
         std::vector<std::uint32_t> out;
@@ -78,7 +83,8 @@ private:
             out += fmt::format(", around the {}; `lockstep explain FILE --job ID --by-time` tells of any job",
                                timeline_.opens.what.empty() ? "beginning" : timeline_.opens.what);
         if (noise > 0)
-            out += fmt::format("; {} scripts that Redis did not know and reports of progress are not listed", noise);
+            out +=
+                fmt::format("; {} of scripts that Redis did not know and of reports of progress are not listed", noise);
         return out +
                ".</p>\n<table>\n<thead><tr><th>event</th><th>time</th><th>at</th><th>job</th><th>what</th></tr></"
                "thead>\n"

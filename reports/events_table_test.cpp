@@ -39,7 +39,7 @@ TEST(EventsTable, LeavesNoiseOutAndSaysSo) {
     timeline.events[1].noise = true;
     const std::string table = events_table(timeline);
     EXPECT_THAT(table, Not(HasSubstr("#2<")));
-    EXPECT_THAT(table, HasSubstr("4 of the 5 events of the run; 1 scripts that Redis did not know"));
+    EXPECT_THAT(table, HasSubstr("4 of the 5 events of the run; 1 of scripts that Redis did not know"));
 }
 
 TEST(EventsTable, OfTooManyEventsThoseAroundTheOpeningStand) {
@@ -52,6 +52,14 @@ TEST(EventsTable, OfTooManyEventsThoseAroundTheOpeningStand) {
     EXPECT_THAT(table, Not(HasSubstr("<td>#100</td>")));
     EXPECT_THAT(
         table, HasSubstr(" of the 1000 events of the run, around the busiest minute; `lockstep explain FILE --job ID"));
+}
+
+TEST(EventsTable, JobsComeBeforeWhatGoesOnAllTheTime) {
+    Timeline timeline = with_events(1000);
+    timeline.opens = {"busiest minute", 500'000'000, 510'000'000};
+    timeline.events[100].job = 1;
+    timeline.table_bytes_max = 1000;
+    EXPECT_THAT(events_table(timeline), HasSubstr("<td>#101</td>"));
 }
 
 TEST(EventsTable, WhatTheVerdictSpeaksOfIsNeverLeftOut) {

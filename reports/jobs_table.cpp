@@ -22,6 +22,8 @@ using Stretch = Timeline::Stretch;
 
 /// Less is not worth a word beside the bar.
 constexpr std::int64_t kWorthTelling = 1000;
+/// Of the width of the chart: what is narrower is no pixel wide.
+constexpr double kWorthDrawing = 0.05;
 
 std::string_view style_of_state(std::string_view state) {
     constexpr std::pair<std::string_view, std::string_view> kStyles[] = {{"SUCCEEDED", "succeeded"},
@@ -40,12 +42,19 @@ std::string_view style_of_state(std::string_view state) {
     return "odd";
 }
 
+double width_of(const Stretch& stretch, const FoldScale& scale) {
+    return scale.percent(stretch.to_us) - scale.percent(stretch.from_us);
+}
+
 std::string bar_of(const Job& job, const FoldScale& scale) {
     std::string out;
+    double widest = 0;
+    for (const Stretch& stretch : job.stretches) widest = std::max(widest, width_of(stretch, scale));
     for (const Stretch& stretch : job.stretches) {
-        const double from = scale.percent(stretch.from_us);
+        const double width = width_of(stretch, scale);
+        if (width < std::min(kWorthDrawing, widest)) continue;
         out += fmt::format("<i class=\"{}\" style=\"left:{:.2f}%;width:{:.2f}%\" title=\"{}{}: {} from {}\"></i>",
-                           style_of_stretch(stretch.what), from, scale.percent(stretch.to_us) - from,
+                           style_of_stretch(stretch.what), scale.percent(stretch.from_us), width,
                            is_wait(stretch.what) ? "waits for " : "", escaped(label_of_stretch(stretch.what)),
                            length_of(stretch.to_us - stretch.from_us), seconds_of(stretch.from_us));
     }
@@ -77,10 +86,10 @@ std::string row_of(const Job& job, const FoldScale& scale) {
 }
 
 std::string legend() {
-    std::string out = "<p class=\"legend\">waits for ";
+    std::string out = "<p class=\"legend\">waits for";
     for (const WaitKind& kind : wait_kinds()) {
-        if (kind.style == "at-sent") out += "; is ";
-        out += fmt::format("<span><i class=\"{}\"></i>{}</span> ", kind.style, kind.label);
+        if (kind.style == "at-sent") out += "; is";
+        out += fmt::format(" <span><i class=\"{}\"></i>{}</span>", kind.style, kind.label);
     }
     return out + "</p>\n";
 }
@@ -137,9 +146,10 @@ std::string jobs_table(const Timeline& timeline) {
                                   timeline.jobs.size(), legend(), folds_line(scale));
     if (rows.size() < timeline.jobs.size())
         out += fmt::format(
-            "<p class=\"left-out\">{} of {} jobs are listed: first the one of the violation, then those that did not "
-            "succeed, then those that took longest. `lockstep explain FILE --job ID` tells of any.</p>\n",
-            rows.size(), timeline.jobs.size());
+            "<p class=\"left-out\">{} of {} jobs are listed: {}those that did not succeed, then those that took "
+            "longest. "
+            "`lockstep explain FILE --job ID` tells of any.</p>\n",
+            rows.size(), timeline.jobs.size(), timeline.job != 0 ? "the one of the violation, " : "");
     out += fmt::format(
         "<div><table{}>\n<thead><tr><th>job</th><th>state</th><th>tries</th><th>from</th><th>took</th>"
         "<th class=\"chart\">{} to {}</th><th>waited for</th></tr></thead>\n<tbody>\n",

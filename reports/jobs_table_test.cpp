@@ -95,8 +95,20 @@ TEST(JobsTable, OfTooManyJobsThoseAreListedThatAReaderLooksForAndItSaysSo) {
         EXPECT_THAT(table, HasSubstr(std::string("data-job=\"") + job + "\""));
     EXPECT_LT(table.find("job-30\""), table.find("job-40\"")) << "in the order in which they began";
     EXPECT_THAT(table, Not(HasSubstr("data-job=\"job-11\"")));
-    EXPECT_THAT(table, HasSubstr(" of 50 jobs are listed"));
+    EXPECT_THAT(table, HasSubstr(" of 50 jobs are listed: the one of the violation, those that did not succeed"));
     EXPECT_THAT(table, HasSubstr("`lockstep explain FILE --job ID`"));
+}
+
+TEST(JobsTable, WhatIsNoPixelWideIsToldInWordsOnly) {
+    Timeline timeline = with_job("hello");
+    timeline.jobs.front().to_us = 100'000'000;
+    timeline.jobs.front().stretches = {{"its_turn", 0, 2'000}, {"running", 2'000, 100'000'000}};
+    const std::string table = jobs_table(timeline);
+    EXPECT_THAT(table, Not(HasSubstr("<i class=\"w-turn\" style")));
+    EXPECT_THAT(table, HasSubstr("<i class=\"at-work\" style"));
+    EXPECT_THAT(table, HasSubstr("<td>its turn 0.002s</td>"));
+    timeline.jobs.push_back({.id = "short", .from_us = 0, .to_us = 2'000, .stretches = {{"its_turn", 0, 2'000}}});
+    EXPECT_THAT(jobs_table(timeline), HasSubstr("<i class=\"w-turn\" style")) << "no bar is empty";
 }
 
 TEST(JobsTable, IsNothingWithoutJobs) { EXPECT_THAT(jobs_table({}), IsEmpty()); }

@@ -241,7 +241,8 @@ function start(run) {
     for (let us = Math.ceil(Math.max(view.from, 0) / step) * step; us <= view.to; us += step) {
       const gap = folds.around(us); if (gap) { us = Math.ceil(gap[1] / step) * step - step; continue; }
       const x = xOf(us); c.strokeStyle = colours.faint; c.beginPath(); c.moveTo(x, AXIS); c.lineTo(x, height()); c.stroke();
-      c.fillStyle = colours.dim; c.fillText((us / 1e6).toFixed(digits) + 's', x + 3, 15);
+      const text = (us / 1e6).toFixed(digits) + 's', end = x + 5 + c.measureText(text).width;
+      if (!scale.marks.some(m => x < m.x && end > m.x)) { c.fillStyle = colours.dim; c.fillText(text, x + 3, 15); }
     }
   }
   /// Bands with the length of what is not drawn.

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <map>
 
 #include "reports/test_page_reader.h"
+#include "sim/measure/measured_run.h"
 #include "sim/page/timeline_runs.h"
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/loader.h"
@@ -146,6 +148,21 @@ TEST(RunTimeline, TheBarOfAJobSaysWhatItWaitedFor) {
     const std::string page = run_page(result, kWords);
     EXPECT_THAT(page, HasSubstr("waits for the safety kernel (policy_throttles): "));
     EXPECT_THAT(page, HasSubstr("<tr id=\"job:" + timeline.jobs.front().id + "\""));
+}
+
+TEST(RunTimeline, WhatJobsWaitedForIsWhatTheMeasureSays) {
+    const auto scenario = load_scenario(std::filesystem::path(LOCKSTEP_SCENARIOS) / "throttled-jobs-wait.json", {});
+    ASSERT_TRUE(scenario);
+    const RunResult result = run_scenario(*scenario, scenario->seed, {.history = true, .measure = true});
+    std::map<std::string, double> waited;
+    for (const auto& [job, waits] : result.history->waits.jobs)
+        for (const JobWaits::Wait& wait : waits)
+            waited[wait.cause] += static_cast<double>(wait.to_ns - wait.from_ns) / 1e6;
+    ASSERT_GE(waited.size(), 2U);
+    for (const auto& [cause, total] : waited)
+        EXPECT_NEAR(total / static_cast<double>(result.states.at("SUCCEEDED")),
+                    result.measured->values.at("waiting." + cause), 0.001)
+            << cause;
 }
 
 TEST(RunTimeline, AWaitForAPersonIsFoldedAndNamed) {
