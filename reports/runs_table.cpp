@@ -39,7 +39,8 @@ public:
     std::string write() {
         if (timeline_.runs.empty()) return {};
         out_ += fmt::format(
-            "<details id=\"runs\" open=\"\"><summary>Workflow runs: {}</summary>\n<div><table>\n<thead><tr><th>run and "
+            "<details id=\"runs\" class=\"bars\" open=\"\"><summary>Workflow runs: "
+            "{}</summary>\n<div><table>\n<thead><tr><th>run and "
             "steps</th><th>state</th><th>tries</th><th>from</th><th>took</th><th class=\"chart\">{} to {}</th>"
             "<th>jobs</th></tr></thead>\n",
             timeline_.runs.size(), in_seconds(from_), in_seconds(to_));

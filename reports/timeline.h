@@ -5,6 +5,7 @@
 // position 0 the empty one; in the text of an event the byte kJobMark stands for the name of its job.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct Timeline {
         std::uint32_t message = kNone;
         std::uint32_t trigger = kNone;
         std::uint32_t life = kNone;
+        bool noise = false;  // what nearly nobody looks for: hidden until it is asked for
     };
 
     enum class Span : std::uint8_t { lock, ack_wait, fault, down, paused };
@@ -69,6 +71,34 @@ struct Timeline {
         std::vector<Step> steps;
     };
 
+    /// Of a job: that it waited for one thing (a cause of reports/wait_causes.h), or "dispatched" or "running".
+    struct Stretch {
+        std::string what;
+        std::int64_t from_us = 0;
+        std::int64_t to_us = 0;
+    };
+    struct Job {
+        std::string id;
+        std::string state;  // the last one; empty: none was recorded
+        std::int64_t attempts = 0;
+        std::int64_t from_us = 0;
+        std::int64_t to_us = 0;
+        std::vector<Stretch> stretches;  // in the order of time; they do not overlap
+    };
+
+    /// A gap in which nothing happens: it is drawn as a narrow mark with its length.
+    struct Fold {
+        std::int64_t from_us = 0;
+        std::int64_t to_us = 0;
+    };
+    /// What the page shows first.
+    struct Opening {
+        std::string what;  // "violation", "busiest minute" or the like
+        std::int64_t from_us = 0;
+        std::int64_t to_us = 0;
+    };
+
+    std::string program;  // that made it: name, version and commit
     std::string title;
     std::string subtitle;  // seed, digest and the like
     bool passed = false;
@@ -87,10 +117,16 @@ struct Timeline {
     std::vector<Bar> bars;
     std::vector<Clock> clocks;
     std::vector<Run> runs;  // of workflows
+    std::vector<Job> jobs;
+    std::vector<Fold> folds;  // in the order of time; they do not overlap
+    Opening opens;
+    /// For each of the two tables, that of the jobs and that of the events: what is beyond is left out, and said to be.
+    std::size_t table_bytes_max = 400'000;
 };
 
 /// One self-contained page: no network, no other file. What comes from the run is inside compressed data, or escaped, so that no
-/// name can break out into the markup. Workflow runs are a table that needs no script.
+/// name can break out into the markup. Workflow runs and jobs are tables that need no script; without scripts there is one of the
+/// events, too.
 [[nodiscard]] std::string timeline_page(const Timeline& timeline);
 
 }  // namespace lockstep::reports

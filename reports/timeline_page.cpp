@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -6,7 +7,12 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "reports/events_table.h"
+#include "reports/jobs_table.h"
 #include "reports/markup.h"
+#include "reports/page/timeline_data.js.h"
+#include "reports/page/timeline_folds.js.h"
+#include "reports/page/timeline_jobs.js.h"
 #include "reports/page/timeline_markup.html.h"
 #include "reports/page/timeline_script.js.h"
 #include "reports/page/timeline_style.css.h"
@@ -18,6 +24,9 @@ namespace lockstep::reports {
 namespace {
 
 using nlohmann::json;
+
+/// Beside the family of an event.
+constexpr std::uint64_t kNoiseBit = 16;
 
 /// A column of numbers, small ones in one byte.
 class Column {
@@ -81,7 +90,7 @@ std::string events_data(const Timeline& timeline) {
         numbers.add(event.number - number);
         times.add(static_cast<std::uint64_t>(event.us - us));
         lanes.add(event.lane);
-        families.add(static_cast<std::uint64_t>(event.family));
+        families.add(static_cast<std::uint64_t>(event.family) | (event.noise ? kNoiseBit : 0U));
         whats.add(event.what);
         jobs.add(event.job);
         add_cause(threads, event.thread, expected.thread(event), i);
@@ -121,13 +130,9 @@ json position(std::uint32_t index) { return index == Timeline::kNone ? json(-1) 
 std::string head_data(const Timeline& timeline) {
     json clocks = json::array();
     for (const Timeline::Clock& clock : timeline.clocks) clocks.push_back({clock.lane, clock.us, clock.ahead_us});
-    const json head{{"title", timeline.title},
-                    {"subtitle", timeline.subtitle},
-                    {"passed", timeline.passed},
-                    {"verdict", timeline.verdict},
-                    {"notes", timeline.notes},
-                    {"replay", timeline.replay},
-                    {"fact", position(timeline.fact)},
+    json folds = json::array();
+    for (const Timeline::Fold& fold : timeline.folds) folds.push_back({fold.from_us, fold.to_us});
+    const json head{{"fact", position(timeline.fact)},
                     {"earlier", position(timeline.earlier)},
                     {"job", timeline.job},
                     {"total", timeline.events_total},
@@ -135,6 +140,8 @@ std::string head_data(const Timeline& timeline) {
                     {"lanes", timeline.lanes},
                     {"texts", timeline.texts},
                     {"clocks", std::move(clocks)},
+                    {"folds", std::move(folds)},
+                    {"opens", {timeline.opens.what, timeline.opens.from_us, timeline.opens.to_us}},
                     {"events", timeline.events.size()},
                     {"bars", timeline.bars.size()}};
     return head.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -164,6 +171,21 @@ std::string base64(const std::string& data) {
     return out;
 }
 
+std::string verdict_lines(const Timeline& timeline) {
+    std::string out;
+    for (const std::string& line : timeline.verdict)
+        out += fmt::format("<div{}>{}</div>", out.empty() ? " class=\"first\"" : "", escaped(line));
+    return out;
+}
+
+std::string footer(const Timeline& timeline) {
+    std::string out;
+    for (const std::string& note : timeline.notes) out += fmt::format("<b>{}</b> ", escaped(note));
+    if (!timeline.replay.empty()) out += fmt::format("replay: <code>{}</code>", escaped(timeline.replay));
+    if (!timeline.program.empty()) out += fmt::format("<span>{}</span>", escaped(timeline.program));
+    return out;
+}
+
 void put(std::string& page, std::string_view place, std::string_view content) {
     const std::size_t at = page.find(place);
     if (at == std::string::npos) throw std::logic_error("the markup of the page lacks one of its places");
@@ -179,9 +201,22 @@ std::string timeline_page(const Timeline& timeline) {
     const std::string data = size.bytes() + head + events_data(timeline) + bars_data(timeline);
     std::string page(page::kTimelineMarkup);
     put(page, "{{title}}", escaped(timeline.title));
+    put(page, "{{heading}}", escaped(timeline.title));
+    put(page, "{{mark}}",
+        timeline.passed ? R"(<span id="mark" class="good">holds</span>)"
+                        : R"(<span id="mark" class="bad">FAILS</span>)");
+    put(page, "{{subtitle}}", escaped(timeline.subtitle));
+    put(page, "{{verdict}}", verdict_lines(timeline));
     put(page, "{{runs}}", runs_table(timeline));
+    put(page, "{{jobs}}", jobs_table(timeline));
+    put(page, "{{notes}}", footer(timeline));
+    put(page, "{{events}}", events_table(timeline));
     put(page, "{{style}}", page::kTimelineStyle);
-    put(page, "{{script}}", page::kTimelineScript);
+    std::string script;
+    for (const std::string_view part :
+         {page::kTimelineData, page::kTimelineFolds, page::kTimelineJobs, page::kTimelineScript})
+        script += part;
+    put(page, "{{script}}", script);
     put(page, "{{data}}", base64(deflated(data)));
     return page;
 }

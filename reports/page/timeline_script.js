@@ -1,74 +1,7 @@
-'use strict';
 // Draws a run: only what is in view, dots where there is room and heaps where there is not. Everything that comes from the
-// run reaches the document as text, never as markup.
+// run reaches the document as text, never as markup. timeline_data.js, timeline_folds.js and timeline_jobs.js stand before it.
 
-const FAMILIES = ['call', 'effect', 'answer', 'message', 'lock', 'state', 'life', 'fault', 'other'];
-const SPANS = ['lock held', 'waits for an ack', 'fault', 'down', 'paused'];
-const SPAN_COLOURS = ['lockbar', 'ackbar', 'faultband', 'downband', 'pausedband'];
-const NONE = -1;
 const $ = id => document.getElementById(id);
-
-// ---- the data --------------------------------------------------------------------------------------------------------
-
-async function inflated(base64) {
-  const bytes = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
-class Reader {
-  constructor(bytes) { this.bytes = bytes; this.at = 0; }
-  number() {
-    let value = 0, scale = 1, byte;
-    do { byte = this.bytes[this.at++]; value += (byte & 127) * scale; scale *= 128; } while (byte & 128);
-    return value;
-  }
-  signed() { const v = this.number(); return v % 2 ? -(v + 1) / 2 : v / 2; }
-  column(Type, n, step) { const out = new Type(n); for (let i = 0; i < n; ++i) out[i] = step(out, i, this.number()); return out; }
-}
-
-function read(bytes) {
-  const reader = new Reader(bytes);
-  const size = reader.number();
-  const run = JSON.parse(new TextDecoder().decode(bytes.subarray(reader.at, reader.at + size)));
-  reader.at += size;
-  const n = run.events;
-  const plain = (out, i, v) => v, sum = (out, i, v) => (i ? out[i - 1] : 0) + v;
-  run.number = reader.column(Float64Array, n, sum);
-  run.us = reader.column(Float64Array, n, sum);
-  run.lane = reader.column(Uint16Array, n, plain);
-  run.family = reader.column(Uint8Array, n, plain);
-  run.what = reader.column(Uint32Array, n, plain);
-  run.jobOf = reader.column(Uint32Array, n, plain);
-  const raw = [0, 1, 2, 3].map(() => reader.column(Uint32Array, n, plain));
-  const threads = new Map(), lives = new Int32Array(run.lanes.length).fill(NONE), width = run.texts.length;
-  run.parents = [0, 1, 2, 3].map(() => new Int32Array(n));
-  for (let i = 0; i < n; ++i) {
-    const lane = run.lane[i], key = lane * width + run.jobOf[i];
-    const usual = [run.jobOf[i] && threads.has(key) ? threads.get(key) : NONE, NONE, NONE, lives[lane]];
-    for (let c = 0; c < 4; ++c) { const v = raw[c][i]; run.parents[c][i] = v === 0 ? usual[c] : v === 1 ? NONE : i - v + 1; }
-    if (run.jobOf[i]) threads.set(key, i);
-    if (FAMILIES[run.family[i]] === 'life') lives[lane] = i;
-    else if (run.parents[3][i] !== NONE) lives[lane] = run.parents[3][i];
-  }
-  const b = run.bars;
-  const span = reader.column(Uint8Array, b, plain), lane = reader.column(Int32Array, b, (o, i, v) => v - 1);
-  const begin = new Float64Array(b); for (let i = 0; i < b; ++i) begin[i] = (i ? begin[i - 1] : 0) + reader.signed();
-  const length = reader.column(Float64Array, b, plain), what = reader.column(Uint32Array, b, plain), job = reader.column(Uint32Array, b, plain);
-  run.barsOf = run.lanes.map(() => []); run.barsOfAll = [];
-  for (let i = 0; i < b; ++i) {
-    const bar = { span: span[i], lane: lane[i], from: begin[i], to: begin[i] + length[i], what: what[i], job: job[i] };
-    (bar.lane < 0 ? run.barsOfAll : run.barsOf[bar.lane]).push(bar);
-  }
-  for (const bars of [...run.barsOf, run.barsOfAll]) {  // the longest so far, to know where to begin to look
-    bars.sort((x, y) => x.from - y.from);
-    let reach = 0; for (const bar of bars) { reach = Math.max(reach, bar.to - bar.from); bar.reach = reach; }
-  }
-  const counts = new Uint32Array(run.lanes.length); for (let i = 0; i < n; ++i) ++counts[run.lane[i]];
-  run.eventsOf = Array.from(counts, c => new Uint32Array(c)); counts.fill(0);
-  for (let i = 0; i < n; ++i) run.eventsOf[run.lane[i]][counts[run.lane[i]]++] = i;
-  return run;
-}
 
 // ---- the page --------------------------------------------------------------------------------------------------------
 
@@ -76,15 +9,18 @@ function start(run) {
   const canvas = $('canvas'), overview = $('overview'), tip = $('tip');
   const GUTTER = 132, AXIS = 24;
   const duration = Math.max(run.end, 1);
-  const view = { from: 0, to: duration, scroll: 0 };
+  const view = { from: 0, to: duration, begin: 0, end: duration, scroll: 0 };  // virtual time, and the same in awake time
+  let folds = new Folds(run.folds), scale = null, withNoise = false;
+  let eventsOf = [];                        // those that are not hidden, by lane
   let selected = NONE, causes = null, causeList = [], job = 0, hits = [], hit = NONE, hitSet = null, colours = {}, drawn = [], due = false;
   let lanes = run.lanes.map((_, i) => i);  // those shown
+  let heights = null;                       // of the overview
   let ofJob = null;                         // events of the chosen job, by lane
 
   const width = () => canvas.clientWidth, height = () => canvas.clientHeight;
   const rowHeight = () => Math.max(26, Math.min(64, (height() - AXIS) / Math.max(lanes.length, 1)));
-  const xOf = us => GUTTER + (us - view.from) / (view.to - view.from) * (width() - GUTTER);
-  const usOf = x => view.from + (x - GUTTER) / (width() - GUTTER) * (view.to - view.from);
+  const xOf = us => scale.x(us), usOf = x => scale.us(x);
+  const hidden = i => run.noise[i] && !withNoise;
   const topOf = row => AXIS + row * rowHeight() - view.scroll;
   const rowOf = lane => lanes.indexOf(lane);
   const textOf = i => run.texts[run.what[i]].replaceAll('\x01', run.texts[run.jobOf[i]]);
@@ -127,52 +63,70 @@ function start(run) {
     return seen;
   }
   function select(i, reveal) {
+    if (i !== NONE && hidden(i)) showNoise(true);
     selected = i;
     causes = i === NONE ? null : ancestors(i); causeList = [];
-    if (causes) for (let e = 0; e < causes.length; ++e) if (causes[e]) causeList.push(e);
+    if (causes) for (let e = 0; e < causes.length; ++e) if (causes[e] && !hidden(e)) causeList.push(e);
     if (i !== NONE && reveal) show(i);
     if (i !== NONE) history.replaceState(null, '', '#' + run.number[i]);
     details(); wish();
   }
   function show(i) {
     if (rowOf(run.lane[i]) < 0) chooseJob(0);
-    const half = (view.to - view.from) / 2, us = run.us[i];
-    if (us < view.from + half * 0.1 || us > view.to - half * 0.1) setView(us - half, us + half);
+    const half = (view.end - view.begin) / 2, at = folds.awake(run.us[i]);
+    if (at < view.begin + half * 0.1 || at > view.end - half * 0.1) setAwake(at - half, at + half);
     const top = topOf(rowOf(run.lane[i]));
     if (top < AXIS || top + rowHeight() > height()) scrollBy(top - height() / 2);
   }
   function chooseJob(id) {
     job = id; ofJob = null;
-    if (job) { ofJob = run.lanes.map(() => []); for (let i = 0; i < run.jobOf.length; ++i) if (run.jobOf[i] === job) ofJob[run.lane[i]].push(i); }
+    if (job) { ofJob = run.lanes.map(() => []); for (let i = 0; i < run.jobOf.length; ++i) if (run.jobOf[i] === job && !hidden(i)) ofJob[run.lane[i]].push(i); }
     // Of many lanes, those of this job.
     lanes = run.lanes.map((_, i) => i);
     if (job && lanes.length > 12) lanes = lanes.filter(lane => ofJob[lane].length > 0 || (selected !== NONE && run.lane[selected] === lane));
-    $('job').value = job ? run.texts[job] : '';
+    $('job').value = job ? run.texts[job] : ''; rows.mark(run.texts[job]);
     if (hitSet) search($('search').value);
     scrollBy(0); details(); wish();
   }
-  function setView(from, to) {
-    const least = 20, most = duration * 1.04 + least;
+  /// To the bar of a job: its row is marked, its events are what is shown.
+  function goToJob(name) {
+    const id = run.texts.indexOf(name), first = id > 0 ? run.jobOf.indexOf(id) : NONE;
+    select(NONE, false); chooseJob(first === NONE ? 0 : id); rows.mark(name);
+    history.replaceState(null, '', '#job:' + encodeURIComponent(name));
+    if (first === NONE) { $('details').prepend(element('p', 'The events of ' + name + ' are not on this page; `lockstep explain FILE --job ' + name + '` tells of it.')); return; }
+    const from = run.us[first], to = run.us[run.jobOf.lastIndexOf(id)], margin = Math.max((folds.awake(to) - folds.awake(from)) * 0.05, 2000);
+    setAwake(folds.awake(from) - margin, folds.awake(to) + margin);
+  }
+  const setView = (from, to) => setAwake(folds.awake(from), folds.awake(to));
+  function setAwake(from, to) {
+    const all = folds.awake(duration), least = 20, most = all * 1.04 + least;
     const size = Math.min(Math.max(to - from, least), most);
     let middle = (from + to) / 2;
-    middle = Math.min(Math.max(middle, size / 2 - duration * 0.02), duration * 1.02 + least - size / 2);
-    view.from = middle - size / 2; view.to = middle + size / 2; wish();
+    middle = Math.min(Math.max(middle, size / 2 - all * 0.02), all * 1.02 + least - size / 2);
+    view.begin = middle - size / 2; view.end = middle + size / 2;
+    view.from = folds.virtual(view.begin); view.to = folds.virtual(view.end); rescale(); wish();
   }
-  const fit = () => setView(-duration * 0.02, duration * 1.02);
+  function rescale() { scale = new FoldedScale(folds, view.begin, view.end, GUTTER, Math.max(width(), GUTTER + 1)); }
+  function fit() { const all = folds.awake(duration); setAwake(-all * 0.02, all * 1.02); }
+  function fold(on) { const { from, to } = view; folds = new Folds(on ? run.folds : []); heights = null; setView(from, to); }
+  function layEvents() { eventsOf = run.eventsOf.map(list => withNoise ? list : list.filter(i => !run.noise[i])); heights = null; }
+  function showNoise(on) {
+    withNoise = on; $('noise').checked = on; layEvents(); chooseJob(job);
+    if (!on && selected !== NONE && run.noise[selected]) select(NONE, false); else if (selected !== NONE) select(selected, false);
+  }
   /// Around the selected event while it is in view, else around the middle.
   function centre() {
     const us = selected === NONE ? NaN : run.us[selected];
     return us >= view.from && us <= view.to ? xOf(us) : GUTTER + (width() - GUTTER) / 2;
   }
-  function zoom(factor, x = centre()) { const us = usOf(x); setView(us - (us - view.from) * factor, us + (view.to - us) * factor); }
+  function zoom(factor, x = centre()) { const at = folds.awake(usOf(x)); setAwake(at - (at - view.begin) * factor, at + (view.end - at) * factor); }
   function scrollBy(by) { view.scroll = Math.min(Math.max(view.scroll + by, 0), Math.max(0, lanes.length * rowHeight() - (height() - AXIS))); wish(); }
   function toViolation() {
     if (run.fact === NONE) return;
     if (run.job) chooseJob(run.job);
-    const from = run.earlier !== NONE ? run.us[run.earlier] : run.us[run.fact] - 2e5, to = run.us[run.fact];
-    const margin = Math.max((to - from) * 0.25, 2000);
-    setView(from - margin, to + margin); select(run.fact, true);
+    toOpening(); select(run.fact, true);
   }
+  const toOpening = () => setView(run.opens[1], run.opens[2]);
 
   function search(text) {
     hits = []; hit = NONE; hitSet = null; const needle = text.trim().toLowerCase();
@@ -183,7 +137,7 @@ function start(run) {
       const marked = run.texts.map(t => t.includes('\x01'));
       hitSet = new Uint8Array(run.what.length);
       for (let i = 0; i < run.what.length; ++i) {
-        if (job && run.jobOf[i] !== job) continue;
+        if ((job && run.jobOf[i] !== job) || hidden(i)) continue;
         const w = run.what[i];
         if (found[w] || found[run.jobOf[i]] || lane[run.lane[i]] || (marked[w] && textOf(i).toLowerCase().includes(needle))) { hits.push(i); hitSet[i] = 1; }
       }
@@ -200,6 +154,7 @@ function start(run) {
 
   function details() {
     const box = $('details'); box.textContent = '';
+    if (selected === NONE && job) { listJob(box); return; }
     if (selected === NONE) {
       box.append(element('h2', 'Click on an event'), element('p', 'to see what it was and what led to it. The wheel zooms, dragging moves, shift and the wheel go sideways; arrow keys step through the events of a lane or of the chosen job.'));
       return;
@@ -219,10 +174,17 @@ function start(run) {
     box.append(element('h3', 'What led to it: ' + causeList.length + ' events' + (shown.length < causeList.length ? ', ' + shown.length + ' of this job or faults' : '')));
     const MOST = 300;
     if (shown.length > MOST) box.append(element('div', '… ' + (shown.length - MOST) + ' earlier', 'row'));
-    for (const e of shown.slice(-MOST).reverse()) {
-      const row = element('span', undefined, e === i ? 'row now' : 'row');
-      row.append(link(e, '#' + run.number[e]), ' ' + seconds(run.us[e]) + ' ' + run.lanes[run.lane[e]] + '  ' + textOf(e)); box.append(row);
-    }
+    for (const e of shown.slice(-MOST).reverse()) box.append(eventRow(e, e === i));
+  }
+  function eventRow(e, now) {
+    const row = element('span', undefined, now ? 'row now' : 'row');
+    row.append(link(e, '#' + run.number[e]), ' ' + seconds(run.us[e]) + ' ' + run.lanes[run.lane[e]] + '  ' + textOf(e)); return row;
+  }
+  function listJob(box) {
+    const own = ofJob.flat().sort((a, b) => a - b), MOST = 300;
+    box.append(element('h2', run.texts[job]), element('h3', own.length + ' events of this job'));
+    for (const e of own.slice(0, MOST)) box.append(eventRow(e, false));
+    if (own.length > MOST) box.append(element('div', '… ' + (own.length - MOST) + ' later ones', 'row'));
   }
   function clockOf(lane, us) {
     let before = null, after = null;
@@ -240,7 +202,7 @@ function start(run) {
   }
   function readColours() {
     const style = getComputedStyle(document.documentElement);
-    for (const name of ['bg', 'panel', 'line', 'faint', 'text', 'dim', ...FAMILIES, ...SPAN_COLOURS, 'accent', 'hit']) colours[name] = style.getPropertyValue('--' + name).trim();
+    for (const name of ['bg', 'panel', 'line', 'faint', 'fold', 'text', 'dim', ...FAMILIES, ...SPAN_COLOURS, 'accent', 'hit']) colours[name] = style.getPropertyValue('--' + name).trim();
   }
   const shape = i => { const f = FAMILIES[run.family[i]]; return f === 'life' || f === 'fault' ? 'square' : f === 'state' || f === 'lock' ? 'diamond' : 'dot'; };
   function mark(c, i, x, y, r) {
@@ -273,12 +235,22 @@ function start(run) {
     return text.length > 1 ? text + '…' : '';
   }
   function axis(c) {
-    const step = [1, 2, 5].flatMap(m => Array.from({ length: 12 }, (_, e) => m * 10 ** e)).sort((a, b) => a - b).find(s => s / (view.to - view.from) * (width() - GUTTER) >= 90) || duration;
+    const step = [1, 2, 5].flatMap(m => Array.from({ length: 12 }, (_, e) => m * 10 ** e)).sort((a, b) => a - b).find(s => s * scale.slope >= 90) || duration;
     const digits = Math.max(0, 6 - Math.floor(Math.log10(step) + 1e-9));
     c.font = '11px sans-serif'; c.textBaseline = 'alphabetic';
     for (let us = Math.ceil(Math.max(view.from, 0) / step) * step; us <= view.to; us += step) {
+      const gap = folds.around(us); if (gap) { us = Math.ceil(gap[1] / step) * step - step; continue; }
       const x = xOf(us); c.strokeStyle = colours.faint; c.beginPath(); c.moveTo(x, AXIS); c.lineTo(x, height()); c.stroke();
-      c.fillStyle = colours.dim; c.fillText((us / 1e6).toFixed(digits) + 's', x + 3, 15);
+      const text = (us / 1e6).toFixed(digits) + 's', end = x + 5 + c.measureText(text).width;
+      if (!scale.marks.some(m => x < m.x && end > m.x)) { c.fillStyle = colours.dim; c.fillText(text, x + 3, 15); }
+    }
+  }
+  /// Bands with the length of what is not drawn.
+  function drawFolds(c) {
+    for (const mark of scale.marks) {
+      c.fillStyle = colours.fold; c.fillRect(mark.x, AXIS, mark.width, height() - AXIS);
+      c.fillStyle = colours.panel; c.fillRect(mark.x, 0, mark.width, AXIS - 1);
+      c.fillStyle = colours.dim; c.font = '9px sans-serif'; c.fillText(clip(c, lengthOf(mark.to - mark.from), mark.width), mark.x + 1, 14);
     }
   }
   function drawLane(c, lane, row) {
@@ -287,7 +259,7 @@ function start(run) {
     c.fillStyle = colours.line; c.fillRect(0, top + h - 1, width(), 1);
     drawBars(c, run.barsOf[lane], top, h - 1);
     const only = $('only').checked && causes;
-    const all = run.eventsOf[lane], from = lowerBound(all, view.from), to = lowerBound(all, view.to + 1e-9);
+    const all = eventsOf[lane], from = lowerBound(all, view.from), to = lowerBound(all, view.to + 1e-9);
     const pixels = width() - GUTTER, crowded = to - from > pixels / 4;
     if (crowded || job || only) heap(c, all, from, to, middle, h, job || only ? 0.22 : 0.8);
     const list = job ? ofJob[lane] : all;
@@ -325,12 +297,12 @@ function start(run) {
   }
   function arrows(c) {
     const only = $('only').checked && causes, MOST = 2500;
-    if (drawn.length && drawn.length <= MOST) for (const [i] of drawn) { const p = run.parents[1][i]; if (p !== NONE && (!job || run.jobOf[p] === job || run.jobOf[p] === 0) && !(only && !causes[p])) arrow(c, p, i, false); }
+    if (drawn.length && drawn.length <= MOST) for (const [i] of drawn) { const p = run.parents[1][i]; if (p !== NONE && !hidden(p) && (!job || run.jobOf[p] === job || run.jobOf[p] === 0) && !(only && !causes[p])) arrow(c, p, i, false); }
     if (!causes) return;
     const begin = Math.max(0, lowerBound(causeList, view.from) - 1), end = Math.min(causeList.length, lowerBound(causeList, view.to) + 1);
     for (let k = begin, n = 0; k < end && n < MOST; ++k) {
       const i = causeList[k]; if (job && run.jobOf[i] !== job) continue;
-      for (const c2 of [1, 2]) { const p = run.parents[c2][i]; if (p !== NONE) { arrow(c, p, i, true); ++n; } }
+      for (const c2 of [1, 2]) { const p = run.parents[c2][i]; if (p !== NONE && !hidden(p)) { arrow(c, p, i, true); ++n; } }
     }
   }
   function rings(c) {
@@ -360,24 +332,26 @@ function start(run) {
     c.fillText(lanes.length < run.lanes.length ? lanes.length + ' of ' + run.lanes.length + ' lanes' : 'virtual time', 10, 15);
   }
   function draw() {
+    rescale();
     const c = prepared(canvas); drawn = [];
     axis(c);
     c.save(); c.beginPath(); c.rect(GUTTER, AXIS, width() - GUTTER, height() - AXIS); c.clip();
     drawBars(c, run.barsOfAll, AXIS, Math.min(lanes.length * rowHeight(), height() - AXIS));
     lanes.forEach((lane, row) => drawLane(c, lane, row));
     arrows(c); rings(c);
-    c.restore(); gutter(c);
+    c.restore(); drawFolds(c); gutter(c);
   }
-  let heights = null;
+  const overviewScale = () => new FoldedScale(folds, 0, folds.awake(duration), 0, Math.max(overview.clientWidth, 1));
   function drawOverview() {
-    const c = prepared(overview), w = overview.clientWidth, h = overview.clientHeight;
-    if (!heights || heights.length !== w) { heights = new Uint32Array(w); for (let i = 0; i < run.us.length; ++i) ++heights[Math.min(w - 1, Math.floor(run.us[i] / duration * w))]; }
+    const c = prepared(overview), w = overview.clientWidth, h = overview.clientHeight, own = overviewScale();
+    if (!heights || heights.length !== w) { heights = new Uint32Array(w); for (let i = 0; i < run.us.length; ++i) if (!hidden(i)) ++heights[Math.max(0, Math.min(w - 1, Math.floor(own.x(run.us[i]))))]; }
     const most = Math.log2(1 + heights.reduce((a, b) => Math.max(a, b), 1));
-    for (const bar of [...run.barsOfAll, ...run.barsOf.flat().filter(b => b.span >= 2)]) { c.fillStyle = colours[SPAN_COLOURS[bar.span]]; c.fillRect(bar.from / duration * w, 0, Math.max(1, (bar.to - bar.from) / duration * w), h); }
+    for (const bar of [...run.barsOfAll, ...run.barsOf.flat().filter(b => b.span >= 2)]) { c.fillStyle = colours[SPAN_COLOURS[bar.span]]; c.fillRect(own.x(bar.from), 0, Math.max(1, own.x(bar.to) - own.x(bar.from)), h); }
+    c.fillStyle = colours.fold; for (const mark of own.marks) c.fillRect(mark.x, 0, mark.width, h);
     c.fillStyle = colours.other; for (let x = 0; x < w; ++x) { const tall = Math.log2(1 + heights[x]) / most * (h - 8); c.fillRect(x, h - tall, 1, tall); }
-    if (causes) { c.fillStyle = colours.accent; for (const i of causeList.length > 5000 ? causeList.slice(-5000) : causeList) c.fillRect(run.us[i] / duration * w, h - 4, 1, 4); }
-    if (run.fact !== NONE) { c.fillStyle = colours.fault; c.fillRect(run.us[run.fact] / duration * w - 1, 0, 2, h); }
-    const x = view.from / duration * w, x2 = view.to / duration * w;
+    if (causes) { c.fillStyle = colours.accent; for (const i of causeList.length > 5000 ? causeList.slice(-5000) : causeList) c.fillRect(own.x(run.us[i]), h - 4, 1, 4); }
+    if (run.fact !== NONE) { c.fillStyle = colours.fault; c.fillRect(own.x(run.us[run.fact]) - 1, 0, 2, h); }
+    const x = own.x(view.from), x2 = own.x(view.to);
     c.strokeStyle = colours.effect; c.strokeRect(Math.max(x, 1) + .5, 1.5, Math.max(3, Math.min(x2, w - 2) - Math.max(x, 1)), h - 3);
   }
 
@@ -400,17 +374,18 @@ function start(run) {
     return found;
   }
   let grab = null;
-  canvas.onpointerdown = e => { canvas.setPointerCapture(e.pointerId); grab = { x: e.offsetX, y: e.offsetY, from: view.from, to: view.to, scroll: view.scroll, moved: false }; };
+  canvas.onpointerdown = e => { canvas.setPointerCapture(e.pointerId); grab = { x: e.offsetX, y: e.offsetY, begin: view.begin, end: view.end, scroll: view.scroll, moved: false }; };
   canvas.onpointermove = e => {
     if (grab) {
       const dx = e.offsetX - grab.x, dy = e.offsetY - grab.y; if (Math.abs(dx) + Math.abs(dy) > 4) grab.moved = true;
       if (!grab.moved) return;
-      canvas.classList.add('grabbing'); const shift = dx / (width() - GUTTER) * (grab.to - grab.from);
-      setView(grab.from - shift, grab.to - shift); view.scroll = grab.scroll; scrollBy(-dy); return;
+      canvas.classList.add('grabbing'); const shift = dx / scale.slope;
+      setAwake(grab.begin - shift, grab.end - shift); view.scroll = grab.scroll; scrollBy(-dy); return;
     }
-    const i = under(e.offsetX, e.offsetY), bar = i === NONE ? barUnder(e.offsetX, e.offsetY) : null;
-    tip.style.display = i === NONE && !bar ? 'none' : 'block'; canvas.style.cursor = i === NONE ? '' : 'pointer';
+    const i = under(e.offsetX, e.offsetY), gap = i === NONE ? scale.markUnder(e.offsetX) : null, bar = i === NONE && !gap ? barUnder(e.offsetX, e.offsetY) : null;
+    tip.style.display = i === NONE && !bar && !gap ? 'none' : 'block'; canvas.style.cursor = i === NONE ? '' : 'pointer';
     if (i !== NONE) tip.textContent = '#' + run.number[i] + ' ' + seconds(run.us[i]) + '  ' + textOf(i) + (run.jobOf[i] && !textOf(i).includes(run.texts[run.jobOf[i]]) ? '  (' + run.texts[run.jobOf[i]] + ')' : '');
+    else if (gap) tip.textContent = 'folded: nothing happens for ' + lengthOf(gap.to - gap.from) + ', from ' + seconds(gap.from) + ' to ' + seconds(gap.to);
     else if (bar) tip.textContent = SPANS[bar.span] + ': ' + run.texts[bar.what] + (bar.job ? ', job ' + run.texts[bar.job] : '') + ', ' + seconds(bar.from) + ' to ' + seconds(bar.to) + ' (' + span(Math.round(bar.to - bar.from)) + ')';
     tip.style.left = Math.min(e.offsetX + 14, width() - tip.offsetWidth - 4) + 'px'; tip.style.top = Math.min(e.offsetY + 14, height() - tip.offsetHeight - 4) + 'px';
   };
@@ -425,37 +400,34 @@ function start(run) {
   /// In a heap a click comes closer until there are single events.
   function pickFromHeap(x, y) {
     const row = Math.floor((y - AXIS + view.scroll) / rowHeight()); if (row < 0 || row >= lanes.length) return false;
-    const list = job ? ofJob[lanes[row]] : run.eventsOf[lanes[row]];
+    const list = job ? ofJob[lanes[row]] : eventsOf[lanes[row]];
     if (lowerBound(list, usOf(x + 3)) - lowerBound(list, usOf(x - 3)) === 0) return false;
-    if (view.to - view.from <= 40) { select(list[lowerBound(list, usOf(x - 3))], false); return true; }
+    if (view.end - view.begin <= 40) { select(list[lowerBound(list, usOf(x - 3))], false); return true; }
     zoom(1 / 6, x); return true;
   }
   canvas.onpointerleave = () => { tip.style.display = 'none'; };
   canvas.addEventListener('wheel', e => {
     e.preventDefault();
     if (e.offsetX < GUTTER) scrollBy(e.deltaY);
-    else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) { const by = (e.deltaX || e.deltaY) / (width() - GUTTER) * (view.to - view.from); setView(view.from + by, view.to + by); }
+    else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) { const by = (e.deltaX || e.deltaY) / scale.slope; setAwake(view.begin + by, view.end + by); }
     else zoom(Math.exp(Math.max(-120, Math.min(120, e.deltaY)) * 0.003), e.offsetX);
   }, { passive: false });
-  const overviewTo = e => { const us = e.offsetX / overview.clientWidth * duration, half = (view.to - view.from) / 2; if (half > duration / 2.2) setView(us - duration / 20, us + duration / 20); else setView(us - half, us + half); };
+  const overviewTo = e => { const all = folds.awake(duration), at = folds.awake(overviewScale().us(e.offsetX)), half = (view.end - view.begin) / 2, wide = half > all / 2.2 ? all / 20 : half; setAwake(at - wide, at + wide); };
   overview.onpointerdown = e => { overview.setPointerCapture(e.pointerId); overviewTo(e); }; overview.onpointermove = e => { if (e.buttons) overviewTo(e); };
   document.addEventListener('keydown', e => {
     if (e.target.tagName === 'INPUT' || e.ctrlKey || e.metaKey || e.altKey) return;
     const step = by => {
-      if (selected === NONE) return; const list = job && run.jobOf[selected] === job ? ofJob.flat().sort((a, b) => a - b) : run.eventsOf[run.lane[selected]];
+      if (selected === NONE) return; const list = job && run.jobOf[selected] === job ? ofJob.flat().sort((a, b) => a - b) : eventsOf[run.lane[selected]];
       const at = Array.prototype.indexOf.call(list, selected) + by; if (at >= 0 && at < list.length) select(list[at], true);
     };
-    const keys = { '+': () => zoom(1 / 1.6), '=': () => zoom(1 / 1.6), '-': () => zoom(1.6), '0': fit, v: toViolation, ArrowRight: () => step(1), ArrowLeft: () => step(-1), Escape: () => select(NONE, false), n: () => turn(1), N: () => turn(-1), '/': () => $('search').focus() };
+    const keys = { '+': () => zoom(1 / 1.6), '=': () => zoom(1 / 1.6), '-': () => zoom(1.6), '0': fit, v: toViolation, b: toOpening, ArrowRight: () => step(1), ArrowLeft: () => step(-1), Escape: () => select(NONE, false), n: () => turn(1), N: () => turn(-1), '/': () => $('search').focus() };
     if (keys[e.key]) { e.preventDefault(); keys[e.key](); }
   });
 
   // ---- the frame
 
-  $('title').textContent = run.title; $('subtitle').textContent = run.subtitle;
-  $('mark').textContent = run.passed ? 'holds' : 'FAILS'; $('mark').className = run.passed ? 'good' : 'bad';
-  run.verdict.forEach((line, n) => { const row = linked(line); if (n === 0) row.className = 'first'; $('verdict').append(row); });
-  run.notes.forEach(note => $('notes').append(element('b', note + '  ')));
-  if (run.replay) $('notes').append('replay: ' + run.replay);
+  for (const row of $('verdict').children) row.replaceChildren(...linked(row.textContent).childNodes);
+  const rows = new JobRows(goToJob);
   const jobs = new Map(); for (let i = 0; i < run.jobOf.length && jobs.size < 2000; ++i) if (run.jobOf[i]) jobs.set(run.jobOf[i], true);
   for (const id of jobs.keys()) { const option = element('option'); option.value = run.texts[id]; $('jobs').append(option); }
   FAMILIES.forEach(name => { const item = element('span'), dot = element('i'); dot.style.background = `var(--${name})`; item.append(dot, name); $('legend').append(item); });
@@ -473,21 +445,34 @@ function start(run) {
   $('search').onkeydown = e => { if (e.key !== 'Enter') return; if (pending) searchNow(); turn(e.shiftKey ? -1 : 1); };
   $('next').onclick = () => turn(1); $('previous').onclick = () => turn(-1);
   $('only').onchange = wish; $('in').onclick = () => zoom(1 / 1.6); $('out').onclick = () => zoom(1.6); $('fit').onclick = fit;
+  $('opening').textContent = run.opens[0]; $('opening').onclick = toOpening; $('opening').hidden = run.fact !== NONE || run.opens[0] === 'whole run';
+  $('fold').onchange = () => fold($('fold').checked); $('fold').disabled = !run.folds.length;
+  $('noise').onchange = () => showNoise($('noise').checked); $('noise').disabled = !run.noise.some(v => v);
   $('violation').onclick = toViolation; $('violation').disabled = run.fact === NONE;
   const prefers = matchMedia('(prefers-color-scheme: dark)');
   const paint = theme => { document.documentElement.dataset.theme = theme; readColours(); wish(); };
   $('theme').onclick = () => paint(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
   prefers.onchange = () => paint(prefers.matches ? 'dark' : 'light');
   paint(prefers.matches ? 'dark' : 'light');
+  let screenTheme = '';
+  addEventListener('beforeprint', () => { screenTheme = document.documentElement.dataset.theme; paint('light'); draw(); });
+  addEventListener('afterprint', () => paint(screenTheme));
   new ResizeObserver(() => { scrollBy(0); }).observe($('stage'));
 
-  fit(); details();
-  const wanted = /^#(\d+)$/.exec(location.hash);
-  if (wanted) { const i = byNumber(+wanted[1]); if (i !== NONE) { setView(run.us[i] - 1e5, run.us[i] + 1e5); select(i, true); } }
-  else toViolation();
+  /// What the address asks for; false if it asks for nothing.
+  function follow() {
+    const wanted = /^#(\d+)$/.exec(location.hash), name = jobOfAddress(location.hash);
+    if (name) goToJob(name);
+    const i = wanted ? byNumber(+wanted[1]) : NONE;
+    if (i !== NONE) { const at = folds.awake(run.us[i]); setAwake(at - 1e5, at + 1e5); select(i, true); }
+    return name !== '' || wanted !== null;
+  }
+  addEventListener('hashchange', follow);
+  layEvents(); fit(); details();
+  if (!follow()) { if (run.fact !== NONE) toViolation(); else toOpening(); }
   document.body.dataset.ready = String(run.number.length);
 }
 
 inflated($('data').textContent.trim()).then(bytes => start(read(bytes))).catch(error => {
-  $('verdict').textContent = 'This page cannot be shown: ' + error + '. It needs a browser of 2023 or later.';
+  $('verdict').append('The timeline cannot be shown: ' + error + '. It needs a browser of 2023 or later.');
 });

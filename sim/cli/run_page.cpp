@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "reports/atomic_file.h"
+#include "sim/cli/version.h"
 #include "sim/cli/violation_text.h"
 #include "sim/page/run_timeline.h"
 
@@ -25,6 +26,13 @@ std::vector<std::string> verdict_of(const RunResult& result) {
     return lines;
 }
 
+std::string program_of(const Environment& environment) {
+    std::string program = fmt::format("lockstep {}", kVersion);
+    if (!environment.commit.empty()) program += ", commit " + environment.commit;
+    if (environment.dirty) program += " with uncommitted changes";
+    return program;
+}
+
 }  // namespace
 
 bool write_page(const std::string& path, const RunResult& result, const std::string& replay,
@@ -34,7 +42,8 @@ bool write_page(const std::string& path, const RunResult& result, const std::str
                                        result.error.empty() ? "" : ": ", result.error);
         return false;
     }
-    if (const auto done = reports::write_atomically(path, run_page(result, verdict_of(result), replay)); !done) {
+    const PageWords words{verdict_of(result), replay, program_of(environment)};
+    if (const auto done = reports::write_atomically(path, run_page(result, words)); !done) {
         environment.err << "lockstep: " << done.error() << '\n';
         return false;
     }

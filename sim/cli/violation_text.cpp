@@ -20,6 +20,8 @@ void add_facts(const reports::Violation& violation, std::vector<std::string>& li
     else
         lines.push_back(fact_line("here", violation.fact));
     if (!violation.earlier || violation.earlier->what.empty()) return;
+    // An event that contradicts what was before it, such as a step that comes too early, is told once.
+    if (!violation.at_rest && violation.earlier->event == violation.fact.event) return;
     lines.push_back(fact_line("contradicts", *violation.earlier));
     lines.push_back(fmt::format("  {:<11} {}, {} events", "apart",
                                 seconds_text(violation.fact.at_ns - violation.earlier->at_ns),

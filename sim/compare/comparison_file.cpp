@@ -9,6 +9,7 @@
 #include "engine/config/nearest.h"
 #include "sim/compare/grid.h"
 #include "sim/measure/catalogue.h"
+#include "sim/scenario/document.h"
 #include "sim/scenario/load_errors.h"
 #include "sim/scenario/parsed_file.h"
 #include "sim/scenario/schema.h"
@@ -19,7 +20,6 @@ namespace lockstep::sim {
 namespace {
 
 using namespace shape;
-using nlohmann::json;
 
 constexpr double kSeedsMax = 1'000'000;
 constexpr double kStepsMax = 50;
@@ -69,7 +69,7 @@ Shape comparison_shape() {
     });
 }
 
-std::string text_of_value(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of_value(const Document& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 void check_measure(const std::string& name, const std::string& pointer, std::vector<Finding>& findings) {
     if (find_measure(name) != nullptr) return;
@@ -80,7 +80,7 @@ void check_measure(const std::string& name, const std::string& pointer, std::vec
          false});
 }
 
-std::vector<std::string> measures_at(const json& document, const char* key, std::vector<Finding>& findings) {
+std::vector<std::string> measures_at(const Document& document, const char* key, std::vector<Finding>& findings) {
     std::vector<std::string> names;
     if (!document.contains(key)) return names;
     for (std::size_t i = 0; i < document[key].size(); ++i) {
@@ -90,12 +90,12 @@ std::vector<std::string> measures_at(const json& document, const char* key, std:
     return names;
 }
 
-std::vector<Axis> read_axes(const json& vary, std::vector<Finding>& findings) {
+std::vector<Axis> read_axes(const Document& vary, std::vector<Finding>& findings) {
     std::vector<Axis> axes;
     for (const auto& [setting, values] : vary.items()) {
         Axis axis{setting, {}};
         if (values.is_array()) {
-            for (const json& value : values) axis.second.push_back(text_of_value(value));
+            for (const Document& value : values) axis.second.push_back(text_of_value(value));
         } else {
             const std::string scale = values.value("scale", "linear");
             const auto between = values_between(text_of_value(values["from"]), text_of_value(values["to"]),
@@ -111,7 +111,7 @@ std::vector<Axis> read_axes(const json& vary, std::vector<Finding>& findings) {
     return axes;
 }
 
-void read_variants(const json& document, ComparisonPlan& plan, std::vector<Finding>& findings) {
+void read_variants(const Document& document, ComparisonPlan& plan, std::vector<Finding>& findings) {
     const bool grid = document.contains("vary");
     if (grid == document.contains("variants")) {
         findings.push_back(
@@ -132,7 +132,7 @@ void read_variants(const json& document, ComparisonPlan& plan, std::vector<Findi
     }
     std::set<std::string> names;
     for (std::size_t i = 0; i < document["variants"].size(); ++i) {
-        const json& variant = document["variants"][i];
+        const Document& variant = document["variants"][i];
         VariantPlan& made = plan.variants.emplace_back();
         made.name = variant["name"].get<std::string>();
         if (!names.insert(made.name).second)
@@ -143,7 +143,7 @@ void read_variants(const json& document, ComparisonPlan& plan, std::vector<Findi
     }
 }
 
-void read_criteria(const json& document, ComparisonPlan& plan, std::vector<Finding>& findings) {
+void read_criteria(const Document& document, ComparisonPlan& plan, std::vector<Finding>& findings) {
     plan.measures = measures_at(document, "measures", findings);
     plan.criteria.objectives = measures_at(document, "objectives", findings);
     plan.criteria.threshold = document.value("threshold", plan.criteria.threshold);
@@ -154,7 +154,7 @@ void read_criteria(const json& document, ComparisonPlan& plan, std::vector<Findi
     }
 }
 
-ComparisonPlan read(const json& document, std::vector<Finding>& findings) {
+ComparisonPlan read(const Document& document, std::vector<Finding>& findings) {
     ComparisonPlan plan;
     plan.title = document["title"].get<std::string>();
     plan.question = document["question"].get<std::string>();
@@ -191,7 +191,8 @@ Loaded<ComparisonPlan> parse_comparison(std::string_view text, const std::string
     std::vector<Finding> findings;
     check(comparison_shape(), parsed->document, "", findings);
     ComparisonPlan plan;
-    if (findings.empty()) plan = read(parsed->document, findings);
+    // Once more in the order of the file: the first axis of a grid is the one that varies slowest.
+    if (findings.empty()) plan = read(Document::parse(text, nullptr, true, true), findings);
     errors.add(findings, parsed->positions);
     if (!errors.empty()) return tl::make_unexpected(errors.take());
     plan.file = file;

@@ -35,6 +35,25 @@ TEST(ComparisonFile, ReadsAGrid) {
     EXPECT_FALSE(plan->event_faults);
 }
 
+TEST(ComparisonFile, AxesAndSettingsStandInTheOrderOfTheFile) {
+    const auto grid = parse_comparison(R"({"title": "t", "question": "q", "scenarios": ["a.json"],
+        "vary": {"max_dispatch_retries": [3, 1], "backoff_jitter": ["500ms", "0ms"], "backoff_base": ["1s"]}})",
+                                       "c.json");
+    ASSERT_TRUE(grid);
+    ASSERT_EQ(grid->axes.size(), 3U);
+    EXPECT_EQ(grid->axes[0].first, "max_dispatch_retries");
+    EXPECT_EQ(grid->axes[1].first, "backoff_jitter");
+    EXPECT_EQ(grid->axes[2].first, "backoff_base");
+    ASSERT_EQ(grid->variants.size(), 4U);
+    EXPECT_EQ(grid->variants[1].name, "max_dispatch_retries=3, backoff_jitter=0ms, backoff_base=1s");
+    const auto named = parse_comparison(R"({"title": "t", "question": "q", "scenarios": ["a.json"],
+        "variants": [{"name": "x", "set": {"pending_age": "1m", "backoff_max": "9s"}}]})",
+                                        "c.json");
+    ASSERT_TRUE(named);
+    EXPECT_THAT(named->variants[0].overrides(),
+                ElementsAre("cluster.config.pending_age=1m", "cluster.config.backoff_max=9s"));
+}
+
 TEST(ComparisonFile, ReadsNamedVariants) {
     const auto plan = parse_comparison(R"({"title": "t", "question": "q", "drawn": {"count": 3},
         "variants": [{"name": "as it is", "set": {}}, {"name": "more", "set": {"max_dispatch_retries": 9}}]})",

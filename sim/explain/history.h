@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/explain/job_waits.h"
 #include "sim/explain/run_log.h"
 #include "sim/explain/sweeps.h"
 #include "sim/scenario/topology.h"
@@ -76,6 +77,7 @@ struct History {
     Texts texts;
     SweepLog sweeps;
     RunLog workflow_runs;
+    JobWaits waits;
 
     [[nodiscard]] const std::string& text(TextId id) const { return texts[id]; }
     /// "" for none.

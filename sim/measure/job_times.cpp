@@ -31,7 +31,9 @@ std::string_view cause_of_answer(const fakes::Event& answer) {
 JobTimes::Job& JobTimes::job(std::string_view name, Time now) {
     const auto found = jobs_.find(name);
     if (found != jobs_.end()) return found->second;
-    Job& job = jobs_[std::string(name)];
+    const auto entry = jobs_.emplace(name, Job{}).first;
+    Job& job = entry->second;
+    job.name = entry->first;
     job.submitted = job.since = job.waits_since = now;
     job.cause = kItsTurn;
     backlog_.set(now, backlog_.now() + 1);
@@ -75,7 +77,7 @@ void JobTimes::end(const Job& job, Time now) {
 void JobTimes::waits_for(Job& job, std::string_view cause, Time now) {
     if (is_end(job.state) || with_a_worker(job.state)) return;
     if (job.waits) {
-        job.waited[job.cause] += now - job.waits_since;
+        note_wait(job, now);
     } else {
         backlog_.set(now, backlog_.now() + 1);
     }
@@ -86,13 +88,26 @@ void JobTimes::waits_for(Job& job, std::string_view cause, Time now) {
 
 void JobTimes::stop_waiting(Job& job, Time now) {
     if (!std::exchange(job.waits, false)) return;
-    job.waited[job.cause] += now - job.waits_since;
+    note_wait(job, now);
     backlog_.set(now, backlog_.now() - 1);
+}
+
+void JobTimes::note_wait(Job& job, Time now) {
+    job.waited[job.cause] += now - job.waits_since;
+    if (written_ == nullptr || now == job.waits_since) return;
+    const auto ns = [](Time when) { return when.time_since_epoch().count(); };
+    written_->jobs[std::string(job.name)].push_back({job.cause, ns(job.waits_since), ns(now)});
+}
+
+void JobTimes::end_waits(Time now) {
+    for (auto& [name, job] : jobs_) stop_waiting(job, now);
 }
 
 void JobTimes::hash_set(fakes::NodeId /*client*/, std::string_view key, std::string_view field,
                         const std::string* /*before*/, std::string_view after) {
-    if (!key.starts_with(kJobHash)) return;
+    // A commit writes dozens of fields: whose they are is looked up for the three that count.
+    const bool counts = field == "tenant" || field == "ls_waits_since" || field == "ls_last_cause";
+    if (!counts || !key.starts_with(kJobHash)) return;
     const auto known = jobs_.find(key.substr(kJobHash.size()));
     if (known == jobs_.end()) return;
     if (field == "tenant") known->second.tenant = after;

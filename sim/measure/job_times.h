@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "fakes/redis/observer.h"
+#include "sim/explain/job_waits.h"
 #include "sim/measure/measured_run.h"
 #include "sim/measure/step_course.h"
 #include "sim/world/event_queue.h"
@@ -37,8 +38,14 @@ public:
     /// REQUIRES: called once, at the end.
     void report(MeasuredRun& run) const;
 
+    /// From now on each wait is written down, too. `waits` outlives this.
+    void write_down(JobWaits& waits) { written_ = &waits; }
+    /// Whatever still waits is written down as waiting up to the end, `now`.
+    void end_waits(Time now);
+
 private:
     struct Job {
+        std::string_view name;  // the key of the job
         Time submitted{};
         Time since{};  // in its state
         Time waits_since{};
@@ -56,11 +63,13 @@ private:
     void enter(Job& job, std::string_view state, Time now);
     void waits_for(Job& job, std::string_view cause, Time now);
     void stop_waiting(Job& job, Time now);
+    void note_wait(Job& job, Time now);
 
     const EventQueue& queue_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, std::vector<double>> samples_;
     StepCourse backlog_;
+    JobWaits* written_ = nullptr;
 };
 
 }  // namespace lockstep::sim

@@ -12,13 +12,18 @@
 
 namespace lockstep::sim {
 
-/// What is kept when `events_max` is exceeded, in this order: crashes, pauses and faults; what led to the violation, and its
-/// job; what came last before it, or else at the end; then whole jobs, evenly chosen. The timeline's notes say so.
+/// At most `events_max` events (thinning.h); the timeline's notes say what is left out.
 [[nodiscard]] reports::Timeline timeline_of(const RunResult& result, const Causality& causality,
                                             std::size_t events_max);
 
+/// What a page says that the run itself does not know.
+struct PageWords {
+    std::vector<std::string> verdict;  // line by line; empty when nothing was violated
+    std::string replay;                // the command that makes the run again
+    std::string program;               // name, version and commit
+};
+
 /// The page of a recorded run, below `bytes_max`. REQUIRES: `result.history`.
-[[nodiscard]] std::string run_page(const RunResult& result, std::vector<std::string> verdict, std::string replay,
-                                   std::size_t bytes_max = 5'000'000);
+[[nodiscard]] std::string run_page(const RunResult& result, const PageWords& words, std::size_t bytes_max = 5'000'000);
 
 }  // namespace lockstep::sim

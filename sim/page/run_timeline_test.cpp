@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <map>
 
 #include "reports/test_page_reader.h"
+#include "sim/measure/measured_run.h"
 #include "sim/page/timeline_runs.h"
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/loader.h"
@@ -26,6 +28,8 @@ RunResult recorded(const std::string& file, const std::vector<std::string>& with
     EXPECT_TRUE(scenario);
     return run_scenario(*scenario, scenario->seed, {.history = true});
 }
+
+const PageWords kWords{{}, "lockstep run x.json", "lockstep 1.2.3"};
 
 TEST(RunTimeline, ShowsTheTwoFactsTheLocksAndTheFaults) {
     const RunResult result = recorded("mechanisms/lock_fencing.json", {"lock_fencing"});
@@ -105,7 +109,7 @@ TEST(RunTimeline, WorkflowRunsHaveTheirStepsAttemptsAndJobs) {
     EXPECT_THAT(states, ElementsAre("failed", "pause", "failed", "pause", "succeeded"));
     EXPECT_NEAR(step->phases[1].to_us - step->phases[1].from_us, 2'000'000, 100'000) << "the first back-off";
     EXPECT_EQ(step->phases.back().to_us <= run->to_us, true);
-    const std::string page = run_page(result, {}, "lockstep run x.json");
+    const std::string page = run_page(result, kWords);
     EXPECT_THAT(page, HasSubstr("<a data-job=\"shaky-1:try@3\">"));
 }
 
@@ -125,6 +129,94 @@ TEST(RunTimeline, OfTooManyRunsThoseAreListedThatHaveNotSucceeded) {
     EXPECT_THAT(timeline.notes.front(), HasSubstr("of 4000 workflow runs"));
 }
 
+TEST(RunTimeline, TheBarOfAJobSaysWhatItWaitedFor) {
+    const RunResult result = recorded("throttled-jobs-wait.json");
+    const Timeline timeline = timeline_of(result, Causality(*result.history), 1'000'000);
+    ASSERT_FALSE(timeline.jobs.empty());
+    std::size_t throttled = 0;
+    for (const Timeline::Job& job : timeline.jobs) {
+        EXPECT_LE(job.from_us, job.to_us);
+        std::int64_t before = job.from_us;
+        for (const Timeline::Stretch& stretch : job.stretches) {
+            EXPECT_GE(stretch.from_us, before) << job.id << ": " << stretch.what;
+            EXPECT_LE(stretch.to_us, job.to_us) << job.id << ": " << stretch.what;
+            before = stretch.to_us;
+            throttled += stretch.what == "policy_throttles" ? 1 : 0;
+        }
+    }
+    EXPECT_GT(throttled, 0U);
+    const std::string page = run_page(result, kWords);
+    EXPECT_THAT(page, HasSubstr("waits for the safety kernel (policy_throttles): "));
+    EXPECT_THAT(page, HasSubstr("<tr id=\"job:" + timeline.jobs.front().id + "\""));
+}
+
+TEST(RunTimeline, WhatJobsWaitedForIsWhatTheMeasureSays) {
+    const auto scenario = load_scenario(std::filesystem::path(LOCKSTEP_SCENARIOS) / "throttled-jobs-wait.json", {});
+    ASSERT_TRUE(scenario);
+    const RunResult result = run_scenario(*scenario, scenario->seed, {.history = true, .measure = true});
+    std::map<std::string, double> waited;
+    for (const auto& [job, waits] : result.history->waits.jobs)
+        for (const JobWaits::Wait& wait : waits)
+            waited[wait.cause] += static_cast<double>(wait.to_ns - wait.from_ns) / 1e6;
+    ASSERT_GE(waited.size(), 2U);
+    for (const auto& [cause, total] : waited)
+        EXPECT_NEAR(total / static_cast<double>(result.states.at("SUCCEEDED")),
+                    result.measured->values.at("waiting." + cause), 0.001)
+            << cause;
+}
+
+TEST(RunTimeline, AWaitForAPersonIsFoldedAndNamed) {
+    const RunResult result = recorded("an-approval-may-take-its-time.json");
+    const Timeline timeline = timeline_of(result, Causality(*result.history), 1'000'000);
+    ASSERT_FALSE(timeline.folds.empty());
+    EXPECT_TRUE(std::ranges::any_of(timeline.jobs, [&](const Timeline::Job& job) {
+        return std::ranges::any_of(job.stretches, [&](const Timeline::Stretch& stretch) {
+            return stretch.what == "approval" && stretch.to_us - stretch.from_us > 10'000'000;
+        });
+    }));
+    // What is folded is idle: nothing about a job happens there.
+    for (const Timeline::Event& event : timeline.events)
+        for (const Timeline::Fold& fold : timeline.folds)
+            EXPECT_FALSE(event.job != 0 && !event.noise && event.us > fold.from_us && event.us < fold.to_us)
+                << event.number;
+}
+
+TEST(RunTimeline, BeginsWithTheViolationOrElseWhereMostHappens) {
+    const RunResult broken = recorded("mechanisms/lock_fencing.json", {"lock_fencing"});
+    const Timeline failed = timeline_of(broken, Causality(*broken.history), 1'000'000);
+    EXPECT_EQ(failed.opens.what, "violation");
+    EXPECT_LT(failed.opens.from_us, failed.events[failed.earlier].us);
+    EXPECT_GT(failed.opens.to_us, failed.events[failed.fact].us);
+    const RunResult sound = recorded("happy-path.json");
+    const Timeline passed = timeline_of(sound, Causality(*sound.history), 1'000'000);
+    EXPECT_EQ(passed.opens.what, "busiest minute");
+    EXPECT_EQ(passed.opens.to_us - passed.opens.from_us, 60'000'000);
+    EXPECT_TRUE(std::ranges::any_of(passed.jobs, [&](const Timeline::Job& job) {
+        return job.from_us >= passed.opens.from_us && job.from_us < passed.opens.to_us;
+    }));
+}
+
+TEST(RunTimeline, CallsOfScriptsThatRedisHadForgottenAreNoise) {
+    const RunResult result = recorded("happy-path.json");
+    const Timeline timeline = timeline_of(result, Causality(*result.history), 1'000'000);
+    std::size_t noise = 0;
+    for (const Timeline::Event& event : timeline.events) {
+        const bool refused = timeline.texts[event.what].find("-NOSCRIPT") != std::string::npos;
+        if (refused) EXPECT_TRUE(event.noise) << event.number;
+        noise += event.noise ? 1 : 0;
+    }
+    EXPECT_GT(noise, 0U) << "a server that has just started knows no script";
+    EXPECT_LT(noise, timeline.events.size() / 4);
+}
+
+TEST(RunTimeline, OneEventIsMarkedOnceWhereItContradictsItself) {
+    RunResult result = recorded("mechanisms/lock_fencing.json", {"lock_fencing"});
+    result.violations.front().earlier->event = result.violations.front().fact.event;
+    const Timeline timeline = timeline_of(result, Causality(*result.history), 1'000'000);
+    EXPECT_NE(timeline.fact, Timeline::kNone);
+    EXPECT_EQ(timeline.earlier, Timeline::kNone);
+}
+
 TEST(RunTimeline, CausesOfThinnedEventsStayInOrderAndOnThePage) {
     const RunResult result = recorded("mechanisms/tenant_limit_atomicity.json", {"tenant_limit_atomicity"});
     const Timeline timeline = timeline_of(result, Causality(*result.history), 200);
@@ -142,15 +234,15 @@ TEST(RunTimeline, CausesOfThinnedEventsStayInOrderAndOnThePage) {
 TEST(RunTimeline, APageThatWouldBeTooLargeIsThinnedAndSaysSo) {
     const RunResult result = recorded("heavy-chaos-drains.json");
     constexpr std::size_t kBytesMax = 150'000;
-    const std::string whole = run_page(result, {}, "lockstep run x.json");
+    const std::string whole = run_page(result, kWords);
     ASSERT_GT(whole.size(), kBytesMax) << "else this shows nothing";
     EXPECT_EQ(PageReader::read(whole).head["events"], result.events);
-    const std::string page = run_page(result, {}, "lockstep run x.json", kBytesMax);
+    const std::string page = run_page(result, kWords, kBytesMax);
     EXPECT_LE(page.size(), kBytesMax);
     const auto data = PageReader::read(page);
     EXPECT_LT(data.head["events"], result.events);
     EXPECT_EQ(data.head["total"], result.events);
-    EXPECT_FALSE(data.head["notes"].empty());
+    EXPECT_THAT(page, HasSubstr("<b>This page holds "));
 }
 
 }  // namespace

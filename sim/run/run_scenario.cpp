@@ -82,6 +82,8 @@ public:
             history_.emplace(simulation_.topology(), simulation_.nodes());
             sweeps_.emplace();
             run_recorder_.emplace([this] { return simulation_.now(); });
+            job_times_.emplace(simulation_.network().queue());
+            job_times_->write_down(waits_);
         }
         if (!options.trace_path.empty())
             trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
@@ -139,6 +141,8 @@ private:
     std::optional<HistoryRecorder> history_;
     std::optional<SweepRecorder> sweeps_;  // beside the history
     std::optional<RunRecorder> run_recorder_;
+    JobWaits waits_;
+    std::optional<JobTimes> job_times_;  // which writes into the waits
     std::optional<WorldDumper> dumper_;
     std::optional<CallLedger> calls_;
     std::optional<RunMeasures> measures_;
@@ -175,6 +179,8 @@ void Run::observe() {
         trace.add_observer(*sweeps_);
         cluster_.redis().add_observer(*sweeps_);
         cluster_.redis().add_observer(*run_recorder_);
+        trace.add_observer(*job_times_, JobTimes::kWanted);
+        cluster_.redis().add_observer(*job_times_);
     }
     if (dumper_) trace.add_observer(*dumper_);
     if (calls_) trace.add_observer(*calls_);
@@ -250,6 +256,8 @@ RunResult Run::execute() {
         History history = history_->take(simulation_.now());
         history.sweeps = sweeps_->take();
         history.workflow_runs = run_recorder_->take();
+        job_times_->end_waits(simulation_.now());
+        history.waits = std::move(waits_);
         result_.history = std::make_shared<const History>(std::move(history));
     }
     result_.faults = simulation_.fault_plan().counts();
