@@ -84,7 +84,8 @@ public:
             run_recorder_.emplace([this] { return simulation_.now(); });
         }
         if (!options.trace_path.empty())
-            trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
+            trace_file_ =
+                std::make_unique<TraceFile>(options.trace_path, simulation_.topology(), options.trace_heading);
         if (options.record.hashes || options.record.last != 0) {
             recorder_.emplace(options.record, simulation_.topology());
             simulation_.trace().set_digest_observer(*recorder_);
