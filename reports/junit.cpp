@@ -58,7 +58,7 @@ void add_violation(pugi::xml_node test, const RunRecord& record, const Violation
     add_problem(test, "failure", violation.invariant, violation.detail, text + replay_line(record));
 }
 
-Totals add_case(pugi::xml_node suite, const RunRecord& record) {
+Totals add_case(pugi::xml_node suite, const RunRecord& record, const std::string& build) {
     pugi::xml_node test = suite.append_child("testcase");
     set(test, "classname", record.name);
     set(test, "name", fmt::format("seed {}", record.seed));
@@ -74,11 +74,13 @@ Totals add_case(pugi::xml_node suite, const RunRecord& record) {
     property("digest", digest_text(record.digest));
     property("virtual_ms", fmt::format("{}", record.virtual_ms));
     property("events", fmt::format("{}", record.events));
+    if (!build.empty()) property("build", build);
 
     Totals totals{1, 0, 0, record.wall_ms};
     if (!record.error.empty()) {
         totals.errors = 1;
-        add_problem(test, "error", "harness", record.error, record.error + replay_line(record));
+        add_problem(test, "error", record.crashed ? "crash" : "harness", record.error,
+                    record.error + replay_line(record));
     } else if (!record.passed) {
         // A counterexample that stayed whole has neither violations nor failed expectations of its own.
         totals.failures = 1;
@@ -108,7 +110,36 @@ Totals add_vacuous(pugi::xml_node root, const RunReport& report, bool allowed) {
     return totals;
 }
 
+Totals add_incomplete(pugi::xml_node root, const RunReport& report) {
+    pugi::xml_node suite = root.append_child("testsuite");
+    set(suite, "name", "whether all of it was done");
+    pugi::xml_node test = suite.append_child("testcase");
+    set(test, "classname", "lockstep");
+    set(test, "name", "every run was made");
+    add_problem(test, "error", "incomplete", report.incomplete, report.incomplete);
+    const Totals totals{1, 0, 1, 0};
+    totals.write(suite);
+    return totals;
+}
+
+std::string text_of(const pugi::xml_node& node) {
+    std::ostringstream out;
+    node.print(out, "  ");
+    return out.str();
+}
+
 }  // namespace
+
+std::string junit_opening() { return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"lockstep\">\n"; }
+
+std::string junit_suite(const RunRecord& record) {
+    pugi::xml_document document;
+    pugi::xml_node suite = document.append_child("testsuite");
+    set(suite, "name", record.name);
+    set(suite, "file", record.file);
+    add_case(suite, record, {}).write(suite);
+    return text_of(suite);
+}
 
 std::string junit_xml(const RunReport& report, bool vacuous_allowed) {
     pugi::xml_document document;
@@ -126,10 +157,11 @@ std::string junit_xml(const RunReport& report, bool vacuous_allowed) {
         set(suite, "file", file);
         Totals totals;
         for (; i < report.results.size() && report.results[i].file == file; ++i)
-            totals.add(add_case(suite, report.results[i]));
+            totals.add(add_case(suite, report.results[i], report.build));
         totals.write(suite);
         all.add(totals);
     }
+    if (!report.incomplete.empty()) all.add(add_incomplete(root, report));
     if (!report.vacuous.empty()) all.add(add_vacuous(root, report, vacuous_allowed));
     all.write(root);
 

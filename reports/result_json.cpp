@@ -78,6 +78,7 @@ json to_json(const RunRecord& record) {
              {"reached", record.reached},
              {"replay", record.replay}};
     if (!record.error.empty()) out["error"] = record.error;
+    if (record.crashed) out["crashed"] = true;
     return out;
 }
 
@@ -85,13 +86,37 @@ json to_json(const RunRecord& record) {
 
 std::string result_json(const RunReport& report) {
     const auto passed = std::ranges::count(report.results, true, &RunRecord::passed);
-    const json out{{"version", kResultJsonVersion},
-                   {"passed", passed},
-                   {"failed", static_cast<std::int64_t>(report.results.size()) - passed},
-                   {"vacuous", report.vacuous},
-                   {"unreached", report.unreached},
-                   {"results", list(report.results)}};
-    return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    json out{{"version", kResultJsonVersion},
+             {"build", report.build},
+             {"complete", report.incomplete.empty()},
+             {"passed", passed},
+             {"failed", static_cast<std::int64_t>(report.results.size()) - passed},
+             {"vacuous", report.vacuous},
+             {"unreached", report.unreached},
+             {"results", list(report.results)}};
+    if (!report.incomplete.empty()) out["incomplete"] = report.incomplete;
+    return document_text(out);
+}
+
+std::string result_json_opening(std::string_view build, std::string_view incomplete) {
+    // The list comes last in the text, so that a record can be added at its end.
+    const json head{{"version", kResultJsonVersion}, {"build", build},           {"complete", false},
+                    {"incomplete", incomplete},      {"vacuous", json::array()}, {"unreached", json::array()}};
+    std::string text = head.dump(2, ' ', false, json::error_handler_t::replace);
+    text.erase(text.rfind('\n'));
+    return text + ",\n  \"results\": [\n";
+}
+
+std::string record_json(const RunRecord& record) {
+    return to_json(record).dump(2, ' ', false, json::error_handler_t::replace);
+}
+
+json violation_json(const Violation& violation) { return to_json(violation); }
+json expectation_json(const ExpectationOutcome& outcome) { return to_json(outcome); }
+json fault_json(const FaultCount& fault) { return to_json(fault); }
+
+std::string document_text(const json& document) {
+    return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lockstep::reports

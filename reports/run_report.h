@@ -21,14 +21,14 @@ struct Fact {
 /// An invariant that did not hold.
 struct Violation {
     std::string invariant;
-    std::int64_t at_ms = 0;          // virtual time since the start of the run
-    std::string node;                // empty when no single node is to blame
-    std::string job;                 // empty when it concerns no single job
-    std::string detail;              // one sentence
-    std::vector<std::string> story;  // the events that led to it, oldest first, one per line
-    Fact fact{};                     // the event at which it was found
-    std::optional<Fact> earlier{};   // the event that it contradicts, where the invariant knows it
-    bool at_rest = false;            // found by looking at what was left at the end, not in an event
+    std::int64_t at_ms = 0;                    // virtual time since the start of the run
+    std::string node;                          // empty when no single node is to blame
+    std::string job;                           // empty when it concerns no single job
+    std::string detail;                        // one sentence
+    std::vector<std::string> story;            // the events that led to it, oldest first, one per line
+    Fact fact{};                               // the event at which it was found
+    std::optional<Fact> earlier{};             // the event that it contradicts, where the invariant knows it
+    bool at_rest = false;                      // found by looking at what was left at the end, not in an event
     std::vector<std::string> circumstances{};  // the holder of the lock, clocks, faults in force: a line each
 };
 
@@ -82,6 +82,7 @@ struct RunRecord {
     std::vector<std::string> without;              // mechanisms that were switched off
     std::map<std::string, std::uint64_t> reached;  // marks passed, with counts
     std::string error;                             // what broke in the harness itself; empty = nothing
+    bool crashed = false;                          // the process did not survive it: `error` says what killed it
     std::string replay;                            // the command that runs exactly this again
 };
 
@@ -89,6 +90,8 @@ struct RunReport {
     std::vector<RunRecord> results;
     std::vector<std::string> vacuous;    // what the selection left unproved, one sentence each
     std::vector<std::string> unreached;  // rare branches that no run passed
+    std::string build{};                 // of the program that made the runs
+    std::string incomplete{};            // why runs are missing that were to be made; empty = none is
 };
 
 /// As reports show it: 16 hexadecimal digits.

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <iostream>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/crash_note.h"
 #include "sim/cli/operate.h"
+#include "sim/cli/surroundings.h"
 #include "sim/run/run_scenario.h"
 
 namespace {
@@ -29,13 +28,6 @@ extern "C" void on_interrupt(int signal) {
     ::signal(signal, SIG_DFL);
 }
 
-bool coloured() {
-    const char* no_colour = std::getenv("NO_COLOR");
-    const char* terminal = std::getenv("TERM");
-    if (no_colour != nullptr && *no_colour != '\0') return false;
-    return ::isatty(STDOUT_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -46,12 +38,13 @@ int main(int argc, char** argv) {
     ::signal(SIGTERM, on_interrupt);
     ::signal(SIGPIPE, SIG_DFL);  // `lockstep list | head` ends quietly
     cli::install_crash_handlers();
+    const cli::Surroundings around = cli::surroundings(cli::process_variable, ::isatty(STDOUT_FILENO) != 0);
     const cli::Environment environment{
         .out = std::cout,
         .err = std::cerr,
         .runner = run_scenario,
-        .colour = coloured(),
-        .progress = ::isatty(STDERR_FILENO) != 0,
+        .colour = around.colour,
+        .watcher = {.kind = ::isatty(STDERR_FILENO) != 0 ? cli::Watcher::Kind::terminal : cli::Watcher::Kind::log},
         .processors = std::max(1U, std::thread::hardware_concurrency()),
         .stop = &stop_requested,
         .operate = cli::exec_lockstepctl,
@@ -62,6 +55,8 @@ int main(int argc, char** argv) {
         .ask_build = cli::ask_program,
         .commit = cli::kCommit,
         .dirty = cli::kDirty,
+        .step_summary = around.step_summary,
+        .keep_in_crash = cli::keep_in_crash,
     };
     try {
         return cli::cli_main({argv + 1, argv + argc}, environment);

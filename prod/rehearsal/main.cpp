@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <mutex>
@@ -16,8 +15,11 @@
 #include "prod/rehearsal/feasible.h"
 #include "prod/rehearsal/real_cluster.h"
 #include "prod/rehearsal/rehearse.h"
+#include "sim/cli/build.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/crash_note.h"
+#include "sim/cli/surroundings.h"
 
 namespace {
 
@@ -78,6 +80,8 @@ int main(int argc, char** argv) {
     ::signal(SIGINT, on_interrupt);
     ::signal(SIGTERM, on_interrupt);
     ::signal(SIGPIPE, SIG_IGN);  // a server that is killed closes its connections
+    cli::install_crash_handlers();
+    const cli::Surroundings around = cli::surroundings(cli::process_variable, ::isatty(STDOUT_FILENO) != 0);
     Account account;
     std::mutex one_at_a_time;
     const auto runner = [&](const lockstep::sim::Scenario& scenario, std::uint64_t seed,
@@ -89,16 +93,21 @@ int main(int argc, char** argv) {
         .out = std::cout,
         .err = std::cerr,
         .runner = runner,
-        .colour = ::isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr,
-        .progress = ::isatty(STDERR_FILENO) != 0,
+        .colour = around.colour,
+        .watcher = {.kind = ::isatty(STDERR_FILENO) != 0 ? cli::Watcher::Kind::terminal : cli::Watcher::Kind::log},
         .processors = 1,
         .stop = &stop_requested,
         .operate = {},
-        .note_run = {},
+        .note_run = cli::note_run,
         .rehearse = {},
         .adapt = [&](lockstep::sim::Scenario& scenario,
                      const cli::RunArgs& args) { return account.take(scenario, args); },
         .afterword = [&](std::ostream& out) { account.say(out); },
+        .ask_build = {},
+        .commit = cli::kCommit,
+        .dirty = cli::kDirty,
+        .step_summary = around.step_summary,
+        .keep_in_crash = cli::keep_in_crash,
     };
     try {
         return cli::cli_main({argv + 1, argv + argc}, environment);

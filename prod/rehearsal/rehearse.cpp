@@ -160,7 +160,7 @@ Rehearsal::Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOpti
 
 void Rehearsal::observe() {
     if (!options_.trace_path.empty()) {
-        trace_file_ = std::make_unique<sim::TraceFile>(options_.trace_path, topology_);
+        trace_file_ = std::make_unique<sim::TraceFile>(options_.trace_path, topology_, options_.trace_heading);
         witness_.add_observer(*trace_file_);
     }
     witness_.add_observer(job_table_, sim::JobTable::kWanted);

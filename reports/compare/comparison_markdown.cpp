@@ -3,42 +3,11 @@
 #include <fmt/format.h>
 
 #include "reports/compare/words.h"
-#include "reports/text.h"
+#include "reports/markdown.h"
 
 namespace lockstep::reports {
 
 namespace {
-
-/// Text that Markdown and HTML leave alone, on one line.
-std::string plain(std::string_view text) {
-    constexpr std::string_view kMarkup = "\\`*_{}[]()#+!|~@";
-    std::string out;
-    for (const char c : printable(text)) {
-        if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '&')
-            out += "&amp;";
-        else if (c == '\n' || c == '\r')
-            out += ' ';
-        else {
-            if (kMarkup.find(c) != std::string_view::npos) out += '\\';
-            out += c;
-        }
-    }
-    return out;
-}
-
-/// A block of code, indented so that no text can end it.
-std::string code_block(std::string_view text) {
-    std::string out = "    ";
-    for (const char c : printable(text)) {
-        out += c;
-        if (c == '\n') out += "    ";
-    }
-    return out + "\n";
-}
 
 std::string settings_text(const ComparedVariant& variant) {
     std::vector<std::string> settings;
@@ -75,10 +44,10 @@ private:
 };
 
 void add_verdict(Lines& lines, const Comparison& comparison, const Analysis& analysis) {
-    lines.add("## " + plain(comparison.title));
+    lines.add("## " + plain_markdown(comparison.title));
     lines.add("");
     if (!comparison.question.empty()) {
-        lines.add("*" + plain(comparison.question) + "*");
+        lines.add("*" + plain_markdown(comparison.question) + "*");
         lines.add("");
     }
     if (!comparison.complete) {
@@ -87,11 +56,11 @@ void add_verdict(Lines& lines, const Comparison& comparison, const Analysis& ana
     }
     std::string verdict;
     for (const std::string& sentence : analysis.verdict.sentences)
-        verdict += (verdict.empty() ? "" : " ") + plain(sentence);
+        verdict += (verdict.empty() ? "" : " ") + plain_markdown(sentence);
     lines.add("**" + verdict + "**");
     for (const std::string& one : comparison.not_shared) {
         lines.add("");
-        lines.add("Not shared by the variants: " + plain(one));
+        lines.add("Not shared by the variants: " + plain_markdown(one));
     }
 }
 
@@ -100,8 +69,8 @@ void add_repeating(Lines& lines, const Comparison& comparison, const Analysis& a
     lines.add("To repeat it:");
     lines.add("");
     lines.add(code_block(comparison.command));
-    lines.add(fmt::format("lockstep {}, commit {}{}; {}, digest {}", plain(comparison.version),
-                          plain(comparison.commit), comparison.dirty ? " with uncommitted changes" : "",
+    lines.add(fmt::format("lockstep {}, commit {}{}; {}, digest {}", plain_markdown(comparison.version),
+                          plain_markdown(comparison.commit), comparison.dirty ? " with uncommitted changes" : "",
                           counted(comparison.runs.size(), "run"), analysis.digest));
 }
 
@@ -110,29 +79,31 @@ void add_failures(Lines& lines, const Comparison& comparison, const Analysis& an
         const Standing& standing = analysis.standings[variant];
         if (standing.failed == 0) continue;
         lines.add("");
-        lines.add(fmt::format("{} failed {} of {}: {}", plain(comparison.variants[variant].name), standing.failed,
-                              counted(standing.runs, "run"), plain(standing.problem)));
+        lines.add(fmt::format("{} failed {} of {}: {}", plain_markdown(comparison.variants[variant].name),
+                              standing.failed, counted(standing.runs, "run"), plain_markdown(standing.problem)));
     }
 }
 
 void add_table(Lines& lines, const Comparison& comparison, const Analysis& analysis, std::size_t variant) {
     lines.add("");
-    lines.add("### " + plain(comparison.variants[variant].name) + " against " + plain(comparison.variants[0].name));
+    lines.add("### " + plain_markdown(comparison.variants[variant].name) + " against " +
+              plain_markdown(comparison.variants[0].name));
     lines.add("");
     if (const std::string settings = settings_text(comparison.variants[variant]); !settings.empty()) {
-        lines.add(plain(settings));
+        lines.add(plain_markdown(settings));
         lines.add("");
     }
-    lines.add("| measure | unit | " + plain(comparison.variants[0].name) + " | " +
-              plain(comparison.variants[variant].name) + " | difference | 95 % interval | |");
+    lines.add("| measure | unit | " + plain_markdown(comparison.variants[0].name) + " | " +
+              plain_markdown(comparison.variants[variant].name) + " | difference | 95 % interval | |");
     lines.add("| --- | --- | ---: | ---: | ---: | --- | --- |");
     for (std::size_t i = 0; i < comparison.measures.size(); ++i) {
         const Measure& measure = comparison.measures[i];
         const Effect& effect = analysis.effects[variant][i];
-        lines.add(fmt::format("| {} | {} | {} | {} | {} | {} | {} |", plain(measure.name), plain(measure.unit),
-                              number_text(effect.base_mean), number_text(effect.mean),
-                              plain(difference_text(effect, measure.unit)), plain(interval_text(effect, measure.unit)),
-                              plain(effect_words(effect, comparison.criteria.threshold))));
+        lines.add(fmt::format("| {} | {} | {} | {} | {} | {} | {} |", plain_markdown(measure.name),
+                              plain_markdown(measure.unit), number_text(effect.base_mean), number_text(effect.mean),
+                              plain_markdown(difference_text(effect, measure.unit)),
+                              plain_markdown(interval_text(effect, measure.unit)),
+                              plain_markdown(effect_words(effect, comparison.criteria.threshold))));
     }
 }
 

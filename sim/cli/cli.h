@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "sim/cli/other_build.h"
+#include "sim/cli/terminal_line.h"
 #include "sim/run/result.h"
 
 namespace lockstep::sim::cli {
 
 struct RunArgs;
+class UnfinishedReports;
 
 enum class Exit : int {
     passed = 0,
@@ -31,7 +33,7 @@ struct Environment {
     std::ostream& err;
     Runner runner;
     bool colour = false;                      // of what is written to `out`
-    bool progress = false;                    // `err` is a terminal
+    Watcher watcher{};                        // of `err`, while something goes on
     unsigned processors = 1;                  // default of -j
     const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C
     /// Runs lockstepctl with these arguments and answers its exit code; negative when it cannot be found.
@@ -52,6 +54,10 @@ struct Environment {
     /// What this program was built of (build.h).
     std::string commit{};
     bool dirty = false;
+    /// A file of a CI system (surroundings.h), which then shows annotations, too; empty = none.
+    std::string step_summary{};
+    /// Names the reports that a crash has to complete; null: there are none any more. Empty = a crash completes none.
+    std::function<void(UnfinishedReports*)> keep_in_crash{};
 };
 
 /// `args` without the name of the program.

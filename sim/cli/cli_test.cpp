@@ -11,8 +11,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "sim/cli/cli_fixture.h"
 #include "sim/cli/presenter.h"
 #include "sim/cli/selection.h"
+#include "sim/cli/version.h"
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/catalogue.h"
 
@@ -21,73 +23,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing::Cli;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-/// A folder with scenario files, and a simulator that answers as told.
-class Cli : public ::testing::Test {
-protected:
-    Cli() {
-        std::string pattern = (fs::temp_directory_path() / "lockstep-XXXXXX").string();
-        folder = ::mkdtemp(pattern.data());
-        write("a.json", R"({"name": "alpha", "tags": ["quick"], "seed": 7, "expect": {"invariants": "all"}})");
-        write("b.json",
-              R"({"name": "beta", "tags": ["slow"], "faults": [{"at": "1s", "do": "crash", "target": "redis"}]})");
-        runner = good;
-    }
-    ~Cli() override { fs::remove_all(folder); }
-
-    void write(const std::string& name, const std::string& text) const { std::ofstream(folder / name) << text; }
-    [[nodiscard]] std::string path(const std::string& name) const { return (folder / name).string(); }
-    [[nodiscard]] std::string content(const std::string& name) const {
-        std::ifstream in(folder / name);
-        return {std::istreambuf_iterator<char>(in), {}};
-    }
-
-    static RunResult good(const Scenario& of, std::uint64_t seed, const RunOptions&) {
-        RunResult result;
-        result.passed = true;
-        result.digest = seed * 3;
-        result.virtual_ms = 61'000;
-        result.events = 10;
-        result.states = {{"SUCCEEDED", 5}};
-        for (const NamedItem& invariant : invariant_table()) result.exercised[std::string(invariant.name)] = 2;
-        for (const Fault& fault : of.faults)
-            result.faults.push_back({std::string(fault.kind()), fault.pointer, 1, 1, 1});
-        result.reached = {{"publish_outcome_unknown", 1}};
-        return result;
-    }
-
-    static RunResult bad(const Scenario& of, std::uint64_t seed, const RunOptions& options) {
-        RunResult result = good(of, seed, options);
-        result.passed = false;
-        result.violations = {{"no_lost_job", 12'345, "scheduler-0", "job-1", "it is gone", {"first", "last"}}};
-        result.expectations = {{"SUCCEEDED 6", "5", false}};
-        return result;
-    }
-
-    int run(const std::vector<std::string>& args) {
-        out.str("");
-        err.str("");
-        Environment environment{.out = out, .err = err, .runner = runner, .stop = &stop};
-        environment.operate = [this](const std::vector<std::string>& words) {
-            handed_over = words;
-            return operator_exit;
-        };
-        return cli_main(args, environment);
-    }
-
-    fs::path folder;
-    Runner runner;
-    std::ostringstream out;
-    std::ostringstream err;
-    std::atomic<bool> stop = false;
-    std::vector<std::string> handed_over;
-    int operator_exit = -1;
-};
 
 TEST_F(Cli, ARunThatHoldsIsZeroAndSaysWhatWasChecked) {
     EXPECT_EQ(run({"run", folder.string()}), 0) << err.str() << out.str();
@@ -108,8 +49,9 @@ TEST_F(Cli, AFailureIsOneAndEndsWithTheLineThatReplaysIt) {
     EXPECT_THAT(out.str(),
                 HasSubstr("no_lost_job at 12.345s on scheduler-0, job job-1: it is gone\n    first\n    last\n"));
     EXPECT_THAT(out.str(), HasSubstr("expected SUCCEEDED 6, got 5"));
-    EXPECT_THAT(out.str(), EndsWith(fmt::format("\n  lockstep run {} --seed 7 --set cluster.config.backoff_max=60s\n",
-                                                path("a.json"))));
+    EXPECT_THAT(out.str(), EndsWith(fmt::format("\nFAILED: 1 of 1 run failed. Again:\n  lockstep run {} --seed 7 --set "
+                                                "cluster.config.backoff_max=60s --recorded-by {}\n",
+                                                path("a.json"), kVersion)));
 }
 
 TEST_F(Cli, SeedsAreConsecutiveFromTheGivenOne) {
@@ -320,7 +262,8 @@ TEST_F(Cli, AFindThatCannotBeKeptIsStillAFindAndTellsHowToSeeItAgain) {
     };
     EXPECT_EQ(run({"explore", "--first", "12", "--seeds", "1", "-j", "1", "--out", path("out")}), 1) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("its file could not be kept"));
-    EXPECT_THAT(out.str(), HasSubstr("\n  lockstep explore --first 12 --seeds 1\n"));
+    EXPECT_THAT(out.str(),
+                HasSubstr(fmt::format("\n  lockstep explore --first 12 --seeds 1 --recorded-by {}\n", kVersion)));
     EXPECT_THAT(out.str(), Not(HasSubstr("lockstep replay")));
     EXPECT_NE(err.str(), "");
 }
@@ -349,7 +292,8 @@ TEST_F(Cli, ExplainTellsOfTheJobThatDidNotComeToWhatWasExpected) {
     EXPECT_THAT(out.str(), HasSubstr("The story of second, node by node:"));
     EXPECT_THAT(out.str(), HasSubstr("--job tells of one: first"));
     EXPECT_EQ(run({"run", path("real.json")}), 1);
-    EXPECT_THAT(out.str(), HasSubstr(fmt::format("  explain: lockstep explain {} --seed 1\n", path("real.json"))));
+    EXPECT_THAT(out.str(), HasSubstr(fmt::format("  explain: lockstep explain {} --seed 1 --recorded-by {}\n",
+                                                 path("real.json"), kVersion)));
 }
 
 TEST_F(Cli, AMetricThatIsNotAsExpectedIsStatedOnce) {
@@ -467,7 +411,8 @@ TEST_F(Cli, ACounterexampleThatHoldsFailsTheFile) {
     };
     EXPECT_EQ(run({"run", path("c.json")}), 1);
     EXPECT_THAT(out.str(), HasSubstr("FAILED gamma without job_lock seed 5"));
-    EXPECT_THAT(out.str(), EndsWith(fmt::format("\n  lockstep run {} --seed 5\n", path("c.json"))));
+    EXPECT_THAT(out.str(),
+                EndsWith(fmt::format("\n  lockstep run {} --seed 5 --recorded-by {}\n", path("c.json"), kVersion)));
 }
 
 TEST_F(Cli, ValidateNamesEveryErrorOfEveryFile) {
@@ -622,7 +567,7 @@ TEST_F(Cli, RunKeepsOneFailureOfAKindWhenAskedTo) {
     EXPECT_EQ(kept["scenario"]["cluster"]["schedulers"], 2);
     EXPECT_EQ(kept["scenario"]["without"], json({"job_lock"}));
     EXPECT_EQ(run({"replay", file}), 1) << out.str() << err.str();
-    EXPECT_THAT(out.str(), HasSubstr("It fails exactly as recorded."));
+    EXPECT_THAT(out.str(), HasSubstr("FAILED: it fails exactly as recorded. Again:\n"));
     EXPECT_EQ(run({"run", path("a.json"), "--failures", path("a.json")}), 1);
     EXPECT_THAT(err.str(), HasSubstr("--failures: "));
 }
@@ -635,7 +580,7 @@ TEST_F(Cli, VerifyComparesTwoRunsPerSeed) {
     };
     EXPECT_EQ(run({"verify-determinism", folder.string(), "--seeds", "3", "-j", "1"}), 0);
     EXPECT_EQ(runs, 12);
-    EXPECT_EQ(out.str(), "6 runs give the same digest every time\n");
+    EXPECT_EQ(out.str(), "PASSED: 6 runs give the same digest every time.\n");
 }
 
 TEST_F(Cli, ADifferenceIsFiveAndNamesWhereItBegins) {
@@ -657,8 +602,8 @@ TEST_F(Cli, ADifferenceIsFiveAndNamesWhereItBegins) {
     EXPECT_THAT(out.str(), HasSubstr("  event 9 is the first that differs\n"
                                      "    first: at 1.500000000s on w-0: event of run 3\n"
                                      "    then: at 1.500000000s on w-0: event of run 4\n"));
-    EXPECT_THAT(out.str(),
-                HasSubstr(fmt::format("  replay: lockstep verify-determinism {} --seed 7\n", path("a.json"))));
+    EXPECT_THAT(out.str(), HasSubstr(fmt::format("  replay: lockstep verify-determinism {} --seed 7 --recorded-by {}\n",
+                                                 path("a.json"), kVersion)));
 }
 
 TEST_F(Cli, ADifferenceThatDoesNotComeBackIsStillADifference) {
@@ -728,7 +673,8 @@ TEST_F(Cli, TwoBuildsFindTheirFirstDifferentEventInTwoSteps) {
     ASSERT_EQ(run({"verify-determinism", path("a.json"), "--write", file}), 0);
     odd_one = 17;
     EXPECT_EQ(run({"verify-determinism", path("a.json"), "--against", file}), 5);
-    const std::string again = fmt::format("lockstep verify-determinism {} --seed 7", path("a.json"));
+    const std::string again =
+        fmt::format("lockstep verify-determinism {} --seed 7 --recorded-by {}", path("a.json"), kVersion);
     EXPECT_THAT(out.str(), HasSubstr("they agree up to event 10 and no longer at event 20;"));
     EXPECT_THAT(out.str(), HasSubstr("    " + again + " --events 11..20 --write events.json\n"));
     EXPECT_THAT(out.str(), HasSubstr("    " + again + " --against events.json\n"));
@@ -761,7 +707,8 @@ TEST(Selection, ReplayLinesSurviveTheShell) {
     scenario.file = "my scenarios/it's.json";
     SelectionArgs args;
     args.overrides = {"name=a b"};
-    EXPECT_EQ(replay_command(scenario, 3, args), "lockstep run 'my scenarios/it'\\''s.json' --seed 3 --set 'name=a b'");
+    EXPECT_EQ(replay_command(scenario, 3, args, "0.1.0+abc.dirty"),
+              "lockstep run 'my scenarios/it'\\''s.json' --seed 3 --set 'name=a b' --recorded-by 0.1.0+abc.dirty");
 }
 
 TEST(Presenter, DurationsReadWell) {

@@ -14,9 +14,11 @@
 #include "reports/compare/gate.h"
 #include "reports/compare/merge.h"
 #include "reports/compare/words.h"
+#include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/selection.h"
+#include "sim/cli/verdict.h"
 #include "sim/cli/version.h"
 #include "sim/compare/compare.h"
 #include "sim/scenario/text_file.h"
@@ -48,10 +50,15 @@ public:
         const Analysis analysis = reports::analyse(*made);
         if (args_.json != "-") tell(*made, analysis);
         const bool written = write(*made, analysis);
-        const Exit exit = exit_of(*made);
-        if (exit != Exit::passed) return exit;
-        if (!args_.baseline.empty()) return held_against_baseline(*made);
-        return written ? Exit::passed : Exit::usage;
+        Verdict verdict{.command = "compare", .exit = exit_of(*made), .sentence = {}, .again = {}, .problems = {}};
+        reports::GateResult held;
+        if (verdict.exit == Exit::passed && !args_.baseline.empty()) {
+            verdict.exit = held_against_baseline(*made, held);
+        } else if (verdict.exit == Exit::passed && !written) {
+            verdict.exit = Exit::usage;
+        }
+        if (!args_.baseline.empty() && held.lines.empty() && held.problem.empty()) (void)write_junit(*made, analysis);
+        return concluded(std::move(verdict), *made, analysis, held);
     }
 
 private:
@@ -118,12 +125,14 @@ private:
             before = std::move(*read);
         }
         CompareOptions options = this->options(before);
-        Progress progress(environment_.err, environment_.progress, count_runs(*plan, *worlds, options));
+        CrashGuard crash("compare", crash_targets(), environment_);
+        if (!crash.begin()) return tl::make_unexpected(Exit::usage);
+        Progress progress(environment_.err, environment_.watcher, count_runs(*plan, *worlds, options));
         options.on_result = [&](const PlannedRun&, const RunResult& result) {
             progress.advance(!result.passed && !result.interrupted);
         };
         options.on_start = [&](const PlannedRun& run) {
-            if (environment_.note_run) environment_.note_run(replay_of(*plan, *worlds, run));
+            crash.started(planned(*worlds, run, replay_of(*plan, *worlds, run)));
         };
         Comparison made = compare(*plan, *worlds, environment_.runner, options);
         progress.clear();
@@ -177,11 +186,28 @@ private:
         return options;
     }
 
-    [[nodiscard]] static std::string replay_of(const ComparisonPlan& plan, const ComparedWorlds& worlds,
-                                               const PlannedRun& run) {
+    /// The file of --json is left as it is: `--resume` goes on from it.
+    [[nodiscard]] ReportTargets crash_targets() const {
+        ReportTargets targets = spoken_reports(args_.json == "-", environment_);
+        targets.junit = args_.junit;
+        return targets;
+    }
+
+    [[nodiscard]] static reports::RunRecord planned(const ComparedWorlds& worlds, const PlannedRun& run,
+                                                    const std::string& replay) {
+        reports::RunRecord record;
+        record.file = worlds.worlds[run.scenario].file;
+        record.name = worlds.worlds[run.scenario].name;
+        record.seed = run.seed;
+        record.replay = replay;
+        return record;
+    }
+
+    [[nodiscard]] std::string replay_of(const ComparisonPlan& plan, const ComparedWorlds& worlds,
+                                        const PlannedRun& run) const {
         SelectionArgs args;
         args.overrides = plan.variants[run.scenario % plan.variants.size()].overrides();
-        return replay_command(worlds.worlds[run.scenario], run.seed, args);
+        return replay_command(worlds.worlds[run.scenario], run.seed, args, build_name(environment_));
     }
 
     /// What makes exactly this comparison again.
@@ -244,8 +270,16 @@ private:
         write(args_.html, [&] { return reports::comparison_html(made, analysis); });
         write(args_.markdown, [&] { return reports::comparison_markdown(made, analysis); });
         write(args_.csv, [&] { return reports::comparison_csv(made); });
-        if (args_.baseline.empty()) write(args_.junit, [&] { return reports::comparison_junit(made, analysis); });
+        // Of a gate the report is written once the gate has judged.
+        if (args_.baseline.empty()) written = write_junit(made, analysis) && written;
         return written;
+    }
+
+    bool write_junit(const Comparison& made, const Analysis& analysis) const {
+        if (args_.junit.empty()) return true;
+        const auto done = reports::write_atomically(args_.junit, reports::comparison_junit(made, analysis));
+        if (!done) environment_.err << "lockstep: " << done.error() << '\n';
+        return done.has_value();
     }
 
     [[nodiscard]] Exit exit_of(const Comparison& made) const {
@@ -264,13 +298,57 @@ private:
         return Exit::passed;
     }
 
-    [[nodiscard]] Exit held_against_baseline(const Comparison& made) const {
+    /// What has been said already, as the verdict of the comparison or of the gate, is not said again.
+    Exit concluded(Verdict verdict, const Comparison& made, const Analysis& analysis,
+                   const reports::GateResult& held) const {
+        verdict.problems = problems_of(made);
+        for (const reports::GateLine& line : held.lines) {
+            if (line.outcome == reports::GateOutcome::held) continue;
+            verdict.problems.push_back(
+                {.file = args_.file, .title = line.variant + ": " + line.measure, .detail = line.text});
+        }
+        for (const std::string& sentence : analysis.verdict.sentences)
+            verdict.sentence += (verdict.sentence.empty() ? "" : " ") + sentence;
+        verdict.sentence = sentence_of(verdict, made, held);
+        verdict.again = made.command;
+        std::ostream& say = talk_of(args_.json == "-", environment_);
+        if (verdict.exit == Exit::passed) {
+            tell_ci(verdict, say, environment_);
+            return verdict.exit;
+        }
+        return conclude(verdict, say, environment_);
+    }
+
+    static std::string sentence_of(const Verdict& verdict, const Comparison& made, const reports::GateResult& held) {
+        if (verdict.exit == Exit::passed) return verdict.sentence;
+        if (verdict.exit == Exit::interrupted) return "some runs are missing";
+        if (made.runs.empty()) return "nothing was compared";
+        if (!held.problem.empty()) return held.problem;
+        if (!held.lines.empty())
+            return fmt::format("{} of {} are not as good as the baseline", verdict.problems.size(), held.lines.size());
+        const auto failures = std::ranges::count(made.runs, false, &reports::ComparedRun::passed);
+        if (failures > 0) return fmt::format("{} of {} runs failed", failures, made.runs.size());
+        return "not every file could be written or read";
+    }
+
+    static std::vector<reports::Annotation> problems_of(const Comparison& made) {
+        std::vector<reports::Annotation> problems;
+        for (const reports::ComparedRun& run : made.runs) {
+            if (run.passed) continue;
+            problems.push_back({.file = made.scenarios[run.scenario].file,
+                                .title = fmt::format("{} seed {}", made.variants[run.variant].name, run.seed),
+                                .detail = run.problem});
+        }
+        return problems;
+    }
+
+    [[nodiscard]] Exit held_against_baseline(const Comparison& made, reports::GateResult& result) const {
         const auto baseline = earlier(args_.baseline);
         if (!baseline) {
             environment_.err << "lockstep: " << baseline.error() << '\n';
             return Exit::usage;
         }
-        const auto result = reports::gate(*baseline, made, reports::thresholds_of(made.criteria));
+        result = reports::gate(*baseline, made, reports::thresholds_of(made.criteria));
         (args_.json == "-" ? environment_.err : environment_.out) << reports::gate_text(result);
         if (!args_.junit.empty()) {
             if (const auto done = reports::write_atomically(args_.junit, reports::gate_junit(result)); !done) {

@@ -6,6 +6,7 @@
 #include "reports/atomic_file.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/terminal_line.h"
+#include "sim/cli/verdict.h"
 #include "sim/scenario/text_file.h"
 #include "sim/search/coverage_report.h"
 
@@ -27,7 +28,10 @@ public:
         Coverage plain = measure({});
         std::optional<Coverage> losing;
         if (args_.data_loss && !plain.interrupted) losing = measure({.redis = true, .nats = true});
-        if (plain.interrupted || (losing && losing->interrupted)) return Exit::interrupted;
+        if (plain.interrupted || (losing && losing->interrupted))
+            return conclude(
+                {.command = "coverage", .exit = Exit::interrupted, .sentence = "not every draw was made", .again = {}},
+                environment_.out, environment_);
         const CoverageReport report = coverage_report(command(), std::move(plain), std::move(losing));
         if (!write(coverage_markdown(report))) return Exit::usage;
         return tell(report, table ? coverage_complaints(report, *table) : coverage_complaints(report));
@@ -56,7 +60,7 @@ private:
         options.data_loss = data_loss;
         options.threads = args_.threads == 0 ? environment_.processors : args_.threads;
         options.stop = environment_.stop;
-        TerminalLine line(environment_.err, environment_.progress);
+        TerminalLine line(environment_.err, environment_.watcher);
         options.on_progress = [&](std::uint64_t draws) {
             if (line.due())
                 line.draw(
@@ -96,7 +100,14 @@ private:
         const std::uint64_t failures = report.plain.failures + (report.losing ? report.losing->failures : 0);
         if (failures > 0) environment_.out << fmt::format("{} draws failed: `lockstep explore` shows how\n", failures);
         for (const std::string& complaint : complaints) environment_.out << complaint << '\n';
-        return complaints.empty() ? Exit::passed : Exit::violated;
+        Verdict verdict{.command = "coverage",
+                        .exit = complaints.empty() ? Exit::passed : Exit::violated,
+                        .sentence = fmt::format("{} of what is documented is not as it should be", complaints.size()),
+                        .again = {}};
+        if (complaints.empty()) verdict.sentence = "what is documented is reached, or cannot happen";
+        for (const std::string& complaint : complaints)
+            verdict.problems.push_back({.file = args_.against, .title = "coverage", .detail = complaint});
+        return conclude(verdict, environment_.out, environment_);
     }
 
     const CoverageArgs& args_;

@@ -84,7 +84,7 @@ DigestEntry parse_entry(const json& one) {
 std::string digests_json(const DigestFile& file) {
     json list = json::array();
     for (const DigestEntry& entry : file.entries) list.push_back(json_of(entry));
-    json document{{"version", 1}, {"digests", std::move(list)}};
+    json document{{"version", 1}, {"build", file.build}, {"digests", std::move(list)}};
     if (file.last != 0) document["recorded"] = {{"first", file.first}, {"last", file.last}};
     return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -94,6 +94,7 @@ tl::expected<DigestFile, std::string> parse_digests(std::string_view text) {
         const json document = json::parse(text);
         if (document.at("version") != 1) return tl::make_unexpected("expected version 1 of a file of digests");
         DigestFile file;
+        file.build = document.value("build", std::string{});
         for (const json& one : document.at("digests")) file.entries.push_back(parse_entry(one));
         if (document.contains("recorded")) {
             file.first = document.at("recorded").at("first");

@@ -29,6 +29,7 @@ struct DigestFile {
     /// Which events of each run were recorded; both 0 = none.
     std::uint64_t first = 0;
     std::uint64_t last = 0;
+    std::string build{};  // of the program that made the runs; empty = not known
 };
 
 [[nodiscard]] std::string digests_json(const DigestFile& file);

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "reports/atomic_file.h"
+#include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/json_output.h"
+#include "sim/cli/selection.h"
 #include "sim/cli/terminal_line.h"
+#include "sim/cli/verdict.h"
 #include "sim/search/enumerate.h"
 
 namespace lockstep::sim::cli {
@@ -53,7 +58,11 @@ std::vector<std::string> uncovered(const EnumerateOutcome& outcome) {
 
 class Enumeration {
 public:
-    Enumeration(const EnumerateArgs& args, const Environment& environment) : args_(args), environment_(environment) {}
+    Enumeration(const EnumerateArgs& args, const Environment& environment)
+        : args_(args),
+          environment_(environment),
+          out_(talk_of(args.json, environment)),
+          crash_("enumerate", spoken_reports(args.json, environment), environment) {}
 
     Exit run() {
         const auto files = find_scenarios(args_.paths.empty() ? std::vector<std::string>{"scenarios"} : args_.paths);
@@ -61,14 +70,19 @@ public:
             for (const LoadError& error : files.error()) environment_.err << to_string(error) << '\n';
             return Exit::usage;
         }
+        if (!crash_.begin()) return Exit::usage;
+        Exit exit = Exit::passed;
         for (const auto& file : *files) {
-            const Exit exit = one(file);
-            if (exit == Exit::usage || exit == Exit::interrupted || exit == Exit::harness) return exit;
+            exit = one(file);
+            if (exit != Exit::passed) break;
         }
-        environment_.out << fmt::format("{} runs, {} failed, {} ends of calls without coverage\n", runs_, failed_,
-                                        uncovered_);
-        if (failed_ > 0) return Exit::violated;
-        return runs_ == 0 ? Exit::nothing_proved : Exit::passed;
+        if (exit == Exit::passed && failed_ > 0) exit = Exit::violated;
+        if (exit == Exit::passed && runs_ == 0) exit = Exit::nothing_proved;
+        if (args_.json && exit != Exit::usage) print_document(document(exit), environment_);
+        Verdict verdict{
+            .command = "enumerate", .exit = exit, .sentence = sentence(), .again = {}, .problems = problems_};
+        if (!replays_.empty()) verdict.again = replays_.front();
+        return conclude(verdict, out_, environment_);
     }
 
 private:
@@ -83,19 +97,25 @@ private:
         options.pairs = args_.pairs;
         options.threads = args_.threads == 0 ? environment_.processors : args_.threads;
         options.stop = environment_.stop;
-        TerminalLine line(environment_.err, environment_.progress);
+        TerminalLine line(environment_.err, environment_.watcher);
         options.on_run = [&line](std::uint64_t done, std::uint64_t planned, const Failure*) {
             if (line.due()) line.draw(fmt::format("{} of {}", done, planned));
         };
-        const EnumerateOutcome outcome = enumerate(loaded->failure.scenario, environment_.runner, options);
+        const std::string again = "lockstep enumerate " + shell_quoted(file.string());
+        const Runner runner = [&](const Scenario& scenario, std::uint64_t seed, const RunOptions& run) {
+            crash_.started(loaded->scenario.name, seed, again);
+            return environment_.runner(scenario, seed, run);
+        };
+        const EnumerateOutcome outcome = enumerate(loaded->failure.scenario, runner, options);
         line.clear();
-        environment_.out << loaded->scenario.name << '\n';
+        out_ << loaded->scenario.name << '\n';
+        scenarios_.push_back(summary_of(file.string(), loaded->scenario.name, outcome));
         if (!outcome.error.empty()) {
-            environment_.out << "  " << outcome.error << '\n';
+            out_ << "  " << outcome.error << '\n';
             return outcome.interrupted ? Exit::interrupted : Exit::passed;
         }
-        print_table(outcome, environment_.out);
-        for (const std::string& end : uncovered(outcome)) environment_.out << "  not covered: " << end << '\n';
+        print_table(outcome, out_);
+        for (const std::string& end : uncovered(outcome)) out_ << "  not covered: " << end << '\n';
         uncovered_ += uncovered(outcome).size();
         add_up(outcome);
         const Exit kept = keep(loaded->scenario.name, outcome);
@@ -111,13 +131,60 @@ private:
         add(outcome.pairs);
     }
 
+    [[nodiscard]] std::string sentence() const {
+        return fmt::format("{} runs, {} failed, {} ends of calls without coverage", runs_, failed_, uncovered_);
+    }
+
+    [[nodiscard]] nlohmann::json document(Exit exit) const {
+        nlohmann::json out = document_head("enumerate", exit, environment_);
+        out["runs"] = runs_;
+        out["failed"] = failed_;
+        out["uncovered"] = uncovered_;
+        out["scenarios"] = scenarios_;
+        return out;
+    }
+
+    /// What the table says, without what was kept of it.
+    static nlohmann::json summary_of(const std::string& file, const std::string& name,
+                                     const EnumerateOutcome& outcome) {
+        using nlohmann::json;
+        json calls = json::array();
+        for (const CallSite& site : outcome.sites) {
+            json ends = json::object();
+            const auto row = outcome.table.find(name_of(site));
+            for (const CallFate fate : kCallFates) {
+                if (!possible(site, fate) || row == outcome.table.end()) continue;
+                ends[std::string(to_string(fate))] = coverage_json(row->second[static_cast<std::size_t>(fate)]);
+            }
+            calls.push_back({{"call", name_of(site)}, {"count", site.count}, {"ends", std::move(ends)}});
+        }
+        return {{"file", file},
+                {"name", name},
+                {"error", outcome.error},
+                {"calls", std::move(calls)},
+                {"pairs", coverage_json(outcome.pairs)},
+                {"not_covered", outcome.error.empty() ? uncovered(outcome) : std::vector<std::string>{}},
+                {"failures", json::array()}};
+    }
+
+    static nlohmann::json coverage_json(const CallCoverage& coverage) {
+        return {{"runs", coverage.runs}, {"effective", coverage.effective}, {"failed", coverage.failures}};
+    }
+
     Exit keep(const std::string& name, const EnumerateOutcome& outcome) {
         int number = 0;
         for (const auto& [signature, failure] : outcome.failures) {
             const auto path = std::filesystem::path(args_.out) / fmt::format("{}-enumerated{}.json", name, ++number);
-            environment_.out << fmt::format("  FAILED {}\n    {}\n    lockstep replay {}\n", signature, failure.origin,
-                                            path.string());
-            if (const auto written = reports::write_atomically(path, failure_text(failure)); !written) {
+            const std::string replay = "lockstep replay " + shell_quoted(path.string());
+            out_ << fmt::format("  FAILED {}\n    {}\n    {}\n", signature, failure.origin, replay);
+            replays_.push_back(replay);
+            problems_.push_back({.file = path.string(),
+                                 .title = fmt::format("{}: {}", name, signature.substr(0, signature.find(':'))),
+                                 .detail = fmt::format("{}\n{}\nreplay: {}", signature, failure.origin, replay)});
+            scenarios_.back()["failures"].push_back(failure_json(failure, path.string(), replay));
+            Failure file = failure;
+            file.build = build_name(environment_);
+            if (const auto written = reports::write_atomically(path, failure_text(file)); !written) {
                 environment_.err << "lockstep: " << written.error() << '\n';
                 return Exit::usage;
             }
@@ -128,6 +195,11 @@ private:
 
     const EnumerateArgs& args_;
     const Environment& environment_;
+    std::ostream& out_;
+    CrashGuard crash_;
+    nlohmann::json scenarios_ = nlohmann::json::array();
+    std::vector<reports::Annotation> problems_;
+    std::vector<std::string> replays_;
     std::uint64_t runs_ = 0;
     std::uint64_t failed_ = 0;
     std::size_t uncovered_ = 0;

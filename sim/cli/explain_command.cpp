@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "engine/config/nearest.h"
+#include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/json_output.h"
 #include "sim/cli/run_page.h"
 #include "sim/cli/selection.h"
+#include "sim/cli/verdict.h"
 #include "sim/cli/violation_text.h"
 #include "sim/explain/explanation.h"
 #include "sim/run/expectations.h"
@@ -48,6 +52,12 @@ public:
           causality_(history_),
           out_(out) {}
 
+    /// What `tell` tells, as lists.
+    [[nodiscard]] nlohmann::json document() const {
+        const StoryChoice choice = chosen();
+        return {{"job", choice.job}, {"jobs", jobs_of(history_)}, {"story", story_lines(choice)}};
+    }
+
     void tell() {
         const Violation* violation = result_.violations.empty() ? nullptr : &result_.violations.front();
         if (violation != nullptr) {
@@ -59,21 +69,37 @@ public:
             if (!expectation.held)
                 out_ << fmt::format("expected {}, got {}\n", expectation.expected, expectation.actual);
         }
-        const bool of_violation = violation != nullptr && (args_.job.empty() || args_.job == violation->job);
-        of_violation ? tell_of(story_of(*violation, history_)) : tell_of_job();
-    }
-
-private:
-    void tell_of_job() {
+        const StoryChoice choice = chosen();
         auto jobs = jobs_of(history_);
-        if (jobs.empty()) {
+        if (!of_violation() && jobs.empty()) {
             out_ << "No job was submitted.\n";
             return;
         }
-        const bool there = std::ranges::find(jobs, wanted_) != jobs.end();
-        const std::string job = there ? wanted_ : jobs.front();
-        tell_of({job, {}, false});
-        if (args_.job.empty() && jobs.size() > 1) tell_of_others(std::move(jobs), job);
+        tell_of(choice);
+        if (!of_violation() && args_.job.empty() && jobs.size() > 1) tell_of_others(std::move(jobs), choice.job);
+    }
+
+private:
+    [[nodiscard]] bool of_violation() const {
+        return !result_.violations.empty() && (args_.job.empty() || args_.job == result_.violations.front().job);
+    }
+
+    /// What is told of: the first violation, or else a job. Of a run without jobs nothing.
+    [[nodiscard]] StoryChoice chosen() const {
+        StoryChoice choice{{}, {}, false};
+        if (of_violation()) {
+            choice = story_of(result_.violations.front(), history_);
+        } else if (const auto jobs = jobs_of(history_); !jobs.empty()) {
+            choice.job = std::ranges::find(jobs, wanted_) != jobs.end() ? wanted_ : jobs.front();
+        }
+        choice.other_jobs = args_.other_jobs;
+        return choice;
+    }
+
+    [[nodiscard]] std::vector<std::string> story_lines(const StoryChoice& choice) const {
+        if (!of_violation() && choice.job.empty()) return {};
+        const JobStory story(history_, causality_, choice);
+        return args_.by_time ? story.by_time() : story.by_node();
     }
 
     void tell_of_others(std::vector<std::string> jobs, const std::string& told) {
@@ -85,12 +111,10 @@ private:
                             others > kNamedMax ? ", ..." : "");
     }
 
-    void tell_of(StoryChoice choice) {
-        choice.other_jobs = args_.other_jobs;
-        const JobStory story(history_, causality_, choice);
+    void tell_of(const StoryChoice& choice) {
         out_ << (choice.job.empty() ? "\nWhat led to it" : fmt::format("\nThe story of {}", choice.job))
              << (args_.by_time ? ":\n" : ", node by node:\n");
-        for (const std::string& line : args_.by_time ? story.by_time() : story.by_node()) out_ << line << '\n';
+        for (const std::string& line : story_lines(choice)) out_ << line << '\n';
     }
 
     const ExplainArgs& args_;
@@ -101,13 +125,16 @@ private:
     std::ostream& out_;
 };
 
-std::string replay_line(const ExplainArgs& args, std::uint64_t seed) {
+/// A failure file that nothing has changed replays as such.
+std::string replay_line(const ExplainArgs& args, bool scenario_file, std::uint64_t seed, const std::string& build) {
+    const bool changed = args.seed || !args.overrides.empty() || !args.without.empty();
+    if (!scenario_file && !changed) return "lockstep replay " + shell_quoted(args.file);
     SelectionArgs selection;
     selection.overrides = args.overrides;
     selection.without = args.without;
     Scenario scenario;
     scenario.file = args.file;
-    return replay_command(scenario, seed, selection);
+    return replay_command(scenario, seed, selection, build, scenario_file ? "run" : "explain");
 }
 
 }  // namespace
@@ -119,13 +146,23 @@ Exit explain_command(const ExplainArgs& args, const Environment& environment) {
         environment.err << fmt::format("lockstep: {}\n", loaded.error());
         return Exit::usage;
     }
+    note_other_build(args.recorded_by.empty() ? args.file : "this command",
+                     args.recorded_by.empty() ? loaded->failure.build : args.recorded_by, environment);
     const std::uint64_t seed = args.seed.value_or(loaded->failure.seed);
-    if (environment.note_run) environment.note_run("lockstep explain " + shell_quoted(args.file));
+    const std::string build = build_name(environment);
+    CrashGuard crash("explain", spoken_reports(args.json, environment), environment);
+    if (!crash.begin()) return Exit::usage;
+    crash.started(loaded->scenario.name, seed, "lockstep explain " + shell_quoted(args.file));
     RunOptions options;
     options.stop = environment.stop;
     options.history = true;
     const RunResult result = environment.runner(loaded->scenario, seed, options);
-    if (result.interrupted) return Exit::interrupted;
+    std::ostream& out = talk_of(args.json, environment);
+    if (result.interrupted) {
+        if (args.json) print_document(document_head("explain", Exit::interrupted, environment), environment);
+        out << word_of(Exit::interrupted) << ": the run was not made to its end.\n";
+        return Exit::interrupted;
+    }
     if (!result.error.empty() || !result.history) {
         environment.err << fmt::format("lockstep: the harness itself failed: {}\n", result.error);
         return Exit::harness;
@@ -135,13 +172,29 @@ Exit explain_command(const ExplainArgs& args, const Environment& environment) {
                                        engine::suggestion(args.job, jobs_of(*result.history)));
         return Exit::usage;
     }
-    environment.out << fmt::format("{}, seed {}, {} events, digest {}: {}\n\n", loaded->scenario.name, seed,
-                                   result.events, reports::digest_text(result.digest),
-                                   result.passed ? "it holds" : "it FAILS");
-    Explainer(args, loaded->scenario, result, environment.out).tell();
-    if (!args.html.empty() && !write_page(args.html, result, replay_line(args, seed), environment)) return Exit::usage;
-    if (loaded->is_scenario_file) environment.out << fmt::format("\nreplay: {}\n", replay_line(args, seed));
-    return result.passed ? Exit::passed : Exit::violated;
+    out << fmt::format("{}, seed {}, {} events, digest {}: {}\n\n", loaded->scenario.name, seed, result.events,
+                       reports::digest_text(result.digest), result.passed ? "it holds" : "it FAILS");
+    Explainer explainer(args, loaded->scenario, result, out);
+    explainer.tell();
+    const std::string replay = replay_line(args, loaded->is_scenario_file, seed, build);
+    if (!args.html.empty() && !write_page(args.html, result, replay, environment)) return Exit::usage;
+    const Exit exit = result.passed ? Exit::passed : Exit::violated;
+    if (args.json) {
+        nlohmann::json document = document_head("explain", exit, environment);
+        document.update({{"file", args.file},
+                         {"name", loaded->scenario.name},
+                         {"seed", seed},
+                         {"events", result.events},
+                         {"digest", reports::digest_text(result.digest)},
+                         {"violations", violations_json(result)},
+                         {"expectations", expectations_json(result)},
+                         {"replay", replay}});
+        document.update(explainer.document());
+        print_document(document, environment);
+    }
+    out << fmt::format("\n{}: {} under seed {} {}. Again:\n  {}\n", word_of(exit), loaded->scenario.name, seed,
+                       result.passed ? "holds" : "fails", replay);
+    return exit;
 }
 
 }  // namespace lockstep::sim::cli

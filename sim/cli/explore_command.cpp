@@ -2,16 +2,21 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <set>
 
 #include "reports/atomic_file.h"
+#include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/json_output.h"
 #include "sim/cli/presenter.h"
 #include "sim/cli/selection.h"
 #include "sim/cli/shrink_progress.h"
 #include "sim/cli/terminal_line.h"
+#include "sim/cli/verdict.h"
 #include "sim/search/exploration_state.h"
 #include "sim/search/explore.h"
 #include "sim/search/shrink.h"
@@ -58,19 +63,23 @@ public:
         : args_(args),
           environment_(environment),
           state_file_((std::filesystem::path(args.out) / "explore.json").string()),
-          line_(environment.err, environment.progress) {}
+          out_(talk_of(args.json, environment)),
+          crash_("explore", spoken_reports(args.json, environment), environment),
+          line_(environment.err, environment.watcher) {}
 
     Exit run() {
-        if (!prepare()) return Exit::usage;
+        if (!prepare() || !crash_.begin()) return Exit::usage;
         began_ = Wall::now();
         const ExploreOutcome outcome = explore(environment_.runner, options_);
         line_.clear();
         remember(outcome);
         tell(outcome);
         if (args_.shrink && !outcome.interrupted) shrink_all(outcome);
-        const Exit exit = exit_of(outcome);
+        Exit exit = exit_of(outcome);
         const bool found = exit == Exit::violated || exit == Exit::harness;
-        return broken_output_ && !found ? Exit::usage : exit;
+        if (broken_output_ && !found && exit != Exit::interrupted) exit = Exit::usage;
+        if (args_.json) print_document(document(outcome, exit), environment_);
+        return conclude(verdict(outcome, exit), out_, environment_);
     }
 
 private:
@@ -99,8 +108,7 @@ private:
         }
         options_.on_run = [this](const ExploreProgress& progress, const Failure* found) { on_run(progress, found); };
         options_.on_start = [this](std::uint64_t draw) {
-            if (environment_.note_run)
-                environment_.note_run(fmt::format("lockstep explore --first {} --seeds 1", draw) + arguments());
+            crash_.started(fmt::format("draw {}", draw), draw, draw_again(draw));
         };
         if (!take_up_state()) return false;
         // Before the first draw: a folder that cannot be written to is better known now than when there is something to keep.
@@ -117,14 +125,21 @@ private:
         return out;
     }
 
+    [[nodiscard]] std::string draw_again(std::uint64_t draw) const {
+        return fmt::format("lockstep explore --first {} --seeds 1{} --recorded-by {}", draw, arguments(), build_);
+    }
+
     bool take_up_state() {
         state_.arguments = arguments();
+        state_.build = build_;
         const auto stored = load_exploration_state(state_file_);
         if (!stored) {
             environment_.err << fmt::format("lockstep: {}\n", stored.error());
             return false;
         }
         if (!*stored) return true;
+        if (args_.resume || !(*stored)->regressions.empty())
+            note_other_build("the exploration in " + args_.out, (*stored)->build, environment_);
         if ((*stored)->arguments == state_.arguments) {
             state_.regressions = (*stored)->regressions;
             options_.regressions = state_.regressions;
@@ -142,11 +157,13 @@ private:
         if (found != nullptr) {
             line_.clear();
             const std::string path = (std::filesystem::path(args_.out) / file_name(*found)).string();
-            const bool kept = write(path, failure_text(*found));
+            Failure file = *found;
+            file.build = build_;
+            const bool kept = write(path, failure_text(file));
             if (!kept) unkept_.insert(found->seed);
-            environment_.out << fmt::format("FOUND {}\n  draw {}, {} events: {}\n", found->signature, found->seed,
-                                            found->events, kept ? path : "its file could not be kept")
-                             << std::flush;
+            out_ << fmt::format("FOUND {}\n  draw {}, {} events: {}\n", found->signature, found->seed, found->events,
+                                kept ? path : "its file could not be kept")
+                 << std::flush;
             add_regression(found->seed);
         }
         keep_place(progress, found != nullptr);
@@ -168,9 +185,12 @@ private:
 
     /// How to see a failure again.
     [[nodiscard]] std::string replay_line(const Failure& failure) const {
-        if (unkept_.contains(failure.seed))
-            return fmt::format("lockstep explore --first {} --seeds 1{}", failure.seed, arguments());
-        return "lockstep replay " + shell_quoted((std::filesystem::path(args_.out) / file_name(failure)).string());
+        if (unkept_.contains(failure.seed)) return draw_again(failure.seed);
+        return "lockstep replay " + shell_quoted(file_of(failure));
+    }
+
+    [[nodiscard]] std::string file_of(const Failure& failure) const {
+        return (std::filesystem::path(args_.out) / file_name(failure)).string();
     }
 
     [[nodiscard]] std::string summary(const ExploreProgress& progress) const {
@@ -182,7 +202,7 @@ private:
     }
 
     void tell(const ExploreOutcome& outcome) const {
-        std::ostream& out = environment_.out;
+        std::ostream& out = out_;
         out << summary(outcome.total) << '\n';
         out << "faults that took effect:";
         for (const auto& [kind, count] : outcome.faults) {
@@ -194,7 +214,56 @@ private:
         for (const auto& [signature, failure] : outcome.failures)
             out << fmt::format("FAILED {} times: {}\n  {}\n", outcome.counts.at(signature), signature,
                                replay_line(failure));
-        if (outcome.failures.empty() && outcome.total.runs > 0) out << "Nothing was violated.\n";
+    }
+
+    /// The failure that is told of first: the one with the lowest number, of its kind.
+    [[nodiscard]] Verdict verdict(const ExploreOutcome& outcome, Exit exit) const {
+        Verdict verdict{.command = "explore", .exit = exit, .sentence = {}, .again = {}};
+        for (const auto& [signature, failure] : outcome.failures) {
+            if (verdict.again.empty()) verdict.again = replay_line(failure);
+            verdict.problems.push_back({.file = unkept_.contains(failure.seed) ? "" : file_of(failure),
+                                        .title = fmt::format("draw {}: {}", failure.seed, invariant_of(signature)),
+                                        .detail = signature + "\nreplay: " + replay_line(failure)});
+        }
+        verdict.sentence = outcome.failures.empty()
+                               ? fmt::format("nothing was violated in {} draws", outcome.total.runs)
+                               : fmt::format("{} of {} draws failed, in {} ways", outcome.total.failures,
+                                             outcome.total.runs, outcome.failures.size());
+        if (exit == Exit::nothing_proved) verdict.sentence = "no draw was made";
+        if (exit == Exit::usage) verdict.sentence += ", and not every file could be written";
+        return verdict;
+    }
+
+    [[nodiscard]] static std::string invariant_of(const std::string& signature) {
+        return signature.substr(0, signature.find(':'));
+    }
+
+    [[nodiscard]] nlohmann::json document(const ExploreOutcome& outcome, Exit exit) const {
+        using nlohmann::json;
+        json out = document_head("explore", exit, environment_);
+        out["runs"] = outcome.total.runs;
+        out["failed"] = outcome.total.failures;
+        out["refused"] = outcome.refused;
+        out["virtual_ms"] = outcome.total.virtual_ms;
+        out["wall_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(Wall::now() - began_).count();
+        out["events"] = outcome.total.events;
+        out["histories"] = outcome.total.histories;
+        out["next"] = outcome.next;
+        out["faults"] = json::object();
+        for (const auto& [kind, count] : outcome.faults)
+            out["faults"][kind] = {{"armed", count.armed}, {"fired", count.fired}, {"effective", count.effective}};
+        out["exercised"] = outcome.exercised;
+        out["reached"] = outcome.reached;
+        out["failures"] = json::array();
+        for (const auto& [signature, failure] : outcome.failures) {
+            json one =
+                failure_json(failure, unkept_.contains(failure.seed) ? "" : file_of(failure), replay_line(failure));
+            one["count"] = outcome.counts.at(signature);
+            const auto shrunk = shrunk_.find(signature);
+            one["shrunk"] = shrunk == shrunk_.end() ? json(nullptr) : json(shrunk->second);
+            out["failures"].push_back(std::move(one));
+        }
+        return out;
     }
 
     /// For --resume, and so that the next exploration begins with what failed once.
@@ -214,16 +283,16 @@ private:
             const Shrunk shrunk = shrink(failure.scenario, failure.seed, signature, environment_.runner, options);
             progress.clear();
             if (!shrunk.error.empty()) {
-                environment_.out << fmt::format("cannot be shrunk: {}: {}\n", signature, shrunk.error);
+                out_ << fmt::format("cannot be shrunk: {}: {}\n", signature, shrunk.error);
                 continue;
             }
             const std::filesystem::path name(file_name(failure));
             const std::string path =
                 (std::filesystem::path(args_.out) / (name.stem().string() + ".shrunk.json")).string();
-            write(path, pretty(shrunk.scenario));
-            environment_.out << fmt::format("SHRUNK {}\n  from {}\n  to   {} in {} runs{}: {}\n", signature,
-                                            to_string(shrunk.before), to_string(shrunk.after), shrunk.runs,
-                                            shrunk.complete ? "" : ", not finished", path);
+            if (write(path, pretty(shrunk.scenario))) shrunk_[signature] = path;
+            out_ << fmt::format("SHRUNK {}\n  from {}\n  to   {} in {} runs{}: {}\n", signature,
+                                to_string(shrunk.before), to_string(shrunk.after), shrunk.runs,
+                                shrunk.complete ? "" : ", not finished", path);
         }
     }
 
@@ -250,16 +319,21 @@ private:
     const std::string state_file_;
     ExploreOptions options_;
     ExplorationState state_;
+    std::ostream& out_;
+    CrashGuard crash_;
     TerminalLine line_;
     Wall::time_point began_{};
     Wall::time_point kept_{};
-    std::set<std::uint64_t> unkept_;  // draws that failed and whose file could not be written
+    std::set<std::uint64_t> unkept_;             // draws that failed and whose file could not be written
+    std::map<std::string, std::string> shrunk_;  // files, by signature
+    const std::string build_ = build_name(environment_);
     bool broken_output_ = false;
 };
 
 }  // namespace
 
 Exit explore_command(const ExploreArgs& args, const Environment& environment) {
+    note_other_build("this command", args.recorded_by, environment);
     return Explorer(args, environment).run();
 }
 

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "reports/atomic_file.h"
+#include "sim/cli/build_name.h"
 #include "sim/scenario/override.h"
 #include "sim/search/failure.h"
 
@@ -41,6 +42,13 @@ std::string file_name(const std::string& signature, const RunResult& result) {
     return name;
 }
 
+std::string kept_text(const Document& document, const RunResult& result, const Scenario& scenario,
+                      const Environment& environment) {
+    Failure failure = failure_of(document, result, fmt::format("run, {}", scenario.file));
+    failure.build = build_name(environment);
+    return failure_text(failure);
+}
+
 }  // namespace
 
 bool write_failures(const std::string& folder, const Selection& selection, const SweepOutcome& outcome,
@@ -58,10 +66,9 @@ bool write_failures(const std::string& folder, const Selection& selection, const
         const Scenario& scenario = selection.scenarios[outcome.runs[index].scenario];
         const auto document = document_of(scenario, args);
         const std::string path = (std::filesystem::path(folder) / file_name(signature, result)).string();
-        const auto done =
-            document ? reports::write_atomically(
-                           path, failure_text(failure_of(*document, result, fmt::format("run, {}", scenario.file))))
-                     : tl::make_unexpected(document.error());
+        const auto done = document
+                              ? reports::write_atomically(path, kept_text(*document, result, scenario, environment))
+                              : tl::make_unexpected(document.error());
         if (!done) {
             environment.err << "lockstep: --failures: " << done.error() << '\n';
             written = false;

@@ -6,6 +6,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/selection.h"
 #include "sim/cli/terminal_line.h"
+#include "sim/cli/verdict.h"
 #include "sim/cli/version.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/proof.h"
@@ -18,7 +19,7 @@ namespace {
 class PowerMeter {
 public:
     PowerMeter(const PowerArgs& args, const Environment& environment)
-        : args_(args), environment_(environment), line_(environment.err, environment.progress) {}
+        : args_(args), environment_(environment), line_(environment.err, environment.watcher) {}
 
     Exit run() {
         if (!mechanisms_known(args_.mechanisms, environment_, "--mechanism")) return Exit::usage;
@@ -28,10 +29,10 @@ public:
         if (!read_proofs()) return Exit::usage;
         report_.outcome = measure_power(environment_.runner, report_.options);
         line_.clear();
-        if (report_.outcome.interrupted) return Exit::interrupted;
+        if (report_.outcome.interrupted) return concluded(Exit::interrupted);
         const bool written =
             write(args_.markdown, power_markdown(report_)) && write(args_.json, pretty(power_json(report_)));
-        return written ? verdict() : Exit::usage;
+        return concluded(written ? verdict() : Exit::usage);
     }
 
 private:
@@ -56,7 +57,9 @@ private:
         options.threads = args_.threads == 0 ? environment_.processors : args_.threads;
         options.stop = environment_.stop;
         options.on_measured = [this](const MechanismPower& power) { tell(power); };
-        options.on_progress = [this](const std::string& what) { line_.draw(what); };
+        options.on_progress = [this](const std::string& what) {
+            if (line_.due()) line_.draw(what);
+        };
         return options;
     }
 
@@ -101,6 +104,20 @@ private:
         const auto done = reports::write_atomically(path, content);
         if (!done) environment_.err << "lockstep: " << done.error() << '\n';
         return done.has_value();
+    }
+
+    Exit concluded(Exit exit) const {
+        Verdict verdict{.command = "power", .exit = exit, .sentence = {}, .again = {}};
+        for (const MechanismPower& power : report_.outcome.mechanisms) {
+            if (power.always_found()) continue;
+            verdict.again = report_.command;
+            verdict.problems.push_back(
+                {.file = {}, .title = power.mechanism, .detail = "a search without it found nothing that fails"});
+        }
+        verdict.sentence =
+            fmt::format("every search found a failure for {} of {} mechanisms",
+                        report_.outcome.mechanisms.size() - verdict.problems.size(), report_.options.mechanisms.size());
+        return conclude(verdict, environment_.out, environment_);
     }
 
     [[nodiscard]] Exit verdict() const {

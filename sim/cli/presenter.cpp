@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <ostream>
+#include <utility>
 
-#include "sim/cli/version.h"
 #include "sim/cli/violation_text.h"
 #include "sim/scenario/catalogue.h"
 
@@ -50,8 +50,14 @@ std::string human_duration(std::int64_t millis) {
     return fmt::format("{}h{:02}m", seconds / 3600, seconds % 3600 / 60);
 }
 
-Presenter::Presenter(const Selection& selection, const SelectionArgs& args, std::ostream& out, bool colour)
-    : selection_(selection), args_(args), out_(out), colour_(colour), files_(selection.scenarios.size()) {
+Presenter::Presenter(const Selection& selection, const SelectionArgs& args, std::string build, std::ostream& out,
+                     bool colour)
+    : selection_(selection),
+      args_(args),
+      build_(std::move(build)),
+      out_(out),
+      colour_(colour),
+      files_(selection.scenarios.size()) {
     for (const PlannedRun& run : selection.plan) ++files_[run.scenario].planned;
     for (const Scenario& scenario : selection.scenarios)
         if (!scenario.counterexample) name_width_ = std::max(name_width_, scenario.name.size());
@@ -64,7 +70,7 @@ std::string Presenter::painted(const char* colour, const std::string& text) cons
 void Presenter::begin(unsigned threads) {
     const auto files =
         static_cast<std::uint64_t>(std::ranges::count(selection_.scenarios, false, &Scenario::counterexample));
-    out_ << fmt::format("lockstep {}: {}, {}, {}\n", kVersion, counted(files, "scenario"),
+    out_ << fmt::format("lockstep {}: {}, {}, {}\n", build_, counted(files, "scenario"),
                         counted(selection_.plan.size(), "run"), counted(threads, "thread"));
     for (const std::string& assignment : args_.overrides) out_ << "  --set " << assignment << '\n';
     for (const std::string& mechanism : args_.without) out_ << "  --without " << mechanism << '\n';
@@ -214,10 +220,10 @@ void Presenter::failures(const SweepOutcome& outcome) {
             continue;
         }
         failure(scenario, result);
-        replays.push_back(replay_command(scenario, result.seed, args_));
+        replays.push_back(replay_command(scenario, result.seed, args_, build_));
     }
-    if (replays.empty()) return;
     if (hidden > 0) out_ << fmt::format("\n... and {} more.\n", counted(hidden, "failed run"));
+    if (replays.size() < 2) return;  // of one, the verdict says how
     out_ << "\nTo replay:\n";
     for (const std::string& line : replays) out_ << "  " << line << '\n';
 }
@@ -233,8 +239,8 @@ void Presenter::failure(const Scenario& scenario, const RunResult& result) {
         if (!outcome.held) out_ << fmt::format("  expected {}, got {}\n", outcome.expected, outcome.actual);
     // Without a violation there is no story above; a counterexample is explained with its mechanism switched off by hand.
     if (result.error.empty() && result.violations.empty() && !scenario.counterexample)
-        out_ << "  explain: " << replay_command(scenario, result.seed, args_, "explain") << '\n';
-    out_ << "  replay: " << replay_command(scenario, result.seed, args_) << '\n';
+        out_ << "  explain: " << replay_command(scenario, result.seed, args_, build_, "explain") << '\n';
+    out_ << "  replay: " << replay_command(scenario, result.seed, args_, build_) << '\n';
 }
 
 }  // namespace lockstep::sim::cli

@@ -1,5 +1,5 @@
 // What `lockstep run` shows a person: a line per scenario as it completes, then a summary of what was checked, what was
-// disturbed and what was left unproved, and at the very end each failure with its story and the line that replays it.
+// disturbed and what was left unproved, and behind it each failure with its story and the line that replays it.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,8 @@ namespace lockstep::sim::cli {
 
 class Presenter {
 public:
-    /// `selection` must outlive it. Writes to `out`; colour only when asked for.
-    Presenter(const Selection& selection, const SelectionArgs& args, std::ostream& out, bool colour);
+    /// `selection` must outlive it. Writes to `out`; colour only when asked for. `build` is the program's.
+    Presenter(const Selection& selection, const SelectionArgs& args, std::string build, std::ostream& out, bool colour);
 
     void begin(unsigned threads);
     /// After each run, in any order. Answers whether lines have become due: they appear in the order of the selection, so
@@ -42,6 +42,7 @@ private:
 
     const Selection& selection_;
     const SelectionArgs& args_;
+    const std::string build_;
     std::ostream& out_;
     const bool colour_;
     std::vector<File> files_;

@@ -16,6 +16,10 @@ void Progress::advance(bool failed) {
 }
 
 void Progress::draw() {
+    if (line_.in_log()) {
+        line_.draw(fmt::format("{} of {} runs done, {} failed", done_, total_, failed_));
+        return;
+    }
     constexpr std::size_t kWidth = 30;
     const std::size_t filled = total_ == 0 ? kWidth : done_ * kWidth / total_;
     const std::string failures = failed_ > 0 ? fmt::format("  {} failed", failed_) : "";

@@ -1,4 +1,4 @@
-// A progress bar on one line of a terminal, redrawn at most ten times a second. Writes nothing when switched off.
+// A progress bar on one line of a terminal, redrawn at most ten times a second; in a log, how many runs are done every few seconds.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace lockstep::sim::cli {
 
 class Progress {
 public:
-    Progress(std::ostream& out, bool enabled, std::size_t total)
-        : line_(out, enabled, std::chrono::milliseconds{100}), total_(total) {}
+    Progress(std::ostream& out, const Watcher& watcher, std::size_t total)
+        : line_(out, watcher, std::chrono::milliseconds{100}), total_(total) {}
 
     void advance(bool failed);
     /// Takes the bar off the line, so that something else can be written; the next `advance` draws it again.

@@ -8,18 +8,32 @@
 #include "reports/atomic_file.h"
 #include "reports/junit.h"
 #include "reports/result_json.h"
+#include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/failure_files.h"
 #include "sim/cli/presenter.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/run_page.h"
 #include "sim/cli/selection.h"
+#include "sim/cli/verdict.h"
+#include "sim/cli/violation_text.h"
 
 namespace lockstep::sim::cli {
 
 namespace {
 
-reports::RunRecord record_of(const Scenario& scenario, const RunResult& result, const SelectionArgs& args) {
+/// What is known of a run before it is made.
+reports::RunRecord planned_record(const Scenario& scenario, std::uint64_t seed, const std::string& replay) {
+    reports::RunRecord record;
+    record.file = scenario.file;
+    record.name = scenario.name;
+    record.seed = seed;
+    record.without = scenario.without;
+    record.replay = replay;
+    return record;
+}
+
+reports::RunRecord record_of(const Scenario& scenario, const RunResult& result, const std::string& replay) {
     return {.file = result.file,
             .name = result.name,
             .seed = result.seed,
@@ -39,17 +53,30 @@ reports::RunRecord record_of(const Scenario& scenario, const RunResult& result, 
             .without = scenario.without,
             .reached = result.reached,
             .error = result.error,
-            .replay = replay_command(scenario, result.seed, args)};
+            .replay = replay};
 }
 
-/// Runs that Ctrl-C cut short prove neither one thing nor the other and stay out of reports.
+reports::RunRecord record_in(const Selection& selection, const SweepOutcome& outcome, std::size_t index,
+                             const SelectionArgs& args, const std::string& build) {
+    const Scenario& scenario = selection.scenarios[outcome.runs[index].scenario];
+    const RunResult& result = outcome.results[index];
+    return record_of(scenario, result, replay_command(scenario, result.seed, args, build));
+}
+
+/// Those that Ctrl-C cut short are among the missing.
+std::string runs_made(const Selection& selection, const SweepOutcome& outcome) {
+    const auto made = std::ranges::count(outcome.results, false, &RunResult::interrupted);
+    return fmt::format("{} of {} runs were made to their end", made, selection.plan.size());
+}
+
+/// Runs that Ctrl-C cut short prove neither one thing nor the other and stay out of reports; that they are missing is said there.
 reports::RunReport report_of(const Selection& selection, const SweepOutcome& outcome, const SelectionArgs& args,
-                             std::vector<std::string> unproved) {
+                             const std::string& build, std::vector<std::string> unproved) {
     reports::RunReport report;
+    report.build = build;
+    if (outcome.interrupted) report.incomplete = "interrupted: " + runs_made(selection, outcome);
     for (std::size_t i = 0; i < outcome.results.size(); ++i) {
-        if (!outcome.results[i].interrupted)
-            report.results.push_back(
-                record_of(selection.scenarios[outcome.runs[i].scenario], outcome.results[i], args));
+        if (!outcome.results[i].interrupted) report.results.push_back(record_in(selection, outcome, i, args, build));
     }
     report.unreached = unreached_branches(outcome.results);
     report.vacuous = std::move(unproved);
@@ -126,7 +153,63 @@ bool write_html(const RunArgs& args, const Selection& selection, const SweepOutc
     options.stop = environment.stop;
     options.history = true;
     const RunResult result = environment.runner(scenario, seed, options);
-    return write_page(args.html, result, replay_command(scenario, seed, args.selection), environment);
+    return write_page(args.html, result, replay_command(scenario, seed, args.selection, build_name(environment)),
+                      environment);
+}
+
+/// The first line of the trace of the one run.
+std::string trace_heading(const Selection& selection, const RunArgs& args, const std::string& build) {
+    const PlannedRun& run = selection.plan.front();
+    const Scenario& scenario = selection.scenarios[run.scenario];
+    return heading_of_trace(scenario.name, run.seed, build, replay_command(scenario, run.seed, args.selection, build));
+}
+
+/// One line for the page of a CI system: the first thing that is wrong with a run.
+reports::Annotation problem_of(const reports::RunRecord& run) {
+    std::string what = "the run did not pass";
+    std::string detail = "a counterexample that holds proves nothing";
+    if (!run.error.empty()) {
+        what = "the harness itself failed";
+        detail = run.error;
+    } else if (!run.violations.empty()) {
+        what = run.violations.front().invariant;
+        detail = violation_lines(run.violations.front()).front();
+    } else if (const auto broken = std::ranges::find(run.expectations, false, &ExpectationOutcome::held);
+               broken != run.expectations.end()) {
+        what = "expectation";
+        detail = fmt::format("expected {}, got {}", broken->expected, broken->actual);
+    }
+    return {.file = run.file,
+            .title = fmt::format("{} seed {}: {}", run.name, run.seed, what),
+            .detail = detail + "\nreplay: " + run.replay};
+}
+
+Verdict verdict_of(const Selection& selection, const SweepOutcome& outcome, const reports::RunReport& report,
+                   const std::vector<std::string>& unproved, Exit exit) {
+    Verdict verdict{.command = "run", .exit = exit, .sentence = {}, .again = {}};
+    for (const reports::RunRecord& run : report.results) {
+        if (run.passed) continue;
+        if (verdict.again.empty()) verdict.again = run.replay;
+        verdict.problems.push_back(problem_of(run));
+    }
+    const std::size_t failures = verdict.problems.size();
+    if (exit == Exit::nothing_proved) {
+        verdict.sentence = unproved.front();
+        if (unproved.size() > 1)
+            verdict.sentence += fmt::format("; and {} more that were left unproved", unproved.size() - 1);
+        for (const std::string& sentence : unproved)
+            verdict.problems.push_back({.file = {}, .title = "left unproved", .detail = sentence});
+    } else if (exit == Exit::interrupted) {
+        verdict.sentence = fmt::format("{}, {} of them failed", runs_made(selection, outcome), failures);
+    } else if (exit == Exit::usage) {
+        verdict.sentence = "the runs held, and not every file could be written";
+    } else if (failures > 0) {
+        verdict.sentence = fmt::format("{} of {} run{} failed", failures, report.results.size(),
+                                       report.results.size() == 1 ? "" : "s");
+    } else {
+        verdict.sentence = fmt::format("{} run{} held", report.results.size(), report.results.size() == 1 ? "" : "s");
+    }
+    return verdict;
 }
 
 }  // namespace
@@ -135,7 +218,7 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     SelectionArgs wanted = args.selection;
     // A trace is of one run; and real servers have all mechanisms.
     wanted.one_half = !args.trace.empty() || wanted.real;
-    auto selection = select(wanted, environment);
+    auto selection = select(wanted, "run", environment);
     if (!selection || !adapted(*selection, args, environment)) return Exit::usage;
     if (!args.trace.empty() && selection->plan.size() != 1) {
         environment.err << fmt::format(
@@ -145,8 +228,11 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     }
     const bool talk = args.json != "-";
     const unsigned threads = threads_of(args.selection, environment);
-    Presenter presenter(*selection, args.selection, environment.out, environment.colour);
-    Progress progress(environment.err, environment.progress, selection->plan.size());
+    const std::string build = build_name(environment);
+    CrashGuard crash("run", {args.junit, args.json, environment.step_summary}, environment);
+    if (!crash.begin()) return Exit::usage;
+    Presenter presenter(*selection, args.selection, build, environment.out, environment.colour);
+    Progress progress(environment.err, environment.watcher, selection->plan.size());
     if (talk) presenter.begin(threads);
 
     SweepOptions options;
@@ -154,9 +240,10 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     options.fail_fast = args.fail_fast;
     options.run.stop = environment.stop;
     options.run.trace_path = args.trace;
+    if (!args.trace.empty()) options.run.trace_heading = trace_heading(*selection, args, build);
     options.on_start = [&](const PlannedRun& run) {
-        if (environment.note_run)
-            environment.note_run(replay_command(selection->scenarios[run.scenario], run.seed, args.selection));
+        const Scenario& scenario = selection->scenarios[run.scenario];
+        crash.started(planned_record(scenario, run.seed, replay_command(scenario, run.seed, args.selection, build)));
     };
     options.on_result = [&](const PlannedRun& run, const RunResult& result) {
         if (talk && presenter.completed(run, result)) {
@@ -164,6 +251,9 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
             presenter.show();
         }
         progress.advance(!result.passed && !result.interrupted);
+        if (result.interrupted) return;
+        const Scenario& scenario = selection->scenarios[run.scenario];
+        crash.add(record_of(scenario, result, replay_command(scenario, result.seed, args.selection, build)));
     };
     const auto started = std::chrono::steady_clock::now();
     const SweepOutcome outcome = sweep(selection->scenarios, selection->plan, environment.runner, options);
@@ -178,10 +268,13 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     else
         for (const std::string& sentence : unproved) environment.err << "unproved: " << sentence << '\n';
     if (environment.afterword) environment.afterword(talk ? environment.out : environment.err);
-    const bool written = write_reports(args, report_of(*selection, outcome, args.selection, unproved), environment);
+    const reports::RunReport report = report_of(*selection, outcome, args.selection, build, unproved);
+    const bool written = write_reports(args, report, environment);
     const bool shown = args.html.empty() || write_html(args, *selection, outcome, environment);
-    const Exit exit = exit_of(outcome, !unproved.empty(), args.allow_vacuous);
-    return exit == Exit::passed && !(written && shown && kept) ? Exit::usage : exit;
+    Exit exit = exit_of(outcome, !unproved.empty(), args.allow_vacuous);
+    if (exit == Exit::passed && !(written && shown && kept)) exit = Exit::usage;
+    if (talk) environment.out << '\n';
+    return conclude(verdict_of(*selection, outcome, report, unproved, exit), talk_of(!talk, environment), environment);
 }
 
 }  // namespace lockstep::sim::cli

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "engine/config/nearest.h"
+#include "sim/cli/build_name.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/glob.h"
 #include "sim/scenario/proof.h"
@@ -70,12 +71,26 @@ Loaded<std::vector<Scenario>> load_all(const std::vector<std::string>& paths, co
     return scenarios;
 }
 
-std::optional<Selection> select(const SelectionArgs& args, const Environment& environment) {
+Verdict wrong_input(const std::string& command, const std::vector<LoadError>& errors) {
+    Verdict verdict{.command = command, .exit = Exit::usage, .sentence = {}, .again = {}};
+    verdict.sentence = fmt::format("{} mistake{}", errors.size(), errors.size() == 1 ? "" : "s");
+    for (const LoadError& error : errors)
+        verdict.problems.push_back({.file = error.file,
+                                    .title = error.pointer.empty() ? "wrong input" : "at " + error.pointer,
+                                    .detail = error.expected,
+                                    .line = static_cast<std::uint64_t>(error.line),
+                                    .column = static_cast<std::uint64_t>(error.column)});
+    return verdict;
+}
+
+std::optional<Selection> select(const SelectionArgs& args, const std::string& command, const Environment& environment) {
+    note_other_build("this command", args.recorded_by, environment);
     // Said once here instead of once per file.
     if (!mechanisms_known(args.without, environment)) return {};
     auto loaded = load_all(args.paths, {.overrides = args.overrides, .without = args.without});
     if (!loaded) {
         for (const LoadError& error : loaded.error()) environment.err << to_string(error) << '\n';
+        tell_ci(wrong_input(command, loaded.error()), environment.err, environment);
         return {};
     }
     Selection selection;
@@ -103,12 +118,12 @@ std::string shell_quoted(const std::string& word) {
 }
 
 std::string replay_command(const Scenario& scenario, std::uint64_t seed, const SelectionArgs& args,
-                           std::string_view subcommand) {
+                           const std::string& build, std::string_view subcommand) {
     std::string line = fmt::format("lockstep {} {} --seed {}", subcommand, shell_quoted(scenario.file), seed);
     for (const std::string& assignment : args.overrides) line += " --set " + shell_quoted(assignment);
     for (const std::string& mechanism : args.without) line += " --without " + mechanism;
     if (args.real) line += " --real";
-    return line;
+    return line + " --recorded-by " + shell_quoted(build);
 }
 
 unsigned threads_of(const SelectionArgs& args, const Environment& environment) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cli/commands.h"
+#include "sim/cli/verdict.h"
 #include "sim/run/sweep.h"
 #include "sim/scenario/loader.h"
 
@@ -19,16 +20,21 @@ struct Selection {
     bool whole_folder = false;  // all of the default folder, which is meant to put every oracle to the test
 };
 
-/// Nothing when an input was wrong: everything that was wrong has been said on `err` then.
-[[nodiscard]] std::optional<Selection> select(const SelectionArgs& args, const Environment& environment);
+/// Nothing when an input was wrong: everything that was wrong has been said on `err` then, and to CI as of `command`.
+[[nodiscard]] std::optional<Selection> select(const SelectionArgs& args, const std::string& command,
+                                              const Environment& environment);
+
+/// What is wrong with an input, for the page of a CI system.
+[[nodiscard]] Verdict wrong_input(const std::string& command, const std::vector<LoadError>& errors);
 
 /// Loads every file below the paths (default scenarios/). The errors of all files together.
 [[nodiscard]] Loaded<std::vector<Scenario>> load_all(const std::vector<std::string>& paths,
                                                      const LoadOptions& options = {});
 
-/// The line to paste that makes exactly this run again, under a subcommand that takes a selection.
+/// The line to paste that makes exactly this run again, under a subcommand that takes a selection. It ends with the build that
+/// made the run (build_name.h).
 [[nodiscard]] std::string replay_command(const Scenario& scenario, std::uint64_t seed, const SelectionArgs& args,
-                                         std::string_view subcommand = "run");
+                                         const std::string& build, std::string_view subcommand = "run");
 
 /// Whether every name is a mechanism that can be switched off; says on `err` which is not.
 [[nodiscard]] bool mechanisms_known(const std::vector<std::string>& names, const Environment& environment,

@@ -12,7 +12,7 @@ namespace lockstep::sim::cli {
 /// REQUIRES: outlives the options that it watches, and the environment outlives it.
 class ShrinkProgress {
 public:
-    explicit ShrinkProgress(const Environment& environment) : line_(environment.err, environment.progress) {}
+    explicit ShrinkProgress(const Environment& environment) : line_(environment.err, environment.watcher) {}
 
     void watch(ShrinkOptions& options);
     /// Takes the line off, so that something else can be written.

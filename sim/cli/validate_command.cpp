@@ -6,6 +6,7 @@
 
 #include "sim/cli/commands.h"
 #include "sim/cli/selection.h"
+#include "sim/cli/verdict.h"
 #include "sim/compare/worlds.h"
 
 namespace lockstep::sim::cli {
@@ -66,7 +67,12 @@ Exit validate_command(const ValidateArgs& args, const Environment& environment) 
         print_json(errors, files, environment.out);
     else
         for (const LoadError& error : errors) environment.err << to_string(error) << '\n';
-    if (!errors.empty()) return Exit::usage;
+    if (!errors.empty()) return conclude(wrong_input("validate", errors), environment.err, environment);
+    tell_ci({.command = "validate",
+             .exit = Exit::passed,
+             .sentence = fmt::format("{} file{} sound", files, files == 1 ? " is" : "s are"),
+             .again = {}},
+            environment.err, environment);
     if (args.json) return Exit::passed;
     const std::size_t of_scenarios = files - comparisons.size();
     environment.out << fmt::format("{} scenario file{} sound\n", of_scenarios, of_scenarios == 1 ? " is" : "s are");

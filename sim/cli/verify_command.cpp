@@ -5,17 +5,21 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 
 #include "reports/atomic_file.h"
 #include "reports/run_report.h"
+#include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/digests.h"
 #include "sim/cli/disturbance.h"
 #include "sim/cli/first_difference.h"
+#include "sim/cli/json_output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/selection.h"
+#include "sim/cli/verdict.h"
 
 namespace lockstep::sim::cli {
 
@@ -37,14 +41,16 @@ std::string difference(const RunResult& a, const RunResult& b) {
 /// All runs of the plan, once.
 class Rounds {
 public:
-    Rounds(const Selection& selection, const VerifyArgs& args, const Environment& environment, const RunOptions& run)
+    Rounds(const Selection& selection, const VerifyArgs& args, const Environment& environment, const RunOptions& run,
+           const CrashGuard& crash)
         : selection_(selection), environment_(environment) {
         options_.threads = threads_of(args.selection, environment);
         options_.run = run;
-        note_ = [&selection, &args, &environment](const PlannedRun& planned) {
-            if (environment.note_run)
-                environment.note_run(replay_command(selection.scenarios[planned.scenario], planned.seed, args.selection,
-                                                    "verify-determinism"));
+        note_ = [&selection, &args, &environment, &crash](const PlannedRun& planned) {
+            const Scenario& scenario = selection.scenarios[planned.scenario];
+            crash.started(
+                scenario.name, planned.seed,
+                replay_command(scenario, planned.seed, args.selection, build_name(environment), "verify-determinism"));
         };
     }
 
@@ -78,7 +84,7 @@ private:
 class Verifier {
 public:
     Verifier(const Selection& selection, const VerifyArgs& args, const Environment& environment)
-        : selection_(selection), args_(args), environment_(environment) {}
+        : selection_(selection), args_(args), environment_(environment), out_(talk_of(args.json, environment)) {}
 
     /// Compares the two runs of each pair.
     void compare_rounds(SweepOutcome first, const SweepOutcome& second) {
@@ -102,57 +108,116 @@ public:
             const DigestEntry& entry = entries_[i];
             const auto found = by_run.find({entry.name, entry.seed});
             if (found == by_run.end()) {
-                environment_.out << fmt::format("not in {}: {} seed {}\n", args_.against, entry.name, entry.seed);
-                ++unmatched_;
+                out_ << fmt::format("not in {}: {} seed {}\n", args_.against, entry.name, entry.seed);
+                unmatched_.push_back({{"name", entry.name}, {"seed", entry.seed}});
                 continue;
             }
             const DigestEntry& other = *found->second;
             if (other.digest == entry.digest && other.events == entry.events) continue;
-            ++differences_;
-            environment_.out << fmt::format("DIFFERENT {} seed {}: {} after {} events here, {} after {} events in {}\n",
-                                            entry.name, entry.seed, reports::digest_text(entry.digest), entry.events,
-                                            reports::digest_text(other.digest), other.events, args_.against)
-                             << (reference.last != 0 ? first_recorded_difference(entry, other, reference)
-                                                     : how_to_look(entry, other, *scenarios_[i]));
+            const std::string detail = reference.last != 0 ? first_recorded_difference(entry, other, reference)
+                                                           : how_to_look(entry, other, *scenarios_[i]);
+            out_ << fmt::format("DIFFERENT {} seed {}: {} after {} events here, {} after {} events in {}\n", entry.name,
+                                entry.seed, reports::digest_text(entry.digest), entry.events,
+                                reports::digest_text(other.digest), other.events, args_.against)
+                 << detail;
+            differs(*scenarios_[i], entry.seed,
+                    {{"what", "digest"},
+                     {"against", args_.against},
+                     {"first", digest_json(entry.digest, entry.events)},
+                     {"second", digest_json(other.digest, other.events)},
+                     {"detail", detail}});
         }
     }
 
-    Exit conclude() const {
-        if (differences_ > 0)
-            environment_.out << fmt::format("{} of {} runs differ\n", differences_, entries_.size());
-        else
-            environment_.out << fmt::format("{} run{} the same digest every time\n", entries_.size(),
-                                            entries_.size() == 1 ? " gives" : "s give");
-        if (broken_) return Exit::harness;
-        if (differences_ > 0) return Exit::not_deterministic;
+    [[nodiscard]] Exit exit() const {
+        if (!broken_.empty()) return Exit::harness;
+        if (!differences_.empty()) return Exit::not_deterministic;
         // A comparison with less than everything would be believed for more than it is.
-        return unmatched_ > 0 ? Exit::usage : Exit::passed;
+        return unmatched_.empty() ? Exit::passed : Exit::usage;
     }
 
-    [[nodiscard]] std::vector<DigestEntry> take_entries() { return std::move(entries_); }
+    [[nodiscard]] Verdict verdict(Exit exit) const {
+        Verdict verdict{.command = "verify-determinism", .exit = exit, .sentence = {}, .again = again_};
+        verdict.problems = broken_;
+        verdict.problems.insert(verdict.problems.end(), different_.begin(), different_.end());
+        if (!differences_.empty())
+            verdict.sentence = fmt::format("{} of {} runs differ", differences_.size(), entries_.size());
+        else
+            verdict.sentence = fmt::format("{} run{} the same digest every time", entries_.size(),
+                                           entries_.size() == 1 ? " gives" : "s give");
+        if (!broken_.empty()) verdict.sentence += fmt::format(", in {} the harness itself failed", broken_.size());
+        if (!unmatched_.empty())
+            verdict.sentence += fmt::format(", {} are not in {}", unmatched_.size(), args_.against);
+        return verdict;
+    }
+
+    [[nodiscard]] nlohmann::json document(Exit exit) const {
+        using nlohmann::json;
+        json out = document_head("verify-determinism", exit, environment_);
+        json digests = json::array();
+        for (const DigestEntry& entry : entries_) {
+            json one = digest_json(entry.digest, entry.events);
+            one.update({{"file", entry.file}, {"name", entry.name}, {"seed", entry.seed}});
+            digests.push_back(std::move(one));
+        }
+        out.update({{"runs", entries_.size()},
+                    {"digests", std::move(digests)},
+                    {"differences", differences_},
+                    {"against", args_.against},
+                    {"unmatched", unmatched_}});
+        return out;
+    }
+
+    [[nodiscard]] const std::vector<DigestEntry>& entries() const { return entries_; }
 
 private:
     bool failed_itself(const RunResult& result) {
         if (result.error.empty()) return false;
         environment_.err << fmt::format("{} seed {}: the harness itself failed: {}\n", result.name, result.seed,
                                         result.error);
-        broken_ = true;
+        broken_.push_back({.file = result.file,
+                           .title = fmt::format("{} seed {}: the harness itself failed", result.name, result.seed),
+                           .detail = result.error});
         return true;
     }
 
+    static nlohmann::json digest_json(std::uint64_t digest, std::uint64_t events) {
+        return {{"digest", reports::digest_text(digest)}, {"events", events}};
+    }
+
+    void differs(const Scenario& scenario, std::uint64_t seed, nlohmann::json what) {
+        const std::string replay = line_of(scenario, seed);
+        if (again_.empty()) again_ = replay;
+        different_.push_back({.file = scenario.file,
+                              .title = fmt::format("{} seed {}: not deterministic", scenario.name, seed),
+                              .detail = fmt::format("another {}\n{}replay: {}", what["what"].get<std::string>(),
+                                                    what["detail"].get<std::string>(), replay)});
+        what.update({{"file", scenario.file}, {"name", scenario.name}, {"seed", seed}, {"replay", replay}});
+        differences_.push_back(std::move(what));
+    }
+
+    [[nodiscard]] std::string line_of(const Scenario& scenario, std::uint64_t seed) const {
+        return replay_command(scenario, seed, args_.selection, build_name(environment_), "verify-determinism");
+    }
+
     void report(const RunResult& a, const RunResult& b, const std::string& different, const Scenario& scenario) {
-        ++differences_;
+        std::string detail;
         if (different != "digest") {
-            environment_.out << fmt::format("DIFFERENT {} seed {}: the same {} events, but another result: {}\n",
-                                            a.name, a.seed, a.events, different);
+            out_ << fmt::format("DIFFERENT {} seed {}: the same {} events, but another result: {}\n", a.name, a.seed,
+                                a.events, different);
         } else {
-            environment_.out << fmt::format("DIFFERENT {} seed {}: {} after {} events, then {} after {} events\n",
-                                            a.name, a.seed, reports::digest_text(a.digest), a.events,
-                                            reports::digest_text(b.digest), b.events)
-                             << first_difference(again(scenario, a.seed));
+            detail = first_difference(again(scenario, a.seed));
+            out_ << fmt::format("DIFFERENT {} seed {}: {} after {} events, then {} after {} events\n", a.name, a.seed,
+                                reports::digest_text(a.digest), a.events, reports::digest_text(b.digest), b.events)
+                 << detail;
         }
-        environment_.out << fmt::format("  replay: {}\n",
-                                        replay_command(scenario, a.seed, args_.selection, "verify-determinism"));
+        out_ << fmt::format("  replay: {}\n", line_of(scenario, a.seed));
+        differs(scenario, a.seed,
+                {{"what", different},
+                 {"against", ""},
+                 {"first", digest_json(a.digest, a.events)},
+                 {"second", digest_json(b.digest, b.events)},
+                 {"detail", detail}});
     }
 
     /// As the two rounds make it, the second one with other memory.
@@ -186,7 +251,7 @@ private:
     std::string how_to_look(const DigestEntry& here, const DigestEntry& there, const Scenario& scenario) const {
         const auto [agreed, different] = parting_interval(here, there);
         const std::uint64_t last = different != 0 ? different : std::max(here.events, there.events);
-        const std::string line = replay_command(scenario, here.seed, args_.selection, "verify-determinism");
+        const std::string line = line_of(scenario, here.seed);
         return fmt::format(
             "  they agree up to event {} and no longer {} event {}; to see the first that differs, in the other build\n"
             "    {} --events {}..{} --write events.json\n"
@@ -200,9 +265,12 @@ private:
     const Environment& environment_;
     std::vector<const Scenario*> scenarios_;  // of each entry
     std::vector<DigestEntry> entries_;
-    std::size_t differences_ = 0;
-    std::size_t unmatched_ = 0;
-    bool broken_ = false;
+    std::ostream& out_;
+    nlohmann::json differences_ = nlohmann::json::array();
+    nlohmann::json unmatched_ = nlohmann::json::array();
+    std::vector<reports::Annotation> different_;
+    std::vector<reports::Annotation> broken_;  // runs in which the harness itself failed
+    std::string again_;                        // what shows the first difference
 };
 
 /// What `--against` names; an empty file without it, nothing when it cannot be read.
@@ -236,11 +304,16 @@ std::optional<Recording> parse_range(const std::string& text) {
 Exit verify_command(const VerifyArgs& args, const Environment& environment) {
     const auto reference = reference_of(args, environment);
     if (!reference) return Exit::usage;
-    const auto selection = select(args.selection, environment);
+    const auto selection = select(args.selection, "verify-determinism", environment);
     if (!selection) return Exit::usage;
     if (selection->plan.empty()) {
-        environment.err << "lockstep: nothing was selected\n";
-        return Exit::nothing_proved;
+        if (args.json)
+            print_document(document_head("verify-determinism", Exit::nothing_proved, environment), environment);
+        return conclude({.command = "verify-determinism",
+                         .exit = Exit::nothing_proved,
+                         .sentence = "nothing was selected",
+                         .again = {}},
+                        environment.err, environment);
     }
     RunOptions run{.checkpoints = !args.write.empty() || !args.against.empty(), .stop = environment.stop};
     if (reference->last != 0) run.record = {.first = reference->first, .last = reference->last};
@@ -254,31 +327,41 @@ Exit verify_command(const VerifyArgs& args, const Environment& environment) {
         run.record = *range;
     }
 
-    Progress progress(environment.err, environment.progress, 2 * selection->plan.size());
-    Rounds rounds(*selection, args, environment, run);
+    Progress progress(environment.err, environment.watcher, 2 * selection->plan.size());
+    CrashGuard crash("verify-determinism", spoken_reports(args.json, environment), environment);
+    if (!crash.begin()) return Exit::usage;
+    Rounds rounds(*selection, args, environment, run, crash);
     SweepOutcome first = rounds.first(progress);
     SweepOutcome second;
     if (!first.interrupted) second = rounds.second(progress);
     progress.clear();
     if (first.interrupted || second.interrupted) {
-        environment.err << fmt::format("Interrupted after {} of {} runs.\n",
-                                       first.results.size() + second.results.size(), 2 * selection->plan.size());
-        return Exit::interrupted;
+        if (args.json) print_document(document_head("verify-determinism", Exit::interrupted, environment), environment);
+        const std::string made = fmt::format("{} of {} runs were made", first.results.size() + second.results.size(),
+                                             2 * selection->plan.size());
+        return conclude({.command = "verify-determinism", .exit = Exit::interrupted, .sentence = made, .again = {}},
+                        talk_of(args.json, environment), environment);
     }
 
     Verifier verifier(*selection, args, environment);
     verifier.compare_rounds(std::move(first), second);
     if (!args.against.empty()) verifier.compare_with(*reference);
-    const Exit exit = verifier.conclude();
-    if (args.write.empty()) return exit;
-    DigestFile file{.entries = verifier.take_entries()};
+    Exit exit = verifier.exit();
+    const auto end = [&](Exit with) {
+        if (args.json) print_document(verifier.document(with), environment);
+        return conclude(verifier.verdict(with), talk_of(args.json, environment), environment);
+    };
+    if (args.write.empty()) return end(exit);
+    DigestFile file{.entries = verifier.entries()};
+    file.build = build_name(environment);
     if (!args.events.empty()) {
         file.first = run.record.first;
         file.last = run.record.last;
     }
     const auto written = reports::write_atomically(args.write, digests_json(file));
     if (!written) environment.err << "lockstep: " << written.error() << '\n';
-    return exit == Exit::passed && !written ? Exit::usage : exit;
+    if (exit == Exit::passed && !written) exit = Exit::usage;
+    return end(exit);
 }
 
 }  // namespace lockstep::sim::cli

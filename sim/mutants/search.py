@@ -86,15 +86,19 @@ class Program:
 
     def scenarios(self, mutant, known):
         """The scenario files that fail, without those that fail without the mutant."""
-        with tempfile.NamedTemporaryFile(suffix=".json") as report:
-            code, output = self.run(mutant, ["run", "scenarios", "--json", report.name, "--allow-vacuous"],
+        # A report takes the place of the file that stood there.
+        with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+            report = pathlib.Path(folder) / "report.json"
+            code, output = self.run(mutant, ["run", "scenarios", "--json", str(report), "--allow-vacuous"],
                                     40 * SECONDS_PER_RUN)
-            text = report.read().decode()
+            text = report.read_text(encoding="utf-8") if report.is_file() else ""
         if code in FINE:
             return []
         try:
             results = json.loads(text)["results"]
         except (ValueError, KeyError):
+            results = []
+        if not results:
             return [trouble(code) or first_line(output, "the scenarios fail")]
         failed = {place_of(one) for one in results if not one.get("passed", False)}
         return sorted(failed - set(known))

@@ -41,6 +41,8 @@ struct CallSite {
 struct RunOptions {
     /// Where every event goes as one JSON line; empty = nowhere. The file is the run's own: no other run may share it.
     std::string trace_path;
+    /// Its first line; empty = it begins with the events.
+    std::string trace_heading{};
     /// Keep `RunResult::checkpoints`, for finding where two runs part.
     bool checkpoints = false;
     /// Fill `RunResult::recorded`.

@@ -86,7 +86,8 @@ public:
             job_times_->write_down(waits_);
         }
         if (!options.trace_path.empty())
-            trace_file_ = std::make_unique<TraceFile>(options.trace_path, simulation_.topology());
+            trace_file_ =
+                std::make_unique<TraceFile>(options.trace_path, simulation_.topology(), options.trace_heading);
         if (options.record.hashes || options.record.last != 0) {
             recorder_.emplace(options.record, simulation_.topology());
             simulation_.trace().set_digest_observer(*recorder_);

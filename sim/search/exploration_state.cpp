@@ -10,6 +10,7 @@ namespace lockstep::sim {
 std::string exploration_state_text(const ExplorationState& state) {
     return pretty(Document{{"kind", "lockstep exploration"},
                            {"version", 1},
+                           {"build", state.build},
                            {"arguments", state.arguments},
                            {"next", state.next},
                            {"regressions", state.regressions}});
@@ -21,9 +22,9 @@ tl::expected<std::optional<ExplorationState>, std::string> load_exploration_stat
     const Document document = Document::parse(text_of_file(path).value_or(""), nullptr, false);
     try {
         if (document.at("kind") == "lockstep exploration" && document.at("version") == 1) {
-            return std::optional<ExplorationState>{{document.at("arguments").get<std::string>(),
-                                                    document.at("next").get<std::uint64_t>(),
-                                                    document.at("regressions").get<std::vector<std::uint64_t>>()}};
+            return std::optional<ExplorationState>{
+                {document.at("arguments").get<std::string>(), document.at("next").get<std::uint64_t>(),
+                 document.at("regressions").get<std::vector<std::uint64_t>>(), document.value("build", std::string{})}};
         }
     } catch (const Document::exception&) {
         // Said below: whatever is wrong with it, it is not what we wrote.

@@ -14,6 +14,7 @@ struct ExplorationState {
     std::string arguments;  // of the command line, as far as they decide what a number draws
     std::uint64_t next = 1;
     std::vector<std::uint64_t> regressions;
+    std::string build{};  // of the program that made the draws: another may draw others; empty = not known
 };
 
 [[nodiscard]] std::string exploration_state_text(const ExplorationState& state);

@@ -107,6 +107,7 @@ std::string failure_text(const Failure& failure) {
     out["kind"] = kKind;
     out["version"] = kVersion;
     out["origin"] = failure.origin;
+    if (!failure.build.empty()) out["build"] = failure.build;
     out["signature"] = failure.signature;
     if (failure.violation) {
         const Violation& v = *failure.violation;
@@ -139,6 +140,7 @@ tl::expected<Failure, std::string> parse_failure(std::string_view text) {
     failure.seed = seed->get<std::uint64_t>();
     failure.signature = engine::wire::text_member(document, "signature");
     failure.origin = engine::wire::text_member(document, "origin");
+    failure.build = engine::wire::text_member(document, "build");
     failure.events = unsigned_of(document, "events");
     failure.violation = violation_of(document);
     const std::string digest = engine::wire::text_member(document, "digest");

@@ -25,7 +25,8 @@ struct Failure {
     std::optional<Violation> violation;
     std::uint64_t digest = 0;
     std::uint64_t events = 0;
-    std::string origin;  // how it came about, for people: "explore, draw 17", "shrunk from …"
+    std::string origin;   // how it came about, for people: "explore, draw 17", "shrunk from …"
+    std::string build{};  // of the program that recorded it; empty = not known
 };
 
 [[nodiscard]] Failure failure_of(Document scenario, const RunResult& result, std::string origin);

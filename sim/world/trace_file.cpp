@@ -135,12 +135,13 @@ void append_event_json(const fakes::Event& event, Time now, const Topology& topo
     out += '}';
 }
 
-TraceFile::TraceFile(std::string path, const Topology& topology)
+TraceFile::TraceFile(std::string path, const Topology& topology, const std::string& heading)
     : path_(std::move(path)),
       partial_path_(path_ + ".partial"),
       topology_(topology),
       file_(std::fopen(partial_path_.c_str(), "wb")) {
     failed_ = file_ == nullptr;
+    if (!heading.empty()) buffer_ = heading + "\n";
 }
 
 TraceFile::~TraceFile() {

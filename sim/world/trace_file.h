@@ -1,4 +1,5 @@
-// The trace as a file: one JSON object per line and event, for people and for grep. Fields at their default are left out.
+// The trace as a file: one JSON object per line and event, for people and for grep. Fields at their default are left out. The first
+// line says what the trace is of, where somebody knows.
 #pragma once
 
 #include <cstdio>
@@ -15,8 +16,8 @@ void append_event_json(const fakes::Event& event, Time now, const Topology& topo
 
 class TraceFile final : public EventObserver {
 public:
-    /// Writes beside `path`, which appears under its name only with `finish`.
-    TraceFile(std::string path, const Topology& topology);
+    /// Writes beside `path`, which appears under its name only with `finish`. `heading`: a line of JSON before the events; empty = none.
+    TraceFile(std::string path, const Topology& topology, const std::string& heading = {});
     ~TraceFile() override;
     TraceFile(const TraceFile&) = delete;
     TraceFile& operator=(const TraceFile&) = delete;

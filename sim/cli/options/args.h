@@ -19,9 +19,10 @@ struct SelectionArgs {
     std::vector<std::string> without;
     std::optional<std::uint64_t> seed;
     std::uint64_t seeds = 1;
-    unsigned threads = 0;   // 0 = as many as there are processors
-    bool real = false;      // on real servers
-    bool one_half = false;  // leave out the counterexamples of files that prove something
+    unsigned threads = 0;     // 0 = as many as there are processors
+    bool real = false;        // on real servers
+    bool one_half = false;    // leave out the counterexamples of files that prove something
+    std::string recorded_by;  // the build that printed this command as a replay line; empty = not known
 };
 
 struct RunArgs {
@@ -46,6 +47,7 @@ struct VerifyArgs {
     std::string write;
     std::string against;
     std::string events;  // FIRST..LAST: which events `write` records; empty = none
+    bool json = false;
 };
 
 struct ExploreArgs {
@@ -60,6 +62,8 @@ struct ExploreArgs {
     DataLoss data_loss{};
     bool shrink = false;
     unsigned threads = 0;
+    std::string recorded_by;
+    bool json = false;
 };
 
 struct EnumerateArgs {
@@ -68,6 +72,7 @@ struct EnumerateArgs {
     int occurrences = 5;
     std::uint64_t pairs = 0;
     unsigned threads = 0;
+    bool json = false;
 };
 
 struct PowerArgs {
@@ -114,6 +119,7 @@ struct ShrinkArgs {
     std::optional<std::uint64_t> seed;
     std::vector<std::string> without;
     std::uint64_t max_runs = 10000;
+    bool json = false;
 };
 
 struct ExplainArgs {
@@ -125,6 +131,8 @@ struct ExplainArgs {
     bool by_time = false;
     bool other_jobs = false;
     std::string html;
+    std::string recorded_by;
+    bool json = false;
 };
 
 struct ReplayArgs {
@@ -136,6 +144,7 @@ struct ReplayArgs {
     std::optional<std::uint64_t> seed;
     std::vector<std::string> overrides;
     std::vector<std::string> without;
+    bool json = false;
     [[nodiscard]] bool looks() const { return !until.empty() || !diff.empty(); }
 };
 

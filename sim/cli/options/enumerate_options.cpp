@@ -13,6 +13,7 @@ constexpr const char* kEnumerateFooter =
     "Examples:\n"
     "  lockstep enumerate scenarios/happy-path.json\n"
     "  lockstep enumerate scenarios/happy-path.json --occurrences 50 --pairs 2000\n"
+    "  lockstep enumerate scenarios/happy-path.json --json | jq .failed\n"
     "Exit codes: 0 everything held, 1 a failure found, 2 wrong input, 3 the harness failed, 4 nothing was run.\n";
 
 }  // namespace
@@ -29,6 +30,7 @@ CLI::App* add_enumerate(CLI::App& app, EnumerateArgs& args) {
         ->check(CLI::Range(0, 1'000'000'000));
     sub->add_option("--out", args.out, "folder of the failure files; default failures")->type_name("DIR");
     add_threads(*sub, args.threads);
+    add_json(*sub, args.json);
     return sub;
 }
 

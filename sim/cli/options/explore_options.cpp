@@ -16,6 +16,7 @@ constexpr const char* kExploreFooter =
     "  lockstep explore --for 10m\n"
     "  lockstep explore --seeds 1000 --without lock_fencing --shrink\n"
     "  lockstep explore --for 8h --keep-going --resume    goes on where the last one ended\n"
+    "  lockstep explore --seeds 100 --json | jq .failures\n"
     "Exit codes: 0 nothing found, 1 a failure found, 2 wrong input, 3 the harness failed, 4 nothing was run.\n";
 
 }  // namespace
@@ -48,6 +49,8 @@ CLI::App* add_explore(CLI::App& app, ExploreArgs& args) {
            "also draw faults that destroy data acknowledged by nats, redis or both; both without a value")
         ->type_name("[SERVER]");
     add_threads(*sub, args.threads);
+    add_json(*sub, args.json);
+    add_recorded_by(*sub, args.recorded_by);
     return sub;
 }
 

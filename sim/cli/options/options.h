@@ -42,6 +42,9 @@ void add_selection(CLI::App& app, SelectionArgs& args, bool changes);
 void add_set(CLI::App& app, std::vector<std::string>& overrides);
 void add_without(CLI::App& app, std::vector<std::string>& names);
 void add_threads(CLI::App& app, unsigned& threads);
+void add_recorded_by(CLI::App& app, std::string& build);
+/// One JSON document on standard output; everything else goes to standard error.
+void add_json(CLI::App& app, bool& json);
 /// Any number of 64 bits; every other text is refused.
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::function<void(std::uint64_t)> take,
                         const std::string& description);

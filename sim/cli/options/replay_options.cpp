@@ -15,6 +15,8 @@ constexpr const char* kReplayFooter =
     "  lockstep replay failures/no_lost_job-draw17.json\n"
     "  lockstep replay failures/no_lost_job-draw17.json --until 812 --dump at-812.txt\n"
     "  lockstep replay my.json --seed 3 --diff 810 812\n"
+    "  lockstep replay failures/no_lost_job-draw17.json --json | jq .same_digest\n"
+    "A file says which build wrote it; another one says so and replays it all the same.\n"
     "Exit codes: 1 it fails as recorded, 0 it does not fail any more, 5 the same failure with another digest.\n";
 
 }  // namespace
@@ -39,6 +41,7 @@ CLI::App* add_replay(CLI::App& app, ReplayArgs& args) {
     add_seed(*sub, args.seed, "seed instead of that of the file; with --until or --diff");
     add_set(*sub, args.overrides);
     add_without(*sub, args.without);
+    add_json(*sub, args.json);
     return sub;
 }
 

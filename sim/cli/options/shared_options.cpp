@@ -21,6 +21,7 @@ void add_selection(CLI::App& app, SelectionArgs& args, bool changes) {
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000'000));
     add_threads(app, args.threads);
+    add_recorded_by(app, args.recorded_by);
     if (!changes) return;
     add_set(app, args.overrides);
     add_without(app, args.without);
@@ -45,6 +46,16 @@ void add_threads(CLI::App& app, unsigned& threads) {
     app.add_option("-j,--jobs", threads, "runs at once (default: one per processor)")
         ->type_name("N")
         ->check(CLI::Range(1, 1024));
+}
+
+void add_recorded_by(CLI::App& app, std::string& build) {
+    app.add_option("--recorded-by", build,
+                   "the build that printed this command; another one says so and runs it all the same")
+        ->type_name("BUILD");
+}
+
+void add_json(CLI::App& app, bool& json) {
+    app.add_flag("--json", json, "print one JSON document, and everything else to standard error (sim/cli/output.md)");
 }
 
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::function<void(std::uint64_t)> take,

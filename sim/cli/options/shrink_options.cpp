@@ -10,7 +10,9 @@ constexpr const char* kShrinkFooter =
     "Examples:\n"
     "  lockstep shrink failures/no_lost_job-draw17.json\n"
     "  lockstep shrink my.json --seed 9 --without job_lock --out small.json\n"
-    "What is left violates the same invariant in the same way; without the mechanisms that `without` names it fails, and with\n"
+    "  lockstep shrink failures/no_lost_job-draw17.json --json | jq .scenario\n"
+    "What is left violates the same invariant in the same way; without the mechanisms that `without` names it fails, "
+    "and with\n"
     "them it holds. The original is kept. Ctrl-C leaves the smallest found so far.\n"
     "Exit codes: 0 shrunk, 1 --max-runs were used up before the smallest was reached, 2 it does not fail, 130 "
     "interrupted.\n";
@@ -28,6 +30,7 @@ CLI::App* add_shrink(CLI::App& app, ShrinkArgs& args) {
     sub->add_option("--max-runs", args.max_runs, "give up after so many runs; default 10000")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000'000));
+    add_json(*sub, args.json);
     return sub;
 }
 

@@ -11,6 +11,7 @@ constexpr const char* kVerifyFooter =
     "  lockstep verify-determinism --seeds 5\n"
     "  lockstep verify-determinism --write digests.json          in one build\n"
     "  lockstep verify-determinism --against digests.json        in another\n"
+    "  lockstep verify-determinism --json | jq .differences\n"
     "\n"
     "The second runs are made in another order and find other memory than the first: a run that depends on either is "
     "not\n"
@@ -32,6 +33,7 @@ CLI::App* add_verify(CLI::App& app, VerifyArgs& args) {
                     "that differs")
         ->type_name("FIRST..LAST")
         ->needs("--write");
+    add_json(*sub, args.json);
     return sub;
 }
 

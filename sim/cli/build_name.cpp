@@ -1,0 +1,38 @@
+#include "sim/cli/build_name.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "sim/cli/version.h"
+
+namespace lockstep::sim::cli {
+
+std::string build_name(const Environment& environment) {
+    if (environment.commit.empty()) return kVersion;
+    return fmt::format("{}+{}{}", kVersion, environment.commit, environment.dirty ? ".dirty" : "");
+}
+
+std::string heading_of_trace(const std::string& name, std::uint64_t seed, const std::string& build,
+                             const std::string& replay) {
+    const nlohmann::json heading{{"name", name}, {"seed", seed}, {"build", build}, {"replay", replay}};
+    return heading.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void note_other_build(const std::string& what, const std::string& recorded_by, const Environment& environment) {
+    const std::string here = build_name(environment);
+    if (recorded_by.empty()) return;
+    if (recorded_by != here)
+        environment.err << fmt::format(
+            "lockstep: note: {} is of the build {}, this is {}: the same seed may give another history here\n", what,
+            recorded_by, here);
+    else if (environment.dirty)
+        environment.err << fmt::format(
+            "lockstep: note: {} is of a build {} with changes that no commit has; if they are not those of this build, "
+            "the same seed "
+            "may give another history here\n",
+            what, recorded_by);
+}
+
+}  // namespace lockstep::sim::cli

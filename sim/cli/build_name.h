@@ -1,0 +1,21 @@
+// The build of the program, as replay lines and files name it, and what is said to whoever replays with another one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/cli/cli.h"
+
+namespace lockstep::sim::cli {
+
+/// "0.1.0+1f2e3d4c5b6a", with ".dirty" where the tree had been changed since that commit; "0.1.0" where no commit is known.
+[[nodiscard]] std::string build_name(const Environment& environment);
+
+/// The first line of a trace: what makes the run again, and which build made it.
+[[nodiscard]] std::string heading_of_trace(const std::string& name, std::uint64_t seed, const std::string& build,
+                                           const std::string& replay);
+
+/// Says on `err` that `what` is of another build, if it is: it may fail all the same. Nothing where the build is not known.
+void note_other_build(const std::string& what, const std::string& recorded_by, const Environment& environment);
+
+}  // namespace lockstep::sim::cli

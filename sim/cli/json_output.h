@@ -1,0 +1,26 @@
+// The documents that subcommands print with `--json`. What they hold is the reference page's (output.md), and a test holds them to it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sim/cli/cli.h"
+#include "sim/search/failure.h"
+
+namespace lockstep::sim::cli {
+
+/// Fields are only ever added within a version.
+inline constexpr int kDocumentVersion = 1;
+
+/// What all of them have: "version", "command", "build", "exit", "verdict", "complete".
+[[nodiscard]] nlohmann::json document_head(const std::string& command, Exit exit, const Environment& environment);
+
+[[nodiscard]] nlohmann::json violations_json(const RunResult& result);
+[[nodiscard]] nlohmann::json expectations_json(const RunResult& result);
+/// `file`: where it is kept; empty = nowhere.
+[[nodiscard]] nlohmann::json failure_json(const Failure& failure, const std::string& file, const std::string& replay);
+
+/// The one document on standard output.
+void print_document(const nlohmann::json& document, const Environment& environment);
+
+}  // namespace lockstep::sim::cli
