@@ -646,6 +646,8 @@ TEST_F(Cli, DigestsOfTwoBuildsAreComparedThroughAFile) {
         if (of.name == "beta") result.digest = 99;
         return result;
     };
+    EXPECT_EQ(run({"verify-determinism", folder.string(), "--against", path("digests.txt"), "--once"}), 5);
+    EXPECT_EQ(run({"verify-determinism", folder.string(), "--once"}), 2) << "there is nothing to compare with";
     EXPECT_EQ(run({"verify-determinism", folder.string(), "--against", path("digests.txt")}), 5);
     EXPECT_THAT(out.str(), HasSubstr("DIFFERENT beta seed 1"));
     EXPECT_THAT(out.str(), HasSubstr("they agree up to event 0 and no longer by event 10"));

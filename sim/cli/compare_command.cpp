@@ -74,7 +74,7 @@ private:
     tl::expected<ComparisonPlan, Refused> plan() const {
         if (args_.file.empty()) return refuse("compare: name a comparison file, or a scenario with --vary");
         ComparisonPlan plan;
-        if (is_comparison_file(args_.file) && args_.vary.empty()) {
+        if (args_.vary.empty() && (is_comparison_file(args_.file) || reads_as_comparison(args_.file))) {
             auto loaded = load_comparison(args_.file);
             if (!loaded) return refuse(loaded.error());
             plan = std::move(*loaded);

@@ -30,6 +30,10 @@ protected:
         return {std::istreambuf_iterator<char>(in), {}};
     }
     int run(std::vector<std::string> args) {
+        args.insert(args.begin(), {"compare", scenario(), "--vary", "safety_unavailable_delay=5s,1s", "--seeds", "3"});
+        return run_words(std::move(args));
+    }
+    int run_words(std::vector<std::string> args) {
         out.str("");
         err.str("");
         Environment environment{.out = out, .err = err, .runner = run_scenario};
@@ -38,7 +42,6 @@ protected:
             asked.insert(asked.begin(), program);
             return answer;
         };
-        args.insert(args.begin(), {"compare", scenario(), "--vary", "safety_unavailable_delay=5s,1s", "--seeds", "3"});
         return cli_main(args, environment);
     }
 
@@ -50,6 +53,13 @@ protected:
 private:
     fakes::testing::TemporaryFolder folder_;
 };
+
+TEST_F(CompareCommand, TakesAComparisonFromAnyFolder) {
+    std::ofstream(path("mine.json")) << R"({"title": "t", "question": "q", "scenarios": ["small.json"],
+        "vary": {"safety_unavailable_delay": ["5s", "1s"]}, "seeds": 1, "objectives": ["submit_to_terminal.p99"]})";
+    EXPECT_EQ(run_words({"compare", path("mine.json")}), 0) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("2 variants, 1 scenario and 1 seed of each: 2 runs."));
+}
 
 TEST_F(CompareCommand, SaysTheVerdictAndHowToRepeatIt) {
     EXPECT_EQ(run({}), 0) << err.str();

@@ -86,12 +86,12 @@ public:
     Verifier(const Selection& selection, const VerifyArgs& args, const Environment& environment)
         : selection_(selection), args_(args), environment_(environment), out_(talk_of(args.json, environment)) {}
 
-    /// Compares the two runs of each pair.
-    void compare_rounds(SweepOutcome first, const SweepOutcome& second) {
+    /// Compares the two runs of each pair; `second` is null where only another build has made second ones.
+    void compare_rounds(SweepOutcome first, const SweepOutcome* second) {
         for (std::size_t i = 0; i < first.results.size(); ++i) {
             RunResult& a = first.results[i];
-            const RunResult& b = second.results[i];
-            if (failed_itself(a) || failed_itself(b)) continue;
+            const RunResult& b = second == nullptr ? a : second->results[i];
+            if (failed_itself(a) || (second != nullptr && failed_itself(b))) continue;
             scenarios_.push_back(&selection_.scenarios[first.runs[i].scenario]);
             const std::string different = difference(a, b);
             if (!different.empty()) report(a, b, different, *scenarios_.back());
@@ -327,24 +327,26 @@ Exit verify_command(const VerifyArgs& args, const Environment& environment) {
         run.record = *range;
     }
 
-    Progress progress(environment.err, environment.watcher, 2 * selection->plan.size());
+    const std::size_t runs = (args.once ? 1 : 2) * selection->plan.size();
+    Progress progress(environment.err, environment.watcher, runs);
     CrashGuard crash("verify-determinism", spoken_reports(args.json, environment), environment);
     if (!crash.begin()) return Exit::usage;
     Rounds rounds(*selection, args, environment, run, crash);
-    SweepOutcome first = rounds.first(progress);
+    // The other build's runs were made in the order and with the memory of the first ones.
+    SweepOutcome first = args.once ? rounds.second(progress) : rounds.first(progress);
     SweepOutcome second;
-    if (!first.interrupted) second = rounds.second(progress);
+    if (!first.interrupted && !args.once) second = rounds.second(progress);
     progress.clear();
     if (first.interrupted || second.interrupted) {
         if (args.json) print_document(document_head("verify-determinism", Exit::interrupted, environment), environment);
-        const std::string made = fmt::format("{} of {} runs were made", first.results.size() + second.results.size(),
-                                             2 * selection->plan.size());
+        const std::string made =
+            fmt::format("{} of {} runs were made", first.results.size() + second.results.size(), runs);
         return conclude({.command = "verify-determinism", .exit = Exit::interrupted, .sentence = made, .again = {}},
                         talk_of(args.json, environment), environment);
     }
 
     Verifier verifier(*selection, args, environment);
-    verifier.compare_rounds(std::move(first), second);
+    verifier.compare_rounds(std::move(first), args.once ? nullptr : &second);
     if (!args.against.empty()) verifier.compare_with(*reference);
     Exit exit = verifier.exit();
     const auto end = [&](Exit with) {

@@ -240,6 +240,13 @@ tl::expected<ComparisonPlan, std::string> quick_comparison(const std::string& sc
     return plan;
 }
 
+bool reads_as_comparison(const std::filesystem::path& path) {
+    const auto text = text_of_file(path);
+    if (!text) return false;
+    const auto document = nlohmann::json::parse(*text, nullptr, false);
+    return document.is_object() && (document.contains("question") || document.contains("objectives"));
+}
+
 std::string comparison_schema() {
     return json_schema(
         comparison_shape(), "Lockstep comparison",

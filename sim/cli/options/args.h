@@ -47,6 +47,7 @@ struct VerifyArgs {
     std::string write;
     std::string against;
     std::string events;  // FIRST..LAST: which events `write` records; empty = none
+    bool once = false;   // with `against`: no second runs here
     bool json = false;
 };
 

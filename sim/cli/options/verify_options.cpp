@@ -10,7 +10,7 @@ constexpr const char* kVerifyFooter =
     "Examples:\n"
     "  lockstep verify-determinism --seeds 5\n"
     "  lockstep verify-determinism --write digests.json          in one build\n"
-    "  lockstep verify-determinism --against digests.json        in another\n"
+    "  lockstep verify-determinism --against digests.json        in another; with --once in half the time\n"
     "  lockstep verify-determinism --json | jq .differences\n"
     "\n"
     "The second runs are made in another order and find other memory than the first: a run that depends on either is "
@@ -28,6 +28,8 @@ CLI::App* add_verify(CLI::App& app, VerifyArgs& args) {
     add_selection(*sub, args.selection, true);
     sub->add_option("--write", args.write, "write the digests, for another build to compare with")->type_name("FILE");
     sub->add_option("--against", args.against, "compare with the digests that another build wrote")->type_name("FILE");
+    sub->add_flag("--once", args.once, "with --against: one run each, the other build's are the second ones")
+        ->needs("--against");
     sub->add_option("--events", args.events,
                     "with --write: record these events of each run whole, so that --against can name the first "
                     "that differs")
