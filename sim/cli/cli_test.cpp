@@ -636,6 +636,12 @@ TEST_F(Cli, VerifyMakesTheSecondRunsInTheOppositeOrder) {
     };
     EXPECT_EQ(run({"verify-determinism", path("a.json"), "--seeds", "3", "-j", "1"}), 0);
     EXPECT_THAT(seeds, ElementsAre(7, 8, 9, 9, 8, 7));
+    const std::string digests = path("digests.txt");
+    ASSERT_EQ(run({"verify-determinism", path("a.json"), "--seeds", "3", "-j", "1", "--write", digests}), 0);
+    seeds.clear();
+    EXPECT_EQ(run({"verify-determinism", path("a.json"), "--seeds", "3", "-j", "1", "--against", digests, "--once"}),
+              0);
+    EXPECT_THAT(seeds, ElementsAre(9, 8, 7)) << "the other build has made the first ones";
 }
 
 TEST_F(Cli, DigestsOfTwoBuildsAreComparedThroughAFile) {
