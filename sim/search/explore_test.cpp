@@ -139,6 +139,15 @@ TEST(DrawScenario, TakesAwayWhatRedisHasWhenAsked) {
     for (std::uint64_t number = 1; number <= 100 && !all_seen(); ++number) {
         const auto scenario = parse_document(draw_scenario(number, options), "draw");
         ASSERT_TRUE(scenario) << number << ": " << to_string(scenario.error().front());
+        // Only what may show something that has not been seen is run.
+        const auto has = [&](std::string_view kind) {
+            return std::ranges::count(scenario->faults, kind, &Fault::kind) > 0;
+        };
+        const bool telling = (effective["redis.evict"] == 0 && has("redis.evict")) ||
+                             (forgetful == 0 && has("redis.restart") &&
+                              scenario->cluster.redis_persistence != RedisPersistence::always) ||
+                             (behind == 0 && has("redis.failover") && scenario->cluster.redis_replica_lag > Duration{});
+        if (!telling) continue;
         const RunResult result = run_scenario(*scenario, number, {});
         EXPECT_EQ(result.error, "") << number;
         for (const reports::FaultCount& fault : result.faults) {
@@ -201,14 +210,14 @@ TEST(DrawScenario, TakesUpEveryTheme) {
 
 TEST(DrawScenario, WaitsForPolicyLongerThanPolicyAlwaysTakes) {
     int slow = 0;
-    for (std::uint64_t number = 1; number <= 1000; ++number) {
+    for (std::uint64_t number = 1; number <= 400; ++number) {
         const auto scenario = parse_document(draw_scenario(number, {}), "draw");
         ASSERT_TRUE(scenario) << number << ": " << to_string(scenario.error().front());
         const engine::Duration takes = scenario->cluster.kernel_latency.a;
         slow += takes >= std::chrono::milliseconds{500} ? 1 : 0;
         EXPECT_LT(takes, scenario->cluster.config.safety_timeout) << number;
     }
-    EXPECT_GT(slow, 10);
+    EXPECT_GT(slow, 4);
 }
 
 TEST(DrawScenario, KnowsNothingOfWhatIsSwitchedOff) {
