@@ -4,8 +4,9 @@ set(LOCKSTEP_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 
 # lockstep_unite_sources(<target>)
 #
-# With LOCKSTEP_UNITY the sources of a library are compiled in batches; those of programs and tests, whose helpers have the same
-# names in many files, are not; nor are those of the engine where single files of it are replaced by spoilt ones. What cannot share a translation unit says so by its source property SKIP_UNITY_BUILD_INCLUSION.
+# With LOCKSTEP_UNITY the sources of a library or of a test are compiled in batches, but for those of the engine where single files of
+# it are replaced by spoilt ones. In a batch, what a file keeps for itself must differ by name from what the others do; what cannot
+# share a translation unit says so by its source property SKIP_UNITY_BUILD_INCLUSION.
 function(lockstep_unite_sources target)
   if(LOCKSTEP_UNITY AND NOT (LOCKSTEP_MUTANTS AND target STREQUAL lockstep_engine))
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
@@ -96,6 +97,7 @@ function(lockstep_test)
     target_link_libraries(${arg_NAME} PRIVATE deps::rapidcheck)
   endif()
   set_target_properties(${arg_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  lockstep_unite_sources(${arg_NAME})
   if(NOT LOCKSTEP_SERVER_TESTS AND "servers" IN_LIST arg_LABELS)
     set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()

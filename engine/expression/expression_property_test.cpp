@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 /// Nothing: a mistake.
 using Value = std::optional<Json>;
 
-const Json& scope() {
+const Json& known_scope() {
     static const Json kScope = Json::parse(R"({
         "input": {"n": 3, "most": 9223372036854775807, "least": -9223372036854775808, "half": 0.5, "whole": 2.0,
                   "huge": 1e308,
@@ -202,7 +202,7 @@ Value group(const Node& node) {
 Value meaning(const Node& node) {
     if (node.what == "literal") return node.value;
     if (node.what == "path") {
-        Json value = scope();
+        Json value = known_scope();
         std::string rest = node.name;
         while (!rest.empty()) {
             const auto dot = rest.find('.');
@@ -326,12 +326,12 @@ RC_GTEST_PROP(ExpressionProperty, MeansWhatItsTreeMeans, ()) {
     const auto read = Expression::parse(text, limits);
     if (!read) RC_FAIL(read.error().what);
     const Value expected = meaning(tree);
-    const auto value = read->evaluate(scope());
+    const auto value = read->evaluate(known_scope());
     RC_CLASSIFY(expected.has_value(), "has a value");
     RC_ASSERT(value.has_value() == expected.has_value());
     if (value) RC_ASSERT(value->dump() == expected->dump());
     // In a text it stands for the same.
-    const auto filled = fill_template(Json("${" + text + "}"), scope(), limits);
+    const auto filled = fill_template(Json("${" + text + "}"), known_scope(), limits);
     RC_ASSERT(filled.has_value() == value.has_value());
     if (value) RC_ASSERT(*filled == *value);
 }
@@ -344,13 +344,13 @@ RC_GTEST_PROP(ExpressionProperty, AnswersWhateverIsAsked, ()) {
                                                "?.", "'", "\"", "\\u00", "\\", "1", "0.5", "e9", " ", "not ", " in ",
                                                " and ", "==", "<", "-", "+", "*", "/", "%", "!", "&&", "||", "length",
                                                "first(", "nil", "${", "é", "\xff", "\x01", "'a'");
-    if (const auto value = evaluate(text, scope())) {
+    if (const auto value = evaluate(text, known_scope())) {
         RC_ASSERT(!value->is_discarded());
     } else {
         RC_ASSERT(!value.error().what.empty());
         RC_ASSERT(value.error().column <= text.size() + 1);
     }
-    const auto filled = fill_template(Json(text), scope());
+    const auto filled = fill_template(Json(text), known_scope());
     RC_ASSERT(filled.has_value() || !filled.error().what.empty());
 }
 

@@ -12,17 +12,18 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-const Json kScope = Json::parse(R"({"input": {"n": 3, "whole": 2.0, "x": 0.1, "big": 1234567, "t": "text", "none": null,
+const Json kFilledFrom =
+    Json::parse(R"({"input": {"n": 3, "whole": 2.0, "x": 0.1, "big": 1234567, "t": "text", "none": null,
                                     "list": [1, "a"], "yes": true}})");
 
 /// The document as JSON, or what is wrong and where.
 std::string filled(const std::string& pattern, const ExpressionLimits& limits = {}) {
-    const auto value = fill_template(Json::parse(pattern), kScope, limits);
+    const auto value = fill_template(Json::parse(pattern), kFilledFrom, limits);
     return value ? value->dump() : value.error().pointer + ": " + value.error().what;
 }
 
 std::string filled_text(const std::string& text) {
-    const auto value = fill_template(Json(text), kScope);
+    const auto value = fill_template(Json(text), kFilledFrom);
     return value ? value->dump() : value.error().what;
 }
 
@@ -81,7 +82,7 @@ TEST(ExpressionTemplate, TellsEveryMistakeOfADocument) {
 TEST(ExpressionTemplate, TakesTimeAsATextIsLong) {
     std::string text;
     while (text.size() < 1'000'000) text += "${1}é";
-    const auto filled_in = fill_template(Json(text), kScope);
+    const auto filled_in = fill_template(Json(text), kFilledFrom);
     ASSERT_TRUE(filled_in);
     EXPECT_EQ(filled_in->get_ref<const std::string&>().size(), text.size() / 2);
     const auto mistakes = template_mistakes(Json(text + "${+}"));
@@ -104,7 +105,7 @@ TEST(ExpressionTemplate, SharesItsLimitsAmongAllTextsOfADocument) {
     EXPECT_EQ(filled("[[[1]]]", {.depth = 2}), "/0/0: the document is nested deeper than 2");
     Json deep = "${1}";
     for (int i = 0; i < 1000; ++i) deep = Json::array({deep});
-    EXPECT_FALSE(fill_template(deep, kScope));
+    EXPECT_FALSE(fill_template(deep, kFilledFrom));
     EXPECT_EQ(template_mistakes(deep).size(), 1U);
 }
 

@@ -9,7 +9,7 @@
 namespace lockstep::engine {
 namespace {
 
-cap::JobRequest step() {
+cap::JobRequest running_step() {
     cap::JobRequest request;
     request.set_job_id("j1");
     request.set_topic("job.default");
@@ -21,7 +21,7 @@ cap::JobRequest step() {
 std::string stored(const cap::JobRequest& request) { return wire::to_json(request, wire::Unpopulated::emit); }
 
 TEST(PlanSaga, ASuccessRecordsWhatUndoesIt) {
-    const SagaPlan plan = plan_saga(cap::JOB_STATUS_SUCCEEDED, stored(step()));
+    const SagaPlan plan = plan_saga(cap::JOB_STATUS_SUCCEEDED, stored(running_step()));
     ASSERT_TRUE(plan.readable && plan.effect);
     EXPECT_EQ(plan.effect->saga, (SagaName{SagaName::Kind::workflow, "default", "wf-1"}));
     EXPECT_FALSE(plan.effect->rollback);
@@ -29,7 +29,7 @@ TEST(PlanSaga, ASuccessRecordsWhatUndoesIt) {
 }
 
 TEST(PlanSaga, AFatalFailureOwesARollbackAndRecordsNothing) {
-    const SagaPlan plan = plan_saga(cap::JOB_STATUS_FAILED_FATAL, stored(step()));
+    const SagaPlan plan = plan_saga(cap::JOB_STATUS_FAILED_FATAL, stored(running_step()));
     ASSERT_TRUE(plan.effect);
     EXPECT_TRUE(plan.effect->rollback);
     EXPECT_TRUE(plan.effect->compensation.empty());
@@ -44,10 +44,10 @@ TEST(PlanSaga, OtherEndsMeanNothingAndNeedNoRequest) {
 }
 
 TEST(PlanSaga, AStepWithoutUndoOrWorkflowLeavesNoTrace) {
-    auto request = step();
+    auto request = running_step();
     request.clear_compensation();
     EXPECT_FALSE(plan_saga(cap::JOB_STATUS_SUCCEEDED, stored(request)).effect);
-    request = step();
+    request = running_step();
     request.clear_workflow_id();
     EXPECT_FALSE(plan_saga(cap::JOB_STATUS_SUCCEEDED, stored(request)).effect);
     EXPECT_FALSE(plan_saga(cap::JOB_STATUS_FAILED_FATAL, stored(request)).effect);
@@ -55,7 +55,7 @@ TEST(PlanSaga, AStepWithoutUndoOrWorkflowLeavesNoTrace) {
 
 // C-60
 TEST(PlanSaga, ACompensationIsNeitherRecordedNorStartsARollback) {
-    auto request = step();
+    auto request = running_step();
     (*request.mutable_labels())["saga_compensation"] = "true";
     EXPECT_FALSE(plan_saga(cap::JOB_STATUS_SUCCEEDED, stored(request)).effect);
     EXPECT_FALSE(plan_saga(cap::JOB_STATUS_FAILED_FATAL, stored(request)).effect);
@@ -74,7 +74,7 @@ TEST(PlanSaga, ARequestThatIsNotThereWillNotComeBack) {
 }
 
 TEST(PlanSaga, AnUndoWithoutTopicIsReportedAndNotRecorded) {
-    auto request = step();
+    auto request = running_step();
     request.mutable_compensation()->clear_topic();
     const SagaPlan plan = plan_saga(cap::JOB_STATUS_SUCCEEDED, stored(request));
     EXPECT_TRUE(plan.readable && !plan.effect);

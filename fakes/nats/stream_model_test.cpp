@@ -8,12 +8,12 @@ namespace {
 using namespace std::chrono_literals;
 using engine::MonoTime;
 
-MonoTime at(engine::Duration since_start) { return MonoTime(since_start); }
+MonoTime since_start(engine::Duration span) { return MonoTime(span); }
 
 class StreamModelTest : public ::testing::Test {
 protected:
     StreamModel::Ack publish(std::string subject, std::string id, engine::Duration when) {
-        return stream.publish(make_message(std::move(subject), "payload", std::move(id)), at(when));
+        return stream.publish(make_message(std::move(subject), "payload", std::move(id)), since_start(when));
     }
 
     StreamConfig config{.name = "S", .subjects = {"sys.>", "worker.*.jobs"}, .max_age = 1h, .max_messages = 5};
@@ -47,11 +47,11 @@ TEST_F(StreamModelTest, AFullStreamRefusesNewMessagesAndStillKnowsDuplicates) {
 TEST_F(StreamModelTest, MessagesLeaveByAgeAndMakeRoom) {
     publish("sys.a", "", 0s);
     publish("sys.a", "", 30min);
-    EXPECT_EQ(stream.find(1, at(59min))->sequence, 1U);
-    EXPECT_EQ(stream.find(1, at(60min)), nullptr);
+    EXPECT_EQ(stream.find(1, since_start(59min))->sequence, 1U);
+    EXPECT_EQ(stream.find(1, since_start(60min)), nullptr);
     EXPECT_EQ(stream.first_sequence(), 2U);
-    EXPECT_EQ(stream.next(stream.filter("sys.a"), 1, at(60min))->sequence, 2U);
-    EXPECT_EQ(stream.next(stream.filter("sys.a"), 1, at(91min)), nullptr);
+    EXPECT_EQ(stream.next(stream.filter("sys.a"), 1, since_start(60min))->sequence, 2U);
+    EXPECT_EQ(stream.next(stream.filter("sys.a"), 1, since_start(91min)), nullptr);
     EXPECT_EQ(stream.last_sequence(), 2U);
 }
 
@@ -60,17 +60,17 @@ TEST_F(StreamModelTest, LooksUpTheNextMessageOfASubjectFromASequence) {
     publish("worker.b.jobs", "", 0s);
     publish("worker.a.jobs", "", 0s);
     const auto a = stream.filter("worker.a.jobs");
-    EXPECT_EQ(stream.next(a, 1, at(1s))->sequence, 1U);
-    EXPECT_EQ(stream.next(a, 2, at(1s))->sequence, 3U);
-    EXPECT_EQ(stream.next(a, 4, at(1s)), nullptr);
-    EXPECT_EQ(stream.next(stream.filter("worker.*.jobs"), 2, at(1s))->sequence, 2U);
-    EXPECT_EQ(stream.next(stream.filter("worker.nobody.jobs"), 1, at(1s)), nullptr);
+    EXPECT_EQ(stream.next(a, 1, since_start(1s))->sequence, 1U);
+    EXPECT_EQ(stream.next(a, 2, since_start(1s))->sequence, 3U);
+    EXPECT_EQ(stream.next(a, 4, since_start(1s)), nullptr);
+    EXPECT_EQ(stream.next(stream.filter("worker.*.jobs"), 2, since_start(1s))->sequence, 2U);
+    EXPECT_EQ(stream.next(stream.filter("worker.nobody.jobs"), 1, since_start(1s)), nullptr);
 }
 
 TEST_F(StreamModelTest, KnownMessageIdsSurviveARestart) {
     publish("sys.a", "old", 0s);
     publish("sys.a", "young", 60s);
-    stream.restart(at(125s));
+    stream.restart(since_start(125s));
     EXPECT_TRUE(publish("sys.a", "young", 130s).duplicate);
     EXPECT_TRUE(publish("sys.a", "old", 130s).stored());
     EXPECT_TRUE(publish("sys.a", "young", 249s).duplicate) << "a whole window more";
@@ -80,14 +80,14 @@ TEST_F(StreamModelTest, KnownMessageIdsSurviveARestart) {
 TEST_F(StreamModelTest, APowerCutTakesBackWhatWasNotSyncedMessageIdsIncluded) {
     publish("sys.a", "kept", 500ms);
     publish("sys.a", "lost", 1500ms);
-    stream.power_cut(at(1s));
-    stream.restart(at(2s));
+    stream.power_cut(since_start(1s));
+    stream.restart(since_start(2s));
     EXPECT_EQ(stream.last_sequence(), 1U);
     EXPECT_TRUE(publish("sys.a", "kept", 2s).duplicate);
     const auto again = publish("sys.b", "lost", 2s);
     EXPECT_TRUE(again.stored());
     EXPECT_EQ(again.sequence, 2U);
-    EXPECT_EQ(stream.next(stream.filter("sys.a"), 2, at(2s)), nullptr);
+    EXPECT_EQ(stream.next(stream.filter("sys.a"), 2, since_start(2s)), nullptr);
 }
 
 }  // namespace

@@ -14,15 +14,15 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const engine::WallTime kNow = *engine::parse_rfc3339("2026-11-24T12:00:10Z");
+const engine::WallTime kPageTime = *engine::parse_rfc3339("2026-11-24T12:00:10Z");
 
-const json kDefinition{{"id", "trip"},
-                       {"steps",
-                        {{"book", {{"topic", "job.book"}}},
-                         {"wait", {{"type", "delay"}, {"delay_sec", 90}, {"depends_on", {"book"}}}},
-                         {"pay", {{"depends_on", {"wait"}}}}}}};
+const json kPageDefinition{{"id", "trip"},
+                           {"steps",
+                            {{"book", {{"topic", "job.book"}}},
+                             {"wait", {{"type", "delay"}, {"delay_sec", 90}, {"depends_on", {"book"}}}},
+                             {"pay", {{"depends_on", {"wait"}}}}}}};
 
-json run() {
+json run_of_page() {
     return {{"id", "trip-1"},
             {"workflow_id", "trip"},
             {"status", "running"},
@@ -37,7 +37,7 @@ json run() {
 }
 
 TEST(RunPage, ShowsStepsAsBarsOverTheTimeOfTheRun) {
-    const std::string page = run_page(run(), kDefinition, kNow);
+    const std::string page = run_page(run_of_page(), kPageDefinition, kPageTime);
     // The first half of 700, and the second.
     EXPECT_THAT(page, HasSubstr(R"(<rect class="failed" x="220" y="27" width="350" height="16")"));
     EXPECT_THAT(page, HasSubstr(R"(<rect class="running" x="570" y="51" width="350" height="16")"));
@@ -46,24 +46,24 @@ TEST(RunPage, ShowsStepsAsBarsOverTheTimeOfTheRun) {
 }
 
 TEST(RunPage, DrawsWhatWaitsForWhat) {
-    const std::string page = run_page(run(), kDefinition, kNow);
+    const std::string page = run_page(run_of_page(), kPageDefinition, kPageTime);
     EXPECT_THAT(page, HasSubstr(R"(<path class="edge" d="M152 17 C177 17 177 17 202 17"/>)"));
     EXPECT_THAT(page, HasSubstr(R"(<path class="edge" d="M352 17 C377 17 377 17 402 17"/>)"));
     EXPECT_THAT(page, HasSubstr(R"(<rect class="pending" x="402" y="2" width="150" height="30" rx="4">)"));
 }
 
 TEST(RunPage, TakesNothingOfARunForMarkup) {
-    const std::string page = run_page(run(), kDefinition, kNow);
+    const std::string page = run_page(run_of_page(), kPageDefinition, kPageTime);
     EXPECT_THAT(page, Not(HasSubstr("<script")));
     EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(&#39;no seat&#39;)"));
-    json named = run();
+    json named = run_of_page();
     named["id"] = "</title><b>";
-    EXPECT_THAT(run_page(named, json(), kNow), HasSubstr("<title>&lt;/title&gt;&lt;b&gt;</title>"));
+    EXPECT_THAT(run_page(named, json(), kPageTime), HasSubstr("<title>&lt;/title&gt;&lt;b&gt;</title>"));
 }
 
 TEST(RunPage, MakesSomethingOfAnyDocument) {
-    EXPECT_THAT(run_page(json::object(), json(), kNow), HasSubstr("</html>"));
-    EXPECT_THAT(run_page({{"id", 7}, {"steps", {{"a", {{"started_at", "3000"}}}, {"b", 1}}}}, json::array(), kNow),
+    EXPECT_THAT(run_page(json::object(), json(), kPageTime), HasSubstr("</html>"));
+    EXPECT_THAT(run_page({{"id", 7}, {"steps", {{"a", {{"started_at", "3000"}}}, {"b", 1}}}}, json::array(), kPageTime),
                 HasSubstr(">a</text>"));
 }
 

@@ -19,14 +19,14 @@ struct Character {
 };
 
 std::vector<Measure> sample_measures() {
-    using Better = Measure::Better;
-    return {{"submit_to_terminal.p99", "ms", Better::lower, "Time from submit to a terminal state, 99th percentile."},
-            {"recovery", "ms", Better::lower, "Time from the end of a fault until the backlog is gone."},
-            {"redis.commands_per_job", "count", Better::lower, "Redis commands for each job that ended."},
-            {"jobs.succeeded", "count", Better::higher, "Jobs that ended SUCCEEDED."},
-            {"herd.peak", "count", Better::lower, "Most retries in any one second."},
-            {"dead_letters", "count", Better::lower, "Messages in the dead letter queue."},
-            {"routed_by_label", "ratio", Better::neither, "Share of dispatches that a label decided."}};
+    return {{"submit_to_terminal.p99", "ms", Measure::Better::lower,
+             "Time from submit to a terminal state, 99th percentile."},
+            {"recovery", "ms", Measure::Better::lower, "Time from the end of a fault until the backlog is gone."},
+            {"redis.commands_per_job", "count", Measure::Better::lower, "Redis commands for each job that ended."},
+            {"jobs.succeeded", "count", Measure::Better::higher, "Jobs that ended SUCCEEDED."},
+            {"herd.peak", "count", Measure::Better::lower, "Most retries in any one second."},
+            {"dead_letters", "count", Measure::Better::lower, "Messages in the dead letter queue."},
+            {"routed_by_label", "ratio", Measure::Better::neither, "Share of dispatches that a label decided."}};
 }
 
 /// Noise that all variants of a seed share, and a little of their own.

@@ -18,10 +18,10 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kOther;
+using testing::kReplica;
+using testing::kWorker;
 
-constexpr NodeId kReplica{5};
-constexpr NodeId kOther{6};
-constexpr NodeId kWorker{7};
 constexpr std::string_view kSubmissions = "dur_cordum-scheduler__sys_job_submit";
 
 class CalmWeatherTest : public ::testing::Test {

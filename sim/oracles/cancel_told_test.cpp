@@ -18,9 +18,8 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr NodeId kReplica{5};
-constexpr NodeId kWorker{7};
+using testing::kReplica;
+using testing::kWorker;
 
 class CancelToldTest : public ::testing::Test {
 protected:

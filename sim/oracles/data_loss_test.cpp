@@ -19,8 +19,7 @@ using fakes::redis::Keyspace;
 using fakes::redis::Removal;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr NodeId kScheduler{5};
+using testing::kReplica;
 
 /// A keyspace that one oracle watches, with the events that it brings about.
 template <class Watcher>
@@ -38,7 +37,7 @@ protected:
         keys.hash_set(node == nullptr ? keys.create<Hash>(key) : *node, field, value);
     }
     void move(const std::string& job, const std::string& state) {
-        keys.act_for(kScheduler);
+        keys.act_for(kReplica);
         set_field(job, "state", state);
         keys.set_string("job:state:" + job, state, fakes::redis::kNever);
     }

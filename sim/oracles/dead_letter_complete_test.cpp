@@ -14,14 +14,13 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr NodeId kScheduler{5};
+using testing::kReplica;
 
 class DeadLetterCompleteTest : public ::testing::Test {
 protected:
     DeadLetterCompleteTest() {
         keys.add_observer(oracle);
-        keys.act_for(kScheduler);
+        keys.act_for(kReplica);
     }
     void write_letter(const std::string& id = "J") {
         keys.set_string("dlq:entry:" + id, R"({"reason_code":"job_failed"})", fakes::redis::kNever);
@@ -76,7 +75,7 @@ protected:
 
     void tell(EventKind kind, When when, std::int64_t number = 0) {
         fakes::Event event = testing::event_of(kind, {}, when);
-        event.node = kScheduler;
+        event.node = kReplica;
         event.stream = "CORDUM_SYS";
         event.name = "dur";
         event.sequence = 7;
@@ -168,7 +167,7 @@ TEST_F(LetterOfALostTimeTest, AnEndThatIsTakenBackTakesItsLetterAlong) {
     end();
     evict_letter();
     oracle.restored({});
-    oracle.hash_set(kScheduler, "job:meta:J", "state", nullptr, "TIMEOUT");
+    oracle.hash_set(kReplica, "job:meta:J", "state", nullptr, "TIMEOUT");
     rest();
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("it never had a dead letter")));
 }
@@ -238,7 +237,7 @@ TEST_F(SpentMessageTest, AndOnceAMinuteAtMost) {
         packet.mutable_job_result()->set_job_id("undecodable:CORDUM_SYS:sys.job.submit");
         packet.mutable_job_result()->set_error_message("1 messages not decodable");
         fakes::Event event = testing::event_of(EventKind::stored, {});
-        event.node = kScheduler;
+        event.node = kReplica;
         event.subject = "sys.job.dlq";
         event.packet = &packet;
         judge.tell(oracle, event, now);
@@ -275,7 +274,7 @@ protected:
         packet.mutable_job_request()->set_tenant_id("t");
         for (const EventKind kind : {EventKind::deliver, EventKind::ack}) {
             fakes::Event event = testing::event_of(kind, "J", kind == EventKind::ack ? When::before : When::applied);
-            event.node = kScheduler;
+            event.node = kReplica;
             event.packet = &packet;
             judge.tell(oracle, event, {});
         }
@@ -304,7 +303,7 @@ TEST_F(EndedByOthersTest, WhatWasHandedOutBeforeAPowerCutMayHaveBeenDealtWith) {
 }
 
 TEST_F(EndedByOthersTest, AFailureThatMayBeRetriedHasNone) {
-    oracle.hash_set(kScheduler, "job:meta:J", "ls_retryable", nullptr, "1");
+    oracle.hash_set(kReplica, "job:meta:J", "ls_retryable", nullptr, "1");
     end("FAILED");
     handle();
     rest();
@@ -319,7 +318,7 @@ protected:
     void scheduler(EventKind kind, When when, std::int64_t number = 0) {
         cap::BusPacket packet;
         fakes::Event event = testing::event_of(kind, {}, when);
-        event.node = kScheduler;
+        event.node = kReplica;
         event.stream = "CORDUM_SYS";
         event.name = "dur_cordum-scheduler__sys_job_submit";
         event.sequence = 7;
@@ -377,7 +376,7 @@ TEST_F(SpentDeliveryTest, TheBusAloneIsToldWhereTheLastDeliveryIsInTheHandsOfOne
     fakes::Event stop = testing::event_of(EventKind::fault, {});
     stop.name = "stop";
     stop.from = "begin";
-    stop.node = kScheduler;
+    stop.node = kReplica;
     judge.tell(oracle, stop, {});
     scheduler(EventKind::term, When::before);
     EXPECT_THAT(judge.found, IsEmpty());

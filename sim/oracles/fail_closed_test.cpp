@@ -15,8 +15,7 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr NodeId kReplica{5};
+using testing::kReplica;
 
 class FailClosedTest : public ::testing::Test {
 protected:

@@ -13,9 +13,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kReplica;
 using namespace std::chrono_literals;
-
-constexpr fakes::NodeId kReplica{5};
 
 class FailModesTest : public ::testing::Test {
 protected:

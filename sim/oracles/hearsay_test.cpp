@@ -12,10 +12,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kOther;
+using testing::kReplica;
 using namespace std::chrono_literals;
-
-constexpr fakes::NodeId kReplica{5};
-constexpr fakes::NodeId kOther{6};
 
 class HearsayTest : public ::testing::Test {
 protected:

@@ -12,9 +12,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kReplica;
 namespace redis = fakes::redis;
 
-constexpr NodeId kScheduler{5};
 constexpr double kDue = 1'767'225'600'000'000;
 constexpr const char* kDueText = "1767225600000000";
 
@@ -23,7 +23,7 @@ protected:
     IndexesAgreeTest() {
         keys.add_observer(judge.table);
         keys.add_observer(oracle);
-        keys.act_for(kScheduler);
+        keys.act_for(kReplica);
     }
     template <class Container>
     redis::Keyspace::Node& at(const std::string& key) {
@@ -115,24 +115,24 @@ TEST_F(IndexesAgreeTest, AMirrorThatIsDamagedSaysNothingUntilItIsWrittenAgain) {
     keys.act_for(NodeId{});
     keys.set_string("job:state:J", "PEN", redis::kNever);
     EXPECT_THAT(rest(), IsEmpty());
-    keys.act_for(kScheduler);
+    keys.act_for(kReplica);
     keys.set_string("job:state:J", "PEN", redis::kNever);
     EXPECT_THAT(rest(), ElementsAre(HasSubstr("job:state says PEN")));
 }
 
 TEST_F(IndexesAgreeTest, ASchedulersDeadlineIsListed) {
     go("PENDING", "pending");
-    grant_deadline(kScheduler, false);
+    grant_deadline(kReplica, false);
     EXPECT_THAT(rest(), ElementsAre(HasSubstr("job:deadline does not list it")));
-    grant_deadline(kScheduler, true, kDue + 1);
+    grant_deadline(kReplica, true, kDue + 1);
     EXPECT_THAT(rest(), ElementsAre(HasSubstr("lists it for 1767225600000001")));
-    grant_deadline(kScheduler, true);
+    grant_deadline(kReplica, true);
     EXPECT_THAT(rest(), IsEmpty());
 }
 
 TEST_F(IndexesAgreeTest, ADeadlineThatNoLossHasTouchedIsStillJudged) {
     go("PENDING", "pending");
-    grant_deadline(kScheduler, false);
+    grant_deadline(kReplica, false);
     testing::take_back(judge, oracle, "another");
     keys.restore([] {});
     EXPECT_THAT(rest(), ElementsAre(HasSubstr("job:deadline does not list it")));
@@ -151,8 +151,8 @@ protected:
     /// A command of a scheduler at this time, by the clock of Redis.
     void command(std::int64_t at_ms) {
         const std::string_view words[] = {"EVALSHA", "sha1"};
-        keys.tell_command(kScheduler, words, at_ms);
-        keys.tell_command(kScheduler, {}, at_ms);
+        keys.tell_command(kReplica, words, at_ms);
+        keys.tell_command(kReplica, {}, at_ms);
     }
     void expire() {
         keys.remove(*keys.find("job:meta:J"), redis::Removal::expired);
@@ -160,7 +160,7 @@ protected:
     }
     void pass(Time time) {
         fakes::Event tick = testing::event_of(fakes::EventKind::redis, {});
-        tick.node = kScheduler;
+        tick.node = kReplica;
         tick.key = "cordum:reconciler:default";
         judge.tell(oracle, tick, time);
     }

@@ -9,10 +9,10 @@
 namespace lockstep::sim {
 namespace {
 
+using testing::kReplica;
+
 using fakes::EventKind;
 using fakes::NodeId;
-
-constexpr NodeId kReplica{5};
 
 class JobTableTest : public ::testing::Test {
 protected:

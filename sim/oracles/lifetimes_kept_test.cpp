@@ -17,9 +17,9 @@ using fakes::redis::kNever;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kReplica;
 
 constexpr std::int64_t kNow = 1'700'000'000'000;
-constexpr fakes::NodeId kReplica{5};
 
 class LifetimesKeptTest : public ::testing::Test {
 protected:

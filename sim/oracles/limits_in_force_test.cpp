@@ -14,9 +14,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kReplica;
 using namespace std::chrono_literals;
 
-constexpr fakes::NodeId kReplica{5};
 constexpr const char* kTimeouts =
     R"({"topics":{"job.t":{"max_retries":2}},"workflows":{"wf":{"total_timeout_seconds":60}}})";
 

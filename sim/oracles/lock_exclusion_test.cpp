@@ -13,9 +13,9 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kOther;
 
 constexpr NodeId kHolder{5};
-constexpr NodeId kOther{6};
 constexpr std::string_view kJobLock = "cordum:scheduler:job:J";
 
 class LockExclusionTest : public ::testing::Test {

@@ -14,10 +14,9 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kOther;
+using testing::kReplica;
 using namespace std::chrono_literals;
-
-constexpr fakes::NodeId kReplica{7};
-constexpr fakes::NodeId kOther{8};
 
 class NoColdStartTest : public ::testing::Test {
 protected:

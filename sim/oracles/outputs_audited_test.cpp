@@ -8,11 +8,11 @@
 namespace lockstep::sim {
 namespace {
 
+using testing::kReplica;
+
 using namespace std::chrono_literals;
 using fakes::EventKind;
 using fakes::When;
-
-constexpr fakes::NodeId kReplica{5};
 
 struct OutputsAuditedTest : ::testing::Test {
     testing::KeepingJudge judge;

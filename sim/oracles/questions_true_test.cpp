@@ -9,10 +9,10 @@
 namespace lockstep::sim {
 namespace {
 
+using testing::kReplica;
+
 using fakes::EventKind;
 using fakes::When;
-
-constexpr fakes::NodeId kReplica{5};
 
 struct QuestionsTrueTest : ::testing::Test {
     testing::KeepingJudge judge;

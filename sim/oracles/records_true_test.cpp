@@ -20,11 +20,11 @@ using fakes::redis::kNever;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kReplica;
 
 constexpr std::int64_t kNow = 1'700'000'000'000;
 constexpr const char* kMicros = "1700000000000000";
 constexpr const char* kCreated = "2023-11-14T22:13:20.000123Z";
-constexpr fakes::NodeId kReplica{5};
 
 class RecordsTrueTest : public ::testing::Test {
 protected:

@@ -11,15 +11,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kReplica;
 
-constexpr fakes::NodeId kReplica{7};
-constexpr const char* kHash = "job:meta:a";
+constexpr const char* kHashOfA = "job:meta:a";
 
 class ResultFromItsWorkerTest : public ::testing::Test {
 protected:
     void write(std::string_view field, const char* value) {
         const std::string state = field == "state" ? judge.table.states().of("a") : "";
-        judge.hash_set(oracle, kReplica, kHash, field, state.empty() ? nullptr : &state, value);
+        judge.hash_set(oracle, kReplica, kHashOfA, field, state.empty() ? nullptr : &state, value);
     }
     void sent_to(const char* worker) {
         write("ls_worker", worker);
@@ -71,14 +71,14 @@ TEST_F(ResultFromItsWorkerTest, AGateSucceedsWithoutAWorker) {
 
 TEST_F(ResultFromItsWorkerTest, WhereNobodyKnowsWhoHasItAnybodyMayEndIt) {
     sent_to("w");
-    judge.hash_removed(oracle, kReplica, kHash, "ls_worker", "w");
+    judge.hash_removed(oracle, kReplica, kHashOfA, "ls_worker", "w");
     ends_by("x");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultFromItsWorkerTest, ADispatchThatIsTakenBackIsNone) {
     sent_to("w");
-    judge.hash_removed(oracle, kReplica, kHash, "ls_worker", "w");
+    judge.hash_removed(oracle, kReplica, kHashOfA, "ls_worker", "w");
     write("state", "SCHEDULED");
     ends_by("w");
     EXPECT_THAT(judge.found, ::testing::Not(IsEmpty()));
@@ -88,7 +88,7 @@ TEST_F(ResultFromItsWorkerTest, ADispatchThatIsTakenBackIsNone) {
 TEST_F(ResultFromItsWorkerTest, AfterAnEvictionTheStateKeyCounts) {
     sent_to("w");
     judge.string_set(oracle, kReplica, "job:state:a", nullptr, "RUNNING", 0, 0);
-    judge.key_removed(oracle, {}, kHash, fakes::redis::Removal::evicted, fakes::redis::Hash{}, 0);
+    judge.key_removed(oracle, {}, kHashOfA, fakes::redis::Removal::evicted, fakes::redis::Hash{}, 0);
     ends_by("x");
     EXPECT_THAT(judge.found, IsEmpty());
     judge.string_set(oracle, kReplica, "job:state:b", nullptr, "PENDING", 0, 0);
@@ -115,9 +115,9 @@ TEST_F(ResultFromItsWorkerTest, AfterTheEndItIsNotItsBusiness) {
 TEST_F(ResultFromItsWorkerTest, TheSwitchLetsAnyWorkerSpeakOfWhatIsOut) {
     tunables.results_from_any_worker = true;
     ResultFromItsWorker relaxed(judge, tunables);
-    judge.hash_set(relaxed, kReplica, kHash, "ls_worker", nullptr, "w");
-    judge.hash_set(relaxed, kReplica, kHash, "state", nullptr, "RUNNING");
-    judge.hash_set(relaxed, kReplica, kHash, "worker_id", nullptr, "x");
+    judge.hash_set(relaxed, kReplica, kHashOfA, "ls_worker", nullptr, "w");
+    judge.hash_set(relaxed, kReplica, kHashOfA, "state", nullptr, "RUNNING");
+    judge.hash_set(relaxed, kReplica, kHashOfA, "worker_id", nullptr, "x");
     EXPECT_THAT(judge.found, IsEmpty());
     judge.hash_set(relaxed, kReplica, "job:meta:b", "state", nullptr, "PENDING");
     judge.hash_set(relaxed, kReplica, "job:meta:b", "worker_id", nullptr, "x");

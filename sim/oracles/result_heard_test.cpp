@@ -18,9 +18,9 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kReplica;
 
 constexpr std::string_view kReader = "dur_result-reader__sys_job_result";
-constexpr NodeId kScheduler{5};
 constexpr NodeId kFirst{7};
 constexpr NodeId kSecond{8};
 
@@ -104,9 +104,9 @@ protected:
 // H-10, BUS-03
 TEST_F(ResultHeardTest, EachConsumerThatHearsAResultForItselfIsRight) {
     store(10);
-    deliver(kScheduler, 10, kSchedulersResults);
-    mark(kScheduler, 10, kSchedulersResults);
-    acknowledge(kScheduler, 10, kSchedulersResults);
+    deliver(kReplica, 10, kSchedulersResults);
+    mark(kReplica, 10, kSchedulersResults);
+    acknowledge(kReplica, 10, kSchedulersResults);
     hear(kFirst, 10);
     EXPECT_EQ(oracle.exercised(), 1U) << "the schedulers could have silenced it";
     EXPECT_FALSE(oracle.waits());
@@ -117,9 +117,9 @@ TEST_F(ResultHeardTest, EachConsumerThatHearsAResultForItselfIsRight) {
 // H-10, C-13
 TEST_F(ResultHeardTest, AResultThatIsAcknowledgedUnheardHasBeenSilenced) {
     store(10);
-    deliver(kScheduler, 10, kSchedulersResults);
+    deliver(kReplica, 10, kSchedulersResults);
     keys.set_string("cordum:bus:processed:CORDUM_SYS:10", "1", 1'000'000);
-    acknowledge(kScheduler, 10, kSchedulersResults);
+    acknowledge(kReplica, 10, kSchedulersResults);
     deliver(kFirst, 10);
     acknowledge(kFirst, 10);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no replica of dur_result-reader__sys_job_result has heard it")));

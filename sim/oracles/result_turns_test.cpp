@@ -17,10 +17,9 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr NodeId kFirst{5};
-constexpr NodeId kSecond{6};
-constexpr const char* kHash = "job:meta:J";
+using testing::kHash;
+using testing::kOther;
+using testing::kReplica;
 
 class ResultTurnsTest : public ::testing::Test {
 protected:
@@ -36,7 +35,7 @@ protected:
     ResultTurnsTest() {
         keys.add_observer(judge.table);
         keys.add_observer(oracle);
-        set("state", "RUNNING", kFirst);
+        set("state", "RUNNING", kReplica);
         tell(testing::state_event("J", "DISPATCHED", "RUNNING"));
         store(7, cap::JOB_STATUS_SUCCEEDED);
         store(8, cap::JOB_STATUS_FAILED);
@@ -83,7 +82,7 @@ protected:
     void hand_back(NodeId node, std::uint64_t sequence, engine::Duration delay) {
         about(EventKind::nak, When::before, node, sequence, cap::JOB_STATUS_SUCCEEDED, delay);
     }
-    void note(std::uint64_t sequence) { set("ls_result_first", fmt::format("{} 1", sequence), kFirst); }
+    void note(std::uint64_t sequence) { set("ls_result_first", fmt::format("{} 1", sequence), kReplica); }
     void take_lock(NodeId node) {
         fakes::Event event = testing::event_of(EventKind::lock_acquired, "J");
         event.node = node;
@@ -103,66 +102,66 @@ protected:
 
 // D-17
 TEST_F(ResultTurnsTest, OvertakingOneThatWasNotedAlarms) {
-    deliver(kFirst, 7);
+    deliver(kReplica, 7);
     note(7);
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
 }
 
 TEST_F(ResultTurnsTest, OvertakingOneThatWasHandedBackForABusyLockAlarms) {
-    deliver(kFirst, 7);
-    ask(kFirst);
-    hand_back(kFirst, 7, tunables.retry_delay_busy);
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    deliver(kReplica, 7);
+    ask(kReplica);
+    hand_back(kReplica, 7, tunables.retry_delay_busy);
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("number 8 makes it FAILED")));
 }
 
 // It stands among many results of the job, and neither it nor any other reaches Redis.
 TEST_F(ResultTurnsTest, OneThatIsHandedBackWithoutAnAnswerAboutTheLockIsNotKnown) {
-    deliver(kFirst, 7);
-    ask(kFirst, fakes::EventOutcome::not_applied);
-    hand_back(kFirst, 7, tunables.retry_delay_busy);
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    deliver(kReplica, 7);
+    ask(kReplica, fakes::EventOutcome::not_applied);
+    hand_back(kReplica, 7, tunables.retry_delay_busy);
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, OneThatFoundNoPlaceAmongManyIsNotKnown) {
-    for (std::uint64_t other = 20; other < 28; ++other) deliver(kFirst, other);
-    deliver(kFirst, 7);
-    ask(kFirst);
-    hand_back(kFirst, 7, tunables.retry_delay_busy);
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
+    deliver(kReplica, 7);
+    ask(kReplica);
+    hand_back(kReplica, 7, tunables.retry_delay_busy);
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, SevenOthersLeaveOnePlace) {
-    for (std::uint64_t other = 20; other < 27; ++other) deliver(kFirst, other);
-    deliver(kFirst, 7);
-    ask(kFirst);
-    hand_back(kFirst, 7, tunables.retry_delay_busy);
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    for (std::uint64_t other = 20; other < 27; ++other) deliver(kReplica, other);
+    deliver(kReplica, 7);
+    ask(kReplica);
+    hand_back(kReplica, 7, tunables.retry_delay_busy);
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_EQ(judge.found.size(), 1U);
 }
 
 TEST_F(ResultTurnsTest, WhatAStrangerReportsContradictsNobody) {
     store(6, cap::JOB_STATUS_CANCELLED, "stranger");
     note(6);
-    set("ls_worker", "w", kFirst);
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    set("ls_worker", "w", kReplica);
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, WhoeverReportsIsBelievedWhereNobodyIsNamed) {
     store(6, cap::JOB_STATUS_CANCELLED, "stranger");
     note(6);
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_EQ(judge.found.size(), 1U);
 }
 
@@ -170,85 +169,85 @@ TEST_F(ResultTurnsTest, WhereTheSettingSaysSoAnybodyIsBelieved) {
     tunables.results_from_any_worker = true;
     store(6, cap::JOB_STATUS_CANCELLED, "stranger");
     note(6);
-    set("ls_worker", "w", kFirst);
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    set("ls_worker", "w", kReplica);
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_EQ(judge.found.size(), 1U);
 }
 
 TEST_F(ResultTurnsTest, AReportOfWhatNoRunningJobBecomesContradictsNobody) {
     store(6, cap::JOB_STATUS_DENIED);
     note(6);
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, TheFirstOneMayEndItsJobWhateverElseIsInHand) {
     note(8);
-    deliver(kFirst, 7);
-    deliver(kFirst, 8);
-    end(kFirst, "SUCCEEDED");
+    deliver(kReplica, 7);
+    deliver(kReplica, 8);
+    end(kReplica, "SUCCEEDED");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, NobodyKnowsOfOneThatHasNotBeenInHand) {
-    deliver(kFirst, 7);
-    deliver(kSecond, 8);
-    hand_back(kFirst, 7, tunables.retry_delay_store);
-    end(kSecond, "FAILED");
+    deliver(kReplica, 7);
+    deliver(kOther, 8);
+    hand_back(kReplica, 7, tunables.retry_delay_store);
+    end(kOther, "FAILED");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, WhoHasTheLockAlreadyNeedNotWait) {
-    deliver(kSecond, 8);
-    take_lock(kSecond);
-    deliver(kFirst, 7);
-    ask(kFirst);
-    hand_back(kFirst, 7, tunables.retry_delay_busy);
-    set("state", "FAILED", kSecond);
+    deliver(kOther, 8);
+    take_lock(kOther);
+    deliver(kReplica, 7);
+    ask(kReplica);
+    hand_back(kReplica, 7, tunables.retry_delay_busy);
+    set("state", "FAILED", kOther);
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, AnAckWaitIsEnough) {
-    deliver(kFirst, 7);
+    deliver(kReplica, 7);
     note(7);
     now += tunables.bus_ack_wait;
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, WhatIsSettledOrForgottenBindsNobody) {
     note(7);
-    about(EventKind::ack, When::before, kFirst, 7, cap::JOB_STATUS_SUCCEEDED);
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    about(EventKind::ack, When::before, kReplica, 7, cap::JOB_STATUS_SUCCEEDED);
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, ResultsThatAgreeAreNotCompared) {
     store(9, cap::JOB_STATUS_SUCCEEDED);
     note(7);
-    deliver(kSecond, 9);
-    end(kSecond, "SUCCEEDED");
+    deliver(kOther, 9);
+    end(kOther, "SUCCEEDED");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, AnEndThatNoResultBringsIsNoneOfTheirBusiness) {
     note(7);
-    deliver(kSecond, 8);
-    end(kSecond, "TIMEOUT");
+    deliver(kOther, 8);
+    end(kOther, "TIMEOUT");
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, ANoteThatIsTakenAwaySettlesNothing) {
-    deliver(kFirst, 7);
+    deliver(kReplica, 7);
     note(7);
     keys.hash_remove(*keys.find(kHash), "ls_result_first");
-    hand_back(kFirst, 7, 1s);
-    deliver(kSecond, 8);
-    end(kSecond, "FAILED");
+    hand_back(kReplica, 7, 1s);
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
 }
 

@@ -16,11 +16,11 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kOther;
+using testing::kReplica;
 using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
-constexpr fakes::NodeId kReplica{7};
-constexpr fakes::NodeId kOther{8};
 constexpr std::string_view kJob = "a";
 constexpr std::string_view kMeta = "job:meta:a";
 

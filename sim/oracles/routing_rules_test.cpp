@@ -12,9 +12,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kReplica;
 using namespace std::chrono_literals;
 
-constexpr fakes::NodeId kReplica{5};
 constexpr const char* kPools =
     R"({"data":{"pools":{"topics":{"job.t":["a","b"]},"pools":{"b":{"requires":["GPU"]}}}}})";
 

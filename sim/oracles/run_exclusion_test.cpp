@@ -17,10 +17,10 @@ using fakes::redis::Removal;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kOther;
 
 constexpr NodeId kOne{5};
-constexpr NodeId kOther{6};
-constexpr std::string_view kLock = "cordum:wf:run:lock:r";
+constexpr std::string_view kRunLock = "cordum:wf:run:lock:r";
 constexpr std::string_view kKey = "wf:run:r";
 constexpr std::string_view kDocument = R"({"id":"r","status":"running"})";
 
@@ -38,25 +38,25 @@ protected:
         judge.tell(oracle(), event, {});
     }
     void take(NodeId node, std::string_view token) {
-        command(node, {"EVALSHA", "sha1", "2", kLock, kKey, token});
-        oracle().string_set(node, kLock, nullptr, token, 0, 0);
+        command(node, {"EVALSHA", "sha1", "2", kRunLock, kKey, token});
+        oracle().string_set(node, kRunLock, nullptr, token, 0, 0);
         end(node);
     }
     void take_in_vain(NodeId node, std::string_view token) {
-        command(node, {"EVALSHA", "sha1", "2", kLock, kKey, token});
+        command(node, {"EVALSHA", "sha1", "2", kRunLock, kKey, token});
         end(node);
     }
     void read_without_a_lock(NodeId node) {
-        command(node, {"EVALSHA", "sha1", "2", kLock, kKey});
+        command(node, {"EVALSHA", "sha1", "2", kRunLock, kKey});
         end(node);
     }
     void commit(NodeId node, std::string_view token, bool applied = true, bool releases = true) {
-        command(node, {"EVALSHA", "sha1", "2", kLock, kKey, token, kDocument});
+        command(node, {"EVALSHA", "sha1", "2", kRunLock, kKey, token, kDocument});
         if (applied) oracle().string_set(node, kKey, nullptr, kDocument, 0, 0);
-        if (applied && releases && !token.empty()) oracle().key_removed(node, kLock, Removal::deleted, {}, 0);
+        if (applied && releases && !token.empty()) oracle().key_removed(node, kRunLock, Removal::deleted, {}, 0);
         end(node);
     }
-    void run_out() { oracle().key_removed({}, kLock, Removal::expired, {}, 0); }
+    void run_out() { oracle().key_removed({}, kRunLock, Removal::expired, {}, 0); }
     RunExclusion& oracle() {
         if (!oracle_) oracle_ = std::make_unique<RunExclusion>(judge, tunables);
         return *oracle_;
@@ -130,7 +130,7 @@ TEST_F(RunExclusionTest, WhereReplicasMayGoWithoutTheLockNobodyOverwrites) {
 }
 
 TEST_F(RunExclusionTest, AScriptThatTheServerDoesNotKnowHasReadNothing) {
-    command(kOne, {"EVALSHA", "sha1", "2", kLock, kKey, "first"});
+    command(kOne, {"EVALSHA", "sha1", "2", kRunLock, kKey, "first"});
     end(kOne, "-NOSCRIPT No matching script. Please use EVAL.\r\n");
     take(kOther, "second");
     commit(kOther, "second");

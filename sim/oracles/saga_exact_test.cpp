@@ -21,9 +21,8 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr NodeId kReplica{5};
-constexpr NodeId kOther{6};
+using testing::kOther;
+using testing::kReplica;
 
 class SagaExactTest : public ::testing::Test {
 protected:

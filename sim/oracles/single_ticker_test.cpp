@@ -12,25 +12,25 @@ using fakes::EventKind;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kOther;
 using namespace std::chrono_literals;
 
 constexpr NodeId kTicker{5};
-constexpr NodeId kOther{6};
-constexpr std::string_view kLock = "cordum:reconciler:default";
+constexpr std::string_view kTickLock = "cordum:reconciler:default";
 
 class SingleTickerTest : public ::testing::Test {
 protected:
     void tell(EventKind kind, NodeId node, bool flag = false, std::string_view name = {}) {
         fakes::Event event = testing::event_of(kind, {});
         event.node = node;
-        event.key = kLock;
+        event.key = kTickLock;
         event.name = name;
         event.flag = flag;
         judge.tell(oracle, event, now);
     }
     void grant(NodeId node) { tell(EventKind::lock_acquired, node); }
     void reach(NodeId node) { tell(EventKind::redis, node); }
-    void tick(NodeId node, std::string_view index = "job:index:DISPATCHED", std::string_view lock = kLock) {
+    void tick(NodeId node, std::string_view index = "job:index:DISPATCHED", std::string_view lock = kTickLock) {
         const std::string_view words[] = {"EVALSHA", "sha1", "2", lock, index};
         oracle.command(node, words, 0);
         oracle.zset_listed(node, index);
@@ -134,17 +134,17 @@ TEST_F(SingleTickerTest, WhoWasNotGivenTheLockEndsNoJob) {
 
 TEST_F(SingleTickerTest, ATickCountsFromWhenItAsked) {
     const auto call = [this](std::string_view key, fakes::When when) {
-        fakes::Event event = testing::event_of(EventKind::redis, key == kLock ? "" : "J", when);
+        fakes::Event event = testing::event_of(EventKind::redis, key == kTickLock ? "" : "J", when);
         event.node = kTicker;
         event.key = key;
         judge.tell(oracle, event, now);
     };
     const auto ask = [&](engine::Duration takes) {
-        call(kLock, fakes::When::before);
+        call(kTickLock, fakes::When::before);
         now += takes / 2;
         grant(kTicker);
         now += takes / 2;
-        call(kLock, fakes::When::answered);
+        call(kTickLock, fakes::When::answered);
     };
     const auto time_out = [&] {
         call("job:meta:J", fakes::When::before);
@@ -161,12 +161,12 @@ TEST_F(SingleTickerTest, ATickCountsFromWhenItAsked) {
     ask(2 * third);
     time_out();
     EXPECT_THAT(judge.found, IsEmpty()) << "who has waited for the answer may begin at once";
-    call(kLock, fakes::When::before);
+    call(kTickLock, fakes::When::before);
     fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
     broken.node = kTicker;
     judge.tell(oracle, broken, now);
     grant(kTicker);
-    call(kLock, fakes::When::answered);
+    call(kTickLock, fakes::When::answered);
     now += third;
     time_out();
     EXPECT_THAT(judge.found, IsEmpty()) << "nobody knows when the call that came through was made";

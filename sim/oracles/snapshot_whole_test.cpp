@@ -9,7 +9,7 @@
 namespace lockstep::sim {
 namespace {
 
-constexpr fakes::NodeId kReplica{5};
+using testing::kReplica;
 
 struct SnapshotWholeTest : ::testing::Test {
     testing::KeepingJudge judge;

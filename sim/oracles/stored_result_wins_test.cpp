@@ -19,9 +19,8 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr NodeId kReplica{5};
-constexpr const char* kHash = "job:meta:J";
+using testing::kHash;
+using testing::kReplica;
 
 class StoredResultWinsTest : public ::testing::Test {
 protected:

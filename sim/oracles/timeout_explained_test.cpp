@@ -17,10 +17,9 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr NodeId kReplica{5};
-constexpr NodeId kOther{6};
-constexpr NodeId kWorker{7};
+using testing::kOther;
+using testing::kReplica;
+using testing::kWorker;
 
 class TimeoutExplainedTest : public ::testing::Test {
 protected:

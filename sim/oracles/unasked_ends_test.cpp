@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "engine/wire/messages.h"
+#include "sim/oracles/test_oracle.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
@@ -14,10 +15,10 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kHash;
+using testing::kReplica;
 using ::testing::SizeIs;
 
-constexpr NodeId kScheduler{5};
-constexpr const char* kHash = "job:meta:J";
 constexpr std::int64_t kBegin = 1'767'225'600'000'000;
 
 class UnaskedEndsTest : public ::testing::Test {
@@ -29,12 +30,12 @@ protected:
         : tunables(limits), ends(tunables, timeouts) {}
 
     /// At a time of Redis' clock, counted from the beginning.
-    std::string enter(std::string_view state, engine::Duration at, NodeId by = kScheduler) {
+    std::string enter(std::string_view state, engine::Duration at, NodeId by = kReplica) {
         set("state", state, by);
         const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(at).count();
         return set("updated_at", fmt::format("{}", kBegin + micros), by);
     }
-    std::string set(std::string_view field, std::string_view value, NodeId by = kScheduler) {
+    std::string set(std::string_view field, std::string_view value, NodeId by = kReplica) {
         auto* hash = keys.find(kHash);
         keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>(kHash), field, value);
         return ends.hash_set(by, kHash, field, value);

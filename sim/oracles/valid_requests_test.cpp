@@ -13,8 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr fakes::NodeId kReplica{5};
+using testing::kReplica;
 
 cap::JobRequest request_of(const std::string& job) {
     cap::JobRequest request;

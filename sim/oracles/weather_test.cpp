@@ -9,15 +9,15 @@
 namespace lockstep::sim {
 namespace {
 
+using testing::kOther;
+using testing::kReplica;
+using testing::kWorker;
+
 using namespace std::chrono_literals;
 using fakes::EventKind;
 using fakes::EventOutcome;
 using fakes::NodeId;
 using fakes::When;
-
-constexpr NodeId kReplica{5};
-constexpr NodeId kOther{6};
-constexpr NodeId kWorker{7};
 
 class WeatherTest : public ::testing::Test {
 protected:

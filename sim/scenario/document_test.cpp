@@ -19,7 +19,7 @@ Document chaotic() {
     })");
 }
 
-Scenario loaded(const Document& document) {
+Scenario parsed(const Document& document) {
     auto scenario = parse_document(document, "test");
     if (!scenario) throw std::runtime_error(to_string(scenario.error().front()));
     return std::move(*scenario);
@@ -38,14 +38,14 @@ TEST(Pretty, GivesTheSameDocumentBack) {
 TEST(FaultDocument, SaysOfEveryDrawnFaultWhatItIs) {
     Document document = chaotic();
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
-        const Scenario scenario = loaded(document);
-        const Scenario drawn = loaded(with_chaos_drawn(document, scenario, seed));
+        const Scenario scenario = parsed(document);
+        const Scenario drawn = parsed(with_chaos_drawn(document, scenario, seed));
         ASSERT_GT(drawn.faults.size(), 5U);
         for (const Fault& fault : drawn.faults) {
             Document alone = document;
             alone.erase("chaos");
             alone["faults"] = Document::array({fault_document(fault)});
-            const Scenario again = loaded(alone);
+            const Scenario again = parsed(alone);
             ASSERT_EQ(fault_document(again.faults.at(0)), fault_document(fault));
         }
     }
@@ -64,7 +64,7 @@ TEST(FaultDocument, KeepsWhatASchedulerStartsAgainWith) {
                               {"max_in_flight", 3},
                               {"policy_check_fail_mode", "open"}}}};
     document["faults"] = Document::array({fault});
-    EXPECT_EQ(fault_document(loaded(document).faults.at(0)), fault);
+    EXPECT_EQ(fault_document(parsed(document).faults.at(0)), fault);
 }
 
 TEST(FaultDocument, KeepsWhatAWorkerStartsAgainWith) {
@@ -76,7 +76,7 @@ TEST(FaultDocument, KeepsWhatAWorkerStartsAgainWith) {
     Document document = chaotic();
     document.erase("chaos");
     document["faults"] = Document::array({fault});
-    EXPECT_EQ(fault_document(loaded(document).faults.at(0)), fault);
+    EXPECT_EQ(fault_document(parsed(document).faults.at(0)), fault);
 }
 
 TEST(FaultDocument, KeepsAnEventAndItsFilters) {
@@ -87,13 +87,13 @@ TEST(FaultDocument, KeepsAnEventAndItsFilters) {
         {"for", "5s"}};
     Document document = chaotic();
     document["faults"] = Document::array({fault});
-    EXPECT_EQ(fault_document(loaded(document).faults.at(0)), fault);
+    EXPECT_EQ(fault_document(parsed(document).faults.at(0)), fault);
 }
 
 TEST(WithChaosDrawn, LeavesAScenarioWithoutChaosAlone) {
     Document document = chaotic();
     document.erase("chaos");
-    EXPECT_EQ(with_chaos_drawn(document, loaded(document), 1), document);
+    EXPECT_EQ(with_chaos_drawn(document, parsed(document), 1), document);
 }
 
 }  // namespace
