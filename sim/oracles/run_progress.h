@@ -8,7 +8,8 @@
 //    stands in `lockstep:wf:outbox:<run>` for it is always the same.
 //
 // What gateways and operators write is where it goes on from, whatever it is, and requests may be made anew from there. Not judged
-// is what Redis, or a NATS that lost its power, has lost, and a run whose keys were evicted.
+// is what Redis, or a NATS that lost its power, has lost, and a run whose keys were evicted; nor that a run waits for a job whose
+// submission reached the stream as something else: NATS has acknowledged it, and takes another of that message id for the same.
 #pragma once
 
 #include <map>
@@ -57,7 +58,8 @@ private:
 
     std::map<std::string, Run, std::less<>> runs_;
     RunDefinitions definitions_;
-    std::set<std::string, std::less<>> committed_;              // jobs that a document has named
+    std::set<std::string, std::less<>> committed_;  // jobs that a document has named
+    std::set<std::string, std::less<>> garbled_;    // jobs whose submission the stream has as something else
     std::map<std::string, std::string, std::less<>> requests_;  // to be submitted, by job: bytes of packets
     const LostRecords& lost_ = jobs().lost();
 };

@@ -54,6 +54,14 @@ protected:
         event.packet = &packet;
         judge.tell(oracle, event, {});
     }
+    /// What the stream stored under the message id of that job's submission, and cannot be read.
+    void store_garbled(const std::string& job) {
+        fakes::Event event = testing::event_of(fakes::EventKind::stored, "");
+        const std::string id = "jobreq:" + job;
+        event.subject = "sys.job.submit";
+        event.message_id = id;
+        judge.tell(oracle, event, {});
+    }
     void rest() { oracle.at_rest({keys, true, 0}); }
 
     testing::KeepingJudge judge;
@@ -187,6 +195,20 @@ TEST_F(RunProgressTest, AtTheEndARunIsOverOrWaitsForAHuman) {
     judge.found.clear();
     rest();
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("none of its steps waits for anything")));
+}
+
+TEST_F(RunProgressTest, NobodyWaitsInVainForAJobWhoseSubmissionCameAsSomethingElse) {
+    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
+    store_garbled("r:b@1");
+    rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its job is not known to Redis"))) << "it was another job's";
+    judge.found.clear();
+    store_garbled("r:a@1");
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+    keys.hash_set(keys.create<fakes::redis::Hash>("job:meta:r:a@1"), "state", "PENDING");
+    rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its job PENDING"))) << "it was taken up all the same";
 }
 
 TEST_F(RunProgressTest, WhatRedisHasLostIsNotJudged) {
