@@ -99,6 +99,10 @@ def fit(all_mutants, root):
                             "delete the patch if what it breaks is gone")
             continue
         begin = text.index(mutant.original)
+        if mutant.mutated.startswith("if ") and text[begin - 1:begin] in (".", ">", ":"):
+            mistakes.append(f"{mutant.name}: its mutated text is a statement, and its original text begins inside one; "
+                            "take in the whole statement")
+            continue
         places.setdefault(mutant.file, []).append((begin, begin + len(mutant.original), mutant))
     for file, spans in places.items():
         spans.sort(key=lambda span: span[0])

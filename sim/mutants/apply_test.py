@@ -53,6 +53,11 @@ class Apply(unittest.TestCase):
         self.patch("no-look")
         self.assertIn("there is no engine/a.cpp", self.mistake())
 
+    def test_a_statement_does_not_fit_where_an_expression_goes_on(self):
+        self.source(SOURCE.replace("return 0;", "return news.told(0);"))
+        self.patch("no-news", PATCH.replace("if (x)\n--- mutated\nif (x && !$MUTANT)", "told(0);\n--- mutated\nif (!$MUTANT) told(0);"))
+        self.assertIn("take in the whole statement", self.mistake())
+
     def test_patches_that_overlap_do_not_fit(self):
         self.source(SOURCE)
         self.patch("no-look")
