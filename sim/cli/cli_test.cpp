@@ -730,10 +730,13 @@ TEST_F(Cli, CoverageFailsWhereATableLetsExpectMore) {
     runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
         RunResult result = good(of, seed, options);
         result.history = std::make_shared<History>();
+        result.passed = seed != 5;
         return result;
     };
     EXPECT_EQ(run({"coverage", "--seeds", "20", "--data-loss", "--markdown", path("table.md")}), 1)
         << "these runs make no calls";
+    EXPECT_THAT(out.str(), HasSubstr("draw 5 failed: lockstep explore --first 5 --seeds 1\n"
+                                     "draw 5 failed: lockstep explore --first 5 --seeds 1 --data-loss\n"));
     std::string table = content("table.md");
     EXPECT_THAT(table, HasSubstr("Draws without loss of data: 20\nDraws with loss of data: 20\n"));
     const std::string row = "| `circuit_open` | 0 | 0 |";

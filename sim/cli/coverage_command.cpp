@@ -85,6 +85,12 @@ private:
         return done.has_value();
     }
 
+    void tell_failed(const Coverage& measured, std::string_view option) const {
+        for (const std::uint64_t draw : measured.failed)
+            environment_.out << fmt::format("draw {} failed: lockstep explore --first {} --seeds 1{}\n", draw, draw,
+                                            option);
+    }
+
     [[nodiscard]] Exit tell(const CoverageReport& report, const std::vector<std::string>& complaints) const {
         for (const std::string& group : coverage_groups()) {
             std::size_t known = 0;
@@ -97,8 +103,8 @@ private:
             }
             environment_.out << fmt::format("{:<36}{:>4} of {}\n", group, met, known);
         }
-        const std::uint64_t failures = report.plain.failures + (report.losing ? report.losing->failures : 0);
-        if (failures > 0) environment_.out << fmt::format("{} draws failed: `lockstep explore` shows how\n", failures);
+        tell_failed(report.plain, "");
+        if (report.losing) tell_failed(*report.losing, " --data-loss");
         for (const std::string& complaint : complaints) environment_.out << complaint << '\n';
         Verdict verdict{.command = "coverage",
                         .exit = complaints.empty() ? Exit::passed : Exit::violated,

@@ -329,6 +329,7 @@ Coverage measure_coverage(const Runner& runner, const CoverageOptions& options) 
         const std::lock_guard lock(mutex);
         for (const CoverageItem& item : reached) ++out.counts[item];
         ++out.draws;
+        if (!result.passed) out.failed.insert(seed);
         if (options.on_progress) options.on_progress(out.draws);
         return result;
     };
@@ -340,7 +341,6 @@ Coverage measure_coverage(const Runner& runner, const CoverageOptions& options) 
     explored.threads = options.threads;
     explored.stop = options.stop;
     const ExploreOutcome outcome = explore(noting, explored);
-    out.failures = outcome.total.failures;
     out.interrupted = outcome.interrupted;
     return out;
 }

@@ -57,7 +57,7 @@ struct CoverageOptions {
 
 struct Coverage {
     std::uint64_t draws = 0;
-    std::uint64_t failures = 0;                    // draws in which an invariant broke
+    std::set<std::uint64_t> failed;                // the draws in which an invariant broke, by their numbers
     std::map<CoverageItem, std::uint64_t> counts;  // draws that reached it
     bool interrupted = false;
     [[nodiscard]] std::uint64_t of(const CoverageItem& item) const {

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/document.h"
 #include "sim/search/cannot_happen.h"
@@ -88,6 +90,19 @@ TEST(Coverage, DoesNotDependOnThreads) {
     EXPECT_EQ(alone.counts, together.counts);
 }
 
+TEST(Coverage, NamesTheDrawsThatFailed) {
+    CoverageOptions options;
+    options.first = 7;
+    options.seeds = 4;
+    const Runner runner = [](const Scenario&, std::uint64_t seed, const RunOptions&) {
+        RunResult result;
+        result.history = std::make_shared<History>();
+        result.passed = seed % 2 == 0;
+        return result;
+    };
+    EXPECT_EQ(measure_coverage(runner, options).failed, (std::set<std::uint64_t>{7, 9}));
+}
+
 /// As if these had been reached, so often.
 CoverageReport report_of(const std::map<CoverageItem, std::uint64_t>& counts, std::uint64_t draws) {
     Coverage plain;
@@ -143,7 +158,7 @@ TEST(CoverageReport, WhatOnlyDrawsThatLoseDataReachIsExpectedOfThose) {
     const auto with_loss = [](std::map<CoverageItem, std::uint64_t> plain, std::map<CoverageItem, std::uint64_t> losing,
                               std::uint64_t draws) {
         CoverageReport report = report_of(plain, draws);
-        report.losing = Coverage{.draws = draws, .failures = 0, .counts = std::move(losing), .interrupted = false};
+        report.losing = Coverage{.draws = draws, .failed = {}, .counts = std::move(losing), .interrupted = false};
         return report;
     };
     auto plain = all_that_can_happen(200);

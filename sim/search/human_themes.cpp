@@ -97,19 +97,18 @@ void half_approved(Dice& dice, Document& scenario) {
     Document& pools = pools_of(scenario["cluster"]);
     pools["topics"]["job.idle"] = Document::array({"idle"});
     pools["pools"]["idle"] = {{"requires", Document::array()}};
-    if (dice.chance(0.5)) config(scenario)["max_scheduling_retries"] = dice.between(1, 4);
+    if (dice.chance(0.7)) config(scenario)["max_scheduling_retries"] = dice.between(1, 4);
     for (int i = dice.between(2, 4); i > 0; --i) {
         const std::string id = fmt::format("half-{}", i);
         const int at = dice.between(10, 40);
         const auto millis = [at](int offset) { return fmt::format("{}ms", (1000 * at) + offset); };
         // What is approved may find nobody to run it.
-        Document job = {
-            {"job_id", id}, {"topic", dice.word({"job.default", "job.default", "job.idle"})}, {"tenant_id", "default"}};
+        Document job = {{"job_id", id}, {"topic", dice.word({"job.default", "job.idle"})}, {"tenant_id", "default"}};
         job["labels"]["needs"] = "a human";
         if (dice.chance(0.4)) job["labels"]["approval_granted"] = "true";  // before anybody has asked
         if (dice.chance(0.3)) job["labels"]["safety_bypassed"] = "true";
         add_load(scenario, {{"at", dice.seconds(2, 8)}, {"job", job}});
-        // The approval is recorded, and the job is not moved on; then what was asked about is lost, and comes again.
+        // The approval is recorded, and the job is not moved on; then what was asked about may be lost, and comes again.
         const bool half = dice.chance(0.6);
         if (half) {
             add_fault(scenario, {{"at", millis(-500)},
@@ -118,6 +117,8 @@ void half_approved(Dice& dice, Document& scenario) {
                                  {"job", id},
                                  {"outcome", "not_applied"},
                                  {"for", "20s"}});
+        }
+        if (half && dice.chance(0.6)) {
             const int lost = dice.between(30, 400);
             add_fault(scenario, {{"at", millis(lost)}, {"do", "redis.evict"}, {"keys", "job:req:" + id}});
             // The operator's next try would store it once more.
