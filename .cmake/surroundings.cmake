@@ -34,7 +34,7 @@ if(localedef)
   endif()
 endif()
 run_in("${german}, on the other side of the date line, four threads"
-  WRAPPER ${CMAKE_COMMAND} -E env ${german} TZ=Pacific/Apia ARGUMENTS -j 4 --against ${reference} ${PATHS})
+  WRAPPER ${CMAKE_COMMAND} -E env ${german} TZ=Pacific/Apia ARGUMENTS -j 4 --against ${reference} --once ${PATHS})
 
 find_program(setarch setarch)
 set(fixed "")
@@ -45,7 +45,7 @@ if(setarch)
   endif()
 endif()
 if(fixed)
-  run_in("without address randomisation" WRAPPER ${fixed} ARGUMENTS --against ${reference} ${PATHS})
+  run_in("without address randomisation" WRAPPER ${fixed} ARGUMENTS --against ${reference} --once ${PATHS})
 else()
   message("without address randomisation: left out, this system does not let a process have that")
 endif()
@@ -58,4 +58,4 @@ endforeach()
 # Without the thread's own store of small blocks, the filling reaches them too.
 run_in("no environment, filled memory, from another folder, files in another order" DIRECTORY ${SCRATCH}/elsewhere
   WRAPPER env -i MALLOC_PERTURB_=85 MALLOC_ARENA_MAX=1 GLIBC_TUNABLES=glibc.malloc.tcache_count=0
-  ARGUMENTS -j 2 --against ${reference} ${relative})
+  ARGUMENTS -j 2 --against ${reference} --once ${relative})
