@@ -71,6 +71,15 @@ TEST_F(UnaskedEndsTest, AResultThatWasNotHeardHasBeenWaitedFor) {
                 HasSubstr("may last 900000 ms and 660000 ms more while its result may be unheard"));
 }
 
+TEST_F(UnaskedEndsTest, AnInvalidRequestNamesTwoTenantsUnlessItHasBeenEvicted) {
+    fails_with("invalid_request");
+    EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty()) << "it is not there any more";
+    keys.set_string("job:req:J", R"({"job_id":"J","tenant_id":"a"})", fakes::redis::kNever);
+    EXPECT_THAT(ends.unexplained_failures(keys).at("J"), HasSubstr("two tenants"));
+    keys.set_string("job:req:J", R"({"job_id":"J","tenant_id":"a","meta":{"tenant_id":"b"}})", fakes::redis::kNever);
+    EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty());
+}
+
 TEST_F(UnaskedEndsTest, WhatOnlyWaitsHasNoLimitButItsDeadline) {
     EXPECT_THAT(times_out_after(24h, "APPROVAL_REQUIRED"), HasSubstr("which nothing limits"));
     EXPECT_THAT(times_out_after(24h, "SCHEDULED"), HasSubstr("which nothing limits"));
