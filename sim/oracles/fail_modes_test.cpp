@@ -368,6 +368,17 @@ TEST_F(OutputScansTest, OneThatIsBegunAfterALossOfRedisIsJudgedAndOneThatWasUnde
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(OutputScansTest, NobodyAsksAboutAnOutputWhoseRequestWasGoneBefore) {
+    oracle.key_removed(Topology::kRedis, "job:req:a", fakes::redis::Removal::evicted, std::string{}, -1);
+    succeed();
+    withhold("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    oracle.string_set(kReplica, "job:req:a", nullptr, "{}", -1, -1);
+    succeed();
+    withhold("a");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and it is to be tried 3 times"))) << "it is there again";
+}
+
 TEST_F(OutputScansTest, AnOpenCircuitIsWaitedFor) {
     succeed();
     now += 2 * tunables.circuit_open_for;

@@ -106,7 +106,7 @@ void OutputScans::hash_set(fakes::NodeId client, std::string_view key, std::stri
     if (!job || begun_before_a_loss_.contains(*job)) return;
     Scan& scan = scans_[std::string(*job)];
     scan = {};
-    scan.changed = !is_scheduler(client);
+    scan.changed = !is_scheduler(client) || requests_gone_.contains(*job);
     if (is_scheduler(client)) scan.claims.emplace(client, Claim{now_});
 }
 
@@ -125,11 +125,18 @@ void OutputScans::zset_set(fakes::NodeId client, std::string_view key, std::stri
 void OutputScans::string_set(fakes::NodeId client, std::string_view key) {
     if (key.starts_with(kOutputKeys)) outputs_.emplace(key);
     // Under another request it is judged anew, and one that nobody can read is not asked about.
-    if (key.starts_with(kRequestPrefix) && !is_scheduler(client)) change(key.substr(kRequestPrefix.size()));
+    if (!key.starts_with(kRequestPrefix)) return;
+    const std::string_view job = key.substr(kRequestPrefix.size());
+    if (const auto gone = requests_gone_.find(job); gone != requests_gone_.end()) requests_gone_.erase(gone);
+    if (!is_scheduler(client)) change(job);
 }
 
 void OutputScans::key_removed(std::string_view key) {
-    if (key.starts_with(kRequestPrefix)) change(key.substr(kRequestPrefix.size()));
+    if (key.starts_with(kRequestPrefix)) {
+        const std::string_view job = key.substr(kRequestPrefix.size());
+        requests_gone_.emplace(job);
+        change(job);
+    }
     if (key == kScansDue)
         for (auto& [job, scan] : scans_) scan.changed = true;
     if (const auto job = job_of_hash(key)) over(*job);

@@ -62,7 +62,8 @@ private:
     /// Who has had a job's lock and has not asked about its output since. Until then it asks about a result, however long ago it lost the
     /// lock, and not for the scan that somebody else has begun meanwhile.
     std::map<std::string, std::set<fakes::NodeId>, std::less<>> under_lock_;
-    std::set<std::string, std::less<>> outputs_;  // keys under which there has been one
+    std::set<std::string, std::less<>> outputs_;        // keys under which there has been one
+    std::set<std::string, std::less<>> requests_gone_;  // jobs whose stored request was there and is not any more
     const Time& now_;
     /// Nobody knows what is left of their claims, while whoever made one may go by it.
     std::set<std::string, std::less<>> begun_before_a_loss_;
