@@ -105,13 +105,13 @@ TEST_F(TimeoutTest, CancellingTheWaiterCancelsTheTask) {
     EXPECT_TRUE(executor.idle());
 }
 
-Task<int> throw_late() {
+Task<int> throwing() {
     throw std::runtime_error("defect");
     co_return 0;
 }
 
 TEST_F(TimeoutTest, AnExceptionOfTheTaskReachesTheCaller) {
-    start(at(10), throw_late());
+    start(at(10), throwing());
     executor.run();
     ASSERT_NE(executor.failure, nullptr);
     EXPECT_FALSE(done);

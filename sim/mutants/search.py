@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import subprocess
@@ -289,8 +290,23 @@ def totals(title, judged):
     return lines
 
 
-def table(mutants, notes):
-    judged = [(mutant, verdict(mutant, notes.known.get(mutant.name))) for mutant in mutants]
+def rows_of(text):
+    """{mutant: (kind, words)} of a table that was written before."""
+    rows = {}
+    for line in text.partition("\n## Each\n")[2].splitlines():
+        cells = [cell.replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) == 5:
+            name, _, _, kind, words = (cell.strip() for cell in cells)
+            rows[name.removesuffix(" (aside)")] = kind, words
+    return rows
+
+
+def table(mutants, notes, earlier):
+    """`earlier`: rows that stand for the mutants which nobody has searched for here."""
+    judged = []
+    for mutant in mutants:
+        kind, words = verdict(mutant, notes.known.get(mutant.name))
+        judged.append((mutant, earlier.get(mutant.name, (kind, words)) if kind == "not searched" else (kind, words)))
     text = ["# What finds the planted defects", "",
             "Written by `sim/mutants/search.py`; README.md says how. Draws are those of `lockstep explore` with nothing else off.", ""]
     text += totals("Totals", [one for one in judged if not one[0].aside])
@@ -348,6 +364,7 @@ def search_all(options):
     reach.learn(options.seeds)
     failing_anyway = program.scenarios("", []) if options.scenarios else []
     notes = Notes(options.program.parent / "mutants.json")
+    earlier = rows_of(options.table.read_text(encoding="utf-8")) if options.table.is_file() else {}
 
     def tell(mutant):
         note = notes.of(mutant, False)
@@ -356,7 +373,7 @@ def search_all(options):
         notes.save()
         kind, words = verdict(mutant, note)
         print(f"{mutant.name}: {kind}  {words}", flush=True)
-        options.table.write_text(table(mutants, notes), encoding="utf-8")
+        options.table.write_text(table(mutants, notes, earlier), encoding="utf-8")
 
     with ThreadPoolExecutor(int(program.jobs)) as pool:
         list(pool.map(lambda mutant: confirm(program, mutant, notes.of(mutant, options.anew or bool(options.names)), reach), selected))

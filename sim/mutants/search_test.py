@@ -144,6 +144,14 @@ class Search(unittest.TestCase):
         self.assertEqual(together.failing_draws(program, {"a": mutant("a")}, 1, 50, reach), [5])
         self.assertEqual(together.failing_draws(program, {"a": mutant("a")}, 1, 5, reach), [5])
 
+    def test_a_search_for_one_leaves_the_rows_of_the_others(self):
+        mutants = [mutant("a"), mutant("b", what="x | y")]
+        known = {name: {"draws": 1, "happy": "", "found": {"draw": draw, "by": "no | body"}} for name, draw in (("a", 3), ("b", 30))}
+        whole = search.table(mutants, SimpleNamespace(known=known), {})
+        again = search.table(mutants, SimpleNamespace(known={"a": known["a"]}), search.rows_of(whole))
+        self.assertEqual(again, whole)
+        self.assertNotIn("draw 30", search.table(mutants, SimpleNamespace(known={"a": known["a"]}), {}))
+
     def test_shares_are_of_those_that_count(self):
         judged = [(None, (kind, "")) for kind in ["found", "survived", "equivalent", "not searched"]]
         self.assertIn("| **exploration or the happy path** | 1 of 2 | 50.0 % |", search.totals("Totals", judged))

@@ -197,7 +197,7 @@ TEST_F(RunProgressTest, AtTheEndARunIsOverOrWaitsForAHuman) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("none of its steps waits for anything")));
 }
 
-TEST_F(RunProgressTest, NobodyWaitsInVainForAJobWhoseSubmissionCameAsSomethingElse) {
+TEST_F(RunProgressTest, AJobWhoseSubmissionCameAsSomethingElseMayBeWaitedFor) {
     write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
     store_garbled("r:b@1");
     rest();

@@ -48,8 +48,8 @@ auto entry_of(const Map& map, const std::string& key) {
     return found == map.end() ? typename Map::mapped_type{} : found->second;
 }
 
-/// Whether the fields of the request that is stored for the job name two tenants.
-// One that has been evicted since tells nothing: valid_requests has seen it when the dead letter was written.
+/// Whether the fields of the request that is stored for the job name two tenants. One that has been evicted since tells nothing:
+/// valid_requests has seen it when the dead letter was written.
 bool may_be_of_two_tenants(const fakes::redis::Keyspace& keys, const std::string& job) {
     const auto* entry = keys.find("job:req:" + job);
     if (entry == nullptr) return true;
