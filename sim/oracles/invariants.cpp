@@ -35,6 +35,7 @@
 #include "sim/oracles/result_kept.h"
 #include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/routing_rules.h"
+#include "sim/oracles/run_cancel_told.h"
 #include "sim/oracles/run_exclusion.h"
 #include "sim/oracles/run_progress.h"
 #include "sim/oracles/saga_exact.h"
@@ -138,6 +139,9 @@ std::vector<Invariant> make_table() {
          .help = "a workflow run ends or waits for a human, by the rules, and nothing of it is undone or lost",
          .make = alone<RunProgress>,
          .excused_where_lost = kExcusedByEither},
+        {.name = "run_cancel_told",
+         .help = "a job that its workflow run needs no more is called off",
+         .make = alone<RunCancelTold>},
         {.name = "circuit_rules",
          .help = "no kernel call while the circuit is open, few probes half-open, closed after successes",
          .make = by_tunables<CircuitRules>,

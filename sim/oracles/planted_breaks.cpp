@@ -423,6 +423,20 @@ void changed_by_two(World& world, bool broken) {
     if (broken) world.change_run("r", "one", kRunDone);
 }
 
+void runs_on(World& world, bool broken) {
+    world.set_text(Topology::kGateway, "wf:run:r", kRunPending);
+    world.take_run("r", "one");
+    world.change_run(
+        "r", "one",
+        R"({"id":"r","status":"running","steps":{"a":{"status":"running","attempts":1,"job_id":"r:a@1"}}})");
+    world.take_run("r", "two");
+    world.change_run(
+        "r", "two",
+        R"({"id":"r","status":"cancelled","steps":{"a":{"status":"cancelled","attempts":1,"job_id":"r:a@1"}}})");
+    if (!broken) world.call_off("r:a@1");
+    world.rest();
+}
+
 void begun_too_early(World& world, bool broken) {
     world.set_text(Topology::kGateway, "wf:def:f",
                    R"({"id":"f","steps":{"a":{"type":"transform"},"b":{"type":"transform","depends_on":["a"]}}})");
@@ -512,6 +526,7 @@ constexpr std::array kBreaks{
     PlantedBreak{"run_exclusion", "a replica that has lost a run's lock writes what it has read before",
                  changed_by_two},
     PlantedBreak{"run_progress", "a step begins before the one that it depends on", begun_too_early},
+    PlantedBreak{"run_cancel_told", "a run is cancelled, and the job of its step is left to run on", runs_on},
     PlantedBreak{"circuit_rules", "policy is asked while the circuit is open", asks_while_open},
     PlantedBreak{"retry_bounds", "a job without a worker is handed back for five minutes", waits_too_long},
     PlantedBreak{"indexes_agree", "a finished job is still listed as running", listed_twice},

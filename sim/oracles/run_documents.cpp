@@ -209,6 +209,34 @@ std::string has_too_many_at_work(const json& definition, const json& run) {
     return {};
 }
 
+std::string wrongly_decided(const json& definition, const json& run) {
+    for (const auto& [id, step] : member_of(definition, "steps").items()) {
+        const json& record = member_of(steps_of(run), id);
+        const json& input = member_of(step, "input");
+        const json& children = member_of(input, "steps");
+        if (member_text(step, "type") != "parallel" || !children.is_array() || step.contains("output_schema")) continue;
+        std::int64_t succeeded = 0, open = 0;
+        for (const json& child : children) {
+            if (!child.is_string()) return {};
+            const std::string status = step_status(member_of(steps_of(run), child.get_ref<const std::string&>()));
+            if (status == "succeeded") ++succeeded;
+            if (status == "pending" || status == "running" || status == "waiting") ++open;
+        }
+        const std::string strategy = member_text(input, "strategy");
+        const auto all = static_cast<std::int64_t>(children.size());
+        const std::int64_t needed = strategy == "any" ? 1 : strategy == "n_of_m" ? whole(input, "required") : all;
+        const std::string status = step_status(record);
+        const std::string_view is = status == "running" && succeeded >= needed        ? "goes on, and enough"
+                                    : status == "running" && succeeded + open < needed ? "goes on, and not enough can"
+                                    : status == "succeeded" && succeeded < needed      ? "has succeeded, and too few"
+                                                                                       : "";
+        if (!is.empty())
+            return fmt::format("the step {} of {} {} of its children have: {} of {}, {} needed", id,
+                               member_text(run, "id"), is, succeeded, all, needed);
+    }
+    return {};
+}
+
 std::optional<engine::Duration> pause_of(const json& definition, const json& run, const std::string& key) {
     const json& steps = member_of(definition, "steps");
     const std::string parent = key.substr(0, key.rfind('['));

@@ -83,6 +83,9 @@ void RunProgress::on_write(fakes::NodeId client, const std::string& name, const 
             violated(client, {},
                      fmt::format("more of the step {} of the run {} are at work than max_parallel allows", step, name),
                      run.written);
+        if (const std::string why = wrongly_decided(definition, after);
+            !is_run_over(is) && !why.empty() && wrongly_decided(definition, run.document).empty())
+            violated(client, {}, why, run.written);
         for (const auto& [key, step] : steps_of(after).items()) judge_step(client, name, key, run, after);
     }
     run.document = after;

@@ -2,6 +2,7 @@
 //
 // 1. When all is quiet it is over, or waits for a human.
 // 2. No step begins before what it depends on is satisfied, nor while as many of its siblings are at work as may be.
+//    A parallel step is over as soon as its strategy is decided by its children, and not before.
 // 3. What has ended stays as it is: no step that is over changes any more, no attempt is taken back, no step vanishes, and so no
 //    result that was applied; nor does a run that is over change.
 // 4. Each attempt has one job, `<run>:<step>@<attempt>`, which is submitted only once a commit says so, and under one request: what

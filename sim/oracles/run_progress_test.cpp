@@ -182,6 +182,24 @@ TEST_F(RunProgressTest, NoMoreChildrenAreAtWorkThanMaxParallelAllows) {
                 ElementsAre(HasSubstr("more of the step each of the run r are at work than max_parallel")));
 }
 
+TEST_F(RunProgressTest, AParallelStepIsOverWhenItsStrategyIsDecidedAndNotBefore) {
+    const auto why = [](const char* strategy, const char* status, const char* p, const char* q) {
+        const json definition = {
+            {"steps", {{"par", {{"type", "parallel"}, {"input", {{"steps", {"p", "q"}}, {"strategy", strategy}}}}}}}};
+        const json run = {{"id", "r"},
+                          {"steps", {{"par", {{"status", status}}}, {"p", {{"status", p}}}, {"q", {{"status", q}}}}}};
+        return wrongly_decided(definition, run);
+    };
+    EXPECT_EQ(why("any", "running", "failed", "running"), "");
+    EXPECT_EQ(why("any", "succeeded", "succeeded", "cancelled"), "");
+    EXPECT_EQ(why("any", "failed", "failed", "failed"), "");
+    EXPECT_EQ(why("any", "running", "succeeded", "running"),
+              "the step par of r goes on, and enough of its children have: 1 of 2, 1 needed");
+    EXPECT_EQ(why("all", "running", "succeeded", "running"), "");
+    EXPECT_THAT(why("all", "running", "failed", "running"), HasSubstr("goes on, and not enough can of its children"));
+    EXPECT_THAT(why("all", "succeeded", "succeeded", "cancelled"), HasSubstr("has succeeded, and too few"));
+}
+
 TEST_F(RunProgressTest, AtTheEndARunIsOverOrWaitsForAHuman) {
     write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
     rest();

@@ -151,6 +151,20 @@ private:
     std::vector<std::string> gates_;
 };
 
+/// Beside the others, steps of which some make the rest needless: those are at work then.
+void race(Dice& dice, Document& steps) {
+    Document runners = Document::array();
+    for (int i = dice.between(2, 5); i > 0; --i) {
+        const std::string id = fmt::format("runner-{}", i);
+        steps[id] = work();
+        if (dice.chance(0.3)) steps[id]["retry"] = retry(dice);
+        runners.push_back(id);
+    }
+    Document input = {{"steps", std::move(runners)}, {"strategy", "any"}};
+    if (dice.chance(0.3)) input.update({{"strategy", "n_of_m"}, {"required", 2}});
+    steps["race"] = {{"type", "parallel"}, {"input", std::move(input)}};
+}
+
 /// What people do about a run of a drawn shape.
 void decide_about(Dice& dice, Document& scenario, const std::string& run, const std::vector<std::string>& gates) {
     for (const std::string& gate : gates) {
@@ -339,12 +353,16 @@ void frozen_engines(Dice& dice, Document& scenario) {
 void crowded_runs(Dice& dice, Document& scenario) {
     open_workshop(dice, scenario, 2);
     scenario["cluster"]["workers"][0]["service_time"] = dice.word({"100ms", "1s"});
+    if (dice.chance(0.4))
+        scenario["cluster"]["workers"][0]["service_time"] = {{"dist", "uniform"}, {"min", "100ms"}, {"max", "8s"}};
     scenario["cluster"]["workers"][0]["max_parallel_jobs"] = 8;
     Document each = work();
     each["for_each"] = "input.list";
     if (dice.chance(0.4)) each["max_parallel"] = dice.between(2, 6);
     if (dice.chance(0.3)) each["retry"] = retry(dice);
-    put(scenario, "many", {{"each", std::move(each)}});
+    Document steps = {{"each", std::move(each)}};
+    if (dice.chance(0.6)) race(dice, steps);
+    put(scenario, "many", std::move(steps));
     Document list = Document::array();
     for (int n = dice.between(6, 20); n > 0; --n) list.push_back(n);
     for (int i = dice.between(1, 3); i > 0; --i)
