@@ -19,12 +19,14 @@ constexpr std::array<std::string_view, 12> kPrefixes{
     "NATS_",        "REDIS_",     "CORDUM_",        "WORKFLOW_ENGINE_", "WORKFLOW_EXPR_", "WORKFLOW_FOREACH_",
     kTunablePrefix, "SCHEDULER_", "SAFETY_KERNEL_", "JOB_META_",        "OUTPUT_POLICY_", "POLICY_CHECK_"};
 
-constexpr std::array<std::string_view, 55> kRead{
-    "NATS_URL", "NATS_USERNAME", "NATS_PASSWORD", "NATS_TOKEN", "NATS_NKEY", "NATS_TLS_CA", "NATS_TLS_CERT",
+constexpr std::array<std::string_view, 66> kRead{
+    "NATS_URL", "NATS_CREDS", "NATS_USERNAME", "NATS_PASSWORD", "NATS_TOKEN", "NATS_NKEY", "NATS_TLS_CA", "NATS_TLS_CERT",
     "NATS_TLS_KEY", "NATS_TLS_SERVER_NAME", "NATS_TLS_INSECURE", "NATS_USE_JETSTREAM", "NATS_JS_ACK_WAIT",
-    "NATS_JS_MAX_AGE", "NATS_JS_REPLICAS", "NATS_MAX_ACK_PENDING", "REDIS_URL", "REDIS_DATA_TTL",
+    "NATS_JS_MAX_AGE", "NATS_JS_REPLICAS", "NATS_MAX_ACK_PENDING", "REDIS_URL", "REDIS_TLS_CA", "REDIS_TLS_CERT", "REDIS_TLS_KEY", "REDIS_TLS_SERVER_NAME", "REDIS_TLS_INSECURE",
+    "REDIS_SENTINEL_USERNAME", "REDIS_SENTINEL_PASSWORD", "REDIS_DATA_TTL",
     "REDIS_DATA_TTL_SECONDS", "REDIS_CLUSTER_ADDRESSES", "JOB_META_TTL", "JOB_META_TTL_SECONDS", "SAFETY_KERNEL_ADDR",
-    "SAFETY_KERNEL_TLS_CA", "SAFETY_KERNEL_TLS_REQUIRED", "SAFETY_KERNEL_INSECURE", "OUTPUT_POLICY_ENABLED",
+    "SAFETY_KERNEL_TLS_CA", "SAFETY_KERNEL_TLS_CERT", "SAFETY_KERNEL_TLS_KEY",
+    "SAFETY_KERNEL_TLS_SERVER_NAME", "SAFETY_KERNEL_TLS_REQUIRED", "SAFETY_KERNEL_INSECURE", "OUTPUT_POLICY_ENABLED",
     "OUTPUT_POLICY_FAIL_MODE", "POLICY_CHECK_FAIL_MODE", "POOL_CONFIG_PATH", "TIMEOUT_CONFIG_PATH",
     "SCHEDULER_DLQ_MAX_SIZE", "SCHEDULER_METRICS_ADDR", "SCHEDULER_METRICS_PUBLIC", "SCHEDULER_CONFIG_RELOAD_INTERVAL",
     "WORKER_SNAPSHOT_INTERVAL", "CORDUM_DLQ_ENTRY_TTL_DAYS", "CORDUM_IDEMPOTENCY_TTL", "CORDUM_INSTANCE_ID",
@@ -41,18 +43,13 @@ struct Advice {
 };
 
 constexpr std::string_view kNoCredentialsFile =
-    "credentials files (JWT) are not supported; use NATS_NKEY with the seed itself, NATS_TOKEN, or NATS_USERNAME and "
-    "NATS_PASSWORD";
+    "name the credentials file, which holds token and seed, in NATS_CREDS";
 constexpr std::string_view kNoSecretFile =
     "secrets are not read from files; put the value itself into the environment (under systemd in an EnvironmentFile "
     "that only root can read)";
-constexpr std::string_view kNoRedisTls =
-    "this build does not speak TLS to Redis, and would go on in plain text; unset it and use redis:// over a private "
-    "network, or a TLS proxy (stunnel, envoy) beside this process";
 
 /// Asked for, and not done.
-constexpr std::array<Advice, 18> kUnsupported{{{"NATS_CREDS", kNoCredentialsFile},
-                                               {"NATS_CREDS_FILE", kNoCredentialsFile},
+constexpr std::array<Advice, 12> kUnsupported{{{"NATS_CREDS_FILE", kNoCredentialsFile},
                                                {"NATS_CREDENTIALS", kNoCredentialsFile},
                                                {"NATS_CREDENTIALS_FILE", kNoCredentialsFile},
                                                {"NATS_JWT", kNoCredentialsFile},
@@ -63,12 +60,7 @@ constexpr std::array<Advice, 18> kUnsupported{{{"NATS_CREDS", kNoCredentialsFile
                                                {"NATS_NKEY_SEED_FILE", kNoSecretFile},
                                                {"NATS_URL_FILE", kNoSecretFile},
                                                {"REDIS_PASSWORD_FILE", kNoSecretFile},
-                                               {"REDIS_URL_FILE", kNoSecretFile},
-                                               {"REDIS_TLS_CA", kNoRedisTls},
-                                               {"REDIS_TLS_CERT", kNoRedisTls},
-                                               {"REDIS_TLS_KEY", kNoRedisTls},
-                                               {"REDIS_TLS_SERVER_NAME", kNoRedisTls},
-                                               {"REDIS_TLS_INSECURE", kNoRedisTls}}};
+                                               {"REDIS_URL_FILE", kNoSecretFile}}};
 
 /// Without an effect here, and no misspelling either.
 constexpr std::array<Advice, 8> kWithoutEffect{

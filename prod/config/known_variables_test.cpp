@@ -58,15 +58,14 @@ TEST(UnreadVariables, IncludeThoseWithoutAnEffectAndSayWhatHasOne) {
 
 TEST(UnsupportedVariables, AreMistakesWithAWayOut) {
     for (const auto& [name, way_out] :
-         {std::pair{"NATS_CREDS", "NATS_NKEY"}, std::pair{"NATS_PASSWORD_FILE", "not read from files"},
-          std::pair{"REDIS_TLS_CA", "plain text"}}) {
+         {std::pair{"NATS_CREDS_FILE", "in NATS_CREDS"}, std::pair{"NATS_PASSWORD_FILE", "not read from files"}}) {
         const auto mistakes = unsupported({{name, "x"}});
         ASSERT_EQ(mistakes.size(), 1U) << name;
         EXPECT_TRUE(mistakes[0].starts_with(name));
         EXPECT_NE(mistakes[0].find(way_out), std::string::npos) << mistakes[0];
         EXPECT_TRUE(unread({{name, "x"}}).empty()) << "said once";
     }
-    EXPECT_TRUE(unsupported({{"NATS_CREDS", ""}, {"NATS_URL", "nats://n"}}).empty());
+    EXPECT_TRUE(unsupported({{"NATS_CREDS_FILE", ""}, {"NATS_URL", "nats://n"}}).empty());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "prod/config/settings.h"
 
+#include <arpa/inet.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -72,6 +73,32 @@ bool is_loopback(const std::string& address) {
     return host == "localhost" || host == "[::1]" || host == "::1" || host.starts_with("127.");
 }
 
+bool is_address(int family, std::string text) {
+    std::array<unsigned char, sizeof(in6_addr)> bytes{};
+    return inet_pton(family, text.c_str(), bytes.data()) == 1;
+}
+
+/// The target by which gRPC knows what SAFETY_KERNEL_ADDR names: several addresses are several ways to one kernel.
+tl::expected<std::string, std::string> kernel_target(const std::string& address) {
+    if (address.find(',') == std::string::npos || address.starts_with("ipv4:") || address.starts_with("ipv6:"))
+        return address;
+    bool all_4 = true, all_6 = true;
+    for (std::string_view rest = address; !rest.empty();) {
+        const std::string_view one = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        const std::string_view host = one.substr(0, one.rfind(':'));
+        const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+        all_4 &= host.size() < one.size() && is_address(AF_INET, std::string(host));
+        all_6 &= bracketed && is_address(AF_INET6, std::string(host.substr(1, host.size() - 2)));
+    }
+    if (all_4) return "ipv4:" + address;
+    if (all_6) return "ipv6:" + address;
+    return tl::make_unexpected(
+        fmt::format("of several, each is an IPv4 address with its port, or each an IPv6 one, got \"{}\"; for names use one "
+                    "that has all the addresses, such as dns:///kernel:50051",
+                    address));
+}
+
 class Reader {
 public:
     Reader(const Environment& environment, Roles roles, Settings& settings)
@@ -85,12 +112,14 @@ public:
         read_documented_tunables();
         read_modes();
         read_servers();
+        read_redis();
         if (roles_.scheduler) read_kernel();
         read_workflow();
         if (roles_.workflow && settings_.tunables.bus_guard_key_scope == "stream")
             mistake(fmt::format("LOCKSTEP_BUS_GUARD_KEY_SCOPE=stream: {}", engine::kOneMarkForTwoServices));
         read_rest();
         apply_production_rules();
+        read_tls_version();
         if (mistakes.empty()) check_sense();
         for (auto& unread : unread_variables(env_)) settings_.warnings.push_back(std::move(unread));
     }
@@ -266,6 +295,7 @@ private:
     void read_servers() {
         NatsOptions& nats = settings_.nats;
         nats.url = env_.get_or("NATS_URL", nats.url);
+        nats.credentials_file = env_.get_or("NATS_CREDS", "");
         nats.user = env_.get_or("NATS_USERNAME", "");
         nats.password = env_.get_or("NATS_PASSWORD", "");
         nats.token = env_.get_or("NATS_TOKEN", "");
@@ -296,35 +326,88 @@ private:
             else
                 nats.replicas = static_cast<int>(*replicas);
         }
-        if (const auto version = env_.get("CORDUM_TLS_MIN_VERSION"); version && *version != "1.2")
-            mistake(
-                fmt::format("CORDUM_TLS_MIN_VERSION: this build takes TLS 1.2 and later, and cannot be told otherwise; "
-                            "unset it or set 1.2, got \"{}\"",
-                            *version));
+        if (nats.user.empty() != nats.password.empty())
+            settings_.warnings.emplace_back(
+                "NATS_USERNAME and NATS_PASSWORD work together only: with one of them no log-in is sent");
+    }
 
+    void read_redis() {
         if (const auto cluster = env_.get("REDIS_CLUSTER_ADDRESSES"))
             mistake(fmt::format(
                 "REDIS_CLUSTER_ADDRESSES is set ({}): the keys of this schema lie in different cluster slots, "
                 "so its scripts cannot run on a Redis Cluster. Unset it and point REDIS_URL at a single "
                 "primary (with replicas and Sentinel or a managed failover, if you like)",
                 *cluster));
-        if (nats.user.empty() != nats.password.empty())
-            settings_.warnings.emplace_back(
-                "NATS_USERNAME and NATS_PASSWORD work together only: with one of them no log-in is sent");
         const auto redis = parse_redis_url(env_.get_or("REDIS_URL", "redis://localhost:6379"));
-        if (!redis)
-            mistake(fmt::format("REDIS_URL: {}", redis.error()));
-        else
-            settings_.redis = *redis;
+        if (!redis) return mistake(fmt::format("REDIS_URL: {}", redis.error()));
+        settings_.redis = *redis;
+        settings_.redis.sentinel_user = env_.get_or("REDIS_SENTINEL_USERNAME", "");
+        settings_.redis.sentinel_password = env_.get_or("REDIS_SENTINEL_PASSWORD", "");
+        for (const char* name : {"REDIS_SENTINEL_USERNAME", "REDIS_SENTINEL_PASSWORD"})
+            if (env_.get(name) && redis->sentinels.empty())
+                mistake(fmt::format("{} is set, but REDIS_URL {} names no sentinels; write redis-sentinel:// there, or "
+                                    "unset the variable",
+                                    name, redis->display()));
+        if (!settings_.redis.sentinel_user.empty() && settings_.redis.sentinel_password.empty())
+            mistake("REDIS_SENTINEL_USERNAME needs REDIS_SENTINEL_PASSWORD: without one nobody logs in");
+        read_redis_tls();
+    }
+
+    void read_redis_tls() {
+        for (const char* name :
+             {"REDIS_TLS_CA", "REDIS_TLS_CERT", "REDIS_TLS_KEY", "REDIS_TLS_SERVER_NAME", "REDIS_TLS_INSECURE"}) {
+            if (settings_.redis.tls || !env_.get(name)) continue;
+            mistake(
+                fmt::format("{} is set, but REDIS_URL {} asks for no TLS, and would go on in plain text; write "
+                            "rediss:// there, or unset the variable",
+                            name, settings_.redis.display()));
+        }
+        if (!settings_.redis.tls) return;
+        TlsOptions& tls = *settings_.redis.tls;
+        tls.ca_file = env_.get_or("REDIS_TLS_CA", "");
+        tls.certificate_file = env_.get_or("REDIS_TLS_CERT", "");
+        tls.key_file = env_.get_or("REDIS_TLS_KEY", "");
+        tls.server_name = env_.get_or("REDIS_TLS_SERVER_NAME", "");
+        tls.insecure = flag("REDIS_TLS_INSECURE");
+        if (tls.certificate_file.empty() != tls.key_file.empty())
+            mistake("REDIS_TLS_CERT and REDIS_TLS_KEY belong together: set both or none");
+    }
+
+    /// After the servers and the production mode are known.
+    void read_tls_version() {
+        const auto version = env_.get("CORDUM_TLS_MIN_VERSION");
+        if (version && *version != "1.2" && *version != "1.3")
+            return mistake(fmt::format("CORDUM_TLS_MIN_VERSION: expected 1.2 or 1.3, got \"{}\"", *version));
+        if (version == "1.3" && wants_tls(settings_.nats.url))
+            mistake(
+                "CORDUM_TLS_MIN_VERSION: the NATS client takes TLS 1.2 and later, and cannot be told otherwise; unset it "
+                "or set 1.2");
+        if (settings_.redis.tls) settings_.redis.tls->only_1_3 = version ? *version == "1.3" : settings_.production;
     }
 
     void read_kernel() {
         KernelSettings& kernel = settings_.kernel;
         kernel.address = env_.get_or("SAFETY_KERNEL_ADDR", kernel.address);
-        kernel.tls_ca_file = env_.get_or("SAFETY_KERNEL_TLS_CA", "");
-        if (kernel.tls_ca_file.empty() && flag("SAFETY_KERNEL_TLS_REQUIRED"))
+        if (auto target = kernel_target(kernel.address))
+            kernel.address = std::move(*target);
+        else
+            mistake(fmt::format("SAFETY_KERNEL_ADDR: {}", target.error()));
+        TlsOptions tls{.ca_file = env_.get_or("SAFETY_KERNEL_TLS_CA", ""),
+                       .certificate_file = env_.get_or("SAFETY_KERNEL_TLS_CERT", ""),
+                       .key_file = env_.get_or("SAFETY_KERNEL_TLS_KEY", ""),
+                       .server_name = env_.get_or("SAFETY_KERNEL_TLS_SERVER_NAME", "")};
+        if (tls.certificate_file.empty() != tls.key_file.empty())
+            mistake("SAFETY_KERNEL_TLS_CERT and SAFETY_KERNEL_TLS_KEY belong together: set both or none");
+        if (!tls.ca_file.empty()) {
+            kernel.tls = std::move(tls);
+            return;
+        }
+        if (flag("SAFETY_KERNEL_TLS_REQUIRED"))
             mistake(
                 "SAFETY_KERNEL_TLS_REQUIRED is set, but SAFETY_KERNEL_TLS_CA is not: name the file of the authority");
+        for (const char* name : {"SAFETY_KERNEL_TLS_CERT", "SAFETY_KERNEL_TLS_KEY", "SAFETY_KERNEL_TLS_SERVER_NAME"})
+            if (env_.get(name))
+                mistake(fmt::format("{} is set, but SAFETY_KERNEL_TLS_CA is not, and calls would go in plain text", name));
     }
 
     void read_workflow() {
@@ -381,17 +464,26 @@ private:
         if (tls && nats.tls_insecure)
             mistake("NATS_TLS_INSECURE: production mode refuses unverified TLS; set NATS_TLS_CA");
         const bool login =
-            (!nats.user.empty() && !nats.password.empty()) || !nats.token.empty() || !nats.nkey_seed.empty();
+            !nats.credentials_file.empty() || !nats.tls_certificate.empty() || (!nats.user.empty() && !nats.password.empty()) || !nats.token.empty() || !nats.nkey_seed.empty();
         const bool half_said = nats.user.empty() != nats.password.empty();
         if (!login && !half_said) settings_.warnings.emplace_back("no NATS credentials in production mode");
+        apply_production_rules_of_redis();
         if (roles_.scheduler) apply_production_rules_of_scheduler();
         if (roles_.workflow)
             keep_on_loopback("WORKFLOW_ENGINE_HTTP_ADDR", settings_.workflow.http_address,
                              "WORKFLOW_ENGINE_HTTP_PUBLIC");
     }
 
+    void apply_production_rules_of_redis() {
+        if (!settings_.redis.tls) return;
+        const TlsOptions& tls = *settings_.redis.tls;
+        if (tls.insecure) mistake("REDIS_TLS_INSECURE: production mode refuses unverified TLS; set REDIS_TLS_CA");
+        if (!tls.insecure && tls.ca_file.empty() && tls.certificate_file.empty() && tls.server_name.empty())
+            mistake("REDIS_URL asks for TLS, but no REDIS_TLS_ setting says whom to trust: set REDIS_TLS_CA");
+    }
+
     void apply_production_rules_of_scheduler() {
-        if (settings_.kernel.tls_ca_file.empty() && !flag("SAFETY_KERNEL_INSECURE"))
+        if (!settings_.kernel.tls && !flag("SAFETY_KERNEL_INSECURE"))
             mistake(
                 "SAFETY_KERNEL_TLS_CA: production mode needs the authority of the safety kernel; set it, or allow "
                 "plain "

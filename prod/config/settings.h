@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -16,12 +17,13 @@
 #include "prod/nats/nats_options.h"
 #include "prod/observe/log_settings.h"
 #include "prod/redis/redis_url.h"
+#include "prod/tls/tls_channel.h"
 
 namespace lockstep::prod {
 
 struct KernelSettings {
     std::string address = "localhost:50051";
-    std::string tls_ca_file;  // empty: plain text
+    std::optional<TlsOptions> tls;  // nothing: plain text
 };
 
 struct WorkflowSettings {

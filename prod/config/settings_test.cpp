@@ -166,11 +166,13 @@ TEST(Settings, RefuseValuesThatMakeNoSenseTogether) {
 
 // D-18
 TEST(Settings, RefuseWhatWouldHaveNoEffect) {
-    EXPECT_TRUE(mentions(error_of({{"NATS_CREDS", "a.creds"}}), "NATS_CREDS is set"));
+    EXPECT_TRUE(mentions(error_of({{"NATS_JWT", "eyJ"}}), "NATS_JWT is set"));
     EXPECT_TRUE(mentions(error_of({{"NATS_PASSWORD_FILE", "p"}}), "NATS_PASSWORD_FILE is set"));
-    EXPECT_TRUE(mentions(error_of({{"REDIS_URL", "redis://h"}, {"REDIS_TLS_CA", "ca.pem"}}), "REDIS_TLS_CA is set"));
+    EXPECT_TRUE(mentions(error_of({{"REDIS_URL", "redis://h"}, {"REDIS_TLS_CA", "ca.pem"}}), "REDIS_URL redis://h:6379 asks for no TLS"));
     EXPECT_TRUE(mentions(error_of({{"NATS_TLS_CA", "ca.pem"}}), "NATS_URL nats://localhost:4222 asks for no TLS"));
-    EXPECT_TRUE(mentions(error_of({{"CORDUM_TLS_MIN_VERSION", "1.3"}}), "CORDUM_TLS_MIN_VERSION"));
+    EXPECT_TRUE(mentions(error_of({{"CORDUM_TLS_MIN_VERSION", "1.1"}}), "CORDUM_TLS_MIN_VERSION: expected 1.2 or 1.3"));
+    EXPECT_TRUE(mentions(error_of({{"CORDUM_TLS_MIN_VERSION", "1.3"}, {"NATS_URL", "tls://n"}}), "the NATS client"));
+    EXPECT_TRUE(mentions(error_of({{"REDIS_SENTINEL_PASSWORD", "p"}}), "names no sentinels"));
     EXPECT_TRUE(
         mentions(error_of({{"CORDUM_IDEMPOTENCY_TTL", "1h"}}), "CORDUM_IDEMPOTENCY_TTL: another span than 2160h"));
     EXPECT_TRUE(settings({{"CORDUM_IDEMPOTENCY_TTL", "2160h"}, {"CORDUM_TLS_MIN_VERSION", "1.2"}}));
@@ -207,12 +209,12 @@ TEST(Settings, ReportAllMistakesAtOnceAndHowToMendThem) {
                                         {"LOCKSTEP_MAX_IN_FLIGHT", "many"},
                                         {"NATS_JS_ACK_WAIT", "10 minutes"},
                                         {"CORDUM_LOG_LEVEL", "loud"},
-                                        {"REDIS_URL", "rediss://h"}});
+                                        {"REDIS_URL", "rediss//h"}});
     EXPECT_TRUE(mentions(error, "did you mean LOCKSTEP_BACKOFF_MAX?")) << error;
     EXPECT_TRUE(mentions(error, "LOCKSTEP_MAX_IN_FLIGHT: expected a whole number"));
     EXPECT_TRUE(mentions(error, "NATS_JS_ACK_WAIT: expected a duration"));
     EXPECT_TRUE(mentions(error, "CORDUM_LOG_LEVEL"));
-    EXPECT_TRUE(mentions(error, "REDIS_URL: rediss:// needs TLS"));
+    EXPECT_TRUE(mentions(error, "REDIS_URL: expected redis:// or, over TLS, rediss://"));
 }
 
 TEST(Settings, RefuseWhatCouldOnlyFailLater) {
@@ -282,6 +284,52 @@ TEST(ProductionMode, RefusesPlainTextToTheBusUnlessOverridden) {
 }
 
 // BUS-12
+TEST(Settings, ReadWhereTheKernelIsAndWhomToTrust) {
+    const auto read = settings({{"SAFETY_KERNEL_ADDR", "10.0.0.1:50051,10.0.0.2:50051"},
+                                {"SAFETY_KERNEL_TLS_CA", "ca.pem"},
+                                {"SAFETY_KERNEL_TLS_CERT", "own.pem"},
+                                {"SAFETY_KERNEL_TLS_KEY", "own-key.pem"},
+                                {"SAFETY_KERNEL_TLS_SERVER_NAME", "kernel"}});
+    ASSERT_TRUE(read) << read.error();
+    EXPECT_EQ(read->kernel.address, "ipv4:10.0.0.1:50051,10.0.0.2:50051");
+    ASSERT_TRUE(read->kernel.tls);
+    EXPECT_EQ(read->kernel.tls->certificate_file, "own.pem");
+    EXPECT_EQ(read->kernel.tls->server_name, "kernel");
+    EXPECT_EQ(settings({{"SAFETY_KERNEL_ADDR", "[::1]:1,[::2]:1"}})->kernel.address, "ipv6:[::1]:1,[::2]:1");
+    EXPECT_EQ(settings({{"SAFETY_KERNEL_ADDR", "dns:///kernel:1"}})->kernel.address, "dns:///kernel:1");
+    for (const char* mixed : {"a:1,b:2", "10.0.0.1:1,[::1]:1", "10.0.0.1,10.0.0.2"})
+        EXPECT_TRUE(mentions(error_of({{"SAFETY_KERNEL_ADDR", mixed}}), "SAFETY_KERNEL_ADDR: of several")) << mixed;
+    EXPECT_TRUE(mentions(error_of({{"SAFETY_KERNEL_TLS_CERT", "c"}}), "belong together"));
+    EXPECT_TRUE(mentions(error_of({{"SAFETY_KERNEL_TLS_SERVER_NAME", "k"}}), "would go in plain text"));
+}
+
+TEST(Settings, ReadWhomToTrustWithRedis) {
+    const auto read = settings({{"REDIS_URL", "rediss-sentinel://s/main"},
+                                {"REDIS_TLS_CA", "ca.pem"},
+                                {"REDIS_TLS_CERT", "own.pem"},
+                                {"REDIS_TLS_KEY", "own-key.pem"},
+                                {"REDIS_TLS_SERVER_NAME", "redis"},
+                                {"REDIS_SENTINEL_USERNAME", "me"},
+                                {"REDIS_SENTINEL_PASSWORD", "p"},
+                                {"CORDUM_TLS_MIN_VERSION", "1.3"}});
+    ASSERT_TRUE(read) << read.error();
+    ASSERT_TRUE(read->redis.tls);
+    EXPECT_EQ(read->redis.tls->ca_file, "ca.pem");
+    EXPECT_EQ(read->redis.tls->key_file, "own-key.pem");
+    EXPECT_EQ(read->redis.tls->server_name, "redis");
+    EXPECT_TRUE(read->redis.tls->only_1_3);
+    EXPECT_EQ(read->redis.sentinel_user, "me");
+    EXPECT_TRUE(mentions(error_of({{"REDIS_URL", "rediss://h"}, {"REDIS_TLS_KEY", "k"}}), "belong together"));
+    EXPECT_TRUE(mentions(error_of({{"REDIS_URL", "redis-sentinel://h/main"}, {"REDIS_SENTINEL_USERNAME", "me"}}),
+                         "needs REDIS_SENTINEL_PASSWORD"));
+}
+
+TEST(ProductionMode, RefusesRedisThatAnybodyCouldBe) {
+    EXPECT_TRUE(mentions(error_of(production_but({{"REDIS_URL", "rediss://h"}})), "set REDIS_TLS_CA"));
+    EXPECT_TRUE(mentions(error_of(production_but({{"REDIS_URL", "rediss://h"}, {"REDIS_TLS_INSECURE", "1"}})), "unverified"));
+    EXPECT_EQ(error_of(production_but({{"REDIS_URL", "rediss://h"}, {"REDIS_TLS_CA", "ca.pem"}})), "");
+}
+
 TEST(ProductionMode, RefusesUnverifiedTlsAndTlsThatTrustsNobody) {
     EXPECT_TRUE(mentions(error_of(production_but({{"NATS_TLS_INSECURE", "1"}})), "unverified"));
     EXPECT_TRUE(mentions(error_of(production_but({{"NATS_TLS_CA", ""}})), "NATS_TLS_CA"));

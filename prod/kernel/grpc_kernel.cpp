@@ -1,6 +1,8 @@
 #include "prod/kernel/grpc_kernel.h"
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 
 #include <condition_variable>
 #include <map>
@@ -36,6 +38,17 @@ grpc::ChannelArguments tuned_arguments() {
     // No limits on sizes of our own: what we send is not limited, what we receive to 4 MiB unless said otherwise. A request
     // has at most 2 MiB of content, which a kernel with that same default takes; the answer has none.
     return arguments;
+}
+
+std::shared_ptr<grpc::ChannelCredentials> credentials_of(const KernelOptions& options) {
+    if (!options.tls) return grpc::InsecureChannelCredentials();
+    const TlsOptions& tls = *options.tls;
+    grpc::experimental::TlsChannelCredentialsOptions made;
+    made.set_certificate_provider(std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+        tls.key_file, tls.certificate_file, tls.ca_file, static_cast<unsigned>(options.certificates_reread.count())));
+    made.watch_root_certs();
+    if (!tls.certificate_file.empty()) made.watch_identity_key_cert_pairs();
+    return grpc::experimental::TlsCredentials(made);
 }
 
 gpr_timespec deadline_on_monotonic(engine::Duration left) {
@@ -122,12 +135,10 @@ struct GrpcKernel::Channel {
 
 GrpcKernel::GrpcKernel(UvLoop& loop, const KernelOptions& options)
     : loop_(loop), channel_(std::make_unique<Channel>()) {
-    std::shared_ptr<grpc::ChannelCredentials> credentials;
-    if (options.tls_ca.empty())
-        credentials = grpc::InsecureChannelCredentials();
-    else
-        credentials = grpc::SslCredentials({.pem_root_certs = options.tls_ca});
-    const auto channel = grpc::CreateCustomChannel(options.address, credentials, tuned_arguments());
+    grpc::ChannelArguments arguments = tuned_arguments();
+    if (options.tls && !options.tls->server_name.empty())
+        arguments.SetString(GRPC_SSL_TARGET_NAME_OVERRIDE_ARG, options.tls->server_name);
+    const auto channel = grpc::CreateCustomChannel(options.address, credentials_of(options), arguments);
     channel_->safety = cordum::agent::v1::SafetyKernel::NewStub(channel);
     channel_->output = cordum::v1::OutputPolicyService::NewStub(channel);
     channel_->mailbox = loop.mailbox();

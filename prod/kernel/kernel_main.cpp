@@ -12,6 +12,7 @@
 #include "prod/kernel/policy_file.h"
 #include "prod/loop/signals.h"
 #include "prod/loop/system_clock.h"
+#include "prod/tls/tls_channel.h"
 
 namespace lockstep::prod {
 namespace {
@@ -21,7 +22,18 @@ struct Arguments {
     std::string listen = "127.0.0.1:50051";
     std::string reload = "30s";
     std::size_t max_bytes = 2U << 20U;
+    KernelCertificates tls;
 };
+
+/// Empty: they can be used, or there are none.
+std::string mistake_in(const KernelCertificates& tls) {
+    if (tls.certificate_file.empty() && tls.client_ca_file.empty() && tls.key_file.empty()) return {};
+    if (tls.certificate_file.empty() || tls.key_file.empty())
+        return "--tls-cert and --tls-key belong together, and --tls-client-ca needs both";
+    return mistake_in(TlsOptions{.ca_file = tls.client_ca_file,
+                                 .certificate_file = tls.certificate_file,
+                                 .key_file = tls.key_file});
+}
 
 /// Looks at the file again; a mistake in it leaves the policy in force as it is.
 void reload(KernelServer& server, const Arguments& arguments, std::string& in_force) {
@@ -56,9 +68,15 @@ int serve(const Arguments& arguments) {
         return 2;
     }
     std::string in_force = policy->snapshot;
+    if (const std::string why = mistake_in(arguments.tls); !why.empty()) {
+        fmt::print(stderr, "lockstep-kernel: {}\n", why);
+        return 2;
+    }
+    const bool tls = !arguments.tls.certificate_file.empty();
     try {
-        KernelServer server(arguments.listen, std::move(*policy));
-        fmt::print(stderr, "serving policy {} on port {}\n", in_force, server.port());
+        KernelServer server(arguments.listen, std::move(*policy),
+                            tls ? std::optional(arguments.tls) : std::nullopt);
+        fmt::print(stderr, "serving policy {} on port {}{}\n", in_force, server.port(), tls ? " with TLS" : "");
         UvLoop loop;
         const SystemClock clock;
         engine::Scope scope(loop);
@@ -93,6 +111,10 @@ int main(int argc, char** argv) {
     app.add_option("--max-bytes", arguments.max_bytes, "largest policy file")
         ->envname("SAFETY_POLICY_MAX_BYTES")
         ->capture_default_str();
+    app.add_option("--tls-cert", arguments.tls.certificate_file, "PEM file of its certificate and chain; serves TLS then");
+    app.add_option("--tls-key", arguments.tls.key_file, "PEM file of the certificate's key");
+    app.add_option("--tls-client-ca", arguments.tls.client_ca_file,
+                   "PEM file of the authority whose certificates callers must show; without one anybody may call");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 #include <grpcpp/health_check_service_interface.h>
 
 #include <deque>
@@ -105,12 +107,31 @@ private:
 
 }  // namespace
 
+namespace {
+
+std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::optional<KernelCertificates>& certificates) {
+    if (!certificates) return grpc::InsecureServerCredentials();
+    constexpr unsigned kRereadSeconds = 30;
+    grpc::experimental::TlsServerCredentialsOptions options(
+        std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+            certificates->key_file, certificates->certificate_file, certificates->client_ca_file, kRereadSeconds));
+    options.watch_identity_key_cert_pairs();
+    if (!certificates->client_ca_file.empty()) {
+        options.watch_root_certs();
+        options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    }
+    return grpc::experimental::TlsServerCredentials(options);
+}
+
+}  // namespace
+
 class KernelServer::Services {
 public:
-    Services(const std::string& address, LoadedPolicy policy) : judge(std::move(policy)) {
+    Services(const std::string& address, LoadedPolicy policy, const std::optional<KernelCertificates>& certificates)
+        : judge(std::move(policy)) {
         grpc::EnableDefaultHealthCheckService(true);
         grpc::ServerBuilder builder;
-        builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+        builder.AddListeningPort(address, credentials_of(certificates), &port);
         builder.AddChannelArgument(GRPC_ARG_MINIMAL_STACK, 1);
         builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
         builder.AddChannelArgument(GRPC_ARG_OPTIMIZATION_TARGET, "throughput");
@@ -128,8 +149,9 @@ public:
     std::unique_ptr<grpc::Server> server;
 };
 
-KernelServer::KernelServer(const std::string& address, LoadedPolicy policy)
-    : services_(std::make_unique<Services>(address, std::move(policy))) {}
+KernelServer::KernelServer(const std::string& address, LoadedPolicy policy,
+                           const std::optional<KernelCertificates>& certificates)
+    : services_(std::make_unique<Services>(address, std::move(policy), certificates)) {}
 
 KernelServer::~KernelServer() { stop(); }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "fakes/policy/document.h"
@@ -15,10 +16,18 @@ struct LoadedPolicy {
     std::string snapshot;  // its name in decisions
 };
 
+/// With what it shows who it is. The files are looked at again every 30 s.
+struct KernelCertificates {
+    std::string certificate_file, key_file;  // PEM
+    std::string client_ca_file;              // PEM of the authority of whoever may call; empty: everybody may
+};
+
 class KernelServer {
 public:
-    /// Starts to serve on `address` (host:port; port 0 takes a free one). Throws std::runtime_error when it cannot listen.
-    KernelServer(const std::string& address, LoadedPolicy policy);
+    /// Starts to serve on `address` (host:port; port 0 takes a free one), in plain text unless certificates are given. Throws
+    /// std::runtime_error when it cannot listen.
+    KernelServer(const std::string& address, LoadedPolicy policy,
+                 const std::optional<KernelCertificates>& certificates = std::nullopt);
     ~KernelServer();
     KernelServer(const KernelServer&) = delete;
     KernelServer& operator=(const KernelServer&) = delete;

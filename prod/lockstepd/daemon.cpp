@@ -49,13 +49,9 @@ tl::expected<Files, std::string> read_files(const Settings& settings) {
     if (const auto usable = library_options(settings.nats); !usable)
         return tl::make_unexpected(fmt::format("the NATS settings: {}", usable.error()));
 
-    if (!settings.kernel.tls_ca_file.empty()) {
-        auto ca = read_file(settings.kernel.tls_ca_file);
-        if (!ca) return tl::make_unexpected(fmt::format("SAFETY_KERNEL_TLS_CA: {}", ca.error()));
-        if (ca->find("-----BEGIN CERTIFICATE-----") == std::string::npos)
-            return tl::make_unexpected(
-                fmt::format("SAFETY_KERNEL_TLS_CA: {} holds no PEM certificate", settings.kernel.tls_ca_file));
-        files.kernel_ca = std::move(*ca);
+    for (const auto& [of, tls] : {std::pair{"REDIS_TLS_", &settings.redis.tls}, std::pair{"SAFETY_KERNEL_TLS_", &settings.kernel.tls}}) {
+        const std::string why = *tls ? mistake_in(**tls) : "";
+        if (!why.empty()) return tl::make_unexpected(fmt::format("the {} settings: {}", of, why));
     }
     return files;
 }
@@ -306,7 +302,7 @@ engine::Task<bool> Daemon::start_workflow(engine::Ports ports) {
 
 engine::Task<bool> Daemon::start_engines() {
     if (settings_.roles.scheduler)
-        kernel_ = std::make_unique<GrpcKernel>(loop_, KernelOptions{settings_.kernel.address, files_.kernel_ca});
+        kernel_ = std::make_unique<GrpcKernel>(loop_, KernelOptions{settings_.kernel.address, settings_.kernel.tls});
     if (kernel_) health_.kernel_configured();
     engine::Kernel& kernel = kernel_ ? static_cast<engine::Kernel&>(*kernel_) : no_kernel_;
     const engine::Ports ports{loop_, clock_, entropy_, *redis_, *bus_, kernel, metrics_, log_};

@@ -37,10 +37,9 @@ namespace lockstep::prod {
 /// What the daemon reads from files.
 struct Files {
     JobFiles jobs;
-    std::string kernel_ca;  // PEM
 };
 
-/// Reads what the roles need of pools, timeouts and the kernel's authority, and tries what the settings say of NATS. The error
+/// Reads what the roles need of pools and timeouts, and tries what the settings say of NATS and of TLS. The error
 /// says what to mend.
 [[nodiscard]] tl::expected<Files, std::string> read_files(const Settings& settings);
 

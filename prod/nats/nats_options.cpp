@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 #include <vector>
 
@@ -89,7 +90,11 @@ tl::expected<LibraryOptions, std::string> library_options(const NatsOptions& opt
     // tells the same, later.
     set(natsOptions_DisableNoResponders(raw, true), "no responders");
 
-    if (!options.user.empty() && !options.password.empty()) {
+    if (!options.credentials_file.empty()) {
+        if (const std::ifstream readable(options.credentials_file); !readable)
+            return tl::make_unexpected(fmt::format("NATS_CREDS: {} cannot be read", options.credentials_file));
+        set(natsOptions_SetUserCredentialsFromFiles(raw, options.credentials_file.c_str(), nullptr), "NATS_CREDS");
+    } else if (!options.user.empty() && !options.password.empty()) {
         set(natsOptions_SetUserInfo(raw, options.user.c_str(), options.password.c_str()),
             "NATS_USERNAME and NATS_PASSWORD");
     } else if (!options.token.empty()) {

@@ -16,7 +16,8 @@ namespace lockstep::prod {
 struct NatsOptions {
     std::string url = "nats://localhost:4222";  // or several, separated by commas
     std::string name = "cordum-bus";
-    // The first of these that is complete is used: user and password, token, NKey seed.
+    // The first of these that is complete is used: credentials file, user and password, token, NKey seed.
+    std::string credentials_file;  // token and seed, as `nsc` writes them; read anew for every connection
     std::string user;
     std::string password;
     std::string token;

@@ -31,7 +31,7 @@ engine::RedisConnectionOptions at(const RedisAddress& address, engine::RedisConn
 }  // namespace
 
 HiredisClient::HiredisClient(UvLoop& loop, const RedisAddress& address, engine::RedisConnectionOptions options)
-    : transport_(loop, address.host, address.port), connection_(transport_, at(address, std::move(options))) {
+    : transport_(loop, address), connection_(transport_, at(address, std::move(options))) {
     transport_.tell(connection_.listener());
     connection_.open();
 }

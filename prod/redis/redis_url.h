@@ -1,11 +1,27 @@
-// Where Redis is and how to log in, from a `redis://[user:password@]host[:port][/db]` URL.
+// Where Redis is and how to log in:
+//
+//     redis://[user:password@]host[:port][/database]
+//     rediss://...                                     the same over TLS
+//     redis-sentinel://[user:password@]host[:port][,host[:port]]…/primary[/database]
+//     rediss-sentinel://...                            the same over TLS, to sentinels as well
+//
+// User and password are those of the server; sentinels have their own.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <vector>
+
+#include "prod/tls/tls_channel.h"
 
 namespace lockstep::prod {
+
+struct RedisHost {
+    std::string host = "localhost";
+    int port = 6379;
+};
 
 struct RedisAddress {
     std::string host = "localhost";
@@ -13,13 +29,17 @@ struct RedisAddress {
     std::string user;      // empty: the default user
     std::string password;  // empty: no AUTH
     int database = 0;
+    std::optional<TlsOptions> tls{};      // nothing: plain text
+    std::vector<RedisHost> sentinels{};   // who knows where the server is; none: `host` is the server
+    std::string primary{};                // the name by which the sentinels know it
+    std::string sentinel_user{};          // as above
+    std::string sentinel_password{};
 
     /// For logs and messages: without the password.
     [[nodiscard]] std::string display() const;
 };
 
-/// Percent-encoding is undone in user and password. `rediss://` is refused by name: this build speaks no TLS to Redis, and
-/// plain text in its place would be worse than an error.
+/// Percent-encoding is undone in user and password. Of TLS it knows only whether it is asked for.
 [[nodiscard]] tl::expected<RedisAddress, std::string> parse_redis_url(std::string_view url);
 
 }  // namespace lockstep::prod

@@ -34,15 +34,32 @@ TEST(RedisUrl, NeverShowsThePassword) {
     EXPECT_EQ(parse_redis_url("redis://:se?cret@h/1").error().find("cret"), std::string::npos);
 }
 
-TEST(RedisUrl, RefusesTlsByName) {
-    const auto address = parse_redis_url("rediss://h:6379");
-    ASSERT_FALSE(address);
-    EXPECT_NE(address.error().find("TLS"), std::string::npos);
+TEST(RedisUrl, SaysWhetherTlsIsAskedFor) {
+    EXPECT_FALSE(parse_redis_url("redis://h")->tls);
+    const auto address = parse_redis_url("rediss://h/2");
+    ASSERT_TRUE(address);
+    EXPECT_TRUE(address->tls);
+    EXPECT_EQ(address->display(), "rediss://h:6379/2");
+}
+
+TEST(RedisUrl, ReadsSentinelsAndTheNameOfThePrimary) {
+    const auto address = parse_redis_url("rediss-sentinel://me:secret@a:1,[::1]:2,c/main/3");
+    ASSERT_TRUE(address) << address.error();
+    EXPECT_EQ(address->display(), "rediss-sentinel://***@a:1,[::1]:2,c:26379/main/3");
+    EXPECT_EQ(address->user, "me");
+    EXPECT_EQ(address->sentinels.at(1).host, "::1");
+    EXPECT_EQ(address->primary, "main");
+    EXPECT_EQ(address->database, 3);
+    EXPECT_TRUE(address->tls);
+    EXPECT_NE(parse_redis_url("redis-sentinel://a:1").error().find("which primary?"), std::string::npos);
+    EXPECT_FALSE(parse_redis_url("redis-sentinel://a:0/main"));
+    EXPECT_FALSE(parse_redis_url("redis-sentinel://a/main/x"));
 }
 
 TEST(RedisUrl, RefusesWhatItCannotRead) {
     for (const char* url : {"", "localhost:6379", "http://h", "redis://h:port", "redis://h:0", "redis://h:70000",
-                            "redis://h/db", "redis://[::1", "redis://%zz@h", "redis://h?ssl=1"})
+                            "redis://h/db", "redis://[::1", "redis://%zz@h", "redis://h?ssl=1", "redisss://h", "redis-cluster://h",
+                            "sentinel://h/main"})
         EXPECT_FALSE(parse_redis_url(url)) << url;
 }
 

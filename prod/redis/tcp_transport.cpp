@@ -200,36 +200,55 @@ private:
     int& depth_;
 };
 
-TcpTransport::TcpTransport(UvLoop& loop, std::string host, int port)
-    : loop_(loop), host_(std::move(host)), port_(port) {}
+TcpTransport::TcpTransport(UvLoop& loop, const RedisAddress& address)
+    : loop_(loop),
+      at_{address.host, address.port},
+      tls_options_(address.tls),
+      question_(address.sentinels.empty() ? nullptr : std::make_unique<SentinelQuestion>(loop, address)) {}
 
 TcpTransport::~TcpTransport() { close(); }
 
 void TcpTransport::tell(engine::RedisTransportListener& listener) {
     PRECONDITION(lookup_ == nullptr && socket_ == nullptr, "who is told what becomes of {}:{} changes on the way",
-                 host_, port_);
+                 at_.host, at_.port);
     listener_ = &listener;
 }
 
+void TcpTransport::aim(RedisHost at) {
+    PRECONDITION(lookup_ == nullptr && socket_ == nullptr, "an attempt on {}:{} is aimed at {}:{} on its way", at_.host,
+                 at_.port, at.host, at.port);
+    at_ = std::move(at);
+}
+
 void TcpTransport::connect() {
-    PRECONDITION(listener_ != nullptr, "nobody would hear what becomes of the attempt on {}:{}", host_, port_);
-    PRECONDITION(lookup_ == nullptr && socket_ == nullptr, "an attempt on {}:{} is under way already", host_, port_);
+    PRECONDITION(listener_ != nullptr, "nobody would hear what becomes of the attempt on {}:{}", at_.host, at_.port);
+    PRECONDITION(lookup_ == nullptr && socket_ == nullptr, "an attempt on {}:{} is under way already", at_.host,
+                 at_.port);
+    if (!question_) return look_up();
+    question_->ask([this](SentinelQuestion::Answer primary) {
+        if (!primary) return fail(std::move(primary.error()));
+        aim(std::move(*primary));
+        look_up();
+    });
+}
+
+void TcpTransport::look_up() {
     lookup_ = new Lookup;
     lookup_->owner = this;
     lookup_->request.data = lookup_;
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
-    const int status = uv_getaddrinfo(loop_.uv(), &lookup_->request, &Lookup::on_answer, host_.c_str(),
-                                      std::to_string(port_).c_str(), &hints);
+    const int status = uv_getaddrinfo(loop_.uv(), &lookup_->request, &Lookup::on_answer, at_.host.c_str(),
+                                      std::to_string(at_.port).c_str(), &hints);
     if (status >= 0) return;
     delete std::exchange(lookup_, nullptr);
-    fail(fmt::format("cannot resolve {}: {}", host_, uv_strerror(status)));
+    fail(fmt::format("cannot resolve {}: {}", at_.host, uv_strerror(status)));
 }
 
 void TcpTransport::on_resolved(std::vector<sockaddr_storage> addresses, const std::string& error) {
     addresses_ = std::move(addresses);
     if (addresses_.empty())
-        fail(fmt::format("cannot resolve {}: {}", host_, error));
+        fail(fmt::format("cannot resolve {}: {}", at_.host, error));
     else
         connect_next();
 }
@@ -245,12 +264,20 @@ void TcpTransport::connect_next() {
 void TcpTransport::on_connect(int status) {
     if (status >= 0) status = socket_->start();
     if (status >= 0) {
+        if (tls_options_) return begin_tls();
         const Telling telling(*this);
         return listener_->on_connected();
     }
     if (addresses_.empty()) return fail(uv_strerror(status));
     std::exchange(socket_, nullptr)->leave();
     connect_next();
+}
+
+void TcpTransport::begin_tls() {
+    auto channel = TlsChannel::open(*tls_options_, at_.host);
+    if (!channel) return fail(std::move(channel.error()));
+    tls_ = std::move(*channel);
+    flush();
 }
 
 bool TcpTransport::write(const engine::RedisCommands& commands) {
@@ -262,11 +289,42 @@ bool TcpTransport::write(const engine::RedisCommands& commands) {
 }
 
 void TcpTransport::flush() {
-    if (socket_ == nullptr || unsent_.empty()) return;
-    if (const int status = socket_->send(unsent_); status < 0) fail(uv_strerror(status));
+    if (socket_ == nullptr) return;
+    if (tls_) {
+        if (!unsent_.empty()) {
+            if (auto put = tls_->put(unsent_); !put) return fail(std::move(put.error()));
+            unsent_.clear();
+        }
+        tls_->drain(secret_);
+    }
+    std::string& bytes = tls_ ? secret_ : unsent_;
+    if (bytes.empty()) return;
+    if (const int status = socket_->send(bytes); status < 0) fail(uv_strerror(status));
 }
 
 void TcpTransport::on_bytes(std::string_view bytes) {
+    if (tls_)
+        on_secret(bytes);
+    else
+        on_plain(bytes);
+}
+
+void TcpTransport::on_secret(std::string_view bytes) {
+    Socket* const socket = socket_;  // is not freed before the loop's next round
+    const bool was_established = tls_->established();
+    std::string plain;
+    auto taken = tls_->take(bytes, plain);
+    // Its part of the handshake, or why it does not go on.
+    flush();
+    if (!socket->left() && !was_established && tls_->established()) {
+        const Telling telling(*this);
+        listener_->on_connected();
+    }
+    if (!socket->left() && !plain.empty()) on_plain(plain);
+    if (!taken && !socket->left()) fail(std::move(taken.error()));
+}
+
+void TcpTransport::on_plain(std::string_view bytes) {
     Socket* const socket = socket_;  // is not freed before the loop's next round
     socket->feed(bytes);
     RedisValue reply;
@@ -298,12 +356,15 @@ void TcpTransport::close() {
     failed_.withdraw();
     flush_.withdraw();
     unsent_.clear();
+    secret_.clear();
     addresses_.clear();
+    if (question_) question_->stop();
     if (lookup_ != nullptr) {
         lookup_->owner = nullptr;
         uv_cancel(reinterpret_cast<uv_req_t*>(&std::exchange(lookup_, nullptr)->request));
     }
     if (Socket* socket = std::exchange(socket_, nullptr)) socket->leave();
+    tls_.reset();
 }
 
 void TcpTransport::wake_at(engine::MonoTime when) {

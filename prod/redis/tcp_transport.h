@@ -1,5 +1,6 @@
-// Carries Redis commands and replies over TCP: libuv moves the bytes, hiredis reads the replies. It resolves the name anew
-// for every attempt, asynchronously, and tries its addresses in turn; everything else is decided by its owner.
+// Carries Redis commands and replies over TCP, in plain text or by TLS: libuv moves the bytes, hiredis reads the replies. For every
+// attempt it asks the sentinels anew, where the address names some, resolves the name anew, asynchronously, and tries its addresses
+// in turn; everything else is decided by its owner.
 #pragma once
 
 #include <sys/socket.h>
@@ -10,19 +11,23 @@
 
 #include "engine/redis/transport.h"
 #include "prod/loop/uv_loop.h"
+#include "prod/redis/redis_url.h"
+#include "prod/redis/sentinel_question.h"
 
 namespace lockstep::prod {
 
 class TcpTransport final : public engine::RedisTransport {
 public:
     /// The loop outlives the transport.
-    TcpTransport(UvLoop& loop, std::string host, int port);
+    TcpTransport(UvLoop& loop, const RedisAddress& address);
     ~TcpTransport() override;
     TcpTransport(const TcpTransport&) = delete;
     TcpTransport& operator=(const TcpTransport&) = delete;
 
     /// Who is told what happens. REQUIRES: before the first attempt.
     void tell(engine::RedisTransportListener& listener);
+    /// Where the next attempt goes. REQUIRES: none is under way, and there is no connection.
+    void aim(RedisHost at);
 
     void connect() override;
     [[nodiscard]] bool write(const engine::RedisCommands& commands) override;
@@ -48,10 +53,14 @@ private:
         void (TcpTransport::*what_)();
     };
 
+    void look_up();
     void on_resolved(std::vector<sockaddr_storage> addresses, const std::string& error);
     void connect_next();
     void on_connect(int status);
     void on_bytes(std::string_view bytes);
+    void on_secret(std::string_view bytes);
+    void on_plain(std::string_view bytes);
+    void begin_tls();
     /// Ends the attempt or the connection, and says so.
     void fail(std::string why);
     void tell_failure();
@@ -59,15 +68,18 @@ private:
     void flush();
 
     UvLoop& loop_;
-    const std::string host_;
-    const int port_;
+    RedisHost at_;
+    const std::optional<TlsOptions> tls_options_;
+    const std::unique_ptr<SentinelQuestion> question_;  // null: nobody is asked where it is
     engine::RedisTransportListener* listener_ = nullptr;
     int telling_ = 0;  // calls of the listener that have not returned
 
     Lookup* lookup_ = nullptr;                 // frees itself when libuv is done with it
     std::vector<sockaddr_storage> addresses_;  // of this attempt, still to try, the next one last
     Socket* socket_ = nullptr;                 // frees itself when libuv is done with it
+    std::unique_ptr<TlsChannel> tls_;          // of this socket
     std::string unsent_;                       // written since the last flush
+    std::string secret_;                       // what it has become by TLS
     std::string failure_;
     Call alarm_{*this, &TcpTransport::wake};
     Call flush_{*this, &TcpTransport::flush};
