@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/ports/bus.h"
+#include "engine/ports/redis.h"
 
 namespace lockstep::engine {
 
@@ -45,6 +46,20 @@ constexpr std::array kRelations{
         .broken = kShorter,
         .reason = kLockReason,
         .way_out = kLockWayOut,
+    },
+    // Of what waits behind a question that takes all its time, the next is still answered in time.
+    Relation{
+        .first = "store_op_timeout",
+        .second = "redis_replicas_patience",
+        .times = {},
+        .holds =
+            [](const auto& t) {
+                return t.redis_replicas == 0 || (t.store_op_timeout >= 2 * t.redis_replicas_patience &&
+                                                 t.redis_replicas_patience < kRedisSilenceMax);
+            },
+        .broken = "or a second is too short for",
+        .reason = "twice the patience with replicas must fit into a call, and a server that is silent for a second counts as gone",
+        .way_out = "lengthen the call or shorten the patience",
     },
     // Renewed every third of its life, so only the renewals carry a lock over such a publish.
     Relation{

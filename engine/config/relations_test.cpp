@@ -45,6 +45,16 @@ TEST(Relations, ABrokenOneNamesBothSettingsTheReasonAndTheWayOut) {
             "job's records are gone runs the job once more; keep the records for longer or shorten the ack wait"}));
 }
 
+TEST(Relations, ReplicasHaveLessTimeThanWhoeverWaitsForThem) {
+    EXPECT_TRUE(said_of({{"redis_replicas_patience", "10s"}}).empty()) << "nobody asks them";
+    EXPECT_TRUE(said_of({{"redis_replicas", "1"}, {"redis_replicas_patience", "999ms"}}).empty());
+    for (const auto& [name, value] : {std::pair{"redis_replicas_patience", "1s"}, std::pair{"store_op_timeout", "999ms"}}) {
+        const auto said = said_of({{"redis_replicas", "1"}, {name, value}});
+        ASSERT_FALSE(said.empty()) << name;
+        EXPECT_NE(said.front().find("redis_replicas_patience"), std::string::npos) << said.front();
+    }
+}
+
 // Each rule is broken by some setting, and by the least step over its edge.
 TEST(Relations, EachIsHeldUpToItsEdge) {
     struct Edge {

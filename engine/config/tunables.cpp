@@ -31,6 +31,8 @@ constexpr std::array<std::string_view, 2> kAfterBefore{"after", "before"};
 
 const std::array kTable{
     TUNABLE(store_op_timeout, "deadline of one Redis operation"),
+    TUNABLE(redis_replicas, "replicas of Redis that must have a write before it counts (WAIT); 0: none is asked"),
+    TUNABLE(redis_replicas_patience, "how long they have for it; calls behind it wait meanwhile"),
     TUNABLE(job_lock_ttl, "life of a job lock; renewed at a third of it"),
     TUNABLE(lock_poll, "first pause between two looks at a busy job lock; it grows to eight times as much"),
     TUNABLE(lock_wait, "how long a handler tries for a busy job lock"),
@@ -132,7 +134,8 @@ const std::array kTable{
 #undef TUNABLE_CHOICE
 
 /// Durations that run in a loop, bound a wait or are told to Redis.
-constexpr std::array<std::string_view, 27> kPositive{
+constexpr std::array<std::string_view, 28> kPositive{
+    "redis_replicas_patience",
     "store_op_timeout",      "job_lock_ttl",           "lock_poll",
     "publish_timeout",       "publish_settle",         "safety_timeout",
     "output_meta_timeout",   "output_content_timeout", "worker_ttl",

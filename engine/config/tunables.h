@@ -21,6 +21,8 @@ template <class Text>
 struct BasicTunables {
     // Store and locks
     Duration store_op_timeout = 2s;
+    std::int64_t redis_replicas = 0;
+    Duration redis_replicas_patience = 500ms;
     Duration job_lock_ttl = 60s;
     Duration lock_poll = 25ms;
     Duration lock_wait = 2s;

@@ -23,6 +23,9 @@
 
 namespace lockstep::engine {
 
+/// A server that says nothing at all for so long, while a reply is overdue, counts as gone.
+inline constexpr Duration kRedisSilenceMax = std::chrono::seconds(1);
+
 /// A RESP2 reply.
 class RedisValue {
 public:

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "engine/runtime/invariant.h"
@@ -25,6 +26,21 @@ RedisCommands with_ping(std::vector<RedisCommand> log_in) {
     return std::make_shared<const std::vector<RedisCommand>>(std::move(log_in));
 }
 
+/// For all that was sent on the connection before it.
+RedisCommands wait_for(const RedisConnectionOptions& options) {
+    return std::make_shared<const std::vector<RedisCommand>>(std::vector<RedisCommand>{
+        {"WAIT", std::to_string(options.replicas_required), std::to_string(to_millis(options.replicas_patience))}});
+}
+
+/// A command that is not known to read only may have written.
+bool may_write(const std::vector<RedisCommand>& commands) {
+    static constexpr std::array<std::string_view, 22> kReads{
+        "ECHO",   "EXISTS", "GET",   "HGET",   "HGETALL",  "HMGET",  "INFO", "LLEN",   "LRANGE", "MGET",   "PING",
+        "PTTL",   "ROLE",   "SCAN",  "SCARD",  "SMEMBERS", "TIME",   "TTL",  "ZCARD",  "ZRANGE", "ZSCORE", "ZRANGEBYSCORE"};
+    return !std::ranges::all_of(
+        commands, [](const RedisCommand& command) { return std::ranges::find(kReads, command.front()) != kReads.end(); });
+}
+
 bool refuses_writes(const RedisValue& reply) {
     return reply.error() != nullptr && reply.error()->text.starts_with("READONLY");
 }
@@ -35,6 +51,7 @@ RedisConnection::RedisConnection(RedisTransport& transport, RedisConnectionOptio
     : transport_(transport),
       options_(std::move(options)),
       log_in_(with_ping(options_.log_in)),
+      wait_(wait_for(options_)),
       pause_(options_.reconnect_pause_min) {
     PRECONDITION(options_.connect_timeout > Duration{0} && options_.silence_max > Duration{0},
                  "{}: {} ns to connect, {} ns of silence", options_.server, options_.connect_timeout.count(),
@@ -43,6 +60,10 @@ RedisConnection::RedisConnection(RedisTransport& transport, RedisConnectionOptio
         options_.reconnect_pause_min > Duration{0} && options_.reconnect_pause_min <= options_.reconnect_pause_max,
         "{}: pauses from {} to {} ns", options_.server, options_.reconnect_pause_min.count(),
         options_.reconnect_pause_max.count());
+    PRECONDITION(options_.replicas_required >= 0 && options_.replicas_patience > Duration{0} &&
+                     options_.replicas_patience < options_.silence_max,
+                 "{}: {} replicas have {} ns, and a silence of {} ns ends the connection", options_.server,
+                 options_.replicas_required, options_.replicas_patience.count(), options_.silence_max.count());
 }
 
 void RedisConnection::open() {
@@ -57,6 +78,7 @@ void RedisConnection::close(std::string why) {
     state_ = State::closed;
     last_error_ = fmt::format("{}: {}", options_.server, why);
     told_ = nullptr;
+    answer_lost(std::exchange(unconfirmed_, {}), transport_.now());
     answer_lost(std::exchange(in_flight_, {}), transport_.now());
     Places unsent = std::exchange(queued_, {});
     for (Place& place : unsent) place.call->finish(NotApplied{{FailureCause::disconnected, last_error_}});
@@ -64,7 +86,7 @@ void RedisConnection::close(std::string why) {
 }
 
 void RedisConnection::submit(std::unique_ptr<RedisCall> call) {
-    Place place{std::move(call), 0, 0};
+    Place place{.call = std::move(call), .expected = 0, .bytes = 0};
     RedisCall& asked = *place.call;
     place.expected = asked.commands->size();
     place.bytes = bytes_of(*asked.commands);
@@ -89,12 +111,21 @@ void RedisConnection::submit(std::unique_ptr<RedisCall> call) {
 void RedisConnection::send(Place place) {
     INVARIANT(open_for_calls(), "{}: a call is sent to where nobody answers", options_.server);
     if (transport_.write(place.call->commands)) {
+        const bool writes = options_.replicas_required > 0 && may_write(*place.call->commands);
         place.replies.reserve(place.expected);
         in_flight_.push_back(std::move(place));
+        if (writes) ask_replicas();
         return;
     }
     forget(place);
     place.call->finish(NotApplied{{FailureCause::disconnected, "the connection is closing"}});
+}
+
+void RedisConnection::ask_replicas() {
+    ask_again_ = asking_replicas_;
+    if (asking_replicas_ || !transport_.write(wait_)) return;
+    asking_replicas_ = true;
+    in_flight_.push_back({.call = nullptr, .expected = 1, .bytes = 0, .asks_replicas = true});
 }
 
 void RedisConnection::send_queued() {
@@ -165,10 +196,12 @@ void RedisConnection::lost(const std::string& why) {
     const MonoTime now = transport_.now();
     const bool lived = state_ == State::ready && now - ready_since_ >= options_.short_lived;
     last_error_ = fmt::format("{}: {}", options_.server, why);
-    demoted_ = in_doubt_ = false;
+    demoted_ = in_doubt_ = asking_replicas_ = ask_again_ = false;
     overdue_ = 0;
-    Places unanswered = std::exchange(in_flight_, {});
-    for (const Place& place : unanswered) forget(place);
+    Places unanswered = std::exchange(unconfirmed_, {});
+    std::ranges::move(std::exchange(in_flight_, {}), std::back_inserter(unanswered));
+    for (const Place& place : unanswered)
+        if (!place.asks_replicas) forget(place);
     if (lived) {
         pause_ = options_.reconnect_pause_min;
         start_attempt();
@@ -205,17 +238,47 @@ void RedisConnection::take_reply(RedisValue reply) {
     if (in_flight_.empty()) return drop("a reply arrived that nobody waits for");
     Place& place = in_flight_.front();
     demoted_ |= refuses_writes(reply);
-    if (place.call) place.replies.push_back(std::move(reply));
+    if (place.call || place.asks_replicas) place.replies.push_back(std::move(reply));
     if (++place.arrived < place.expected) return;
     Place done = std::move(place);
     in_flight_.pop_front();
+    if (done.asks_replicas)
+        on_replicas(done.replies.front());
+    else
+        answer(std::move(done));
+    // Whoever was answered may have closed this.
+    if (demoted_ && state_ == State::ready) drop("it has become a replica, which takes no writes");
+}
+
+void RedisConnection::answer(Place done) {
+    const auto is_error = [](const RedisValue& reply) { return reply.error() != nullptr; };
+    // What the server has refused altogether is in no need of replicas.
+    if (done.call && options_.replicas_required > 0 && may_write(*done.call->commands) &&
+        !std::ranges::all_of(done.replies, is_error)) {
+        unconfirmed_.push_back(std::move(done));
+        return;
+    }
     forget(done);
     if (done.call)
         done.call->finish(std::move(done.replies));
     else
         --overdue_;
-    // Whoever was answered may have closed this.
-    if (demoted_ && state_ == State::ready) drop("it has become a replica, which takes no writes");
+}
+
+void RedisConnection::on_replicas(const RedisValue& reply) {
+    asking_replicas_ = false;
+    const bool enough = reply.integer_or(0) >= options_.replicas_required;
+    const std::string why = fmt::format("done by the primary, and {} of the {} replicas that are required have it",
+                                        reply.integer_or(0), options_.replicas_required);
+    Places confirmed = std::exchange(unconfirmed_, {});
+    if (ask_again_) ask_replicas();
+    for (const Place& place : confirmed) forget(place);
+    for (Place& place : confirmed) {
+        if (enough)
+            place.call->finish(std::move(place.replies));
+        else
+            place.call->finish(Unknown{{FailureCause::timeout, why}, connections_});
+    }
 }
 
 void RedisConnection::on_wake() {
@@ -235,6 +298,7 @@ void RedisConnection::on_wake() {
 void RedisConnection::expire(MonoTime now) {
     next_deadline_.reset();
     const auto unsent = take_expired(queued_, now, false);
+    const auto unconfirmed = take_expired(unconfirmed_, now, false);
     const auto unanswered = take_expired(in_flight_, now, true);
     if (!unanswered.empty()) {
         if (overdue_ == 0) quiet_since_ = now;
@@ -244,6 +308,8 @@ void RedisConnection::expire(MonoTime now) {
     const std::string waiting = why_waiting();
     for (const auto& call : unsent)
         call->finish(NotApplied{{FailureCause::timeout, fmt::format("not sent before the deadline: {}", waiting)}});
+    for (const auto& call : unconfirmed)
+        call->finish(Unknown{{FailureCause::timeout, "the replicas have not confirmed it before the deadline"}, connections_});
     for (const auto& call : unanswered)
         call->finish(Unknown{{FailureCause::timeout, "no reply before the deadline"}, connections_});
 }
@@ -266,9 +332,10 @@ std::vector<std::unique_ptr<RedisCall>> RedisConnection::take_expired(Places& pl
 
 void RedisConnection::arm() {
     if (state_ == State::closed) return;
-    INVARIANT(calls_ == queued_.size() + in_flight_.size() && calls_ <= std::max<std::size_t>(options_.calls_max, 1),
-              "{}: {} calls of {} at most are {} to be sent and {} in flight", options_.server, calls_,
-              options_.calls_max, queued_.size(), in_flight_.size());
+    INVARIANT(calls_ + (asking_replicas_ ? 1 : 0) == queued_.size() + in_flight_.size() + unconfirmed_.size() &&
+                  calls_ <= std::max<std::size_t>(options_.calls_max, 1),
+              "{}: {} calls of {} at most are {} to be sent, {} in flight and {} unconfirmed", options_.server, calls_,
+              options_.calls_max, queued_.size(), in_flight_.size(), unconfirmed_.size());
     INVARIANT(overdue_ <= in_flight_.size(), "{}: {} of {} calls in flight are overdue", options_.server, overdue_,
               in_flight_.size());
     std::optional<MonoTime> next = next_deadline_;

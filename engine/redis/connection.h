@@ -10,6 +10,8 @@
 //   5. The connection is given up, and what was sent on it *unknown*, when it breaks; when a reply arrives that nobody waits
 //      for; when nothing at all arrives for `silence_max` while a reply is overdue; and when the server refuses a write
 //      because it is a replica now: its address may name another server.
+//   6. Where replicas are required, what may have written is answered once Redis says that so many have it (WAIT), and is
+//      *unknown* where it says that fewer have, or cannot say. One question is under way at a time, for all that was sent before it.
 //
 // Lives on the transport's thread. The owner keeps it alive while it is inside of one of its functions.
 #pragma once
@@ -79,6 +81,7 @@ private:
         std::unique_ptr<RedisCall> call;
         std::size_t expected;  // replies
         std::size_t bytes;
+        bool asks_replicas = false;  // no call's: the question whether they have what was sent before it
         std::vector<RedisValue> replies{};
         std::size_t arrived = 0;
     };
@@ -93,6 +96,10 @@ private:
     void on_log_in_reply(const RedisValue& reply);
     void become_ready();
     void take_reply(RedisValue reply);
+    void answer(Place done);
+    /// Asks whether the replicas have what has been sent, now or once the question under way has been answered.
+    void ask_replicas();
+    void on_replicas(const RedisValue& reply);
     /// Hangs up, and goes on as when the other side has.
     void drop(const std::string& why);
     void lost(const std::string& why);
@@ -113,16 +120,20 @@ private:
     RedisTransport& transport_;
     const RedisConnectionOptions options_;
     const RedisCommands log_in_;
+    const RedisCommands wait_;
     std::function<void(bool, const std::string&)> told_;
 
     State state_ = State::closed;
     bool opened_ = false;
     Places queued_;          // waiting to be sent
     Places in_flight_;       // sent, in the order in which replies come
-    std::size_t calls_ = 0;  // in both
+    Places unconfirmed_;     // replied to by the primary, before the question about its replicas that is under way
+    std::size_t calls_ = 0;  // in all of them
     std::size_t bytes_ = 0;
 
     std::size_t log_in_replies_ = 0;  // still to come
+    bool asking_replicas_ = false;    // a question about them is in flight
+    bool ask_again_ = false;          // something has been sent since
     bool demoted_ = false;            // the server takes no writes any more
     std::size_t overdue_ = 0;         // places in flight without a call
     bool in_doubt_ = false;           // a reply became overdue, and nothing has arrived since

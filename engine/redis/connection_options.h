@@ -26,12 +26,25 @@ struct RedisConnectionOptions {
     Duration short_lived = std::chrono::seconds(1);
     /// The connection is given up when a reply is overdue and nothing at all has arrived for this long. Shorter, and a
     /// server that is at work on one long command loses all its callers; longer, and a dead connection holds up more of them.
-    Duration silence_max = std::chrono::seconds(1);
+    Duration silence_max = kRedisSilenceMax;
+    /// How many replicas of the server must have what a call wrote before it is answered as applied; 0: none is asked. Where they
+    /// have not within `replicas_patience`, the call is *unknown*: the primary has done it, and a replica that takes its place may
+    /// not know of it. Calls behind it wait meanwhile.
+    std::int64_t replicas_required = 0;
+    Duration replicas_patience = std::chrono::milliseconds(500);
     /// Unanswered calls and their bytes that are kept, sent or still to be sent: what comes on top is refused. The calls of
     /// one replica at its busiest are some thousands; the bytes bound what a long outage can pile up in memory.
     std::size_t calls_max = 20'000;
     std::size_t bytes_max = std::size_t{64} << 20U;
 };
+
+/// With what the tunables say of replicas.
+[[nodiscard]] inline RedisConnectionOptions with_replicas(std::int64_t required, Duration patience,
+                                                          RedisConnectionOptions options = {}) {
+    options.replicas_required = required;
+    options.replicas_patience = patience;
+    return options;
+}
 
 /// AUTH and SELECT, as far as needed. An empty password: no AUTH; an empty user: the default user; database 0: no SELECT.
 [[nodiscard]] std::vector<RedisCommand> redis_log_in(const std::string& user, const std::string& password,

@@ -285,5 +285,94 @@ TEST_F(RedisConnectionTest, ClosingAnswersEverything) {
     EXPECT_EQ(transport.attempts, 1);
 }
 
+class RedisReplicasTest : public RedisConnectionTest {
+protected:
+    void SetUp() override {
+        start(with_replicas(1, 500ms));
+        log_in();
+    }
+    void confirm(std::int64_t replicas) { connection->listener().on_reply(RedisValue(replicas)); }
+    std::vector<std::string> written() { return std::exchange(transport.written, {}); }
+    using Words = std::vector<std::string>;
+};
+
+TEST_F(RedisReplicasTest, AWriteIsAnsweredOnceAReplicaHasIt) {
+    call("SET");
+    EXPECT_EQ(written(), (Words{"SET", "WAIT"}));
+    reply("done");
+    EXPECT_TRUE(unanswered("SET"));
+    confirm(1);
+    EXPECT_EQ(answers.at("SET").value().front().text(), "done");
+}
+
+TEST_F(RedisReplicasTest, AWriteThatTooFewReplicasHaveIsUnknown) {
+    call("SET");
+    reply();
+    confirm(0);
+    EXPECT_EQ(kind("SET"), OutcomeKind::unknown);
+    EXPECT_EQ(failure("SET").detail, "done by the primary, and 0 of the 1 replicas that are required have it");
+}
+
+TEST_F(RedisReplicasTest, AnAnswerThatIsNoNumberConfirmsNothing) {
+    call("SET");
+    reply();
+    error("ERR unknown command 'WAIT'");
+    EXPECT_EQ(kind("SET"), OutcomeKind::unknown);
+}
+
+TEST_F(RedisReplicasTest, ReadsAndWhatWasRefusedNeedNoReplica) {
+    call("GET");
+    EXPECT_EQ(written(), Words{"GET"});
+    reply();
+    EXPECT_EQ(kind("GET"), OutcomeKind::applied);
+    call("SET");
+    error("OOM");
+    EXPECT_EQ(kind("SET"), OutcomeKind::applied);
+    confirm(0);
+    pipeline({{"HSET"}, {"GET"}});
+    error("WRONGTYPE");
+    reply();
+    EXPECT_TRUE(unanswered("HSET")) << "half of it was done";
+}
+
+TEST_F(RedisReplicasTest, OneQuestionAtATimeIsForAllThatWasSentBeforeIt) {
+    call("A");
+    call("B");
+    call("C");
+    EXPECT_EQ(written(), (Words{"A", "WAIT", "B", "C"}));
+    reply();
+    confirm(1);
+    EXPECT_EQ(written(), Words{"WAIT"});
+    EXPECT_EQ(kind("A"), OutcomeKind::applied);
+    reply();
+    reply();
+    EXPECT_TRUE(unanswered("B"));
+    confirm(1);
+    EXPECT_EQ(kind("B"), OutcomeKind::applied);
+    EXPECT_EQ(kind("C"), OutcomeKind::applied);
+    EXPECT_TRUE(written().empty());
+}
+
+TEST_F(RedisReplicasTest, WhatIsUnconfirmedWhenTheConnectionOrItsTimeEndsIsUnknown) {
+    call("A", 300ms);
+    call("B", 2s);
+    reply();
+    pass(300ms);
+    EXPECT_EQ(kind("A"), OutcomeKind::unknown);
+    EXPECT_EQ(failure("A").detail, "the replicas have not confirmed it before the deadline");
+    confirm(1);
+    reply();
+    EXPECT_TRUE(unanswered("B"));
+    connection->listener().on_closed("reset");
+    EXPECT_EQ(kind("B"), OutcomeKind::unknown);
+    pass(20ms);
+    log_in();
+    call("C");
+    EXPECT_EQ(written(), (Words{"C", "WAIT"}));
+    reply();
+    connection->close("the end");
+    EXPECT_EQ(kind("C"), OutcomeKind::unknown);
+}
+
 }  // namespace
 }  // namespace lockstep::engine

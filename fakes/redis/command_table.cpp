@@ -94,6 +94,7 @@ constexpr Command kTable[] = {
     {"ping", -1, kRead, 0, h::ping},
     {"echo", 2, kLoading, 0, h::echo},
     {"time", 1, kLoading, 0, h::time},
+    {"wait", 3, kNoScript, 0, h::wait},
     {"select", 2, kLoading, 0, h::select},
     {"role", 1, kNoScript | kLoading, 0, h::role},
     {"info", -1, kLoading, 0, h::info},

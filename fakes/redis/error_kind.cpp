@@ -36,6 +36,8 @@ constexpr ErrorText kTexts[] = {
     {invalid_cursor, "invalid cursor", "ERR invalid cursor"},
     {must_be_positive, "must be positive", "ERR value is out of range, must be positive"},
     {database_index, "database index", "ERR DB index is out of range"},
+    {timeout_not_an_integer, "timeout not an integer", "ERR timeout is not an integer or out of range"},
+    {timeout_negative, "negative timeout", "ERR timeout is negative"},
     {min_or_max_not_a_float, "bound not a float", "ERR min or max is not a float"},
     {limit_without_range, "LIMIT without range",
      "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX"},

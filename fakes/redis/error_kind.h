@@ -36,6 +36,8 @@ enum class ErrorKind : std::uint8_t {
     invalid_cursor,
     must_be_positive,
     database_index,
+    timeout_not_an_integer,
+    timeout_negative,
     min_or_max_not_a_float,
     limit_without_range,
     score_not_a_number,

@@ -89,6 +89,7 @@ RedisValue zremrangebyscore(Call&);
 RedisValue ping(Call&);
 RedisValue echo(Call&);
 RedisValue time(Call&);
+RedisValue wait(Call&);
 RedisValue select(Call&);
 RedisValue role(Call&);
 RedisValue info(Call&);

@@ -12,6 +12,11 @@ namespace {
 constexpr engine::Duration kSyncInterval = std::chrono::seconds(1);
 constexpr double kPipelineSplit = 0.125;
 
+bool is_wait(const engine::RedisCommand& command) {
+    const Command* known = find_command(command.front());
+    return known != nullptr && known->name == "wait" && command.size() == 3;
+}
+
 }  // namespace
 
 /// One connection as the server sees it. Kept until the server goes, because the connection may keep a reference.
@@ -51,6 +56,7 @@ public:
         }
         requests.clear();
         session.reset();
+        waits.reset();
     }
 
     RedisServer& server;
@@ -58,6 +64,7 @@ public:
     const NodeId client;
     std::optional<Session> session;
     std::deque<Request> requests;
+    std::optional<engine::MonoTime> waits;  // for the replica, since then
 };
 
 RedisServer::RedisServer(World& world, NodeId node, RedisServerOptions options)
@@ -93,7 +100,36 @@ void RedisServer::receive(const Connection& connection, std::uint64_t link, std:
     if (serving_ == nullptr) serve_next();
 }
 
+std::optional<engine::Duration> RedisServer::left_to_wait(const Peer& peer) const {
+    const Peer::Request& request = peer.requests.front();
+    const engine::RedisCommand& command = (*request.commands)[request.done];
+    if (!is_wait(command)) return std::nullopt;
+    const auto wanted = parse_integer(command[1]), patience = parse_integer(command[2]);
+    if (!wanted || *wanted < 1 || !patience || *patience < 0) return std::nullopt;
+    // There is one: who wants more waits to the end.
+    engine::Duration takes = *wanted == 1 ? options_.replica_lag : engine::Duration::max();
+    if (*patience > 0) takes = std::min<engine::Duration>(takes, std::chrono::milliseconds(*patience));
+    const engine::Duration passed = peer.waits ? world_.monotonic(node_) - *peer.waits : engine::Duration{};
+    return takes > passed ? std::optional(takes - passed) : std::nullopt;
+}
+
+void RedisServer::put_off(Peer& peer, engine::Duration delay) {
+    const engine::MonoTime since = world_.monotonic(node_);
+    if (!peer.waits) peer.waits = since;
+    world_.after(node_, delay, [this, waiting = &peer, began = *peer.waits] {
+        if (waiting->waits != began || waiting->requests.empty()) return;
+        ready_.push_back(waiting);
+        if (serving_ == nullptr) serve_next();
+    });
+}
+
 void RedisServer::serve_next() {
+    while (!ready_.empty() && !down_) {
+        const auto delay = left_to_wait(*ready_.front());
+        if (!delay) break;
+        put_off(*ready_.front(), *delay);
+        ready_.pop_front();
+    }
     if (ready_.empty() || down_) return;
     Peer& peer = *ready_.front();
     ready_.pop_front();
@@ -102,6 +138,9 @@ void RedisServer::serve_next() {
     std::size_t count = request.commands->size() - request.done;
     Rng rng = world_.draws("redis slices").next(peer.client.key());
     if (count > 1 && rng.chance(kPipelineSplit)) count = 1 + rng.below(count - 1);
+    // It comes to the front of its connection first.
+    for (std::size_t i = 1; i < count; ++i)
+        if (is_wait((*request.commands)[request.done + i])) count = i;
     world_.after(node_, service_time(peer, count), [this, number = ++service_, count] {
         if (number == service_ && serving_ != nullptr) execute_slice(*serving_, count);
     });
@@ -160,6 +199,8 @@ ServerReply RedisServer::execute(Peer& peer, const engine::RedisCommand& command
     const std::int64_t now_ms = engine::to_unix_micros(now) / 1000;
     database_->keyspace().tell_command(client, args, now_ms);
     reply.value = database_->execute(*peer.session, args, now);
+    if (const auto began = std::exchange(peer.waits, std::nullopt))
+        reply.value = RedisValue(std::int64_t{world_.monotonic(node_) - *began >= options_.replica_lag ? 1 : 0});
     database_->keyspace().tell_command(client, {}, now_ms);
     if (no_room && database_->refused_for_memory()) no_room->count();
     append_resp(reply.bytes, reply.value);

@@ -34,7 +34,7 @@ enum class Persistence : std::uint8_t {
 
 struct RedisServerOptions {
     Persistence persistence = Persistence::everysec;
-    /// How far a failover may go back.
+    /// How far a failover may go back, and how long WAIT takes: there is one replica, which has every write so much later.
     engine::Duration replica_lag{};
     /// What a command costs when nothing slows it down.
     engine::Duration service_time = std::chrono::microseconds(10);
@@ -110,6 +110,9 @@ private:
     void serve_next();
     void execute_slice(Peer& peer, std::size_t count);
     ServerReply execute(Peer& peer, const engine::RedisCommand& command);
+    /// How long a WAIT that comes next on this connection is still to take; nothing: something else comes, or it is over.
+    [[nodiscard]] std::optional<engine::Duration> left_to_wait(const Peer& peer) const;
+    void put_off(Peer& peer, engine::Duration delay);
     [[nodiscard]] std::optional<Effect> out_of_memory(const Peer& peer, const engine::RedisCommand& command);
     [[nodiscard]] engine::Duration service_time(Peer& peer, std::size_t count);
     void hang_up(bool tell_clients);

@@ -42,6 +42,15 @@ RedisValue time(Call& call) {
     return parts;
 }
 
+/// The server answers it once its replica has what was written (RedisServer): here it has none.
+RedisValue wait(Call& call) {
+    const auto replicas = parse_integer(call.args[1]);
+    const auto patience = parse_integer(call.args[2]);
+    if (!replicas) return not_an_integer();
+    if (!patience) return error(ErrorKind::timeout_not_an_integer);
+    return *patience < 0 ? error(ErrorKind::timeout_negative) : integer(0);
+}
+
 RedisValue select(Call& call) {
     const auto index = parse_integer(call.args[1]);
     if (!index) return not_an_integer();

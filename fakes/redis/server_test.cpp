@@ -245,6 +245,42 @@ TEST_F(RedisWithReplica, NobodyListensUntilTheReplicaHasBeenPromoted) {
     EXPECT_EQ(text(*one, {"GET", "k"}), "v");
 }
 
+TEST_F(RedisWithReplica, WaitIsAnsweredOnceTheReplicaHasItAndHoldsUpNobodyElse) {
+    PendingCall call;
+    const engine::MonoTime began = world.now();
+    start(*one, {{"SET", "k", "v"}, {"WAIT", "1", "500"}, {"GET", "k"}}, call);
+    apply(*two, {"SET", "other", "1"});
+    EXPECT_FALSE(call.done());
+    world.run_until([&call] { return call.done(); });
+    ASSERT_TRUE(call.result().applied());
+    EXPECT_GE(world.now() - began, milliseconds(50));
+    EXPECT_LT(world.now() - began, milliseconds(60));
+    EXPECT_EQ(*call.result().value()[1].integer(), 1);
+    EXPECT_EQ(call.result().value()[2].text(), "v");
+    server.failover();
+    world.run_for(milliseconds(1));
+    EXPECT_EQ(text(*one, {"GET", "k"}), "v") << "a failover takes nothing back that was waited for";
+}
+
+TEST_F(RedisWithReplica, WaitTellsHowManyHaveItWhenItsTimeIsOver) {
+    EXPECT_EQ(*run(*one, {"WAIT", "1", "20"}).value().front().integer(), 0);
+    const engine::MonoTime began = world.now();
+    EXPECT_EQ(*run(*one, {"WAIT", "2", "200"}).value().front().integer(), 1);
+    EXPECT_GE(world.now() - began, milliseconds(200));
+    EXPECT_NE(run(*one, {"WAIT", "one", "20"}).value().front().error(), nullptr);
+}
+
+TEST_F(RedisWithReplica, WhoWaitsWhenTheServerGoesIsNotAnswered) {
+    PendingCall call;
+    start(*one, {{"SET", "k", "v"}, {"WAIT", "1", "500"}}, call);
+    world.run_for(milliseconds(20));
+    server.failover();
+    world.run_until([&call] { return call.done(); });
+    EXPECT_EQ(call.kind(), engine::OutcomeKind::unknown);
+    world.run_for(milliseconds(100));
+    EXPECT_FALSE(exists("k"));
+}
+
 TEST_F(RedisWithReplica, LosesNothingAtARestart) {
     apply(*one, {"SET", "k", "v"});
     server.restart({});

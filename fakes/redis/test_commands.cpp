@@ -100,6 +100,7 @@ constexpr Shape kShapes[] = {
     {"ECHO", "value"},
     {"TIME", ""},
     {"SELECT", "index"},
+    {"WAIT", "replicas patience"},
     {"ROLE", ""},
     {"INFO", ""},
     {"SCRIPT", "script_call"},
@@ -223,6 +224,9 @@ const std::map<std::string, std::vector<Words>>& arguments_by_kind() {
           {"99999999999999"},
           {"9223372036854775807"},
           {"x"}}},
+        // Nobody has a replica: whoever waits for one waits to the end.
+        {"replicas", {{"0"}, {"0"}, {"-1"}, {"x"}}},
+        {"patience", {{"0"}, {"10"}, {"-1"}, {"x"}}},
         {"pattern", {{"*"}, {"a*"}, {"?"}, {"[a-c]"}, {"[^a]"}, {"[c-a]"}, {"\\a"}, {"x"}, {""}, {"a["}, {"*b*"}}},
         {"cursor", {{"0"}, {"0"}, {"0"}, {"x"}}},
         {"pair", {{"m", "x"}, {"n", "10"}, {"o", ""}, {"10", "9223372036854775807"}, {"m", "7"}}},

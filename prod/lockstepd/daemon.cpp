@@ -26,7 +26,8 @@ constexpr auto kStartPatience = std::chrono::seconds(30);
 /// A Redis that reads its data back says LOADING for as long as that takes, and is no wrong address.
 constexpr auto kLoadingPatience = std::chrono::minutes(10);
 constexpr auto kRetryPause = std::chrono::milliseconds(500);
-constexpr auto kPrepareTimeout = std::chrono::seconds(10);
+/// A cluster of servers that start together has no leader at first.
+constexpr auto kPrepareTimeout = std::chrono::seconds(30);
 
 std::string host_name() {
     std::array<char, 256> name{};
@@ -200,7 +201,9 @@ bool Daemon::start_admin() {
 
 engine::Task<bool> Daemon::reach_redis() {
     engine::Log& log = log_;
-    redis_ = std::make_unique<HiredisClient>(loop_, settings_.redis);
+    redis_ = std::make_unique<HiredisClient>(
+        loop_, settings_.redis,
+        engine::with_replicas(settings_.tunables.redis_replicas, settings_.tunables.redis_replicas_patience));
     redis_->on_state([&log](bool connected, const std::string& why) {
         if (connected)
             log.event(LogLevel::info, "connected to Redis");

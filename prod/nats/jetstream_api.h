@@ -22,6 +22,8 @@ template <class T>
 using Answer = tl::expected<T, ApiError>;
 
 inline constexpr int kNotFound = 404;
+inline constexpr int kUnavailable = 503;
+inline constexpr int kErrNoPeers = 10005;  // too few servers for the replicas that a stream is to have
 inline constexpr int kErrNoMessage = 10037;
 inline constexpr int kErrStreamNotFound = 10059;
 

@@ -21,6 +21,8 @@ namespace {
 /// none, and counts subject and reply subject as well: what is larger is never delivered, and nothing behind it (2.9.10).
 constexpr std::uint64_t kEnvelopeMax = 64 * 1024;  // bytes; a protocol line may have 4 KiB
 constexpr engine::Duration kBindingTimeout = std::chrono::seconds(5);
+/// Between two looks for a leader of the cluster.
+constexpr engine::Duration kLeaderPause = std::chrono::milliseconds(250);
 /// A server that may not answer, because this user may not ask, is not waited for longer.
 constexpr engine::Duration kLimitTimeout = std::chrono::seconds(1);
 /// A consumer stays paused at most this long because the server does not say how far it has come.
@@ -30,6 +32,11 @@ constexpr std::uint64_t kHandedBackMax = 10'000;
 
 std::string text_of(const jetstream::ApiError& error) {
     return error.code == 0 ? error.description : fmt::format("{} ({})", error.description, error.err_code);
+}
+
+/// Of a cluster without a leader, or of which too few servers are there yet.
+bool is_passing(const jetstream::ApiError& error) {
+    return error.code == jetstream::kUnavailable || error.err_code == jetstream::kErrNoPeers;
 }
 
 template <class T>
@@ -106,16 +113,28 @@ void NatsBus::on_given_up(std::function<void(const std::string&)> listener) {
 void NatsBus::close() { connection_->close(); }
 
 engine::Task<tl::expected<void, std::string>> NatsBus::prepare(engine::MonoTime deadline) {
-    if (!options_.jetstream) co_return tl::expected<void, std::string>();
+    while (true) {
+        auto prepared = co_await prepare_once(std::min(deadline, loop_.monotonic() + kBindingTimeout));
+        if (prepared) co_return tl::expected<void, std::string>();
+        const engine::MonoTime next = loop_.monotonic() + kLeaderPause;
+        if (!prepared.error().passing || next >= deadline) co_return tl::make_unexpected(std::move(prepared.error().text));
+        co_await reconnected_.wait_until(next);
+    }
+}
+
+engine::Task<NatsBus::Prepared> NatsBus::prepare_once(engine::MonoTime deadline) {
+    if (!options_.jetstream) co_return Prepared();
     const auto info = co_await connection_->request("$JS.API.INFO", "", "", deadline);
     if (!info.applied())
-        co_return tl::make_unexpected(fmt::format(
-            "JetStream does not answer ({}). Start nats-server with -js, or set NATS_USE_JETSTREAM=false for "
-            "at-most-once delivery",
-            info.failure().detail));
+        co_return tl::make_unexpected(PrepareFailure{
+            fmt::format("JetStream does not answer ({}). Start nats-server with -js, or set NATS_USE_JETSTREAM=false for "
+                        "at-most-once delivery",
+                        info.failure().detail),
+            true});
     if (const auto status = jetstream::parse_status(info.value().payload); !status)
         co_return tl::make_unexpected(
-            fmt::format("JetStream is not available to this user: {}", text_of(status.error())));
+            PrepareFailure{fmt::format("JetStream is not available to this user: {}", text_of(status.error())),
+                           is_passing(status.error())});
     jetstream::StreamSpec sys{std::string(engine::wire::kStreamSys), {"sys.>"}, options_.max_age, options_.replicas};
     jetstream::StreamSpec jobs{
         std::string(engine::wire::kStreamJobs), {"job.>", "worker.*.jobs"}, options_.max_age, options_.replicas};
@@ -125,20 +144,21 @@ engine::Task<tl::expected<void, std::string>> NatsBus::prepare(engine::MonoTime 
     co_return second;
 }
 
-engine::Task<tl::expected<void, std::string>> NatsBus::prepare_stream(jetstream::StreamSpec spec,
-                                                                      engine::MonoTime deadline) {
+engine::Task<NatsBus::Prepared> NatsBus::prepare_stream(jetstream::StreamSpec spec, engine::MonoTime deadline) {
     const auto found = co_await connection_->request("$JS.API.STREAM.INFO." + spec.name, "", "", deadline);
-    if (found.applied() && jetstream::parse_status(found.value().payload)) co_return tl::expected<void, std::string>();
+    if (found.applied() && jetstream::parse_status(found.value().payload)) co_return Prepared();
     const std::string body = jetstream::stream_create(spec);
     const auto made = co_await connection_->request("$JS.API.STREAM.CREATE." + spec.name, body, "", deadline);
     if (!made.applied())
-        co_return tl::make_unexpected(fmt::format("creating stream {}: {}", spec.name, made.failure().detail));
+        co_return tl::make_unexpected(
+            PrepareFailure{fmt::format("creating stream {}: {}", spec.name, made.failure().detail), true});
     const auto status = jetstream::parse_status(made.value().payload);
-    if (status) co_return tl::expected<void, std::string>();
+    if (status) co_return Prepared();
     // A replica that started at the same moment may have made it meanwhile.
     const auto again = co_await connection_->request("$JS.API.STREAM.INFO." + spec.name, "", "", deadline);
-    if (again.applied() && jetstream::parse_status(again.value().payload)) co_return tl::expected<void, std::string>();
-    co_return tl::make_unexpected(fmt::format("creating stream {}: {}", spec.name, text_of(status.error())));
+    if (again.applied() && jetstream::parse_status(again.value().payload)) co_return Prepared();
+    co_return tl::make_unexpected(
+        PrepareFailure{fmt::format("creating stream {}: {}", spec.name, text_of(status.error())), is_passing(status.error())});
 }
 
 engine::Task<Outcome<engine::PublishAck>> NatsBus::publish(std::string subject, std::string payload,

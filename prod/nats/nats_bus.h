@@ -31,7 +31,8 @@ public:
     NatsBus& operator=(const NatsBus&) = delete;
 
     /// Makes sure that JetStream is there and has the two streams of the protocol. A stream of that name is taken as it
-    /// is. Nothing to do without JetStream. The error says what to check.
+    /// is, a cluster that has no leader is waited for up to the deadline. Nothing to do without JetStream. The error says what
+    /// to check.
     [[nodiscard]] engine::Task<tl::expected<void, std::string>> prepare(engine::MonoTime deadline);
 
     /// For operators: changes a durable in place; messages in hand and positions stay. Answers how it differed, empty when it
@@ -75,7 +76,13 @@ private:
 
     NatsBus(UvLoop& loop, NatsOptions options, std::shared_ptr<NatsConnection> connection);
 
-    [[nodiscard]] engine::Task<tl::expected<void, std::string>> prepare_stream(jetstream::StreamSpec spec,
+    struct PrepareFailure {
+        std::string text;
+        bool passing = false;  // as of a cluster without a leader
+    };
+    using Prepared = tl::expected<void, PrepareFailure>;
+    [[nodiscard]] engine::Task<Prepared> prepare_once(engine::MonoTime deadline);
+    [[nodiscard]] engine::Task<Prepared> prepare_stream(jetstream::StreamSpec spec,
                                                                                engine::MonoTime deadline);
     /// Sees to it that a rate stops no message of `stream`. False: a durable of it must not get a rate.
     [[nodiscard]] engine::Task<bool> make_room_for_rate(std::string stream, engine::MonoTime deadline);

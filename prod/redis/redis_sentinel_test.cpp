@@ -118,5 +118,20 @@ TEST_F(RedisSentinelTest, SaysWhatEachOfThemSaid) {
     EXPECT_THAT(refused(at), HasSubstr("WRONGPASS"));
 }
 
+/// The durability that a write was asked to have, against a replica that is there and one that is frozen.
+TEST_F(RedisSentinelTest, AWriteCountsOnceAReplicaHasIt) {
+    HiredisClient client(loop, {.host = "127.0.0.1", .port = primary->port()}, engine::with_replicas(1, 300ms));
+    EXPECT_EQ(ask(client, {"SET", "x", "1"}).status()->text, "OK");
+    replica->freeze();
+    const auto outcome = carry_out(loop, client.command({"SET", "x", "2"}, loop.monotonic() + 5s));
+    EXPECT_EQ(outcome.kind(), engine::OutcomeKind::unknown);
+    EXPECT_THAT(outcome.failure().detail, HasSubstr("0 of the 1 replicas"));
+    EXPECT_EQ(ask(client, {"GET", "x"}).text(), "2") << "reads are answered all the same";
+    replica->thaw();
+    EXPECT_TRUE(loop.run_until(
+        [&] { return carry_out(loop, client.command({"SET", "x", "3"}, loop.monotonic() + 5s)).applied(); }, 10s));
+    EXPECT_EQ(client.connections(), 1U);
+}
+
 }  // namespace
 }  // namespace lockstep::prod

@@ -27,6 +27,9 @@ constexpr auto kStorePause = std::chrono::milliseconds(500);
 /// How long a worker that wants to stop still listens after it has told everybody that it is full: jobs that were sent
 /// before its last heartbeat arrived must not get lost.
 constexpr auto kLastCall = std::chrono::milliseconds(500);
+/// For the acknowledgement of a report, and for all of them.
+constexpr auto kReportTimeout = std::chrono::seconds(2);
+constexpr auto kReportPatience = std::chrono::minutes(2);
 constexpr std::string_view kPointerScheme = "redis://";
 
 float machine_load_percent() {
@@ -228,10 +231,21 @@ engine::Task<cap::JobResult> Worker::execute(const cap::JobRequest& request, std
 engine::Task<void> Worker::report(cap::JobResult result, std::string trace_id) {
     const auto packet = wire::make_packet(std::move(result), std::move(trace_id), options_.id, ports_.clock.now());
     const std::string bytes = wire::serialise(packet);
+    std::optional<engine::MonoTime> give_up;
     while (true) {
-        const auto sent = co_await ports_.bus.publish_core(std::string(wire::kSubjectResult), bytes);
-        if (sent.kind() != engine::OutcomeKind::not_applied) co_return;
-        co_await ports_.clock.sleep(kStorePause);
+        const auto sent =
+            co_await ports_.bus.publish(std::string(wire::kSubjectResult), bytes, "", ports_.clock.in(kReportTimeout));
+        if (sent.applied()) co_return;
+        const bool unknown = sent.kind() == engine::OutcomeKind::unknown;
+        if (unknown && !give_up) give_up = ports_.clock.in(kReportPatience);
+        if (give_up && ports_.clock.monotonic() >= *give_up) {
+            ports_.log.event(LogLevel::warn, "no stream has acknowledged a result",
+                             {{"job_id", packet.job_result().job_id()}, {"error", sent.failure().detail}});
+            co_return;
+        }
+        // A stream that does not answer has taken its time already; one that refuses answers at once.
+        if (sent.failure().cause != engine::FailureCause::timeout)
+            co_await ports_.clock.sleep(unknown ? engine::Duration(kReportTimeout) : engine::Duration(kStorePause));
     }
 }
 

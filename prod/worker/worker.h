@@ -4,7 +4,9 @@
 // 1. A job that arrives is worked on, a second time as well: whether a job may come twice is the scheduler's business, and
 //    tests count on seeing it.
 // 2. The output is stored before the result that points to it is published.
-// 3. A result that could not be handed to NATS is handed over when there is a connection again.
+// 3. A result that could not be handed to NATS is handed over when there is a connection again, and one that no stream has
+//    acknowledged is said again: a cluster whose stream has no leader keeps nothing. Without a message id, as the protocol has it: a
+//    second copy changes nothing, and a leader that has lost a message may still take the next one for its repetition.
 #pragma once
 
 #include <functional>

@@ -12,6 +12,10 @@ fakes::NodeId JobTable::holder_of(const fakes::Event& event) const {
 }
 
 void JobTable::on_event(const fakes::Event& event, Time) {
+    if (event.kind == fakes::EventKind::fault) {
+        if (event.name == "redis.failover" && event.from == "begin") lost_.failing_over();
+        return;
+    }
     if (event.job_number == 0 || !is_job_lock(event.key)) return;
     if (event.job_number >= holders_.size()) holders_.resize(event.job_number + 1);
     holders_[event.job_number] = event.kind == fakes::EventKind::lock_acquired ? event.node : fakes::NodeId{};

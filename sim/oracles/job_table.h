@@ -23,7 +23,7 @@ class Judge;
 class JobTable final : public EventObserver, public fakes::redis::KeyspaceObserver {
 public:
     static constexpr fakes::EventKinds kWanted{fakes::EventKind::lock_acquired, fakes::EventKind::lock_released,
-                                               fakes::EventKind::lock_expired};
+                                               fakes::EventKind::lock_expired, fakes::EventKind::fault};
 
     /// The judge says which event is the present one, and outlives the table.
     explicit JobTable(Judge& judge) : judge_(judge) {}

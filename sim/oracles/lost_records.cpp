@@ -67,20 +67,25 @@ void LostRecords::string_set(fakes::NodeId client, std::string_view key, const s
     const bool cut = !client.valid() && before != nullptr && after.size() < before->size();
     // Whoever finds a request that cannot be read gives its job up.
     const std::string_view job = cut && !key.starts_with(kRequestPrefix) ? job_of_record(key) : std::string_view{};
-    if (!job.empty()) lost_.emplace(job);
+    if (!job.empty()) note(job);
 }
 
 void LostRecords::key_removed(std::string_view key, fakes::redis::Removal why, const Value& last) {
     if (why != fakes::redis::Removal::evicted) return;
     if (const auto job = job_of_hash(key)) {
-        lost_.emplace(*job);
+        note(*job);
         torn_.emplace(*job);
     }
     if (!starts_with_any(key, kPlaces)) return;
     for_each_member(last, [this](std::string_view job) {
-        lost_.emplace(job);
+        note(job);
         torn_.emplace(job);
     });
+}
+
+void LostRecords::note(std::string_view job, bool by_failover) {
+    lost_.emplace(job);
+    if (!by_failover) lost_otherwise_.emplace(job);
 }
 
 void LostRecords::losing(const Keyspace& before) { before_ = sums_of(before); }
@@ -88,15 +93,16 @@ void LostRecords::losing(const Keyspace& before) { before_ = sums_of(before); }
 void LostRecords::restored(const Keyspace& now) {
     const Sums before = std::exchange(before_, {});
     const Sums after = sums_of(now);
+    const bool by_failover = std::exchange(failing_over_, false);
     const auto differs = [](const Sums& one, const std::string& job, std::uint64_t sum) {
         const auto other = one.find(job);
         return other == one.end() || other->second != sum;
     };
     for (const auto& [job, sum] : before)
-        if (differs(after, job, sum)) lost_.emplace(job);
+        if (differs(after, job, sum)) note(job, by_failover);
     // What had been removed and is back is a change that was lost, too.
     for (const auto& [job, sum] : after)
-        if (differs(before, job, sum)) lost_.emplace(job);
+        if (differs(before, job, sum)) note(job, by_failover);
 }
 
 LostRecords::Sums LostRecords::sums_of(const Keyspace& keys) {

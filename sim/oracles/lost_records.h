@@ -27,16 +27,23 @@ public:
 
     /// Any record of the job, at any time.
     [[nodiscard]] bool any_of(std::string_view job) const { return lost_.contains(job); }
+    /// The same, but for what only failovers have taken back.
+    [[nodiscard]] bool any_but_by_failover(std::string_view job) const { return lost_otherwise_.contains(job); }
+    /// What is lost next is lost by a failover.
+    void failing_over() { failing_over_ = true; }
     /// Its hash or one of its places, while others of its records were kept: they may contradict each other from then on.
     [[nodiscard]] bool in_part(std::string_view job) const { return torn_.contains(job); }
 
 private:
     /// By job, a sum over its records: equal before and after means that nothing is missing.
     using Sums = std::map<std::string, std::uint64_t, std::less<>>;
+    void note(std::string_view job, bool by_failover = false);
     [[nodiscard]] static Sums sums_of(const fakes::redis::Keyspace& keys);
 
     Sums before_;
+    bool failing_over_ = false;
     std::set<std::string, std::less<>> lost_;
+    std::set<std::string, std::less<>> lost_otherwise_;  // than by a failover
     std::set<std::string, std::less<>> torn_;
 };
 

@@ -47,6 +47,11 @@ private:
         EventNumber event = 0;
     };
 
+    /// Whether Redis has lost what would have told its replicas of the first one. A failover loses nothing of what replicas were
+    /// required to have.
+    [[nodiscard]] bool excused(std::string_view job) const {
+        return tunables_.redis_replicas > 0 ? lost_.any_but_by_failover(job) : lost_.any_of(job);
+    }
     void on_publish(const fakes::Event& event, Time now);
     void judge_again(const fakes::Event& event, const Sending& before, Time now);
 

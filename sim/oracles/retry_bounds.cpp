@@ -172,8 +172,9 @@ void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, J
                  before);
     // It was made under the lock: by whoever looked last.
     if (auto* looks = looks_.find(client, name))
-        looks->back() = {Look::Outcome::failed, shortest(failed.number), longest(failed.number), failed.number + 1,
-                         failed.event};
+        looks->back() = evicted_.contains(name) ? look_at(Job{})
+                                                : Look{Look::Outcome::failed, shortest(failed.number),
+                                                       longest(failed.number), failed.number + 1, failed.event};
     job.failed = failed;
     to_stamp_ = name;
 }
@@ -182,6 +183,7 @@ void RetryBounds::on_failed_try(fakes::NodeId client, const std::string& name, J
 void RetryBounds::on_take_up(const fakes::Event& event) {
     const auto entry = jobs_.find(event.job);
     if (entry != jobs_.end()) entry->second.rolled_back = false;
+    if (const auto evicted = evicted_.find(event.job); evicted != evicted_.end()) evicted_.erase(evicted);
     looks_.looked(event.node, event.job, look_at(entry == jobs_.end() ? Job{} : entry->second));
 }
 
@@ -225,11 +227,12 @@ void RetryBounds::on_nak(const fakes::Event& event) {
     OpenLooks::end_one(*looks, delay);
 }
 
-void RetryBounds::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
-                              std::int64_t) {
+void RetryBounds::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
+                              const fakes::redis::Value&, std::int64_t) {
     if (is_job_lock(key)) let_go_ = key.substr(kJobLock.size());
     const auto name = job_of_hash(key);
     if (!name) return;
+    if (why == fakes::redis::Removal::evicted) evicted_.emplace(*name);
     if (const auto entry = jobs_.find(*name); entry != jobs_.end()) jobs_.erase(entry);
 }
 

@@ -15,11 +15,13 @@
 // 2. a delay that equals a fixed one of another cause: a store that did not answer, a lock that is held, a message that
 //    could not be marked as processed (C-11), a scheduler that is stopping;
 // 3. after a look that was neither too early for the job nor a failed try: any delay up to the longest documented one.
+// 4. what a replica makes of a job whose hash was evicted after it had looked: it goes on from what it had read, and Redis counts anew.
 // The delay is kept by Redis' clock: one during which that clock jumps says nothing, nor does one that Redis has lost.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,7 +79,8 @@ private:
 
     const engine::Tunables& tunables_;
     std::map<std::string, Job, std::less<>> jobs_;
-    TakenBack taken_back_;  // by the present command
+    std::set<std::string, std::less<>> evicted_;  // jobs at which nobody has looked since their hashes were
+    TakenBack taken_back_;                        // by the present command
     std::string put_off_;   // likewise: the job that it gives a delay
     std::string let_go_;    // likewise: whose lock it has released
     std::string failed_;    // likewise: the job of which it says why a try came to nothing

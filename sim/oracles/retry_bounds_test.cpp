@@ -370,6 +370,26 @@ TEST_F(RetryBoundsTest, ADelayWhoseRecordWasEvictedNeedNotPass) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(RetryBoundsTest, WhoHasLookedBeforeTheHashWasEvictedCountsOnFromThere) {
+    const auto sixth_try = [this](bool evicted) {
+        attempts = 5;
+        deliver();
+        look();
+        if (evicted) {
+            oracle.key_removed({}, kMeta, fakes::redis::Removal::evicted, fakes::redis::Hash{}, -1);
+            attempts = 0;
+        }
+        fail_try();
+        now += 100ms;
+        hand_back(evicted ? 16s : 1200ms);
+        now += 20s;
+    };
+    sixth_try(true);
+    EXPECT_THAT(judge.found, IsEmpty());
+    sixth_try(false);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("handed back for 1200 ms after try 6")));
+}
+
 TEST_F(RetryBoundsTest, ADelayDuringWhichTheClockOfRedisJumpedNeedNotPass) {
     first_try_fails_elsewhere();
     fakes::Event jump = testing::event_of(EventKind::fault, {});

@@ -15,7 +15,9 @@ ReplicaProcess::ReplicaProcess(fakes::World& world, Node& node, const Servers& s
       log_(log) {}
 
 ReplicaProcess::Life::Life(ReplicaProcess& process)
-    : redis(process.world_, process.node_.id, process.servers_.redis),
+    : redis(process.world_, process.node_.id, process.servers_.redis,
+            engine::with_replicas(process.config_.tunables.redis_replicas,
+                                  process.config_.tunables.redis_replicas_patience)),
       nats(process.world_, process.servers_.nats, process.node_.id),
       kernel(process.world_, process.node_.id, Topology::kKernel, process.servers_.kernel),
       ports{process.node_.executor,
