@@ -58,7 +58,8 @@ constexpr std::array kRelations{
                                                  t.redis_replicas_patience < kRedisSilenceMax);
             },
         .broken = "or a second is too short for",
-        .reason = "twice the patience with replicas must fit into a call, and a server that is silent for a second counts as gone",
+        .reason = "twice the patience with replicas must fit into a call, and a server that is silent for a second "
+                  "counts as gone",
         .way_out = "lengthen the call or shorten the patience",
     },
     // Renewed every third of its life, so only the renewals carry a lock over such a publish.

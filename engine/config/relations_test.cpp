@@ -48,7 +48,8 @@ TEST(Relations, ABrokenOneNamesBothSettingsTheReasonAndTheWayOut) {
 TEST(Relations, ReplicasHaveLessTimeThanWhoeverWaitsForThem) {
     EXPECT_TRUE(said_of({{"redis_replicas_patience", "10s"}}).empty()) << "nobody asks them";
     EXPECT_TRUE(said_of({{"redis_replicas", "1"}, {"redis_replicas_patience", "999ms"}}).empty());
-    for (const auto& [name, value] : {std::pair{"redis_replicas_patience", "1s"}, std::pair{"store_op_timeout", "999ms"}}) {
+    for (const auto& [name, value] :
+         {std::pair{"redis_replicas_patience", "1s"}, std::pair{"store_op_timeout", "999ms"}}) {
         const auto said = said_of({{"redis_replicas", "1"}, {name, value}});
         ASSERT_FALSE(said.empty()) << name;
         EXPECT_NE(said.front().find("redis_replicas_patience"), std::string::npos) << said.front();

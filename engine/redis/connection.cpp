@@ -35,10 +35,11 @@ RedisCommands wait_for(const RedisConnectionOptions& options) {
 /// A command that is not known to read only may have written.
 bool may_write(const std::vector<RedisCommand>& commands) {
     static constexpr std::array<std::string_view, 22> kReads{
-        "ECHO",   "EXISTS", "GET",   "HGET",   "HGETALL",  "HMGET",  "INFO", "LLEN",   "LRANGE", "MGET",   "PING",
-        "PTTL",   "ROLE",   "SCAN",  "SCARD",  "SMEMBERS", "TIME",   "TTL",  "ZCARD",  "ZRANGE", "ZSCORE", "ZRANGEBYSCORE"};
-    return !std::ranges::all_of(
-        commands, [](const RedisCommand& command) { return std::ranges::find(kReads, command.front()) != kReads.end(); });
+        "ECHO", "EXISTS", "GET",  "HGET",  "HGETALL",  "HMGET", "INFO", "LLEN",  "LRANGE", "MGET",   "PING",
+        "PTTL", "ROLE",   "SCAN", "SCARD", "SMEMBERS", "TIME",  "TTL",  "ZCARD", "ZRANGE", "ZSCORE", "ZRANGEBYSCORE"};
+    return !std::ranges::all_of(commands, [](const RedisCommand& command) {
+        return std::ranges::find(kReads, command.front()) != kReads.end();
+    });
 }
 
 bool refuses_writes(const RedisValue& reply) {
@@ -309,7 +310,8 @@ void RedisConnection::expire(MonoTime now) {
     for (const auto& call : unsent)
         call->finish(NotApplied{{FailureCause::timeout, fmt::format("not sent before the deadline: {}", waiting)}});
     for (const auto& call : unconfirmed)
-        call->finish(Unknown{{FailureCause::timeout, "the replicas have not confirmed it before the deadline"}, connections_});
+        call->finish(
+            Unknown{{FailureCause::timeout, "the replicas have not confirmed it before the deadline"}, connections_});
     for (const auto& call : unanswered)
         call->finish(Unknown{{FailureCause::timeout, "no reply before the deadline"}, connections_});
 }

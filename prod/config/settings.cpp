@@ -1,6 +1,5 @@
 #include "prod/config/settings.h"
 
-#include <arpa/inet.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -15,7 +14,9 @@
 
 #include "engine/config/relations.h"
 #include "engine/wire/text.h"
+#include "prod/config/kernel_target.h"
 #include "prod/config/known_variables.h"
+#include "prod/config/tls_settings.h"
 #include "prod/observe/admin_http.h"
 
 namespace lockstep::prod {
@@ -71,32 +72,6 @@ std::optional<bool> truth_of(std::string_view text) {
 bool is_loopback(const std::string& address) {
     const std::string host = address.substr(0, address.rfind(':'));
     return host == "localhost" || host == "[::1]" || host == "::1" || host.starts_with("127.");
-}
-
-bool is_address(int family, std::string text) {
-    std::array<unsigned char, sizeof(in6_addr)> bytes{};
-    return inet_pton(family, text.c_str(), bytes.data()) == 1;
-}
-
-/// The target by which gRPC knows what SAFETY_KERNEL_ADDR names: several addresses are several ways to one kernel.
-tl::expected<std::string, std::string> kernel_target(const std::string& address) {
-    if (address.find(',') == std::string::npos || address.starts_with("ipv4:") || address.starts_with("ipv6:"))
-        return address;
-    bool all_4 = true, all_6 = true;
-    for (std::string_view rest = address; !rest.empty();) {
-        const std::string_view one = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-        const std::string_view host = one.substr(0, one.rfind(':'));
-        const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-        all_4 &= host.size() < one.size() && is_address(AF_INET, std::string(host));
-        all_6 &= bracketed && is_address(AF_INET6, std::string(host.substr(1, host.size() - 2)));
-    }
-    if (all_4) return "ipv4:" + address;
-    if (all_6) return "ipv6:" + address;
-    return tl::make_unexpected(
-        fmt::format("of several, each is an IPv4 address with its port, or each an IPv6 one, got \"{}\"; for names use one "
-                    "that has all the addresses, such as dns:///kernel:50051",
-                    address));
 }
 
 class Reader {
@@ -300,21 +275,17 @@ private:
         nats.password = env_.get_or("NATS_PASSWORD", "");
         nats.token = env_.get_or("NATS_TOKEN", "");
         nats.nkey_seed = env_.get_or("NATS_NKEY", "");
-        nats.tls_ca = env_.get_or("NATS_TLS_CA", "");
-        nats.tls_certificate = env_.get_or("NATS_TLS_CERT", "");
-        nats.tls_key = env_.get_or("NATS_TLS_KEY", "");
-        nats.tls_server_name = env_.get_or("NATS_TLS_SERVER_NAME", "");
+        const TlsOptions tls = read_tls(env_, "NATS_TLS_", mistakes);
+        nats.tls_ca = tls.ca_file;
+        nats.tls_certificate = tls.certificate_file;
+        nats.tls_key = tls.key_file;
+        nats.tls_server_name = tls.server_name;
         nats.tls_insecure = flag("NATS_TLS_INSECURE");
-        if (nats.tls_certificate.empty() != nats.tls_key.empty())
-            mistake("NATS_TLS_CERT and NATS_TLS_KEY belong together: set both or none");
-        for (const char* name :
-             {"NATS_TLS_CA", "NATS_TLS_CERT", "NATS_TLS_KEY", "NATS_TLS_SERVER_NAME", "NATS_TLS_INSECURE"}) {
-            if (wants_tls(nats.url) || !env_.get(name) || flag("CORDUM_NATS_ALLOW_PLAINTEXT")) continue;
-            mistake(
-                fmt::format("{} is set, but NATS_URL {} asks for no TLS, and would go on in plain text; write tls:// "
-                            "there, unset the variable, or set CORDUM_NATS_ALLOW_PLAINTEXT=true",
-                            name, display_url(nats.url)));
-        }
+        if (!wants_tls(nats.url) && !flag("CORDUM_NATS_ALLOW_PLAINTEXT"))
+            refuse_tls("NATS_TLS_",
+                       fmt::format("NATS_URL {} asks for no TLS, and would go on in plain text; write tls:// "
+                                   "there, unset the variable, or set CORDUM_NATS_ALLOW_PLAINTEXT=true",
+                                   display_url(nats.url)));
         if (env_.get("NATS_USE_JETSTREAM")) nats.jetstream = flag("NATS_USE_JETSTREAM");
         if (!nats.jetstream)
             settings_.warnings.emplace_back(
@@ -345,32 +316,23 @@ private:
         settings_.redis.sentinel_password = env_.get_or("REDIS_SENTINEL_PASSWORD", "");
         for (const char* name : {"REDIS_SENTINEL_USERNAME", "REDIS_SENTINEL_PASSWORD"})
             if (env_.get(name) && redis->sentinels.empty())
-                mistake(fmt::format("{} is set, but REDIS_URL {} names no sentinels; write redis-sentinel:// there, or "
-                                    "unset the variable",
-                                    name, redis->display()));
+                mistake(
+                    fmt::format("{} is set, but REDIS_URL {} names no sentinels; write redis-sentinel:// there, or "
+                                "unset the variable",
+                                name, redis->display()));
         if (!settings_.redis.sentinel_user.empty() && settings_.redis.sentinel_password.empty())
             mistake("REDIS_SENTINEL_USERNAME needs REDIS_SENTINEL_PASSWORD: without one nobody logs in");
-        read_redis_tls();
+        if (!redis->tls)
+            return refuse_tls("REDIS_TLS_",
+                              fmt::format("REDIS_URL {} asks for no TLS, and would go on in plain text; write "
+                                          "rediss:// there, or unset the variable",
+                                          redis->display()));
+        settings_.redis.tls = read_tls(env_, "REDIS_TLS_", mistakes);
+        settings_.redis.tls->insecure = flag("REDIS_TLS_INSECURE");
     }
 
-    void read_redis_tls() {
-        for (const char* name :
-             {"REDIS_TLS_CA", "REDIS_TLS_CERT", "REDIS_TLS_KEY", "REDIS_TLS_SERVER_NAME", "REDIS_TLS_INSECURE"}) {
-            if (settings_.redis.tls || !env_.get(name)) continue;
-            mistake(
-                fmt::format("{} is set, but REDIS_URL {} asks for no TLS, and would go on in plain text; write "
-                            "rediss:// there, or unset the variable",
-                            name, settings_.redis.display()));
-        }
-        if (!settings_.redis.tls) return;
-        TlsOptions& tls = *settings_.redis.tls;
-        tls.ca_file = env_.get_or("REDIS_TLS_CA", "");
-        tls.certificate_file = env_.get_or("REDIS_TLS_CERT", "");
-        tls.key_file = env_.get_or("REDIS_TLS_KEY", "");
-        tls.server_name = env_.get_or("REDIS_TLS_SERVER_NAME", "");
-        tls.insecure = flag("REDIS_TLS_INSECURE");
-        if (tls.certificate_file.empty() != tls.key_file.empty())
-            mistake("REDIS_TLS_CERT and REDIS_TLS_KEY belong together: set both or none");
+    void refuse_tls(std::string_view prefix, std::string_view why) {
+        for (std::string& said : tls_without_effect(env_, prefix, why)) mistake(std::move(said));
     }
 
     /// After the servers and the production mode are known.
@@ -378,10 +340,13 @@ private:
         const auto version = env_.get("CORDUM_TLS_MIN_VERSION");
         if (version && *version != "1.2" && *version != "1.3")
             return mistake(fmt::format("CORDUM_TLS_MIN_VERSION: expected 1.2 or 1.3, got \"{}\"", *version));
-        if (version == "1.3" && wants_tls(settings_.nats.url))
-            mistake(
-                "CORDUM_TLS_MIN_VERSION: the NATS client takes TLS 1.2 and later, and cannot be told otherwise; unset it "
-                "or set 1.2");
+        for (const auto& [client, uses_tls] :
+             {std::pair{"NATS", wants_tls(settings_.nats.url)}, std::pair{"kernel", settings_.kernel.tls.has_value()}})
+            if (version == "1.3" && uses_tls)
+                mistake(
+                    fmt::format("CORDUM_TLS_MIN_VERSION: the {} client takes TLS 1.2 and later, and cannot be told "
+                                "otherwise; unset it or set 1.2",
+                                client));
         if (settings_.redis.tls) settings_.redis.tls->only_1_3 = version ? *version == "1.3" : settings_.production;
     }
 
@@ -392,12 +357,7 @@ private:
             kernel.address = std::move(*target);
         else
             mistake(fmt::format("SAFETY_KERNEL_ADDR: {}", target.error()));
-        TlsOptions tls{.ca_file = env_.get_or("SAFETY_KERNEL_TLS_CA", ""),
-                       .certificate_file = env_.get_or("SAFETY_KERNEL_TLS_CERT", ""),
-                       .key_file = env_.get_or("SAFETY_KERNEL_TLS_KEY", ""),
-                       .server_name = env_.get_or("SAFETY_KERNEL_TLS_SERVER_NAME", "")};
-        if (tls.certificate_file.empty() != tls.key_file.empty())
-            mistake("SAFETY_KERNEL_TLS_CERT and SAFETY_KERNEL_TLS_KEY belong together: set both or none");
+        TlsOptions tls = read_tls(env_, "SAFETY_KERNEL_TLS_", mistakes);
         if (!tls.ca_file.empty()) {
             kernel.tls = std::move(tls);
             return;
@@ -405,9 +365,7 @@ private:
         if (flag("SAFETY_KERNEL_TLS_REQUIRED"))
             mistake(
                 "SAFETY_KERNEL_TLS_REQUIRED is set, but SAFETY_KERNEL_TLS_CA is not: name the file of the authority");
-        for (const char* name : {"SAFETY_KERNEL_TLS_CERT", "SAFETY_KERNEL_TLS_KEY", "SAFETY_KERNEL_TLS_SERVER_NAME"})
-            if (env_.get(name))
-                mistake(fmt::format("{} is set, but SAFETY_KERNEL_TLS_CA is not, and calls would go in plain text", name));
+        refuse_tls("SAFETY_KERNEL_TLS_", "SAFETY_KERNEL_TLS_CA is not, and calls would go in plain text");
     }
 
     void read_workflow() {
@@ -463,8 +421,9 @@ private:
             mistake("NATS_URL asks for TLS, but no NATS_TLS_ setting says whom to trust: set NATS_TLS_CA");
         if (tls && nats.tls_insecure)
             mistake("NATS_TLS_INSECURE: production mode refuses unverified TLS; set NATS_TLS_CA");
-        const bool login =
-            !nats.credentials_file.empty() || !nats.tls_certificate.empty() || (!nats.user.empty() && !nats.password.empty()) || !nats.token.empty() || !nats.nkey_seed.empty();
+        const bool login = !nats.credentials_file.empty() || !nats.tls_certificate.empty() ||
+                           (!nats.user.empty() && !nats.password.empty()) || !nats.token.empty() ||
+                           !nats.nkey_seed.empty();
         const bool half_said = nats.user.empty() != nats.password.empty();
         if (!login && !half_said) settings_.warnings.emplace_back("no NATS credentials in production mode");
         apply_production_rules_of_redis();

@@ -168,10 +168,13 @@ TEST(Settings, RefuseValuesThatMakeNoSenseTogether) {
 TEST(Settings, RefuseWhatWouldHaveNoEffect) {
     EXPECT_TRUE(mentions(error_of({{"NATS_JWT", "eyJ"}}), "NATS_JWT is set"));
     EXPECT_TRUE(mentions(error_of({{"NATS_PASSWORD_FILE", "p"}}), "NATS_PASSWORD_FILE is set"));
-    EXPECT_TRUE(mentions(error_of({{"REDIS_URL", "redis://h"}, {"REDIS_TLS_CA", "ca.pem"}}), "REDIS_URL redis://h:6379 asks for no TLS"));
+    EXPECT_TRUE(mentions(error_of({{"REDIS_URL", "redis://h"}, {"REDIS_TLS_CA", "ca.pem"}}),
+                         "REDIS_URL redis://h:6379 asks for no TLS"));
     EXPECT_TRUE(mentions(error_of({{"NATS_TLS_CA", "ca.pem"}}), "NATS_URL nats://localhost:4222 asks for no TLS"));
     EXPECT_TRUE(mentions(error_of({{"CORDUM_TLS_MIN_VERSION", "1.1"}}), "CORDUM_TLS_MIN_VERSION: expected 1.2 or 1.3"));
     EXPECT_TRUE(mentions(error_of({{"CORDUM_TLS_MIN_VERSION", "1.3"}, {"NATS_URL", "tls://n"}}), "the NATS client"));
+    EXPECT_TRUE(mentions(error_of({{"CORDUM_TLS_MIN_VERSION", "1.3"}, {"SAFETY_KERNEL_TLS_CA", "ca.pem"}}),
+                         "the kernel client"));
     EXPECT_TRUE(mentions(error_of({{"REDIS_SENTINEL_PASSWORD", "p"}}), "names no sentinels"));
     EXPECT_TRUE(
         mentions(error_of({{"CORDUM_IDEMPOTENCY_TTL", "1h"}}), "CORDUM_IDEMPOTENCY_TTL: another span than 2160h"));
@@ -326,7 +329,8 @@ TEST(Settings, ReadWhomToTrustWithRedis) {
 
 TEST(ProductionMode, RefusesRedisThatAnybodyCouldBe) {
     EXPECT_TRUE(mentions(error_of(production_but({{"REDIS_URL", "rediss://h"}})), "set REDIS_TLS_CA"));
-    EXPECT_TRUE(mentions(error_of(production_but({{"REDIS_URL", "rediss://h"}, {"REDIS_TLS_INSECURE", "1"}})), "unverified"));
+    EXPECT_TRUE(
+        mentions(error_of(production_but({{"REDIS_URL", "rediss://h"}, {"REDIS_TLS_INSECURE", "1"}})), "unverified"));
     EXPECT_EQ(error_of(production_but({{"REDIS_URL", "rediss://h"}, {"REDIS_TLS_CA", "ca.pem"}})), "");
 }
 

@@ -25,6 +25,7 @@ struct YamlDocument {
 [[nodiscard]] tl::expected<YamlDocument, std::string> parse_yaml(std::string_view text, std::string file);
 
 /// The text of a file; the error says which file and why.
-[[nodiscard]] tl::expected<std::string, std::string> read_file(const std::string& path, std::size_t max_bytes = 2U << 20U);
+[[nodiscard]] tl::expected<std::string, std::string> read_file(const std::string& path,
+                                                               std::size_t max_bytes = 2U << 20U);
 
 }  // namespace lockstep::prod

@@ -33,13 +33,20 @@ protected:
     }
     [[nodiscard]] ServerProcess::CommandLine member(std::size_t number) const {
         return [this, number](int port, const std::filesystem::path& at) {
-            std::ofstream(at / "nats.conf") << fmt::format(
-                "server_name: n{}\ncluster {{ name: three, listen: \"127.0.0.1:{}\", routes: [\n", number,
-                routes[number].number())
-                                            << fmt::format("nats://127.0.0.1:{}\nnats://127.0.0.1:{}\nnats://127.0.0.1:{}\n] }}\n",
-                                                           routes[0].number(), routes[1].number(), routes[2].number());
-            return std::vector<std::string>{*fakes::testing::find_program("nats-server"), "-a", "127.0.0.1", "-p",
-                                            std::to_string(port), "-js", "-sd", at.string(), "-c",
+            std::ofstream(at / "nats.conf")
+                << fmt::format("server_name: n{}\ncluster {{ name: three, listen: \"127.0.0.1:{}\", routes: [\n",
+                               number, routes[number].number())
+                << fmt::format("nats://127.0.0.1:{}\nnats://127.0.0.1:{}\nnats://127.0.0.1:{}\n] }}\n",
+                               routes[0].number(), routes[1].number(), routes[2].number());
+            return std::vector<std::string>{*fakes::testing::find_program("nats-server"),
+                                            "-a",
+                                            "127.0.0.1",
+                                            "-p",
+                                            std::to_string(port),
+                                            "-js",
+                                            "-sd",
+                                            at.string(),
+                                            "-c",
                                             (at / "nats.conf").string()};
         };
     }

@@ -25,9 +25,9 @@ protected:
             return line;
         });
         world = std::make_unique<Deployment>(Durability::none, [this](int port, const std::filesystem::path& at) {
-            std::ofstream(at / "nats.conf") << "tls { cert_file: \"" << server.certificate << "\", key_file: \""
-                                            << server.key << "\", ca_file: \"" << authority.certificate_file()
-                                            << "\", verify: true }\n";
+            std::ofstream(at / "nats.conf")
+                << "tls { cert_file: \"" << server.certificate << "\", key_file: \"" << server.key << "\", ca_file: \""
+                << authority.certificate_file() << "\", verify: true }\n";
             auto line = fakes::testing::nats_server_line(port, at);
             line.insert(line.end(), {"-c", (at / "nats.conf").string()});
             return line;
@@ -48,9 +48,9 @@ protected:
                                           {"SAFETY_KERNEL_TLS_KEY", own.key}};
         for (const auto& [name, value] : secure) world->environment[name] = value;
         kernel = std::make_unique<Program>(
-            world->launch("lockstep-kernel", {"--listen", world->environment.at("SAFETY_KERNEL_ADDR"), "--tls-cert",
-                                              server.certificate, "--tls-key", server.key, "--tls-client-ca",
-                                              authority.certificate_file()}));
+            world->launch("lockstep-kernel",
+                          {"--listen", world->environment.at("SAFETY_KERNEL_ADDR"), "--tls-cert", server.certificate,
+                           "--tls-key", server.key, "--tls-client-ca", authority.certificate_file()}));
         ASSERT_TRUE(kernel->says("with TLS")) << kernel->output();
     }
     void TearDown() override {

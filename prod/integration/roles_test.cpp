@@ -267,7 +267,7 @@ TEST_F(RolesTest, AWorkflowEngineOfOursRunsWithThePartOfOneOnceItsDurableIsThere
     auto engine = log_in("workflow-engine");
     engine["LOCKSTEP_ROLE"] = "workflow";
     world->add_scheduler(engine);
-    world->add_worker("w2", {"--pool", "quick", "--service-time", "5ms"}, log_in("w2"));
+    Program& worker = world->add_worker("w2", {"--pool", "quick", "--service-time", "5ms"}, log_in("w2"));
     const auto file = world->folder() / "trip.json";
     std::ofstream(file) << R"({"id": "trip", "steps": {
         "book": {"topic": "job.quick"}, "tell": {"type": "notify", "depends_on": ["book"]},
@@ -277,6 +277,10 @@ TEST_F(RolesTest, AWorkflowEngineOfOursRunsWithThePartOfOneOnceItsDurableIsThere
     EXPECT_EQ(world->ctl({"workflow", "approve", "trip-1", "agree", "--wait", "--wait-for", "20s"}).exit_code, 0);
     const auto ended = world->ctl({"workflow", "status", "trip-1", "--wait", "--wait-for", "30s"});
     EXPECT_EQ(ended.exit_code, 0) << ended.text;
+    worker.signal(SIGTERM);
+    EXPECT_EQ(worker.wait(20s), 0);
+    EXPECT_EQ(worker.output().find("jobs given up"), std::string::npos)
+        << "its results are acknowledged in its account";
     for (const char* user : {"scheduler", "gateway", "workflow-engine"})
         EXPECT_EQ(world->nats().log().find(std::string("Violation - User \"") + user), std::string::npos)
             << world->nats().log();

@@ -1,6 +1,6 @@
 // lockstep-kernel: the reference safety kernel.
-#include <google/protobuf/stubs/logging.h>
 #include <fmt/core.h>
+#include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
@@ -30,9 +30,8 @@ std::string mistake_in(const KernelCertificates& tls) {
     if (tls.certificate_file.empty() && tls.client_ca_file.empty() && tls.key_file.empty()) return {};
     if (tls.certificate_file.empty() || tls.key_file.empty())
         return "--tls-cert and --tls-key belong together, and --tls-client-ca needs both";
-    return mistake_in(TlsOptions{.ca_file = tls.client_ca_file,
-                                 .certificate_file = tls.certificate_file,
-                                 .key_file = tls.key_file});
+    return mistake_in(
+        TlsOptions{.ca_file = tls.client_ca_file, .certificate_file = tls.certificate_file, .key_file = tls.key_file});
 }
 
 /// Looks at the file again; a mistake in it leaves the policy in force as it is.
@@ -74,8 +73,7 @@ int serve(const Arguments& arguments) {
     }
     const bool tls = !arguments.tls.certificate_file.empty();
     try {
-        KernelServer server(arguments.listen, std::move(*policy),
-                            tls ? std::optional(arguments.tls) : std::nullopt);
+        KernelServer server(arguments.listen, std::move(*policy), tls ? std::optional(arguments.tls) : std::nullopt);
         fmt::print(stderr, "serving policy {} on port {}{}\n", in_force, server.port(), tls ? " with TLS" : "");
         UvLoop loop;
         const SystemClock clock;
@@ -99,19 +97,22 @@ int main(int argc, char** argv) {
     // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
     lockstep::prod::Arguments arguments;
-    CLI::App app("Decides by a safety policy file: gRPC services SafetyKernel, OutputPolicyService and health.\n"
-                 "Reads the file again on SIGHUP and regularly; a file with mistakes leaves the old policy in force.");
+    CLI::App app(
+        "Decides by a safety policy file: gRPC services SafetyKernel, OutputPolicyService and health.\n"
+        "Reads the file again on SIGHUP and regularly; a file with mistakes leaves the old policy in force.");
     app.name("lockstep-kernel");
     app.set_version_flag("--version", LOCKSTEP_VERSION);
     app.add_option("--policy", arguments.policy, "policy file")->envname("SAFETY_POLICY_PATH")->capture_default_str();
-    app.add_option("--listen", arguments.listen, "host:port to serve on; port 0 takes a free one")->capture_default_str();
+    app.add_option("--listen", arguments.listen, "host:port to serve on; port 0 takes a free one")
+        ->capture_default_str();
     app.add_option("--reload", arguments.reload, "pause between two looks at the file; 0 for none")
         ->envname("SAFETY_POLICY_RELOAD_INTERVAL")
         ->capture_default_str();
     app.add_option("--max-bytes", arguments.max_bytes, "largest policy file")
         ->envname("SAFETY_POLICY_MAX_BYTES")
         ->capture_default_str();
-    app.add_option("--tls-cert", arguments.tls.certificate_file, "PEM file of its certificate and chain; serves TLS then");
+    app.add_option("--tls-cert", arguments.tls.certificate_file,
+                   "PEM file of its certificate and chain; serves TLS then");
     app.add_option("--tls-key", arguments.tls.key_file, "PEM file of the certificate's key");
     app.add_option("--tls-client-ca", arguments.tls.client_ca_file,
                    "PEM file of the authority whose certificates callers must show; without one anybody may call");

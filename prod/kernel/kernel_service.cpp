@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <deque>
 #include <mutex>
@@ -66,16 +66,20 @@ private:
         reactor->Finish(grpc::Status::OK);
         return reactor;
     }
-    grpc::ServerUnaryReactor* Check(Context* c, const cap::PolicyCheckRequest* q, cap::PolicyCheckResponse* a) override {
+    grpc::ServerUnaryReactor* Check(Context* c, const cap::PolicyCheckRequest* q,
+                                    cap::PolicyCheckResponse* a) override {
         return answer(c, q, a);
     }
-    grpc::ServerUnaryReactor* Evaluate(Context* c, const cap::PolicyCheckRequest* q, cap::PolicyCheckResponse* a) override {
+    grpc::ServerUnaryReactor* Evaluate(Context* c, const cap::PolicyCheckRequest* q,
+                                       cap::PolicyCheckResponse* a) override {
         return answer(c, q, a);
     }
-    grpc::ServerUnaryReactor* Explain(Context* c, const cap::PolicyCheckRequest* q, cap::PolicyCheckResponse* a) override {
+    grpc::ServerUnaryReactor* Explain(Context* c, const cap::PolicyCheckRequest* q,
+                                      cap::PolicyCheckResponse* a) override {
         return answer(c, q, a);
     }
-    grpc::ServerUnaryReactor* Simulate(Context* c, const cap::PolicyCheckRequest* q, cap::PolicyCheckResponse* a) override {
+    grpc::ServerUnaryReactor* Simulate(Context* c, const cap::PolicyCheckRequest* q,
+                                       cap::PolicyCheckResponse* a) override {
         return answer(c, q, a);
     }
     grpc::ServerUnaryReactor* ListSnapshots(Context* context, const cap::ListSnapshotsRequest*,
@@ -94,7 +98,8 @@ public:
     explicit OutputService(Judge& judge) : judge_(judge) {}
 
 private:
-    grpc::ServerUnaryReactor* CheckOutput(grpc::CallbackServerContext* context, const cap_output::OutputCheckRequest* request,
+    grpc::ServerUnaryReactor* CheckOutput(grpc::CallbackServerContext* context,
+                                          const cap_output::OutputCheckRequest* request,
                                           cap_output::OutputCheckResponse* response) override {
         *response = judge_.check_output(*request);
         auto* reactor = context->DefaultReactor();
@@ -159,8 +164,6 @@ int KernelServer::port() const { return services_->port; }
 
 void KernelServer::replace(LoadedPolicy policy) { services_->judge.replace(std::move(policy)); }
 
-void KernelServer::stop() {
-    services_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
-}
+void KernelServer::stop() { services_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1)); }
 
 }  // namespace lockstep::prod

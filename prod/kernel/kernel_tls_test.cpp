@@ -48,7 +48,8 @@ protected:
 };
 
 TEST_F(KernelTlsTest, AsksOnlyWhomItsAuthorityNamesSo) {
-    const KernelServer server("127.0.0.1:0", policy("p"), KernelCertificates{server_files.certificate, server_files.key, ""});
+    const KernelServer server("127.0.0.1:0", policy("p"),
+                              KernelCertificates{server_files.certificate, server_files.key, ""});
     EXPECT_EQ(ask({.address = at(server), .tls = trusting}), "p");
     EXPECT_EQ(ask({.address = at(server)}), unavailable);
     const TestAuthority other(folder.path(), "other");
@@ -61,8 +62,9 @@ TEST_F(KernelTlsTest, AsksOnlyWhomItsAuthorityNamesSo) {
 }
 
 TEST_F(KernelTlsTest, ShowsItsOwnCertificateToAKernelThatAsks) {
-    const KernelServer server("127.0.0.1:0", policy("p"),
-                              KernelCertificates{server_files.certificate, server_files.key, authority.certificate_file()});
+    const KernelServer server(
+        "127.0.0.1:0", policy("p"),
+        KernelCertificates{server_files.certificate, server_files.key, authority.certificate_file()});
     EXPECT_EQ(ask({.address = at(server), .tls = trusting}), unavailable);
     TlsOptions known = trusting;
     known.certificate_file = own.certificate;

@@ -50,7 +50,8 @@ tl::expected<Files, std::string> read_files(const Settings& settings) {
     if (const auto usable = library_options(settings.nats); !usable)
         return tl::make_unexpected(fmt::format("the NATS settings: {}", usable.error()));
 
-    for (const auto& [of, tls] : {std::pair{"REDIS_TLS_", &settings.redis.tls}, std::pair{"SAFETY_KERNEL_TLS_", &settings.kernel.tls}}) {
+    for (const auto& [of, tls] :
+         {std::pair{"REDIS_TLS_", &settings.redis.tls}, std::pair{"SAFETY_KERNEL_TLS_", &settings.kernel.tls}}) {
         const std::string why = *tls ? mistake_in(**tls) : "";
         if (!why.empty()) return tl::make_unexpected(fmt::format("the {} settings: {}", of, why));
     }

@@ -117,7 +117,8 @@ engine::Task<tl::expected<void, std::string>> NatsBus::prepare(engine::MonoTime 
         auto prepared = co_await prepare_once(std::min(deadline, loop_.monotonic() + kBindingTimeout));
         if (prepared) co_return tl::expected<void, std::string>();
         const engine::MonoTime next = loop_.monotonic() + kLeaderPause;
-        if (!prepared.error().passing || next >= deadline) co_return tl::make_unexpected(std::move(prepared.error().text));
+        if (!prepared.error().passing || next >= deadline)
+            co_return tl::make_unexpected(std::move(prepared.error().text));
         co_await reconnected_.wait_until(next);
     }
 }
@@ -127,9 +128,10 @@ engine::Task<NatsBus::Prepared> NatsBus::prepare_once(engine::MonoTime deadline)
     const auto info = co_await connection_->request("$JS.API.INFO", "", "", deadline);
     if (!info.applied())
         co_return tl::make_unexpected(PrepareFailure{
-            fmt::format("JetStream does not answer ({}). Start nats-server with -js, or set NATS_USE_JETSTREAM=false for "
-                        "at-most-once delivery",
-                        info.failure().detail),
+            fmt::format(
+                "JetStream does not answer ({}). Start nats-server with -js, or set NATS_USE_JETSTREAM=false for "
+                "at-most-once delivery",
+                info.failure().detail),
             true});
     if (const auto status = jetstream::parse_status(info.value().payload); !status)
         co_return tl::make_unexpected(
@@ -157,8 +159,8 @@ engine::Task<NatsBus::Prepared> NatsBus::prepare_stream(jetstream::StreamSpec sp
     // A replica that started at the same moment may have made it meanwhile.
     const auto again = co_await connection_->request("$JS.API.STREAM.INFO." + spec.name, "", "", deadline);
     if (again.applied() && jetstream::parse_status(again.value().payload)) co_return Prepared();
-    co_return tl::make_unexpected(
-        PrepareFailure{fmt::format("creating stream {}: {}", spec.name, text_of(status.error())), is_passing(status.error())});
+    co_return tl::make_unexpected(PrepareFailure{
+        fmt::format("creating stream {}: {}", spec.name, text_of(status.error())), is_passing(status.error())});
 }
 
 engine::Task<Outcome<engine::PublishAck>> NatsBus::publish(std::string subject, std::string payload,

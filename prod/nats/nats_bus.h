@@ -82,8 +82,7 @@ private:
     };
     using Prepared = tl::expected<void, PrepareFailure>;
     [[nodiscard]] engine::Task<Prepared> prepare_once(engine::MonoTime deadline);
-    [[nodiscard]] engine::Task<Prepared> prepare_stream(jetstream::StreamSpec spec,
-                                                                               engine::MonoTime deadline);
+    [[nodiscard]] engine::Task<Prepared> prepare_stream(jetstream::StreamSpec spec, engine::MonoTime deadline);
     /// Sees to it that a rate stops no message of `stream`. False: a durable of it must not get a rate.
     [[nodiscard]] engine::Task<bool> make_room_for_rate(std::string stream, engine::MonoTime deadline);
     /// The durable as it is, created if missing.

@@ -41,8 +41,13 @@ protected:
     static ServerProcess::CommandLine server_of(std::string config) {
         return [config](int port, const std::filesystem::path& at) {
             std::ofstream(at / "nats.conf") << config;
-            return std::vector<std::string>{*fakes::testing::find_program("nats-server"), "-a", "127.0.0.1", "-p",
-                                            std::to_string(port), "-c", (at / "nats.conf").string()};
+            return std::vector<std::string>{*fakes::testing::find_program("nats-server"),
+                                            "-a",
+                                            "127.0.0.1",
+                                            "-p",
+                                            std::to_string(port),
+                                            "-c",
+                                            (at / "nats.conf").string()};
         };
     }
     [[nodiscard]] std::string file(const std::string& name, const std::string& content) const {
@@ -66,8 +71,9 @@ protected:
 };
 
 TEST_F(NatsCredentialsTest, ACredentialsFileLogsIn) {
-    const ServerProcess server(server_of(std::string("operator: ") + kOperator + "\nresolver: MEMORY\nresolver_preload: { " +
-                                         kAccount + ": " + kAccountToken + " }\n"));
+    const ServerProcess server(server_of(std::string("operator: ") + kOperator +
+                                         "\nresolver: MEMORY\nresolver_preload: { " + kAccount + ": " + kAccountToken +
+                                         " }\n"));
     NatsOptions options{.url = "nats://127.0.0.1:" + std::to_string(server.port())};
     EXPECT_NE(refused(options), "");
     options.credentials_file = credentials("own.creds", kSeed);

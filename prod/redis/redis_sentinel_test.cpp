@@ -21,7 +21,8 @@ using ::testing::HasSubstr;
 ServerProcess::CommandLine replica_of(int primary) {
     return [primary](int port, const std::filesystem::path& folder) {
         auto line = fakes::testing::redis_server_line(port, folder);
-        line.insert(line.end(), {"--replicaof", fmt::format("127.0.0.1 {}", primary), "--repl-diskless-sync-delay", "0"});
+        line.insert(line.end(),
+                    {"--replicaof", fmt::format("127.0.0.1 {}", primary), "--repl-diskless-sync-delay", "0"});
         return line;
     };
 }
@@ -50,7 +51,9 @@ protected:
         replica.emplace(replica_of(primary->port()));
         HiredisClient direct(loop, {.host = "127.0.0.1", .port = primary->port()});
         // A sentinel that meets the replica at once does not look for others before ten seconds are over.
-        ASSERT_TRUE(loop.run_until([&] { return ask(direct, {"INFO", "replication"}).text().find("state=online") != std::string::npos; }, 20s));
+        ASSERT_TRUE(loop.run_until(
+            [&] { return ask(direct, {"INFO", "replication"}).text().find("state=online") != std::string::npos; },
+            20s));
         sentinel.emplace(sentinel_of(primary->port()));
     }
     [[nodiscard]] RedisAddress address() const {
@@ -63,7 +66,9 @@ protected:
         EXPECT_TRUE(outcome.applied()) << (outcome.applied() ? "" : outcome.failure().detail);
         return outcome.applied() ? outcome.value() : RedisValue();
     }
-    std::string port_of(HiredisClient& client) { return std::string(ask(client, {"CONFIG", "GET", "port"}).at(1).text()); }
+    std::string port_of(HiredisClient& client) {
+        return std::string(ask(client, {"CONFIG", "GET", "port"}).at(1).text());
+    }
     std::string refused(const RedisAddress& at) {
         HiredisClient client(loop, at);
         std::string why;

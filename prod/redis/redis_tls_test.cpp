@@ -78,7 +78,8 @@ TEST_F(RedisTlsTest, SaysWhyItDoesNotConnect) {
 
 TEST_F(RedisTlsTest, ACertificateThatWasRenewedOnDiskCountsFromTheNextConnectionOn) {
     ServerProcess server(server_line("yes"));
-    const std::string certificate = (folder.path() / "own.pem").string(), key = (folder.path() / "own-key.pem").string();
+    const std::string certificate = (folder.path() / "own.pem").string(),
+                      key = (folder.path() / "own-key.pem").string();
     const auto put = [&](const TestAuthority::Files& files) {
         std::filesystem::copy_file(files.certificate, certificate, std::filesystem::copy_options::overwrite_existing);
         std::filesystem::copy_file(files.key, key, std::filesystem::copy_options::overwrite_existing);

@@ -57,8 +57,7 @@ tl::expected<RedisHost, std::string> parse_host(std::string_view text, int other
     if (read.host.empty()) read.host = "localhost";
     if (port.empty()) return read;
     const auto number = port.starts_with(':') ? whole_number(port.substr(1), 65535) : std::nullopt;
-    if (!number || *number == 0)
-        return tl::make_unexpected(fmt::format("the port must be a number, got \"{}\"", port));
+    if (!number || *number == 0) return tl::make_unexpected(fmt::format("the port must be a number, got \"{}\"", port));
     read.port = *number;
     return read;
 }
@@ -99,7 +98,8 @@ std::string read_path(std::string_view path, bool sentinel, RedisAddress& addres
         const auto slash = path.find('/');
         address.primary = path.substr(0, slash);
         if (address.primary.empty())
-            return "which primary? Its name among the sentinels follows the hosts: redis-sentinel://host:26379/mymaster";
+            return "which primary? Its name among the sentinels follows the hosts: "
+                   "redis-sentinel://host:26379/mymaster";
         path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
     }
     if (path.empty()) return {};
@@ -128,7 +128,8 @@ tl::expected<RedisAddress, std::string> parse_redis_url(std::string_view url) {
     if (!scheme)
         return refuse(
             "expected redis:// or, over TLS, rediss://, as in redis://[user:password@]host[:port][/database], or "
-            "redis-sentinel:// or rediss-sentinel:// with [user:password@]host[:port][,host[:port]].../primary[/database]");
+            "redis-sentinel:// or rediss-sentinel:// with "
+            "[user:password@]host[:port][,host[:port]].../primary[/database]");
     if (const auto query = rest.find_first_of("?#"); query != std::string_view::npos)
         return refuse(
             fmt::format("options after the address ({}...) are not supported; in a password write %3F for ? and "

@@ -29,10 +29,10 @@ struct RedisAddress {
     std::string user;      // empty: the default user
     std::string password;  // empty: no AUTH
     int database = 0;
-    std::optional<TlsOptions> tls{};      // nothing: plain text
-    std::vector<RedisHost> sentinels{};   // who knows where the server is; none: `host` is the server
-    std::string primary{};                // the name by which the sentinels know it
-    std::string sentinel_user{};          // as above
+    std::optional<TlsOptions> tls{};     // nothing: plain text
+    std::vector<RedisHost> sentinels{};  // who knows where the server is; none: `host` is the server
+    std::string primary{};               // the name by which the sentinels know it
+    std::string sentinel_user{};         // as above
     std::string sentinel_password{};
 
     /// For logs and messages: without the password.

@@ -57,9 +57,9 @@ TEST(RedisUrl, ReadsSentinelsAndTheNameOfThePrimary) {
 }
 
 TEST(RedisUrl, RefusesWhatItCannotRead) {
-    for (const char* url : {"", "localhost:6379", "http://h", "redis://h:port", "redis://h:0", "redis://h:70000",
-                            "redis://h/db", "redis://[::1", "redis://%zz@h", "redis://h?ssl=1", "redisss://h", "redis-cluster://h",
-                            "sentinel://h/main"})
+    for (const char* url :
+         {"", "localhost:6379", "http://h", "redis://h:port", "redis://h:0", "redis://h:70000", "redis://h/db",
+          "redis://[::1", "redis://%zz@h", "redis://h?ssl=1", "redisss://h", "redis-cluster://h", "sentinel://h/main"})
         EXPECT_FALSE(parse_redis_url(url)) << url;
 }
 

@@ -70,7 +70,8 @@ void SentinelQuestion::on_connected() {
     auto commands = engine::redis_log_in(address_.sentinel_user, address_.sentinel_password, 0);
     commands.push_back({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", address_.primary});
     replies_ = commands.size();
-    const bool written = transport_->write(std::make_shared<const std::vector<engine::RedisCommand>>(std::move(commands)));
+    const bool written =
+        transport_->write(std::make_shared<const std::vector<engine::RedisCommand>>(std::move(commands)));
     if (!written) give_up("the connection is closing");
 }
 

@@ -76,7 +76,8 @@ private:
 
     void on_message(std::string_view subject, std::string_view payload) override;
     [[nodiscard]] engine::Task<void> work(cap::JobRequest request, std::string trace_id);
-    [[nodiscard]] engine::Task<cap::JobResult> execute(const cap::JobRequest& request, std::shared_ptr<Running> running);
+    [[nodiscard]] engine::Task<cap::JobResult> execute(const cap::JobRequest& request,
+                                                       std::shared_ptr<Running> running);
     [[nodiscard]] engine::Task<std::string> load_input(std::string context_ptr);
     [[nodiscard]] engine::Task<bool> store_output(std::string key, std::string output);
     [[nodiscard]] engine::Task<void> report(cap::JobResult result, std::string trace_id);

@@ -81,9 +81,9 @@ private:
     std::map<std::string, Job, std::less<>> jobs_;
     std::set<std::string, std::less<>> evicted_;  // jobs at which nobody has looked since their hashes were
     TakenBack taken_back_;                        // by the present command
-    std::string put_off_;   // likewise: the job that it gives a delay
-    std::string let_go_;    // likewise: whose lock it has released
-    std::string failed_;    // likewise: the job of which it says why a try came to nothing
+    std::string put_off_;                         // likewise: the job that it gives a delay
+    std::string let_go_;                          // likewise: whose lock it has released
+    std::string failed_;                          // likewise: the job of which it says why a try came to nothing
     /// Likewise: a job about which policy has not decided, and when it is due.
     struct Undecided {
         std::string job, decision;

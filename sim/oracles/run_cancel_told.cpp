@@ -16,10 +16,6 @@ namespace lockstep::sim {
 using nlohmann::json;
 
 void RunCancelTold::on_event(const fakes::Event& event, Time) {
-    if (event.kind == fakes::EventKind::state) {
-        states_[std::string(event.job)] = event.to;
-        return;
-    }
     if (event.when != fakes::When::before || event.subject != engine::wire::kSubjectCancel) return;
     if (event.packet == nullptr || !event.packet->has_job_cancel()) return;
     owed_.erase(event.packet->job_cancel().job_id());
@@ -42,8 +38,7 @@ void RunCancelTold::string_set(fakes::NodeId client, std::string_view key, const
         const bool is_over = record != steps_of(document).end() && is_step_over(step_status(*record));
         if (by_user(client) || !is_over) continue;
         exercise();
-        const auto state = states_.find(job);
-        if (state != states_.end() && is_final(state->second)) continue;
+        if (is_final(states_.of(job))) continue;
         owed_[job] = {client, std::string(run), step, upcoming()};
     }
 }

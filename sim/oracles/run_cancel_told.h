@@ -17,7 +17,7 @@ namespace lockstep::sim {
 
 class RunCancelTold final : public Oracle {
 public:
-    static constexpr fakes::EventKinds kWanted{fakes::EventKind::core_publish, fakes::EventKind::state};
+    static constexpr fakes::EventKinds kWanted{fakes::EventKind::core_publish};
 
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "run_cancel_told"; }
@@ -39,8 +39,8 @@ private:
     using AtWork = std::map<std::string, std::string, std::less<>>;
 
     std::map<std::string, AtWork, std::less<>> runs_;
-    std::map<std::string, std::string, std::less<>> states_;  // of jobs
-    std::map<std::string, Owed, std::less<>> owed_;           // by job
+    std::map<std::string, Owed, std::less<>> owed_;  // by job
+    const RecordedStates& states_ = jobs().states();
     const LostRecords& lost_ = jobs().lost();
 };
 

@@ -36,11 +36,7 @@ protected:
         event.packet = &packet;
         judge.tell(oracle, event, {});
     }
-    void move(std::string_view to) {
-        fakes::Event event = testing::event_of(fakes::EventKind::state, "r:a@1");
-        event.to = to;
-        judge.tell(oracle, event, {});
-    }
+    void move(std::string_view to) { judge.hash_set(oracle, kWorkshop, "job:meta:r:a@1", "state", nullptr, to); }
     void rest(bool quiet = true) { oracle.at_rest({keys, quiet, 0}); }
 
     testing::KeepingJudge judge;

@@ -226,7 +226,7 @@ std::string wrongly_decided(const json& definition, const json& run) {
         const auto all = static_cast<std::int64_t>(children.size());
         const std::int64_t needed = strategy == "any" ? 1 : strategy == "n_of_m" ? whole(input, "required") : all;
         const std::string status = step_status(record);
-        const std::string_view is = status == "running" && succeeded >= needed        ? "goes on, and enough"
+        const std::string_view is = status == "running" && succeeded >= needed         ? "goes on, and enough"
                                     : status == "running" && succeeded + open < needed ? "goes on, and not enough can"
                                     : status == "succeeded" && succeeded < needed      ? "has succeeded, and too few"
                                                                                        : "";
