@@ -42,7 +42,8 @@ constexpr std::array kNames{std::string_view{"publish"},
                             std::string_view{"metric"},
                             std::string_view{"log"},
                             std::string_view{"max_deliveries"},
-                            std::string_view{"slow_consumer"}};
+                            std::string_view{"slow_consumer"},
+                            std::string_view{"read_back"}};
 static_assert(kNames.size() == kEventKinds);
 
 }  // namespace

@@ -63,6 +63,7 @@ enum class EventKind : std::uint8_t {
     // Facts once more; the numbers above are in digests.
     max_deliveries,  // a consumer gives a message up: stream, sequence, name = durable, number = deliveries, subject
     slow_consumer,   // a server hangs up on a client that reads too little: name = limit, number = bytes it had waiting
+    read_back,  // a client got a message of a stream that it had asked for by number: subject, stream, sequence, payload
 };
 /// Whether it is told up to three times.
 [[nodiscard]] constexpr bool is_call(EventKind kind) { return kind <= EventKind::output_check; }
@@ -71,7 +72,7 @@ enum class EventKind : std::uint8_t {
     return kind == EventKind::node_up || kind == EventKind::node_down || kind == EventKind::paused ||
            kind == EventKind::resumed || kind == EventKind::fault;
 }
-inline constexpr std::size_t kEventKinds = static_cast<std::size_t>(EventKind::slow_consumer) + 1;
+inline constexpr std::size_t kEventKinds = static_cast<std::size_t>(EventKind::read_back) + 1;
 
 /// Some of the kinds: what an observer asks to be told of.
 class EventKinds {

@@ -40,13 +40,14 @@ StayLimits running_limits(const Tunables& tunables, const Timeouts& timeouts) {
 }  // namespace
 
 Reconciler::Reconciler(const Context& context, const Timeouts& timeouts, Leases& leases, SweepStore& sweeps,
-                       DeadLetters& dead_letters)
+                       DeadLetters& dead_letters, StoredMessages& messages)
     : context_(context),
       timeouts_(timeouts),
       sweeps_(sweeps),
       dead_letters_(dead_letters),
       ticker_(context, sweeps, leases, keys::kReconcilerLock, context.tunables.reconciler_interval),
-      backlog_(context, ticker_.interval()) {}
+      backlog_(context, ticker_.interval(), messages),
+      untaken_(context, sweeps, messages, ticker_.interval()) {}
 
 Task<void> Reconciler::run() {
     if (!context_.mechanisms.on(Mechanism::reconciler)) co_return;
@@ -79,6 +80,7 @@ Task<void> Reconciler::tick() {
     co_await sweep_state(JobState::dispatched, dispatched_limits(context_.tunables, timeouts_));
     co_await sweep_state(JobState::running, running_limits(context_.tunables, timeouts_));
     co_await sweep_deadlines();
+    co_await untaken_.look(ticker_);
     co_await sweep_slots();
     co_await dead_letters_.sweep();
     co_await prune_final_indexes();

@@ -24,15 +24,17 @@
 #include "engine/config/timeouts.h"
 #include "engine/reconcile/result_backlog.h"
 #include "engine/reconcile/ticker.h"
+#include "engine/reconcile/untaken_submissions.h"
 #include "engine/store/sweep_store.h"
 
 namespace lockstep::engine {
 
 class Reconciler {
 public:
-    /// `timeouts` are read anew at every tick. All arguments outlive the reconciler.
+    /// `timeouts` are read anew at every tick. `messages` takes what their durables do not deliver. All arguments outlive the
+    /// reconciler.
     Reconciler(const Context& context, const Timeouts& timeouts, Leases& leases, SweepStore& sweeps,
-               DeadLetters& dead_letters);
+               DeadLetters& dead_letters, StoredMessages& messages);
 
     /// Ticks for ever.
     [[nodiscard]] Task<void> run();
@@ -66,6 +68,7 @@ private:
     DeadLetters& dead_letters_;
     Ticker ticker_;
     ResultBacklog backlog_;
+    UntakenSubmissions untaken_;
     std::map<JobState, std::string>
         resume_after_;  // where a sweep that ran out of its iterations goes on at the next tick
 };

@@ -17,7 +17,8 @@ bool at_work(const OverdueJob& job) { return job.state == JobState::dispatched |
 
 }  // namespace
 
-ResultBacklog::ResultBacklog(const Context& context, Duration interval) : context_(context), interval_(interval) {}
+ResultBacklog::ResultBacklog(const Context& context, Duration interval, StoredMessages& messages)
+    : context_(context), interval_(interval), messages_(messages) {}
 
 bool ResultBacklog::connected() {
     const BusConnection now = context_.ports.bus.connection();
@@ -32,9 +33,22 @@ bool ResultBacklog::connected() {
 Task<void> ResultBacklog::look(std::vector<OverdueJob> page) {
     if (!context_.mechanisms.on(Mechanism::unheard_results) || std::ranges::none_of(page, at_work)) co_return;
     const bool learnt = co_await ask();
-    if (learnt) co_return;
-    context_.ports.log.reached("unheard_results_unknown");
-    unheard_.nothing_learnt();
+    if (!learnt) {
+        context_.ports.log.reached("unheard_results_unknown");
+        unheard_.nothing_learnt();
+    }
+    for (const OverdueJob& job : page) {
+        const auto result = unheard_.first_of(job.stale.job);
+        if (result && at_work(job) && job.overdue_by >= context_.tunables.bus_ack_wait) co_await hand_in(*result);
+    }
+}
+
+Task<void> ResultBacklog::hand_in(StreamSequence sequence) {
+    auto message = co_await context_.ports.bus.read_message(std::string(wire::kStreamSys), sequence,
+                                                            context_.ports.clock.in(context_.tunables.publish_timeout));
+    if (!message.applied() || !message.value()) co_return;
+    context_.ports.log.reached("result_taken_from_the_stream");
+    messages_.take(std::move(*message.value()));
 }
 
 Task<bool> ResultBacklog::ask() {
@@ -81,7 +95,7 @@ Task<void> ResultBacklog::read_part(UnheardResults::Stretch part, bool& complete
         }
         if (!found.value() || found.value()->sequence > part.last) co_return;
         part.first = found.value()->sequence.next();
-        const bool go_on = unheard_.found(found.value()->payload);
+        const bool go_on = unheard_.found(found.value()->sequence, found.value()->payload);
         if (!go_on) co_return;
     }
 }

@@ -1,6 +1,9 @@
 // Asks the stream for results that nobody may have heard, as one tick of the reconciler needs it (D-04). What
 // follows from the answers is decided in unheard_results.h.
 //
+// A result that is still unheard an ack wait after its job's limit is handled as if it had been delivered: a durable that a server of
+// a cluster has taken over may never deliver it again.
+//
 // Order matters: the overdue jobs first, then the end of the stream, then the durable of results. Whatever the stream held at
 // a job's limit is then either behind the durable or among what is read.
 #pragma once
@@ -8,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/bus/stored_delivery.h"
 #include "engine/config/context.h"
 #include "engine/config/relations.h"
 #include "engine/reconcile/unheard_results.h"
@@ -17,8 +21,8 @@ namespace lockstep::engine {
 
 class ResultBacklog {
 public:
-    /// `interval`: between two ticks.
-    ResultBacklog(const Context& context, Duration interval);
+    /// `interval`: between two ticks. `messages`, which takes what has waited for too long, outlives it.
+    ResultBacklog(const Context& context, Duration interval, StoredMessages& messages);
 
     /// Whether this replica is connected to the bus. Notes since when: to be asked at every tick, whoever ticks.
     [[nodiscard]] bool connected();
@@ -35,12 +39,14 @@ public:
 
 private:
     [[nodiscard]] Task<bool> ask();
+    [[nodiscard]] Task<void> hand_in(StreamSequence sequence);
     /// False when not everything could be read. REQUIRES: a stretch with a message in it.
     [[nodiscard]] Task<bool> read(UnheardResults::Stretch stretch);
     [[nodiscard]] Task<void> read_part(UnheardResults::Stretch part, bool& complete);
 
     const Context& context_;
     const Duration interval_;
+    StoredMessages& messages_;
     UnheardResults unheard_;
     std::uint64_t connection_ = 0;  // 0 = none
     MonoTime connected_since_{};

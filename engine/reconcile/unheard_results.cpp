@@ -36,11 +36,19 @@ std::optional<UnheardResults::Stretch> UnheardResults::look(StreamSequence last_
     return stretch;
 }
 
-bool UnheardResults::found(std::string_view payload) {
+bool UnheardResults::found(StreamSequence sequence, std::string_view payload) {
     if (++read_ > kReadMax) everybody_ = true;
     if (everybody_) return false;
-    if (auto job = ended_by(payload)) jobs_.insert(std::move(*job));
+    if (auto job = ended_by(payload)) {
+        const auto [first, is_new] = jobs_.try_emplace(std::move(*job), sequence);
+        if (!is_new) first->second = std::min(first->second, sequence);
+    }
     return true;
+}
+
+std::optional<StreamSequence> UnheardResults::first_of(const JobId& job) const {
+    const auto found = jobs_.find(job);
+    return found == jobs_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Overdue decide(bool may_be_unheard, Duration overdue_by, const Patience& patience) {

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <string_view>
 
 #include "engine/ports/bus.h"
@@ -40,14 +40,16 @@ public:
     /// read for it; nothing when that changes nothing. REQUIRES: the jobs that are asked about were found before.
     [[nodiscard]] std::optional<Stretch> look(StreamSequence last_sequence, const ConsumerState& consumer);
     /// A message in that stretch. False once enough is enough.
-    [[nodiscard]] bool found(std::string_view payload);
+    [[nodiscard]] bool found(StreamSequence sequence, std::string_view payload);
 
     /// Whether the stream may hold a result of the job that nobody has heard.
     [[nodiscard]] bool may_name(const JobId& job) const { return everybody_ || jobs_.contains(job); }
+    /// The first message that was found for the job; nothing where none was.
+    [[nodiscard]] std::optional<StreamSequence> first_of(const JobId& job) const;
 
 private:
     bool everybody_ = false;
-    std::set<JobId> jobs_;
+    std::map<JobId, StreamSequence> jobs_;
     StreamSequence read_to_;
     std::size_t read_ = 0;
 };

@@ -26,8 +26,8 @@ TEST(UnheardResults, ReadsFromTheFloorAndWhatIsNewAtTheNextLook) {
     ASSERT_TRUE(first);
     EXPECT_EQ(first->first, StreamSequence(11));
     EXPECT_EQ(first->last, StreamSequence(20));
-    EXPECT_TRUE(unheard.found(result_of("a")));
-    EXPECT_TRUE(unheard.found("no packet"));
+    EXPECT_TRUE(unheard.found(StreamSequence(7), result_of("a")));
+    EXPECT_TRUE(unheard.found(StreamSequence(8), "no packet"));
     EXPECT_TRUE(unheard.may_name(JobId("a")));
     EXPECT_FALSE(unheard.may_name(JobId("b")));
     EXPECT_FALSE(unheard.look(StreamSequence(20), {1, 1, StreamSequence(11)})) << "nothing new";
@@ -40,7 +40,7 @@ TEST(UnheardResults, ReadsFromTheFloorAndWhatIsNewAtTheNextLook) {
 TEST(UnheardResults, ADurableThatHasNothingToDoHasHeardEverything) {
     UnheardResults unheard;
     EXPECT_TRUE(unheard.look(StreamSequence(20), {1, 0, StreamSequence(10)}));
-    EXPECT_TRUE(unheard.found(result_of("a")));
+    EXPECT_TRUE(unheard.found(StreamSequence(7), result_of("a")));
     EXPECT_FALSE(unheard.look(StreamSequence(30), {0, 0, StreamSequence(0)})) << "whatever the floor says";
     EXPECT_FALSE(unheard.may_name(JobId("a")));
 }
@@ -48,9 +48,10 @@ TEST(UnheardResults, ADurableThatHasNothingToDoHasHeardEverything) {
 TEST(UnheardResults, NobodyIsSparedOnceTooMuchWasFoundOrNothingWasLearnt) {
     UnheardResults unheard;
     EXPECT_TRUE(unheard.look(StreamSequence(5000), {2000, 0, StreamSequence(10)}));
-    for (std::size_t i = 0; i < UnheardResults::kReadMax; ++i) EXPECT_TRUE(unheard.found(result_of("a")));
+    for (std::size_t i = 0; i < UnheardResults::kReadMax; ++i)
+        EXPECT_TRUE(unheard.found(StreamSequence(7), result_of("a")));
     EXPECT_FALSE(unheard.may_name(JobId("b")));
-    EXPECT_FALSE(unheard.found(result_of("a")));
+    EXPECT_FALSE(unheard.found(StreamSequence(7), result_of("a")));
     EXPECT_TRUE(unheard.may_name(JobId("b")));
 
     UnheardResults ignorant;

@@ -117,6 +117,13 @@ Task<tl::expected<void, std::string>> Intake::bind(Stream& stream) {
     co_return tl::expected<void, std::string>{};
 }
 
+void Intake::take(StoredMessage message) {
+    const auto stream =
+        std::ranges::find_if(streams_, [&message](const Stream& one) { return one.route.subject == message.subject; });
+    PRECONDITION(stream != streams_.end(), "messages on {} are taken by nobody", message.subject);
+    stream->pump.on_delivery(std::make_unique<StoredDelivery>(std::string(wire::kStreamSys), std::move(message)));
+}
+
 void Intake::take_no_more() {
     window_.close();
     for (Stream& stream : streams_) stream.binding.reset();

@@ -18,6 +18,7 @@
 
 #include "engine/bus/byte_window.h"
 #include "engine/bus/message_pump.h"
+#include "engine/bus/stored_delivery.h"
 #include "engine/scheduler/cancel.h"
 #include "engine/scheduler/log_limit.h"
 #include "engine/scheduler/replica.h"
@@ -27,7 +28,7 @@
 
 namespace lockstep::engine {
 
-class Intake final : public PacketHandler, public MessageSink {
+class Intake final : public PacketHandler, public MessageSink, public StoredMessages {
 public:
     /// All arguments outlive the intake. `parked` takes the jobs whose requests need not come again.
     Intake(Replica& replica, DeadLetters& dead_letters, RequestHandler& requests, ResultHandler& results,
@@ -73,6 +74,9 @@ public:
     [[nodiscard]] Task<tl::expected<void, std::string>> bind(Stream& stream);
     /// Lets go of all durables. What is in hand stays.
     void take_no_more();
+
+    /// Of a subject that this replica takes messages of.
+    void take(StoredMessage message) override;
 
     /// Deliveries without an answer.
     [[nodiscard]] std::size_t in_flight() const;

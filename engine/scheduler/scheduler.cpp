@@ -43,7 +43,7 @@ public:
           rollbacks_(replica_, replica_.sagas, replica_.leases, replica_.policy, dead_letters_),
           scanner_(replica_, replica_.store, replica_.leases, replica_.output, dead_letters_),
           results_(replica_, dead_letters_, rollbacks_, scanner_),
-          reconciler_(replica_, replica_.timeouts, replica_.leases, replica_.sweeps, dead_letters_),
+          reconciler_(replica_, replica_.timeouts, replica_.leases, replica_.sweeps, dead_letters_, intake_),
           replayer_(replica_, replica_.store, replica_.sweeps, replica_.leases, dead_letters_, requests_),
           snapshots_(replica_, replica_.scripts, replica_.leases, replica_.registry, replica_.routing,
                      std::move(config.instance_id)),

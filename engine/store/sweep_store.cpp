@@ -142,6 +142,12 @@ Task<Outcome<TimedOut>> SweepStore::time_out(StaleJob stale, std::string index, 
                        WorkerId(facts.at(4).text()), std::string(facts.at(5).text())};
 }
 
+Task<Outcome<bool>> SweepStore::is_known(JobId job) {
+    const auto reply = co_await redis_.command({"EXISTS", keys::job_meta(job), keys::job_request(job)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<bool>();
+    co_return reply.value().integer_or(0) > 0;
+}
+
 Task<Outcome<bool>> SweepStore::tick_lock(TickLock lock, Duration ttl) {
     PRECONDITION(!lock.token.empty() && ttl > Duration{0}, "lock {} is held by '{}' for {} ns", lock.key, lock.token,
                  ttl.count());

@@ -120,6 +120,9 @@ public:
     [[nodiscard]] Task<Outcome<TimedOut>> time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
                                                    TimeoutReason reason);
 
+    /// Whether the store has anything of this job.
+    [[nodiscard]] Task<Outcome<bool>> is_known(JobId job);
+
     /// Keeps or takes a lock that only expires. True when this token holds it. REQUIRES: a token, and a time to live.
     [[nodiscard]] Task<Outcome<bool>> tick_lock(TickLock lock, Duration ttl);
 

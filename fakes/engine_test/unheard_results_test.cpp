@@ -30,6 +30,10 @@ protected:
     }
     /// What the durable of results says of itself.
     engine::ConsumerState& durable() { return bus.consumer_states[kDurable]; }
+    /// Whoever takes it up finds the lock of the job held.
+    void nobody_can_handle(const std::string& job) {
+        run({"SET", "cordum:scheduler:job:" + job, "somebody", "PX", "3600000"});
+    }
     void one_is_waiting_above(std::uint64_t floor) { durable() = {1, 0, engine::StreamSequence(floor)}; }
 };
 
@@ -91,6 +95,7 @@ TEST_F(UnheardResultsTest, OnlyWhatWouldEndAJobNamesIt) {
 TEST_F(UnheardResultsTest, PatienceEndsWithAReasonOfItsOwn) {
     start();
     run_job("a");
+    nobody_can_handle("a");
     one_is_waiting_above(result_stands("a") - 1);
     loop.run_for(5s + patience() - 1s);
     EXPECT_EQ(state("a"), "RUNNING");
@@ -102,9 +107,21 @@ TEST_F(UnheardResultsTest, PatienceEndsWithAReasonOfItsOwn) {
     EXPECT_EQ(metrics.value(Metric::timeouts_unheard, {"job.default"}), 1);
 }
 
+TEST_F(UnheardResultsTest, WhatItsDurableDoesNotDeliverIsTakenFromTheStream) {
+    start();
+    run_job("a");
+    stands(wire::serialise(wire::make_packet(request_for("b"), "", "w1", clock.now())));
+    durable() = {0, 1, engine::StreamSequence(result_stands("a") - 1)};
+    loop.run_for(5s + tunables.bus_ack_wait - 1s);
+    EXPECT_EQ(state("a"), "RUNNING") << "it may still come";
+    loop.run_for(2s);
+    EXPECT_EQ(state("a"), "SUCCEEDED");
+}
+
 TEST_F(UnheardResultsTest, PatienceCountsFromTheLatestConnection) {
     start();
     run_job("a");
+    nobody_can_handle("a");
     one_is_waiting_above(result_stands("a") - 1);
     loop.run_for(15s);
     ++bus.state.id;
@@ -119,6 +136,7 @@ TEST_F(UnheardResultsTest, AStreamThatIsMadeAnewBeginsAfresh) {
     start();
     run_job("other");
     run_job("a");
+    nobody_can_handle("a");
     durable() = {1, 0, {}};
     result_stands("a");
     loop.run_for(15s);
@@ -212,6 +230,7 @@ TEST_F(UnheardResultsTest, ADeadlineWaitsForAResultOfAJobThatIsAtWork) {
         request.mutable_budget()->set_deadline_ms(3000);
         submit(request);
     }
+    nobody_can_handle("b");
     const std::uint64_t first = result_stands("a");
     result_stands("b");
     result_stands("d");

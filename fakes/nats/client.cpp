@@ -189,12 +189,18 @@ Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_message(std
                                                                              engine::StreamSequence sequence,
                                                                              MonoTime deadline) {
     using Found = std::optional<engine::StoredMessage>;
-    auto ask = [stream = std::move(stream), sequence](NatsSession& session, RequestId id) {
+    auto ask = [stream, sequence](NatsSession& session, RequestId id) {
         session.read_message(id, stream, sequence.value());
     };
     Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
     if (!answer.applied()) co_return answer.failure_as<Found>();
     if (!answer.value().error.empty()) co_return NotApplied{{FailureCause::refused, answer.value().error}};
+    if (const MessagePtr& message = answer.value().message) {
+        Event event = bus_event(EventKind::read_back, When::applied, node_, core_->server_node(), *message);
+        event.stream = stream;
+        event.sequence = sequence.value();
+        if (!world_.trace().emit(event)) co_return NotApplied{{FailureCause::disconnected, "the node is down"}};
+    }
     co_return message_of(answer.value());
 }
 

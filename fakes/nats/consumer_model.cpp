@@ -94,6 +94,7 @@ bool ConsumerModel::settle(const DeliveryReceipt& receipt, engine::MonoTime now)
     move_floor(receipt.sequence, delivery_sequence);
     redelivered_.erase(receipt.sequence);
     ticket_.erase(receipt.sequence);
+    stuck_.erase(receipt.sequence);
     file_.settled(receipt.sequence, delivery_sequence, now);
     return counts;
 }
@@ -163,6 +164,15 @@ void ConsumerModel::expire(engine::MonoTime now) {
     }
 }
 
+std::size_t ConsumerModel::change_leader() {
+    for (const auto& [sequence, pending] : pending_) {
+        stuck_.insert(sequence);
+        ticket_.erase(sequence);
+    }
+    due_.clear();
+    return pending_.size();
+}
+
 void ConsumerModel::crash(engine::MonoTime now) {
     file_.lose_after(StoragePolicy::last_tick(storage_.consumer_flush, now));
 }
@@ -181,6 +191,7 @@ void ConsumerModel::restart(engine::MonoTime now, engine::MonoTime first_check) 
     redelivered_ = std::move(read.redelivered);
     redelivery_.clear();
     ticket_.clear();
+    stuck_.clear();
     due_.clear();
     pending_.clear();
     for (const auto& [sequence, pending] : read.pending) {
@@ -198,6 +209,7 @@ void ConsumerModel::check_overdue(engine::MonoTime now) {
 }
 
 void ConsumerModel::enqueue(std::uint64_t sequence) {
+    if (stuck_.contains(sequence)) return;
     if (const auto pending = pending_.find(sequence); pending != pending_.end()) {
         due_.erase({pending->second.due, sequence});
     }
@@ -214,6 +226,7 @@ void ConsumerModel::drop(PendingMap::iterator pending) {
 void ConsumerModel::schedule(PendingMap::iterator pending, engine::MonoTime due) {
     due_.erase({pending->second.due, pending->first});
     pending->second.due = due;
+    if (stuck_.contains(pending->first)) return;
     due_.emplace_hint(due_.end(), due, pending->first);
 }
 

@@ -103,6 +103,10 @@ public:
     /// Queues the messages whose ack wait or nak delay is over for redelivery.
     void expire(engine::MonoTime now);
 
+    /// Another server leads the consumer, and knows of what is in hand only that it is: it delivers none of that again until it
+    /// restarts, whatever is answered. Returns how many.
+    std::size_t change_leader();
+
     /// The server was killed, or lost its power: what had not been written, or synced, by `now` is forgotten.
     void crash(engine::MonoTime now);
     void power_cut(engine::MonoTime now);
@@ -174,6 +178,7 @@ private:
     std::map<std::uint64_t, int> redelivered_;  // how often more than once, until settled
     std::set<std::pair<engine::MonoTime, std::uint64_t>> due_;
     engine::MonoTime first_check_{};  // after a restart
+    std::set<std::uint64_t> stuck_;   // in hand, and delivered no more
 
     std::deque<std::pair<std::uint64_t, std::uint64_t>> redelivery_;  // sequence and ticket; stale entries are skipped
     std::map<std::uint64_t, std::uint64_t> ticket_;                   // of each sequence that is queued

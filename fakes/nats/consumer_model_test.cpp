@@ -188,6 +188,22 @@ TEST_F(ConsumerModelTest, AfterARestartTheAckWaitCountsFromPublishing) {
     EXPECT_EQ(delivered(32s), "1/2") << "two seconds after its delivery";
 }
 
+TEST_F(ConsumerModelTest, ANewLeaderDeliversNothingAgainOfWhatIsInHand) {
+    publish(3);
+    config.max_ack_pending = 10;
+    EXPECT_EQ(delivered(0s), "1/1 2/1 3/1");
+    consumer().nak(of(2), 0s, at(1s));
+    EXPECT_EQ(consumer().change_leader(), 3U);
+    consumer().nak(of(1), 0s, at(2s));
+    consumer().nak(of(3), 5s, at(2s));
+    publish(1);
+    EXPECT_EQ(delivered(60s), "4/1") << "whatever was answered";
+    EXPECT_TRUE(consumer().ack(of(3), at(61s)));
+    EXPECT_EQ(consumer().pending(), 3U);
+    jetstream.restart(at(70s), at(71s));
+    EXPECT_EQ(delivered(90s), "1/2 2/2 4/2");
+}
+
 TEST_F(ConsumerModelTest, AMessageGivenUpIsPendingOnceMoreAfterARestart) {
     publish(2);
     config.max_deliver = 1;

@@ -104,6 +104,13 @@ void JetStreamModel::power_cut(engine::MonoTime now) {
     }
 }
 
+std::size_t JetStreamModel::change_leaders() {
+    std::size_t stuck = 0;
+    for (const Entry& entry : entries_)
+        for (const auto& consumer : entry.consumers) stuck += consumer->change_leader();
+    return stuck;
+}
+
 void JetStreamModel::restart(engine::MonoTime now, engine::MonoTime first_check) {
     for (const Entry& entry : entries_) {
         entry.stream->restart(now);

@@ -39,6 +39,8 @@ public:
     /// The server was killed, or lost its power. `restart` follows.
     void crash(engine::MonoTime now);
     void power_cut(engine::MonoTime now);
+    /// Every consumer, see ConsumerModel. Returns of how many messages.
+    std::size_t change_leaders();
     /// The server has started again; consumers redeliver nothing before `first_check`.
     void restart(engine::MonoTime now, engine::MonoTime first_check);
 

@@ -49,6 +49,8 @@ public:
     void restart(engine::Duration down_for);
     /// The power fails: what was not synced is lost.
     void power_cut(engine::Duration down_for);
+    /// Other servers of a cluster lead the consumers from now on, see ConsumerModel. Returns how many messages come no more.
+    std::size_t change_leaders() { return jetstream_.change_leaders(); }
     /// Somebody deletes a stream, with its messages and its durables, and makes it anew. REQUIRES: there is one of that name.
     void make_stream_anew(const std::string& stream);
     /// Hooks for a crash of the node: the process is killed, what it has written stays.

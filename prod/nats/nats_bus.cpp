@@ -21,7 +21,8 @@ namespace {
 /// none, and counts subject and reply subject as well: what is larger is never delivered, and nothing behind it (2.9.10).
 constexpr std::uint64_t kEnvelopeMax = 64 * 1024;  // bytes; a protocol line may have 4 KiB
 constexpr engine::Duration kBindingTimeout = std::chrono::seconds(5);
-/// Between two looks for a leader of the cluster.
+/// How long a stream of a cluster is asked once, and the pause until it is asked again, while it may have no leader.
+constexpr engine::Duration kLeaderTimeout = std::chrono::seconds(2);
 constexpr engine::Duration kLeaderPause = std::chrono::milliseconds(250);
 /// A server that may not answer, because this user may not ask, is not waited for longer.
 constexpr engine::Duration kLimitTimeout = std::chrono::seconds(1);
@@ -260,6 +261,18 @@ engine::Task<bool> NatsBus::make_room_for_rate(std::string stream, engine::MonoT
     co_return false;
 }
 
+// Servers of a cluster do not answer for a stream whose leader is gone, nor later what they were asked meanwhile: it is asked again.
+engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create_in_time(engine::ConsumerSpec spec,
+                                                                                  engine::MonoTime deadline) {
+    while (true) {
+        auto binding = co_await find_or_create(spec, std::min(deadline, loop_.monotonic() + kLeaderTimeout));
+        const engine::MonoTime next = loop_.monotonic() + kLeaderPause;
+        if (binding.applied() || binding.failure().cause == FailureCause::refused || next >= deadline)
+            co_return binding;
+        co_await reconnected_.wait_until(next);
+    }
+}
+
 engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create(engine::ConsumerSpec spec,
                                                                           engine::MonoTime deadline) {
     const std::string place = fmt::format("{}.{}", spec.stream, spec.durable);
@@ -279,6 +292,8 @@ engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create(engine
         info = made.value().payload;
         binding = jetstream::parse_consumer(info, spec);
     }
+    if (!binding && is_passing(binding.error()))
+        co_return NotApplied{{FailureCause::timeout, fmt::format("{}: {}", place, text_of(binding.error()))}};
     if (!binding) co_return refused(place, binding);
     if (!binding->difference.empty())
         co_return NotApplied{
@@ -373,7 +388,7 @@ engine::Task<Outcome<std::unique_ptr<engine::Consumption>>> NatsBus::consume(eng
         std::unique_ptr<engine::Consumption> plain = std::make_unique<ConsumerHandle>(consumer);
         co_return plain;
     }
-    const auto binding = co_await find_or_create(consumer->spec, deadline);
+    auto binding = co_await find_or_create_in_time(consumer->spec, deadline);
     if (!binding.applied()) co_return binding.failure_as<std::unique_ptr<engine::Consumption>>();
     bind(consumer, binding.value());
     scope_.spawn(look_after(consumer));

@@ -86,6 +86,8 @@ private:
     /// Sees to it that a rate stops no message of `stream`. False: a durable of it must not get a rate.
     [[nodiscard]] engine::Task<bool> make_room_for_rate(std::string stream, engine::MonoTime deadline);
     /// The durable as it is, created if missing.
+    [[nodiscard]] engine::Task<engine::Outcome<jetstream::ConsumerBinding>> find_or_create_in_time(
+        engine::ConsumerSpec spec, engine::MonoTime deadline);
     [[nodiscard]] engine::Task<engine::Outcome<jetstream::ConsumerBinding>> find_or_create(engine::ConsumerSpec spec,
                                                                                            engine::MonoTime deadline);
     /// Gives a durable that has no rate limit the wanted one. A refusal is told once; the durable is used as it is.

@@ -4,6 +4,7 @@
 #include <nats/nats.h>
 
 #include <deque>
+#include <sstream>
 #include <stdexcept>
 
 namespace lockstep::prod::ordeal {
@@ -14,6 +15,7 @@ constexpr int kReconnectWaitMs = 20;
 constexpr int kReadPatienceMs = 10'000;
 /// A consumer has nothing to say of a subject without messages, so the first may fail to come.
 constexpr int kFirstPatienceMs = 3000;
+constexpr int kInfoPatienceMs = 300;
 
 void must(natsStatus status, std::string_view what) {
     if (status != NATS_OK) throw std::runtime_error(fmt::format("NATS, {}: {}", what, natsStatus_GetText(status)));
@@ -49,10 +51,15 @@ struct BusClient::Library {
     }
 };
 
-BusClient::BusClient(const std::string& url) : library_(std::make_unique<Library>()) {
+BusClient::BusClient(const std::string& urls) : library_(std::make_unique<Library>()) {
     Library& l = *library_;
     must(natsOptions_Create(&l.options), "options");
-    must(natsOptions_SetURL(l.options, url.c_str()), "address");
+    std::vector<std::string> addresses;
+    std::istringstream text(urls);
+    for (std::string one; std::getline(text, one, ',');) addresses.push_back(one);
+    std::vector<const char*> pointers;
+    for (const std::string& one : addresses) pointers.push_back(one.c_str());
+    must(natsOptions_SetServers(l.options, pointers.data(), static_cast<int>(pointers.size())), "address");
     must(natsOptions_SetName(l.options, "lockstep-ordeal"), "options");
     must(natsOptions_SetMaxReconnect(l.options, -1), "options");
     must(natsOptions_SetReconnectWait(l.options, kReconnectWaitMs), "options");
@@ -131,6 +138,19 @@ std::optional<Consumer> BusClient::consumer(const std::string& stream, const std
     const Consumer consumer{name, info->NumPending, static_cast<std::uint64_t>(info->NumAckPending)};
     jsConsumerInfo_Destroy(info);
     return consumer;
+}
+
+std::optional<BusClient::Peers> BusClient::peers(const std::string& stream) {
+    jsStreamInfo* found = nullptr;
+    jsOptions options;
+    jsOptions_Init(&options);
+    options.Wait = kInfoPatienceMs;
+    if (js_GetStreamInfo(&found, library_->stream, stream.c_str(), &options, nullptr) != NATS_OK) return std::nullopt;
+    const std::unique_ptr<jsStreamInfo, decltype(&jsStreamInfo_Destroy)> info(found, &jsStreamInfo_Destroy);
+    if (info->Cluster == nullptr || info->Cluster->Leader == nullptr) return Peers{};
+    Peers peers{info->Cluster->Leader, 0};
+    for (int i = 0; i < info->Cluster->ReplicasLen; ++i) peers.current += info->Cluster->Replicas[i]->Current ? 1 : 0;
+    return peers;
 }
 
 }  // namespace lockstep::prod::ordeal

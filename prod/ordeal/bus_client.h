@@ -17,8 +17,9 @@ namespace lockstep::prod::ordeal {
 
 class BusClient {
 public:
-    /// Connects now, and again for as long as it takes whenever the connection is lost. Throws std::runtime_error.
-    explicit BusClient(const std::string& url);
+    /// Connects now, and again for as long as it takes whenever the connection is lost. One address, or several with commas between
+    /// them. Throws std::runtime_error.
+    explicit BusClient(const std::string& urls);
     BusClient(const BusClient&) = delete;
     BusClient& operator=(const BusClient&) = delete;
     ~BusClient();
@@ -47,6 +48,12 @@ public:
     void read(const std::string& stream, const std::string& subject, const std::function<void(const Stored&)>& taken);
     /// Nothing when it cannot be learnt.
     std::optional<Consumer> consumer(const std::string& stream, const std::string& name);
+    struct Peers {
+        std::string leader;  // empty: there is none
+        int current = 0;     // how many others have all that it has
+    };
+    /// Of the servers that keep a stream. Nothing when it cannot be learnt.
+    std::optional<Peers> peers(const std::string& stream);
 
 private:
     struct Library;

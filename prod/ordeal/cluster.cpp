@@ -39,20 +39,14 @@ static_assert(kAckWait + 2 * kReconcilerInterval < kDispatchTimeout);
 const std::array<WorkerKind, 3> kWorkerKinds{
     {{"quick", milliseconds(50)}, {"steady", milliseconds(400)}, {"slow", milliseconds(2500)}}};
 
-std::vector<std::string> nats_line(int port, const std::filesystem::path& folder) {
-    return fakes::testing::nats_server_line(port, folder);
-}
-
-std::vector<std::string> redis_line(int port, const std::filesystem::path& folder) {
-    return fakes::testing::redis_server_line(port, folder, fakes::testing::AppendOnly::always);
-}
-
 std::string loopback(int port) { return fmt::format("127.0.0.1:{}", port); }
 
 long number_after(const std::string& text, const std::string& word) {
     const auto at = text.find(word);
     return at == std::string::npos ? 0 : std::stol(text.substr(at + word.size()));
 }
+
+int port_in(const std::string& url) { return std::stoi(url.substr(url.rfind(':') + 1)); }
 
 std::string slurp(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
@@ -80,6 +74,16 @@ Use use_of(pid_t pid) {
     return use;
 }
 
+bool is_of_a_server(DisturbanceKind kind) {
+    return kind == DisturbanceKind::nats_kill || kind == DisturbanceKind::nats_freeze ||
+           kind == DisturbanceKind::redis_kill || kind == DisturbanceKind::redis_freeze;
+}
+
+std::unique_ptr<Servers> start_servers(const Shape& shape) {
+    if (!shape.available) return single_servers();
+    return available_servers(shape.lossy ? Durability::none : Durability::required);
+}
+
 std::string go_seconds(seconds span) { return fmt::format("{}s", span.count()); }
 
 }  // namespace
@@ -92,8 +96,8 @@ std::vector<std::string> Cluster::missing_servers() {
     return missing;
 }
 
-Rules Cluster::rules() {
-    return {kDispatchTimeout, kRunningTimeout, kAckWait + 2 * kReconcilerInterval, kInFlightLife};
+Rules Cluster::rules(const Shape& shape) {
+    return {kDispatchTimeout, kRunningTimeout, kAckWait + 2 * kReconcilerInterval, kInFlightLife, shape.lossy};
 }
 
 std::vector<std::string> Cluster::topics() {
@@ -104,10 +108,8 @@ std::vector<std::string> Cluster::topics() {
 
 std::string Cluster::topic_of_approvals() { return "job.gated"; }
 
-std::string Cluster::nats_url() const { return "nats://" + loopback(nats_.port()); }
-
 Cluster::Cluster(const Shape& shape, std::filesystem::path programs, const Program::Environment& more)
-    : programs_(std::move(programs)), redis_(redis_line), nats_(nats_line) {
+    : programs_(std::move(programs)), shape_(shape), servers_(start_servers(shape)) {
     write_documents();
     add_kernel();
     must_say(kernel_, "serving policy");
@@ -143,16 +145,23 @@ void Cluster::add_kernel() {
 }
 
 void Cluster::add_replica(const Program::Environment& more) {
-    Links& links = links_.emplace_back();
-    links.redis = std::make_unique<Relay>(redis_.port());
-    links.nats = std::make_unique<Relay>(nats_.port());
+    std::string redis_url = servers_->redis_url();
+    std::string nats_url = servers_->nats_url();
+    // Who is told of other servers by those that it reaches cannot be kept behind a relay.
+    if (!shape_.available) {
+        Links& links = links_.emplace_back();
+        links.redis = std::make_unique<Relay>(port_in(redis_url));
+        links.nats = std::make_unique<Relay>(port_in(nats_url));
+        redis_url = "redis://" + loopback(links.redis->port());
+        nats_url = "nats://" + loopback(links.nats->port());
+    }
     Place& replica = replicas_.emplace_back();
     replica.name = fmt::format("replica-{}", replicas_.size() - 1);
     replica.program = "lockstepd";
     // Short times, so that what a blow leaves behind is dealt with within the ordeal.
     replica.environment = {{"CORDUM_INSTANCE_ID", replica.name},
-                           {"REDIS_URL", "redis://" + loopback(links.redis->port())},
-                           {"NATS_URL", "nats://" + loopback(links.nats->port())},
+                           {"REDIS_URL", redis_url},
+                           {"NATS_URL", nats_url},
                            {"SAFETY_KERNEL_ADDR", loopback(kernel_port_.number())},
                            {"POOL_CONFIG_PATH", folder_.path() / "pools.yaml"},
                            {"TIMEOUT_CONFIG_PATH", folder_.path() / "timeouts.yaml"},
@@ -174,6 +183,13 @@ void Cluster::add_replica(const Program::Environment& more) {
                            {"LOCKSTEP_WORKER_TTL", "5s"},
                            {"LOCKSTEP_HYDRATED_WORKER_TTL", "3s"},
                            {"LOCKSTEP_SNAPSHOT_INTERVAL", "1s"}};
+    // What is sent while a stream has no leader is answered by nobody, and holds the lock of its job for as long as it is looked for.
+    if (shape_.available)
+        replica.environment.insert({{"NATS_JS_REPLICAS", "3"},
+                                    {"LOCKSTEP_PUBLISH_TIMEOUT", "2s"},
+                                    {"LOCKSTEP_PUBLISH_SETTLE", "500ms"},
+                                    {"LOCKSTEP_PUBLISH_RESEND_LIMIT", "6s"}});
+    if (shape_.available && !shape_.lossy) replica.environment["LOCKSTEP_REDIS_REPLICAS"] = "1";
     for (const auto& [name, value] : more) replica.environment.insert_or_assign(name, value);
     start(replica);
 }
@@ -185,7 +201,7 @@ void Cluster::add_worker(const WorkerKind& kind) {
     worker.arguments = {"--id",           worker.name, "--pool",         kind.pool,
                         "--max-parallel", "64",        "--service-time", fmt::format("{}ms", kind.service_time.count()),
                         "--heartbeat",    "500ms",     "--record",       (folder_.path() / "executions").string()};
-    worker.environment = {{"REDIS_URL", "redis://" + loopback(redis_.port())}, {"NATS_URL", nats_url()}};
+    worker.environment = {{"REDIS_URL", servers_->redis_url()}, {"NATS_URL", nats_url()}};
     start(worker);
 }
 
@@ -219,26 +235,6 @@ Cluster::Place* Cluster::place_of(const Planned& planned) {
     }
 }
 
-Cluster::Server* Cluster::server_of(const Planned& planned) {
-    switch (planned.kind) {
-        case DisturbanceKind::nats_kill:
-        case DisturbanceKind::nats_freeze: return &nats_server_;
-        case DisturbanceKind::redis_kill:
-        case DisturbanceKind::redis_freeze: return &redis_server_;
-        default: return nullptr;
-    }
-}
-
-bool Cluster::begin_server(const Planned& planned, Server& server) {
-    if (server.held) return false;
-    server.held = true;
-    if (planned.kind == DisturbanceKind::nats_kill || planned.kind == DisturbanceKind::redis_kill)
-        server.process.kill();
-    else
-        server.process.freeze();
-    return true;
-}
-
 bool Cluster::begin_place(const Planned& planned, Place& place) {
     if (!place.wanted || place.frozen || place.running->pid() <= 0) return false;
     switch (planned.kind) {
@@ -261,6 +257,7 @@ bool Cluster::begin_place(const Planned& planned, Place& place) {
 }
 
 bool Cluster::begin_link(const Planned& planned) {
+    if (links_.empty()) return false;
     Links& links = links_.at(static_cast<std::size_t>(planned.target));
     if (std::exchange(links.hurt, true)) return false;
     Relay& relay = planned.to_nats ? *links.nats : *links.redis;
@@ -282,10 +279,7 @@ bool Cluster::end_link(const Planned& planned) {
 }
 
 bool Cluster::begin(const Planned& planned, std::string& target) {
-    if (Server* server = server_of(planned)) {
-        target = server == &nats_server_ ? "nats" : "redis";
-        return begin_server(planned, *server);
-    }
+    if (is_of_a_server(planned.kind)) return servers_->begin(planned.kind, planned.target, target);
     if (Place* place = place_of(planned)) {
         target = place->name;
         return begin_place(planned, *place);
@@ -296,6 +290,7 @@ bool Cluster::begin(const Planned& planned, std::string& target) {
 }
 
 bool Cluster::can_end(const Planned& planned) {
+    if (is_of_a_server(planned.kind)) return servers_->can_end(planned.kind);
     if (planned.kind != DisturbanceKind::replica_stop) return true;
     Place& place = *place_of(planned);
     if (place.running->pid() <= 0) return true;
@@ -310,12 +305,8 @@ bool Cluster::can_end(const Planned& planned) {
 }
 
 bool Cluster::end(const Planned& planned) {
-    if (Server* server = server_of(planned)) {
-        server->held = false;
-        if (server->process.running())
-            server->process.thaw();
-        else
-            server->process.start();
+    if (is_of_a_server(planned.kind)) {
+        servers_->end(planned.kind);
         return true;
     }
     Place* place = place_of(planned);
@@ -396,8 +387,7 @@ void Cluster::copy_logs(const std::filesystem::path& folder) const {
         if (entry.is_regular_file())
             std::filesystem::copy_file(entry.path(), folder / entry.path().filename(), overwrite);
     }
-    std::filesystem::copy_file(redis_.folder() / "server.log", folder / "redis.log", overwrite);
-    std::filesystem::copy_file(nats_.folder() / "server.log", folder / "nats.log", overwrite);
+    servers_->copy_logs(folder);
 }
 
 }  // namespace lockstep::prod::ordeal

@@ -1,8 +1,9 @@
-// The deployment that an ordeal hurts: redis-server, nats-server, the reference kernel, replicas of lockstepd behind relays,
-// and workers. Everything on loopback ports of its own, in folders of its own, gone with this object.
+// The deployment that an ordeal hurts: servers of Redis and NATS, the reference kernel, replicas of lockstepd, behind relays where
+// the servers are single ones, and workers. Everything on loopback ports of its own, in folders of its own, gone with this object.
 //
 // 1. What is made to end is started again by whoever ended it; what ends by itself is started again by `supervise`, and noted.
-// 2. Redis syncs every write; NATS may be killed, its files survive.
+// 2. A single Redis syncs every write; NATS may be killed, its files survive. Where there are several of each, what is killed or
+//    frozen is the one that leads, and it comes back when another has taken its place.
 // REQUIRES: one thread, which outlives the object: a child dies with the thread that started it.
 #pragma once
 
@@ -19,6 +20,7 @@
 #include "prod/ordeal/disturbance.h"
 #include "prod/ordeal/ledger.h"
 #include "prod/ordeal/relay.h"
+#include "prod/ordeal/servers.h"
 
 namespace lockstep::prod::ordeal {
 
@@ -35,21 +37,23 @@ public:
     Cluster(const Shape& shape, std::filesystem::path programs, const testing::Program::Environment& more);
 
     [[nodiscard]] static std::vector<std::string> missing_servers();
-    [[nodiscard]] static Rules rules();
+    [[nodiscard]] static Rules rules(const Shape& shape);
     /// Topics that workers serve, from the quickest jobs to the slowest.
     [[nodiscard]] static std::vector<std::string> topics();
     /// One whose jobs wait for a person.
     [[nodiscard]] static std::string topic_of_approvals();
 
-    [[nodiscard]] std::string nats_url() const;
-    [[nodiscard]] int redis_port() const { return redis_.port(); }
+    [[nodiscard]] std::string nats_url() const { return servers_->nats_url(); }
+    [[nodiscard]] PrimaryPort redis_port() const { return servers_->primary_port(); }
 
     /// Begins it. False: it would change nothing, as its target is down or frozen. Gives the target's name.
     bool begin(const Planned& planned, std::string& target);
     /// Gives back what it took. Nothing else is taken from the target meanwhile. False: it had no effect after all.
     bool end(const Planned& planned);
-    /// Whether it can be ended: a replica that was asked to stop has done so.
+    /// Whether it can be ended: a replica that was asked to stop has done so, another server has taken the place of one that led.
     bool can_end(const Planned& planned);
+    /// What keeps the servers from being in their places again; empty: nothing.
+    std::string servers_missing() { return servers_->missing(); }
 
     /// Restarts what has ended by itself.
     void supervise();
@@ -91,10 +95,6 @@ private:
         std::unique_ptr<Relay> nats;
         bool hurt = false;
     };
-    struct Server {
-        fakes::testing::ServerProcess& process;
-        bool held = false;
-    };
 
     void write_documents() const;
     void add_kernel();
@@ -103,8 +103,6 @@ private:
     void start(Place& place);
     void must_say(Place& place, const std::string& words);
     Place* place_of(const Planned& planned);
-    Server* server_of(const Planned& planned);
-    static bool begin_server(const Planned& planned, Server& server);
     static bool begin_place(const Planned& planned, Place& place);
     bool begin_link(const Planned& planned);
     bool end_link(const Planned& planned);
@@ -112,12 +110,10 @@ private:
 
     const std::thread::id thread_ = std::this_thread::get_id();
     const std::filesystem::path programs_;
+    const Shape shape_;
     fakes::testing::TemporaryFolder folder_;
-    fakes::testing::ServerProcess redis_;
-    fakes::testing::ServerProcess nats_;
+    std::unique_ptr<Servers> servers_;
     fakes::testing::ReservedPort kernel_port_;
-    Server redis_server_{redis_};
-    Server nats_server_{nats_};
     std::vector<Links> links_;
     Place kernel_;
     std::deque<Place> replicas_;

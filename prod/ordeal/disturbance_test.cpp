@@ -24,6 +24,19 @@ TEST(OrdealPlan, AMinuteHasEveryKind) {
     }
 }
 
+TEST(OrdealPlan, WhereThereAreSeveralServersMostBlowsAreForThem) {
+    Shape shape;
+    shape.available = true;
+    int servers = 0, all = 0;
+    for (const Planned& one : draw_plan(1, minutes(15), shape)) {
+        using enum DisturbanceKind;
+        EXPECT_TRUE(one.kind != cut && one.kind != stall && one.kind != worker_freeze);
+        servers += one.kind >= nats_kill && one.kind <= redis_freeze ? 1 : 0;
+        ++all;
+    }
+    EXPECT_GT(2 * servers, all);
+}
+
 TEST(OrdealPlan, EverythingIsOverInTimeAndAimsAtSomebody) {
     const Shape shape{2, 5};
     milliseconds last{};

@@ -25,6 +25,8 @@ constexpr long kResidentMoreKb = 320L * 1024;
 /// answer and the searches of the stream that follow.
 constexpr Span kAftermath = seconds(3);
 constexpr Span kLead = seconds(8);
+/// From its submission to its end, where nothing was lost.
+constexpr Span kInHandMost = seconds(90);
 
 constexpr std::array<std::string_view, 6> kEndStates{"SUCCEEDED", "FAILED", "CANCELLED",
                                                      "TIMEOUT",   "DENIED", "OUTPUT_QUARANTINED"};
@@ -48,6 +50,13 @@ const Kinds& that_lose_dispatches() {
     using enum DisturbanceKind;
     static const Kinds kinds{replica_kill, replica_stop, replica_freeze, nats_kill, nats_freeze, redis_kill,
                              redis_freeze, cut,          stall};
+    return kinds;
+}
+
+/// Where writes count before a replica has them.
+const Kinds& that_lose_writes() {
+    using enum DisturbanceKind;
+    static const Kinds kinds{redis_kill, redis_freeze};
     return kinds;
 }
 
@@ -133,12 +142,26 @@ private:
         return check("timeout_result_late", "ended TIMEOUT, and their result came after the limit", false);
     }
 
+    Check& cost_of_a_failover() {
+        return check("lost_by_failover",
+                     "lost or done twice when a Redis without the last writes took over (engine/delivery-semantics.md)",
+                     false);
+    }
+    /// Where to put what went wrong with a job between these moments: what Redis had forgotten is told, and no more, where it may
+    /// forget.
+    Check& blamed(Check& otherwise, Moment from, Moment until) {
+        const bool foretold =
+            ledger_.rules.lossy && nearest(that_lose_writes(), from - kAftermath, until + kLead, from);
+        return foretold ? cost_of_a_failover() : otherwise;
+    }
+
     void count() {
         for (const auto make :
              {&Judge::executed_twice, &Judge::lost, &Judge::stored_result_timed_out, &Judge::unsent_unexplained,
               &Judge::conflicting, &Judge::sent_twice, &Judge::ended_twice, &Judge::ran_forbidden, &Judge::unearned,
               &Judge::cancelled_unasked, &Judge::content, &Judge::letterless, &Judge::excused,
-              &Judge::conflicting_explained, &Judge::unsent, &Judge::sent_not_run, &Judge::run_not_told, &Judge::late})
+              &Judge::conflicting_explained, &Judge::cost_of_a_failover, &Judge::unsent, &Judge::sent_not_run,
+              &Judge::run_not_told, &Judge::late})
             (void)(this->*make)();
         verdict_.submitted = static_cast<int>(ledger_.submissions.size());
         for (const auto& [job, submission] : ledger_.submissions) {
@@ -163,7 +186,13 @@ private:
             judge_job(job, submission, end);
         }
         for (const auto& [job, times] : ledger_.dispatched) {
-            if (times > 1) sent_twice().cases.push_back(fmt::format("{}: {} messages", job, times));
+            if (times <= 1) continue;
+            const auto submission = ledger_.submissions.find(job);
+            const Moment since = submission != ledger_.submissions.end() && submission->second.acknowledged
+                                     ? *submission->second.acknowledged
+                                     : Moment{};
+            blamed(sent_twice(), since, since + kInHandMost)
+                .cases.push_back(fmt::format("{}: {} messages", job, times));
         }
         for (const std::string& job : ledger_.dispatched_unsound) content().cases.push_back("dispatched " + job);
     }
@@ -175,15 +204,18 @@ private:
                 for (const Execution* run : runs->second)
                     where +=
                         fmt::format(" {} +{} ms", run->worker, millis(run->started - runs->second.front()->started));
-                executed_twice().cases.push_back(fmt::format("{}:{}", job, where));
+                blamed(executed_twice(), runs->second.front()->started, runs->second.back()->started)
+                    .cases.push_back(fmt::format("{}:{}", job, where));
             }
             if (submission.kind != JobKind::ordinary) ran_forbidden().cases.push_back(job);
         } else if (end.state == "SUCCEEDED") {
             unearned().cases.push_back(job);
         }
         if (submission.acknowledged && !at_rest(end.state))
-            lost().cases.push_back(fmt::format("{}: {}, sequence {}", job, end.state.empty() ? "unknown" : end.state,
-                                               submission.sequence));
+            blamed(lost(), *submission.acknowledged, *submission.acknowledged + kInHandMost)
+                .cases.push_back(fmt::format("{}: {}, sequence {}{}", job, end.state.empty() ? "unknown" : end.state,
+                                             submission.sequence,
+                                             ledger_.stored.contains(job) ? "" : ", which the stream does not hold"));
         if (std::ranges::count_if(end.history, [](const StateChange& c) { return has_ended(c.state); }) > 1)
             ended_twice().cases.push_back(job);
         if (end.state == "CANCELLED" && !submission.cancel_asked) cancelled_unasked().cases.push_back(job);
@@ -283,7 +315,7 @@ private:
         const Moment ended = end.history.empty() ? (*later)->stored : end.history.back().at;
         const auto story = fmt::format("{}: {} in the stream, {} {} ms later, which won", job, first->status, end.state,
                                        millis((*later)->stored - first->stored));
-        const Disturbance* cause = nearest(that_lose_dispatches(), first->stored, ended, first->stored);
+        const Disturbance* cause = nearest(that_lose_dispatches(), first->stored - kAftermath, ended, first->stored);
         if ((*later)->stored - first->stored < kTakenUpWithin)
             conflicting_explained().cases.push_back(story + "; nobody need have had the first in hand by then");
         else if (cause == nullptr)
@@ -342,7 +374,8 @@ private:
                                                    one.resident_kb_after));
         }
         Check& settled = check("not_settled", "quiet did not return within the time for it");
-        if (!ledger_.settled) settled.cases.push_back(fmt::format("after {} ms", millis(ledger_.settling)));
+        if (!ledger_.settled)
+            settled.cases.push_back(fmt::format("after {} ms: {}", millis(ledger_.settling), ledger_.unrest));
     }
 
     const Ledger& ledger_;

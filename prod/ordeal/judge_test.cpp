@@ -71,6 +71,27 @@ TEST_F(JudgeTest, ARunInWhichAllWentWellHoldsAndProvesSomething) {
     EXPECT_EQ(judge(ledger).acknowledged, 150);
 }
 
+TEST_F(JudgeTest, WhatAFailoverCostsIsToldWhereWritesCountBeforeAReplicaHasThem) {
+    run("fine-7", seconds(9));
+    submit("forgotten");
+    ledger.dispatched["fine-8"] = 2;
+    EXPECT_EQ(violations(), (Names{"executed_twice", "lost", "sent_twice"}));
+    hurt(DisturbanceKind::redis_kill, seconds(3), seconds(8));
+    EXPECT_EQ(violations(), (Names{"executed_twice", "lost", "sent_twice"})) << "they had to be on a replica";
+    ledger.rules.lossy = true;
+    EXPECT_EQ(violations(), Names{});
+    EXPECT_EQ(cases("lost_by_failover"), 3U);
+    ledger.disturbances.back().kind = DisturbanceKind::nats_kill;
+    EXPECT_EQ(violations(), (Names{"executed_twice", "lost", "sent_twice"})) << "that forgets nothing";
+}
+
+TEST_F(JudgeTest, ALostJobIsToldWithWhetherTheStreamHoldsIt) {
+    submit("lost");
+    ledger.stored.insert("fine-1");
+    const Verdict verdict = judge(ledger);
+    EXPECT_EQ(verdict.find("lost")->cases.at(0), "lost: unknown, sequence 1, which the stream does not hold");
+}
+
 TEST_F(JudgeTest, AQuietRunProvesNothing) {
     ledger.disturbances.clear();
     EXPECT_TRUE(judge(ledger).proved_nothing());

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -128,6 +129,7 @@ struct Rules {
     Span running_timeout{};
     Span patience{};  // how much longer a job may wait for a result that the stream holds
     Span in_flight_life{};
+    bool lossy = false;  // what no replica of Redis has is gone when another one takes the writes
 };
 
 struct Ledger {
@@ -135,6 +137,7 @@ struct Ledger {
     bool interrupted = false;  // somebody had no more patience: what follows is not complete
     Rules rules;
     std::map<std::string, Submission> submissions;
+    std::set<std::string> stored;       // jobs whose submission the stream holds in the end
     std::vector<StoredResult> results;  // in the order of the stream
     std::vector<Execution> executions;
     std::map<std::string, int> dispatched;        // messages for workers in the stream, by job
@@ -147,6 +150,7 @@ struct Ledger {
     // Left behind.
     bool settled = false;  // nothing moved any more before patience ended
     Span settling{};
+    std::string unrest;  // what was not at rest when it was looked at last
     std::vector<std::string> locks;
     std::vector<LeftMark> in_flight;
     std::vector<Consumer> consumers;

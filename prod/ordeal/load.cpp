@@ -38,8 +38,8 @@ constexpr std::uint64_t kLateMost = 2000;  // ms
 
 }  // namespace
 
-Load::Load(const std::string& nats_url, int redis_port, Plan plan)
-    : plan_(std::move(plan)), rng_(plan_.seed, "load"), store_(redis_port, kStorePatience), bus_(nats_url) {
+Load::Load(const std::string& nats_url, PrimaryPort redis_port, Plan plan)
+    : plan_(std::move(plan)), rng_(plan_.seed, "load"), store_(std::move(redis_port), kStorePatience), bus_(nats_url) {
     bus_.listen(kResult, [this](std::string_view, std::string_view payload) { hear_result(payload); });
     thread_ = std::thread([this] { run(); });
 }

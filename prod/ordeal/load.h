@@ -30,7 +30,7 @@ public:
         std::string topic_of_approvals;
     };
 
-    Load(const std::string& nats_url, int redis_port, Plan plan);
+    Load(const std::string& nats_url, PrimaryPort redis_port, Plan plan);
     Load(const Load&) = delete;
     Load& operator=(const Load&) = delete;
     /// Ends it, if `finish` has not.

@@ -82,7 +82,9 @@ bool write(const std::string& file, const std::string& text) {
 int conclude(const Arguments& arguments, const Ledger& ledger) {
     const Verdict verdict = judge(ledger);
     fmt::print("{}", as_text(ledger, verdict));
-    const std::string again = fmt::format("./dev ordeal --for {} --seed {}", arguments.span, ledger.seed);
+    const std::string again =
+        fmt::format("./dev ordeal {}{}--for {} --seed {}", arguments.options.shape.available ? "--available " : "",
+                    arguments.options.shape.lossy ? "--lossy " : "", arguments.span, ledger.seed);
     if (!arguments.json.empty() && !write(arguments.json, as_json(ledger, verdict))) {
         fmt::print(stderr, "lockstep-ordeal: cannot write {}\n", arguments.json);
         return kFailed;
@@ -108,8 +110,9 @@ int run(Arguments& arguments) {
             return wrong(
                 fmt::format("there is no {} in {}; --programs names the folder", program, options.programs.string()));
     }
-    fmt::print("ordeal: seed {}, {} of blows, {} replicas, {} workers, {} jobs a second\n", options.seed,
-               arguments.span, options.shape.replicas, options.shape.workers, options.jobs_per_second);
+    fmt::print("ordeal: seed {}, {} of blows, {}, {} replicas, {} workers, {} jobs a second\n", options.seed,
+               arguments.span, options.shape.available ? "three servers of each kind" : "one server of each kind",
+               options.shape.replicas, options.shape.workers, options.jobs_per_second);
     std::fflush(stdout);
     if (!arguments.silent) options.tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
     const Ledger ledger = undergo(options, stop_asked);
@@ -144,6 +147,13 @@ int main(int argc, char** argv) {
     app.add_option("--workers", options.shape.workers, "of three kinds: jobs of 50 ms, 400 ms and 2.5 s")
         ->check(CLI::Range(3, 30))
         ->capture_default_str();
+    app.add_flag(
+        "--available", options.shape.available,
+        "three redis-servers with three sentinels, and three clustered nats-servers; those that lead are killed and\n"
+        "frozen. Writes count once a replica of Redis has them, streams have three copies");
+    app.add_flag("--lossy", options.shape.lossy,
+                 "with --available: writes count before a replica has them; what a failover costs is told")
+        ->needs("--available");
     app.add_option("--rate", options.jobs_per_second, "jobs a second, floods aside")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();

@@ -51,7 +51,7 @@ public:
           bus_(cluster_.nats_url()),
           store_(cluster_.redis_port(), kStorePatience) {
         ledger_.seed = options.seed;
-        ledger_.rules = Cluster::rules();
+        ledger_.rules = Cluster::rules(options.shape);
     }
 
     ~Ordeal() {
@@ -156,7 +156,8 @@ private:
         while (Clock::now() - began < options_.quiet_limit && !stop_) {
             cluster_.supervise();
             cluster_.measure_once();
-            if (!quiet(waiting))
+            ledger_.unrest = unrest(waiting);
+            if (!ledger_.unrest.empty())
                 quiet_since.reset();
             else if (!quiet_since)
                 quiet_since = Clock::now();
@@ -169,14 +170,18 @@ private:
         ledger_.settling = std::chrono::duration_cast<Span>(Clock::now() - began);
     }
 
-    bool quiet(std::set<std::string>& waiting) {
+    /// What is not at rest; empty: all is quiet.
+    std::string unrest(std::set<std::string>& waiting) {
+        if (std::string why = cluster_.servers_missing(); !why.empty()) return why;
         std::erase_if(waiting, [this](const std::string& job) { return at_rest(store_.state_of(job)); });
-        if (!waiting.empty()) return false;
+        if (!waiting.empty()) return fmt::format("{} jobs, {} among them", waiting.size(), *waiting.begin());
         for (const char* name : kConsumers) {
             const auto consumer = bus_.consumer(kSysStream, name);
-            if (!consumer || consumer->pending + consumer->unacknowledged > 0) return false;
+            if (!consumer) return fmt::format("nothing can be learnt about the consumer {}", name);
+            if (consumer->pending + consumer->unacknowledged > 0) return fmt::format("messages of {}", name);
         }
-        return locks().empty();
+        const auto held = locks();
+        return held.empty() ? "" : fmt::format("the lock {}", held.front());
     }
 
     std::vector<std::string> locks() { return store_.keys("cordum:scheduler:job:*", kNamesMost); }
@@ -187,6 +192,10 @@ private:
             if (!result || !ledger_.submissions.contains(result->job)) return;
             ledger_.results.push_back({std::move(result->job), std::move(result->status), std::move(result->worker),
                                        message.sequence, message.stored, result->may_be_tried_again});
+        });
+        bus_.read(kSysStream, "sys.job.submit", [this](const BusClient::Stored& message) {
+            const auto request = parse_request(message.payload);
+            if (request) ledger_.stored.insert(request->job);
         });
         bus_.read(kJobsStream, "worker.*.jobs", [this](const BusClient::Stored& message) {
             const auto request = parse_request(message.payload);

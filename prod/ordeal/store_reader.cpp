@@ -48,7 +48,8 @@ std::string fault_of_request(const std::string& request_json, const std::string&
 
 void StoreReader::FreeReply::operator()(redisReply* reply) const { freeReplyObject(reply); }
 
-StoreReader::StoreReader(int port, std::chrono::milliseconds patience) : port_(port), patience_(patience) {}
+StoreReader::StoreReader(PrimaryPort port, std::chrono::milliseconds patience)
+    : port_(std::move(port)), patience_(patience) {}
 
 StoreReader::~StoreReader() {
     if (context_ != nullptr) redisFree(context_);
@@ -57,7 +58,7 @@ StoreReader::~StoreReader() {
 bool StoreReader::connected() {
     if (context_ != nullptr && context_->err == 0) return true;
     if (context_ != nullptr) redisFree(context_);
-    context_ = redisConnectWithTimeout("127.0.0.1", port_, as_timeval(patience_));
+    context_ = redisConnectWithTimeout("127.0.0.1", port_(), as_timeval(patience_));
     if (context_ == nullptr || context_->err != 0) return false;
     redisSetTimeout(context_, as_timeval(patience_));
     return true;

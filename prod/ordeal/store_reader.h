@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "prod/ordeal/ledger.h"
+#include "prod/ordeal/servers.h"
 
 struct redisContext;
 struct redisReply;
@@ -16,8 +17,8 @@ namespace lockstep::prod::ordeal {
 
 class StoreReader {
 public:
-    /// Connects when it is first asked, and again after a failure.
-    StoreReader(int port, std::chrono::milliseconds patience);
+    /// Connects when it is first asked, and again after a failure, to the server that takes writes then.
+    StoreReader(PrimaryPort port, std::chrono::milliseconds patience);
     StoreReader(const StoreReader&) = delete;
     StoreReader& operator=(const StoreReader&) = delete;
     ~StoreReader();
@@ -48,7 +49,7 @@ private:
     Reply ask(const std::vector<std::string>& words);
     Reply must(const std::vector<std::string>& words);
 
-    const int port_;
+    const PrimaryPort port_;
     const std::chrono::milliseconds patience_;
     redisContext* context_ = nullptr;
 };

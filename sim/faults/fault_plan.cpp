@@ -120,6 +120,10 @@ struct FaultPlan::Deeds {
         return 1;
     }
 
+    static std::uint64_t order(FaultPlan& all, Plan& /*plan*/, const NatsNewLeader& /*fault*/) {
+        return all.controls_->nats_new_leader();
+    }
+
     static std::uint64_t order(FaultPlan& all, Plan& plan, const ConfigUpdate& fault) {
         all.controls_->config_update(fault, [&plan] { ++plan.count.effective; });
         return 0;  // as long as no scheduler has heard of it

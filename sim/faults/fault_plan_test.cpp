@@ -35,6 +35,10 @@ struct RecordingControls final : ServerControls {
         return 1;
     }
     void nats_restart(Duration down) override { calls.push_back("nats_restart " + text(down)); }
+    std::uint64_t nats_new_leader() override {
+        calls.emplace_back("nats_new_leader");
+        return 2;
+    }
     void nats_power_cut(Duration down) override { calls.push_back("nats_power_cut " + text(down)); }
     void config_update(const faults::ConfigUpdate& fault, std::function<void()> effective) override {
         calls.push_back("config_update " + fault.pools + " " + fault.timeouts);
@@ -518,6 +522,13 @@ TEST_F(FaultPlanTest, TellsServersWhatTheFileSays) {
     controls.noticed.at(0)();
     EXPECT_EQ(sim.fault_plan().counts()[1].effective, 1U);
     EXPECT_EQ(sim.fault_plan().counts()[2].effective, 0U) << "no script was cached";
+}
+
+TEST_F(FaultPlanTest, CountsTheMessagesThatANewLeaderHides) {
+    add(fault("nats.new_leader", 1s));
+    sim.run_for(2s);
+    EXPECT_THAT(controls.calls, ElementsAre("nats_new_leader"));
+    EXPECT_EQ(only_count().effective, 2U);
 }
 
 TEST_F(FaultPlanTest, DoesNotCommandAServerThatIsDown) {

@@ -60,7 +60,8 @@ void CancelTold::on_event(const fakes::Event& event, Time now) {
             if (event.when == When::answered && event.payload.starts_with('-')) refused_[event.node] = now;
             break;
         case EventKind::deliver:
-            if (is_schedulers_results(event.name)) on_result(event);
+        case EventKind::read_back:
+            if (is_result_in_hand(event)) on_result(event);
             break;
         case EventKind::core_publish:
             if (event.when == When::before) on_cancel(event, now);

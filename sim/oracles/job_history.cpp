@@ -80,8 +80,9 @@ void JobHistory::on_event(const fakes::Event& event, Time) {
             break;
         case EventKind::stored: on_told(event); break;
         case EventKind::deliver:
-            on_request(event);
-            if (is_schedulers_results(event.name)) on_result(event);
+        case EventKind::read_back:
+            if (event.kind == EventKind::deliver) on_request(event);
+            if (is_result_in_hand(event)) on_result(event);
             break;
         case EventKind::ack:
             if (event.when == When::before && is_schedulers_results(event.name)) on_result_done(event);
@@ -153,8 +154,7 @@ void JobHistory::on_request(const fakes::Event& event) {
 }
 
 void JobHistory::on_result(const fakes::Event& event) {
-    if (event.packet == nullptr || !event.packet->has_job_result()) return;
-    delivered_.insert_or_assign({event.node, event.sequence}, present());
+    if (event.kind == EventKind::deliver) delivered_.insert_or_assign({event.node, event.sequence}, present());
     Job& record = job(event.job);
     const auto status = event.packet->job_result().status();
     unasked_.on_result(event.job, status);

@@ -34,8 +34,8 @@ public:
         fakes::EventKinds{fakes::EventKind::fault,        fakes::EventKind::redis,   fakes::EventKind::node_down,
                           fakes::EventKind::submit,       fakes::EventKind::cancel,  fakes::EventKind::core_publish,
                           fakes::EventKind::core_deliver, fakes::EventKind::approve, fakes::EventKind::kernel_check,
-                          fakes::EventKind::publish,      fakes::EventKind::stored,  fakes::EventKind::deliver,
-                          fakes::EventKind::ack,          fakes::EventKind::state};
+                          fakes::EventKind::publish,      fakes::EventKind::stored,  fakes::EventKind::read_back,
+                          fakes::EventKind::deliver,      fakes::EventKind::ack,     fakes::EventKind::state};
     /// The tunables outlive the oracle. `timeouts`: as timeouts.yaml, in JSON; may be empty.
     JobHistory(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
         : Oracle(judge), unasked_(tunables, timeouts), any_worker_(tunables.results_from_any_worker) {}

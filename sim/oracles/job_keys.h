@@ -5,6 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
+#include "fakes/event.h"
 #include "fakes/redis/keyspace.h"
 
 namespace lockstep::sim {
@@ -91,6 +94,12 @@ inline constexpr std::string_view kSchedulersDurables = "dur_cordum-scheduler__"
 /// The durable consumers by which schedulers read submissions, and results. Others read results, too (result_heard).
 inline constexpr std::string_view kSchedulersSubmissions = "dur_cordum-scheduler__sys_job_submit";
 inline constexpr std::string_view kSchedulersResults = "dur_cordum-scheduler__sys_job_result";
+/// Whether a scheduler has a result in hand from here on: its durable has delivered it, or it was read from the stream.
+[[nodiscard]] inline bool is_result_in_hand(const fakes::Event& event) {
+    const bool is_delivered = event.kind == fakes::EventKind::deliver && event.name == kSchedulersResults;
+    const bool is_read = event.kind == fakes::EventKind::read_back && event.subject == engine::wire::kSubjectResult;
+    return (is_delivered || is_read) && event.packet != nullptr && event.packet->has_job_result();
+}
 [[nodiscard]] constexpr bool is_schedulers_results(std::string_view durable) { return durable == kSchedulersResults; }
 /// And the one by which workflow engines do.
 inline constexpr std::string_view kWorkflowsResults = "dur_cordum-workflow-engine__sys_job_result";

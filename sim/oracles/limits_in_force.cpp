@@ -104,6 +104,7 @@ void LimitsInForce::on_event(const fakes::Event& event, Time now) {
             break;
         case EventKind::fault: clocks_jumped_ = clocks_jumped_ || event.name.starts_with("clock_"); break;
         case EventKind::deliver:
+        case EventKind::read_back:
             if (event.packet != nullptr && event.packet->job_result().status() == cap::JOB_STATUS_TIMEOUT)
                 at(event.packet->job_result().job_id()).timeout_reported = true;
             break;

@@ -39,10 +39,10 @@ namespace lockstep::sim {
 class LimitsInForce final : public Oracle {
 public:
     static constexpr fakes::EventKinds kWanted =
-        SettingsInForce::kWanted | fakes::EventKinds{fakes::EventKind::kernel_check, fakes::EventKind::publish,
-                                                     fakes::EventKind::fault,        fakes::EventKind::deliver,
-                                                     fakes::EventKind::node_down,    fakes::EventKind::paused,
-                                                     fakes::EventKind::redis,        fakes::EventKind::lock_acquired};
+        SettingsInForce::kWanted |
+        fakes::EventKinds{fakes::EventKind::kernel_check, fakes::EventKind::publish, fakes::EventKind::fault,
+                          fakes::EventKind::read_back,    fakes::EventKind::deliver, fakes::EventKind::node_down,
+                          fakes::EventKind::paused,       fakes::EventKind::redis,   fakes::EventKind::lock_acquired};
     /// `timeouts`: the document that the schedulers start with, in JSON; may be empty.
     LimitsInForce(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts);
     [[nodiscard]] std::string_view invariant() const override { return "limits_in_force"; }

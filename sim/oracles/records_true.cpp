@@ -172,6 +172,7 @@ bool read(std::string_view bytes, Message& message) {
 void RecordsTrue::on_event(const fakes::Event& event, Time) {
     switch (event.kind) {
         case EventKind::deliver:
+        case EventKind::read_back:
             if (event.packet != nullptr && event.packet->has_job_result()) note_result(event.packet->job_result());
             break;
         case EventKind::kernel_check:

@@ -40,8 +40,9 @@ namespace lockstep::sim {
 class RecordsTrue final : public Oracle {
 public:
     static constexpr fakes::EventKinds kWanted =
-        fakes::EventKinds{fakes::EventKind::deliver,   fakes::EventKind::kernel_check, fakes::EventKind::output_check,
-                          fakes::EventKind::node_down, fakes::EventKind::publish,      fakes::EventKind::fault};
+        fakes::EventKinds{fakes::EventKind::read_back,    fakes::EventKind::deliver,   fakes::EventKind::kernel_check,
+                          fakes::EventKind::output_check, fakes::EventKind::node_down, fakes::EventKind::publish,
+                          fakes::EventKind::fault};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "records_true"; }
 

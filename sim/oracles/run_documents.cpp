@@ -13,13 +13,6 @@ using nlohmann::json;
 
 namespace {
 
-const json& member_of(const json& object, std::string_view name) {
-    static const json kNothing;
-    if (!object.is_object()) return kNothing;
-    const auto found = object.find(name);
-    return found == object.end() ? kNothing : *found;
-}
-
 bool lists(const json& names, std::string_view name) {
     if (names.is_string()) return names.get_ref<const std::string&>() == name;
     return names.is_array() && std::ranges::any_of(names, [name](const json& one) { return one == name; });
@@ -122,6 +115,13 @@ bool is_run_over(std::string_view status) {
 
 bool is_step_over(std::string_view status) { return is_run_over(status); }
 
+const json& member_of(const json& object, std::string_view name) {
+    static const json kNothing;
+    if (!object.is_object()) return kNothing;
+    const auto found = object.find(name);
+    return found == object.end() ? kNothing : *found;
+}
+
 std::string member_text(const json& object, std::string_view name) {
     const json& found = member_of(object, name);
     return found.is_string() ? found.get<std::string>() : std::string{};
@@ -136,6 +136,11 @@ const json& steps_of(const json& run) {
     static const json kNone = json::object();
     const json& steps = member_of(run, "steps");
     return steps.is_object() ? steps : kNone;
+}
+
+std::int64_t attempts_of(const json& step) {
+    const json& attempts = member_of(step, "attempts");
+    return attempts.is_number_integer() ? attempts.get<std::int64_t>() : 0;
 }
 
 std::optional<engine::WallTime> time_of(const json& step, std::string_view name) {
@@ -255,7 +260,7 @@ std::optional<engine::Duration> pause_of(const json& definition, const json& run
     const double multiplier = given.is_number() && given.get<double>() > 1 ? given.get<double>() : 2;
     double seconds = std::max<double>(1, static_cast<double>(whole(retry, "initial_backoff_sec")));
     const std::int64_t most = whole(retry, "max_backoff_sec");
-    for (std::int64_t n = 1; n < whole(record, "attempts") && seconds < 1e6; ++n) seconds *= multiplier;
+    for (std::int64_t n = 1; n < attempts_of(record) && seconds < 1e6; ++n) seconds *= multiplier;
     if (most > 0) seconds = std::min(seconds, static_cast<double>(most));
     if (seconds >= 1e6) return std::nullopt;
     return std::chrono::milliseconds{static_cast<std::int64_t>(1000 * seconds)};

@@ -22,12 +22,16 @@ namespace lockstep::sim {
 /// Not of one that was skipped.
 [[nodiscard]] bool is_step_over(std::string_view status);
 
+/// A member; null where there is none.
+[[nodiscard]] const nlohmann::json& member_of(const nlohmann::json& object, std::string_view name);
 /// A text member; empty where there is none.
 [[nodiscard]] std::string member_text(const nlohmann::json& object, std::string_view name);
 /// "pending" for one that says nothing.
 [[nodiscard]] std::string step_status(const nlohmann::json& step);
 /// The records of a run's steps; an empty object where it has none.
 [[nodiscard]] const nlohmann::json& steps_of(const nlohmann::json& run);
+/// How often a step has begun.
+[[nodiscard]] std::int64_t attempts_of(const nlohmann::json& step);
 [[nodiscard]] std::optional<engine::WallTime> time_of(const nlohmann::json& step, std::string_view name);
 
 /// What a step waits for.

@@ -8,6 +8,7 @@
 #include "engine/wire/subjects.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/run_documents.h"
+#include "sim/oracles/run_steps.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
@@ -32,11 +33,6 @@ const json& step_or_nothing(const json& run, const std::string& key) {
     static const json kNothing;
     const auto found = steps_of(run).find(key);
     return found == steps_of(run).end() ? kNothing : *found;
-}
-
-std::int64_t attempts_of(const json& step) {
-    const auto found = step.is_object() ? step.find("attempts") : step.end();
-    return step.is_object() && found != step.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
 }
 
 /// The first member in which two records of one ended step differ that must not; empty: none does.
@@ -115,12 +111,32 @@ void RunProgress::judge_step(fakes::NodeId client, const std::string& name, cons
         return;
     }
     judge_attempt(client, name, key, was, is, before.written);
-    const bool has_begun = earlier == "pending" && attempts_of(was) == 0 && begins(step_status(is));
     const json& definition = definitions_.of(name, now);
-    if (!has_begun || !definition.is_object()) return;
+    if (!definition.is_object()) return;
+    judge_change(client, name, {definition, now, key, was, is}, before.written);
+    const bool has_begun = earlier == "pending" && attempts_of(was) == 0 && begins(step_status(is));
+    if (!has_begun) return;
     if (const std::string why = forbids_to_begin(definition, now, key); !why.empty())
         violated(client, member_text(is, "job_id"),
                  fmt::format("the step {} of the run {} has begun, and {}", key, name, why), before.written);
+}
+
+void RunProgress::judge_change(fakes::NodeId client, const std::string& name, const StepChange& change,
+                               EventNumber written) {
+    const std::string job = member_text(change.is, "job_id");
+    const auto accuse = [&](const std::string& why) {
+        if (!why.empty())
+            violated(client, job, fmt::format("the step {} of the run {} {}", change.key, name, why), written);
+    };
+    accuse(against_its_condition(change));
+    accuse(wrongly_transformed(change));
+    accuse(tried_too_often(change));
+    const std::string ended = job_that_ended(change);
+    if (ended.empty() || lost_.any_of(ended)) return;
+    // Nobody judges by a record that is not there.
+    const std::string state = states_.of(ended);
+    if (!state.empty() && !is_final(state))
+        accuse(fmt::format("is {}, and its job {} is {}", step_status(change.is), ended, state));
 }
 
 void RunProgress::judge_attempt(fakes::NodeId client, const std::string& name, const std::string& key, const json& was,

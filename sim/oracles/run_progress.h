@@ -3,6 +3,7 @@
 // 1. When all is quiet it is over, or waits for a human.
 // 2. No step begins before what it depends on is satisfied, nor while as many of its siblings are at work as may be.
 //    A parallel step is over as soon as its strategy is decided by its children, and not before.
+//    Its condition, its max_retries and the end of its own job decide how it goes on.
 // 3. What has ended stays as it is: no step that is over changes any more, no attempt is taken back, no step vanishes, and so no
 //    result that was applied; nor does a run that is over change.
 // 4. Each attempt has one job, `<run>:<step>@<attempt>`, which is submitted only once a commit says so, and under one request: what
@@ -22,6 +23,7 @@
 #include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/run_definitions.h"
+#include "sim/oracles/run_steps.h"
 
 namespace lockstep::sim {
 
@@ -51,6 +53,7 @@ private:
     void on_write(fakes::NodeId client, const std::string& name, const nlohmann::json& after);
     void judge_step(fakes::NodeId client, const std::string& name, const std::string& key, const Run& before,
                     const nlohmann::json& now);
+    void judge_change(fakes::NodeId client, const std::string& name, const StepChange& change, EventNumber written);
     void judge_attempt(fakes::NodeId client, const std::string& name, const std::string& key, const nlohmann::json& was,
                        const nlohmann::json& now, EventNumber written);
     void on_submission(const fakes::Event& event);
@@ -63,6 +66,7 @@ private:
     std::set<std::string, std::less<>> garbled_;    // jobs whose submission the stream has as something else
     std::map<std::string, std::string, std::less<>> requests_;  // to be submitted, by job: bytes of packets
     const LostRecords& lost_ = jobs().lost();
+    const RecordedStates& states_ = jobs().states();
 };
 
 }  // namespace lockstep::sim

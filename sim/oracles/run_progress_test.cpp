@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 constexpr NodeId kEngine{5};
 constexpr const char* kWorkflow = R"({"id":"f","steps":{
-    "a":{"type":"worker","on_error":"fix"},
+    "a":{"type":"worker","on_error":"fix","retry":{"max_retries":2}},
     "b":{"type":"worker","depends_on":["a"]},
     "fix":{"type":"worker"},
     "pick":{"type":"switch","condition":"input.x","input":{"cases":{"1":"c"},"default":"d"}},
@@ -145,6 +145,29 @@ TEST_F(RunProgressTest, AttemptsAreCountedOneByOneAndGiveTheirJobsTheirNames) {
     judge.found.clear();
     write(R"({"a":{"status":"running","attempts":3,"job_id":"r:a@2x"}})");
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the job of the step a should be r:a@3")));
+}
+
+TEST_F(RunProgressTest, AStepEndsOnlyOnceItsJobHas) {
+    const auto job_is = [this](const char* state) {
+        judge.table.hash_set(Topology::kGateway, "job:meta:r:a@1", "state", nullptr, state);
+    };
+    const char* begun = R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})";
+    const char* ended = R"({"a":{"status":"failed","attempts":1,"job_id":"r:a@1"}})";
+    job_is("FAILED");
+    write(begun);
+    write(ended);
+    EXPECT_THAT(judge.found, IsEmpty());
+    write_by(Topology::kGateway, "running", begun);
+    job_is("RUNNING");
+    write(ended);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the step a of the run r is failed, and its job r:a@1 is RUNNING")));
+}
+
+TEST_F(RunProgressTest, AStepIsNotTriedMoreOftenThanItMayBe) {
+    for (int n = 1; n <= 4; ++n)
+        write(fmt::format(R"({{"a":{{"status":"running","attempts":{0},"job_id":"r:a@{0}"}}}})", n));
+    EXPECT_THAT(judge.found,
+                ElementsAre(HasSubstr("the step a of the run r begins its try 4, of 3 that its max_retries allows")));
 }
 
 TEST_F(RunProgressTest, AJobIsSubmittedOnceADocumentNamesItAndUnderOneRequest) {

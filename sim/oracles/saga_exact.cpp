@@ -251,7 +251,8 @@ void SagaExact::on_event(const fakes::Event& event, Time) {
         case fakes::EventKind::lock_released:
         case fakes::EventKind::lock_expired: on_holder(event); break;
         case fakes::EventKind::deliver:
-            if (is_schedulers_results(event.name) && event.packet != nullptr) on_result_delivered(event);
+        case fakes::EventKind::read_back:
+            if (is_result_in_hand(event)) on_result_delivered(event);
             break;
         case fakes::EventKind::publish:
             if (const auto worker = engine::wire::worker_of(event.subject))

@@ -35,8 +35,9 @@ class SagaExact final : public Oracle {
 public:
     static constexpr fakes::EventKinds kWanted = fakes::EventKinds{
         fakes::EventKind::fault,        fakes::EventKind::lock_acquired, fakes::EventKind::lock_released,
-        fakes::EventKind::lock_expired, fakes::EventKind::deliver,       fakes::EventKind::publish,
-        fakes::EventKind::stored,       fakes::EventKind::state,         fakes::EventKind::kernel_check};
+        fakes::EventKind::lock_expired, fakes::EventKind::read_back,     fakes::EventKind::deliver,
+        fakes::EventKind::publish,      fakes::EventKind::stored,        fakes::EventKind::state,
+        fakes::EventKind::kernel_check};
     /// The tunables outlive the oracle.
     SagaExact(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "saga_exact"; }

@@ -51,8 +51,8 @@ void StoredResultWins::on_event(const fakes::Event& event, Time now) {
             if (event.name == "nats.power_cut") unheard_.clear();
             return;
         case EventKind::deliver:
-            if (is_schedulers_results(event.name) && event.packet != nullptr && event.packet->has_job_result() &&
-                event.packet->job_result().status() == cap::JOB_STATUS_TIMEOUT)
+        case EventKind::read_back:
+            if (is_result_in_hand(event) && event.packet->job_result().status() == cap::JOB_STATUS_TIMEOUT)
                 reported_.insert(event.packet->job_result().job_id());
             return;
         case EventKind::stored: return on_stored(event, now);

@@ -29,10 +29,11 @@ namespace lockstep::sim {
 class StoredResultWins final : public Oracle {
 public:
     static constexpr fakes::EventKinds kWanted =
-        Undisturbed::kWanted | fakes::EventKinds{fakes::EventKind::redis,  fakes::EventKind::connection_broken,
-                                                 fakes::EventKind::fault,  fakes::EventKind::deliver,
-                                                 fakes::EventKind::stored, fakes::EventKind::state,
-                                                 fakes::EventKind::ack,    fakes::EventKind::term};
+        Undisturbed::kWanted | fakes::EventKinds{fakes::EventKind::redis,   fakes::EventKind::connection_broken,
+                                                 fakes::EventKind::fault,   fakes::EventKind::read_back,
+                                                 fakes::EventKind::deliver, fakes::EventKind::stored,
+                                                 fakes::EventKind::state,   fakes::EventKind::ack,
+                                                 fakes::EventKind::term};
     /// The tunables outlive the oracle. `timeouts`: as timeouts.yaml, in JSON; may be empty.
     StoredResultWins(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
         : Oracle(judge), tunables_(tunables), ends_(tunables, timeouts) {}

@@ -39,6 +39,7 @@ reports::Timeline::Family family_of(const HistoryEvent& event) {
         case EventKind::stored:
         case EventKind::deliver:
         case EventKind::core_deliver:
+        case EventKind::read_back:
         case EventKind::job_started:
         case EventKind::job_finished:
         case EventKind::result:

@@ -126,6 +126,7 @@ const std::array kEvents{
               false,
               {"name"}},
     EventInfo{slow_consumer, "slow_consumer", "NATS hung up on a client that reads too slowly", false, {"name"}},
+    EventInfo{read_back, "read_back", "a client read a message of a stream by its number", false, {"subject", "job"}},
     EventInfo{fault, "fault", "a fault began or ended", false, {"name"}},
 };
 

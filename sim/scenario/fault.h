@@ -366,6 +366,13 @@ struct NatsPowerCut : OfNats {
     static constexpr auto arguments() { return std::tuple(kFor); }
 };
 
+struct NatsNewLeader : OfNats {
+    static constexpr std::string_view kName = "nats.new_leader";
+    static constexpr std::string_view kHelp =
+        "another server of a cluster leads the consumers, and delivers nothing again of what is in hand";
+    static constexpr auto arguments() { return std::tuple(); }
+};
+
 struct NatsGarbledDelivery : OfMessages {
     static constexpr std::string_view kName = "nats.garbled_delivery";
     static constexpr std::string_view kHelp = "stored messages reach their consumers as bytes that are no packet";
@@ -505,12 +512,13 @@ struct ConfigUpdate : OfServer {
 };
 
 /// In the order in which people read of them.
-using Any = std::variant<Crash, Stop, Pause, Partition, SlowLink, LossyLink, ClockJump, ClockDrift, RedisErrors,
-                         RedisLatency, RedisRestart, RedisFailover, RedisScriptFlush, RedisEvict, RedisCorrupt,
-                         RedisOom, NatsPublishErrors, NatsLostAcks, NatsLateAcks, NatsDuplicate, NatsReorder,
-                         NatsRestart, NatsPowerCut, NatsGarbledDelivery, NatsDropCore, KernelErrors, KernelLatency,
-                         KernelOutage, KernelFlap, KernelDecision, OutputPolicyErrors, OutputPolicyLatency,
-                         OutputPolicyDecision, WorkerSilence, WorkerZombie, WorkerOverload, Corrupt, ConfigUpdate>;
+using Any =
+    std::variant<Crash, Stop, Pause, Partition, SlowLink, LossyLink, ClockJump, ClockDrift, RedisErrors, RedisLatency,
+                 RedisRestart, RedisFailover, RedisScriptFlush, RedisEvict, RedisCorrupt, RedisOom, NatsPublishErrors,
+                 NatsLostAcks, NatsLateAcks, NatsDuplicate, NatsReorder, NatsRestart, NatsPowerCut, NatsNewLeader,
+                 NatsGarbledDelivery, NatsDropCore, KernelErrors, KernelLatency, KernelOutage, KernelFlap,
+                 KernelDecision, OutputPolicyErrors, OutputPolicyLatency, OutputPolicyDecision, WorkerSilence,
+                 WorkerZombie, WorkerOverload, Corrupt, ConfigUpdate>;
 
 }  // namespace faults
 

@@ -146,9 +146,10 @@ public:
 private:
     /// Whether what they brought is to be all.
     bool apply_themes(Document& out) {
-        if (dice_.chance(0.15)) return false;
+        const bool of_a_run = dice_.chance(0.15);
+        if (of_a_run && dice_.chance(0.3)) return false;
         // In turns, so that chance leaves none out.
-        const Theme& first = themes()[number_ % themes().size()];
+        const Theme& first = of_a_run ? dice_.one_of(run_themes()) : themes()[number_ % themes().size()];
         if (first.alone && options_.data_loss.any()) return false;  // its settings bear no loss beside it either
         out["tags"] = Document::array({first.name});
         first.apply(dice_, out);

@@ -52,6 +52,18 @@ void add_spent_jobs(Dice& dice, Document& scenario) {
                          {"for", dice.word({"20s", "40s", "60s"})}});
 }
 
+/// A durable is taken over by another server just when the one that has a message in hand dies: it does not come again.
+void change_leader(Dice& dice, Document& scenario) {
+    const bool of_a_result = dice.chance(0.5);
+    Document on = {{"event", "redis"}, {"script", "take_up"}, {"when", "before"}};
+    if (of_a_result) on = {{"event", "deliver"}, {"subject", "sys.job.result"}};
+    on["nth"] = dice.between(1, 12);
+    // What a gateway has recorded is found there.
+    if (!of_a_result) scenario["cluster"]["gateway"] = "publish-only";
+    add_fault(scenario, {{"on", on}, {"do", "nats.new_leader"}});
+    add_fault(scenario, {{"on", on}, {"do", "crash"}, {"target", "actor"}, {"for", dice.word({"500ms", "5s"})}});
+}
+
 }  // namespace
 
 void garbled_packets(Dice& dice, Document& scenario) {
@@ -157,6 +169,7 @@ void redelivery(Dice& dice, Document& scenario) {
         scenario["cluster"]["result_readers"] = dice.between(1, 2);
         config(scenario).erase("bus_guard_key_scope");  // one mark for the whole stream silences the other service
     }
+    if (dice.chance(0.5)) change_leader(dice, scenario);
 }
 
 void lost_answers(Dice& dice, Document& scenario) {

@@ -21,6 +21,7 @@
 #include "sim/search/routing_themes.h"
 #include "sim/search/server_themes.h"
 #include "sim/search/settings_themes.h"
+#include "sim/search/step_themes.h"
 #include "sim/search/stream_themes.h"
 #include "sim/search/tenant_themes.h"
 #include "sim/search/worker_themes.h"
@@ -120,9 +121,16 @@ constexpr std::array kThemes{
     Theme{"crowded-runs", false, crowded_runs},
     Theme{"half-done-steps", kAlone, half_done_steps},
 };
+constexpr std::array kRunThemes{
+    Theme{"workflows", false, workflows},           Theme{"crowded-runs", false, crowded_runs},
+    Theme{"other-gateways", false, other_gateways}, Theme{"failing-steps", false, failing_steps},
+    Theme{"failing-steps", false, failing_steps},   Theme{"sleeping-runs", false, sleeping_runs},
+};
 
 }  // namespace
 
 std::span<const Theme> themes() { return kThemes; }
+
+std::span<const Theme> run_themes() { return kRunThemes; }
 
 }  // namespace lockstep::sim

@@ -18,6 +18,10 @@ struct Theme {
     void (*apply)(Dice& dice, Document& scenario);
 };
 
+/// Taken up in turns.
 [[nodiscard]] std::span<const Theme> themes();
+/// About workflow runs, which have more states than all else has together: one of them stands in for many a draw that would have no
+/// theme.
+[[nodiscard]] std::span<const Theme> run_themes();
 
 }  // namespace lockstep::sim

@@ -7,47 +7,11 @@
 
 #include "sim/search/disturbances.h"
 #include "sim/search/theme_parts.h"
+#include "sim/search/workflow_parts.h"
 
 namespace lockstep::sim {
 
 namespace {
-
-constexpr const char* kTopicOfGates = "job.cordum.approval-gate";
-
-/// Engines, what gates need, and a topic of work.
-void open_workshop(Dice& dice, Document& scenario, int engines_min) {
-    Document& cluster = scenario["cluster"];
-    // Either kind of replica, or both; never fewer than are needed.
-    if (engines_min <= replicas(scenario) && dice.chance(0.4)) cluster["schedulers_run_workflows"] = true;
-    if (!cluster.contains("schedulers_run_workflows") || dice.chance(0.2))
-        cluster["workflow_engines"] = dice.between(engines_min, std::max(engines_min, 3));
-    Document& rules = cluster["kernel"]["policy"]["rules"];
-    rules.push_back({{"id", "gates"}, {"match", {{"topics", {kTopicOfGates}}}}, {"decision", "require_approval"}});
-    // What is approved is read back from what a gateway has stored.
-    cluster.erase("gateway");
-    // One mark for the whole stream silences one of the services.
-    if (cluster.contains("config")) cluster["config"].erase("bus_guard_key_scope");
-}
-
-void put(Document& scenario, std::string id, Document steps, int timeout_sec = 0) {
-    Document definition = {{"id", std::move(id)}, {"org_id", "default"}, {"steps", std::move(steps)}};
-    if (timeout_sec > 0) definition["timeout_sec"] = timeout_sec;
-    add_load(scenario, {{"at", "1s"}, {"workflow", {{"put", std::move(definition)}}}});
-}
-
-Document started(std::string at, const char* workflow, std::string run, Document input = Document::object()) {
-    return {{"at", std::move(at)},
-            {"workflow", {{"start", workflow}, {"run", std::move(run)}, {"input", std::move(input)}}}};
-}
-
-Document work() { return {{"type", "worker"}, {"topic", "job.default"}}; }
-
-Document retry(Dice& dice) {
-    Document retry = {{"max_retries", dice.between(1, 3)}, {"initial_backoff_sec", dice.between(1, 12)}};
-    if (dice.chance(0.4)) retry["multiplier"] = 3;
-    if (dice.chance(0.3)) retry["max_backoff_sec"] = dice.between(2, 20);
-    return retry;
-}
 
 /// A workflow whose steps are drawn one after the other, each depending on some of those before it.
 class Shape {
@@ -87,9 +51,9 @@ private:
         if (drawn == "parallel") step = side_by_side(id);
         if (drawn == "for_each") step = for_each();
         if (drawn == "loop") step = loop(id);
-        if (drawn == "worker" || drawn == "on_error") step = work();
+        if (drawn == "worker" || drawn == "on_error") step = work_step();
         if (drawn == "on_error") mend(id, step);
-        if (step["type"] == "worker" && dice_.chance(0.4)) step["retry"] = retry(dice_);
+        if (step["type"] == "worker" && dice_.chance(0.4)) step["retry"] = drawn_retry(dice_);
         if (step["type"] == "worker" && dice_.chance(0.2)) step["timeout_sec"] = dice_.between(20, 200);
         if (step["type"] == "worker" && dice_.chance(0.2)) step["compensation"] = {{"topic", "job.default"}};
         if (step["type"] == "worker" && dice_.chance(0.15)) step["condition"] = "input.n != 3";
@@ -97,8 +61,8 @@ private:
     }
 
     Document choice(const std::string& id) {
-        steps_[id + "-left"] = work();
-        steps_[id + "-right"] = dice_.chance(0.5) ? work() : Document{{"type", "delay"}, {"delay_sec", 4}};
+        steps_[id + "-left"] = work_step();
+        steps_[id + "-right"] = dice_.chance(0.5) ? work_step() : Document{{"type", "delay"}, {"delay_sec", 4}};
         return {{"type", "switch"},
                 {"condition", "input.n % 2"},
                 {"input", {{"cases", {{"0", id + "-left"}}}, {"default", id + "-right"}}}};
@@ -109,7 +73,7 @@ private:
         for (int i = dice_.between(2, 4); i > 0; --i) {
             const std::string child = fmt::format("{}-{}", id, i);
             steps_[child] =
-                dice_.chance(0.8) ? work() : Document{{"type", "delay"}, {"delay_sec", dice_.between(2, 15)}};
+                dice_.chance(0.8) ? work_step() : Document{{"type", "delay"}, {"delay_sec", dice_.between(2, 15)}};
             children.push_back(child);
         }
         Document input = {{"steps", std::move(children)}, {"strategy", dice_.word({"all", "all", "any"})}};
@@ -120,21 +84,21 @@ private:
     }
 
     Document for_each() {
-        Document step = work();
+        Document step = work_step();
         step["for_each"] = "input.list";
         if (dice_.chance(0.5)) step["max_parallel"] = dice_.between(1, 3);
         return step;
     }
 
     Document loop(const std::string& id) {
-        steps_[id + "-body"] = work();
+        steps_[id + "-body"] = work_step();
         return {{"type", "loop"},
                 {"input", {{"body_step", id + "-body"}, {"until", "loop.index >= input.n"}, {"max_iterations", 5}}}};
     }
 
     void mend(const std::string& id, Document& step) {
         step["on_error"] = id + "-mend";
-        steps_[id + "-mend"] = work();
+        steps_[id + "-mend"] = work_step();
     }
 
     void depend(Document& step) {
@@ -156,8 +120,8 @@ void race(Dice& dice, Document& steps) {
     Document runners = Document::array();
     for (int i = dice.between(2, 5); i > 0; --i) {
         const std::string id = fmt::format("runner-{}", i);
-        steps[id] = work();
-        if (dice.chance(0.3)) steps[id]["retry"] = retry(dice);
+        steps[id] = work_step();
+        if (dice.chance(0.3)) steps[id]["retry"] = drawn_retry(dice);
         runners.push_back(id);
     }
     Document input = {{"steps", std::move(runners)}, {"strategy", "any"}};
@@ -255,16 +219,17 @@ void disturb_engines(Dice& dice, Document& scenario) {
 void workflows(Dice& dice, Document& scenario) {
     open_workshop(dice, scenario, 1);
     change_limits(dice, scenario);
-    put(scenario, "inner", {{"a", work()}, {"b", {{"type", "delay"}, {"delay_sec", 2}, {"depends_on", {"a"}}}}});
+    put_workflow(scenario, "inner",
+                 {{"a", work_step()}, {"b", {{"type", "delay"}, {"delay_sec", 2}, {"depends_on", {"a"}}}}});
     Shape shape(dice);
     Document steps = shape.steps(dice.between(2, 7));
     if (dice.chance(0.4)) steps["told"] = {{"type", "notify"}, {"input", {{"message", "under way"}}}};
-    put(scenario, "drawn", std::move(steps), dice.chance(0.15) ? dice.between(5, 120) : 0);
+    put_workflow(scenario, "drawn", std::move(steps), dice.chance(0.15) ? dice.between(5, 120) : 0);
     for (int i = dice.between(1, 5); i > 0; --i) {
         const std::string run = fmt::format("drawn-{}", i);
         Document input = {{"n", dice.between(0, 4)}, {"list", Document::array()}};
         for (int n = dice.between(0, 6); n > 0; --n) input["list"].push_back(n);
-        Document line = started(dice.seconds(2, 30), "drawn", run, std::move(input));
+        Document line = run_started(dice.seconds(2, 30), "drawn", run, std::move(input));
         if (dice.chance(0.2)) line["workflow"]["by"] = "reference";
         add_load(scenario, std::move(line));
         decide_about(dice, scenario, run, shape.gates());
@@ -277,19 +242,19 @@ void other_gateways(Dice& dice, Document& scenario) {
     open_workshop(dice, scenario, 1);
     change_limits(dice, scenario);
     scenario["cluster"]["workers"][0]["service_time"] = dice.word({"200ms", "1s", "4s"});
-    Document each = work();
+    Document each = work_step();
     each["for_each"] = "input.list";
-    if (dice.chance(0.4)) each["retry"] = retry(dice);
-    put(scenario, "shared",
-        {{"each", std::move(each)},
-         {"wait", {{"type", "delay"}, {"delay_sec", dice.between(1, 20)}, {"depends_on", {"each"}}}},
-         {"sign", {{"type", "approval"}, {"depends_on", {"wait"}}}},
-         {"last", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"sign"}}}}});
+    if (dice.chance(0.4)) each["retry"] = drawn_retry(dice);
+    put_workflow(scenario, "shared",
+                 {{"each", std::move(each)},
+                  {"wait", {{"type", "delay"}, {"delay_sec", dice.between(1, 20)}, {"depends_on", {"each"}}}},
+                  {"sign", {{"type", "approval"}, {"depends_on", {"wait"}}}},
+                  {"last", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"sign"}}}}});
     for (int i = dice.between(1, 4); i > 0; --i) {
         const std::string run = fmt::format("shared-{}", i);
         Document list = Document::array();
         for (int n = dice.between(1, 5); n > 0; --n) list.push_back(n);
-        Document line = started(dice.seconds(2, 8), "shared", run, {{"list", std::move(list)}});
+        Document line = run_started(dice.seconds(2, 8), "shared", run, {{"list", std::move(list)}});
         if (dice.chance(0.5)) line["workflow"]["by"] = "reference";
         add_load(scenario, std::move(line));
         if (dice.chance(0.6)) decide_about(dice, scenario, run, {"sign"});
@@ -306,13 +271,13 @@ void kept_delays(Dice& dice, Document& scenario) {
     // Three intervals of the poller are what a timer may be late by.
     config(scenario)["wf_scan_interval"] = fmt::format("{}s", 12 * interval + 20);
     config(scenario)["delay_persist_min"] = dice.word({"0s", "3s", "10s"});
-    put(scenario, "waits",
-        {{"first", {{"type", "delay"}, {"delay_sec", dice.between(11, 40)}}},
-         {"second", {{"type", "delay"}, {"delay_sec", dice.between(15, 90)}, {"depends_on", {"first"}}}},
-         {"beside", {{"type", "delay"}, {"delay_sec", dice.between(11, 60)}}}});
+    put_workflow(scenario, "waits",
+                 {{"first", {{"type", "delay"}, {"delay_sec", dice.between(11, 40)}}},
+                  {"second", {{"type", "delay"}, {"delay_sec", dice.between(15, 90)}, {"depends_on", {"first"}}}},
+                  {"beside", {{"type", "delay"}, {"delay_sec", dice.between(11, 60)}}}});
     for (int i = dice.between(1, 4); i > 0; --i)
         add_load(scenario,
-                 started(fmt::format("{}ms", dice.between(2000, 12'000)), "waits", fmt::format("waits-{}", i)));
+                 run_started(fmt::format("{}ms", dice.between(2000, 12'000)), "waits", fmt::format("waits-{}", i)));
     for (int i = dice.between(1, 3); i > 0; --i)
         add_fault(scenario, {{"at", dice.seconds(13, 60)},
                              {"do", dice.word({"crash", "crash", "crash", "stop"})},
@@ -324,17 +289,17 @@ void frozen_engines(Dice& dice, Document& scenario) {
     open_workshop(dice, scenario, 2);
     Document& workers = scenario["cluster"]["workers"][0];
     workers["max_parallel_jobs"] = 8;
-    Document each = work();
+    Document each = work_step();
     each["for_each"] = "input.list";
     Document steps = {{"each", std::move(each)}};
     if (dice.chance(0.5)) steps["after"] = {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"each"}}};
-    put(scenario, "many", std::move(steps));
+    put_workflow(scenario, "many", std::move(steps));
     Document list = Document::array();
     const int items = dice.between(5, 10);
     for (int n = items; n > 0; --n) list.push_back(n);
     const int runs = dice.between(1, 3);
     for (int i = runs; i > 0; --i)
-        add_load(scenario, started(dice.seconds(5, 9), "many", fmt::format("many-{}", i), {{"list", list}}));
+        add_load(scenario, run_started(dice.seconds(5, 9), "many", fmt::format("many-{}", i), {{"list", list}}));
     if (dice.chance(0.4)) return write_side_by_side(dice, scenario);
     const int life = dice.between(3, 8);
     config(scenario)["run_lock_ttl"] = fmt::format("{}s", life);
@@ -356,32 +321,32 @@ void crowded_runs(Dice& dice, Document& scenario) {
     if (dice.chance(0.4))
         scenario["cluster"]["workers"][0]["service_time"] = {{"dist", "uniform"}, {"min", "100ms"}, {"max", "8s"}};
     scenario["cluster"]["workers"][0]["max_parallel_jobs"] = 8;
-    Document each = work();
+    Document each = work_step();
     each["for_each"] = "input.list";
     if (dice.chance(0.4)) each["max_parallel"] = dice.between(2, 6);
-    if (dice.chance(0.3)) each["retry"] = retry(dice);
+    if (dice.chance(0.3)) each["retry"] = drawn_retry(dice);
     Document steps = {{"each", std::move(each)}};
     if (dice.chance(0.6)) race(dice, steps);
-    put(scenario, "many", std::move(steps));
+    put_workflow(scenario, "many", std::move(steps));
     Document list = Document::array();
     for (int n = dice.between(6, 20); n > 0; --n) list.push_back(n);
     for (int i = dice.between(1, 3); i > 0; --i)
-        add_load(scenario, started(dice.seconds(5, 7), "many", fmt::format("many-{}", i), {{"list", list}}));
+        add_load(scenario, run_started(dice.seconds(5, 7), "many", fmt::format("many-{}", i), {{"list", list}}));
     if (dice.chance(0.4)) add_load(scenario, {{"at", dice.seconds(6, 20)}, {"workflow", {{"cancel", "many-1"}}}});
     disturb_engines(dice, scenario);
 }
 
 void half_done_steps(Dice& dice, Document& scenario) {
     open_workshop(dice, scenario, 1);
-    put(scenario, "chain",
-        {{"a", work()},
-         {"b", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"a"}}}},
-         {"c", {{"type", "approval"}, {"depends_on", {"b"}}}},
-         {"d", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"c"}}}}});
+    put_workflow(scenario, "chain",
+                 {{"a", work_step()},
+                  {"b", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"a"}}}},
+                  {"c", {{"type", "approval"}, {"depends_on", {"b"}}}},
+                  {"d", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"c"}}}}});
     const int runs = dice.between(1, 3);
     for (int i = runs; i > 0; --i) {
         const std::string run = fmt::format("chain-{}", i);
-        add_load(scenario, started(dice.seconds(4, 9), "chain", run));
+        add_load(scenario, run_started(dice.seconds(4, 9), "chain", run));
         if (dice.chance(0.4)) add_load(scenario, {{"at", dice.seconds(20, 60)}, {"approve", run + ":c@1"}});
         if (dice.chance(0.5))
             add_load(scenario, {{"at", dice.seconds(20, 60)},
