@@ -63,7 +63,7 @@ ServerProcess::CommandLine sentinel_of(int primary) {
         if (!std::filesystem::exists(file))
             std::ofstream(file) << fmt::format(
                 "port {0}\nbind 127.0.0.1\ndir {1}\nsentinel monitor {2} 127.0.0.1 {3} 2\n"
-                "sentinel down-after-milliseconds {2} 3000\nsentinel failover-timeout {2} 4000\n"
+                "sentinel down-after-milliseconds {2} 5000\nsentinel failover-timeout {2} 4000\n"
                 "sentinel parallel-syncs {2} 2\n",
                 port, folder.string(), kName, primary);
         return std::vector<std::string>{*fakes::testing::find_program("redis-server"), file, "--sentinel"};
