@@ -202,6 +202,13 @@ void fail_rare_calls(Dice& dice, Document& scenario) {
                              {"subject", "sys.workflow.event"},
                              {"outcome", dice.word({"not_applied", "unknown", "lost"})},
                              {"for", dice.word({"100ms", "20s"})}});
+    // What tells that a gate is open.
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"on", {{"event", "publish"}, {"subject", "sys.job.result"}, {"when", "before"}}},
+                             {"do", "nats.publish_errors"},
+                             {"subject", "sys.job.result"},
+                             {"outcome", "unknown"},
+                             {"for", dice.word({"100ms", "5s"})}});
 }
 
 void disturb_engines(Dice& dice, Document& scenario) {
