@@ -47,6 +47,8 @@ Task<void> ResultBacklog::hand_in(StreamSequence sequence) {
     auto message = co_await context_.ports.bus.read_message(std::string(wire::kStreamSys), sequence,
                                                             context_.ports.clock.in(context_.tunables.publish_timeout));
     if (!message.applied() || !message.value()) co_return;
+    // Servers of a cluster may hold different messages under one number.
+    if (message.value()->subject != wire::kSubjectResult) co_return;
     context_.ports.log.reached("result_taken_from_the_stream");
     messages_.take(std::move(*message.value()));
 }

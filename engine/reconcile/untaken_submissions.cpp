@@ -55,7 +55,7 @@ Task<void> UntakenSubmissions::look(Ticker& ticker) {
 
 Task<bool> UntakenSubmissions::hand_in(StoredMessage message) {
     const auto packet = wire::decode(message.payload);
-    if (!packet || !packet->has_job_request()) co_return true;
+    if (message.subject != wire::kSubjectSubmit || !packet || !packet->has_job_request()) co_return true;
     const JobId job(wire::trim(packet->job_request().job_id()));
     if (job.empty()) co_return true;
     const auto known = co_await sweeps_.is_known(job);

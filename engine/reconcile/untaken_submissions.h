@@ -6,7 +6,7 @@
 // not know, is handled as if it had been delivered. What is handed out again all the same is absorbed like any repetition.
 #pragma once
 
-#include <map>
+#include <optional>
 
 #include "engine/bus/stored_delivery.h"
 #include "engine/config/context.h"

@@ -118,6 +118,17 @@ TEST_F(UnheardResultsTest, WhatItsDurableDoesNotDeliverIsTakenFromTheStream) {
     EXPECT_EQ(state("a"), "SUCCEEDED");
 }
 
+TEST_F(UnheardResultsTest, AnotherMessageUnderTheNumberOfAResultIsLeftAlone) {
+    start();
+    run_job("a");
+    durable() = {0, 1, engine::StreamSequence(result_stands("a") - 1)};
+    bus.on_read_message = [](engine::StreamSequence sequence) -> Outcome<std::optional<StoredMessage>> {
+        return std::optional<StoredMessage>({sequence, {}, "another", "sys.heartbeat", {}});
+    };
+    loop.run_for(5s + tunables.bus_ack_wait + 1s);
+    EXPECT_EQ(state("a"), "RUNNING");
+}
+
 TEST_F(UnheardResultsTest, PatienceCountsFromTheLatestConnection) {
     start();
     run_job("a");

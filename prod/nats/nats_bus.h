@@ -85,7 +85,7 @@ private:
     [[nodiscard]] engine::Task<Prepared> prepare_stream(jetstream::StreamSpec spec, engine::MonoTime deadline);
     /// Sees to it that a rate stops no message of `stream`. False: a durable of it must not get a rate.
     [[nodiscard]] engine::Task<bool> make_room_for_rate(std::string stream, engine::MonoTime deadline);
-    /// The durable as it is, created if missing.
+    /// The durable as it is, created if missing; the first asks again while its stream has no leader.
     [[nodiscard]] engine::Task<engine::Outcome<jetstream::ConsumerBinding>> find_or_create_in_time(
         engine::ConsumerSpec spec, engine::MonoTime deadline);
     [[nodiscard]] engine::Task<engine::Outcome<jetstream::ConsumerBinding>> find_or_create(engine::ConsumerSpec spec,
