@@ -51,6 +51,7 @@ struct ConsumerState {
     std::uint64_t waiting = 0;  // never delivered so far
     std::uint64_t in_hand = 0;  // delivered and without an answer; what waits for its next delivery counts too
     StreamSequence ack_floor;   // no message of the stream at or below this sequence is in hand
+    std::string leader{};       // the server of a cluster that leads it; empty for a server on its own
 };
 
 /// One delivery of a stream message to a durable consumer, not yet acknowledged. The answers below are sent and not

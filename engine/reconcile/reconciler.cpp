@@ -47,7 +47,8 @@ Reconciler::Reconciler(const Context& context, const Timeouts& timeouts, Leases&
       dead_letters_(dead_letters),
       ticker_(context, sweeps, leases, keys::kReconcilerLock, context.tunables.reconciler_interval),
       backlog_(context, ticker_.interval(), messages),
-      untaken_(context, sweeps, messages, ticker_.interval()) {}
+      submissions_(Undelivered::Of::submissions, context, sweeps, messages, ticker_.interval()),
+      results_(Undelivered::Of::results, context, sweeps, messages, ticker_.interval()) {}
 
 Task<void> Reconciler::run() {
     if (!context_.mechanisms.on(Mechanism::reconciler)) co_return;
@@ -74,13 +75,16 @@ Task<bool> Reconciler::keep() {
 Task<void> Reconciler::tick() {
     const bool mine = co_await hold();
     if (!mine) co_return;
-    backlog_.begin_tick();
+    // Before anybody is timed out for whom a result may stand in what a leader has passed by.
+    if (results_.of_a_cluster()) co_await results_.look(ticker_);
+    backlog_.begin_tick(results_.hidden_behind());
     if (context_.tunables.reconciler_scheduled_timeout > Duration{0})
         co_await sweep_state(JobState::scheduled, StayLimits{context_.tunables.reconciler_scheduled_timeout, {}, {}});
     co_await sweep_state(JobState::dispatched, dispatched_limits(context_.tunables, timeouts_));
     co_await sweep_state(JobState::running, running_limits(context_.tunables, timeouts_));
     co_await sweep_deadlines();
-    co_await untaken_.look(ticker_);
+    co_await submissions_.look(ticker_);
+    if (submissions_.of_a_cluster() && !results_.of_a_cluster()) co_await results_.look(ticker_);  // the first time
     co_await sweep_slots();
     co_await dead_letters_.sweep();
     co_await prune_final_indexes();

@@ -24,7 +24,7 @@
 #include "engine/config/timeouts.h"
 #include "engine/reconcile/result_backlog.h"
 #include "engine/reconcile/ticker.h"
-#include "engine/reconcile/untaken_submissions.h"
+#include "engine/reconcile/undelivered.h"
 #include "engine/store/sweep_store.h"
 
 namespace lockstep::engine {
@@ -68,7 +68,8 @@ private:
     DeadLetters& dead_letters_;
     Ticker ticker_;
     ResultBacklog backlog_;
-    UntakenSubmissions untaken_;
+    Undelivered submissions_;
+    Undelivered results_;
     std::map<JobState, std::string>
         resume_after_;  // where a sweep that ran out of its iterations goes on at the next tick
 };

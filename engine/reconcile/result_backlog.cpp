@@ -69,7 +69,12 @@ Task<bool> ResultBacklog::ask() {
     const auto consumer = co_await context_.ports.bus.consumer_state(
         stream, wire::durable_name(wire::kQueueScheduler, wire::kSubjectResult), deadline());
     if (!consumer.applied() || !consumer.value()) co_return false;  // without one: whoever binds next makes it anew
-    const auto stretch = unheard_.look(state.value().last_sequence, *consumer.value());
+    ConsumerState durable = *consumer.value();
+    if (hidden_behind_) {
+        durable.ack_floor = std::min(durable.ack_floor, *hidden_behind_);
+        durable.in_hand = std::max<std::uint64_t>(durable.in_hand, 1);
+    }
+    const auto stretch = unheard_.look(state.value().last_sequence, durable);
     if (!stretch) co_return true;
     co_return co_await read(*stretch);
 }

@@ -26,8 +26,12 @@ public:
 
     /// Whether this replica is connected to the bus. Notes since when: to be asked at every tick, whoever ticks.
     [[nodiscard]] bool connected();
-    /// What the ticks before have found out is forgotten.
-    void begin_tick() { unheard_ = {}; }
+    /// What the ticks before have found out is forgotten. `hidden_behind`: the durable has another leader, and whatever its floor
+    /// says, results behind this sequence may not have been heard.
+    void begin_tick(std::optional<StreamSequence> hidden_behind) {
+        unheard_ = {};
+        hidden_behind_ = hidden_behind;
+    }
     /// To be awaited after each page of overdue jobs, before `judge` is asked about one of them. Costs nothing while none of
     /// them is at work.
     [[nodiscard]] Task<void> look(std::vector<OverdueJob> page);
@@ -48,6 +52,7 @@ private:
     const Duration interval_;
     StoredMessages& messages_;
     UnheardResults unheard_;
+    std::optional<StreamSequence> hidden_behind_;
     std::uint64_t connection_ = 0;  // 0 = none
     MonoTime connected_since_{};
     std::optional<WallTime> stream_created_;

@@ -13,6 +13,8 @@ std::string job_request(const JobId& job) { return fmt::format("job:req:{}", job
 
 std::string state_index(JobState state) { return "job:index:" + wire::ascii_lower(to_string(state)); }
 
+std::string delivery_mark(std::string_view durable) { return fmt::format("lockstep:durable:{}", durable); }
+
 std::string idempotency(std::string_view tenant, std::string_view key) {
     if (tenant.empty()) return fmt::format("job:idempotency:{}", key);
     return fmt::format("job:idempotency:{}:{}", tenant, key);

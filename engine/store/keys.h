@@ -29,6 +29,8 @@ inline constexpr std::string_view kScansPending = "lockstep:output:scan_pending"
 [[nodiscard]] std::string job_request(const JobId& job);
 /// job:index:<state in lower case>
 [[nodiscard]] std::string state_index(JobState state);
+/// How far a durable is accounted for: delivery_marks.h.
+[[nodiscard]] std::string delivery_mark(std::string_view durable);
 [[nodiscard]] std::string idempotency(std::string_view tenant, std::string_view key);
 
 }  // namespace lockstep::engine::keys

@@ -148,6 +148,13 @@ Task<Outcome<bool>> SweepStore::is_known(JobId job) {
     co_return reply.value().integer_or(0) > 0;
 }
 
+Task<Outcome<bool>> SweepStore::is_at_work(JobId job) {
+    const auto reply = co_await redis_.command({"HGET", keys::job_meta(job), "state"}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<bool>();
+    const auto state = parse_job_state(reply.value().text());
+    co_return state == JobState::dispatched || state == JobState::running;
+}
+
 Task<Outcome<bool>> SweepStore::tick_lock(TickLock lock, Duration ttl) {
     PRECONDITION(!lock.token.empty() && ttl > Duration{0}, "lock {} is held by '{}' for {} ns", lock.key, lock.token,
                  ttl.count());

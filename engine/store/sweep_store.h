@@ -122,6 +122,8 @@ public:
 
     /// Whether the store has anything of this job.
     [[nodiscard]] Task<Outcome<bool>> is_known(JobId job);
+    /// Whether the job is with a worker: DISPATCHED or RUNNING.
+    [[nodiscard]] Task<Outcome<bool>> is_at_work(JobId job);
 
     /// Keeps or takes a lock that only expires. True when this token holds it. REQUIRES: a token, and a time to live.
     [[nodiscard]] Task<Outcome<bool>> tick_lock(TickLock lock, Duration ttl);

@@ -164,13 +164,23 @@ void ConsumerModel::expire(engine::MonoTime now) {
     }
 }
 
-std::size_t ConsumerModel::change_leader() {
+std::size_t ConsumerModel::change_leader(InHand in_hand) {
+    const std::size_t count = pending_.size();
     for (const auto& [sequence, pending] : pending_) {
-        stuck_.insert(sequence);
         ticket_.erase(sequence);
+        if (in_hand == InHand::stuck) stuck_.insert(sequence);
     }
     due_.clear();
-    return pending_.size();
+    if (in_hand == InHand::forgotten) forget_pending();
+    return count;
+}
+
+void ConsumerModel::forget_pending() {
+    pending_.clear();
+    stuck_.clear();
+    redelivered_.clear();
+    floor_delivery_ = next_delivery_sequence_ - 1;
+    floor_stream_ = next_sequence_ - 1;
 }
 
 void ConsumerModel::crash(engine::MonoTime now) {

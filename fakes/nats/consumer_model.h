@@ -103,9 +103,14 @@ public:
     /// Queues the messages whose ack wait or nak delay is over for redelivery.
     void expire(engine::MonoTime now);
 
-    /// Another server leads the consumer, and knows of what is in hand only that it is: it delivers none of that again until it
-    /// restarts, whatever is answered. Returns how many.
-    std::size_t change_leader();
+    /// What a server that takes the consumer over knows of the messages that are in hand.
+    enum class InHand : std::uint8_t {
+        stuck,      // that they are: it delivers none of them again, whatever is answered
+        forgotten,  // nothing, and takes them for done: its floor lies behind them
+    };
+    /// Another server leads the consumer, until it restarts and reads what the first one had written. Returns how many messages
+    /// it delivers no more.
+    std::size_t change_leader(InHand in_hand);
 
     /// The server was killed, or lost its power: what had not been written, or synced, by `now` is forgotten.
     void crash(engine::MonoTime now);
@@ -156,6 +161,7 @@ private:
     Next hand_out(const StreamModel::Stored& stored, int count, engine::MonoTime now);
     std::optional<Next> next_redelivery(engine::MonoTime now);
     bool settle(const DeliveryReceipt& receipt, engine::MonoTime now);
+    void forget_pending();
     void move_floor(std::uint64_t sequence, std::uint64_t delivery_sequence);
     void nak_later(PendingMap::iterator pending, const DeliveryReceipt& receipt, engine::Duration delay,
                    engine::MonoTime now);

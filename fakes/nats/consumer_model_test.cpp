@@ -193,7 +193,7 @@ TEST_F(ConsumerModelTest, ANewLeaderDeliversNothingAgainOfWhatIsInHand) {
     config.max_ack_pending = 10;
     EXPECT_EQ(delivered(0s), "1/1 2/1 3/1");
     consumer().nak(of(2), 0s, at(1s));
-    EXPECT_EQ(consumer().change_leader(), 3U);
+    EXPECT_EQ(consumer().change_leader(ConsumerModel::InHand::stuck), 3U);
     consumer().nak(of(1), 0s, at(2s));
     consumer().nak(of(3), 5s, at(2s));
     publish(1);
@@ -202,6 +202,27 @@ TEST_F(ConsumerModelTest, ANewLeaderDeliversNothingAgainOfWhatIsInHand) {
     EXPECT_EQ(consumer().pending(), 3U);
     jetstream.restart(at(70s), at(71s));
     EXPECT_EQ(delivered(90s), "1/2 2/2 4/2");
+}
+
+TEST_F(ConsumerModelTest, ANewLeaderMayTakeWhatIsInHandForDone) {
+    publish(3);
+    config.max_ack_pending = 10;
+    EXPECT_EQ(delivered(0s), "1/1 2/1 3/1");
+    EXPECT_EQ(consumer().change_leader(ConsumerModel::InHand::forgotten), 3U);
+    EXPECT_EQ(consumer().pending(), 0U);
+    EXPECT_EQ(consumer().ack_floor(), 3U);
+    consumer().nak(of(1), 0s, at(2s));
+    publish(1);
+    EXPECT_EQ(delivered(60s), "4/1") << "whatever was answered";
+}
+
+TEST_F(ConsumerModelTest, AServerOfAClusterSaysWhoLeads) {
+    EXPECT_EQ(jetstream.leader(), "") << "a server on its own";
+    jetstream.join_cluster();
+    const std::string first = jetstream.leader();
+    EXPECT_NE(first, "");
+    static_cast<void>(jetstream.change_leaders(ConsumerModel::InHand::stuck));
+    EXPECT_NE(jetstream.leader(), first);
 }
 
 TEST_F(ConsumerModelTest, AMessageGivenUpIsPendingOnceMoreAfterARestart) {

@@ -104,11 +104,14 @@ void JetStreamModel::power_cut(engine::MonoTime now) {
     }
 }
 
-std::size_t JetStreamModel::change_leaders() {
-    std::size_t stuck = 0;
+std::string JetStreamModel::leader() const { return leader_ == 0 ? std::string() : fmt::format("nats-{}", leader_); }
+
+std::size_t JetStreamModel::change_leaders(ConsumerModel::InHand in_hand) {
+    ++leader_;
+    std::size_t count = 0;
     for (const Entry& entry : entries_)
-        for (const auto& consumer : entry.consumers) stuck += consumer->change_leader();
-    return stuck;
+        for (const auto& consumer : entry.consumers) count += consumer->change_leader(in_hand);
+    return count;
 }
 
 void JetStreamModel::restart(engine::MonoTime now, engine::MonoTime first_check) {

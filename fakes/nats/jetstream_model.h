@@ -39,8 +39,12 @@ public:
     /// The server was killed, or lost its power. `restart` follows.
     void crash(engine::MonoTime now);
     void power_cut(engine::MonoTime now);
-    /// Every consumer, see ConsumerModel. Returns of how many messages.
-    std::size_t change_leaders();
+    /// The server is one of a cluster from now on, and leads every consumer.
+    void join_cluster() { leader_ = 1; }
+    /// The server that leads the consumers; empty for one on its own.
+    [[nodiscard]] std::string leader() const;
+    /// Another server leads every consumer, see ConsumerModel. Returns how many messages are delivered no more.
+    std::size_t change_leaders(ConsumerModel::InHand in_hand);
     /// The server has started again; consumers redeliver nothing before `first_check`.
     void restart(engine::MonoTime now, engine::MonoTime first_check);
 
@@ -53,6 +57,7 @@ private:
 
     const StoragePolicy storage_;
     std::vector<Entry> entries_;
+    std::uint64_t leader_ = 0;  // how many servers have led; 0: it is on its own
 };
 
 }  // namespace lockstep::fakes

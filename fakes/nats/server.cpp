@@ -9,6 +9,7 @@ namespace lockstep::fakes {
 NatsServer::NatsServer(World& world, NatsServerOptions options)
     : world_(world), options_(std::move(options)), draws_(world.draws("nats")), jetstream_(options_.storage) {
     for (const StreamConfig& stream : options_.streams) jetstream_.add_stream(stream, now());
+    if (options_.clustered) jetstream_.join_cluster();
     world_.listen(options_.node, options_.service, *this);
 }
 

@@ -36,6 +36,7 @@ struct NatsServerOptions {
     int pings_out_max = 2;
     std::uint64_t max_payload = 1'048'576;  // bytes of one message; the server's default
     OutgoingLimits outgoing{};              // of each client
+    bool clustered = false;                 // says of its consumers which server leads them
 };
 
 class NatsServer final : public Server {
@@ -49,8 +50,8 @@ public:
     void restart(engine::Duration down_for);
     /// The power fails: what was not synced is lost.
     void power_cut(engine::Duration down_for);
-    /// Other servers of a cluster lead the consumers from now on, see ConsumerModel. Returns how many messages come no more.
-    std::size_t change_leaders() { return jetstream_.change_leaders(); }
+    /// Another server of its cluster leads the consumers from now on, see ConsumerModel. Returns how many messages come no more.
+    std::size_t change_leaders(ConsumerModel::InHand in_hand) { return jetstream_.change_leaders(in_hand); }
     /// Somebody deletes a stream, with its messages and its durables, and makes it anew. REQUIRES: there is one of that name.
     void make_stream_anew(const std::string& stream);
     /// Hooks for a crash of the node: the process is killed, what it has written stays.

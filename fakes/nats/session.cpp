@@ -138,8 +138,9 @@ void NatsSession::consumer_state(RequestId request, const std::string& stream, c
     if (server_.jetstream().stream(stream) == nullptr) {
         answer.error = kNoStream;
     } else if (ConsumerModel* found = server_.jetstream().consumer(stream, durable)) {
-        answer.consumer = engine::ConsumerState{found->waiting(server_.now()), found->pending(),
-                                                engine::StreamSequence(found->ack_floor())};
+        answer.consumer =
+            engine::ConsumerState{found->waiting(server_.now()), found->pending(),
+                                  engine::StreamSequence(found->ack_floor()), server_.jetstream().leader()};
     }
     reply(request, std::move(answer));
 }

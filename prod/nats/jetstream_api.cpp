@@ -182,8 +182,10 @@ Answer<std::optional<engine::ConsumerState>> parse_consumer_state(std::string_vi
     }
     if (sequence == floor.end() || !sequence->is_number_unsigned())
         return tl::make_unexpected(ApiError{0, 0, "a consumer description without its floor"});
+    const json cluster = object_or_empty(*document, "cluster");
     return std::optional(engine::ConsumerState{waiting->get<std::uint64_t>(), in_hand->get<std::uint64_t>(),
-                                               engine::StreamSequence(sequence->get<std::uint64_t>())});
+                                               engine::StreamSequence(sequence->get<std::uint64_t>()),
+                                               member_or(cluster, "leader", std::string())});
 }
 
 std::string next_by_subject(std::string_view subject, std::uint64_t from_sequence) {

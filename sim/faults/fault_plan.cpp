@@ -120,8 +120,8 @@ struct FaultPlan::Deeds {
         return 1;
     }
 
-    static std::uint64_t order(FaultPlan& all, Plan& /*plan*/, const NatsNewLeader& /*fault*/) {
-        return all.controls_->nats_new_leader();
+    static std::uint64_t order(FaultPlan& all, Plan& /*plan*/, const NatsNewLeader& fault) {
+        return all.controls_->nats_new_leader(fault.in_hand == "forgotten");
     }
 
     static std::uint64_t order(FaultPlan& all, Plan& plan, const ConfigUpdate& fault) {

@@ -35,8 +35,8 @@ struct RecordingControls final : ServerControls {
         return 1;
     }
     void nats_restart(Duration down) override { calls.push_back("nats_restart " + text(down)); }
-    std::uint64_t nats_new_leader() override {
-        calls.emplace_back("nats_new_leader");
+    std::uint64_t nats_new_leader(bool forgotten) override {
+        calls.emplace_back(forgotten ? "nats_new_leader forgotten" : "nats_new_leader");
         return 2;
     }
     void nats_power_cut(Duration down) override { calls.push_back("nats_power_cut " + text(down)); }
@@ -526,9 +526,13 @@ TEST_F(FaultPlanTest, TellsServersWhatTheFileSays) {
 
 TEST_F(FaultPlanTest, CountsTheMessagesThatANewLeaderHides) {
     add(fault("nats.new_leader", 1s));
-    sim.run_for(2s);
-    EXPECT_THAT(controls.calls, ElementsAre("nats_new_leader"));
-    EXPECT_EQ(only_count().effective, 2U);
+    Fault forgets = fault("nats.new_leader", 2s);
+    forgets.as<faults::NatsNewLeader>().in_hand = "forgotten";
+    add(forgets);
+    sim.run_for(3s);
+    EXPECT_THAT(controls.calls, ElementsAre("nats_new_leader", "nats_new_leader forgotten"));
+    EXPECT_EQ(sim.fault_plan().counts()[0].effective, 2U);
+    EXPECT_EQ(sim.fault_plan().counts()[1].effective, 2U);
 }
 
 TEST_F(FaultPlanTest, DoesNotCommandAServerThatIsDown) {

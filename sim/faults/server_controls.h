@@ -33,8 +33,9 @@ public:
     /// The same, and messages that were acknowledged but not yet synced to disk are gone.
     virtual void nats_power_cut(engine::Duration down) = 0;
 
-    /// Consumers get another leader, which delivers none of what is in hand again. Returns how many messages that are.
-    virtual std::uint64_t nats_new_leader() = 0;
+    /// Consumers get another leader, which delivers none of what is in hand again; what is `forgotten` it takes for done. Returns
+    /// how many messages that are.
+    virtual std::uint64_t nats_new_leader(bool forgotten) = 0;
 
     /// Has an operator write the settings that `fault` holds. `effective` is to be called when a scheduler has put them in
     /// force, or refused them; it may be kept for as long as the fault plan lives.

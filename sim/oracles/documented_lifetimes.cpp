@@ -80,6 +80,7 @@ DocumentedLifetimes::DocumentedLifetimes(const TunablesInForce& tunables) {
         {"lockstep:dead_letter:outbox", "", for_ever},
         {"lockstep:undecodable:", "", for_ever},
         {"lockstep:output:scan_pending", "", for_ever},
+        {"lockstep:durable:", "", for_ever},
         {"lockstep:tenant:slots:", "", record},
         {"lockstep:tenant:waiting:", "", record},
         {"lockstep:tenant:woken:", "", record},

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -29,7 +30,8 @@ fakes::redis::RedisServerOptions redis_options(const Cluster& cluster) {
     return options;
 }
 
-fakes::NatsServerOptions nats_options(const Cluster& cluster) {
+fakes::NatsServerOptions nats_options(const Scenario& scenario) {
+    const Cluster& cluster = scenario.cluster;
     fakes::NatsServerOptions options;
     options.node = Topology::kNats;
     options.storage.sync_interval = cluster.nats_sync_interval;
@@ -38,6 +40,9 @@ fakes::NatsServerOptions nats_options(const Cluster& cluster) {
         if (stream.name == engine::wire::kStreamJobs) stream.max_messages = cluster.nats_jobs_stream_messages;
     options.outgoing.max_pending = cluster.nats_max_pending;
     options.outgoing.bandwidth = cluster.nats_bandwidth;
+    // Only a cluster has a leader that another one can follow.
+    options.clustered = std::ranges::any_of(
+        scenario.faults, [](const Fault& fault) { return fault.part<faults::NatsNewLeader>() != nullptr; });
     return options;
 }
 
@@ -86,7 +91,7 @@ engine::Mechanisms mechanisms_of(const Scenario& scenario) {
 
 SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scenario)
     : redis_(simulation, Topology::kRedis, redis_options(scenario.cluster)),
-      nats_(simulation, nats_options(scenario.cluster)),
+      nats_(simulation, nats_options(scenario)),
       kernel_(simulation, Topology::kKernel, evaluator_of(scenario.cluster.documents),
               {.latency = scenario.cluster.kernel_latency, .output_latency = scenario.cluster.kernel_latency}),
       servers_{redis_, nats_, kernel_},
@@ -186,6 +191,11 @@ bool SimulatedCluster::has_run_backlog() {
 std::uint64_t SimulatedCluster::redis_script_flush() {
     redis_.script_flush();
     return 1;
+}
+
+std::uint64_t SimulatedCluster::nats_new_leader(bool forgotten) {
+    using InHand = fakes::ConsumerModel::InHand;
+    return nats_.change_leaders(forgotten ? InHand::forgotten : InHand::stuck);
 }
 
 void SimulatedCluster::config_update(const faults::ConfigUpdate& fault, std::function<void()> effective) {

@@ -62,6 +62,7 @@ enum class FaultArgKind : std::uint8_t {
     glob,
     words,         // list of text
     call_outcome,  // not_applied | unknown | lost
+    in_hand,       // stuck | forgotten
     status,        // gRPC status: number or name
     kernel_decision,
     output_decision,
@@ -367,10 +368,14 @@ struct NatsPowerCut : OfNats {
 };
 
 struct NatsNewLeader : OfNats {
+    std::string in_hand;  // stuck | forgotten; empty: stuck
+
     static constexpr std::string_view kName = "nats.new_leader";
     static constexpr std::string_view kHelp =
         "another server of a cluster leads the consumers, and delivers nothing again of what is in hand";
-    static constexpr auto arguments() { return std::tuple(); }
+    static constexpr auto arguments() {
+        return std::tuple(arg("in_hand", FaultArgKind::in_hand, &NatsNewLeader::in_hand));
+    }
 };
 
 struct NatsGarbledDelivery : OfMessages {

@@ -38,6 +38,7 @@ Shape argument(FaultArgKind kind) {
         case FaultArgKind::number: return number(-1'000'000, 1'000'000);
         case FaultArgKind::words: return list(text(), 1);
         case FaultArgKind::call_outcome: return word({"not_applied", "unknown", "lost"});
+        case FaultArgKind::in_hand: return word({"stuck", "forgotten"});
         case FaultArgKind::status: return status();
         case FaultArgKind::kernel_decision:
             return word(
@@ -79,6 +80,9 @@ std::string help_of(const FaultArg& argument) {
         case FaultArgKind::call_outcome:
             return "not_applied: refused; unknown: it takes effect and its answer is lost; lost: it never arrives, "
                    "which looks the same to the caller; default: any of them, drawn for each call";
+        case FaultArgKind::in_hand:
+            return "stuck: it knows that they are in hand, and waits for ever; forgotten: it takes them for done; "
+                   "default: stuck";
         case FaultArgKind::layers:
             return "by document, such as org:acme, team:ops, workflow:travel or step:pay: its settings; a text "
                    "replaces "

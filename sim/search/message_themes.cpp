@@ -60,7 +60,7 @@ void change_leader(Dice& dice, Document& scenario) {
     on["nth"] = dice.between(1, 12);
     // What a gateway has recorded is found there.
     if (!of_a_result) scenario["cluster"]["gateway"] = "publish-only";
-    add_fault(scenario, {{"on", on}, {"do", "nats.new_leader"}});
+    add_fault(scenario, {{"on", on}, {"do", "nats.new_leader"}, {"in_hand", dice.word({"stuck", "forgotten"})}});
     add_fault(scenario, {{"on", on}, {"do", "crash"}, {"target", "actor"}, {"for", dice.word({"500ms", "5s"})}});
 }
 

@@ -1,0 +1,154 @@
+#include "engine/reconcile/undelivered.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
+#include "engine/wire/text.h"
+
+namespace lockstep::engine {
+
+namespace {
+
+/// Messages that one tick reads.
+constexpr int kReadMax = 100;
+/// The same where a leader may have passed many by.
+constexpr int kPassedByMax = 1'000;
+/// How often one is handed in before it is left: some are refused, and the store never knows them.
+constexpr int kTries = 3;
+
+/// The job that a message of the subject is about; empty where it is about none.
+JobId job_of(const StoredMessage& message, std::string_view subject) {
+    const auto packet = wire::decode(message.payload);
+    if (message.subject != subject || !packet) return {};
+    if (packet->has_job_request()) return JobId(wire::trim(packet->job_request().job_id()));
+    if (packet->has_job_result()) return JobId(wire::trim(packet->job_result().job_id()));
+    return {};
+}
+
+}  // namespace
+
+Undelivered::Undelivered(Of what, const Context& context, SweepStore& sweeps, StoredMessages& messages,
+                         Duration interval)
+    : what_(what),
+      context_(context),
+      sweeps_(sweeps),
+      messages_(messages),
+      marks_(context.ports.redis, context.ports.clock, context.tunables),
+      subject_(what == Of::submissions ? wire::kSubjectSubmit : wire::kSubjectResult),
+      durable_(wire::durable_name(wire::kQueueScheduler, subject_)),
+      patience_(context.tunables.bus_ack_wait + interval) {}
+
+Task<void> Undelivered::look(Ticker& ticker) {
+    const StreamSequence looked_at = std::exchange(looked_at_, {});
+    const auto state = co_await durable();
+    if (!state) co_return;
+    if (!state->leader.empty()) {
+        const auto kept = co_await marks_.of(durable_);
+        if (!kept.applied()) co_return;
+        auto mark = co_await mark_now(*state, kept.value());
+        if (!mark) co_return;
+        hidden_behind_.reset();
+        if (mark->hides_something()) {
+            hidden_behind_ = mark->accounted;
+            co_await look_through(ticker, *mark);
+        }
+        const bool still_mine = co_await ticker.keep();
+        if (!still_mine) co_return;
+        if (mark != kept.value()) static_cast<void>(co_await marks_.keep(durable_, *mark));
+        if (mark->hides_something()) co_return;
+    }
+    if (what_ == Of::submissions && state->in_hand > 0)
+        co_await look_above(ticker, std::max(state->ack_floor, looked_at));
+}
+
+Task<std::optional<ConsumerState>> Undelivered::durable() {
+    auto state = co_await context_.ports.bus.consumer_state(std::string(wire::kStreamSys), durable_,
+                                                            context_.ports.clock.in(context_.tunables.publish_timeout));
+    if (!state.applied()) co_return std::nullopt;
+    of_a_cluster_ = state.value() && !state.value()->leader.empty();
+    co_return std::move(state.value());
+}
+
+Task<std::optional<DeliveryMark>> Undelivered::mark_now(const ConsumerState& durable,
+                                                        const std::optional<DeliveryMark>& kept) {
+    if (!kept) co_return DeliveryMark{durable.leader, durable.ack_floor, {}};
+    DeliveryMark mark = *kept;
+    if (mark.leader != durable.leader) {
+        const auto stream = co_await context_.ports.bus.stream_state(
+            std::string(wire::kStreamSys), context_.ports.clock.in(context_.tunables.publish_timeout));
+        if (!stream.applied()) co_return std::nullopt;
+        context_.ports.log.reached("durable_has_another_leader");
+        mark.leader = durable.leader;
+        mark.passed_by = stream.value().last_sequence;
+    } else if (!mark.hides_something()) {
+        mark.accounted = durable.ack_floor;
+    }
+    co_return mark;
+}
+
+Task<void> Undelivered::look_through(Ticker& ticker, DeliveryMark& mark) {
+    bool all_accounted = true;
+    StreamSequence next = mark.accounted.next();
+    for (int read = 0; read < kPassedByMax; ++read) {
+        const bool still_mine = co_await ticker.keep();
+        if (!still_mine) co_return;
+        const Seen seen = co_await look_at_next(next);
+        const bool at_the_end = seen.what == Seen::What::nothing || (seen.go_on() && seen.sequence > mark.passed_by);
+        if (at_the_end && all_accounted) mark.accounted = mark.passed_by;
+        if (at_the_end || !seen.go_on()) break;
+        // Whether it was of use is seen at the next tick.
+        if (seen.what == Seen::What::handed_in && ++tried_[seen.sequence] <= kTries) all_accounted = false;
+        if (all_accounted) mark.accounted = seen.sequence;
+        next = seen.sequence.next();
+    }
+    tried_.erase(tried_.begin(), tried_.upper_bound(mark.accounted));
+}
+
+Task<void> Undelivered::look_above(Ticker& ticker, StreamSequence last) {
+    for (int read = 0; read < kReadMax; ++read) {
+        const bool still_mine = co_await ticker.keep();
+        if (!still_mine) co_return;
+        const Seen seen = co_await look_at_next(last.next());
+        if (!seen.go_on()) co_return;
+        last = seen.sequence;
+    }
+    looked_at_ = last;
+}
+
+Task<Undelivered::Seen> Undelivered::look_at_next(StreamSequence from) {
+    using What = Seen::What;
+    auto found = co_await context_.ports.bus.read_stream(std::string(wire::kStreamSys), subject_, from,
+                                                         context_.ports.clock.in(context_.tunables.publish_timeout));
+    if (!found.applied()) co_return Seen{};
+    if (!found.value()) co_return Seen{What::nothing};
+    const StreamSequence sequence = found.value()->sequence;
+    const Duration age = context_.ports.clock.now() - found.value()->stored_at;
+    if (age < patience_) co_return Seen{What::young, sequence};  // whatever is behind it is younger
+    // Whoever is older may have been forgotten by the store, and not by the durable.
+    if (age > context_.tunables.job_meta_ttl / 2) co_return Seen{What::passed, sequence};
+    const auto wanted = co_await is_wanted(*found.value());
+    if (!wanted) co_return Seen{};
+    if (!*wanted) co_return Seen{What::passed, sequence};
+    context_.ports.log.reached(what_ == Of::submissions ? "submission_taken_from_the_stream"
+                                                        : "result_taken_from_the_stream");
+    messages_.take(std::move(*found.value()));
+    co_return Seen{What::handed_in, sequence};
+}
+
+Task<std::optional<bool>> Undelivered::is_wanted(const StoredMessage& message) {
+    const JobId job = job_of(message, subject_);
+    if (job.empty()) co_return false;
+    if (what_ == Of::results) {
+        const auto at_work = co_await sweeps_.is_at_work(job);
+        if (!at_work.applied()) co_return std::nullopt;
+        co_return at_work.value();
+    }
+    const auto known = co_await sweeps_.is_known(job);
+    if (!known.applied()) co_return std::nullopt;
+    co_return !known.value();
+}
+
+}  // namespace lockstep::engine
