@@ -91,6 +91,7 @@ TEST_F(NatsClusterTest, LosesNothingAndRunsNothingTwiceWhileEachOfItsServersDies
     EXPECT_LE(states["SUCCEEDED"], static_cast<int>(executions.size()));
     EXPECT_GE(states["SUCCEEDED"], static_cast<int>(acknowledged.size()) / 2);
     EXPECT_EQ(states["FAILED"], 0);
+    EXPECT_EQ(world->redis_keys("lockstep:durable:*"), 2) << "who leads the durables of submissions and of results";
 }
 
 TEST_F(NatsClusterTest, AReplicaThatStartsBeforeTheClusterHasALeaderWaitsForIt) {

@@ -44,6 +44,22 @@ TEST(AckSubject, RefusesEverythingElse) {
         EXPECT_FALSE(parse_ack_subject(reply)) << reply;
 }
 
+TEST(ConsumerDescription, NamesItsLeaderWhereTheServerIsOneOfACluster) {
+    const std::string counts = R"("num_pending":3,"num_ack_pending":2,"ack_floor":{"consumer_seq":4,"stream_seq":7})";
+    const auto alone = parse_consumer_state("{" + counts + "}");
+    ASSERT_TRUE(alone && *alone);
+    EXPECT_EQ((*alone)->leader, "");
+    EXPECT_EQ((*alone)->ack_floor.value(), 7U);
+    const auto led = parse_consumer_state("{" + counts + R"(,"cluster":{"name":"three","leader":"n1","replicas":[]}})");
+    ASSERT_TRUE(led && *led);
+    EXPECT_EQ((*led)->leader, "n1");
+    for (const char* odd : {R"("three")", R"({"leader":7})", "{}", "null"}) {
+        const auto read = parse_consumer_state("{" + counts + R"(,"cluster":)" + odd + "}");
+        ASSERT_TRUE(read && *read) << odd;
+        EXPECT_EQ((*read)->leader, "") << odd;
+    }
+}
+
 TEST(PublishAckAnswer, IsReadWithAndWithoutDuplicate) {
     EXPECT_EQ(parse_publish_ack(R"({"stream":"S","seq":7})")->sequence.value(), 7U);
     EXPECT_TRUE(parse_publish_ack(R"({"stream":"S","seq":7,"duplicate":true})")->duplicate);

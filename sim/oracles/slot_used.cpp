@@ -197,8 +197,8 @@ void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Re
     });
 }
 
-void SlotUsed::restored(const fakes::redis::Keyspace&) {
-    lines_.restored();
+void SlotUsed::restored(const fakes::redis::Keyspace& keys) {
+    lines_.restored(keys);
     calm_.restored(now_);
     for (auto& [name, job] : jobs_) {
         const std::string state = recorded_.of(name);

@@ -389,5 +389,18 @@ TEST_F(TenantLinesTest, ALineThatRedisHasLostPartOfIsNotJudged) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(TenantLinesTest, ADelayThatAFailoverHasTakenBackHoldsNobodyUp) {
+    submit("b");
+    command(field("b", "ls_next_attempt_at", "1"));
+    oracle.restored({});
+    stand("b", 1);
+    EXPECT_THAT(judge.found, IsEmpty());
+    fakes::redis::Keyspace kept;
+    kept.hash_set(kept.create<fakes::redis::Hash>("job:meta:c"), "ls_next_attempt_at", "1");
+    oracle.restored(kept);
+    stand("c", 2);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("c: it comes into its tenant's line with the delay")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -179,7 +179,13 @@ void TenantLines::key_removed(std::string_view key, fakes::redis::Removal why) {
         if (const auto job = jobs_.find(*name); job != jobs_.end()) jobs_.erase(job);
 }
 
-void TenantLines::restored() {
+void TenantLines::restored(const fakes::redis::Keyspace& now) {
+    jobs_.clear();
+    for (const std::string_view key : now.keys()) {
+        if (!job_of_hash(key)) continue;
+        for (const std::string_view field : {"ls_waits_since", "ls_waits_limit", "ls_next_attempt_at"})
+            if (const auto value = hash_field(now, key, field)) hash_set(key, field, nullptr, *value);
+    }
     for (auto& [name, tenant] : tenants_) tenant.unsure = true;
     list_unsure_ = true;
     step_ = {};

@@ -49,7 +49,7 @@ public:
     void hash_set(std::string_view key, std::string_view field, const std::string* before, std::string_view after);
     void hash_removed(std::string_view key, std::string_view field);
     void key_removed(std::string_view key, fakes::redis::Removal why);
-    void restored();
+    void restored(const fakes::redis::Keyspace& now);
     void clock_set() { clocks_set_ = true; }
 
     /// How often somebody waited when a slot was given back.
