@@ -25,4 +25,9 @@ std::string Environment::get_or(std::string_view name, std::string_view otherwis
     return value ? std::move(*value) : std::string(otherwise);
 }
 
+void overrule(Environment::Values& values, const std::string& variable, const std::string& value) {
+    values[variable] = value;
+    values.erase(variable + "_FILE");
+}
+
 }  // namespace lockstep::prod

@@ -25,4 +25,7 @@ private:
     Values values_;
 };
 
+/// What a command line says instead of a variable, and instead of the file that would hold its value.
+void overrule(Environment::Values& values, const std::string& variable, const std::string& value);
+
 }  // namespace lockstep::prod

@@ -10,6 +10,7 @@
 
 #include "engine/config/edit_distance.h"
 #include "engine/config/tunables.h"
+#include "prod/config/secrets.h"
 
 namespace lockstep::prod {
 
@@ -19,7 +20,7 @@ constexpr std::array<std::string_view, 12> kPrefixes{
     "NATS_",        "REDIS_",     "CORDUM_",        "WORKFLOW_ENGINE_", "WORKFLOW_EXPR_", "WORKFLOW_FOREACH_",
     kTunablePrefix, "SCHEDULER_", "SAFETY_KERNEL_", "JOB_META_",        "OUTPUT_POLICY_", "POLICY_CHECK_"};
 
-constexpr std::array<std::string_view, 66> kRead{
+constexpr std::array<std::string_view, 67> kRead{
     "NATS_URL", "NATS_CREDS", "NATS_USERNAME", "NATS_PASSWORD", "NATS_TOKEN", "NATS_NKEY", "NATS_TLS_CA",
     "NATS_TLS_CERT", "NATS_TLS_KEY", "NATS_TLS_SERVER_NAME", "NATS_TLS_INSECURE", "NATS_USE_JETSTREAM",
     "NATS_JS_ACK_WAIT", "NATS_JS_MAX_AGE", "NATS_JS_REPLICAS", "NATS_MAX_ACK_PENDING", "REDIS_URL", "REDIS_TLS_CA",
@@ -31,7 +32,7 @@ constexpr std::array<std::string_view, 66> kRead{
     "TIMEOUT_CONFIG_PATH", "SCHEDULER_DLQ_MAX_SIZE", "SCHEDULER_METRICS_ADDR", "SCHEDULER_METRICS_PUBLIC",
     "SCHEDULER_CONFIG_RELOAD_INTERVAL", "WORKER_SNAPSHOT_INTERVAL", "CORDUM_DLQ_ENTRY_TTL_DAYS",
     "CORDUM_IDEMPOTENCY_TTL", "CORDUM_INSTANCE_ID", "CORDUM_ENV", "CORDUM_PRODUCTION", "CORDUM_NATS_ALLOW_PLAINTEXT",
-    "CORDUM_TLS_MIN_VERSION", "CORDUM_LOG_LEVEL", "CORDUM_LOG_FORMAT", "LOCKSTEP_ROLE",
+    "CORDUM_TLS_MIN_VERSION", "CORDUM_LOG_LEVEL", "CORDUM_LOG_FORMAT", "LOCKSTEP_ROLE", "LOCKSTEP_READINESS_GRACE",
     "LOCKSTEP_WORKFLOW_BESIDE_OTHERS", "WORKFLOW_ENGINE_HTTP_ADDR", "WORKFLOW_ENGINE_HTTP_PUBLIC",
     "WORKFLOW_ENGINE_SCAN_INTERVAL", "WORKFLOW_ENGINE_RUN_SCAN_LIMIT", "WORKFLOW_FOREACH_MAX_ITEMS",
     "WORKFLOW_EXPR_MAX_LENGTH", "WORKFLOW_EXPR_MAX_RESULT_ITEMS",
@@ -44,23 +45,16 @@ struct Advice {
 };
 
 constexpr std::string_view kNoCredentialsFile = "name the credentials file, which holds token and seed, in NATS_CREDS";
-constexpr std::string_view kNoSecretFile =
-    "secrets are not read from files; put the value itself into the environment (under systemd in an EnvironmentFile "
-    "that only root can read)";
 
 /// Asked for, and not done.
-constexpr std::array<Advice, 12> kUnsupported{{{"NATS_CREDS_FILE", kNoCredentialsFile},
-                                               {"NATS_CREDENTIALS", kNoCredentialsFile},
-                                               {"NATS_CREDENTIALS_FILE", kNoCredentialsFile},
-                                               {"NATS_JWT", kNoCredentialsFile},
-                                               {"NATS_PASSWORD_FILE", kNoSecretFile},
-                                               {"NATS_USERNAME_FILE", kNoSecretFile},
-                                               {"NATS_TOKEN_FILE", kNoSecretFile},
-                                               {"NATS_NKEY_FILE", kNoSecretFile},
-                                               {"NATS_NKEY_SEED_FILE", kNoSecretFile},
-                                               {"NATS_URL_FILE", kNoSecretFile},
-                                               {"REDIS_PASSWORD_FILE", kNoSecretFile},
-                                               {"REDIS_URL_FILE", kNoSecretFile}}};
+constexpr std::array<Advice, 6> kUnsupported{
+    {{"NATS_CREDS_FILE", kNoCredentialsFile},
+     {"NATS_CREDENTIALS", kNoCredentialsFile},
+     {"NATS_CREDENTIALS_FILE", kNoCredentialsFile},
+     {"NATS_JWT", kNoCredentialsFile},
+     {"NATS_NKEY_SEED_FILE", "name the file with the seed in NATS_NKEY_FILE"},
+     {"REDIS_PASSWORD_FILE",
+      "write the whole address, redis://user:password@host:6379, into a file and name it in REDIS_URL_FILE"}}};
 
 /// Without an effect here, and no misspelling either.
 constexpr std::array<Advice, 8> kWithoutEffect{
@@ -110,7 +104,7 @@ bool is_service_link(std::string_view name) {
 }
 
 bool is_read(std::string_view name) {
-    if (std::ranges::find(kRead, name) != kRead.end()) return true;
+    if (std::ranges::find(kRead, name) != kRead.end() || names_secret_file(name)) return true;
     if (!name.starts_with(kTunablePrefix)) return false;
     return std::ranges::any_of(engine::tunable_table(),
                                [&](const auto& info) { return tunable_variable(info.name) == name; });

@@ -46,7 +46,8 @@ TEST(UnreadVariables, AreNeitherEmptyNorOfOthersNorRead) {
                         {"PATH", "x"},
                         {"REDISX", "x"},
                         {"LOCKSTEP_BACKOFF_MAX", "1s"},
-                        {"LOCKSTEP_ROLE", "workflow"}})
+                        {"LOCKSTEP_ROLE", "workflow"},
+                        {"NATS_PASSWORD_FILE", "p"}})
                     .empty());
 }
 
@@ -58,7 +59,7 @@ TEST(UnreadVariables, IncludeThoseWithoutAnEffectAndSayWhatHasOne) {
 
 TEST(UnsupportedVariables, AreMistakesWithAWayOut) {
     for (const auto& [name, way_out] :
-         {std::pair{"NATS_CREDS_FILE", "in NATS_CREDS"}, std::pair{"NATS_PASSWORD_FILE", "not read from files"}}) {
+         {std::pair{"NATS_CREDS_FILE", "in NATS_CREDS"}, std::pair{"REDIS_PASSWORD_FILE", "in REDIS_URL_FILE"}}) {
         const auto mistakes = unsupported({{name, "x"}});
         ASSERT_EQ(mistakes.size(), 1U) << name;
         EXPECT_TRUE(mistakes[0].starts_with(name));

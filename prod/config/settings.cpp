@@ -16,6 +16,7 @@
 #include "engine/wire/text.h"
 #include "prod/config/kernel_target.h"
 #include "prod/config/known_variables.h"
+#include "prod/config/secrets.h"
 #include "prod/config/tls_settings.h"
 #include "prod/observe/admin_http.h"
 
@@ -387,6 +388,7 @@ private:
         settings_.timeouts_file_given = env_.get("TIMEOUT_CONFIG_PATH").has_value();
         settings_.timeouts_file = env_.get_or("TIMEOUT_CONFIG_PATH", settings_.timeouts_file);
         settings_.metrics_address = address("SCHEDULER_METRICS_ADDR", settings_.metrics_address);
+        duration("LOCKSTEP_READINESS_GRACE", settings_.readiness_grace, Duration{0});
         std::array<char, 256> host{};
         const bool named = gethostname(host.data(), host.size() - 1) == 0 && host[0] != '\0';
         settings_.instance_id = env_.get_or("CORDUM_INSTANCE_ID", "");
@@ -472,8 +474,11 @@ bool is_true(std::string_view text) {
 
 tl::expected<Settings, std::string> read_settings(const Environment& environment, Roles roles) {
     Settings settings;
-    Reader reader(environment, roles, settings);
+    Secrets secrets = read_secrets(environment);
+    Reader reader(secrets.environment, roles, settings);
+    reader.mistakes = std::move(secrets.mistakes);
     reader.read();
+    settings.from_files = std::move(secrets.files);
     if (reader.mistakes.empty()) return settings;
     std::string all;
     for (const auto& one : reader.mistakes) all += (all.empty() ? "" : "\n") + one;

@@ -4,7 +4,10 @@
 // Where a documented variable and LOCKSTEP_<TUNABLE> speak of the same thing, the documented one wins.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <tl/expected.hpp>
@@ -46,13 +49,17 @@ struct Settings {
 
     std::string metrics_address = ":9090";
     std::string pod = "unknown";  // constant label of every metric
-    std::string instance_id;      // empty: none was given
+    /// How long a server may be away before jobs count as not taken.
+    engine::Duration readiness_grace = std::chrono::seconds{1};
+    std::string instance_id;  // empty: none was given
     bool production = false;
 
     engine::Tunables tunables;
     engine::PinnedSettings
         pinned;  // what the environment says of fail modes is not the configuration service's to change
     std::vector<std::string> warnings;  // to be logged once there is a log
+    /// By variable: the file that its value was read from, or that a credential has put in its place (secrets.h).
+    std::map<std::string, std::string, std::less<>> from_files;
 };
 
 /// For a process that does what `roles` say. The error has one line per mistake.

@@ -167,7 +167,7 @@ TEST(Settings, RefuseValuesThatMakeNoSenseTogether) {
 // D-18
 TEST(Settings, RefuseWhatWouldHaveNoEffect) {
     EXPECT_TRUE(mentions(error_of({{"NATS_JWT", "eyJ"}}), "NATS_JWT is set"));
-    EXPECT_TRUE(mentions(error_of({{"NATS_PASSWORD_FILE", "p"}}), "NATS_PASSWORD_FILE is set"));
+    EXPECT_TRUE(mentions(error_of({{"REDIS_PASSWORD_FILE", "p"}}), "REDIS_PASSWORD_FILE is set"));
     EXPECT_TRUE(mentions(error_of({{"REDIS_URL", "redis://h"}, {"REDIS_TLS_CA", "ca.pem"}}),
                          "REDIS_URL redis://h:6379 asks for no TLS"));
     EXPECT_TRUE(mentions(error_of({{"NATS_TLS_CA", "ca.pem"}}), "NATS_URL nats://localhost:4222 asks for no TLS"));

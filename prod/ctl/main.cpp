@@ -188,8 +188,8 @@ void add_consumers(CLI::App& app, Arguments& a, Chosen& chosen) {
 int run(const Arguments& a, const Chosen& chosen) {
     if (chosen.offline) return chosen.offline();
     Environment::Values values = Environment::of_process().all();
-    if (!a.nats.empty()) values["NATS_URL"] = a.nats;
-    if (!a.redis.empty()) values["REDIS_URL"] = a.redis;
+    if (!a.nats.empty()) overrule(values, "NATS_URL", a.nats);
+    if (!a.redis.empty()) overrule(values, "REDIS_URL", a.redis);
     auto settings = read_settings(Environment(std::move(values)), kClientRole);
     if (!settings) return complain(kWrongUse, settings.error());
     settings->nats.name = "lockstepctl";

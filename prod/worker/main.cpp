@@ -149,8 +149,8 @@ int main(int argc, char** argv) {
     };
     if (const std::string wrong = complete(arguments); !wrong.empty()) return fail(wrong);
     Environment::Values values = Environment::of_process().all();
-    if (!arguments.nats.empty()) values["NATS_URL"] = arguments.nats;
-    if (!arguments.redis.empty()) values["REDIS_URL"] = arguments.redis;
+    if (!arguments.nats.empty()) overrule(values, "NATS_URL", arguments.nats);
+    if (!arguments.redis.empty()) overrule(values, "REDIS_URL", arguments.redis);
     auto settings = read_settings(Environment(std::move(values)), kClientRole);
     if (!settings) return fail(settings.error());
     settings->nats.name = "lockstep-worker-" + worker.id;
