@@ -67,6 +67,40 @@ TEST_F(OperatorTest, ReadinessIsSaidBeforeTheStreamsExistAndWhileItDrains) {
     EXPECT_EQ(scheduler.wait(), 0);
 }
 
+// O6
+TEST_F(OperatorTest, AServerThatStaysAwayEndsReadinessAndNotLife) {
+    auto& strict = world->add_scheduler({{"LOCKSTEP_READINESS_GRACE", "200ms"}});
+    auto& patient = world->add_scheduler({{"LOCKSTEP_READINESS_GRACE", "10m"}});
+    const int port = admin_port(strict);
+    const int other = admin_port(patient);
+    world->redis().kill();
+    EXPECT_TRUE(
+        Deployment::until([&] { return contains(Deployment::http_get(port, "/readyz"), "HTTP/1.1 503"); }, 20s));
+    EXPECT_TRUE(contains(Deployment::http_get(port, "/readyz?verbose"), "[-]redis failed: "));
+    EXPECT_TRUE(contains(Deployment::http_get(port, "/livez"), "HTTP/1.1 200"));
+    EXPECT_TRUE(contains(Deployment::http_get(other, "/readyz?verbose"), "[+]redis ok, within its grace: "));
+    EXPECT_TRUE(contains(Deployment::http_get(other, "/readyz"), "HTTP/1.1 200"));
+    const std::string address = "127.0.0.1:" + std::to_string(port);
+    const auto probe = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), "healthcheck");
+        Program asks = world->launch("lockstepd", std::move(arguments), {{"SCHEDULER_METRICS_ADDR", address}});
+        return std::pair{asks.wait(), asks.output()};
+    };
+    EXPECT_EQ(probe({}).first, 0);
+    const auto [code, said] = probe({"--ready"});
+    EXPECT_EQ(code, 1);
+    EXPECT_TRUE(contains(said, "/readyz at " + address + " (SCHEDULER_METRICS_ADDR) says 503: ")) << said;
+    EXPECT_TRUE(contains(said, "redis: ")) << said;
+    world->redis().start();
+    EXPECT_TRUE(Deployment::until([&] { return contains(Deployment::http_get(port, "/readyz"), "HTTP/1.1 200"); }, 20s))
+        << Deployment::http_get(port, "/readyz?verbose");
+    EXPECT_EQ(probe({"--ready"}).first, 0);
+    strict.kill();
+    const auto [dead, why] = probe({});
+    EXPECT_EQ(dead, 1);
+    EXPECT_TRUE(contains(why, "does not answer")) << why;
+}
+
 /// A Redis that is loading its data, for as long as it lives: it says so to whatever it is asked.
 class LoadingRedis {
 public:

@@ -64,7 +64,7 @@ Daemon::Daemon(Settings settings, Files files, std::string version)
       version_(std::move(version)),
       log_(log_name(settings_.roles), settings_.log),
       metrics_(settings_.pod),
-      health_(loop_),
+      health_(loop_, settings_.readiness_grace),
       instance_(fmt::format("{}-{}", host_name(), entropy_.uuid().substr(0, 8))),
       scope_(loop_) {}
 
@@ -205,7 +205,8 @@ engine::Task<bool> Daemon::reach_redis() {
     redis_ = std::make_unique<HiredisClient>(
         loop_, settings_.redis,
         engine::with_replicas(settings_.tunables.redis_replicas, settings_.tunables.redis_replicas_patience));
-    redis_->on_state([&log](bool connected, const std::string& why) {
+    redis_->on_state([this, &log](bool connected, const std::string& why) {
+        health_.redis_state(connected, why);
         if (connected)
             log.event(LogLevel::info, "connected to Redis");
         else
@@ -242,7 +243,8 @@ engine::Task<bool> Daemon::reach_nats() {
         log.event(LogLevel::warn, "no connection to NATS yet", {{"error", bus.error()}});
         co_await clock_.sleep(kRetryPause);
     }
-    bus_->on_event([&log](bool connected, const std::string& what) {
+    bus_->on_event([this, &log](bool connected, const std::string& what) {
+        health_.nats_state(connected);
         log.event(connected ? LogLevel::info : LogLevel::warn,
                   connected ? "connected to NATS" : "no connection to NATS", {{"server", what}});
     });

@@ -41,16 +41,46 @@ Health HealthProbe::ask() {
     }
 }
 
+void HealthProbe::redis_state(bool connected, const std::string& why) {
+    redis_connected_ = connected;
+    if (connected)
+        redis_away_.reset();
+    else if (!redis_away_)
+        redis_away_ = Absence{loop_.monotonic(), why};
+}
+
+void HealthProbe::nats_state(bool connected) {
+    if (connected)
+        nats_away_.reset();
+    else if (!nats_away_)
+        nats_away_ = Absence{loop_.monotonic(), {}};
+}
+
+bool HealthProbe::is_excused(const std::optional<Absence>& absence) const {
+    return absence && loop_.monotonic() - absence->since < grace_;
+}
+
 engine::Task<void> HealthProbe::look(std::shared_ptr<Question> question) {
     Health health;
     if (kernel_configured_) health.safety_warning.clear();
     health.not_ready = not_ready_;
     if (bus_ != nullptr && bus_->connection().connected) health.nats_error.clear();
-    if (redis_ != nullptr) {
+    if (bus_ != nullptr) nats_state(health.nats_error.empty());
+    // Whoever asks need not wait for a server that is known to have gone; the connection says when it is back.
+    if (redis_ != nullptr && !redis_connected_ && redis_away_) {
+        health.redis_error = redis_away_->why;
+    } else if (redis_ != nullptr) {
+        const engine::MonoTime asked = loop_.monotonic();
         std::vector<std::string> ping{"PING"};
-        const auto pong = co_await redis_->command(std::move(ping), loop_.monotonic() + kRedisPatience);
+        const auto pong = co_await redis_->command(std::move(ping), asked + kRedisPatience);
         health.redis_error = pong.applied() ? "" : pong.failure().detail;
+        if (pong.applied())
+            redis_away_.reset();
+        else if (!redis_away_)
+            redis_away_ = Absence{asked, health.redis_error};
     }
+    health.redis_excused = is_excused(redis_away_);
+    health.nats_excused = is_excused(nats_away_);
     question->answer.set_value(health);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,11 +16,17 @@ namespace lockstep::prod {
 
 class HealthProbe {
 public:
-    explicit HealthProbe(UvLoop& loop) : loop_(loop), mailbox_(loop.mailbox()), scope_(loop) {}
+    /// A server that is away counts against readiness after `grace`.
+    HealthProbe(UvLoop& loop, engine::Duration grace)
+        : loop_(loop), mailbox_(loop.mailbox()), grace_(grace), scope_(loop) {}
 
     /// What there is to look at so far; null for what is not there yet. The loop's thread only.
     void watch(engine::Redis* redis) { redis_ = redis; }
     void watch(const engine::Bus* bus) { bus_ = bus; }
+    /// A connection was made, or one was lost and why. Called as soon as that is known, so that the grace of a server begins when
+    /// it goes and not with the next question. The loop's thread only.
+    void redis_state(bool connected, const std::string& why);
+    void nats_state(bool connected);
     void kernel_configured() { kernel_configured_ = true; }
     /// Why no jobs are taken, from now on; empty when they are. The loop's thread only.
     void not_ready(std::string why) { not_ready_ = std::move(why); }
@@ -33,8 +40,19 @@ private:
     struct Question;
     engine::Task<void> look(std::shared_ptr<Question> question);
 
+    /// When a server went, and why; nothing: it is there.
+    struct Absence {
+        engine::MonoTime since;
+        std::string why;
+    };
+    [[nodiscard]] bool is_excused(const std::optional<Absence>& absence) const;
+
     UvLoop& loop_;
     const std::shared_ptr<Mailbox> mailbox_;
+    const engine::Duration grace_;
+    bool redis_connected_ = false;
+    std::optional<Absence> redis_away_;
+    std::optional<Absence> nats_away_;
     engine::Redis* redis_ = nullptr;
     const engine::Bus* bus_ = nullptr;
     bool kernel_configured_ = false;

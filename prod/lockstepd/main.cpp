@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "prod/lockstepd/daemon.h"
+#include "prod/lockstepd/health_check.h"
 
 namespace {
 
@@ -39,12 +40,20 @@ tl::expected<lockstep::prod::Roles, std::string> roles_of(const lockstep::prod::
     return roles;
 }
 
+int probe_daemon(const lockstep::prod::Settings& settings, bool ask_readiness) {
+    using lockstep::prod::HealthQuestion;
+    const auto check = check_health(settings, ask_readiness ? HealthQuestion::is_ready : HealthQuestion::lives);
+    fmt::print(check.passed ? stdout : stderr, "{}\n", check.said);
+    return check.passed ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
     bool check_only = false;
+    bool ask_readiness = false;
     std::string role;
     CLI::App app(
         "One replica of the Lockstep scheduler, or with --role of the workflow engine. It is configured by "
@@ -59,15 +68,24 @@ int main(int argc, char** argv) {
     app.add_option("--role", role,
                    "scheduler (the default), workflow, or scheduler,workflow for both in one process (environment: "
                    "LOCKSTEP_ROLE)");
+    auto* probe =
+        app.add_subcommand("healthcheck", "Ask the lockstepd with this environment whether it lives; exit code 0 or 1");
+    probe->add_flag("--ready", ask_readiness, "ask instead whether it takes jobs");
+    probe->footer(
+        "For a container's probe:  HEALTHCHECK CMD [\"lockstepd\", \"healthcheck\"]\n"
+        "It asks /livez, or with --ready /readyz, at SCHEDULER_METRICS_ADDR; at WORKFLOW_ENGINE_HTTP_ADDR where the "
+        "role is\n"
+        "workflow alone. Exit codes: 0 yes, 1 no (the reason is printed), 2 the configuration is not usable.");
     app.footer(
         "The log goes to standard error. Of the warnings and errors of one kind (level and message) the first 5 of 10\n"
         "seconds are written, of other lines 50 a second; a line with left_out=N tells how many more there were.\n"
         "Variables that begin like known ones (NATS_, REDIS_, CORDUM_, LOCKSTEP_, ...) and are not read are warned "
         "of;\n"
         "values without sense, and settings that this program does not support, are refused.\n"
-        "SCHEDULER_METRICS_ADDR serves /metrics, /health (how Redis and NATS are; the body says whether it is ready) "
-        "and\n"
-        "/readyz (503 with the reason before it takes jobs, while it drains and while it has no connection).\n"
+        "SCHEDULER_METRICS_ADDR serves /metrics, /livez (this process answers; also /healthz), /readyz (503 with the "
+        "reason\n"
+        "before it takes jobs, while it drains and while a server is away for longer than LOCKSTEP_READINESS_GRACE;\n"
+        "?verbose lists the checks) and /health (how Redis and NATS are now; the body says whether it is ready).\n"
         "The workflow engine runs what `lockstepctl workflow` starts, needs no kernel and no files, and answers "
         "/health "
         "with\n"
@@ -95,6 +113,7 @@ int main(int argc, char** argv) {
     if (!roles) return fail(roles.error(), {});
     auto settings = lockstep::prod::read_settings(environment, *roles);
     if (!settings) return fail(settings.error(), {});
+    if (probe->parsed()) return probe_daemon(*settings, ask_readiness);
     auto files = lockstep::prod::read_files(*settings);
     if (!files) return fail(files.error(), settings->warnings);
     if (check_only) {

@@ -46,6 +46,7 @@ public:
     struct Question {
         std::string path;
         HttpListener::Ticket ticket;
+        bool verbose = false;
     };
 
     explicit Desk(std::function<void(const std::vector<Question>&)> answer)
@@ -98,8 +99,8 @@ std::shared_ptr<const std::string> shared(std::string text) {
 
 std::string Health::reason_not_ready() const {
     if (!not_ready.empty()) return not_ready;
-    if (!redis_error.empty()) return "redis: " + redis_error;
-    return nats_error.empty() ? "" : "nats: " + nats_error;
+    if (!redis_error.empty() && !redis_excused) return "redis: " + redis_error;
+    return nats_error.empty() || nats_excused ? "" : "nats: " + nats_error;
 }
 
 std::string Health::ready_json() const {
@@ -107,6 +108,22 @@ std::string Health::ready_json() const {
     nlohmann::json body{{"ready", reason.empty()}};
     if (!reason.empty()) body["reason"] = reason;
     return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string Health::ready_text() const {
+    std::string text;
+    const auto check = [&](const char* name, const std::string& failure, bool excused) {
+        if (failure.empty())
+            text += fmt::format("[+]{} ok\n", name);
+        else if (excused)
+            text += fmt::format("[+]{} ok, within its grace: {}\n", name, failure);
+        else
+            text += fmt::format("[-]{} failed: {}\n", name, failure);
+    };
+    check("serving", not_ready, false);
+    check("redis", redis_error, redis_excused);
+    check("nats", nats_error, nats_excused);
+    return text + (reason_not_ready().empty() ? "readyz check passed\n" : "readyz check failed\n");
 }
 
 std::string Health::json() const {
@@ -135,13 +152,28 @@ public:
     [[nodiscard]] int port() const { return listener_->port(); }
 
 private:
-    void sort(std::string_view path, HttpListener::Ticket ticket) {
+    void sort(std::string_view target, HttpListener::Ticket ticket) {
+        const std::string_view path = target.substr(0, target.find('?'));
+        const bool verbose = asks_for_all(target.substr(path.size()));
         if (path == "/metrics")
             metrics_.put({std::string(path), ticket});
+        else if (path == "/livez" || path == "/healthz")
+            listener_->answer(ticket,
+                              {200, "text/plain", shared(verbose ? "[+]process ok\nlivez check passed\n" : "ok")});
         else if (path == "/health" || path == "/readyz")
-            health_.put({std::string(path), ticket});
+            health_.put({std::string(path), ticket, verbose});
         else
-            listener_->answer(ticket, {404, "text/plain", shared("here are /metrics, /health and /readyz\n")});
+            listener_->answer(ticket, {404, "text/plain", shared("here are /metrics, /health, /livez and /readyz\n")});
+    }
+    /// `query` with its question mark, or empty.
+    static bool asks_for_all(std::string_view query) {
+        while (!query.empty()) {
+            query.remove_prefix(1);
+            const std::string_view one = query.substr(0, query.find('&'));
+            if (one == "verbose" || one.starts_with("verbose=")) return true;
+            query.remove_prefix(one.size());
+        }
+        return false;
     }
     void answer_metrics(const std::vector<Desk::Question>& questions) {
         const auto text = shared(sources_.metrics());
@@ -151,10 +183,13 @@ private:
     void answer_health(const std::vector<Desk::Question>& questions) {
         const Health health = sources_.health();
         const HttpAnswer condition = sources_.plain_health ? plain(health) : in_full(health);
-        const HttpAnswer readiness{health.reason_not_ready().empty() ? 200 : 503, "application/json",
-                                   shared(health.ready_json())};
-        for (const auto& question : questions)
-            listener_->answer(question.ticket, question.path == "/readyz" ? readiness : condition);
+        const int status = health.reason_not_ready().empty() ? 200 : 503;
+        const HttpAnswer readiness{status, "application/json", shared(health.ready_json())};
+        const HttpAnswer checks{status, "text/plain", shared(health.ready_text())};
+        for (const auto& question : questions) {
+            const HttpAnswer& ready = question.verbose ? checks : readiness;
+            listener_->answer(question.ticket, question.path == "/readyz" ? ready : condition);
+        }
     }
     static HttpAnswer in_full(const Health& health) {
         return {health.ok() ? 200 : 503, "application/json", shared(health.json())};

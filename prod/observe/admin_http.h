@@ -1,9 +1,11 @@
-// A listener for whoever watches the daemon: GET /metrics, /health and /readyz, on threads of its own.
+// A listener for whoever watches the daemon: GET /metrics, /health, /livez and /readyz, on threads of its own.
 //
 //   1. It starts before Redis and NATS are connected and answers "degraded" until they are.
 //   2. /health says how the servers are that the daemon depends on (README.md, "Is it well?"), and in its body whether it takes
 //      jobs. /readyz says the latter by its status: 503, with the reason in the body, before the streams and durables exist,
 //      while it drains, and while it has no connection.
+//      With `?verbose` it lists what was looked at. A server may be away for a moment (Health::excused) without a word of it.
+//      /livez and /healthz say that this process answers, and nothing else.
 //      In its plain form /health answers `ok` as a text once the daemon does its work, whatever its connections.
 //   3. An address that is taken is the caller's to refuse: whoever runs without metrics runs blind.
 //   4. Whoever connects is bounded (see http_listener.h), and nobody's question delays another's: all who ask for health at the
@@ -25,6 +27,9 @@ struct Health {
     std::string safety_warning = "not configured";
     /// Why no jobs are taken, whatever the connections; empty when they are.
     std::string not_ready = "starting";
+    /// Servers that are away for less than their grace: their errors do not count against readiness yet.
+    bool redis_excused = false;
+    bool nats_excused = false;
 
     [[nodiscard]] bool ok() const { return redis_error.empty() && nats_error.empty(); }
     /// Why jobs are not taken now; empty when they are.
@@ -33,6 +38,8 @@ struct Health {
     [[nodiscard]] std::string json() const;
     /// The body of /readyz.
     [[nodiscard]] std::string ready_json() const;
+    /// The body of /readyz?verbose: a line for each check, and one for them all.
+    [[nodiscard]] std::string ready_text() const;
 };
 
 class AdminHttp {

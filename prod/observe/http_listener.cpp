@@ -78,7 +78,7 @@ std::string client_of(const sockaddr_storage& address) {
 
 struct RequestLine {
     std::string method;
-    std::string path;
+    std::string target;
 };
 
 std::optional<RequestLine> parse_request_line(std::string_view head) {
@@ -89,7 +89,7 @@ std::optional<RequestLine> parse_request_line(std::string_view head) {
     if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
     const std::string_view target = line.substr(first + 1, second - first - 1);
     if (!target.starts_with('/') || !line.substr(second + 1).starts_with("HTTP/1.")) return std::nullopt;
-    return RequestLine{std::string(line.substr(0, first)), std::string(target.substr(0, target.find('?')))};
+    return RequestLine{std::string(line.substr(0, first)), std::string(target)};
 }
 
 bool has_whole_head(std::string_view text) {
@@ -289,7 +289,7 @@ private:
         connection.state = State::waiting;
         // Its owner answers in its own time, which is bounded; this is for an owner that never does.
         connection.until = steady_clock::now() + 6 * limits_.patience;
-        handler_(request->path, connection.ticket);
+        handler_(request->target, connection.ticket);
     }
 
     /// A client that asked and left needs no answer. One that only says no more may still read.

@@ -34,8 +34,8 @@ public:
     };
     /// Names a request until it is answered.
     using Ticket = std::uint64_t;
-    /// Called on the listener's thread, and must not block: whoever needs time answers later.
-    using Handler = std::function<void(std::string_view path, Ticket ticket)>;
+    /// Called on the listener's thread, and must not block: whoever needs time answers later. `target` is a path, with its query.
+    using Handler = std::function<void(std::string_view target, Ticket ticket)>;
 
     /// `host` may be a name, an address, or empty for all interfaces; port 0 takes a free one. Nobody is heard before `start`.
     static tl::expected<std::unique_ptr<HttpListener>, std::string> bind(const std::string& host, int port,

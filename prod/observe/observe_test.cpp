@@ -298,6 +298,46 @@ TEST(AdminHttp, SaysByAStatusOfItsOwnWhetherJobsAreTaken) {
 }
 
 // More of them than there are places: those that have asked for nothing make room.
+// O6
+TEST(AdminHttp, SaysThatTheProcessLivesWithoutAskingAnybody) {
+    std::atomic<int> asked = 0;
+    const auto admin = AdminHttp::start("127.0.0.1:0", {.metrics = [] { return std::string(); },
+                                                        .health =
+                                                            [&] {
+                                                                ++asked;
+                                                                return Health{};
+                                                            }});
+    ASSERT_TRUE(admin) << admin.error();
+    httplib::Client client("127.0.0.1", (*admin)->port());
+    for (const char* path : {"/livez", "/healthz"}) {
+        const auto alive = client.Get(path);
+        ASSERT_TRUE(alive) << path;
+        EXPECT_EQ(alive->status, 200) << path;
+        EXPECT_EQ(alive->body, "ok") << path;
+    }
+    EXPECT_EQ(client.Get("/livez?verbose")->body, "[+]process ok\nlivez check passed\n");
+    EXPECT_EQ(asked, 0);
+    EXPECT_EQ(client.Get("/readyz?verbose")->status, 503);
+    EXPECT_EQ(asked, 1);
+}
+
+// O6
+TEST(AdminHttp, ListsWhatReadinessTakesOnRequest) {
+    Health health{.redis_error = "gone", .nats_error = "", .not_ready = "", .redis_excused = true};
+    const auto admin =
+        AdminHttp::start("127.0.0.1:0", {.metrics = [] { return std::string(); }, .health = [&] { return health; }});
+    ASSERT_TRUE(admin) << admin.error();
+    httplib::Client client("127.0.0.1", (*admin)->port());
+    EXPECT_EQ(client.Get("/readyz")->status, 200) << "away for a moment only";
+    EXPECT_EQ(client.Get("/readyz?verbose")->body,
+              "[+]serving ok\n[+]redis ok, within its grace: gone\n[+]nats ok\nreadyz check passed\n");
+    EXPECT_EQ(client.Get("/health")->status, 503) << "which says how the servers are now";
+    health.redis_excused = false;
+    EXPECT_EQ(client.Get("/readyz?pretty&verbose=1")->body,
+              "[+]serving ok\n[-]redis failed: gone\n[+]nats ok\nreadyz check failed\n");
+    EXPECT_EQ(client.Get("/readyz?verbosely")->body, R"({"ready":false,"reason":"redis: gone"})");
+}
+
 TEST(AdminHttp, InItsPlainFormSaysOkOnceTheWorkIsDoneWhateverItsConnections) {
     Health health;
     auto admin = AdminHttp::start(
