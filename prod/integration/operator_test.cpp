@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -150,6 +151,108 @@ TEST_F(OperatorTest, ARedisThatIsLoadingItsDataIsWaitedForAndNamed) {
         << Deployment::http_get(port, "/readyz");
     daemon.signal(SIGTERM);
     EXPECT_EQ(daemon.wait(), 1);
+}
+
+/// A kernel that takes connections and never says a word: whatever is in hand waits for it.
+class SilentKernel {
+public:
+    SilentKernel() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        if (::bind(socket_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(socket_, 16) != 0 ||
+            ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+            throw std::runtime_error("no port for a kernel");
+        address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    }
+    SilentKernel(const SilentKernel&) = delete;
+    SilentKernel& operator=(const SilentKernel&) = delete;
+    ~SilentKernel() { ::close(socket_); }
+    [[nodiscard]] const std::string& address() const { return address_; }
+
+private:
+    int socket_;
+    std::string address_;
+};
+
+/// What systemd hears.
+class ServiceManager {
+public:
+    explicit ServiceManager(std::string path) : path_(std::move(path)) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path_.copy(address.sun_path, sizeof address.sun_path - 1);
+        if (::bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+            throw std::runtime_error("no socket for a service manager");
+    }
+    ServiceManager(const ServiceManager&) = delete;
+    ServiceManager& operator=(const ServiceManager&) = delete;
+    ~ServiceManager() { ::close(socket_); }
+    [[nodiscard]] const std::string& path() const { return path_; }
+    /// Everything so far.
+    const std::string& heard() {
+        std::array<char, 512> text;
+        for (ssize_t size = 0; (size = ::recv(socket_, text.data(), text.size(), MSG_DONTWAIT)) > 0;)
+            heard_.append(text.data(), static_cast<std::size_t>(size)).append("\n");
+        return heard_;
+    }
+
+private:
+    std::string path_;
+    int socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    std::string heard_;
+};
+
+class DrainTest : public OperatorTest {
+protected:
+    /// A replica with one job in hand, which will stay there.
+    Program& busy_replica(Program::Environment more) {
+        more.insert({{"SAFETY_KERNEL_ADDR", kernel.address()},
+                     {"LOCKSTEP_SAFETY_TIMEOUT", "60s"},
+                     {"LOCKSTEP_JOB_LOCK_TTL", "60s"}});
+        Program& replica = world->add_scheduler(std::move(more));
+        const int port = admin_port(replica);
+        cordum::agent::v1::BusPacket packet;
+        packet.mutable_job_request()->set_job_id("held");
+        packet.mutable_job_request()->set_topic("job.default");
+        world->publish_raw("sys.job.submit", packet.SerializeAsString());
+        EXPECT_TRUE(Deployment::until([&] { return handlers_in_flight(port) == "1"; }, 20s));
+        return replica;
+    }
+    SilentKernel kernel;
+};
+
+// O7, O10
+TEST_F(DrainTest, ADrainThatOverrunsHasAStatusOfItsOwnAndWhatWasInHandIsTold) {
+    ServiceManager systemd((world->folder() / "notify").string());
+    Program& replica = busy_replica(
+        {{"LOCKSTEP_SHUTDOWN_GRACE", "300ms"}, {"NOTIFY_SOCKET", systemd.path()}, {"WATCHDOG_USEC", "1000000"}});
+    EXPECT_TRUE(contains(systemd.heard(), "READY=1"));
+    EXPECT_TRUE(contains(systemd.heard(), "WATCHDOG=1"));
+    EXPECT_FALSE(contains(systemd.heard(), "EXTEND_TIMEOUT_USEC"));
+    replica.signal(SIGUSR1);
+    EXPECT_TRUE(replica.says("what runs ready=true")) << replica.output();
+    EXPECT_TRUE(replica.says("scheduler_handlers=1")) << replica.output();
+    EXPECT_TRUE(replica.says("in hand job=held subject=sys.job.submit")) << replica.output();
+    EXPECT_TRUE(replica.says("what it depends on redis=connected")) << replica.output();
+    EXPECT_TRUE(replica.says("queue durable=dur_cordum-scheduler__sys_job_submit waiting=0 in_hand_of_all=1"))
+        << replica.output();
+    replica.signal(SIGTERM);
+    EXPECT_EQ(replica.wait(), 3);
+    EXPECT_TRUE(contains(replica.output(), "the drain overran")) << replica.output();
+    EXPECT_TRUE(contains(systemd.heard(), "STOPPING=1\nSTATUS=draining, 1 in flight"));
+    EXPECT_TRUE(contains(systemd.heard(), "EXTEND_TIMEOUT_USEC=10000000"));
+}
+
+// O8
+TEST_F(DrainTest, ASecondSignalForcesTheEnd) {
+    Program& replica = busy_replica({{"LOCKSTEP_SHUTDOWN_GRACE", "60s"}});
+    replica.signal(SIGTERM);
+    EXPECT_TRUE(replica.says("draining"));
+    replica.signal(SIGTERM);
+    EXPECT_EQ(replica.wait(), 128 + SIGTERM);
+    EXPECT_TRUE(contains(replica.output(), "second signal: ending at once"));
 }
 
 TEST_F(OperatorTest, ATakenAdminAddressIsRefusedAtStart) {

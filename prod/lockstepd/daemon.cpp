@@ -9,10 +9,9 @@
 #include <filesystem>
 
 #include "engine/scheduler/scheduler.h"
-#include "prod/config/timeouts.h"
-#include "prod/config/yaml.h"
 #include "prod/lockstepd/other_engines.h"
 #include "prod/lockstepd/service_notify.h"
+#include "prod/lockstepd/status_report.h"
 
 namespace lockstep::prod {
 
@@ -37,26 +36,6 @@ std::string host_name() {
 const char* log_name(const Roles& roles) { return roles.scheduler ? "SCHEDULER" : "WORKFLOW-ENGINE"; }
 
 }  // namespace
-
-tl::expected<Files, std::string> read_files(const Settings& settings) {
-    Files files;
-    if (settings.roles.scheduler) {
-        auto jobs = read_job_files(settings, TimeoutsFile::optional);
-        if (!jobs) return tl::make_unexpected(jobs.error());
-        files.jobs = std::move(*jobs);
-    }
-
-    // What the library does not take now, keys and certificates above all, it will not take later either.
-    if (const auto usable = library_options(settings.nats); !usable)
-        return tl::make_unexpected(fmt::format("the NATS settings: {}", usable.error()));
-
-    for (const auto& [of, tls] :
-         {std::pair{"REDIS_TLS_", &settings.redis.tls}, std::pair{"SAFETY_KERNEL_TLS_", &settings.kernel.tls}}) {
-        const std::string why = *tls ? mistake_in(**tls) : "";
-        if (!why.empty()) return tl::make_unexpected(fmt::format("the {} settings: {}", of, why));
-    }
-    return files;
-}
 
 Daemon::Daemon(Settings settings, Files files, std::string version)
     : settings_(std::move(settings)),
@@ -93,6 +72,9 @@ int Daemon::run() {
 
     const SignalWatch signals(loop_, {SIGTERM, SIGINT}, [this](int number) { on_signal(number); });
     const SignalWatch hang_up(loop_, {SIGHUP}, [this](int) { on_hang_up(); });
+    const SignalWatch question(loop_, {SIGUSR1}, [this](int) { asked_to_tell_.set(); });
+    scope_.spawn(tell_on_request());
+    if (const auto limit = watchdog_limit()) scope_.spawn(feed_watchdog(clock_, *limit));
     scope_.spawn(main());
     scope_.spawn(tell_left_out_lines(log_, clock_));
     loop_.run();
@@ -127,40 +109,9 @@ void Daemon::warn_of_configuration(const std::vector<std::string>& warnings) {
     for (const auto& warning : warnings) log_.always(LogLevel::warn, "configuration", {{"warning", warning}});
 }
 
-engine::Task<void> Daemon::follow_files() {
-    while (true) {
-        co_await asked_to_read_.wait();
-        asked_to_read_.reset();
-        if (!draining_) co_await read_files_again();
-    }
-}
-
-engine::Task<void> Daemon::read_files_again() {
-    engine::Log& log = log_;
-    auto files = read_job_files(settings_, files_.jobs.timeouts ? TimeoutsFile::required : TimeoutsFile::optional);
-    if (!files) {
-        log_.always(
-            LogLevel::error, "SIGHUP: files refused, those read before stay in force",
-            {{"error", files.error()}, {"way_out", "mend the file, try it with lockstepd --check, send SIGHUP again"}});
-        co_return;
-    }
-    warn_of_configuration(files->warnings);
-    engine::FileSettings settings{files->pools.json, files->timeouts, files->tunables.dispatch_timeout,
-                                  files->tunables.running_timeout};
-    const auto adopted = co_await scheduler_->adopt(std::move(settings));
-    if (!adopted) {
-        log_.always(LogLevel::error, "SIGHUP: files not adopted, those read before stay in force",
-                    {{"error", adopted.error()}, {"way_out", "send SIGHUP again once Redis answers"}});
-        co_return;
-    }
-    if (files->tunables.reconciler_interval != files_.jobs.tunables.reconciler_interval)
-        warn_of_configuration(
-            {fmt::format("{}: scan_interval_seconds changes with a restart only", settings_.timeouts_file)});
-    const engine::Duration interval = files_.jobs.tunables.reconciler_interval;
-    files_.jobs = std::move(*files);
-    files_.jobs.tunables.reconciler_interval = interval;
-    log.event(LogLevel::info, "SIGHUP: files read again",
-              {{"pools", settings_.pools_file}, {"timeouts", files_.jobs.timeouts ? settings_.timeouts_file : "none"}});
+void Daemon::starting(std::string_view why) {
+    health_.not_ready(fmt::format("starting: {}", why));
+    notify_service_manager(fmt::format("STATUS=starting: {}", why));
 }
 
 bool Daemon::start_listeners() {
@@ -216,7 +167,7 @@ engine::Task<bool> Daemon::reach_redis() {
     const engine::MonoTime loaded_by = clock_.in(kLoadingPatience);
     while (!redis_->connected() && !asked_to_stop_.is_set()) {
         const bool loading = redis_->last_error().find("LOADING") != std::string::npos;
-        if (loading) health_.not_ready("starting: Redis is still loading its data");
+        if (loading) starting("Redis is still loading its data");
         if (clock_.monotonic() >= (loading ? loaded_by : limit)) break;
         co_await clock_.sleep(kRetryPause / 10);
     }
@@ -256,6 +207,7 @@ engine::Task<bool> Daemon::reach_nats() {
     });
     log.event(LogLevel::info, "connected to NATS", {{"server", display_url(settings_.nats.url)}});
     health_.watch(bus_.get());
+    watched_ = std::make_unique<WatchedBus>(*bus_, clock_);
     const auto prepared = co_await bus_->prepare(clock_.in(kPrepareTimeout));
     if (!prepared) error("JetStream cannot be used", prepared.error());
     co_return prepared.has_value();
@@ -311,7 +263,7 @@ engine::Task<bool> Daemon::start_engines() {
         kernel_ = std::make_unique<GrpcKernel>(loop_, KernelOptions{settings_.kernel.address, settings_.kernel.tls});
     if (kernel_) health_.kernel_configured();
     engine::Kernel& kernel = kernel_ ? static_cast<engine::Kernel&>(*kernel_) : no_kernel_;
-    const engine::Ports ports{loop_, clock_, entropy_, *redis_, *bus_, kernel, metrics_, log_};
+    const engine::Ports ports{loop_, clock_, entropy_, *redis_, *watched_, kernel, metrics_, log_};
     if (settings_.roles.scheduler) {
         const bool started = co_await start_scheduler(ports);
         if (!started) co_return false;
@@ -339,26 +291,59 @@ void Daemon::announce_ready() {
         log.event(LogLevel::info, "ready", {{"instance", instance_}});
     else
         log.event(LogLevel::info, "ready", {{"instance", instance_}, {"role", to_string(settings_.roles)}});
-    notify_service_manager("READY=1");
+    notify_service_manager("READY=1\nSTATUS=taking jobs");
 }
 
 engine::Task<void> Daemon::drain_engines() {
+    engine::Log& log = log_;
     const std::size_t of_scheduler = scheduler_ ? scheduler_->in_flight() : 0;
     const std::size_t of_workflow = workflow_ ? workflow_->in_flight() : 0;
-    static_cast<engine::Log&>(log_).event(LogLevel::info, "draining", {{"in_flight", of_scheduler + of_workflow}});
-    if (workflow_) co_await workflow_->drain();
-    if (scheduler_) co_await scheduler_->drain();
+    log.event(LogLevel::info, "draining", {{"in_flight", of_scheduler + of_workflow}});
+    notify_service_manager(fmt::format("STOPPING=1\nSTATUS=draining, {} in flight", of_scheduler + of_workflow));
+    engine::Scope extension(loop_);
+    extension.spawn(extend_stop(clock_));
+    // Each has the whole grace, and takes all of it only when it leaves something unfinished.
+    const engine::Duration grace = settings_.tunables.shutdown_grace;
+    if (workflow_) {
+        const engine::MonoTime begin = clock_.monotonic();
+        co_await workflow_->drain();
+        overran_ |= of_workflow > 0 && clock_.monotonic() - begin >= grace;
+    }
+    if (scheduler_) {
+        const engine::MonoTime begin = clock_.monotonic();
+        co_await scheduler_->drain();
+        overran_ |= of_scheduler > 0 && clock_.monotonic() - begin >= grace;
+    }
+    if (overran_)
+        log.event(LogLevel::warn, "the drain overran: what was in hand is delivered again",
+                  {{"grace", engine::format_duration(grace)}, {"way_out", "raise LOCKSTEP_SHUTDOWN_GRACE"}});
+}
+
+engine::Task<void> Daemon::tell_on_request() {
+    while (true) {
+        co_await asked_to_tell_.wait();
+        asked_to_tell_.reset();
+        tell_what_runs(log_, clock_,
+                       {.not_ready = health_.why_not_ready(),
+                        .scheduler_handlers = scheduler_ ? scheduler_->in_flight() : 0,
+                        .workflow_handlers = workflow_ ? workflow_->in_flight() : 0,
+                        .workers = scheduler_ ? scheduler_->workers().size() : 0,
+                        .redis = redis_.get(),
+                        .bus = watched_.get(),
+                        .kernel = kernel_ ? settings_.kernel.address : std::string()});
+        if (watched_) co_await tell_queues(log_, clock_, *watched_);
+    }
 }
 
 engine::Task<int> Daemon::serve() {
     if (!start_listeners()) co_return kExitConfiguration;
-    health_.not_ready("starting: no connection to Redis yet");
+    starting("no connection to Redis yet");
     const bool redis = co_await reach_redis();
     if (!redis) co_return kExitUnreachable;
-    health_.not_ready("starting: no connection to NATS, or its streams are not there yet");
+    starting("no connection to NATS, or its streams are not there yet");
     const bool nats = co_await reach_nats();
     if (!nats) co_return kExitUnreachable;
-    health_.not_ready("starting: settings and durable consumers are not there yet");
+    starting("settings and durable consumers are not there yet");
     const auto refused = co_await refused_among_engines();
     if (refused) co_return *refused;
     const bool started = co_await start_engines();
@@ -371,7 +356,6 @@ engine::Task<int> Daemon::serve() {
 
     co_await asked_to_stop_.wait();
 
-    notify_service_manager("STOPPING=1");
     draining_ = true;
     health_.not_ready("draining");
     co_await drain_engines();
@@ -380,7 +364,8 @@ engine::Task<int> Daemon::serve() {
     health_.stop();
     bus_->close();
     static_cast<engine::Log&>(log_).event(LogLevel::info, "stopped");
-    co_return given_up_ ? kExitUnreachable : kExitOk;
+    if (given_up_) co_return kExitUnreachable;
+    co_return overran_ ? kExitOverran : kExitOk;
 }
 
 }  // namespace lockstep::prod

@@ -5,12 +5,13 @@
 // timers and a place in its queue group of its own.
 //
 // SIGTERM and SIGINT drain; a second one while it drains ends the process at once, and what was in flight is delivered again.
-// SIGHUP reads the pools and timeouts files again.
+// SIGHUP reads the pools and timeouts files again. SIGUSR1 has the log say what runs.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/runtime/scope.h"
@@ -23,6 +24,7 @@
 #include "prod/lockstepd/health_probe.h"
 #include "prod/lockstepd/instance_record.h"
 #include "prod/lockstepd/no_kernel.h"
+#include "prod/lockstepd/watched_bus.h"
 #include "prod/loop/signals.h"
 #include "prod/loop/system_clock.h"
 #include "prod/loop/system_entropy.h"
@@ -48,6 +50,7 @@ public:
     static constexpr int kExitOk = 0;
     static constexpr int kExitUnreachable = 1;
     static constexpr int kExitConfiguration = 2;
+    static constexpr int kExitOverran = 3;
 
     Daemon(Settings settings, Files files, std::string version);
     ~Daemon();
@@ -72,7 +75,11 @@ private:
     [[nodiscard]] engine::Task<bool> start_workflow(engine::Ports ports);
     /// The workflow engine first: what it submits on its way out still finds a scheduler.
     [[nodiscard]] engine::Task<void> drain_engines();
+    /// Until cancelled: says what runs whenever SIGUSR1 asks for it.
+    [[nodiscard]] engine::Task<void> tell_on_request();
     void register_instances(engine::Scope& background);
+    /// What is being waited for, to probes and to the service manager.
+    void starting(std::string_view why);
     void announce_ready();
     void on_signal(int number);
     void on_hang_up();
@@ -97,6 +104,7 @@ private:
     std::unique_ptr<AdminHttp> workflow_http_;
     std::unique_ptr<HiredisClient> redis_;
     std::unique_ptr<NatsBus> bus_;
+    std::unique_ptr<WatchedBus> watched_;
     std::unique_ptr<GrpcKernel> kernel_;
     NoKernel no_kernel_;
     const std::string instance_;
@@ -105,7 +113,9 @@ private:
     std::vector<std::unique_ptr<InstanceRecord>> records_;
     engine::Event asked_to_stop_;
     engine::Event asked_to_read_;
+    engine::Event asked_to_tell_;
     bool draining_ = false;
+    bool overran_ = false;   // what was in hand at the end of a grace was given up
     bool given_up_ = false;  // NATS will not have us any more
     std::optional<int> exit_code_;
     engine::Scope scope_;

@@ -30,6 +30,7 @@ public:
     void kernel_configured() { kernel_configured_ = true; }
     /// Why no jobs are taken, from now on; empty when they are. The loop's thread only.
     void not_ready(std::string why) { not_ready_ = std::move(why); }
+    [[nodiscard]] const std::string& why_not_ready() const { return not_ready_; }
     /// Ends questions under way. The loop's thread only, before what is watched goes.
     void stop();
 

@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
         "environment\n"
         "variables (REDIS_URL, NATS_URL, SAFETY_KERNEL_ADDR, POOL_CONFIG_PATH, ... and LOCKSTEP_<TUNABLE>) and runs "
         "until\n"
-        "SIGTERM or SIGINT.\n"
+        "SIGTERM or SIGINT; a second one ends it at once. SIGUSR1 has the log say what runs.\n"
         "SIGHUP reads the pools and timeouts files again; with a mistake in them those read before stay in force.");
     app.name("lockstepd");
     app.set_version_flag("--version", LOCKSTEP_VERSION);
@@ -101,6 +101,7 @@ int main(int argc, char** argv) {
         "2 the configuration is not usable, a listener's address is taken or another implementation's workflow engine "
         "is "
         "there,\n"
+        "3 stopped, but what was in hand after LOCKSTEP_SHUTDOWN_GRACE was given up and is delivered again,\n"
         "128+N ended at once by a second signal N.");
     try {
         app.parse(argc, argv);
