@@ -11,6 +11,7 @@
 #include "engine/config/edit_distance.h"
 #include "engine/config/tunables.h"
 #include "prod/config/secrets.h"
+#include "prod/config/variables.h"
 
 namespace lockstep::prod {
 
@@ -20,24 +21,8 @@ constexpr std::array<std::string_view, 12> kPrefixes{
     "NATS_",        "REDIS_",     "CORDUM_",        "WORKFLOW_ENGINE_", "WORKFLOW_EXPR_", "WORKFLOW_FOREACH_",
     kTunablePrefix, "SCHEDULER_", "SAFETY_KERNEL_", "JOB_META_",        "OUTPUT_POLICY_", "POLICY_CHECK_"};
 
-constexpr std::array<std::string_view, 67> kRead{
-    "NATS_URL", "NATS_CREDS", "NATS_USERNAME", "NATS_PASSWORD", "NATS_TOKEN", "NATS_NKEY", "NATS_TLS_CA",
-    "NATS_TLS_CERT", "NATS_TLS_KEY", "NATS_TLS_SERVER_NAME", "NATS_TLS_INSECURE", "NATS_USE_JETSTREAM",
-    "NATS_JS_ACK_WAIT", "NATS_JS_MAX_AGE", "NATS_JS_REPLICAS", "NATS_MAX_ACK_PENDING", "REDIS_URL", "REDIS_TLS_CA",
-    "REDIS_TLS_CERT", "REDIS_TLS_KEY", "REDIS_TLS_SERVER_NAME", "REDIS_TLS_INSECURE", "REDIS_SENTINEL_USERNAME",
-    "REDIS_SENTINEL_PASSWORD", "REDIS_DATA_TTL", "REDIS_DATA_TTL_SECONDS", "REDIS_CLUSTER_ADDRESSES", "JOB_META_TTL",
-    "JOB_META_TTL_SECONDS", "SAFETY_KERNEL_ADDR", "SAFETY_KERNEL_TLS_CA", "SAFETY_KERNEL_TLS_CERT",
-    "SAFETY_KERNEL_TLS_KEY", "SAFETY_KERNEL_TLS_SERVER_NAME", "SAFETY_KERNEL_TLS_REQUIRED", "SAFETY_KERNEL_INSECURE",
-    "OUTPUT_POLICY_ENABLED", "OUTPUT_POLICY_FAIL_MODE", "POLICY_CHECK_FAIL_MODE", "POOL_CONFIG_PATH",
-    "TIMEOUT_CONFIG_PATH", "SCHEDULER_DLQ_MAX_SIZE", "SCHEDULER_METRICS_ADDR", "SCHEDULER_METRICS_PUBLIC",
-    "SCHEDULER_CONFIG_RELOAD_INTERVAL", "WORKER_SNAPSHOT_INTERVAL", "CORDUM_DLQ_ENTRY_TTL_DAYS",
-    "CORDUM_IDEMPOTENCY_TTL", "CORDUM_INSTANCE_ID", "CORDUM_ENV", "CORDUM_PRODUCTION", "CORDUM_NATS_ALLOW_PLAINTEXT",
-    "CORDUM_TLS_MIN_VERSION", "CORDUM_LOG_LEVEL", "CORDUM_LOG_FORMAT", "LOCKSTEP_ROLE", "LOCKSTEP_READINESS_GRACE",
-    "LOCKSTEP_WORKFLOW_BESIDE_OTHERS", "WORKFLOW_ENGINE_HTTP_ADDR", "WORKFLOW_ENGINE_HTTP_PUBLIC",
-    "WORKFLOW_ENGINE_SCAN_INTERVAL", "WORKFLOW_ENGINE_RUN_SCAN_LIMIT", "WORKFLOW_FOREACH_MAX_ITEMS",
-    "WORKFLOW_EXPR_MAX_LENGTH", "WORKFLOW_EXPR_MAX_RESULT_ITEMS",
-    // What lockstep-worker sets for the commands that it runs.
-    "CORDUM_JOB_ID", "CORDUM_JOB_TOPIC"};
+/// What lockstep-worker sets for the commands that it runs.
+constexpr std::array<std::string_view, 2> kSetForCommands{"CORDUM_JOB_ID", "CORDUM_JOB_TOPIC"};
 
 struct Advice {
     std::string_view name;
@@ -77,7 +62,7 @@ std::optional<std::string> nearest_name(std::string_view name) {
         best_distance = d;
         best = candidate;
     };
-    for (const auto candidate : kRead) consider(candidate);
+    for (const Variable& candidate : variable_table()) consider(candidate.name);
     for (const auto& info : engine::tunable_table()) consider(tunable_variable(info.name));
     if (best_distance > std::max<std::size_t>(2, name.size() / 3)) return std::nullopt;
     return best;
@@ -104,7 +89,8 @@ bool is_service_link(std::string_view name) {
 }
 
 bool is_read(std::string_view name) {
-    if (std::ranges::find(kRead, name) != kRead.end() || names_secret_file(name)) return true;
+    if (find_variable(name) != nullptr || names_secret_file(name)) return true;
+    if (std::ranges::find(kSetForCommands, name) != kSetForCommands.end()) return true;
     if (!name.starts_with(kTunablePrefix)) return false;
     return std::ranges::any_of(engine::tunable_table(),
                                [&](const auto& info) { return tunable_variable(info.name) == name; });

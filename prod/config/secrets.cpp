@@ -2,12 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 
+#include "prod/config/variables.h"
 #include "prod/config/yaml.h"
 
 namespace lockstep::prod {
@@ -17,12 +16,6 @@ namespace {
 constexpr std::string_view kFileSuffix = "_FILE";
 /// Addresses, passwords and seeds are short; a file that is longer was not meant.
 constexpr std::size_t kSecretBytesMax = 64 * 1024;
-
-constexpr std::array<std::string_view, 7> kByContent{
-    "NATS_URL", "NATS_USERNAME", "NATS_PASSWORD", "NATS_TOKEN", "NATS_NKEY", "REDIS_URL", "REDIS_SENTINEL_PASSWORD"};
-constexpr std::array<std::string_view, 10> kByPath{
-    "NATS_CREDS",     "NATS_TLS_CA",   "NATS_TLS_CERT",        "NATS_TLS_KEY",           "REDIS_TLS_CA",
-    "REDIS_TLS_CERT", "REDIS_TLS_KEY", "SAFETY_KERNEL_TLS_CA", "SAFETY_KERNEL_TLS_CERT", "SAFETY_KERNEL_TLS_KEY"};
 
 std::string without_line_break(std::string text) {
     if (text.ends_with('\n')) text.pop_back();
@@ -37,15 +30,19 @@ public:
     }
 
     Secrets read() {
-        for (const std::string_view variable : kByContent) {
+        for (const Variable& one : variable_table()) {
+            if (!may_stand_in_file(one)) continue;
+            const std::string_view variable = one.name;
             const std::string naming = std::string(variable) + std::string(kFileSuffix);
             if (const auto file = env_.get(naming)) take_content(variable, naming, *file);
             if (const auto file = credential(variable)) take_content(variable, "a credential of that name", *file);
             values_.erase(naming);
         }
-        for (const std::string_view variable : kByPath)
-            if (const auto file = credential(variable); file && is_free(variable, "a credential of that name"))
-                put(variable, *file, *file);
+        for (const Variable& one : variable_table()) {
+            if (one.kind != VariableKind::path) continue;
+            if (const auto file = credential(one.name); file && is_free(one.name, "a credential of that name"))
+                put(one.name, *file, *file);
+        }
         return {Environment(std::move(values_)), std::move(files_), std::move(mistakes_)};
     }
 
@@ -101,7 +98,8 @@ Secrets read_secrets(const Environment& environment) { return SecretReader(envir
 bool names_secret_file(std::string_view variable) {
     if (!variable.ends_with(kFileSuffix)) return false;
     variable.remove_suffix(kFileSuffix.size());
-    return std::ranges::find(kByContent, variable) != kByContent.end();
+    const Variable* stands_for = find_variable(variable);
+    return stands_for != nullptr && may_stand_in_file(*stands_for);
 }
 
 }  // namespace lockstep::prod

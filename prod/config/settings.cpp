@@ -5,11 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
-#include <initializer_list>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "engine/config/relations.h"
@@ -18,6 +15,8 @@
 #include "prod/config/known_variables.h"
 #include "prod/config/secrets.h"
 #include "prod/config/tls_settings.h"
+#include "prod/config/value_reader.h"
+#include "prod/config/variables.h"
 #include "prod/observe/admin_http.h"
 
 namespace lockstep::prod {
@@ -27,47 +26,11 @@ namespace {
 using engine::Duration;
 using engine::Tunables;
 
-constexpr std::int64_t kReplicasMax = 5;         // of a stream, the server's limit
 constexpr std::int64_t kAckPendingMax = 50'000;  // the limit of the protocol's other implementations
-constexpr Duration kSpanMin = std::chrono::seconds(1);
-constexpr Duration kIntervalMin = std::chrono::milliseconds(1);
-/// Ten years: beyond it a time is a mistake, and nanoseconds would come to their end.
-constexpr Duration kSpanMax = std::chrono::hours(24 * 3650);
 constexpr Duration kProcessedTtlMin = std::chrono::minutes(10);
 
 /// What the wire protocol's implementations keep the key of a submission for. Nothing here can change it.
 constexpr Duration kIdempotencyTtl = std::chrono::hours(2160);
-
-/// Tunables that have a documented variable of their own.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kDocumented{
-    {{"bus_ack_wait", "NATS_JS_ACK_WAIT"},
-     {"bus_max_ack_pending", "NATS_MAX_ACK_PENDING"},
-     {"config_reload_interval", "SCHEDULER_CONFIG_RELOAD_INTERVAL"},
-     {"data_ttl", "REDIS_DATA_TTL"},
-     {"dlq_max_size", "SCHEDULER_DLQ_MAX_SIZE"},
-     {"job_meta_ttl", "JOB_META_TTL"},
-     {"snapshot_interval", "WORKER_SNAPSHOT_INTERVAL"},
-     {"wf_expr_max_length", "WORKFLOW_EXPR_MAX_LENGTH"},
-     {"wf_expr_max_result_items", "WORKFLOW_EXPR_MAX_RESULT_ITEMS"},
-     {"wf_foreach_max_items", "WORKFLOW_FOREACH_MAX_ITEMS"},
-     {"wf_run_scan_limit", "WORKFLOW_ENGINE_RUN_SCAN_LIMIT"},
-     {"wf_scan_interval", "WORKFLOW_ENGINE_SCAN_INTERVAL"}}};
-
-/// What an operator sets a tunable by.
-std::string variable_of(std::string_view tunable) {
-    const auto* documented = std::ranges::find(kDocumented, tunable, [](const auto& entry) { return entry.first; });
-    if (documented != kDocumented.end()) return std::string(documented->second);
-    return tunable_variable(tunable);
-}
-
-/// Nothing for a word that is neither.
-std::optional<bool> truth_of(std::string_view text) {
-    static constexpr std::array<std::string_view, 5> kFalse{"0", "false", "no", "n", "off"};
-    if (is_true(text)) return true;
-    const std::string word = engine::wire::ascii_lower(engine::wire::trim(text));
-    if (std::ranges::find(kFalse, word) != kFalse.end()) return false;
-    return std::nullopt;
-}
 
 /// Whether only processes of this machine reach a listener there.
 bool is_loopback(const std::string& address) {
@@ -75,10 +38,10 @@ bool is_loopback(const std::string& address) {
     return host == "localhost" || host == "[::1]" || host == "::1" || host.starts_with("127.");
 }
 
-class Reader {
+class Reader : public ValueReader {
 public:
     Reader(const Environment& environment, Roles roles, Settings& settings)
-        : env_(environment), roles_(roles), settings_(settings) {
+        : ValueReader(environment), roles_(roles), settings_(settings) {
         settings_.roles = roles;
     }
 
@@ -90,6 +53,7 @@ public:
         read_servers();
         read_redis();
         if (roles_.scheduler) read_kernel();
+        settings_.production = is_production();
         read_workflow();
         if (roles_.workflow && settings_.tunables.bus_guard_key_scope == "stream")
             mistake(fmt::format("LOCKSTEP_BUS_GUARD_KEY_SCOPE=stream: {}", engine::kOneMarkForTwoServices));
@@ -100,59 +64,7 @@ public:
         for (auto& unread : unread_variables(env_)) settings_.warnings.push_back(std::move(unread));
     }
 
-    std::vector<std::string> mistakes;
-
 private:
-    void mistake(std::string text) { mistakes.push_back(std::move(text)); }
-
-    /// Zero would be a life of nothing, or a loop without a pause.
-    void duration(std::string_view name, Duration& target, Duration least = kSpanMin) {
-        const auto text = env_.get(name);
-        if (!text) return;
-        const auto parsed = engine::parse_duration(*text);
-        if (!parsed)
-            mistake(fmt::format("{}: {}", name, parsed.error()));
-        else if (*parsed < least || *parsed > kSpanMax)
-            mistake(fmt::format("{}: expected from {} to {}, got {}", name, engine::format_duration(least),
-                                engine::format_duration(kSpanMax), *text));
-        else
-            target = *parsed;
-    }
-
-    std::optional<std::int64_t> whole(std::string_view name) {
-        const auto text = env_.get(name);
-        if (!text) return std::nullopt;
-        std::int64_t value = 0;
-        const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-        if (error != std::errc{} || end != text->data() + text->size()) {
-            mistake(fmt::format("{}: expected a whole number, got \"{}\"", name, *text));
-            return std::nullopt;
-        }
-        return value;
-    }
-
-    /// One `unit` at least.
-    void count(std::string_view name, std::string_view unit, std::int64_t& target) {
-        const auto value = whole(name);
-        if (!value) return;
-        if (*value < 1)
-            mistake(fmt::format("{}: expected at least 1 {}, got {}", name, unit, *value));
-        else
-            target = *value;
-    }
-
-    bool given(std::initializer_list<std::string_view> names) {
-        return std::ranges::any_of(names, [this](std::string_view name) { return !env_.get_or(name, "").empty(); });
-    }
-    bool flag(std::string_view name) {
-        const auto text = env_.get(name);
-        if (!text) return false;
-        const auto truth = truth_of(*text);
-        if (!truth && refused_flags_.insert(std::string(name)).second)
-            mistake(fmt::format("{}: expected true or false, got \"{}\"", name, *text));
-        return truth.value_or(false);
-    }
-
     void read_tunables() {
         for (const auto& [name, value] : env_.all()) {
             if (!name.starts_with(kTunablePrefix) || value.empty()) continue;
@@ -163,22 +75,9 @@ private:
         }
     }
 
-    /// Of two variables for one span the one that takes a duration wins over the one that counts seconds.
-    void span(std::string_view seconds_name, std::string_view duration_name, Duration& target) {
-        if (const auto seconds = whole(seconds_name)) {
-            if (*seconds > std::chrono::duration_cast<std::chrono::seconds>(kSpanMax).count())
-                mistake(fmt::format("{}: at most ten years, got {} seconds", seconds_name, *seconds));
-            else if (*seconds < 1)
-                mistake(fmt::format("{}: expected at least 1 second, got {}", seconds_name, *seconds));
-            else
-                target = std::chrono::seconds(*seconds);
-        }
-        duration(duration_name, target);
-    }
-
     void read_documented_tunables() {
         Tunables& t = settings_.tunables;
-        duration("NATS_JS_ACK_WAIT", t.bus_ack_wait, Duration{0});
+        duration("NATS_JS_ACK_WAIT", t.bus_ack_wait);
         if (t.bus_ack_wait <= Duration::zero()) {
             settings_.warnings.emplace_back("NATS_JS_ACK_WAIT is not positive: 10m is used");
             t.bus_ack_wait = std::chrono::minutes(10);
@@ -198,23 +97,18 @@ private:
         }
         span("REDIS_DATA_TTL_SECONDS", "REDIS_DATA_TTL", t.data_ttl);
         span("JOB_META_TTL_SECONDS", "JOB_META_TTL", t.job_meta_ttl);
-        if (const auto days = whole("CORDUM_DLQ_ENTRY_TTL_DAYS")) {
-            if (*days > kSpanMax / std::chrono::hours(24))
-                mistake(fmt::format("CORDUM_DLQ_ENTRY_TTL_DAYS: at most ten years, got {} days", *days));
-            else if (*days < 1)
-                mistake(fmt::format("CORDUM_DLQ_ENTRY_TTL_DAYS: expected at least 1 day, got {}", *days));
-            else
-                t.dlq_entry_ttl = std::chrono::hours(24) * *days;
-        }
+        std::int64_t days = 0;
+        count("CORDUM_DLQ_ENTRY_TTL_DAYS", "day", days);
+        if (days > 0) t.dlq_entry_ttl = std::chrono::hours(24) * days;
         count("SCHEDULER_DLQ_MAX_SIZE", "entry", t.dlq_max_size);
         Duration idempotency = kIdempotencyTtl;
         duration("CORDUM_IDEMPOTENCY_TTL", idempotency);
         if (idempotency != kIdempotencyTtl)
             mistake(fmt::format("CORDUM_IDEMPOTENCY_TTL: another span than {} is not supported; unset it",
                                 engine::format_duration(kIdempotencyTtl)));
-        duration("SCHEDULER_CONFIG_RELOAD_INTERVAL", t.config_reload_interval, kIntervalMin);
-        duration("WORKER_SNAPSHOT_INTERVAL", t.snapshot_interval, kIntervalMin);
-        duration("WORKFLOW_ENGINE_SCAN_INTERVAL", t.wf_scan_interval, kIntervalMin);
+        duration("SCHEDULER_CONFIG_RELOAD_INTERVAL", t.config_reload_interval);
+        duration("WORKER_SNAPSHOT_INTERVAL", t.snapshot_interval);
+        duration("WORKFLOW_ENGINE_SCAN_INTERVAL", t.wf_scan_interval);
         count("WORKFLOW_ENGINE_RUN_SCAN_LIMIT", "run", t.wf_run_scan_limit);
         count("WORKFLOW_FOREACH_MAX_ITEMS", "item", t.wf_foreach_max_items);
         count("WORKFLOW_EXPR_MAX_LENGTH", "byte", t.wf_expr_max_length);
@@ -291,13 +185,10 @@ private:
         if (!nats.jetstream)
             settings_.warnings.emplace_back(
                 "NATS_USE_JETSTREAM is off: messages are delivered at most once, a crash loses what was in flight");
-        duration("NATS_JS_MAX_AGE", nats.max_age, Duration{0});
-        if (const auto replicas = whole("NATS_JS_REPLICAS")) {
-            if (*replicas < 1 || *replicas > kReplicasMax)
-                mistake(fmt::format("NATS_JS_REPLICAS: expected from 1 to {}, got {}", kReplicasMax, *replicas));
-            else
-                nats.replicas = static_cast<int>(*replicas);
-        }
+        duration("NATS_JS_MAX_AGE", nats.max_age);
+        std::int64_t replicas = nats.replicas;
+        count("NATS_JS_REPLICAS", "server", replicas);
+        nats.replicas = static_cast<int>(replicas);
         if (nats.user.empty() != nats.password.empty())
             settings_.warnings.emplace_back(
                 "NATS_USERNAME and NATS_PASSWORD work together only: with one of them no log-in is sent");
@@ -371,13 +262,15 @@ private:
 
     void read_workflow() {
         WorkflowSettings& workflow = settings_.workflow;
-        workflow.http_address = address("WORKFLOW_ENGINE_HTTP_ADDR", workflow.http_address);
+        workflow.http_address =
+            address("WORKFLOW_ENGINE_HTTP_ADDR", workflow.http_address, "WORKFLOW_ENGINE_HTTP_PUBLIC");
         workflow.beside_others = flag("LOCKSTEP_WORKFLOW_BESIDE_OTHERS");
     }
 
-    /// Where to listen.
-    std::string address(std::string_view name, const std::string& otherwise) {
-        std::string value = env_.get_or(name, otherwise);
+    /// Where to listen. In production mode that is loopback where nothing else is said.
+    std::string address(std::string_view name, const std::string& otherwise, std::string_view made_public_by) {
+        const bool loopback = settings_.production && !flag(made_public_by);
+        std::string value = env_.get_or(name, loopback ? "127.0.0.1" + otherwise : otherwise);
         if (!AdminHttp::is_address(value))
             mistake(fmt::format("{}: expected host:port, such as 127.0.0.1{}, got \"{}\"", name, otherwise, value));
         return value;
@@ -387,28 +280,25 @@ private:
         settings_.pools_file = env_.get_or("POOL_CONFIG_PATH", settings_.pools_file);
         settings_.timeouts_file_given = env_.get("TIMEOUT_CONFIG_PATH").has_value();
         settings_.timeouts_file = env_.get_or("TIMEOUT_CONFIG_PATH", settings_.timeouts_file);
-        settings_.metrics_address = address("SCHEDULER_METRICS_ADDR", settings_.metrics_address);
-        duration("LOCKSTEP_READINESS_GRACE", settings_.readiness_grace, Duration{0});
+        settings_.metrics_address =
+            address("SCHEDULER_METRICS_ADDR", settings_.metrics_address, "SCHEDULER_METRICS_PUBLIC");
+        duration("LOCKSTEP_READINESS_GRACE", settings_.readiness_grace);
         std::array<char, 256> host{};
         const bool named = gethostname(host.data(), host.size() - 1) == 0 && host[0] != '\0';
         settings_.instance_id = env_.get_or("CORDUM_INSTANCE_ID", "");
         settings_.pod = settings_.instance_id;
         if (settings_.pod.empty()) settings_.pod = named ? host.data() : "unknown";
 
-        settings_.log.level = engine::wire::ascii_lower(env_.get_or("CORDUM_LOG_LEVEL", "info"));
-        static constexpr std::array<std::string_view, 5> kLevels{"debug", "info", "warn", "warning", "error"};
-        if (std::ranges::find(kLevels, settings_.log.level) == kLevels.end())
-            mistake(
-                fmt::format("CORDUM_LOG_LEVEL: expected debug, info, warn or error, got \"{}\"", settings_.log.level));
-        const std::string format = engine::wire::ascii_lower(env_.get_or("CORDUM_LOG_FORMAT", "text"));
-        settings_.log.json = format == "json";
-        if (format != "json" && format != "text")
-            mistake(fmt::format("CORDUM_LOG_FORMAT: expected text or json, got \"{}\"", format));
+        settings_.log.level = word("CORDUM_LOG_LEVEL", "debug, info, warn or error");
+        settings_.log.json = word("CORDUM_LOG_FORMAT", "text or json") == "json";
+    }
+
+    bool is_production() {
+        const std::string env = engine::wire::ascii_lower(env_.get_or("CORDUM_ENV", ""));
+        return env == "prod" || env == "production" || flag("CORDUM_PRODUCTION");
     }
 
     void apply_production_rules() {
-        const std::string env = engine::wire::ascii_lower(env_.get_or("CORDUM_ENV", ""));
-        settings_.production = env == "prod" || env == "production" || flag("CORDUM_PRODUCTION");
         if (!settings_.production) return;
 
         const NatsOptions& nats = settings_.nats;
@@ -459,18 +349,11 @@ private:
                         name, address, address.substr(std::min(address.size(), address.rfind(':'))), allowed_by));
     }
 
-    const Environment& env_;
     const Roles roles_;
     Settings& settings_;
-    std::set<std::string> refused_flags_;  // each is told once
 };
 
 }  // namespace
-
-bool is_true(std::string_view text) {
-    const std::string word = engine::wire::ascii_lower(engine::wire::trim(text));
-    return word == "1" || word == "true" || word == "yes" || word == "y" || word == "on";
-}
 
 tl::expected<Settings, std::string> read_settings(const Environment& environment, Roles roles) {
     Settings settings;

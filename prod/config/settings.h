@@ -66,7 +66,4 @@ struct Settings {
 [[nodiscard]] tl::expected<Settings, std::string> read_settings(const Environment& environment,
                                                                 Roles roles = kSchedulerRole);
 
-/// 1, true, yes, y, on in any case; everything else is false, as the documented variables have it.
-[[nodiscard]] bool is_true(std::string_view text);
-
 }  // namespace lockstep::prod

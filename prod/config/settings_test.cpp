@@ -228,7 +228,7 @@ TEST(Settings, RefuseWhatCouldOnlyFailLater) {
                                         {"SCHEDULER_METRICS_ADDR", "foo"}});
     EXPECT_TRUE(mentions(error, "JOB_META_TTL: expected from 1s")) << error;
     EXPECT_TRUE(mentions(error, "REDIS_DATA_TTL_SECONDS: at most ten years"));
-    EXPECT_TRUE(mentions(error, "CORDUM_DLQ_ENTRY_TTL_DAYS: at most ten years"));
+    EXPECT_TRUE(mentions(error, "CORDUM_DLQ_ENTRY_TTL_DAYS: expected from 1 to 3650"));
     EXPECT_TRUE(mentions(error, "WORKER_SNAPSHOT_INTERVAL: expected from 1ms"));
     EXPECT_TRUE(mentions(error, "SCHEDULER_METRICS_ADDR: expected host:port"));
     EXPECT_TRUE(mentions(settings({{"NATS_USERNAME", "me"}})->warnings.front(), "no log-in is sent"));
@@ -358,13 +358,24 @@ TEST(ProductionMode, KeepsMetricsOnLoopbackUnlessMadePublic) {
               "");
 }
 
+TEST(ProductionMode, ListensOnLoopbackWhereNothingElseIsSaid) {
+    const auto at = [](Environment::Values values) {
+        const auto read = read_settings(Environment(std::move(values)), {.scheduler = true, .workflow = true});
+        return read ? read->metrics_address + " " + read->workflow.http_address : read.error();
+    };
+    EXPECT_EQ(at(production_but({{"SCHEDULER_METRICS_ADDR", ""}})), "127.0.0.1:9090 127.0.0.1:9093");
+    EXPECT_EQ(at(production_but({{"SCHEDULER_METRICS_ADDR", ""}, {"SCHEDULER_METRICS_PUBLIC", "true"}})),
+              ":9090 127.0.0.1:9093");
+    EXPECT_EQ(at({}), ":9090 :9093");
+}
+
 TEST(ProductionMode, AsksOfAWorkflowEngineNothingAboutTheKernelAndKeepsItsListenerOnLoopback) {
     const auto of_workflow = [](Environment::Values more) {
         more.merge(Environment::Values{{"CORDUM_PRODUCTION", "1"}, {"NATS_URL", "tls://n"}, {"NATS_TLS_CA", "ca.pem"}});
         const auto read = read_settings(Environment(std::move(more)), {.workflow = true});
         return read ? std::string() : read.error();
     };
-    EXPECT_EQ(of_workflow({}),
+    EXPECT_EQ(of_workflow({{"WORKFLOW_ENGINE_HTTP_ADDR", ":9093"}}),
               "WORKFLOW_ENGINE_HTTP_ADDR: production mode binds \":9093\" to loopback addresses only; use "
               "127.0.0.1:9093, or set WORKFLOW_ENGINE_HTTP_PUBLIC=true");
     EXPECT_EQ(of_workflow({{"WORKFLOW_ENGINE_HTTP_PUBLIC", "true"}}), "");

@@ -275,6 +275,23 @@ TEST_F(OperatorTest, TheCheckSaysWhatAStartWouldSay) {
     EXPECT_TRUE(contains(senseless.output(), "OUTPUT_POLICY_FAIL_MODE: expected open or closed")) << senseless.output();
 }
 
+// O1
+TEST_F(OperatorTest, WhatIsInForceIsPrintedWithItsSource) {
+    Program print = world->launch("lockstepd", {"config", "print", "--json"}, {{"NATS_TOKEN", "hunter2"}});
+    EXPECT_EQ(print.wait(), 0);
+    EXPECT_FALSE(contains(print.output(), "hunter2"));
+    const auto printed = nlohmann::json::parse(print.output(), nullptr, false);
+    ASSERT_TRUE(printed.is_object()) << print.output();
+    const auto& settings = printed.at("settings");
+    EXPECT_EQ(settings.at("LOCKSTEP_RUNNING_TIMEOUT").at("source"),
+              "file " + world->environment.at("TIMEOUT_CONFIG_PATH"));
+    EXPECT_EQ(settings.at("NATS_TOKEN").at("source"), "environment");
+    EXPECT_EQ(settings.at("LOCKSTEP_BACKOFF_BASE").at("value"), "200ms");
+    Program unusable = world->launch("lockstepd", {"config", "print"}, {{"NATS_JS_REPLICAS", "seven"}});
+    EXPECT_EQ(unusable.wait(), 2);
+    EXPECT_TRUE(contains(unusable.output(), "NATS_JS_REPLICAS: expected a whole number")) << unusable.output();
+}
+
 TEST_F(OperatorTest, ARefusalOfRedisIsNotTakenForAJobThatIsNotThere) {
     world->redis_type({"SET job:meta:odd text"});
     for (const char* command : {"approve", "reject", "status"}) {

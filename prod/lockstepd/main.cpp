@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "prod/config/effective_settings.h"
+#include "prod/config/variables.h"
 #include "prod/lockstepd/daemon.h"
 #include "prod/lockstepd/health_check.h"
 
@@ -54,6 +56,7 @@ int main(int argc, char** argv) {
     google::protobuf::SetLogHandler(nullptr);
     bool check_only = false;
     bool ask_readiness = false;
+    bool as_json = false;
     std::string role;
     CLI::App app(
         "One replica of the Lockstep scheduler, or with --role of the workflow engine. It is configured by "
@@ -63,11 +66,23 @@ int main(int argc, char** argv) {
         "SIGTERM or SIGINT; a second one ends it at once. SIGUSR1 has the log say what runs.\n"
         "SIGHUP reads the pools and timeouts files again; with a mistake in them those read before stay in force.");
     app.name("lockstepd");
+    app.fallthrough();
     app.set_version_flag("--version", LOCKSTEP_VERSION);
     app.add_flag("--check", check_only, "read the configuration, report every mistake, and end");
     app.add_option("--role", role,
                    "scheduler (the default), workflow, or scheduler,workflow for both in one process (environment: "
                    "LOCKSTEP_ROLE)");
+    auto* config = app.add_subcommand("config", "Settings: what is in force, and what there is");
+    config->require_subcommand(1);
+    auto* print =
+        config->add_subcommand("print", "Each setting with its value and where that comes from; secrets are masked");
+    print->add_flag("--json", as_json, "one JSON document");
+    print->footer(
+        "  lockstepd config print\n  lockstepd config print --json\n"
+        "Sources: default, environment, file (of a secret, a credential or the timeouts file), command line. What "
+        "differs from\n"
+        "the defaults comes first. Exit codes: 0 printed, 2 the configuration is not usable.");
+    auto* reference = config->add_subcommand("reference", "The page about every setting, in Markdown");
     auto* probe =
         app.add_subcommand("healthcheck", "Ask the lockstepd with this environment whether it lives; exit code 0 or 1");
     probe->add_flag("--ready", ask_readiness, "ask instead whether it takes jobs");
@@ -77,7 +92,10 @@ int main(int argc, char** argv) {
         "role is\n"
         "workflow alone. Exit codes: 0 yes, 1 no (the reason is printed), 2 the configuration is not usable.");
     app.footer(
-        "The log goes to standard error. Of the warnings and errors of one kind (level and message) the first 5 of 10\n"
+        "Variables, each explained by `lockstepd config reference`, and LOCKSTEP_<TUNABLE> for every tunable:\n" +
+        lockstep::prod::variables_by_section(100) +
+        "\nThe log goes to standard error. Of the warnings and errors of one kind (level and message) the first 5 of "
+        "10\n"
         "seconds are written, of other lines 50 a second; a line with left_out=N tells how many more there were.\n"
         "Variables that begin like known ones (NATS_, REDIS_, CORDUM_, LOCKSTEP_, ...) and are not read are warned "
         "of;\n"
@@ -109,6 +127,10 @@ int main(int argc, char** argv) {
         return app.exit(error) == 0 ? 0 : Daemon::kExitConfiguration;
     }
 
+    if (reference->parsed()) {
+        fmt::print("{}", lockstep::prod::reference_page());
+        return Daemon::kExitOk;
+    }
     const auto environment = lockstep::prod::Environment::of_process();
     const auto roles = roles_of(environment, role);
     if (!roles) return fail(roles.error(), {});
@@ -117,6 +139,12 @@ int main(int argc, char** argv) {
     if (probe->parsed()) return probe_daemon(*settings, ask_readiness);
     auto files = lockstep::prod::read_files(*settings);
     if (!files) return fail(files.error(), settings->warnings);
+    if (print->parsed()) {
+        const auto& in_force = settings->roles.scheduler ? files->jobs.tunables : settings->tunables;
+        const auto all = lockstep::prod::effective_settings(environment, {*settings, in_force, !role.empty()});
+        fmt::print("{}", as_json ? lockstep::prod::as_json(all) : lockstep::prod::as_text(all));
+        return Daemon::kExitOk;
+    }
     if (check_only) {
         for (const auto& warning : settings->warnings) fmt::print("warning: {}\n", warning);
         for (const auto& warning : files->jobs.warnings) fmt::print("warning: {}\n", warning);
