@@ -27,6 +27,8 @@ using engine::Duration;
 using engine::Tunables;
 
 constexpr std::int64_t kAckPendingMax = 50'000;  // the limit of the protocol's other implementations
+/// For locks, records of instances and connections, after the handlers.
+constexpr Duration kFarewell = std::chrono::seconds(5);
 constexpr Duration kProcessedTtlMin = std::chrono::minutes(10);
 
 /// What the wire protocol's implementations keep the key of a submission for. Nothing here can change it.
@@ -154,12 +156,31 @@ private:
             else
                 settings_.warnings.push_back(std::move(said));
         }
+        check_stop_limit();
         for (const auto& [name, value] :
              {std::pair{"LOCKSTEP_OVERLOAD_UTILIZATION", t.overload_utilization},
               std::pair{"LOCKSTEP_OVERLOAD_CPU", t.overload_cpu}, std::pair{"LOCKSTEP_OVERLOAD_GPU", t.overload_gpu}}) {
             if (value <= 0)
                 mistake(fmt::format("{}: expected more than 0, got {}: every worker would be overloaded", name, value));
         }
+    }
+
+    /// What is killed in the middle of a drain is delivered again only after the ack wait, and its locks stand until they lapse.
+    void check_stop_limit() {
+        Duration limit{};
+        duration("LOCKSTEP_STOP_LIMIT", limit);
+        if (limit == Duration::zero()) return;
+        const Duration grace = settings_.tunables.shutdown_grace;
+        const int engines = (roles_.scheduler ? 1 : 0) + (roles_.workflow ? 1 : 0);
+        const Duration longest = engines * grace + kFarewell;
+        if (longest > limit)
+            mistake(fmt::format(
+                "LOCKSTEP_STOP_LIMIT {}: a drain may take {} ({} × LOCKSTEP_SHUTDOWN_GRACE {} and {} to say farewell), "
+                "and "
+                "what is killed before is delivered again only after NATS_JS_ACK_WAIT; raise the limit of the "
+                "platform and this one, or shorten the grace",
+                engine::format_duration(limit), engine::format_duration(longest), engines,
+                engine::format_duration(grace), engine::format_duration(kFarewell)));
     }
 
     void read_servers() {
@@ -283,6 +304,7 @@ private:
         settings_.metrics_address =
             address("SCHEDULER_METRICS_ADDR", settings_.metrics_address, "SCHEDULER_METRICS_PUBLIC");
         duration("LOCKSTEP_READINESS_GRACE", settings_.readiness_grace);
+        settings_.redis_may_evict = flag("LOCKSTEP_REDIS_MAY_EVICT");
         std::array<char, 256> host{};
         const bool named = gethostname(host.data(), host.size() - 1) == 0 && host[0] != '\0';
         settings_.instance_id = env_.get_or("CORDUM_INSTANCE_ID", "");

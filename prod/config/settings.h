@@ -51,6 +51,7 @@ struct Settings {
     std::string pod = "unknown";  // constant label of every metric
     /// How long a server may be away before jobs count as not taken.
     engine::Duration readiness_grace = std::chrono::seconds{1};
+    bool redis_may_evict = false;
     std::string instance_id;  // empty: none was given
     bool production = false;
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "fakes/testing/server_process.h"
+
 namespace lockstep::prod {
 namespace {
 
@@ -356,6 +360,41 @@ TEST(ProductionMode, KeepsMetricsOnLoopbackUnlessMadePublic) {
     EXPECT_TRUE(mentions(error_of(production_but({{"SCHEDULER_METRICS_ADDR", ":9090"}})), "SCHEDULER_METRICS_PUBLIC"));
     EXPECT_EQ(error_of(production_but({{"SCHEDULER_METRICS_ADDR", ":9090"}, {"SCHEDULER_METRICS_PUBLIC", "true"}})),
               "");
+}
+
+TEST(ProductionMode, TakesItsExample) {
+    const fakes::testing::TemporaryFolder folder;
+    std::ofstream(folder.path() / "redis-url") << "rediss://lockstepd:hunter2@redis.internal:6379\n";
+    std::ofstream(folder.path() / "nats-password") << "hunter2\n";
+    Environment::Values values;
+    std::ifstream in(LOCKSTEP_DEPLOY_FOLDER "/lockstepd-production.env");
+    for (std::string line; std::getline(in, line);) {
+        if (line.empty() || line.starts_with('#')) continue;
+        const auto equals = line.find('=');
+        std::string value = line.substr(equals + 1);
+        const std::string etc = "/etc/lockstep/";
+        if (line.substr(0, equals).ends_with("_FILE")) value = folder.path() / value.substr(etc.size());
+        values.emplace(line.substr(0, equals), value);
+    }
+    const auto read = read_settings(Environment(values), {.scheduler = true, .workflow = true});
+    ASSERT_TRUE(read) << read.error();
+    EXPECT_TRUE(read->production);
+    EXPECT_EQ(read->redis.password, "hunter2");
+    for (const std::string& warning : read->warnings) ADD_FAILURE() << warning;
+}
+
+// O18
+TEST(Settings, RefuseADrainThatThePlatformWouldCutShort) {
+    const auto with = [](Roles roles, const char* limit) {
+        const auto read =
+            read_settings(Environment({{"LOCKSTEP_STOP_LIMIT", limit}, {"LOCKSTEP_SHUTDOWN_GRACE", "10s"}}), roles);
+        return read ? "" : read.error();
+    };
+    EXPECT_EQ(with(kSchedulerRole, "15s"), "");
+    EXPECT_TRUE(mentions(with(kSchedulerRole, "14s"), "LOCKSTEP_STOP_LIMIT 14s: a drain may take 15s"));
+    EXPECT_TRUE(
+        mentions(with({.scheduler = true, .workflow = true}, "15s"), "a drain may take 25s (2 × LOCKSTEP_SHUTDOWN"));
+    EXPECT_EQ(with(kClientRole, "5s"), "");
 }
 
 TEST(ProductionMode, ListensOnLoopbackWhereNothingElseIsSaid) {

@@ -76,6 +76,7 @@ constexpr std::array kVariables{
              "for whom the server's certificate must be, unless for the host that is called"},
     Variable{kRedis, "REDIS_TLS_INSECURE", flag, "false", "believe whoever answers; refused in production mode"},
     Variable{kRedis, "REDIS_CLUSTER_ADDRESSES", text, "", "refused: the keys of one job lie in different slots"},
+    Variable{kRedis, "LOCKSTEP_REDIS_MAY_EVICT", flag, "false", "start although Redis may throw keys away"},
     Variable{.section = kRedis,
              .name = "REDIS_DATA_TTL",
              .kind = duration,
@@ -233,6 +234,14 @@ constexpr std::array kVariables{
              .words = kRoleWords},
     Variable{kProcess, "LOCKSTEP_READINESS_GRACE", duration, "1s",
              "how long Redis or NATS may be away before /readyz says so"},
+    Variable{.section = kProcess,
+             .name = "LOCKSTEP_STOP_LIMIT",
+             .kind = duration,
+             .otherwise = "",
+             .help = "what the platform gives a stop before it kills (TimeoutStopSec, terminationGracePeriodSeconds); "
+                     "a drain that may take "
+                     "longer is refused",
+             .shortest = 1s},
     Variable{kProcess, "CORDUM_INSTANCE_ID", text, "", "label pod of every metric; the host's name unless set"},
     Variable{kProcess, "CORDUM_ENV", text, "", "prod or production: production mode"},
     Variable{kProcess, "CORDUM_PRODUCTION", flag, "false", "production mode"},

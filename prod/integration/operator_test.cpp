@@ -275,6 +275,17 @@ TEST_F(OperatorTest, TheCheckSaysWhatAStartWouldSay) {
     EXPECT_TRUE(contains(senseless.output(), "OUTPUT_POLICY_FAIL_MODE: expected open or closed")) << senseless.output();
 }
 
+// O18
+TEST_F(OperatorTest, ARedisThatMayThrowKeysAwayIsRefused) {
+    world->redis_type({"CONFIG SET maxmemory 100mb", "CONFIG SET maxmemory-policy allkeys-lru"});
+    Program refused = world->launch("lockstepd", {});
+    EXPECT_EQ(refused.wait(), 2);
+    EXPECT_TRUE(contains(refused.output(), "maxmemory-policy allkeys-lru")) << refused.output();
+    EXPECT_TRUE(contains(refused.output(), "LOCKSTEP_REDIS_MAY_EVICT=true"));
+    Program& warned = world->add_scheduler({{"LOCKSTEP_REDIS_MAY_EVICT", "true"}});
+    EXPECT_TRUE(contains(warned.output(), "Redis may throw keys away (maxmemory-policy allkeys-lru)"));
+}
+
 // O1
 TEST_F(OperatorTest, WhatIsInForceIsPrintedWithItsSource) {
     Program print = world->launch("lockstepd", {"config", "print", "--json"}, {{"NATS_TOKEN", "hunter2"}});

@@ -1,6 +1,7 @@
 // A deployment in production mode: TLS to everybody, who have all to show who they are.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "fakes/testing/server_lines.h"
@@ -25,14 +26,18 @@ protected:
             return line;
         });
         world = std::make_unique<Deployment>(Durability::none, [this](int port, const std::filesystem::path& at) {
-            std::ofstream(at / "nats.conf")
-                << "tls { cert_file: \"" << server.certificate << "\", key_file: \"" << server.key << "\", ca_file: \""
-                << authority.certificate_file() << "\", verify: true }\n";
+            // As an operator would: what it needs to know from the environment of the server.
+            for (const char* role : {"SCHEDULER", "GATEWAY", "WORKFLOW_ENGINE", "W1", "W2", "OBSERVER", "NOBODY"})
+                ::setenv((std::string("NATS_PASSWORD_") + role).c_str(), "a-secret", 1);
+            ::setenv("NATS_SERVER_TLS_CERT", server.certificate.c_str(), 1);
+            ::setenv("NATS_SERVER_TLS_KEY", server.key.c_str(), 1);
+            ::setenv("NATS_SERVER_TLS_CA", authority.certificate_file().c_str(), 1);
             auto line = fakes::testing::nats_server_line(port, at);
-            line.insert(line.end(), {"-c", (at / "nats.conf").string()});
+            line.insert(line.end(), {"-c", LOCKSTEP_DEPLOY_FOLDER "/nats-server-production.conf"});
             return line;
         });
         world->stop_kernel();
+        std::ofstream(folder.path() / "nats-password") << "a-secret\n";
         const Program::Environment secure{{"CORDUM_ENV", "production"},
                                           {"REDIS_URL", "rediss://127.0.0.1:" + std::to_string(redis->port())},
                                           {"REDIS_TLS_CA", authority.certificate_file()},
@@ -43,6 +48,8 @@ protected:
                                           {"NATS_TLS_CERT", own.certificate},
                                           {"NATS_TLS_KEY", own.key},
                                           {"NATS_TLS_SERVER_NAME", "localhost"},
+                                          {"NATS_USERNAME", "gateway"},  // lockstepctl is one
+                                          {"NATS_PASSWORD_FILE", folder.path() / "nats-password"},
                                           {"SAFETY_KERNEL_TLS_CA", authority.certificate_file()},
                                           {"SAFETY_KERNEL_TLS_CERT", own.certificate},
                                           {"SAFETY_KERNEL_TLS_KEY", own.key}};
@@ -67,9 +74,9 @@ protected:
 };
 
 TEST_F(ProductionTest, JobsRunWhereEverybodyHasToShowWhoTheyAre) {
-    world->add_scheduler();
-    world->add_scheduler();
-    world->add_worker("w1");
+    world->add_scheduler({{"NATS_USERNAME", "scheduler"}});
+    world->add_scheduler({{"NATS_USERNAME", "scheduler"}});
+    world->add_worker("w1", {"--service-time", "5ms"}, {{"NATS_USERNAME", "w1"}});
     for (int i = 0; i < 20; ++i)
         ASSERT_EQ(world->ctl({"submit", "--topic", "job.default", "--id", "j" + std::to_string(i)}).exit_code, 0);
     redis->kill();
@@ -77,6 +84,7 @@ TEST_F(ProductionTest, JobsRunWhereEverybodyHasToShowWhoTheyAre) {
     ASSERT_TRUE(world->all_end(20, 60s));
     EXPECT_EQ(world->states()["SUCCEEDED"], 20);
     for (const auto& [job, count] : world->executions()) EXPECT_EQ(count, 1) << job;
+    EXPECT_EQ(world->logs().find("a-secret"), std::string::npos);  // O2
 }
 
 TEST_F(ProductionTest, AFileThatCannotBeUsedIsNamedBeforeAnythingStarts) {

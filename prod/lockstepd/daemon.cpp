@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "engine/scheduler/scheduler.h"
+#include "prod/lockstepd/eviction_check.h"
 #include "prod/lockstepd/other_engines.h"
 #include "prod/lockstepd/service_notify.h"
 #include "prod/lockstepd/status_report.h"
@@ -178,6 +179,22 @@ engine::Task<bool> Daemon::reach_redis() {
     co_return redis_->connected();
 }
 
+engine::Task<bool> Daemon::redis_keeps_keys() {
+    const auto policy = co_await find_evicting_policy(*redis_, clock_);
+    // A user that may not ask is no mistake, and a server that has gone meanwhile is noticed by what comes next.
+    if (!policy.applied() || policy.value().empty()) co_return true;
+    const std::string what = fmt::format("maxmemory-policy {}", policy.value());
+    if (!settings_.redis_may_evict)
+        error(
+            "Redis may throw away records, locks and marks of jobs without a word, and no promise holds then; set "
+            "maxmemory-policy "
+            "noeviction, or LOCKSTEP_REDIS_MAY_EVICT=true",
+            what);
+    else
+        warn_of_configuration({fmt::format("Redis may throw keys away ({}): jobs can be lost and run twice", what)});
+    co_return settings_.redis_may_evict;
+}
+
 engine::Task<bool> Daemon::reach_nats() {
     engine::Log& log = log_;
     const engine::MonoTime limit = clock_.in(kStartPatience);
@@ -340,6 +357,8 @@ engine::Task<int> Daemon::serve() {
     starting("no connection to Redis yet");
     const bool redis = co_await reach_redis();
     if (!redis) co_return kExitUnreachable;
+    const bool kept = co_await redis_keeps_keys();
+    if (!kept) co_return kExitConfiguration;
     starting("no connection to NATS, or its streams are not there yet");
     const bool nats = co_await reach_nats();
     if (!nats) co_return kExitUnreachable;

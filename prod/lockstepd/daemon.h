@@ -63,6 +63,8 @@ private:
     [[nodiscard]] engine::Task<int> serve();
     [[nodiscard]] engine::Task<bool> reach_redis();
     [[nodiscard]] engine::Task<bool> reach_nats();
+    /// False, with the reason in the log, when Redis may throw keys away.
+    [[nodiscard]] engine::Task<bool> redis_keeps_keys();
     /// False, with the reason in the log, when an address cannot be had.
     [[nodiscard]] bool start_listeners();
     [[nodiscard]] bool start_admin();
