@@ -74,7 +74,8 @@ TEST_F(SecretsTest, StandInOnePlaceOnly) {
 
 TEST_F(SecretsTest, ThatCannotBeReadAreMistakesWithoutTheirContent) {
     for (const auto& [file, why] :
-         {std::pair{std::string("/nowhere/at-all"), "No such file"}, std::pair{write("empty", "\n"), "is empty"},
+         {std::pair{std::string("/nowhere/at-all"), "No such file"},
+          std::pair{std::string("/dev/zero"), "is larger than"}, std::pair{write("empty", "\n"), "is empty"},
           std::pair{write("two", "hunter2\nhunter3\n"), "more than one line"}}) {
         const auto settings = read_settings(Environment({{"NATS_TOKEN_FILE", file}}));
         ASSERT_FALSE(settings);

@@ -163,13 +163,14 @@ tl::expected<std::string, std::string> read_file(const std::string& path, std::s
         return tl::make_unexpected(fmt::format("cannot read {}: it is a directory", path));
     errno = 0;
     std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    if (in) text << in.rdbuf();
-    if (!in || in.bad())
+    // No more than is taken: a device never ends.
+    std::string text(max_bytes + 1, '\0');
+    if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (in.bad() || (!in && !in.eof()))
         return tl::make_unexpected(fmt::format("cannot read {}: {}", path, std::strerror(errno != 0 ? errno : EIO)));
-    if (text.view().size() > max_bytes)
-        return tl::make_unexpected(fmt::format("{} is larger than {} bytes", path, max_bytes));
-    return text.str();
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (text.size() > max_bytes) return tl::make_unexpected(fmt::format("{} is larger than {} bytes", path, max_bytes));
+    return text;
 }
 
 }  // namespace lockstep::prod

@@ -116,9 +116,8 @@ int main(int argc, char** argv) {
         "away, calls to it wait for a new connection up to their deadlines (LOCKSTEP_STORE_OP_TIMEOUT).\n\n"
         "Exit codes: 0 stopped or checked, 1 a server cannot be reached at start or NATS refuses the credentials for "
         "good,\n"
-        "2 the configuration is not usable, a listener's address is taken, Redis may evict keys or another "
-        "implementation's "
-        "workflow engine is there,\n"
+        "2 the configuration is not usable, a listener's address is taken, Redis may evict keys or another\n"
+        "implementation's workflow engine is there,\n"
         "3 stopped, but what was in hand after LOCKSTEP_SHUTDOWN_GRACE was given up and is delivered again,\n"
         "128+N ended at once by a second signal N.");
     try {
