@@ -28,14 +28,16 @@ int admin_port(Program& daemon) {
     return std::stoi(output.substr(output.find(words) + words.size()));
 }
 
-/// As the metrics say.
-std::string handlers_in_flight(int port) {
+/// Of the first series that begins so; empty without one.
+std::string value_of(int port, const std::string& series) {
     const std::string text = Deployment::http_get(port, "/metrics");
-    const auto line = text.find("cordum_scheduler_scheduler_active_goroutines{");
+    const auto line = text.find("\n" + series);
     if (line == std::string::npos) return {};
     const auto value = text.find("} ", line) + 2;
     return text.substr(value, text.find_first_of("\r\n", value) - value);
 }
+
+std::string handlers_in_flight(int port) { return value_of(port, "cordum_scheduler_scheduler_active_goroutines{"); }
 
 class OperatorTest : public DeploymentFixture {};
 
@@ -140,6 +142,41 @@ private:
     int port_ = 0;
     std::thread thread_;
 };
+
+// O11, O12: what only a process can show, from its first look on to its drain.
+TEST_F(OperatorTest, MetricsSayWhatWaitsHowLongItTookAndHowTheProcessIs) {
+    auto& scheduler = world->add_scheduler({{"LOCKSTEP_STORE_OP_TIMEOUT", "3s"}});
+    const int port = admin_port(scheduler);
+    ASSERT_TRUE(scheduler.says("ready"));
+    EXPECT_EQ(value_of(port, "lockstep_ready{"), "1");
+    EXPECT_EQ(value_of(port, "lockstep_build_info{"), "1");
+    EXPECT_EQ(value_of(port, "lockstep_drain_seconds{"), "0");
+    EXPECT_EQ(value_of(port, "lockstep_connected{"), "1") << Deployment::http_get(port, "/metrics");
+    EXPECT_GT(std::stod(value_of(port, "process_resident_memory_bytes{")), 1e6);
+    EXPECT_GT(std::stod(value_of(port, "process_open_fds{")), 3);
+    EXPECT_TRUE(Deployment::until([&] { return value_of(port, "lockstep_consumer_waiting_messages{") == "0"; }, 20s));
+    EXPECT_EQ(value_of(port, "lockstep_submit_to_answer_seconds_count{"), "0");
+    EXPECT_EQ(value_of(port, "lockstep_dead_letters_total{"), "0");
+    cordum::agent::v1::BusPacket packet;  // policy denies it, so it ends in a letter
+    packet.mutable_job_request()->set_job_id("denied");
+    packet.mutable_job_request()->set_topic("job.default");
+    packet.mutable_job_request()->mutable_meta()->add_risk_tags("secrets");
+    world->publish_raw("sys.job.submit", packet.SerializeAsString());
+    EXPECT_TRUE(Deployment::until([&] { return value_of(port, "lockstep_dead_letters_total{") == "1"; }, 20s))
+        << scheduler.output();
+    EXPECT_TRUE(
+        Deployment::until([&] { return value_of(port, "lockstep_submit_to_answer_seconds_count{") == "1"; }, 20s));
+
+    world->redis().freeze();  // what is to be released keeps it from ending
+    packet.mutable_job_request()->set_job_id("in-hand");
+    world->publish_raw("sys.job.submit", packet.SerializeAsString());
+    EXPECT_TRUE(Deployment::until([&] { return handlers_in_flight(port) == "1"; }, 20s));
+    scheduler.signal(SIGTERM);
+    EXPECT_TRUE(Deployment::until([&] { return std::stod("0" + value_of(port, "lockstep_drain_seconds{")) > 0; }, 20s));
+    EXPECT_EQ(value_of(port, "lockstep_ready{"), "0");
+    world->redis().thaw();
+    EXPECT_EQ(scheduler.wait(), 0);
+}
 
 TEST_F(OperatorTest, ARedisThatIsLoadingItsDataIsWaitedForAndNamed) {
     const LoadingRedis loading;

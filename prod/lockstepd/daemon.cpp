@@ -9,6 +9,9 @@
 #include <filesystem>
 
 #include "engine/scheduler/scheduler.h"
+#include "engine/wire/subjects.h"
+#include "prod/config/timeouts.h"
+#include "prod/config/yaml.h"
 #include "prod/lockstepd/eviction_check.h"
 #include "prod/lockstepd/other_engines.h"
 #include "prod/lockstepd/service_notify.h"
@@ -28,6 +31,8 @@ constexpr auto kLoadingPatience = std::chrono::minutes(10);
 constexpr auto kRetryPause = std::chrono::milliseconds(500);
 /// A cluster of servers that start together has no leader at first.
 constexpr auto kPrepareTimeout = std::chrono::seconds(30);
+/// Between two looks at this process: no scrape comes more often.
+constexpr auto kFiguresInterval = std::chrono::seconds(1);
 
 std::string host_name() {
     std::array<char, 256> name{};
@@ -78,6 +83,8 @@ int Daemon::run() {
     if (const auto limit = watchdog_limit()) scope_.spawn(feed_watchdog(clock_, *limit));
     scope_.spawn(main());
     scope_.spawn(tell_left_out_lines(log_, clock_));
+    metrics_.set(DaemonMetric::build_info, 1, {version_, __VERSION__});
+    scope_.spawn(keep_figures());
     loop_.run();
     return exit_code_.value_or(kExitUnreachable);
 }
@@ -164,6 +171,7 @@ engine::Task<bool> Daemon::reach_redis() {
         else
             log.event(LogLevel::warn, "no connection to Redis", {{"error", why}});
     });
+    watch_redis();
     const engine::MonoTime limit = clock_.in(kStartPatience);
     const engine::MonoTime loaded_by = clock_.in(kLoadingPatience);
     while (!redis_->connected() && !asked_to_stop_.is_set()) {
@@ -224,6 +232,7 @@ engine::Task<bool> Daemon::reach_nats() {
     });
     log.event(LogLevel::info, "connected to NATS", {{"server", display_url(settings_.nats.url)}});
     health_.watch(bus_.get());
+    watch_bus();
     watched_ = std::make_unique<WatchedBus>(*bus_, clock_);
     const auto prepared = co_await bus_->prepare(clock_.in(kPrepareTimeout));
     if (!prepared) error("JetStream cannot be used", prepared.error());
@@ -302,7 +311,50 @@ void Daemon::register_instances(engine::Scope& background) {
     if (workflow_) add({.service = kWorkflowService, .id = id, .version = version_, .implementation = kImplementation});
 }
 
+engine::Task<void> Daemon::keep_figures() {
+    while (true) {
+        set_figures();
+        co_await clock_.sleep(kFiguresInterval);
+    }
+}
+
+void Daemon::set_figures() {
+    const bool redis = redis_ && redis_->connected();
+    const bool nats = bus_ && bus_->connection().connected;
+    metrics_.set(DaemonMetric::connected, redis ? 1 : 0, {"redis"});
+    metrics_.set(DaemonMetric::connected, nats ? 1 : 0, {"nats"});
+    metrics_.set(DaemonMetric::ready, serving_ && !draining_ && redis && nats ? 1 : 0);
+    if (drain_began_) {
+        const std::chrono::duration<double> draining = clock_.monotonic() - *drain_began_;
+        metrics_.set(DaemonMetric::drain, draining.count());
+    }
+    process_figures_.look();
+}
+
+void Daemon::watch_redis() {
+    redis_->on_renewal(renewal_, [this](engine::Duration left, engine::Duration life) {
+        metrics_.observe(DaemonMetric::lease_margin, std::chrono::duration<double>(left) / life);
+    });
+}
+
+void Daemon::watch_bus() {
+    queue_watch_ = std::make_unique<QueueWatch>(*redis_, *bus_, clock_, metrics_);
+    bus_->on_watch({.bound = [this](const engine::ConsumerSpec& spec) { queue_watch_->know(spec); },
+                    .acknowledged =
+                        [this](std::string_view subject, engine::WallTime stored_at) {
+                            if (subject != engine::wire::kSubjectSubmit) return;
+                            const std::chrono::duration<double> age = clock_.now() - stored_at;
+                            metrics_.observe(DaemonMetric::submit_to_answer, age.count());
+                        },
+                    .stored =
+                        [this](std::string_view subject) {
+                            if (subject == engine::wire::kSubjectDlq) metrics_.add(DaemonMetric::dead_letters);
+                        }});
+}
+
 void Daemon::announce_ready() {
+    serving_ = true;
+    set_figures();
     engine::Log& log = log_;
     if (settings_.roles == kSchedulerRole)
         log.event(LogLevel::info, "ready", {{"instance", instance_}});
@@ -315,6 +367,7 @@ engine::Task<void> Daemon::drain_engines() {
     engine::Log& log = log_;
     const std::size_t of_scheduler = scheduler_ ? scheduler_->in_flight() : 0;
     const std::size_t of_workflow = workflow_ ? workflow_->in_flight() : 0;
+    drain_began_ = clock_.monotonic();
     log.event(LogLevel::info, "draining", {{"in_flight", of_scheduler + of_workflow}});
     notify_service_manager(fmt::format("STOPPING=1\nSTATUS=draining, {} in flight", of_scheduler + of_workflow));
     engine::Scope extension(loop_);
@@ -370,6 +423,7 @@ engine::Task<int> Daemon::serve() {
     engine::Scope background(loop_);
     register_instances(background);
     if (scheduler_) background.spawn(follow_files());
+    background.spawn(queue_watch_->keep_looking());
     health_.not_ready({});
     announce_ready();
 

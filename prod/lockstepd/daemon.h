@@ -17,6 +17,7 @@
 #include "engine/runtime/scope.h"
 #include "engine/runtime/wait.h"
 #include "engine/scheduler/scheduler.h"
+#include "engine/store/scripts.h"
 #include "engine/workflow/workflow_engine.h"
 #include "prod/config/job_files.h"
 #include "prod/config/settings.h"
@@ -30,7 +31,9 @@
 #include "prod/loop/system_entropy.h"
 #include "prod/nats/nats_bus.h"
 #include "prod/observe/admin_http.h"
+#include "prod/observe/process_figures.h"
 #include "prod/observe/prometheus_metrics.h"
+#include "prod/observe/queue_watch.h"
 #include "prod/observe/spdlog_log.h"
 #include "prod/redis/hiredis_client.h"
 
@@ -83,6 +86,12 @@ private:
     /// What is being waited for, to probes and to the service manager.
     void starting(std::string_view why);
     void announce_ready();
+    /// Until cancelled: keeps the gauges about this process and its connections as they are.
+    [[nodiscard]] engine::Task<void> keep_figures();
+    void set_figures();
+    /// What the bindings tell while they work goes into the metrics.
+    void watch_redis();
+    void watch_bus();
     void on_signal(int number);
     void on_hang_up();
     /// Until cancelled: reads the files again whenever SIGHUP asks for it.
@@ -101,12 +110,15 @@ private:
     SystemEntropy entropy_;
     SpdlogLog log_;
     PrometheusMetrics metrics_;
+    ProcessFigures process_figures_{metrics_};
+    const engine::RedisScript renewal_{engine::StoreScripts().renew_lock};
     HealthProbe health_;
     std::unique_ptr<AdminHttp> admin_;
     std::unique_ptr<AdminHttp> workflow_http_;
     std::unique_ptr<HiredisClient> redis_;
     std::unique_ptr<NatsBus> bus_;
     std::unique_ptr<WatchedBus> watched_;
+    std::unique_ptr<QueueWatch> queue_watch_;
     std::unique_ptr<GrpcKernel> kernel_;
     NoKernel no_kernel_;
     const std::string instance_;
@@ -117,7 +129,9 @@ private:
     engine::Event asked_to_read_;
     engine::Event asked_to_tell_;
     bool draining_ = false;
-    bool overran_ = false;   // what was in hand at the end of a grace was given up
+    bool overran_ = false;  // what was in hand at the end of a grace was given up
+    bool serving_ = false;  // everything is there that jobs need, but for connections that come and go
+    std::optional<engine::MonoTime> drain_began_;
     bool given_up_ = false;  // NATS will not have us any more
     std::optional<int> exit_code_;
     engine::Scope scope_;

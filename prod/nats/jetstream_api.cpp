@@ -308,8 +308,10 @@ std::optional<DeliveryInfo> parse_ack_subject(std::string_view reply) {
         return std::nullopt;
     const auto delivered = number(tokens[first + 2]);
     const auto sequence = number(tokens[first + 3]);
+    const auto stored_at = number(tokens[first + 5]);
     if (!delivered || !sequence) return std::nullopt;
-    return DeliveryInfo{tokens[first], *delivered, *sequence};
+    const std::chrono::nanoseconds since_epoch(static_cast<std::int64_t>(stored_at.value_or(0)));
+    return DeliveryInfo{tokens[first], *delivered, *sequence, engine::WallTime(since_epoch)};
 }
 
 Answer<HandedOut> parse_handed_out(std::string_view text) {

@@ -84,6 +84,7 @@ struct DeliveryInfo {
     std::string_view stream;
     std::uint64_t delivered = 0;
     std::uint64_t sequence = 0;
+    engine::WallTime stored_at{};  // by the server's clock
 };
 [[nodiscard]] std::optional<DeliveryInfo> parse_ack_subject(std::string_view reply);
 

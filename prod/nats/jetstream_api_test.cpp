@@ -25,6 +25,7 @@ TEST(AckSubject, ReadsTheFormWithoutADomain) {
     EXPECT_EQ(info->stream, "CORDUM_SYS");
     EXPECT_EQ(info->delivered, 3U);
     EXPECT_EQ(info->sequence, 41U);
+    EXPECT_EQ(info->stored_at.time_since_epoch(), std::chrono::nanoseconds(1709));
 }
 
 TEST(AckSubject, ReadsTheFormWithADomain) {
@@ -35,6 +36,7 @@ TEST(AckSubject, ReadsTheFormWithADomain) {
         EXPECT_EQ(info->stream, "CORDUM_SYS");
         EXPECT_EQ(info->delivered, 3U);
         EXPECT_EQ(info->sequence, 41U);
+        EXPECT_EQ(info->stored_at.time_since_epoch(), std::chrono::nanoseconds(1709)) << reply;
     }
 }
 

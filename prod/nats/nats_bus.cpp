@@ -171,6 +171,7 @@ engine::Task<Outcome<engine::PublishAck>> NatsBus::publish(std::string subject, 
         if (!sent.applied()) co_return sent.failure_as<engine::PublishAck>();
         co_return engine::PublishAck{{}, {}, false, sent.value()};
     }
+    const std::string to = subject;
     const auto answer =
         co_await connection_->request(std::move(subject), std::move(payload), std::move(message_id), deadline);
     if (!answer.applied()) co_return answer.failure_as<engine::PublishAck>();
@@ -178,6 +179,7 @@ engine::Task<Outcome<engine::PublishAck>> NatsBus::publish(std::string subject, 
     // The stream refused it, yet whoever subscribes to the subject has it.
     if (!ack) co_return Unknown{{FailureCause::refused, text_of(ack.error())}, answer.value().connection};
     ack->connection = answer.value().connection;
+    if (!ack->duplicate && watch_ && watch_->stored) watch_->stored(to);
     co_return std::move(*ack);
 }
 
@@ -360,11 +362,11 @@ void NatsBus::bind(const std::shared_ptr<Consumer>& consumer, const jetstream::C
     const std::weak_ptr<Consumer> weak = consumer;
     consumer->subscription = connection_->subscribe(
         binding.deliver_subject, binding.deliver_group,
-        [weak, connection = std::weak_ptr<NatsConnection>(connection_)](NatsMessage message) {
+        [weak, connection = std::weak_ptr<NatsConnection>(connection_), watch = watch_](NatsMessage message) {
             const auto target = weak.lock();
             // Without a reply subject it is a note of the server (a heartbeat of a peer's making), not a message.
             if (!target || target->sink == nullptr || natsMsg_GetReply(message.get()) == nullptr) return;
-            auto delivery = std::make_unique<StreamDelivery>(connection, std::move(message));
+            auto delivery = std::make_unique<StreamDelivery>(connection, std::move(message), watch);
             target->last_received = std::max(target->last_received, delivery->sequence().value());
             target->sink->on_delivery(std::move(delivery));
         },
@@ -391,6 +393,7 @@ engine::Task<Outcome<std::unique_ptr<engine::Consumption>>> NatsBus::consume(eng
     auto binding = co_await find_or_create_in_time(consumer->spec, deadline);
     if (!binding.applied()) co_return binding.failure_as<std::unique_ptr<engine::Consumption>>();
     bind(consumer, binding.value());
+    if (watch_ && watch_->bound) watch_->bound(consumer->spec);
     scope_.spawn(look_after(consumer));
     scope_.spawn(end_pauses(consumer));
     std::unique_ptr<engine::Consumption> handle = std::make_unique<ConsumerHandle>(consumer);

@@ -19,6 +19,7 @@
 #include "engine/runtime/scope.h"
 #include "prod/nats/jetstream_api.h"
 #include "prod/nats/nats_connection.h"
+#include "prod/nats/nats_delivery.h"
 
 namespace lockstep::prod {
 
@@ -67,6 +68,8 @@ public:
     void on_event(std::function<void(bool connected, const std::string& what)> listener);
     void on_problem(std::function<void(const std::string& what)> listener);
     void on_given_up(std::function<void(const std::string& why)> listener);
+    /// For deliveries and calls from now on: to be set before anything is consumed.
+    void on_watch(BusWatch watch) { watch_ = std::make_shared<const BusWatch>(std::move(watch)); }
     /// Ends the connection; what is buffered is sent before.
     void close();
 
@@ -102,6 +105,7 @@ private:
     const NatsOptions options_;
     std::shared_ptr<NatsConnection> connection_;
     std::function<void(const std::string&)> problem_;
+    std::shared_ptr<const BusWatch> watch_;
     std::set<std::string> unlimited_;  // durables whose rate limit the server did not take
     std::set<std::string> cramped_;    // streams in which a rate could stop a message
     engine::WaitQueue reconnected_;

@@ -2,6 +2,7 @@
 // the server delivers again.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "engine/ports/bus.h"
@@ -10,11 +11,23 @@
 
 namespace lockstep::prod {
 
+/// What somebody who only watches may be told of. Empty: nobody asks. Called on the loop's thread, and not to throw.
+struct BusWatch {
+    /// A durable is being read.
+    std::function<void(const engine::ConsumerSpec& spec)> bound;
+    /// The last answer to a message was given; by the server's clock it had been in the stream since `stored_at`.
+    std::function<void(std::string_view subject, engine::WallTime stored_at)> acknowledged;
+    /// A stream took a message that it did not have.
+    std::function<void(std::string_view subject)> stored;
+};
+
 /// A delivery of a durable consumer. The answers are messages to the reply subject, the form that every client uses;
 /// the library's own acknowledgements work only on subscriptions that it made itself.
 class StreamDelivery final : public engine::Delivery {
 public:
-    StreamDelivery(std::weak_ptr<NatsConnection> connection, NatsMessage message);
+    /// `watch` may be null.
+    StreamDelivery(std::weak_ptr<NatsConnection> connection, NatsMessage message,
+                   std::shared_ptr<const BusWatch> watch);
 
     [[nodiscard]] std::string_view subject() const override;
     [[nodiscard]] std::string_view payload() const override;
@@ -22,7 +35,7 @@ public:
     [[nodiscard]] engine::StreamSequence sequence() const override { return engine::StreamSequence(info_.sequence); }
     [[nodiscard]] std::uint64_t delivery_count() const override { return info_.delivered; }
 
-    void ack() override { settle("+ACK"); }
+    void ack() override;
     void nak(engine::Duration delay) override { settle(jetstream::nak_body(delay)); }
     void term() override { settle("+TERM"); }
     void in_progress() override;
@@ -32,6 +45,7 @@ private:
 
     std::weak_ptr<NatsConnection> connection_;
     NatsMessage message_;
+    std::shared_ptr<const BusWatch> watch_;
     jetstream::DeliveryInfo info_;  // views into message_
     bool settled_ = false;
 };

@@ -12,6 +12,7 @@
 #include "fakes/testing/server_process.h"
 #include "prod/observe/admin_http.h"
 #include "prod/observe/prometheus_metrics.h"
+#include "prod/observe/series.h"
 #include "prod/observe/spdlog_log.h"
 
 namespace lockstep::prod {
@@ -213,13 +214,28 @@ TEST(PrometheusMetrics, ShowsMetricsWithoutLabelsFromTheStart) {
     EXPECT_TRUE(has_line(metrics.text(), R"(cordum_scheduler_saga_recorded_total{pod="p"} 0)"));
 }
 
-TEST(PrometheusMetrics, BoundsTheNumberOfSeries) {
+// O11
+TEST(PrometheusMetrics, TenThousandWorkersAreOneSeriesMoreThanAHundred) {
     PrometheusMetrics prometheus("p");
     engine::Metrics& metrics = prometheus;
-    for (std::size_t i = 0; i < PrometheusMetrics::kSeriesMax + 50; ++i)
+    for (std::size_t i = 0; i < 10'000; ++i)
         metrics.add(Metric::stale_worker_retry, {"job.etl", "worker-" + std::to_string(i)});
-    EXPECT_TRUE(has_line(prometheus.text(),
-                         R"(cordum_scheduler_stale_worker_retry_total{pod="p",topic="other",worker="other"} 50)"));
+    metrics.add(Metric::stale_worker_retry, {"job.etl", "worker-0"});
+    const std::string text = prometheus.text();
+    EXPECT_TRUE(
+        has_line(text, R"(cordum_scheduler_stale_worker_retry_total{pod="p",topic="other",worker="other"} 9900)"));
+    EXPECT_TRUE(
+        has_line(text, R"(cordum_scheduler_stale_worker_retry_total{pod="p",topic="other",worker="worker-0"} 2)"));
+    const std::regex series(R"(cordum_scheduler_stale_worker_retry_total\{)");
+    EXPECT_EQ(std::distance(std::sregex_iterator(text.begin(), text.end(), series), {}), kWorkerLabelsMax + 1);
+}
+
+TEST(PrometheusMetrics, EverySeriesHasAHelpAUnitInItsNameAndABoundForEachLabel) {
+    for (const engine::MetricInfo* series : all_series()) {
+        EXPECT_FALSE(series->help.empty()) << series->name;
+        EXPECT_EQ(series->type == engine::MetricType::counter, series->name.ends_with("_total")) << series->name;
+        for (const auto label : series->labels) EXPECT_FALSE(label_bound(label).empty()) << label;
+    }
 }
 
 TEST(PrometheusMetrics, TellsOnlyTopicsApartThatThePoolsHaveNamed) {

@@ -6,7 +6,6 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include <array>
 #include <set>
 #include <unordered_map>
 #include <variant>
@@ -42,7 +41,7 @@ public:
         auto given = labels.begin();
         for (const auto name : info_->labels) {
             const std::string_view value = given != labels.end() ? *given++ : std::string_view();
-            values_.push_back(shown(name, value));
+            values_.push_back(told_apart(name, shown(name, value)));
             key_ += values_.back();
             key_ += '\x1f';  // cannot be mistaken for a part of a subject
         }
@@ -62,9 +61,17 @@ private:
         return foreign ? kOther : value.substr(0, kLabelMax);
     }
 
+    /// Workers come from outside, and no configuration names them: the first ones keep their names.
+    [[nodiscard]] std::string_view told_apart(std::string_view label, std::string_view value) {
+        if (label != "worker" || workers_.contains(value)) return value;
+        if (workers_.size() >= kWorkerLabelsMax) return kOther;
+        return *workers_.emplace(value).first;
+    }
+
     Series& add(const prometheus::Labels& labels) {
         if constexpr (std::is_same_v<Series, prometheus::Histogram>)
-            return family_->Add(labels, prometheus::Histogram::BucketBoundaries(info_->buckets.begin(), info_->buckets.end()));
+            return family_->Add(labels,
+                                prometheus::Histogram::BucketBoundaries(info_->buckets.begin(), info_->buckets.end()));
         else
             return family_->Add(labels);
     }
@@ -72,6 +79,7 @@ private:
     prometheus::Family<Series>* family_;
     const MetricInfo* info_;
     const Topics* topics_;
+    std::set<std::string, std::less<>> workers_;
     std::unordered_map<std::string, Series*> known_;
     std::string key_;                       // of the series that is looked for, and
     std::vector<std::string_view> values_;  // its label values
@@ -82,12 +90,17 @@ private:
 class PrometheusMetrics::Families {
 public:
     explicit Families(const std::string& pod) {
-        for (std::size_t i = 0; i < engine::kMetricCount; ++i) families_[i] = make(engine::info(static_cast<Metric>(i)), pod);
+        for (const MetricInfo* series : all_series()) families_.push_back(make(*series, pod));
     }
 
     template <class Series>
     Series& series(Metric metric, LabelValues labels) {
         return std::get<Family<Series>>(families_[static_cast<std::size_t>(metric)]).series(labels);
+    }
+    template <class Series>
+    Series& series(DaemonMetric metric, LabelValues labels) {
+        return std::get<Family<Series>>(families_[engine::kMetricCount + static_cast<std::size_t>(metric)])
+            .series(labels);
     }
 
     prometheus::Registry registry;
@@ -99,7 +112,10 @@ private:
 
     Any make(const MetricInfo& info, const std::string& pod) {
         const auto build = [&](auto builder) -> auto& {
-            return builder.Name(std::string(info.name)).Help(std::string(info.help)).Labels({{"pod", pod}}).Register(registry);
+            return builder.Name(std::string(info.name))
+                .Help(std::string(info.help))
+                .Labels({{"pod", pod}})
+                .Register(registry);
         };
         Any made;
         switch (info.type) {
@@ -123,7 +139,7 @@ private:
         (void)family.series({});
     }
 
-    std::array<Any, engine::kMetricCount> families_;
+    std::vector<Any> families_;  // in the order of all_series
 };
 
 PrometheusMetrics::PrometheusMetrics(const std::string& pod) : families_(std::make_unique<Families>(pod)) {}
@@ -144,6 +160,21 @@ void PrometheusMetrics::observe(Metric metric, double value, LabelValues labels)
     families_->series<prometheus::Histogram>(metric, labels).Observe(value);
 }
 
-std::string PrometheusMetrics::text() const { return prometheus::TextSerializer().Serialize(families_->registry.Collect()); }
+void PrometheusMetrics::add(DaemonMetric metric, LabelValues labels, double by) {
+    families_->series<prometheus::Counter>(metric, labels).Increment(by);
+}
+
+void PrometheusMetrics::set(DaemonMetric metric, double value, LabelValues labels) {
+    families_->series<prometheus::Gauge>(metric, labels).Set(value);
+}
+
+void PrometheusMetrics::observe(DaemonMetric metric, double value, LabelValues labels) {
+    if (value < 0) return;
+    families_->series<prometheus::Histogram>(metric, labels).Observe(value);
+}
+
+std::string PrometheusMetrics::text() const {
+    return prometheus::TextSerializer().Serialize(families_->registry.Collect());
+}
 
 }  // namespace lockstep::prod

@@ -1,9 +1,9 @@
-// The metrics port on prometheus-cpp. Families are those of the engine's table, each with the constant label `pod`.
+// The metrics port on prometheus-cpp. Families are those of the table (series.h), each with the constant label `pod`.
 //
 // 1. Updates come from the loop's thread only; the text may be read from any thread.
 // 2. Label values come from outside. A topic has series of its own only if a pools document has named it; all others are counted
-//    together under `other`: whoever submits jobs must not make series. Of the rest (worker ids) each family keeps at most
-//    kSeriesMax; later ones are `other` as well.
+//    together under `other`: whoever submits jobs must not make series. Of workers each family tells the first kWorkerLabelsMax
+//    apart; later ones are `other` as well. No family has more than kSeriesMax series, whatever its labels.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "engine/ports/metrics.h"
+#include "prod/observe/series.h"
 
 namespace lockstep::prod {
 
@@ -26,6 +27,11 @@ public:
     void add(engine::Metric metric, engine::LabelValues labels, double by) override;
     void set(engine::Metric metric, double value, engine::LabelValues labels) override;
     void observe(engine::Metric metric, double value, engine::LabelValues labels) override;
+
+    /// Of the daemon's own; by the same rules.
+    void add(DaemonMetric metric, engine::LabelValues labels = {}, double by = 1);
+    void set(DaemonMetric metric, double value, engine::LabelValues labels = {});
+    void observe(DaemonMetric metric, double value, engine::LabelValues labels = {});
 
     /// Everything in Prometheus' text format. Any thread.
     [[nodiscard]] std::string text() const;

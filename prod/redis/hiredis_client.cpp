@@ -1,5 +1,6 @@
 #include "prod/redis/hiredis_client.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -44,6 +45,33 @@ HiredisClient::~HiredisClient() {
 
 engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> HiredisClient::exchange(engine::RedisCommands commands,
                                                                                        engine::MonoTime deadline) {
+    return is_renewal(*commands) ? renew(std::move(commands), deadline) : submit(std::move(commands), deadline);
+}
+
+// EVALSHA <sha1> 1 <lock> <token> <life in ms>
+bool HiredisClient::is_renewal(const std::vector<engine::RedisCommand>& commands) const {
+    return renewed_ && commands.size() == 1 && commands[0].size() == 6 && commands[0][0] == "EVALSHA" &&
+           commands[0][1] == renewal_->sha1();
+}
+
+engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> HiredisClient::renew(engine::RedisCommands commands,
+                                                                                    engine::MonoTime deadline) {
+    const engine::RedisCommand& renewal = commands->front();
+    const std::chrono::milliseconds life(engine::RedisValue(renewal[5]).integer_or(0));
+    const auto both = std::make_shared<const std::vector<engine::RedisCommand>>(
+        std::vector<engine::RedisCommand>{{"PTTL", renewal[3]}, renewal});
+    auto replies = co_await submit(both, deadline);
+    if (!replies.applied() || replies.value().size() != 2) co_return replies;
+    std::vector<engine::RedisValue> answers = std::move(replies.value());
+    // Without a lock that expires (-2, -1) there was nothing left of this one.
+    const std::int64_t left = std::max<std::int64_t>(answers[0].integer_or(-2), 0);
+    if (life.count() > 0) renewed_(std::chrono::milliseconds(left), life);
+    answers.erase(answers.begin());
+    co_return answers;
+}
+
+engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> HiredisClient::submit(engine::RedisCommands commands,
+                                                                                     engine::MonoTime deadline) {
     engine::OneShot<RedisCall::Answer> answer;
     connection_.submit(std::make_unique<AwaitedCall>(std::move(commands), deadline, answer.sender()));
     co_return co_await answer.receive();

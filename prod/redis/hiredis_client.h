@@ -30,10 +30,26 @@ public:
         connection_.on_state(std::move(listener));
     }
 
+    /// Called with what Redis had left of a lock's life when it came to renew it, and the whole life. A renewal then carries a
+    /// PTTL in front of it; nothing else costs anything. `renewal` outlives this client.
+    using LeaseListener = std::function<void(engine::Duration left, engine::Duration life)>;
+    void on_renewal(const engine::RedisScript& renewal, LeaseListener listener) {
+        renewal_ = &renewal;
+        renewed_ = std::move(listener);
+    }
+
 private:
     engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> exchange(engine::RedisCommands commands,
                                                                             engine::MonoTime deadline) override;
 
+    [[nodiscard]] bool is_renewal(const std::vector<engine::RedisCommand>& commands) const;
+    [[nodiscard]] engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> submit(engine::RedisCommands commands,
+                                                                                        engine::MonoTime deadline);
+    [[nodiscard]] engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> renew(engine::RedisCommands commands,
+                                                                                       engine::MonoTime deadline);
+
+    const engine::RedisScript* renewal_ = nullptr;
+    LeaseListener renewed_;
     TcpTransport transport_;
     engine::RedisConnection connection_;
 };

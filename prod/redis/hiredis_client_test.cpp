@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "engine/store/scripts.h"
 #include "fakes/testing/server_lines.h"
 #include "fakes/testing/server_process.h"
 #include "prod/loop/system_clock.h"
@@ -69,6 +70,32 @@ protected:
     UvLoop loop;
     std::optional<ServerProcess> server;
 };
+
+// O12
+TEST_F(HiredisClientTest, TellsHowMuchOfALocksLifeWasLeftWhenItWasRenewed) {
+    HiredisClient client(loop, address());
+    ASSERT_TRUE(connect(client));
+    const engine::StoreScripts scripts;
+    std::vector<std::pair<engine::Duration, engine::Duration>> told;
+    client.on_renewal(scripts.renew_lock,
+                      [&](engine::Duration left, engine::Duration life) { told.emplace_back(left, life); });
+    const auto renew = [&](const std::string& lock) {
+        return wait(client.script(scripts.renew_lock, {lock}, {"T1", "60000"}, in(5s))).value().integer_or(-1);
+    };
+    ask(client, {"SET", "lock", "T1", "PX", "20000"});
+    EXPECT_EQ(renew("lock"), 1) << "the script is not known yet, so its text was sent";
+    ask(client, {"PEXPIRE", "lock", "20000"});
+    told.clear();
+    EXPECT_EQ(renew("lock"), 1);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_LE(told[0].first, 20s);
+    EXPECT_GT(told[0].first, 10s);
+    EXPECT_EQ(told[0].second, 60s);
+    EXPECT_GT(*ask(client, {"PTTL", "lock"}).integer(), 20'000);
+    EXPECT_EQ(renew("expired"), 0);
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_EQ(told[1].first, 0s);
+}
 
 TEST_F(HiredisClientTest, CarriesEveryKindOfReplyAndAnyBytes) {
     HiredisClient client(loop, address());
