@@ -8,7 +8,8 @@ if(failed)
 endif()
 foreach(file lib/systemd/system/lockstepd.service lib/systemd/system/lockstep-kernel.service
              share/lockstep/examples/lockstepd.env share/lockstep/examples/lockstepd-production.env
-             share/lockstep/examples/nats-server-production.conf share/lockstep/examples/pools.yaml)
+             share/lockstep/examples/nats-server-production.conf share/lockstep/examples/pools.yaml
+             share/lockstep/monitoring/lockstep.rules.yml share/lockstep/monitoring/lockstep.json)
   if(NOT EXISTS ${FOLDER}/opt/${file})
     message(FATAL_ERROR "${file} is not below the prefix")
   endif()

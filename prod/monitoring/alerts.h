@@ -1,0 +1,27 @@
+// The alert rules for Prometheus, made from the table of series (prod/observe/series.h), so that a rule can only ask for what there
+// is. Symptoms come first; then what the runbooks of prod/deploy/alerts.md are about.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lockstep::prod {
+
+struct Alert {
+    std::string name;
+    std::string expression;
+    std::string pending_for;  // how long it has to hold
+    std::string severity;     // critical: somebody is woken; warning: somebody looks today
+    std::string summary;
+};
+
+/// The page that says what to do, from the root of the repository.
+inline constexpr const char* kAlertsPage = "prod/deploy/alerts.md";
+
+[[nodiscard]] std::vector<Alert> alerts();
+/// Of the alert's heading in that page.
+[[nodiscard]] std::string anchor(const Alert& alert);
+/// The rules file, in YAML.
+[[nodiscard]] std::string alert_rules();
+
+}  // namespace lockstep::prod
