@@ -157,6 +157,14 @@ TEST_F(OperatorTest, MetricsSayWhatWaitsHowLongItTookAndHowTheProcessIs) {
     EXPECT_TRUE(Deployment::until([&] { return value_of(port, "lockstep_consumer_waiting_messages{") == "0"; }, 20s));
     EXPECT_EQ(value_of(port, "lockstep_submit_to_answer_seconds_count{"), "0");
     EXPECT_EQ(value_of(port, "lockstep_dead_letters_total{"), "0");
+    scheduler.signal(SIGUSR2);  // O15: level changed while it runs; no probe is logged even so
+    EXPECT_TRUE(scheduler.says("signal: log level to=debug"));
+    for (const char* path : {"/readyz", "/health", "/metrics"}) EXPECT_NE(Deployment::http_get(port, path), "");
+    scheduler.signal(SIGUSR2);
+    EXPECT_TRUE(scheduler.says("signal: log level to=info"));
+    for (const char* path : {"/readyz", "/health", "/metrics", "GET"})
+        EXPECT_FALSE(contains(scheduler.output(), path)) << scheduler.output();
+
     cordum::agent::v1::BusPacket packet;  // policy denies it, so it ends in a letter
     packet.mutable_job_request()->set_job_id("denied");
     packet.mutable_job_request()->set_topic("job.default");
@@ -176,6 +184,18 @@ TEST_F(OperatorTest, MetricsSayWhatWaitsHowLongItTookAndHowTheProcessIs) {
     EXPECT_EQ(value_of(port, "lockstep_ready{"), "0");
     world->redis().thaw();
     EXPECT_EQ(scheduler.wait(), 0);
+}
+
+// O15
+TEST_F(OperatorTest, ALineAboutAJobNamesTheTraceOfItsSubmission) {
+    auto& scheduler = world->add_scheduler();
+    cordum::agent::v1::BusPacket packet;
+    packet.set_trace_id("trace-77");
+    packet.mutable_job_request()->set_job_id("nowhere");
+    packet.mutable_job_request()->set_topic("job.of-no-pool");
+    world->publish_raw("sys.job.submit", packet.SerializeAsString());
+    EXPECT_TRUE(scheduler.says("job not dispatched job_id=nowhere"));
+    EXPECT_TRUE(scheduler.says("trace_id=trace-77")) << scheduler.output();
 }
 
 TEST_F(OperatorTest, ARedisThatIsLoadingItsDataIsWaitedForAndNamed) {

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -81,8 +82,10 @@ int Daemon::run() {
     const SignalWatch question(loop_, {SIGUSR1}, [this](int) { asked_to_tell_.set(); });
     scope_.spawn(tell_on_request());
     if (const auto limit = watchdog_limit()) scope_.spawn(feed_watchdog(clock_, *limit));
+    const SignalWatch talk(loop_, {SIGUSR2}, [this](int) { change_log_level(); });
     scope_.spawn(main());
     scope_.spawn(tell_left_out_lines(log_, clock_));
+    log_.trace_by(traces_);
     metrics_.set(DaemonMetric::build_info, 1, {version_, __VERSION__});
     scope_.spawn(keep_figures());
     loop_.run();
@@ -104,6 +107,16 @@ void Daemon::on_signal(int number) {
     log.event(LogLevel::warn, "second signal: ending at once", {{"signal", number}, {"draining", draining_}});
     exit_code_ = 128 + number;
     loop_.stop();
+}
+
+void Daemon::change_log_level() {
+    const LogLevel configured = level_named(settings_.log.level);
+    const LogLevel wanted = log_.level() == configured ? LogLevel::debug : configured;
+    // The line is seen at the more talkative of both levels.
+    log_.set_level(std::min(wanted, log_.level()));
+    log_.always(std::max(LogLevel::info, log_.level()), "signal: log level",
+                {{"to", name_of(wanted)}});
+    log_.set_level(wanted);
 }
 
 void Daemon::on_hang_up() {
@@ -340,6 +353,7 @@ void Daemon::watch_redis() {
 void Daemon::watch_bus() {
     queue_watch_ = std::make_unique<QueueWatch>(*redis_, *bus_, clock_, metrics_);
     bus_->on_watch({.bound = [this](const engine::ConsumerSpec& spec) { queue_watch_->know(spec); },
+                    .delivered = [this](std::string_view payload) { traces_.learn(payload); },
                     .acknowledged =
                         [this](std::string_view subject, engine::WallTime stored_at) {
                             if (subject != engine::wire::kSubjectSubmit) return;

@@ -5,7 +5,8 @@
 // timers and a place in its queue group of its own.
 //
 // SIGTERM and SIGINT drain; a second one while it drains ends the process at once, and what was in flight is delivered again.
-// SIGHUP reads the pools and timeouts files again. SIGUSR1 has the log say what runs.
+// SIGHUP reads the pools and timeouts files again. SIGUSR1 has the log say what runs. SIGUSR2 has it tell everything, and at the next
+// one what its setting says.
 #pragma once
 
 #include <memory>
@@ -94,6 +95,8 @@ private:
     void watch_bus();
     void on_signal(int number);
     void on_hang_up();
+    /// To everything, or back to what the setting says.
+    void change_log_level();
     /// Until cancelled: reads the files again whenever SIGHUP asks for it.
     [[nodiscard]] engine::Task<void> follow_files();
     [[nodiscard]] engine::Task<void> read_files_again();
@@ -108,6 +111,7 @@ private:
     UvLoop loop_;
     SystemClock clock_;
     SystemEntropy entropy_;
+    TraceNames traces_;
     SpdlogLog log_;
     PrometheusMetrics metrics_;
     ProcessFigures process_figures_{metrics_};

@@ -97,6 +97,7 @@ int main(int argc, char** argv) {
         "\nThe log goes to standard error. Of the warnings and errors of one kind (level and message) the first 5 of "
         "10\n"
         "seconds are written, of other lines 50 a second; a line with left_out=N tells how many more there were.\n"
+        "SIGUSR2 has the log tell everything, and the next one what CORDUM_LOG_LEVEL says.\n"
         "Variables that begin like known ones (NATS_, REDIS_, CORDUM_, LOCKSTEP_, ...) and are not read are warned "
         "of;\n"
         "values without sense, and settings that this program does not support, are refused.\n"

@@ -368,6 +368,7 @@ void NatsBus::bind(const std::shared_ptr<Consumer>& consumer, const jetstream::C
             if (!target || target->sink == nullptr || natsMsg_GetReply(message.get()) == nullptr) return;
             auto delivery = std::make_unique<StreamDelivery>(connection, std::move(message), watch);
             target->last_received = std::max(target->last_received, delivery->sequence().value());
+            if (watch && watch->delivered) watch->delivered(delivery->payload());
             target->sink->on_delivery(std::move(delivery));
         },
         consumer->paused);

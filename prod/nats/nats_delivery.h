@@ -15,6 +15,8 @@ namespace lockstep::prod {
 struct BusWatch {
     /// A durable is being read.
     std::function<void(const engine::ConsumerSpec& spec)> bound;
+    /// A message of a durable has come. The view ends with the call.
+    std::function<void(std::string_view payload)> delivered;
     /// The last answer to a message was given; by the server's clock it had been in the stream since `stored_at`.
     std::function<void(std::string_view subject, engine::WallTime stored_at)> acknowledged;
     /// A stream took a message that it did not have.

@@ -6,14 +6,17 @@
 #include <atomic>
 #include <future>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <regex>
 
 #include "engine/config/tunables.h"
+#include "engine/wire/messages.h"
 #include "fakes/testing/server_process.h"
 #include "prod/observe/admin_http.h"
 #include "prod/observe/prometheus_metrics.h"
 #include "prod/observe/series.h"
 #include "prod/observe/spdlog_log.h"
+#include "prod/observe/trace_names.h"
 
 namespace lockstep::prod {
 namespace {
@@ -69,6 +72,124 @@ TEST_F(LogTest, WritesJsonThatParses) {
     EXPECT_EQ(parsed["component"], "SCHEDULER");
     EXPECT_EQ(parsed["n"], 7);
     EXPECT_EQ(std::string(parsed["ts"]).size(), std::string("2026-01-01T00:00:00.000000Z").size());
+}
+
+// O15
+TEST_F(LogTest, WritesOneObjectOrOneLineWhateverTheTextHolds) {
+    std::mt19937_64 random(1);
+    const auto text = [&] {
+        std::string bytes(random() % 40, '\0');
+        for (char& byte : bytes) byte = static_cast<char>(random());
+        return bytes;
+    };
+    auto json = log(true, "debug");
+    auto plain = log(false, "debug");
+    for (int i = 0; i < 3'000; ++i) {
+        const std::string message = text();
+        const std::string key = text();
+        const std::string value = text();
+        lines.clear();
+        json.always(LogLevel::warn, message, {{key, value}, {"line", "a\r\n\"b\"\\\u2028"}, {"n", i}});
+        plain.always(LogLevel::warn, message, {{"key", value}});
+        ASSERT_EQ(lines.size(), 2U);
+        const auto parsed = nlohmann::json::parse(lines[0], nullptr, false);
+        ASSERT_TRUE(parsed.is_object()) << lines[0];
+        EXPECT_EQ(parsed["n"], i);
+        for (const auto& line : lines) EXPECT_EQ(line.find_first_of("\r\n"), std::string::npos) << line;
+    }
+}
+
+// O15
+TEST_F(LogTest, AFieldTakesNoOthersPlace) {
+    auto out = log(true);
+    out.event(LogLevel::warn, "odd", {{"level", "mine"}, {"msg", "mine"}, {"ts", "mine"}, {"n", 1}, {"n", 2}});
+    const auto parsed = nlohmann::json::parse(lines.at(0));
+    EXPECT_EQ(parsed["level"], "warn");
+    EXPECT_EQ(parsed["level_"], "mine");
+    EXPECT_EQ(parsed["msg"], "odd");
+    EXPECT_EQ(parsed["msg_"], "mine");
+    EXPECT_EQ(parsed["ts_"], "mine");
+    EXPECT_EQ(parsed["n"], 1);
+    EXPECT_EQ(parsed["n_"], 2);
+}
+
+// O15
+TEST_F(LogTest, ALineAboutAJobNamesItsTrace) {
+    cordum::agent::v1::BusPacket packet;
+    packet.set_trace_id("trace-7");
+    packet.mutable_job_request()->set_job_id("J1");
+    TraceNames traces;
+    traces.learn(packet.SerializeAsString());
+    auto out = log(true);
+    out.trace_by(traces);
+    out.event(LogLevel::info, "dispatched", {{"job_id", "J1"}});
+    out.event(LogLevel::info, "dispatched", {{"job_id", "J2"}});
+    out.event(LogLevel::info, "dispatched", {{"job_id", "J1"}, {"trace_id", "its own"}});
+    EXPECT_EQ(nlohmann::json::parse(lines.at(0))["trace_id"], "trace-7");
+    EXPECT_FALSE(nlohmann::json::parse(lines.at(1)).contains("trace_id"));
+    EXPECT_EQ(nlohmann::json::parse(lines.at(2))["trace_id"], "its own");
+}
+
+TEST(TraceNames, LearnsFromRequestsResultsAndCancels) {
+    TraceNames traces;
+    for (const char* kind : {"request", "result", "cancel"}) {
+        cordum::agent::v1::BusPacket packet;
+        packet.set_trace_id(std::string("trace of ") + kind);
+        packet.set_sender_id("somebody");
+        packet.mutable_created_at()->set_seconds(1'700'000'000);
+        if (kind[2] == 'q') {
+            packet.mutable_job_request()->set_job_id(kind);
+            packet.mutable_job_request()->set_topic("job.etl");
+        } else if (kind[0] == 'r') {
+            packet.mutable_job_result()->set_job_id(kind);
+        } else {
+            packet.mutable_job_cancel()->set_job_id(kind);
+        }
+        packet.set_signature("x");
+        traces.learn(packet.SerializeAsString());
+        EXPECT_EQ(traces.of(kind), std::string("trace of ") + kind);
+    }
+}
+
+TEST(TraceNames, BytesThatAreNoPacketTeachNothing) {
+    cordum::agent::v1::BusPacket packet;
+    packet.set_trace_id("trace-7");
+    packet.mutable_job_request()->set_job_id("J1");
+    const std::string whole = packet.SerializeAsString();
+    TraceNames traces;
+    for (std::size_t cut = 0; cut < whole.size(); ++cut) traces.learn(whole.substr(0, cut));
+    traces.learn("\xff\xff\xff\xff\xff\xff");
+    traces.learn(std::string("\x52\xff\xff\xff\xff\x0f", 6));
+    EXPECT_EQ(traces.of("J1"), "");
+    packet.mutable_job_request()->set_job_id(std::string(TraceNames::kIdMax + 1, 'x'));
+    traces.learn(packet.SerializeAsString());
+    EXPECT_EQ(traces.of(packet.job_request().job_id()), "");
+}
+
+TEST(TraceNames, ForgetsTheJobThatItHasHeardOfLeastLately) {
+    TraceNames traces;
+    cordum::agent::v1::BusPacket packet;
+    packet.set_trace_id("t");
+    const auto hear_of = [&](std::size_t job) {
+        packet.mutable_job_request()->set_job_id(std::to_string(job));
+        traces.learn(packet.SerializeAsString());
+    };
+    for (std::size_t job = 0; job < TraceNames::kTracesMax; ++job) hear_of(job);
+    hear_of(0);
+    hear_of(TraceNames::kTracesMax);
+    EXPECT_EQ(traces.of("0"), "t");
+    EXPECT_EQ(traces.of("1"), "");
+    EXPECT_EQ(traces.of("2"), "t");
+}
+
+TEST_F(LogTest, ItsLevelChangesWhileItRuns) {
+    auto out = log(false, "warn");
+    out.event(LogLevel::debug, "unheard");
+    out.set_level(LogLevel::debug);
+    out.event(LogLevel::debug, "heard");
+    out.set_level(LogLevel::warn);
+    out.event(LogLevel::info, "unheard");
+    EXPECT_EQ(told(lines), std::vector<std::string>{"[SCHEDULER] DEBUG heard"});
 }
 
 TEST_F(LogTest, RedactsSecretsInBothForms) {

@@ -22,6 +22,8 @@ using engine::LogLevel;
 using nlohmann::ordered_json;
 
 constexpr std::string_view kRedacted = "[REDACTED]";
+constexpr std::string_view kJobId = "job_id";
+constexpr std::string_view kTraceId = "trace_id";
 
 class FunctionSink final : public spdlog::sinks::base_sink<std::mutex> {
 public:
@@ -37,18 +39,6 @@ private:
     std::function<void(const std::string&)> function_;
 };
 
-LogLevel level_named(std::string_view name) {
-    if (name == "debug") return LogLevel::debug;
-    if (name == "warn" || name == "warning") return LogLevel::warn;
-    if (name == "error") return LogLevel::error;
-    return LogLevel::info;
-}
-
-std::string_view lower_name(LogLevel level) {
-    static constexpr std::array<std::string_view, 4> kNames{"debug", "info", "warn", "error"};
-    return kNames[static_cast<std::size_t>(level)];
-}
-
 std::string_view upper_name(LogLevel level) {
     static constexpr std::array<std::string_view, 4> kNames{"DEBUG", "INFO", "WARN", "ERROR"};
     return kNames[static_cast<std::size_t>(level)];
@@ -62,6 +52,13 @@ std::string as_word(std::string_view text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// A message is constant text of ours, and yet it may not break its line.
+std::string one_line(std::string_view message) {
+    std::string line(message);
+    std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+    return line;
+}
+
 /// RFC 3339 in UTC, with so many digits of a second.
 std::string timestamp(int digits) {
     const auto micros = engine::to_unix_micros(wall_now());
@@ -70,6 +67,18 @@ std::string timestamp(int digits) {
 }
 
 }  // namespace
+
+LogLevel level_named(std::string_view name) {
+    if (name == "debug") return LogLevel::debug;
+    if (name == "warn" || name == "warning") return LogLevel::warn;
+    if (name == "error") return LogLevel::error;
+    return LogLevel::info;
+}
+
+std::string_view name_of(LogLevel level) {
+    static constexpr std::array<std::string_view, 4> kNames{"debug", "info", "warn", "error"};
+    return kNames[static_cast<std::size_t>(level)];
+}
 
 bool is_secret(std::string_view name) {
     static constexpr std::array<std::string_view, 11> kWords{"password",    "passwd", "secret",     "token",
@@ -125,33 +134,50 @@ engine::Task<void> tell_left_out_lines(SpdlogLog& log, const engine::Clock& cloc
 }
 
 void SpdlogLog::write_line(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
-    std::string line;
-    if (json_) {
-        ordered_json object{
-            {"ts", timestamp(6)}, {"level", lower_name(level)}, {"component", component_}, {"msg", message}};
-        for (const LogField& field : fields) {
-            const std::string key(field.key);
-            if (is_secret(field.key))
-                object[key] = kRedacted;
-            else
-                std::visit([&](const auto& value) { object[key] = value; }, field.value);
-        }
-        line = object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-    } else {
-        line = fmt::format("{} [{}] {} {}", timestamp(3), component_, upper_name(level), message);
-        for (const LogField& field : fields) {
-            line += fmt::format(" {}=", field.key);
-            if (is_secret(field.key)) {
-                line += kRedacted;
-            } else if (const auto* text = std::get_if<std::string_view>(&field.value)) {
-                line += as_word(*text);
-            } else {
-                std::visit([&](const auto& value) { line += fmt::format("{}", value); }, field.value);
-            }
-        }
-    }
+    std::vector<LogField> all(fields);
+    const std::string trace = trace_of(fields);
+    if (!trace.empty()) all.emplace_back(kTraceId, trace);
+    const std::string line = json_ ? as_json(level, message, all) : as_text(level, message, all);
     // As a plain string: the text must not be taken for a format.
     logger_->log(spdlog::level::info, spdlog::string_view_t(line));
+}
+
+std::string SpdlogLog::trace_of(std::initializer_list<LogField> fields) const {
+    if (traces_ == nullptr) return {};
+    const std::string_view* job = nullptr;
+    for (const LogField& field : fields) {
+        if (field.key == kTraceId) return {};
+        if (field.key == kJobId) job = std::get_if<std::string_view>(&field.value);
+    }
+    return job == nullptr ? std::string() : traces_->of(*job);
+}
+
+std::string SpdlogLog::as_json(LogLevel level, std::string_view message, const std::vector<LogField>& fields) const {
+    ordered_json object{{"ts", timestamp(6)}, {"level", name_of(level)}, {"component", component_}, {"msg", message}};
+    for (const LogField& field : fields) {
+        std::string key(field.key);
+        while (object.contains(key)) key += '_';
+        if (is_secret(field.key))
+            object[key] = kRedacted;
+        else
+            std::visit([&](const auto& value) { object[key] = value; }, field.value);
+    }
+    return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::string SpdlogLog::as_text(LogLevel level, std::string_view message, const std::vector<LogField>& fields) const {
+    std::string line = fmt::format("{} [{}] {} {}", timestamp(3), component_, upper_name(level), one_line(message));
+    for (const LogField& field : fields) {
+        line += fmt::format(" {}=", field.key);
+        if (is_secret(field.key)) {
+            line += kRedacted;
+        } else if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+            line += as_word(*text);
+        } else {
+            std::visit([&](const auto& value) { line += fmt::format("{}", value); }, field.value);
+        }
+    }
+    return line;
 }
 
 }  // namespace lockstep::prod

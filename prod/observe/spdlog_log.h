@@ -7,9 +7,12 @@
 // 2. A line is a line: what could break it is escaped. It is written at once, so that a crash leaves the last words.
 // 3. Of the lines of one kind (level and message) only so many are written at once (LineLimit::allowance). A line of the same
 //    kind tells how many more there were: 2026-01-01T00:00:10.123Z [SCHEDULER] WARN retried left_out=4711 left_out_of=10s
-// 4. May be used from any thread.
+// 4. A line about a job (field job_id) has its trace_id, too, where that is known.
+// 5. In JSON a field cannot take the place of ts, level, component or msg: its name then ends in an underscore.
+// 6. May be used from any thread.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +25,7 @@
 #include "prod/loop/system_clock.h"
 #include "prod/observe/line_limit.h"
 #include "prod/observe/log_settings.h"
+#include "prod/observe/trace_names.h"
 
 namespace spdlog {
 class logger;
@@ -49,6 +53,12 @@ public:
     void tell_left_out();
 
     [[nodiscard]] bool enabled(engine::LogLevel level) const override { return level >= level_; }
+    /// While it runs.
+    void set_level(engine::LogLevel level) { level_ = level; }
+    [[nodiscard]] engine::LogLevel level() const { return level_; }
+
+    /// Who knows the traces of jobs, from now on; outlives the log. REQUIRES: nobody else is writing yet.
+    void trace_by(const TraceNames& traces) { traces_ = &traces; }
     /// Marks of rare branches are for the simulator.
     void reached(std::string_view) override {}
 
@@ -57,15 +67,26 @@ private:
                std::initializer_list<engine::LogField> fields) override;
 
     void write_line(engine::LogLevel level, std::string_view message, std::initializer_list<engine::LogField> fields);
+    [[nodiscard]] std::string as_json(engine::LogLevel level, std::string_view message,
+                                      const std::vector<engine::LogField>& fields) const;
+    [[nodiscard]] std::string as_text(engine::LogLevel level, std::string_view message,
+                                      const std::vector<engine::LogField>& fields) const;
+    /// Of the job that a line is about; empty when it is about none, has a trace, or none is known.
+    [[nodiscard]] std::string trace_of(std::initializer_list<engine::LogField> fields) const;
     void tell_left_out(const std::vector<LineLimit::LeftOut>& left_out);
     void tell_left_out(engine::LogLevel level, std::string_view message, std::uint64_t lines);
 
     std::string component_;
-    engine::LogLevel level_;
+    std::atomic<engine::LogLevel> level_;
     bool json_;
+    const TraceNames* traces_ = nullptr;
     LineLimit limit_;
     std::shared_ptr<spdlog::logger> logger_;
 };
+
+/// `info` for what is no level. `warning` is one.
+[[nodiscard]] engine::LogLevel level_named(std::string_view name);
+[[nodiscard]] std::string_view name_of(engine::LogLevel level);
 
 /// Tells every second what was left out; never ends. Log and clock outlive it.
 [[nodiscard]] engine::Task<void> tell_left_out_lines(SpdlogLog& log, const engine::Clock& clock);
