@@ -345,6 +345,10 @@ void Daemon::set_figures() {
 }
 
 void Daemon::watch_redis() {
+    redis_->on_exchange([this](engine::Duration took, engine::OutcomeKind kind) {
+        metrics_.observe(DaemonMetric::redis_exchange, std::chrono::duration<double>(took).count());
+        if (kind != engine::OutcomeKind::applied) metrics_.add(DaemonMetric::redis_failures, {to_string(kind)});
+    });
     redis_->on_renewal(renewal_, [this](engine::Duration left, engine::Duration life) {
         metrics_.observe(DaemonMetric::lease_margin, std::chrono::duration<double>(left) / life);
     });

@@ -32,8 +32,8 @@ std::vector<Row> rows() {
         {"What waits", of(DaemonMetric::jobs, consumer_waiting, consumer_in_hand, stale_jobs)},
         {"Jobs", of(jobs_received, jobs_dispatched, jobs_completed, submit_to_answer, dispatch_latency, job_lock_wait)},
         {"Policy", of(safety_denied, safety_unavailable, input_fail_open, output_policy_quarantined)},
-        {"Redis away or slow",
-         of(state_read_fail_closed, state_read_fail_closed_streak, job_lock_abandoned, queue_watch_failures)},
+        {"Redis away or slow", of(state_read_fail_closed, state_read_fail_closed_streak, job_lock_abandoned,
+                                  queue_watch_failures, redis_exchange, redis_failures)},
         {"Workers", of(stale_worker_retry, results_refused, heartbeats_refused, dispatch_rollback)},
         {"The process", of(process_cpu, process_resident_memory, process_open_fds, process_threads, build_info, drain)},
     };

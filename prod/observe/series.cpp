@@ -17,10 +17,13 @@ using LabelNames = std::span<const std::string_view>;
 constexpr std::array<std::string_view, 2> kBuildLabels{"version", "compiler"};
 constexpr std::array<std::string_view, 1> kServerLabel{"server"};
 constexpr std::array<std::string_view, 1> kStateLabel{"state"};
+constexpr std::array<std::string_view, 1> kOutcomeLabel{"outcome"};
 constexpr std::array<std::string_view, 1> kDurableLabel{"durable"};
 
 /// From a submission that is dispatched at once to one that waited for an hour (O12).
 constexpr std::array kWaitBuckets{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0};
+/// From a script on a quiet server to the deadline of a call.
+constexpr std::array kExchangeBuckets{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0};
 /// A lease is renewed every third of its life, so two thirds are left while all is well; the alert begins at a fifth.
 constexpr std::array kMarginBuckets{0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0};
 
@@ -55,6 +58,9 @@ constexpr std::array<MetricInfo, kDaemonMetricCount> kDaemonMetrics{
     row(counter, "lockstep_dead_letters_total", {}, "Dead letters that a stream took from this process"),
     row(histogram, "lockstep_lease_margin_ratio", {},
         "Share of a lock's life that was left in Redis when it was renewed; 0: it had expired", kMarginBuckets),
+    row(histogram, "lockstep_redis_exchange_seconds", {},
+        "From sending commands to Redis to their replies, or to giving up", kExchangeBuckets),
+    row(counter, "lockstep_redis_failures_total", kOutcomeLabel, "Exchanges with Redis that had no replies"),
     row(counter, "process_cpu_seconds_total", {}, "User and system time"),
     row(gauge, "process_resident_memory_bytes", {}, "Resident memory"),
     row(gauge, "process_virtual_memory_bytes", {}, "Virtual memory"),
@@ -64,7 +70,7 @@ constexpr std::array<MetricInfo, kDaemonMetricCount> kDaemonMetrics{
     row(gauge, "process_start_time_seconds", {}, "When the process started, since the Unix epoch"),
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kLabelBounds{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kLabelBounds{{
     {"topic", "the topics that pools documents have named, the approval gates, else `other`"},
     {"worker", "the first 100 ids, else `other`"},
     {"status", "the protocol's names of final states, and OUTPUT_QUARANTINED"},
@@ -75,6 +81,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kLabelBo
     {"version", "one"},
     {"compiler", "one"},
     {"server", "redis, nats"},
+    {"outcome", "not_applied, unknown"},
     {"durable", "the durables that the roles of this process read"},
 }};
 static_assert(kWorkerLabelsMax == 100, "and the table above says so");

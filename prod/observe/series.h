@@ -6,6 +6,8 @@
 // 2. Whatever a label holds, its values are bounded (O11): `label_bound` says by what.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +29,8 @@ enum class DaemonMetric : std::uint8_t {
     submit_to_answer,
     dead_letters,
     lease_margin,
+    redis_exchange,
+    redis_failures,
     process_cpu,
     process_resident_memory,
     process_virtual_memory,

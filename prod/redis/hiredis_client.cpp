@@ -32,7 +32,7 @@ engine::RedisConnectionOptions at(const RedisAddress& address, engine::RedisConn
 }  // namespace
 
 HiredisClient::HiredisClient(UvLoop& loop, const RedisAddress& address, engine::RedisConnectionOptions options)
-    : transport_(loop, address), connection_(transport_, at(address, std::move(options))) {
+    : loop_(loop), transport_(loop, address), connection_(transport_, at(address, std::move(options))) {
     transport_.tell(connection_.listener());
     connection_.open();
 }
@@ -50,7 +50,7 @@ engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> HiredisClient::ex
 
 // EVALSHA <sha1> 1 <lock> <token> <life in ms>
 bool HiredisClient::is_renewal(const std::vector<engine::RedisCommand>& commands) const {
-    return renewed_ && commands.size() == 1 && commands[0].size() == 6 && commands[0][0] == "EVALSHA" &&
+    return renewed_ != nullptr && commands.size() == 1 && commands[0].size() == 6 && commands[0][0] == "EVALSHA" &&
            commands[0][1] == renewal_->sha1();
 }
 
@@ -60,12 +60,13 @@ engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> HiredisClient::re
     const std::chrono::milliseconds life(engine::RedisValue(renewal[5]).integer_or(0));
     const auto both = std::make_shared<const std::vector<engine::RedisCommand>>(
         std::vector<engine::RedisCommand>{{"PTTL", renewal[3]}, renewal});
+    const auto renewed = renewed_;  // the client may be gone when the answer comes
     auto replies = co_await submit(both, deadline);
     if (!replies.applied() || replies.value().size() != 2) co_return replies;
     std::vector<engine::RedisValue> answers = std::move(replies.value());
-    // Without a lock that expires (-2, -1) there was nothing left of this one.
-    const std::int64_t left = std::max<std::int64_t>(answers[0].integer_or(-2), 0);
-    if (life.count() > 0) renewed_(std::chrono::milliseconds(left), life);
+    // Without a lock that expires (-2, -1) there was nothing left of this one. A user who may not ask learns nothing.
+    if (const std::int64_t* left = answers[0].integer(); left != nullptr && life.count() > 0)
+        (*renewed)(std::chrono::milliseconds(std::max<std::int64_t>(*left, 0)), life);
     answers.erase(answers.begin());
     co_return answers;
 }
@@ -74,7 +75,12 @@ engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> HiredisClient::su
                                                                                      engine::MonoTime deadline) {
     engine::OneShot<RedisCall::Answer> answer;
     connection_.submit(std::make_unique<AwaitedCall>(std::move(commands), deadline, answer.sender()));
-    co_return co_await answer.receive();
+    const UvLoop& loop = loop_;  // the client may be gone when the answer comes
+    const auto exchanged = exchanged_;
+    const engine::MonoTime sent = loop.monotonic();
+    auto replies = co_await answer.receive();
+    if (exchanged) (*exchanged)(loop.monotonic() - sent, replies.kind());
+    co_return replies;
 }
 
 }  // namespace lockstep::prod

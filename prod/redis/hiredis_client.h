@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "engine/redis/connection.h"
@@ -30,12 +31,20 @@ public:
         connection_.on_state(std::move(listener));
     }
 
+    // Listeners may be told of a call that was in flight when the client went, so what they use outlives the loop's last step.
+
+    /// Called after each exchange with how long it took and what became of it.
+    using ExchangeListener = std::function<void(engine::Duration took, engine::OutcomeKind kind)>;
+    void on_exchange(ExchangeListener listener) {
+        exchanged_ = std::make_shared<const ExchangeListener>(std::move(listener));
+    }
+
     /// Called with what Redis had left of a lock's life when it came to renew it, and the whole life. A renewal then carries a
     /// PTTL in front of it; nothing else costs anything. `renewal` outlives this client.
     using LeaseListener = std::function<void(engine::Duration left, engine::Duration life)>;
     void on_renewal(const engine::RedisScript& renewal, LeaseListener listener) {
         renewal_ = &renewal;
-        renewed_ = std::move(listener);
+        renewed_ = std::make_shared<const LeaseListener>(std::move(listener));
     }
 
 private:
@@ -48,8 +57,10 @@ private:
     [[nodiscard]] engine::Task<engine::Outcome<std::vector<engine::RedisValue>>> renew(engine::RedisCommands commands,
                                                                                        engine::MonoTime deadline);
 
+    UvLoop& loop_;
+    std::shared_ptr<const ExchangeListener> exchanged_;
     const engine::RedisScript* renewal_ = nullptr;
-    LeaseListener renewed_;
+    std::shared_ptr<const LeaseListener> renewed_;
     TcpTransport transport_;
     engine::RedisConnection connection_;
 };

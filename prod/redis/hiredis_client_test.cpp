@@ -97,6 +97,23 @@ TEST_F(HiredisClientTest, TellsHowMuchOfALocksLifeWasLeftWhenItWasRenewed) {
     EXPECT_EQ(told[1].first, 0s);
 }
 
+TEST_F(HiredisClientTest, TellsHowLongAnExchangeTookAndWhatBecameOfIt) {
+    HiredisClient client(loop, address());
+    ASSERT_TRUE(connect(client));
+    std::vector<std::pair<engine::Duration, OutcomeKind>> told;
+    client.on_exchange([&](engine::Duration took, OutcomeKind kind) { told.emplace_back(took, kind); });
+    ask(client, {"SET", "a", "1"});
+    ask(client, {"BLPOP", "nothing", "0.2"});
+    freeze();
+    EXPECT_FALSE(wait(client.command({"GET", "a"}, in(100ms))).applied());
+    ASSERT_EQ(told.size(), 3U);
+    EXPECT_EQ(told[0].second, OutcomeKind::applied);
+    EXPECT_GE(told[1].first, 200ms);
+    EXPECT_EQ(told[2].second, OutcomeKind::unknown);
+    EXPECT_GE(told[2].first, 100ms);
+    server->thaw();
+}
+
 TEST_F(HiredisClientTest, CarriesEveryKindOfReplyAndAnyBytes) {
     HiredisClient client(loop, address());
     const std::string bytes("\0\r\n$5\xff\x80 x", 10);
