@@ -22,11 +22,11 @@ namespace {
 
 namespace wire = engine::wire;
 
-constexpr const char* kSender = "api-gateway";
+constexpr const char* kDecider = "api-gateway";
 constexpr auto kBusyPause = std::chrono::milliseconds(100);
 constexpr int kBusyAttempts = 50;
 
-struct Waiting {
+struct Question {
     std::string request_json;
     cap::JobRequest request;
     std::string trace_id;
@@ -34,7 +34,7 @@ struct Waiting {
     std::string hash;
 };
 
-engine::Task<tl::expected<Waiting, CommandError>> load(Session& session, std::string job) {
+engine::Task<tl::expected<Question, CommandError>> load_question(Session& session, std::string job) {
     const auto fail = [](int code, std::string what) {
         return tl::make_unexpected(CommandError{code, std::move(what)});
     };
@@ -49,7 +49,7 @@ engine::Task<tl::expected<Waiting, CommandError>> load(Session& session, std::st
     if (state.empty()) co_return fail(kNotFound, fmt::format("there is no job {}", job));
     if (state != "APPROVAL_REQUIRED")
         co_return fail(kFailed, fmt::format("job {} does not wait for approval: it is {}", job, state));
-    Waiting waiting;
+    Question waiting;
     waiting.request_json = replies.value()[0].text();
     auto request = wire::from_json<cap::JobRequest>(waiting.request_json);
     if (!request)
@@ -69,7 +69,7 @@ engine::Task<tl::expected<Waiting, CommandError>> load(Session& session, std::st
 /// Hands the approved request to the scheduler again, under a message id that the stream has not seen.
 engine::Task<engine::Outcome<engine::PublishAck>> resubmit(Session& session, cap::JobRequest request,
                                                            std::string trace) {
-    const auto packet = wire::make_packet(std::move(request), std::move(trace), kSender, session.clock().now());
+    const auto packet = wire::make_packet(std::move(request), std::move(trace), kDecider, session.clock().now());
     const std::string subject(wire::kSubjectSubmit);
     const std::string id = wire::message_id(packet, subject);
     auto outcome = co_await session.bus().publish(subject, wire::serialise(packet), id, session.deadline());
@@ -106,7 +106,7 @@ engine::Task<int> decide_approval(Session& session, ApprovalOptions options) {
     const std::string ttl = std::to_string(engine::to_millis(session.settings().tunables.job_meta_ttl));
     const std::string target = options.approve ? "PENDING" : "DENIED";
     for (int attempt = 0; attempt < kBusyAttempts; ++attempt) {
-        auto waiting = co_await load(session, options.job);
+        auto waiting = co_await load_question(session, options.job);
         if (!waiting) co_return complain(waiting.error().exit_code, waiting.error().message);
         cap::JobRequest request = waiting->request;
         std::string stored;

@@ -14,8 +14,8 @@ struct Chosen {
     std::function<engine::Task<int>(Session&)> command;
     bool with_bus = false;
     bool with_redis = true;
-    bool without_bus_too = false;  // it tells somebody by the bus who would find out anyway
-    std::function<int()> offline;  // instead of `command`: what needs no server
+    const char* without_bus = nullptr;  // it goes on without a bus, and this is said then; null: it does not
+    std::function<int()> offline;       // instead of `command`: what needs no server
 };
 
 /// Ends the reading of the command line with this message.

@@ -32,7 +32,7 @@ std::string word(const json& entry, const char* key) {
     return printable(found->is_string() ? found->get<std::string>() : found->dump());
 }
 
-engine::Task<tl::expected<std::string, CommandError>> load(Session& session, std::string job) {
+engine::Task<tl::expected<std::string, CommandError>> load_letter(Session& session, std::string job) {
     engine::RedisCommand get{"GET", entry_key(job)};
     const auto entry = co_await session.redis().command(std::move(get), session.deadline());
     if (!entry.applied()) co_return tl::make_unexpected(CommandError{kFailed, entry.failure().detail});
@@ -79,7 +79,7 @@ engine::Task<int> list_dead_letters(Session& session, std::int64_t offset, std::
 }
 
 engine::Task<int> show_dead_letter(Session& session, std::string job) {
-    const auto text = co_await load(session, job);
+    const auto text = co_await load_letter(session, job);
     if (!text) co_return complain(text.error().exit_code, text.error().message);
     const auto entry = json::parse(*text, nullptr, false);
     fmt::print("{}\n",
@@ -102,7 +102,7 @@ engine::Task<int> delete_dead_letter(Session& session, std::string job) {
 }
 
 engine::Task<int> retry_dead_letter(Session& session, std::string job, bool as_json) {
-    const auto entry = co_await load(session, job);
+    const auto entry = co_await load_letter(session, job);
     if (!entry) co_return complain(entry.error().exit_code, entry.error().message);
     std::vector<engine::RedisCommand> gets;
     gets.push_back({"GET", "job:req:" + job});

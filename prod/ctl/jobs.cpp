@@ -25,7 +25,7 @@ using Fields = std::map<std::string, std::string>;
 using nlohmann::json;
 
 constexpr auto kPollPause = std::chrono::milliseconds(50);
-constexpr const char* kSender = "api-gateway";
+constexpr const char* kCanceller = "api-gateway";
 
 struct JobView {
     Fields fields;
@@ -42,7 +42,7 @@ struct JobView {
 };
 
 /// The error when Redis does not tell.
-engine::Task<tl::expected<JobView, std::string>> load(Session& session, std::string job) {
+engine::Task<tl::expected<JobView, std::string>> load_job(Session& session, std::string job) {
     std::vector<engine::RedisCommand> commands;
     commands.push_back({"HGETALL", engine::keys::job_meta(engine::JobId(job))});
     commands.push_back({"LRANGE", "job:events:" + job, "0", "-1"});
@@ -80,7 +80,7 @@ std::string output_line(const JobView& view) {
     return text;
 }
 
-void print(const std::string& job, const JobView& view) {
+void print_job(const std::string& job, const JobView& view) {
     fmt::print("{}  {}\n", job, view.get("state"));
     const auto line = [&](const char* label, const std::string& value) {
         if (!value.empty()) fmt::print("  {:<12}{}\n", label, printable(value));
@@ -110,10 +110,10 @@ engine::Task<int> show_status(Session& session, StatusOptions options) {
     json all = json::array();
     int code = kDone;
     for (const std::string& job : options.jobs) {
-        auto view = co_await load(session, job);
+        auto view = co_await load_job(session, job);
         while (options.wait && view && !view->ended() && session.clock().monotonic() < limit) {
             co_await session.clock().sleep(kPollPause);
-            view = co_await load(session, job);
+            view = co_await load_job(session, job);
         }
         if (!view) co_return complain(kFailed, fmt::format("job {}: {}", job, view.error()));
         if (!view->known()) {
@@ -124,7 +124,7 @@ engine::Task<int> show_status(Session& session, StatusOptions options) {
         if (options.json)
             all.push_back(json_of(job, *view));
         else
-            print(job, *view);
+            print_job(job, *view);
     }
     if (options.json) {
         const json& document = options.jobs.size() == 1 && !all.empty() ? all[0] : all;
@@ -134,7 +134,7 @@ engine::Task<int> show_status(Session& session, StatusOptions options) {
 }
 
 engine::Task<int> show_result(Session& session, std::string job) {
-    const auto view = co_await load(session, job);
+    const auto view = co_await load_job(session, job);
     if (!view) co_return complain(kFailed, view.error());
     if (!view->known()) co_return complain(kNotFound, fmt::format("there is no job {}", job));
     if (view->get("state") == "OUTPUT_QUARANTINED")
@@ -235,15 +235,15 @@ engine::Task<int> cancel_job(Session& session, std::string job, std::string reas
         cap::JobCancel message;
         message.set_job_id(job);
         message.set_reason(reason);
-        message.set_requested_by(kSender);
-        const auto cancel = wire::make_packet(std::move(message), job, kSender, session.clock().now());
+        message.set_requested_by(kCanceller);
+        const auto cancel = wire::make_packet(std::move(message), job, kCanceller, session.clock().now());
         const auto told =
             co_await session.bus().publish_core(std::string(wire::kSubjectCancel), wire::serialise(cancel));
         cap::JobResult result;
         result.set_job_id(job);
         result.set_status(cap::JOB_STATUS_CANCELLED);
         result.set_error_message(reason);
-        const auto packet = wire::make_packet(std::move(result), job, kSender, session.clock().now());
+        const auto packet = wire::make_packet(std::move(result), job, kCanceller, session.clock().now());
         const std::string subject(wire::kSubjectResult);
         const std::string id = wire::message_id(packet, subject);
         const auto published = co_await session.bus().publish(subject, wire::serialise(packet), id, session.deadline());

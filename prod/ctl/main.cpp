@@ -1,200 +1,21 @@
 // lockstepctl: what an operator does with a deployment.
-#include <fmt/core.h>
-
-#include <CLI/CLI.hpp>
-
 #include "prod/config/settings.h"
-#include "prod/ctl/approval.h"
-#include "prod/ctl/command_line.h"
-#include "prod/ctl/consumers.h"
-#include "prod/ctl/dead_letters.h"
-#include "prod/ctl/jobs.h"
-#include "prod/ctl/submit.h"
-#include "prod/ctl/workers.h"
-#include "prod/ctl/workflow_commands.h"
+#include "prod/ctl/parser.h"
 
 namespace lockstep::prod {
 namespace {
 
-/// What the command line says, as text; `finish` turns it into options.
-struct Arguments {
-    std::string nats;
-    std::string redis;
-    bool json = false;
-    bool undecodable = false;
-    SubmitOptions submit;
-    std::string payload_file;
-    std::string budget;
-    std::vector<std::string> labels;
-    std::vector<std::string> env;
-    StatusOptions status;
-    std::string wait;
-    std::string job;
-    std::string reason;
-    ApprovalOptions approval;
-    std::string state;
-    std::int64_t limit = 100;
-    std::int64_t offset = 0;
-    ConsumersOptions consumers;
-    std::string ack_wait;
-};
-
-std::map<std::string, std::string> pairs(const char* option, const std::vector<std::string>& list) {
-    std::map<std::string, std::string> out;
-    for (const std::string& one : list) {
-        const auto equals = one.find('=');
-        if (equals == std::string::npos || equals == 0) refuse(fmt::format("{}: expected key=value, got \"{}\"", option, one));
-        out[one.substr(0, equals)] = one.substr(equals + 1);
-    }
-    return out;
-}
-
-CLI::App* job_command(CLI::App& app, Arguments& a, const char* name, const char* help) {
-    auto* command = app.add_subcommand(name, help);
-    command->add_option("job", a.job, "job id")->required();
-    return command;
-}
-
-void add_submit(CLI::App& app, Arguments& a, Chosen& chosen) {
-    SubmitOptions& o = a.submit;
-    auto* c = app.add_subcommand("submit", "Submit a job, or many of a kind, as a gateway does");
-    c->add_option("--topic", o.topic, "what kind of job")->capture_default_str();
-    c->add_option("--id", o.id, "job id (with --count a prefix); made up when missing");
-    c->add_option("--tenant", o.tenant, "tenant")->capture_default_str();
-    auto* payload = c->add_option("--payload", o.payload, "input of the job")->capture_default_str();
-    c->add_option("--payload-file", a.payload_file, "file with the input; - for standard input")->excludes(payload);
-    c->add_option("--label", a.labels, "label key=value (repeatable)");
-    c->add_option("--env", a.env, "environment entry key=value (repeatable)");
-    c->add_option("--requires", o.required, "capability that the pool must offer (repeatable)");
-    c->add_option("--risk-tag", o.risk_tags, "risk tag for the policy (repeatable)");
-    c->add_option("--capability", o.capability, "capability of the job, for the policy");
-    c->add_option("--principal", o.principal, "who submits");
-    c->add_option("--workflow", o.workflow, "workflow that the job is a step of");
-    c->add_option("--compensation", o.compensation, "job that undoes this one, as JSON such as '{\"topic\":\"job.undo\"}'");
-    c->add_option("--priority", o.priority, "1 interactive, 2 batch, 3 critical")->check(CLI::Range(0, 3))->capture_default_str();
-    c->add_option("--deadline", a.budget, "time for the whole job, such as 30s");
-    c->add_option("--trace", o.trace, "trace id; made up when missing");
-    auto* key = c->add_option("--idempotency-key", o.idempotency_key, "submit once per tenant and key");
-    auto* count = c->add_option("--count", o.count, "how many")->check(CLI::Range(1, 100'000'000))->capture_default_str();
-    c->add_option("--rate", o.rate, "how many per second; 0 for as fast as it goes")->check(CLI::NonNegativeNumber);
-    c->add_flag("--publish-only", o.publish_only, "leave the job's keys to the scheduler");
-    c->add_flag("--wait", o.wait, "wait for the end of the job and show it")->excludes(count);
-    c->add_option("--wait-for", a.wait, "how long --wait waits (default 10m)");
-    key->excludes(count);
-    c->final_callback([&a, &chosen] {
-        if (!a.payload_file.empty()) a.submit.payload = text_from(a.payload_file);
-        a.submit.labels = pairs("--label", a.labels);
-        a.submit.env = pairs("--env", a.env);
-        a.submit.budget = span("--deadline", a.budget, {});
-        a.submit.wait_limit = span("--wait-for", a.wait, a.submit.wait_limit);
-        if (const std::string mistake = mistake_in(a.submit); !mistake.empty()) refuse(mistake);
-        chosen = {[&a](Session& s) { return submit(s, a.submit); }, true};
-    });
-}
-
-void add_job_commands(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* status = app.add_subcommand("status", "Show jobs: state, worker, decision, history");
-    status->add_option("job", a.status.jobs, "job ids")->required();
-    status->add_flag("--wait", a.status.wait, "wait until they have ended; exit code 4 unless all succeeded");
-    status->add_option("--wait-for", a.wait, "how long --wait waits (default 10m)");
-    status->final_callback([&a, &chosen] {
-        a.status.wait_limit = span("--wait-for", a.wait, a.status.wait_limit);
-        chosen = {[&a](Session& s) { return show_status(s, a.status); }, false};
-    });
-
-    auto* result = job_command(app, a, "result", "Print the output of a job");
-    result->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return show_result(s, a.job); }, false}; });
-
-    auto* list = app.add_subcommand("list", "Count jobs by state, or list those of one state");
-    list->add_option("--state", a.state, "state, such as RUNNING");
-    list->add_option("--limit", a.limit, "at most so many")->check(CLI::PositiveNumber)->capture_default_str();
-    list->final_callback(
-        [&a, &chosen] { chosen = {[&a](Session& s) { return list_jobs(s, a.state, a.limit, a.json); }, false}; });
-
-    auto* cancel = job_command(app, a, "cancel", "Cancel a job that has not ended");
-    cancel->add_option("--reason", a.reason, "why");
-    cancel->final_callback(
-        [&a, &chosen] { chosen = {[&a](Session& s) { return cancel_job(s, a.job, a.reason, a.json); }, true}; });
-
-    auto* workers = app.add_subcommand("workers", "Show the workers that the scheduler knows");
-    workers->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return list_workers(s, a.json); }, false}; });
-}
-
-void add_approval(CLI::App& app, Arguments& a, Chosen& chosen, bool approve) {
-    auto* c = job_command(app, a, approve ? "approve" : "reject",
-                          approve ? "Let a job run that waits for approval" : "Refuse a job that waits for approval");
-    c->add_option("--by", a.approval.by, "who decides (default: the user's name)");
-    c->add_option("--reason", a.approval.reason, "why");
-    c->add_option("--note", a.approval.note, "more about it");
-    c->final_callback([&a, &chosen, approve] {
-        a.approval.job = a.job;
-        a.approval.approve = approve;
-        a.approval.json = a.json;
-        if (a.approval.by.empty()) a.approval.by = user_name();
-        chosen = {[&a](Session& s) { return decide_approval(s, a.approval); }, true};
-    });
-}
-
-void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* dlq = app.add_subcommand("dlq", "Dead letters: jobs that ended badly");
-    dlq->require_subcommand(1);
-    auto* list = dlq->add_subcommand("list", "The newest first");
-    list->add_option("--limit", a.limit, "at most so many")->check(CLI::PositiveNumber)->capture_default_str();
-    list->add_option("--offset", a.offset, "leave out so many of the newest")->check(CLI::NonNegativeNumber)->capture_default_str();
-    list->add_flag("--undecodable", a.undecodable, "messages whose bytes are no packet; they have a list of their own");
-    list->final_callback([&a, &chosen] {
-        chosen = {[&a](Session& s) { return list_dead_letters(s, a.offset, a.limit, a.undecodable, a.json); }, false};
-    });
-    auto* show = job_command(*dlq, a, "show", "One entry");
-    show->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return show_dead_letter(s, a.job); }, false}; });
-    auto* remove = job_command(*dlq, a, "delete", "Remove one entry");
-    remove->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return delete_dead_letter(s, a.job); }, false}; });
-    auto* clean = dlq->add_subcommand("clean", "Drop what the list still names although it has expired");
-    clean->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return clean_dead_letters(s, a.json); }, false}; });
-    auto* retry = job_command(*dlq, a, "retry", "Submit the job again under a new id and remove the entry");
-    retry->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return retry_dead_letter(s, a.job, a.json); }, true}; });
-}
-
-void add_consumers(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* consumers = app.add_subcommand("consumers", "The scheduler's durable consumers on NATS");
-    consumers->require_subcommand(1);
-    auto* set = consumers->add_subcommand("set", "Change their settings in place; messages and positions stay");
-    jetstream::ConsumerChange& change = a.consumers.change;
-    set->add_option("--ack-wait", a.ack_wait, "silence after which a message is delivered again, such as 30s");
-    set->add_option("--max-deliver", change.max_deliver, "deliveries of one message")->check(CLI::Range(1, 1'000'000));
-    set->add_option("--max-ack-pending", change.max_ack_pending, "messages out without a verdict")
-        ->check(CLI::Range(1, 1'000'000));
-    set->add_option("--rate-limit", change.rate_limit_bps, "bits a second that are delivered; 0 for no limit")
-        ->check(CLI::NonNegativeNumber);
-    set->add_flag("--dry-run", a.consumers.dry_run, "only say what would change");
-    set->footer(
-        "A replica whose settings differ from the durable's does not start: set NATS_JS_ACK_WAIT and the like to the same\n"
-        "everywhere. A replica of the reference compares ack wait, max deliver and max ack pending with its own; its client\n"
-        "refuses a durable that differs. The rate limit is compared by nobody.");
-    set->final_callback([&a, &chosen] {
-        jetstream::ConsumerChange& wanted = a.consumers.change;
-        if (!a.ack_wait.empty()) {
-            wanted.ack_wait = span("--ack-wait", a.ack_wait, {});
-            if (*wanted.ack_wait <= engine::Duration::zero()) refuse("--ack-wait: must be positive");
-        }
-        if (!wanted.ack_wait && !wanted.max_deliver && !wanted.max_ack_pending && !wanted.rate_limit_bps)
-            refuse("consumers set: nothing to set; name at least one of --ack-wait, --max-deliver, --max-ack-pending, "
-                   "--rate-limit");
-        a.consumers.json = a.json;
-        chosen = {[&a](Session& s) { return set_consumers(s, a.consumers); }, true, false};
-    });
-}
-
-int run(const Arguments& a, const Chosen& chosen) {
+int run(const Parser& parser) {
+    const Chosen& chosen = parser.chosen();
     if (chosen.offline) return chosen.offline();
     Environment::Values values = Environment::of_process().all();
-    if (!a.nats.empty()) overrule(values, "NATS_URL", a.nats);
-    if (!a.redis.empty()) overrule(values, "REDIS_URL", a.redis);
+    if (!parser.nats().empty()) overrule(values, "NATS_URL", parser.nats());
+    if (!parser.redis().empty()) overrule(values, "REDIS_URL", parser.redis());
     auto settings = read_settings(Environment(std::move(values)), kClientRole);
     if (!settings) return complain(kWrongUse, settings.error());
     settings->nats.name = "lockstepctl";
     Session session(std::move(*settings));
-    if (auto connected = session.connect(chosen.with_redis, chosen.with_bus, chosen.without_bus_too); !connected) {
+    if (auto connected = session.connect(chosen.with_redis, chosen.with_bus, chosen.without_bus); !connected) {
         // A variable that is misspelt leaves the address of a server at its default.
         std::string what = connected.error().message;
         for (const auto& warning : session.settings().warnings) what += "\nwarning: " + warning;
@@ -208,33 +29,7 @@ int run(const Arguments& a, const Chosen& chosen) {
 
 int main(int argc, char** argv) {
     using namespace lockstep::prod;
-    Arguments arguments;
-    Chosen chosen;
-    CLI::App app(
-        "Operates a Lockstep deployment: submits jobs, shows and ends them, decides approvals, tends dead letters, runs\n"
-        "workflows.");
-    app.name("lockstepctl");
-    app.set_version_flag("--version", LOCKSTEP_VERSION);
-    app.require_subcommand(1);
-    app.fallthrough();
-    app.add_option("--nats", arguments.nats, "NATS address (environment: NATS_URL)");
-    app.add_option("--redis", arguments.redis, "Redis address (environment: REDIS_URL)");
-    app.add_flag("--json", arguments.json, "print one JSON document and nothing else");
-    app.footer("Exit codes: 0 done, 1 a server cannot be reached or refused, 2 wrong use, 3 no such job,\n"
-               "workflow or run, 4 the job or run that was waited for did not succeed.");
-    add_submit(app, arguments, chosen);
-    add_job_commands(app, arguments, chosen);
-    add_approval(app, arguments, chosen, true);
-    add_approval(app, arguments, chosen, false);
-    add_dead_letters(app, arguments, chosen);
-    add_consumers(app, arguments, chosen);
-    WorkflowArguments workflow;
-    add_workflow(app, workflow, arguments.json, chosen);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : kWrongUse;
-    }
-    arguments.submit.json = arguments.status.json = arguments.approval.json = arguments.json;
-    return run(arguments, chosen);
+    Parser parser;
+    if (const auto parsed = parser.parse(argc, argv); !parsed) return parsed.error();
+    return run(parser);
 }

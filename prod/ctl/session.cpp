@@ -21,15 +21,16 @@ int complain(int exit_code, const std::string& what) {
     return exit_code;
 }
 
-tl::expected<void, CommandError> Session::connect(bool with_redis, bool with_bus, bool without_bus_too) {
+tl::expected<void, CommandError> Session::connect(bool with_redis, bool with_bus, const char* without_bus) {
     if (with_redis) redis_ = std::make_unique<HiredisClient>(loop_, settings_.redis);
     if (with_redis && !loop_.run_until([&] { return redis_->connected(); }, kConnectPatience))
         return tl::make_unexpected(CommandError{
-            kFailed, fmt::format("Redis cannot be reached: {}\n(set its address with --redis or REDIS_URL)", redis_->last_error())});
+            kFailed, fmt::format("Redis cannot be reached: {}\n(set its address with --redis or REDIS_URL)",
+                                 redis_->last_error())});
     if (!with_bus) return {};
     auto bus = NatsBus::connect(loop_, settings_.nats);
-    if (!bus && without_bus_too) {
-        complain(kDone, fmt::format("{}\n(nobody is told; the engines find it at their next look)", bus.error()));
+    if (!bus && without_bus != nullptr) {
+        complain(kDone, fmt::format("{}\n({})", bus.error(), without_bus));
         return {};
     }
     if (!bus)

@@ -16,10 +16,10 @@ namespace lockstep::prod {
 
 /// Exit codes of lockstepctl.
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;       // a server cannot be reached, or refused
+inline constexpr int kFailed = 1;  // a server cannot be reached, or refused
 inline constexpr int kWrongUse = 2;
-inline constexpr int kNotFound = 3;     // no such job, entry, workflow or run
-inline constexpr int kEndedBadly = 4;   // --wait: the job or run ended other than succeeded, or not in time
+inline constexpr int kNotFound = 3;    // no such job, entry, workflow or run
+inline constexpr int kEndedBadly = 4;  // --wait: the job or run ended other than succeeded, or not in time
 
 /// What stops a command: printed to standard error, with the exit code.
 struct CommandError {
@@ -32,8 +32,9 @@ public:
     explicit Session(Settings settings) : settings_(std::move(settings)) {}
 
     /// Connects to the servers asked for. The error names the server and the option that sets its address; a bus that is not there
-    /// is only told of where the command goes on `without_bus_too`.
-    [[nodiscard]] tl::expected<void, CommandError> connect(bool with_redis, bool with_bus, bool without_bus_too = false);
+    /// is only told of, with the words of `without_bus`, where there are any: the command goes on without it.
+    [[nodiscard]] tl::expected<void, CommandError> connect(bool with_redis, bool with_bus,
+                                                           const char* without_bus = nullptr);
     /// Runs one command to its end.
     int run(engine::Task<int> command);
 

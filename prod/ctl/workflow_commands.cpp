@@ -14,7 +14,8 @@ using nlohmann::json;
 /// A command that an engine is told of, and that does not need it to be.
 void choose(Chosen& chosen, std::function<engine::Task<int>(Session&)> command) {
     chosen.command = std::move(command);
-    chosen.with_bus = chosen.without_bus_too = true;
+    chosen.with_bus = true;
+    chosen.without_bus = "nobody is told; the engines find it at their next look";
 }
 
 json input_from(const std::string& text) {

@@ -370,5 +370,39 @@ TEST_F(OperatorTest, ARefusalOfRedisIsNotTakenForAJobThatIsNotThere) {
     EXPECT_EQ(world->ctl({"approve", "unheard-of"}).exit_code, 3);
 }
 
+// What nobody has to be asked for: Redis and NATS tell it, whoever runs.
+TEST_F(OperatorTest, WhyTellsWhatAJobWaitsForAndQueueCountsIt) {
+    const auto cause = [&](const std::string& job) {
+        return world->ctl_json({"why", job}).value("cause", std::string());
+    };
+    EXPECT_EQ(world->ctl({"why", "unheard-of"}).exit_code, 1) << "NATS has no stream yet";
+    world->start_kernel();
+    auto& scheduler = world->add_scheduler({{"WORKER_SNAPSHOT_INTERVAL", "300ms"}});
+    EXPECT_EQ(world->ctl({"submit", "--id", "lonely"}).exit_code, 0);
+    EXPECT_TRUE(Deployment::until([&] { return cause("lonely") == "no_workers"; }, 20s))
+        << world->ctl({"why", "lonely"}).text;
+    EXPECT_TRUE(contains(world->ctl({"why", "lonely"}).text, "0 workers"));
+    world->redis_type({"HSET job:meta:asks state APPROVAL_REQUIRED topic job.x updated_at 1700000000000000",
+                       "ZADD job:index:approval_required 1700000000000000 asks"});
+    EXPECT_EQ(cause("asks"), "approval");
+    const auto queue = world->ctl_json({"queue", "--each"});
+    EXPECT_EQ(queue.value("jobs_in_all", 0), 2);
+    EXPECT_EQ(queue.at("groups").size(), 2U) << queue;
+    EXPECT_EQ(queue.at("jobs").size(), 2U);
+    EXPECT_TRUE(queue.at("messages").at("submissions").is_object()) << queue;
+    EXPECT_EQ(world->ctl({"why", "unheard-of"}).exit_code, 3);
+
+    scheduler.kill();
+    EXPECT_EQ(world->ctl({"submit", "--publish-only", "--id", "nobody-there"}).exit_code, 0);
+    const auto untaken = world->ctl_json({"why", "nobody-there"});
+    EXPECT_EQ(untaken.value("cause", ""), "not_taken") << untaken;
+    EXPECT_TRUE(untaken.value("since", "").ends_with("Z")) << untaken;
+    EXPECT_EQ(world->ctl_json({"queue"}).at("messages").at("submissions").value("waiting", 0), 1);
+    world->redis_type({"DEL sys:workers:snapshot"});
+    EXPECT_EQ(cause("lonely"), "no_scheduler");
+    world->nats().kill();
+    EXPECT_TRUE(contains(world->ctl({"why", "lonely"}).text, "no_scheduler")) << "Redis alone tells it";
+}
+
 }  // namespace
 }  // namespace lockstep::prod::testing
