@@ -14,6 +14,7 @@ struct Chosen {
     std::function<engine::Task<int>(Session&)> command;
     bool with_bus = false;
     bool with_redis = true;
+    bool whatever_is_there = false;     // it connects to the servers that answer, and tells of the others
     const char* without_bus = nullptr;  // it goes on without a bus, and this is said then; null: it does not
     std::function<int()> offline;       // instead of `command`: what needs no server
 };

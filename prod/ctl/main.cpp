@@ -15,6 +15,10 @@ int run(const Parser& parser) {
     if (!settings) return complain(kWrongUse, settings.error());
     settings->nats.name = "lockstepctl";
     Session session(std::move(*settings));
+    if (chosen.whatever_is_there) {
+        session.connect_to_what_is_there();
+        return session.run(chosen.command(session));
+    }
     if (auto connected = session.connect(chosen.with_redis, chosen.with_bus, chosen.without_bus); !connected) {
         // A variable that is misspelt leaves the address of a server at its default.
         std::string what = connected.error().message;

@@ -6,6 +6,7 @@
 #include "prod/ctl/completion.h"
 #include "prod/ctl/consumers.h"
 #include "prod/ctl/dead_letters.h"
+#include "prod/ctl/doctor.h"
 #include "prod/ctl/jobs.h"
 #include "prod/ctl/manual.h"
 #include "prod/ctl/submit.h"
@@ -35,6 +36,7 @@ struct Parser::Arguments {
     ConsumersOptions consumers;
     std::string ack_wait;
     QueueOptions queue;
+    DoctorOptions doctor;
     std::string shell;
     WorkflowArguments workflow;
 };
@@ -221,6 +223,20 @@ void add_why(CLI::App& app, Arguments& a, Chosen& chosen) {
     });
 }
 
+void add_doctor(CLI::App& app, Arguments& a, Chosen& chosen) {
+    auto* doctor = app.add_subcommand("doctor", "What is wrong with the deployment, and how to mend it");
+    doctor->add_flag("--all", a.doctor.all, "also tell what is well");
+    doctor->footer(
+        "Holds the environment, Redis, NATS and what they store to what the scheduler needs. Run it with the "
+        "environment of\n"
+        "lockstepd. Exit codes: 0 nothing is wrong (there may be warnings), 5 something is.");
+    doctor->final_callback([&a, &chosen] {
+        a.doctor.json = a.json;
+        chosen = {[&a](Session& s) { return run_doctor(s, a.doctor); }, false, false};
+        chosen.whatever_is_there = true;
+    });
+}
+
 void add_shell(CLI::App& app, Arguments& a, Chosen& chosen) {
     auto* completion = app.add_subcommand("completion", "Print a completion script for a shell");
     completion->add_option("shell", a.shell, "bash, zsh or fish")
@@ -261,10 +277,11 @@ Parser::Parser()
     app.add_flag("--json", a.json, "print one JSON document and nothing else");
     app.footer(
         "Exit codes: 0 done, 1 a server cannot be reached or refused, 2 wrong use, 3 no such job,\n"
-        "workflow or run, 4 the job or run that was waited for did not succeed.");
+        "workflow or run, 4 the job or run that was waited for did not succeed, 5 doctor: something is wrong.");
     add_submit(app, a, chosen_);
     add_job_commands(app, a, chosen_);
     add_why(app, a, chosen_);
+    add_doctor(app, a, chosen_);
     add_approval(app, a, chosen_, true);
     add_approval(app, a, chosen_, false);
     add_dead_letters(app, a, chosen_);

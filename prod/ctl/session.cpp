@@ -40,6 +40,19 @@ tl::expected<void, CommandError> Session::connect(bool with_redis, bool with_bus
     return {};
 }
 
+void Session::connect_to_what_is_there() {
+    redis_ = std::make_unique<HiredisClient>(loop_, settings_.redis);
+    if (!loop_.run_until([&] { return redis_->connected(); }, kConnectPatience)) {
+        redis_trouble_ = fmt::format("Redis cannot be reached: {}", redis_->last_error());
+        redis_.reset();
+    }
+    auto bus = NatsBus::connect(loop_, settings_.nats);
+    if (bus)
+        bus_ = std::move(*bus);
+    else
+        bus_trouble_ = bus.error();
+}
+
 engine::Task<tl::expected<std::vector<engine::RedisValue>, std::string>> Session::read_all(
     std::vector<engine::RedisCommand> commands) {
     std::vector<std::string> asked;

@@ -20,6 +20,7 @@ inline constexpr int kFailed = 1;  // a server cannot be reached, or refused
 inline constexpr int kWrongUse = 2;
 inline constexpr int kNotFound = 3;    // no such job, entry, workflow or run
 inline constexpr int kEndedBadly = 4;  // --wait: the job or run ended other than succeeded, or not in time
+inline constexpr int kUnwell = 5;      // doctor: something is wrong
 
 /// What stops a command: printed to standard error, with the exit code.
 struct CommandError {
@@ -35,6 +36,8 @@ public:
     /// is only told of, with the words of `without_bus`, where there are any: the command goes on without it.
     [[nodiscard]] tl::expected<void, CommandError> connect(bool with_redis, bool with_bus,
                                                            const char* without_bus = nullptr);
+    /// Connects to whichever server answers, for a command that tells of the other.
+    void connect_to_what_is_there();
     /// Runs one command to its end.
     int run(engine::Task<int> command);
 
@@ -43,7 +46,11 @@ public:
     [[nodiscard]] engine::Entropy& entropy() { return entropy_; }
     [[nodiscard]] engine::Redis& redis() { return *redis_; }
     [[nodiscard]] engine::Bus& bus() { return *bus_; }
+    [[nodiscard]] bool has_redis() const { return redis_ != nullptr; }
     [[nodiscard]] bool has_bus() const { return bus_ != nullptr; }
+    /// Why there is none; empty when there is one.
+    [[nodiscard]] const std::string& redis_trouble() const { return redis_trouble_; }
+    [[nodiscard]] const std::string& bus_trouble() const { return bus_trouble_; }
     [[nodiscard]] NatsBus& nats() { return *bus_; }
     [[nodiscard]] const Settings& settings() const { return settings_; }
     /// Several commands at once, every one of which has to be answered: where one is refused, the error says which and why, so that
@@ -60,6 +67,8 @@ private:
     SystemEntropy entropy_;
     std::unique_ptr<HiredisClient> redis_;
     std::unique_ptr<NatsBus> bus_;
+    std::string redis_trouble_;
+    std::string bus_trouble_;
 };
 
 /// Prints `lockstepctl: <what>` and answers the code.

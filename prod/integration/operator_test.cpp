@@ -404,5 +404,39 @@ TEST_F(OperatorTest, WhyTellsWhatAJobWaitsForAndQueueCountsIt) {
     EXPECT_TRUE(contains(world->ctl({"why", "lonely"}).text, "no_scheduler")) << "Redis alone tells it";
 }
 
+// C14, O18: each of these is broken once, and told with the way to mend it.
+TEST_F(OperatorTest, TheDoctorTellsWhatIsWrongAndHowToMendIt) {
+    const auto health = [&](const std::string& check) {
+        std::string worst = "none";
+        const auto told = world->ctl_json({"doctor", "--all"});
+        for (const auto& finding : told.at("findings"))
+            if (finding.value("check", "") == check && worst != "wrong") worst = finding.value("health", "");
+        return worst;
+    };
+    EXPECT_EQ(health("nats.stream.CORDUM_SYS"), "wrong") << "nobody has made it yet";
+    world->add_scheduler();
+    EXPECT_TRUE(Deployment::until([&] { return world->ctl({"doctor"}).exit_code == 0; }, 20s))
+        << world->ctl({"doctor"}).text;
+    EXPECT_EQ(health("nats.stream.CORDUM_SYS"), "well");
+    EXPECT_EQ(health("workers.alive"), "warn");
+
+    world->redis_type({"CONFIG SET maxmemory 500mb", "CONFIG SET maxmemory-policy allkeys-lru",
+                       "SET cordum:dlq:cleanup me", "SET dlq:index text"});
+    const auto ill = world->ctl({"doctor"});
+    EXPECT_EQ(ill.exit_code, 5);
+    EXPECT_TRUE(contains(ill.text, "maxmemory-policy noeviction")) << ill.text;
+    EXPECT_TRUE(contains(ill.text, "redis-cli DEL cordum:dlq:cleanup"));
+    EXPECT_TRUE(contains(ill.text, "dlq:index is a string and should be a zset"));
+    world->redis_type({"CONFIG SET maxmemory-policy noeviction", "DEL cordum:dlq:cleanup", "DEL dlq:index"});
+    EXPECT_EQ(world->ctl({"doctor"}).exit_code, 0) << world->ctl({"doctor"}).text;
+    EXPECT_EQ(world->redis_keys("lockstep:doctor:*"), 0);
+
+    EXPECT_EQ(world->ctl({"consumers", "set", "--ack-wait", "9s"}).exit_code, 0);
+    EXPECT_EQ(health("nats.consumer.dur_cordum-scheduler__sys_job_submit"), "wrong");
+    world->nats().kill();
+    EXPECT_EQ(health("nats.reachable"), "wrong");
+    EXPECT_EQ(health("redis.reachable"), "well") << "one server that is away hides nothing of the other";
+}
+
 }  // namespace
 }  // namespace lockstep::prod::testing

@@ -164,6 +164,12 @@ engine::Task<NatsBus::Prepared> NatsBus::prepare_stream(jetstream::StreamSpec sp
         fmt::format("creating stream {}: {}", spec.name, text_of(status.error())), is_passing(status.error())});
 }
 
+engine::Task<tl::expected<std::string, std::string>> NatsBus::ask_api(std::string what, engine::MonoTime deadline) {
+    const auto answer = co_await connection_->request("$JS.API." + what, "", "", deadline);
+    if (!answer.applied()) co_return tl::make_unexpected(answer.failure().detail);
+    co_return answer.value().payload;
+}
+
 engine::Task<Outcome<engine::PublishAck>> NatsBus::publish(std::string subject, std::string payload,
                                                            std::string message_id, engine::MonoTime deadline) {
     if (!options_.jetstream) {

@@ -44,6 +44,11 @@ public:
                                                                                       bool apply,
                                                                                       engine::MonoTime deadline);
 
+    /// For operators: what the JetStream API answers to an empty request for `what`, such as STREAM.INFO.<stream>, an error of the
+    /// server included. The error says why there was no answer.
+    [[nodiscard]] engine::Task<tl::expected<std::string, std::string>> ask_api(std::string what,
+                                                                               engine::MonoTime deadline);
+
     [[nodiscard]] engine::Task<engine::Outcome<engine::PublishAck>> publish(std::string subject, std::string payload,
                                                                             std::string message_id,
                                                                             engine::MonoTime deadline) override;
