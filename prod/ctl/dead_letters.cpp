@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
 
 #include "engine/store/keys.h"
 #include "engine/store/scripts.h"
@@ -43,38 +46,146 @@ engine::Task<tl::expected<std::string, CommandError>> load_letter(Session& sessi
 
 }  // namespace
 
-engine::Task<int> list_dead_letters(Session& session, std::int64_t offset, std::int64_t limit, bool undecodable,
-                                    bool as_json) {
-    const std::string index(undecodable ? engine::keys::kUndecodable : kIndex);
-    engine::RedisCommand range{"ZREVRANGE", index, std::to_string(offset), std::to_string(offset + limit - 1)};
-    const auto ids = co_await session.redis().command(std::move(range), session.deadline());
-    if (!ids.applied()) co_return complain(kFailed, ids.failure().detail);
-    json document = json::array();
-    const auto* list = ids.value().array();
-    if (list != nullptr && !list->empty()) {
-        std::vector<engine::RedisCommand> gets;
-        for (const auto& id : *list) gets.push_back({"GET", entry_key(id.text())});
-        // One entry that cannot be read hides no other.
-        const auto entries = co_await session.redis().pipeline(std::move(gets), session.deadline());
-        if (!entries.applied()) co_return complain(kFailed, entries.failure().detail);
-        engine::RedisCommand stale{"ZREM", index};
-        for (std::size_t i = 0; i < list->size(); ++i) {
-            if (entries.value()[i].is_nil()) {
-                stale.emplace_back((*list)[i].text());
+namespace {
+
+/// Entries whose records are read in one go.
+constexpr std::int64_t kPage = 500;
+
+struct Letter {
+    std::string id;
+    std::int64_t written_at = 0;
+    json entry;
+    std::string tenant;
+};
+
+struct Page {
+    std::vector<Letter> letters;
+    bool last = false;
+};
+
+/// Goes through an index from the newest to the oldest. Letters that are removed on the way make it skip none.
+class LetterWalk {
+public:
+    LetterWalk(Session& session, std::string index, std::optional<LetterCursor> after)
+        : session_(session), index_(std::move(index)), cursor_(std::move(after)) {}
+
+    [[nodiscard]] engine::Task<tl::expected<Page, std::string>> next();
+
+private:
+    Session& session_;
+    std::string index_;
+    std::optional<LetterCursor> cursor_;
+    std::int64_t passed_over_ = 0;  // entries of the cursor's second that were met before
+};
+
+engine::Task<tl::expected<Page, std::string>> LetterWalk::next() {
+    Page page;
+    engine::RedisCommand range{"ZREVRANGEBYSCORE",
+                               index_,
+                               cursor_ ? std::to_string(cursor_->written_at) : "+inf",
+                               "-inf",
+                               "WITHSCORES",
+                               "LIMIT",
+                               std::to_string(passed_over_),
+                               std::to_string(kPage)};
+    const auto listed = co_await session_.redis().command(std::move(range), session_.deadline());
+    if (!listed.applied()) co_return tl::make_unexpected(listed.failure().detail);
+    const auto* list = listed.value().array();
+    const std::size_t count = list == nullptr ? 0 : list->size() / 2;
+    page.last = static_cast<std::int64_t>(count) < kPage;
+    for (std::size_t i = 0; i < count; ++i) {
+        Letter letter{std::string((*list)[2 * i].text()), (*list)[2 * i + 1].integer_or(0), {}, {}};
+        if (!cursor_ || cursor_->before(letter.written_at, letter.id)) page.letters.push_back(std::move(letter));
+    }
+    if (page.letters.empty()) {
+        passed_over_ += static_cast<std::int64_t>(count);
+        co_return page;
+    }
+    passed_over_ = 0;
+    cursor_ = LetterCursor{page.letters.back().written_at, page.letters.back().id};
+
+    std::vector<engine::RedisCommand> gets;
+    for (const Letter& letter : page.letters) {
+        gets.push_back({"GET", entry_key(letter.id)});
+        gets.push_back({"HGET", engine::keys::job_meta(engine::JobId(letter.id)), "tenant"});
+    }
+    // One entry that cannot be read hides no other.
+    const auto found = co_await session_.redis().pipeline(std::move(gets), session_.deadline());
+    if (!found.applied()) co_return tl::make_unexpected(found.failure().detail);
+    engine::RedisCommand stale{"ZREM", index_};
+    std::vector<Letter> known;
+    for (std::size_t i = 0; i < page.letters.size(); ++i) {
+        Letter& letter = page.letters[i];
+        if (found.value()[2 * i].is_nil()) {
+            stale.push_back(letter.id);
+            continue;
+        }
+        letter.entry = json::parse(found.value()[2 * i].text(), nullptr, false);
+        letter.tenant = found.value()[2 * i + 1].text();
+        if (letter.entry.is_object()) known.push_back(std::move(letter));
+    }
+    page.letters = std::move(known);
+    if (stale.size() > 2) (void)co_await session_.redis().command(std::move(stale), session_.deadline());
+    co_return page;
+}
+
+std::string index_of(bool undecodable) { return std::string(undecodable ? engine::keys::kUndecodable : kIndex); }
+
+engine::Task<tl::expected<std::int64_t, std::string>> seconds_of_redis(Session& session) {
+    engine::RedisCommand time{"TIME"};
+    const auto told = co_await session.redis().command(std::move(time), session.deadline());
+    if (!told.applied()) co_return tl::make_unexpected(told.failure().detail);
+    co_return told.value().at(0).integer_or(0);
+}
+
+/// Those that fit, `limit` at most and the first `offset` left out; `more`: there are others behind them.
+struct Selected {
+    std::vector<Letter> letters;
+    bool more = false;
+};
+
+engine::Task<tl::expected<Selected, std::string>> select_letters(Session& session, ListLettersOptions options) {
+    const auto now = co_await seconds_of_redis(session);
+    if (!now) co_return tl::make_unexpected(now.error());
+    LetterWalk walk(session, index_of(options.undecodable), options.after);
+    Selected selected;
+    while (true) {
+        auto page = co_await walk.next();
+        if (!page) co_return tl::make_unexpected(page.error());
+        for (Letter& letter : page->letters) {
+            if (!fits(options.filter, letter.entry, letter.tenant, letter.written_at, *now)) continue;
+            if (options.offset > 0) {
+                --options.offset;
                 continue;
             }
-            auto entry = json::parse(entries.value()[i].text(), nullptr, false);
-            if (entry.is_object()) document.push_back(std::move(entry));
+            if (static_cast<std::int64_t>(selected.letters.size()) == options.limit) {
+                selected.more = true;
+                co_return selected;
+            }
+            selected.letters.push_back(std::move(letter));
         }
-        if (stale.size() > 2) (void)co_await session.redis().command(std::move(stale), session.deadline());
+        if (page->last) co_return selected;
     }
-    if (as_json) {
+}
+
+}  // namespace
+
+engine::Task<int> list_dead_letters(Session& session, ListLettersOptions options) {
+    const auto selected = co_await select_letters(session, options);
+    if (!selected) co_return complain(kFailed, selected.error());
+    json document = json::array();
+    for (const Letter& letter : selected->letters) document.push_back(letter.entry);
+    if (options.json)
         fmt::print("{}\n", document.dump(-1, ' ', false, json::error_handler_t::replace));
-        co_return kDone;
+    else
+        for (const auto& entry : document)
+            fmt::print("{}  {}  {}  {}  {}\n", word(entry, "created_at"), word(entry, "job_id"), word(entry, "topic"),
+                       word(entry, "reason_code"), word(entry, "reason"));
+    if (selected->more && !options.json) {
+        const Letter& end = selected->letters.back();
+        std::fflush(stdout);
+        fmt::print(stderr, "there are more: --after {}\n", printable(to_string(LetterCursor{end.written_at, end.id})));
     }
-    for (const auto& entry : document)
-        fmt::print("{}  {}  {}  {}  {}\n", word(entry, "created_at"), word(entry, "job_id"), word(entry, "topic"),
-                   word(entry, "reason_code"), word(entry, "reason"));
     co_return kDone;
 }
 
@@ -101,7 +212,9 @@ engine::Task<int> delete_dead_letter(Session& session, std::string job) {
     co_return kDone;
 }
 
-engine::Task<int> retry_dead_letter(Session& session, std::string job, bool as_json) {
+namespace {
+
+engine::Task<int> resubmit_letter(Session& session, std::string job, bool as_json, bool quiet) {
     const auto entry = co_await load_letter(session, job);
     if (!entry) co_return complain(entry.error().exit_code, entry.error().message);
     std::vector<engine::RedisCommand> gets;
@@ -133,14 +246,59 @@ engine::Task<int> retry_dead_letter(Session& session, std::string job, bool as_j
     options.workflow = request->workflow_id();
     if (request->has_compensation())
         options.compensation = wire::to_json(request->compensation(), wire::Unpopulated::omit);
+    // Without a workflow nothing is rolled back, and `submit` takes no compensation that is none.
+    if (!mistake_in(options).empty()) options.compensation.clear();
     options.labels["retry_of_job"] = job;
     options.labels["dlq_entry"] = job;
     options.labels["retry"] = "true";
     options.payload = stored.value()[1].is_nil() ? "{}" : std::string(stored.value()[1].text());
     options.json = as_json;
+    options.quiet = quiet;
     const int code = co_await submit(session, std::move(options));
     if (code != kDone) co_return code;
     co_return co_await delete_dead_letter(session, std::move(job));
+}
+
+}  // namespace
+
+engine::Task<int> retry_dead_letter(Session& session, std::string job, bool as_json) {
+    return resubmit_letter(session, std::move(job), as_json, false);
+}
+
+engine::Task<int> handle_dead_letters(Session& session, BulkOptions options) {
+    const auto selected = co_await select_letters(session, {.filter = options.filter,
+                                                            .limit = options.limit,
+                                                            .offset = 0,
+                                                            .after = {},
+                                                            .undecodable = options.undecodable,
+                                                            .json = options.json});
+    if (!selected) co_return complain(kFailed, selected.error());
+    const bool retry = options.action == BulkAction::retry;
+    json jobs = json::array();
+    json failed = json::array();
+    for (const Letter& letter : selected->letters) {
+        int code = kDone;
+        if (!options.dry_run && retry) code = co_await resubmit_letter(session, letter.id, false, true);
+        if (!options.dry_run && !retry) code = co_await delete_dead_letter(session, letter.id);
+        // One that somebody else has removed meanwhile is what a purge wants.
+        const bool done = code == kDone || (code == kNotFound && !retry);
+        (done ? jobs : failed).push_back(letter.id);
+        if (done && !options.json)
+            fmt::print("{}{} {}\n", options.dry_run ? "would be " : "", retry ? "retried" : "purged",
+                       printable(letter.id));
+    }
+    if (options.json)
+        fmt::print("{}\n", json{{"action", retry ? "retry" : "purge"},
+                                {"dry_run", options.dry_run},
+                                {"jobs", jobs},
+                                {"failed", failed},
+                                {"more", selected->more}}
+                               .dump(-1, ' ', false, json::error_handler_t::replace));
+    else
+        fmt::print("{} {}{}, {} failed{}\n", jobs.size(), options.dry_run ? "would be " : "",
+                   retry ? "retried" : "purged", failed.size(),
+                   selected->more ? "; there are more that fit (--limit)" : "");
+    co_return failed.empty() ? kDone : kFailed;
 }
 
 namespace {

@@ -37,6 +37,12 @@ struct Parser::Arguments {
     std::string ack_wait;
     QueueOptions queue;
     DoctorOptions doctor;
+    LetterFilter letters;
+    std::string older_than;
+    std::string newer_than;
+    std::string after;
+    BulkOptions bulk;
+    bool every_letter = false;
     std::string shell;
     WorkflowArguments workflow;
 };
@@ -146,6 +152,43 @@ void add_approval(CLI::App& app, Arguments& a, Chosen& chosen, bool approve) {
     });
 }
 
+void add_letter_filter(CLI::App& command, Arguments& a) {
+    command.add_option("--topic", a.letters.topic, "only of jobs of this topic");
+    command.add_option("--tenant", a.letters.tenant, "only of this tenant's jobs");
+    command.add_option("--reason", a.letters.reason, "only with this reason code, such as timeout");
+    command.add_option("--older-than", a.older_than, "only older ones, such as 24h");
+    command.add_option("--newer-than", a.newer_than, "only newer ones, such as 1h");
+}
+
+LetterFilter letter_filter(const Arguments& a) {
+    LetterFilter filter = a.letters;
+    if (!a.older_than.empty()) filter.older_than = span("--older-than", a.older_than, {});
+    if (!a.newer_than.empty()) filter.newer_than = span("--newer-than", a.newer_than, {});
+    return filter;
+}
+
+/// `what` is said where neither a job nor anything that says which is named.
+BulkOptions bulk_options(const Arguments& a, BulkAction action, const char* what) {
+    BulkOptions options = a.bulk;
+    options.action = action;
+    options.filter = letter_filter(a);
+    options.json = a.json;
+    options.undecodable = action == BulkAction::purge && a.undecodable;
+    if (!options.filter.narrows() && !a.every_letter)
+        refuse(
+            fmt::format("dlq {}: say which: --topic, --tenant, --reason, --older-than, --newer-than, or --all", what));
+    return options;
+}
+
+void add_bulk(CLI::App& command, Arguments& a) {
+    add_letter_filter(command, a);
+    command.add_flag("--all", a.every_letter, "every letter, where nothing else says which");
+    command.add_option("--limit", a.bulk.limit, "at most so many of them, the newest first")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_flag("--dry-run", a.bulk.dry_run, "only say which it would be");
+}
+
 void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
     auto* dlq = app.add_subcommand("dlq", "Dead letters: jobs that ended badly");
     dlq->require_subcommand(1);
@@ -154,9 +197,20 @@ void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
     list->add_option("--offset", a.offset, "leave out so many of the newest")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    list->add_option("--after", a.after, "go on behind this one: what the page before said, SECONDS:JOB");
+    add_letter_filter(*list, a);
     list->add_flag("--undecodable", a.undecodable, "messages whose bytes are no packet; they have a list of their own");
     list->final_callback([&a, &chosen] {
-        chosen = {[&a](Session& s) { return list_dead_letters(s, a.offset, a.limit, a.undecodable, a.json); }, false};
+        ListLettersOptions options{.filter = letter_filter(a),
+                                   .limit = a.limit,
+                                   .offset = a.offset,
+                                   .after = {},
+                                   .undecodable = a.undecodable,
+                                   .json = a.json};
+        if (!a.after.empty()) options.after = parse_letter_cursor(a.after);
+        if (!a.after.empty() && !options.after)
+            refuse(fmt::format("--after: expected SECONDS:JOB, got \"{}\"", a.after));
+        chosen = {[options](Session& s) { return list_dead_letters(s, options); }, false};
     });
     auto* show = job_command(*dlq, a, "show", "One entry");
     show->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return show_dead_letter(s, a.job); }, false}; });
@@ -166,9 +220,33 @@ void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
     auto* clean = dlq->add_subcommand("clean", "Drop what the list still names although it has expired");
     clean->final_callback(
         [&a, &chosen] { chosen = {[&a](Session& s) { return clean_dead_letters(s, a.json); }, false}; });
-    auto* retry = job_command(*dlq, a, "retry", "Submit the job again under a new id and remove the entry");
-    retry->final_callback(
-        [&a, &chosen] { chosen = {[&a](Session& s) { return retry_dead_letter(s, a.job, a.json); }, true}; });
+    auto* retry =
+        dlq->add_subcommand("retry", "Submit jobs again under new ids and remove their entries: one, or all that fit");
+    retry->add_option("job", a.job, "job id; none: all that fit");
+    add_bulk(*retry, a);
+    retry->final_callback([&a, &chosen, retry] {
+        if (a.job.empty()) {
+            chosen = {[options = bulk_options(a, BulkAction::retry, "retry")](Session& s) {
+                          return handle_dead_letters(s, options);
+                      },
+                      true};
+            return;
+        }
+        // One job and a filter: whichever was meant, the other would be passed over.
+        for (const CLI::Option* option : retry->get_options())
+            if (option->count() > 0 && !option->get_lnames().empty())
+                refuse(fmt::format("dlq retry: a job is named, and --{} is about many", option->get_lnames().front()));
+        chosen = {[&a](Session& s) { return retry_dead_letter(s, a.job, a.json); }, true};
+    });
+    auto* purge = dlq->add_subcommand("purge", "Remove the entries of all that fit");
+    add_bulk(*purge, a);
+    purge->add_flag("--undecodable", a.undecodable, "of the list of messages whose bytes are no packet");
+    purge->final_callback([&a, &chosen] {
+        chosen = {[options = bulk_options(a, BulkAction::purge, "purge")](Session& s) {
+                      return handle_dead_letters(s, options);
+                  },
+                  false};
+    });
 }
 
 void add_consumers(CLI::App& app, Arguments& a, Chosen& chosen) {

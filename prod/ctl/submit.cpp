@@ -212,6 +212,7 @@ engine::Task<int> submit(Session& session, SubmitOptions options) {
     const std::string trouble = co_await submission.submit_one(id, existing);
     if (!trouble.empty()) co_return complain(kFailed, trouble);
     const std::string& job = existing.empty() ? id : existing;
+    if (options.quiet) co_return kDone;
     if (!options.wait) {
         if (options.json)
             fmt::print("{}\n", nlohmann::json{{"job_id", job}, {"existing", !existing.empty()}}.dump());

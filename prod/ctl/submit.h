@@ -34,6 +34,7 @@ struct SubmitOptions {
     bool wait = false;
     engine::Duration wait_limit = std::chrono::minutes(10);
     bool json = false;
+    bool quiet = false;  // says nothing of a job that is submitted
 };
 
 /// What is wrong with the options as they were typed, as a sentence that names the option; empty = nothing.

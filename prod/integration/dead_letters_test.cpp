@@ -84,5 +84,50 @@ TEST_F(DeadLettersTest, AreCleanedByOneAtATime) {
     EXPECT_EQ(world->ctl({"dlq", "clean"}).exit_code, 1);
 }
 
+TEST_F(DeadLettersTest, ArePagedByACursorThatSurvivesRemovals) {
+    for (const char* job : {"a", "b", "c", "d"}) store(job, 10, 7200);
+    store("old", 600, 7200);
+    const auto first = world->ctl({"dlq", "list", "--limit", "2"});
+    EXPECT_NE(first.text.find("--after 1759999990:c"), std::string::npos) << first.text;
+    EXPECT_EQ(world->ctl({"dlq", "delete", "d"}).exit_code, 0);
+    EXPECT_EQ(listed({"--limit", "2", "--after", "1759999990:c"}), (Jobs{"b", "a"}));
+    EXPECT_EQ(listed({"--limit", "2", "--after", "1759999990:a"}), Jobs{"old"});
+    EXPECT_EQ(world->ctl({"dlq", "list", "--after", "c"}).exit_code, 2);
+}
+
+TEST_F(DeadLettersTest, ArePurgedInBulkByWhatIsSaidOfThem) {
+    for (int i = 0; i < 510; ++i) store(fmt::format("job-{}", i), 10, 7200);
+    world->redis_type({R"(SET dlq:entry:job-7 '{"job_id":"job-7","reason_code":"safety_denied","topic":"job.a"}')",
+                       "HSET job:meta:job-9 tenant acme"});
+    EXPECT_EQ(world->ctl({"dlq", "purge"}).exit_code, 2) << "it has to be said which";
+    EXPECT_EQ(listed({"--reason", "safety_denied"}), Jobs{"job-7"});
+    EXPECT_EQ(listed({"--tenant", "acme"}), Jobs{"job-9"});
+    const auto would = world->ctl_json({"dlq", "purge", "--topic", "job.a", "--dry-run"});
+    EXPECT_EQ(would.at("jobs"), nlohmann::json{"job-7"}) << would;
+    EXPECT_EQ(world->redis_keys("dlq:entry:*"), 510) << "a dry run removes nothing";
+    EXPECT_EQ(world->ctl_json({"dlq", "purge", "--topic", "job.a"}).at("jobs").size(), 1U);
+    EXPECT_EQ(world->ctl_json({"dlq", "purge", "--older-than", "100000h"}).at("jobs").size(), 0U);
+    const auto purged = world->ctl_json({"dlq", "purge", "--reason", "timeout", "--limit", "505"});
+    EXPECT_EQ(purged.at("jobs").size(), 505U);
+    EXPECT_EQ(purged.at("more"), true);
+    EXPECT_EQ(listed({"--limit", "2000"}).size(), 4U);
+}
+
+TEST_F(DeadLettersTest, AreRetriedInBulk) {
+    world->add_scheduler();
+    for (const char* job : {"a", "b"}) {
+        store(job, 10, 7200);
+        world->redis_type({fmt::format(
+            R"(SET job:req:{0} '{{"jobId":"{0}","topic":"job.default","compensation":{{"topic":"job.undo"}}}}')",
+            job)});
+    }
+    store("gone", 10, 7200);
+    EXPECT_EQ(world->ctl({"dlq", "retry", "a", "--reason", "timeout"}).exit_code, 2);
+    EXPECT_EQ(world->ctl_json({"dlq", "retry", "--all", "--dry-run"}).at("jobs").size(), 3U);
+    EXPECT_EQ(world->ctl({"dlq", "retry", "--reason", "timeout"}).exit_code, 1) << "the request of one is gone";
+    EXPECT_EQ(listed(), Jobs{"gone"});
+    EXPECT_EQ(world->redis_keys("job:meta:a-retry-*"), 1);
+}
+
 }  // namespace
 }  // namespace lockstep::prod::testing
