@@ -7,6 +7,7 @@
 #include "prod/ctl/consumers.h"
 #include "prod/ctl/dead_letters.h"
 #include "prod/ctl/doctor.h"
+#include "prod/ctl/guards.h"
 #include "prod/ctl/jobs.h"
 #include "prod/ctl/manual.h"
 #include "prod/ctl/submit.h"
@@ -301,6 +302,15 @@ void add_why(CLI::App& app, Arguments& a, Chosen& chosen) {
     });
 }
 
+void add_guards(CLI::App& app, Arguments& a, Chosen& chosen) {
+    auto* locks = app.add_subcommand("locks", "Who holds the locks of the loops, and until when");
+    locks->add_option("job", a.job, "also the lock of this job");
+    locks->final_callback(
+        [&a, &chosen] { chosen = {[&a](Session& s) { return list_locks(s, a.job, a.json); }, false}; });
+    auto* circuit = app.add_subcommand("circuit", "Whether policy is asked: the circuits that all replicas share");
+    circuit->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return show_circuits(s, a.json); }, false}; });
+}
+
 void add_doctor(CLI::App& app, Arguments& a, Chosen& chosen) {
     auto* doctor = app.add_subcommand("doctor", "What is wrong with the deployment, and how to mend it");
     doctor->add_flag("--all", a.doctor.all, "also tell what is well");
@@ -359,6 +369,7 @@ Parser::Parser()
     add_submit(app, a, chosen_);
     add_job_commands(app, a, chosen_);
     add_why(app, a, chosen_);
+    add_guards(app, a, chosen_);
     add_doctor(app, a, chosen_);
     add_approval(app, a, chosen_, true);
     add_approval(app, a, chosen_, false);

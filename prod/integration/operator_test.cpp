@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "engine/wire/messages.h"
+#include "prod/ctl/test_output_schema.h"
 #include "prod/integration/deployment_fixture.h"
 
 namespace lockstep::prod::testing {
@@ -402,6 +403,42 @@ TEST_F(OperatorTest, WhyTellsWhatAJobWaitsForAndQueueCountsIt) {
     EXPECT_EQ(cause("lonely"), "no_scheduler");
     world->nats().kill();
     EXPECT_TRUE(contains(world->ctl({"why", "lonely"}).text, "no_scheduler")) << "Redis alone tells it";
+}
+
+// C3, C4
+TEST_F(OperatorTest, WhatIsPrintedForProgramsFitsThePublishedSchema) {
+    world->add_scheduler();
+    world->add_worker("w1");
+    const auto fits = [&](const std::string& name, std::vector<std::string> command) {
+        const auto printed = world->ctl_json(std::move(command));
+        EXPECT_EQ(misfits(name, printed), "") << name << ": " << printed;
+    };
+    fits("submit", {"submit", "--id", "seen"});
+    EXPECT_TRUE(world->all_end(1, 20s));
+    EXPECT_TRUE(Deployment::until([&] { return contains(world->redis_get("sys:workers:snapshot"), "w1"); }, 20s));
+    world->redis_type({"SET cordum:scheduler:job:seen token PX 60000", "SET cordum:cb:safety:failures 3 PX 60000",
+                       "SET lockstep:cb:safety:output:trip 1", "HSET job:meta:asks state APPROVAL_REQUIRED topic job.x",
+                       "ZADD job:index:approval_required 1700000000000000 asks",
+                       R"(SET dlq:entry:asks '{"job_id":"asks","created_at":"2026-01-01T00:00:00.5Z","attempts":3}')",
+                       "ZADD dlq:index 1760000000 asks"});
+    fits("why", {"why", "seen"});
+    fits("queue", {"queue", "--each"});
+    fits("doctor", {"doctor", "--all"});
+    fits("list", {"list"});
+    fits("workers", {"workers"});
+    fits("dlq list", {"dlq", "list"});
+    fits("dlq bulk", {"dlq", "purge", "--all", "--dry-run"});
+    fits("cancel", {"cancel", "seen"});
+    fits("locks", {"locks", "seen"});
+    fits("circuit", {"circuit"});
+    const auto locks = world->ctl_json({"locks", "seen"});
+    EXPECT_EQ(locks.at(0).value("holder", ""), "token");
+    EXPECT_TRUE(locks.at(0).at("until").is_string());
+    const auto circuits = world->ctl_json({"circuit"});
+    EXPECT_EQ(circuits.at(0).value("state", ""), "open");
+    EXPECT_TRUE(circuits.at(0).at("until").is_string());
+    EXPECT_EQ(circuits.at(1).value("state", ""), "half_open");
+    EXPECT_TRUE(contains(world->ctl({"locks", "seen"}).text, "held by token until"));
 }
 
 // C14, O18: each of these is broken once, and told with the way to mend it.
