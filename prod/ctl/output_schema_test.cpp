@@ -9,7 +9,10 @@ namespace lockstep::prod {
 namespace {
 
 using nlohmann::json;
-using testing::misfits;
+
+std::string misfits(const std::string& command, const json& output) {
+    return testing::misfits(LOCKSTEP_OUTPUT_SCHEMA, command, output);
+}
 
 json answer_for(const std::string& state) {
     JobOnFile job;

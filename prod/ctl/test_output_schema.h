@@ -13,9 +13,9 @@
 namespace lockstep::prod::testing {
 
 /// What is wrong with the output of a command (a name in the schema's definitions), a line each; empty: it fits. Throws
-/// std::runtime_error where the schema cannot be read. The build says where it is: LOCKSTEP_OUTPUT_SCHEMA.
-inline std::string misfits(const std::string& command, const nlohmann::json& output) {
-    std::ifstream file(LOCKSTEP_OUTPUT_SCHEMA);
+/// std::runtime_error where `schema_file` cannot be read; the build of a test says where it is.
+inline std::string misfits(const std::string& schema_file, const std::string& command, const nlohmann::json& output) {
+    std::ifstream file(schema_file);
     nlohmann::json schema = nlohmann::json::parse(file, nullptr, false);
     if (!schema.is_object() || !schema["definitions"].contains(command))
         throw std::runtime_error("no schema of " + command);

@@ -411,7 +411,7 @@ TEST_F(OperatorTest, WhatIsPrintedForProgramsFitsThePublishedSchema) {
     world->add_worker("w1");
     const auto fits = [&](const std::string& name, std::vector<std::string> command) {
         const auto printed = world->ctl_json(std::move(command));
-        EXPECT_EQ(misfits(name, printed), "") << name << ": " << printed;
+        EXPECT_EQ(misfits(LOCKSTEP_OUTPUT_SCHEMA, name, printed), "") << name << ": " << printed;
     };
     fits("submit", {"submit", "--id", "seen"});
     EXPECT_TRUE(world->all_end(1, 20s));
