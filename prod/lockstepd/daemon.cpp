@@ -336,7 +336,7 @@ void Daemon::set_figures() {
     const bool nats = bus_ && bus_->connection().connected;
     metrics_.set(DaemonMetric::connected, redis ? 1 : 0, {"redis"});
     metrics_.set(DaemonMetric::connected, nats ? 1 : 0, {"nats"});
-    metrics_.set(DaemonMetric::ready, serving_ && !draining_ && redis && nats ? 1 : 0);
+    metrics_.set(DaemonMetric::ready, health_.takes_jobs() ? 1 : 0);
     if (drain_began_) {
         const std::chrono::duration<double> draining = clock_.monotonic() - *drain_began_;
         metrics_.set(DaemonMetric::drain, draining.count());
@@ -371,7 +371,6 @@ void Daemon::watch_bus() {
 }
 
 void Daemon::announce_ready() {
-    serving_ = true;
     set_figures();
     engine::Log& log = log_;
     if (settings_.roles == kSchedulerRole)

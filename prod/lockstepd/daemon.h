@@ -134,7 +134,6 @@ private:
     engine::Event asked_to_tell_;
     bool draining_ = false;
     bool overran_ = false;  // what was in hand at the end of a grace was given up
-    bool serving_ = false;  // everything is there that jobs need, but for connections that come and go
     std::optional<engine::MonoTime> drain_began_;
     bool given_up_ = false;  // NATS will not have us any more
     std::optional<int> exit_code_;

@@ -60,6 +60,11 @@ bool HealthProbe::is_excused(const std::optional<Absence>& absence) const {
     return absence && loop_.monotonic() - absence->since < grace_;
 }
 
+bool HealthProbe::takes_jobs() const {
+    const auto serves = [this](const std::optional<Absence>& absence) { return !absence || is_excused(absence); };
+    return not_ready_.empty() && serves(redis_away_) && serves(nats_away_);
+}
+
 engine::Task<void> HealthProbe::look(std::shared_ptr<Question> question) {
     Health health;
     if (kernel_configured_) health.safety_warning.clear();

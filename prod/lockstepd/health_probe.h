@@ -31,6 +31,8 @@ public:
     /// Why no jobs are taken, from now on; empty when they are. The loop's thread only.
     void not_ready(std::string why) { not_ready_ = std::move(why); }
     [[nodiscard]] const std::string& why_not_ready() const { return not_ready_; }
+    /// Whether jobs are taken, by what is known without asking anybody: what /readyz says. The loop's thread only.
+    [[nodiscard]] bool takes_jobs() const;
     /// Ends questions under way. The loop's thread only, before what is watched goes.
     void stop();
 
