@@ -36,7 +36,6 @@ inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "dispatch_commit_unknown",
     "dispatch_refused",
     "dispatch_taken_back",
-    "durable_has_another_leader",
     "ended_while_dispatching",
     "fail_open_not_counted",
     "gate_opened",

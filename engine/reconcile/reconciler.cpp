@@ -77,7 +77,7 @@ Task<void> Reconciler::tick() {
     if (!mine) co_return;
     // Before anybody is timed out for whom a result may stand in what a leader has passed by.
     if (results_.of_a_cluster()) co_await results_.look(ticker_);
-    backlog_.begin_tick(results_.hidden_behind());
+    backlog_.begin_tick(results_.knows_what_is_hidden(), results_.hidden_behind());
     if (context_.tunables.reconciler_scheduled_timeout > Duration{0})
         co_await sweep_state(JobState::scheduled, StayLimits{context_.tunables.reconciler_scheduled_timeout, {}, {}});
     co_await sweep_state(JobState::dispatched, dispatched_limits(context_.tunables, timeouts_));

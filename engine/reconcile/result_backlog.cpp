@@ -70,6 +70,7 @@ Task<bool> ResultBacklog::ask() {
         stream, wire::durable_name(wire::kQueueScheduler, wire::kSubjectResult), deadline());
     if (!consumer.applied() || !consumer.value()) co_return false;  // without one: whoever binds next makes it anew
     ConsumerState durable = *consumer.value();
+    if (!durable.leader.empty() && !hidden_is_known_) co_return false;
     if (hidden_behind_) {
         durable.ack_floor = std::min(durable.ack_floor, *hidden_behind_);
         durable.in_hand = std::max<std::uint64_t>(durable.in_hand, 1);

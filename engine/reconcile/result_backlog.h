@@ -27,9 +27,11 @@ public:
     /// Whether this replica is connected to the bus. Notes since when: to be asked at every tick, whoever ticks.
     [[nodiscard]] bool connected();
     /// What the ticks before have found out is forgotten. `hidden_behind`: the durable has another leader, and whatever its floor
-    /// says, results behind this sequence may not have been heard.
-    void begin_tick(std::optional<StreamSequence> hidden_behind) {
+    /// says, results behind this sequence may not have been heard. Where that is not known, the floor of a cluster's durable says
+    /// nothing, and everybody waits.
+    void begin_tick(bool hidden_is_known, std::optional<StreamSequence> hidden_behind) {
         unheard_ = {};
+        hidden_is_known_ = hidden_is_known;
         hidden_behind_ = hidden_behind;
     }
     /// To be awaited after each page of overdue jobs, before `judge` is asked about one of them. Costs nothing while none of
@@ -52,6 +54,7 @@ private:
     const Duration interval_;
     StoredMessages& messages_;
     UnheardResults unheard_;
+    bool hidden_is_known_ = false;
     std::optional<StreamSequence> hidden_behind_;
     std::uint64_t connection_ = 0;  // 0 = none
     MonoTime connected_since_{};

@@ -43,6 +43,7 @@ Undelivered::Undelivered(Of what, const Context& context, SweepStore& sweeps, St
 
 Task<void> Undelivered::look(Ticker& ticker) {
     const StreamSequence looked_at = std::exchange(looked_at_, {});
+    knows_what_is_hidden_ = false;
     const auto state = co_await durable();
     if (!state) co_return;
     if (!state->leader.empty()) {
@@ -50,6 +51,7 @@ Task<void> Undelivered::look(Ticker& ticker) {
         if (!kept.applied()) co_return;
         auto mark = co_await mark_now(*state, kept.value());
         if (!mark) co_return;
+        knows_what_is_hidden_ = true;
         hidden_behind_.reset();
         if (mark->hides_something()) {
             hidden_behind_ = mark->accounted;
@@ -80,7 +82,6 @@ Task<std::optional<DeliveryMark>> Undelivered::mark_now(const ConsumerState& dur
         const auto stream = co_await context_.ports.bus.stream_state(
             std::string(wire::kStreamSys), context_.ports.clock.in(context_.tunables.publish_timeout));
         if (!stream.applied()) co_return std::nullopt;
-        context_.ports.log.reached("durable_has_another_leader");
         mark.leader = durable.leader;
         mark.passed_by = stream.value().last_sequence;
     } else if (!mark.hides_something()) {

@@ -33,6 +33,8 @@ public:
     /// One tick's look. Costs one question to the server, and to a cluster of them two to Redis, where nothing has waited for so long.
     /// Ends early where a server does not answer, or the tick is lost: the next one begins where this one did.
     [[nodiscard]] Task<void> look(Ticker& ticker);
+    /// Whether the last look has had an answer to what follows.
+    [[nodiscard]] bool knows_what_is_hidden() const { return knows_what_is_hidden_; }
     /// Where a stretch of the stream begins of which it is not known whether it was delivered: behind this sequence, as the last
     /// look has left it. Nothing: there is none.
     [[nodiscard]] std::optional<StreamSequence> hidden_behind() const { return hidden_behind_; }
@@ -70,6 +72,7 @@ private:
     const Duration patience_;
     StreamSequence looked_at_;  // where the last look above the floor ran out of time; 0: it did not
     bool of_a_cluster_ = false;
+    bool knows_what_is_hidden_ = false;
     std::optional<StreamSequence> hidden_behind_;
     std::map<StreamSequence, int> tried_;  // how often what lies ahead of a mark has been handed in
 };

@@ -186,6 +186,25 @@ TEST_F(PassedByTest, NobodyIsTimedOutForAResultThatTheFloorHasPassed) {
     EXPECT_EQ(state("a"), "SUCCEEDED");
 }
 
+// D-04
+TEST_F(PassedByTest, AReplicaThatTicksForTheFirstTimeTimesNobodyOutBeforeItKnowsWhatIsHidden) {
+    tunables.running_timeout = 5s;
+    start();
+    run_job("a");
+    loop.run_for(2s);
+    result_is_passed_by("a");
+    another_leads();
+    loop.run_for(1500ms);
+    ASSERT_EQ(text({"HGET", "lockstep:durable:dur_cordum-scheduler__sys_job_result", "leader"}), "one'");
+    crash();
+    loop.run_for(2s);
+    boot();
+    loop.run_for(5s);
+    EXPECT_EQ(state("a"), "RUNNING");
+    loop.run_for(patience());
+    EXPECT_EQ(state("a"), "SUCCEEDED");
+}
+
 TEST_F(PassedByTest, WhatIsRefusedEveryTimeHoldsNobodyUp) {
     start();
     loop.run_for(2s);
