@@ -1,6 +1,7 @@
 // lockstepctl: what an operator does with a deployment.
 #include "prod/config/settings.h"
 #include "prod/ctl/parser.h"
+#include "prod/tls/openssl_exit.h"
 
 namespace lockstep::prod {
 namespace {
@@ -33,6 +34,7 @@ int run(const Parser& parser) {
 
 int main(int argc, char** argv) {
     using namespace lockstep::prod;
+    keep_openssl_until_the_end();
     Parser parser;
     if (const auto parsed = parser.parse(argc, argv); !parsed) return parsed.error();
     return run(parser);

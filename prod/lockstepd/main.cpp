@@ -12,6 +12,7 @@
 #include "prod/config/variables.h"
 #include "prod/lockstepd/daemon.h"
 #include "prod/lockstepd/health_check.h"
+#include "prod/tls/openssl_exit.h"
 
 namespace {
 
@@ -52,6 +53,7 @@ int probe_daemon(const lockstep::prod::Settings& settings, bool ask_readiness) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    lockstep::prod::keep_openssl_until_the_end();
     // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
     bool check_only = false;

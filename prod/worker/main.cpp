@@ -13,6 +13,7 @@
 #include "prod/nats/nats_bus.h"
 #include "prod/observe/spdlog_log.h"
 #include "prod/redis/hiredis_client.h"
+#include "prod/tls/openssl_exit.h"
 #include "prod/worker/worker.h"
 
 namespace lockstep::prod {
@@ -112,6 +113,7 @@ int main(int argc, char** argv) {
     // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
     using namespace lockstep::prod;
+    keep_openssl_until_the_end();
     Arguments arguments;
     WorkerOptions& worker = arguments.worker;
     CLI::App app("Works on jobs: sleeps, echoes their input, or runs a command for each. Stops gracefully on SIGTERM.");
