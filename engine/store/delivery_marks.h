@@ -17,8 +17,8 @@ namespace lockstep::engine {
 struct DeliveryMark {
     std::string leader;        // the server that led the durable when it was asked
     StreamSequence accounted;  // its floor then, or how far the stretch behind has been looked through
-    StreamSequence
-        passed_by;  // the end of what a change of leader may have hidden; nothing is hidden up to `accounted`
+    /// The end of what a change of leader may have hidden: what lies between is still to be looked at.
+    StreamSequence passed_by;
 
     [[nodiscard]] bool hides_something() const { return accounted < passed_by; }
     friend bool operator==(const DeliveryMark&, const DeliveryMark&) = default;

@@ -1,4 +1,4 @@
-// Submissions that their durable does not deliver: which of them are read from the stream, and when.
+// Submissions and results that their durable does not deliver: which of them are read from the stream, and when.
 #include "engine/wire/packet.h"
 #include "fakes/engine_test/scheduler_fixture.h"
 

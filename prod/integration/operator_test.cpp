@@ -105,10 +105,10 @@ TEST_F(OperatorTest, AServerThatStaysAwayEndsReadinessAndNotLife) {
     EXPECT_TRUE(contains(why, "does not answer")) << why;
 }
 
-/// A Redis that is loading its data, for as long as it lives: it says so to whatever it is asked.
-class LoadingRedis {
+/// Listens on a free port of loopback. Connections are taken by the system until somebody accepts them.
+class ListeningSocket {
 public:
-    LoadingRedis() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    ListeningSocket() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -116,22 +116,35 @@ public:
         if (::bind(socket_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(socket_, 16) != 0 ||
             ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
             throw std::runtime_error("no port for a server");
-        port_ = ntohs(address.sin_port);
-        thread_ = std::thread([this] { serve(); });
+        address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
     }
+    ListeningSocket(const ListeningSocket&) = delete;
+    ListeningSocket& operator=(const ListeningSocket&) = delete;
+    ~ListeningSocket() { ::close(socket_); }
+    [[nodiscard]] int socket() const { return socket_; }
+    [[nodiscard]] const std::string& address() const { return address_; }
+
+private:
+    int socket_;
+    std::string address_;
+};
+
+/// A Redis that is loading its data, for as long as it lives: it says so to whatever it is asked.
+class LoadingRedis {
+public:
+    LoadingRedis() : thread_([this] { serve(); }) {}
     LoadingRedis(const LoadingRedis&) = delete;
     LoadingRedis& operator=(const LoadingRedis&) = delete;
     ~LoadingRedis() {
-        ::shutdown(socket_, SHUT_RDWR);
+        ::shutdown(listening_.socket(), SHUT_RDWR);
         thread_.join();
-        ::close(socket_);
     }
-    [[nodiscard]] std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
+    [[nodiscard]] std::string url() const { return "redis://" + listening_.address(); }
 
 private:
     /// One client at a time: who is refused hangs up and comes again.
     void serve() const {
-        for (int client = 0; (client = ::accept(socket_, nullptr, nullptr)) >= 0; ::close(client)) {
+        for (int client = 0; (client = ::accept(listening_.socket(), nullptr, nullptr)) >= 0; ::close(client)) {
             std::array<char, 1024> asked;
             const std::string_view answer = "-LOADING Redis is loading the dataset in memory\r\n";
             if (::recv(client, asked.data(), asked.size(), 0) > 0)
@@ -139,8 +152,7 @@ private:
         }
     }
 
-    int socket_;
-    int port_ = 0;
+    ListeningSocket listening_;
     std::thread thread_;
 };
 
@@ -212,27 +224,7 @@ TEST_F(OperatorTest, ARedisThatIsLoadingItsDataIsWaitedForAndNamed) {
 }
 
 /// A kernel that takes connections and never says a word: whatever is in hand waits for it.
-class SilentKernel {
-public:
-    SilentKernel() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t size = sizeof address;
-        if (::bind(socket_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(socket_, 16) != 0 ||
-            ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-            throw std::runtime_error("no port for a kernel");
-        address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    }
-    SilentKernel(const SilentKernel&) = delete;
-    SilentKernel& operator=(const SilentKernel&) = delete;
-    ~SilentKernel() { ::close(socket_); }
-    [[nodiscard]] const std::string& address() const { return address_; }
-
-private:
-    int socket_;
-    std::string address_;
-};
+using SilentKernel = ListeningSocket;
 
 /// What systemd hears.
 class ServiceManager {
