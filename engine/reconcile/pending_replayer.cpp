@@ -26,6 +26,11 @@ constexpr Duration kTryAgainMin = std::chrono::milliseconds{100};
 /// Whether a job goes by the id under which it is stored: a request's id counts without the white space around it.
 bool is_own_name(const JobId& job) { return !job.empty() && wire::trim(job.text()) == job.text(); }
 
+std::string why_unreadable(std::string_view request_json, std::string_view detail) {
+    if (request_json.empty()) return "its request is not stored";
+    return fmt::format("its stored request cannot be read: {}", detail);
+}
+
 }  // namespace
 
 PendingReplayer::PendingReplayer(const Context& context, JobStore& store, SweepStore& sweeps, Leases& leases,
@@ -97,16 +102,16 @@ Task<bool> PendingReplayer::tend_lines() {
 }
 
 Task<void> PendingReplayer::replay(WaitingJob waiting, JobState state, Semaphore::Permit slot) {
-    if (waiting.request_json.empty()) {
-        if (state != JobState::approval_required) co_await give_up(std::move(waiting.job), "its request is not stored");
+    auto request = wire::from_json<cap::JobRequest>(waiting.request_json);
+    if (state == JobState::approval_required && !(request && wire::carries_grant(*request))) co_return;
+    if (!request) {
+        std::string reason = why_unreadable(waiting.request_json, request.error().detail);
+        co_await give_up(std::move(waiting.job), std::move(reason), context_.ports.clock.monotonic());
         co_return;
     }
-    const auto request = wire::from_json<cap::JobRequest>(waiting.request_json);
-    // One that cannot be read is as good as none: whoever has met that goes on counting.
-    if (request && is_own_name(waiting.job)) requestless_.erase(waiting.job);
-    if (state == JobState::approval_required && !(request && wire::carries_grant(*request))) co_return;
-    const std::string topic = request ? request->topic() : std::string{};
-    const Disposition disposition = co_await handle(waiting.job, std::move(waiting.request_json));
+    if (is_own_name(waiting.job)) requestless_.erase(waiting.job);
+    const std::string topic = request->topic();
+    const Disposition disposition = co_await handle(waiting.job, std::move(*request));
     slot.release();
     if (disposition.kind != Disposition::Kind::done || disposition.idle) co_return;  // found again at a later tick
     context_.ports.log.event(LogLevel::info, "orphaned job taken up", {{"job_id", waiting.job}, {"topic", topic}});
@@ -133,31 +138,35 @@ Task<void> PendingReplayer::wait_out(JobId job, Duration delay) {
 
 Task<void> PendingReplayer::try_parked(JobId job) {
     auto slot = co_await slots_.acquire();
-    const auto request = co_await store_.stored_request(job);
-    if (request.applied() && request.value().empty()) co_return;  // a tick gives it up
+    const auto stored = co_await store_.stored_request(job);
     Disposition disposition = Disposition::hand_back(context_.tunables.retry_delay_store);
-    if (request.applied()) disposition = co_await handle(job, request.value());
+    if (stored.applied()) {
+        auto request = wire::from_json<cap::JobRequest>(stored.value());
+        if (!request) {
+            // Ticks pass by who stands in a line. It may be a new job: the age at which they would meet it comes first.
+            std::string reason = why_unreadable(stored.value(), request.error().detail);
+            co_await give_up(std::move(job), std::move(reason), context_.ports.clock.in(context_.tunables.pending_age));
+            co_return;
+        }
+        disposition = co_await handle(job, std::move(*request));
+    }
     if (disposition.kind != Disposition::Kind::done && !context_.stopping) park(std::move(job), disposition.delay);
 }
 
-Task<Disposition> PendingReplayer::handle(JobId job, std::string request_json) {
-    auto request = wire::from_json<cap::JobRequest>(request_json);
-    if (!request) {
-        co_await give_up(job, fmt::format("its stored request cannot be read: {}", request.error().detail));
-        co_return Disposition::done();
-    }
-    request->set_job_id(job.text());
-    if (is_own_name(job)) co_return co_await requests_.handle_stored(std::move(*request), {});
-    const Disposition disposition = co_await requests_.handle(std::move(*request), {});
+Task<Disposition> PendingReplayer::handle(JobId job, cap::JobRequest request) {
+    request.set_job_id(job.text());
+    if (is_own_name(job)) co_return co_await requests_.handle_stored(std::move(request), {});
+    const Disposition disposition = co_await requests_.handle(std::move(request), {});
     if (disposition.kind == Disposition::Kind::done)
         co_await give_up(
-            job, fmt::format("an id counts without the white space around it: see job '{}'", wire::trim(job.text())));
+            job, fmt::format("an id counts without the white space around it: see job '{}'", wire::trim(job.text())),
+            context_.ports.clock.monotonic());
     co_return disposition;
 }
 
-Task<void> PendingReplayer::give_up(JobId job, std::string reason) {
+Task<void> PendingReplayer::give_up(JobId job, std::string reason, MonoTime since) {
     const MonoTime now = context_.ports.clock.monotonic();
-    Requestless& known = requestless_.try_emplace(job, now, now).first->second;
+    Requestless& known = requestless_.try_emplace(job, since, now).first->second;
     known.met = now;
     if (now - known.since < context_.tunables.pending_age) co_return;
     JobLease lease(leases_.ports(), job, Token(context_.ports.entropy.uuid()));

@@ -72,9 +72,9 @@ private:
     /// Waits out the delay of a parked job, and has it tried then.
     [[nodiscard]] Task<void> wait_out(JobId job, Duration delay);
     [[nodiscard]] Task<void> try_parked(JobId job);
-    [[nodiscard]] Task<Disposition> handle(JobId job, std::string request_json);
-    /// Ends a job that has no request, once it has had none for long enough.
-    [[nodiscard]] Task<void> give_up(JobId job, std::string reason);
+    [[nodiscard]] Task<Disposition> handle(JobId job, cap::JobRequest request);
+    /// Ends a job that has no request, once it has had none for long enough; that counts from `since` where it is met the first time.
+    [[nodiscard]] Task<void> give_up(JobId job, std::string reason, MonoTime since);
     /// Jobs that others have ended, or given a request, are not met again.
     void forget_unmet();
 

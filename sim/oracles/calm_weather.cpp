@@ -136,7 +136,7 @@ void CalmWeather::on_deliver(const fakes::Event& event, Time now) {
     message.deliveries = std::max(message.deliveries, event.number);
     message.event = present();
     message.takings = job.takings;
-    message.lock_taken = job.holder.valid();
+    message.lock_taken = job.holder.valid() || job.locked;
 }
 
 void CalmWeather::on_verdict(const fakes::Event& event, Time now) {
@@ -163,8 +163,8 @@ void CalmWeather::on_handed_back(const fakes::Event& event, Time now) {
     if (event.kind != EventKind::nak || event.outcome != fakes::EventOutcome::applied) return;
     if (!event.name.starts_with(kSchedulersDurables)) return;
     const auto entry = messages_.find(MessageId{is_schedulers_results(event.name), event.sequence});
-    if (entry != messages_.end() && entry->second.job == event.job)
-        entry->second.due.push_back(now + Duration{event.number});
+    // The server goes by the number alone: a late word about a message that it lost counts for the one that has its number now.
+    if (entry != messages_.end()) entry->second.due.push_back(now + Duration{event.number});
 }
 
 void CalmWeather::settle(std::map<MessageId, Message>::iterator message, Time now) {
@@ -233,7 +233,8 @@ void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& mess
     if (delay != tunables_.retry_delay_busy) return;
     const bool others = job.replayed >= message.delivered || message.lock_taken || job.takings > message.takings + 1 ||
                         job.unsettled > 1 || job.crowded >= message.delivered ||
-                        job.written_by_others >= message.delivered || (job.holder.valid() && job.holder != event.node);
+                        job.written_by_others >= message.delivered || job.locked ||
+                        (job.holder.valid() && job.holder != event.node);
     if (!others)
         violated(event.node, event.job,
                  fmt::format("it is handed back for {} ms as a job in other hands, and nobody else has been at it",
@@ -245,6 +246,7 @@ void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& mess
 
 void CalmWeather::on_lock(const fakes::Event& event, Time now) {
     Job& job = at(event.job);
+    job.locked = false;
     switch (event.kind) {
         case EventKind::lock_acquired:
             if (job.written != kBeforeAll && now - job.written >= tunables_.pending_age) job.replayed = now;
@@ -371,10 +373,11 @@ void CalmWeather::forget(Job& job) {
     job.holder = {};
 }
 
-void CalmWeather::restored(const fakes::redis::Keyspace&) {
+void CalmWeather::restored(const fakes::redis::Keyspace& now) {
     for (auto& [name, job] : jobs_) {
         // Of a lock that is lost, or back, nobody is told.
         job.holder = {};
+        job.locked = now.find(fmt::format("{}{}", kJobLockPrefix, name)) != nullptr;
         if (lost_.any_of(name)) forget(job);
     }
 }

@@ -73,6 +73,7 @@ private:
         int unsettled = 0;          // messages about it that were delivered and are neither acknowledged nor terminated
         Time crowded = kBeforeAll;  // when there were last several
         fakes::NodeId holder;       // of its lock; not valid: nobody
+        bool locked = false;        // its lock outlived a failover or a restart, and nobody is told whose it is
         Time held_since{};
         EventNumber held_event = 0;
         int takings = 0;                      // of its lock, ever

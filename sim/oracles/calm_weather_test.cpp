@@ -99,6 +99,22 @@ TEST_F(CalmWeatherTest, WhatIsHandedBackWaitsUnlessItsReplicaIsToEnd) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(CalmWeatherTest, AWordAboutALostMessageCountsForTheOneThatHasItsNumber) {
+    deliver();
+    fakes::Event late = testing::event_of(EventKind::nak, "lost");
+    late.outcome = fakes::EventOutcome::applied;
+    late.name = kSubmissions;
+    late.sequence = 1;
+    late.number = Duration{1s}.count();
+    judge.tell(oracle, late, now);
+    now += 1s;
+    deliver(1, kOther);
+    EXPECT_THAT(judge.found, IsEmpty());
+    now += 1s;
+    deliver(1, kReplica);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("message 1 is delivered again")));
+}
+
 TEST_F(CalmWeatherTest, NoConnectionBreaksByItself) {
     fakes::Event broken = testing::event_of(EventKind::connection_broken, "");
     broken.node = kReplica;
@@ -250,6 +266,22 @@ TEST_F(CalmWeatherTest, ServersThatDoNotAnswerAreComplainedOf) {
 }
 
 TEST_F(CalmWeatherTest, AJobThatNobodyElseHasIsNotInOtherHands) {
+    deliver();
+    tell(EventKind::lock_acquired, kReplica);
+    tell(EventKind::lock_released, kReplica);
+    answer(EventKind::nak, tunables.retry_delay_busy);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("as a job in other hands, and nobody else has been at it")));
+}
+
+TEST_F(CalmWeatherTest, OneWhoseLockHasOutlivedAFailoverIsInOtherHandsUntilTheLockMoves) {
+    deliver();
+    fakes::redis::Keyspace keys;
+    keys.set_string("cordum:scheduler:job:J", "token", fakes::redis::kNever);
+    judge.restored(oracle, keys);
+    answer(EventKind::nak, tunables.retry_delay_busy);
+    EXPECT_THAT(judge.found, IsEmpty());
+    tell(EventKind::lock_expired, kReplica);
+    now += tunables.retry_delay_busy;
     deliver();
     tell(EventKind::lock_acquired, kReplica);
     tell(EventKind::lock_released, kReplica);

@@ -37,6 +37,11 @@ inline constexpr std::string_view kSettingsKey = "cfg:system:default";
     return key.substr(kJobStatePrefix.size());
 }
 
+/// Whether Redis itself has cut off the end of a string, as the fault redis.corrupt does: nobody else writes without a client.
+[[nodiscard]] inline bool is_cut(fakes::NodeId client, const std::string* before, std::string_view after) {
+    return !client.valid() && before != nullptr && after.size() < before->size();
+}
+
 /// A field of a hash; nothing when the key is no hash or has no such field.
 [[nodiscard]] inline std::optional<std::string> hash_field(const fakes::redis::Keyspace& keys, std::string_view key,
                                                            std::string_view field) {

@@ -64,7 +64,7 @@ std::uint64_t sum_of(std::string_view key, const Value& value) {
 
 void LostRecords::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
                              std::string_view after) {
-    const bool cut = !client.valid() && before != nullptr && after.size() < before->size();
+    const bool cut = is_cut(client, before, after);
     // Whoever finds a request that cannot be read gives its job up.
     const std::string_view job = cut && !key.starts_with(kRequestPrefix) ? job_of_record(key) : std::string_view{};
     if (!job.empty()) note(job);

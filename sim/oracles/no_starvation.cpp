@@ -70,7 +70,9 @@ void NoStarvation::key_removed(fakes::NodeId, std::string_view key, fakes::redis
 
 void NoStarvation::restored(const fakes::redis::Keyspace& now) {
     for (auto& [name, job] : jobs_) {
-        leave_line(job);
+        const auto* entry = job.line.empty() ? nullptr : now.find(job.line);
+        const auto* line = entry == nullptr ? nullptr : std::get_if<fakes::redis::SortedSet>(&entry->value);
+        if (line == nullptr || line->score(name) == nullptr) leave_line(job);
         // One that is forgotten waits for nobody who could know of it but its message.
         set_waiting(job, waiting_state(job_state(now, name)), now_);
     }

@@ -142,6 +142,26 @@ TEST_F(NoStarvationTest, AJobInItsTenantsLineWaitsForItsTurn) {
     EXPECT_EQ(judge.found.size(), 1U) << "it has left the line";
 }
 
+TEST_F(NoStarvationTest, AFailoverThatKeepsTheLineKeepsTheJobInIt) {
+    const std::string line = "lockstep:tenant:waiting:small";
+    submit("a", "small");
+    attempt("a");
+    oracle.zset_set({}, line, "a", nullptr, 1);
+    fakes::redis::Keyspace keys;
+    keys.hash_set(keys.create<fakes::redis::Hash>("job:meta:a"), "state", "PENDING");
+    keys.zset_set(keys.create<fakes::redis::SortedSet>(line), "a", 1);
+    oracle.restored(keys);
+    now += 1h;
+    attempt("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    fakes::redis::Keyspace without;
+    without.hash_set(without.create<fakes::redis::Hash>("job:meta:a"), "state", "PENDING");
+    oracle.restored(without);
+    now += 1h;
+    attempt("a");
+    EXPECT_EQ(judge.found.size(), 1U) << "the line is lost";
+}
+
 TEST_F(NoStarvationTest, OnlyItsOwnLineLetsAJobGoWhenItIsGone) {
     submit("a", "small");
     attempt("a");

@@ -217,6 +217,15 @@ bool SagaExact::lost(std::string_view saga) const {
     return found != sagas_.end() && found->second.lost;
 }
 
+void SagaExact::power_cut() {
+    for (const auto& [job, state] : published_)
+        if (state.empty()) only_stored_.emplace(job);
+}
+
+bool SagaExact::cut_off(std::string_view job, std::string_view state) const {
+    return state.empty() && only_stored_.contains(job);
+}
+
 void SagaExact::losing(const fakes::redis::Keyspace& before) { lost_jobs_.losing(before); }
 
 void SagaExact::restored(const fakes::redis::Keyspace& now) {
@@ -246,6 +255,7 @@ void SagaExact::restored(const fakes::redis::Keyspace& now) {
 
 void SagaExact::on_event(const fakes::Event& event, Time) {
     if (event.kind == fakes::EventKind::fault && event.name.starts_with("clock_")) clock_jumped_ = true;
+    if (event.kind == fakes::EventKind::fault && event.name == "nats.power_cut") power_cut();
     switch (event.kind) {
         case fakes::EventKind::lock_acquired:
         case fakes::EventKind::lock_released:
@@ -430,8 +440,9 @@ bool SagaExact::waits() const {
             if (owed(saga, entry) && !has_left) return true;
         }
     }
-    return std::ranges::any_of(
-        published_, [this](const auto& job) { return !settled(job.second) && !lost_jobs_.any_of(job.first); });
+    return std::ranges::any_of(published_, [this](const auto& job) {
+        return !settled(job.second) && !lost_jobs_.any_of(job.first) && !cut_off(job.first, job.second);
+    });
 }
 
 void SagaExact::at_rest(const RestView& view) {
@@ -453,7 +464,7 @@ void SagaExact::at_rest(const RestView& view) {
         // Of a record that is gone, its time being over or by eviction, the last that was seen counts.
         const std::string left = job_state(view.redis, job);
         const std::string& end = left.empty() ? last : left;
-        if (!settled(end) && !lost_jobs_.any_of(job))
+        if (!settled(end) && !lost_jobs_.any_of(job) && !cut_off(job, end))
             violated(
                 {}, job,
                 fmt::format("this compensation was published, and at the end it is {}", end.empty() ? "unknown" : end));

@@ -99,6 +99,9 @@ private:
     /// What was kept there is another thing than before.
     void lose_stack(std::string_view key);
     [[nodiscard]] bool lost(std::string_view saga) const;
+    void power_cut();
+    /// Whether the stream alone knew the compensation when NATS lost its power, and nobody has heard of it since.
+    [[nodiscard]] bool cut_off(std::string_view job, std::string_view state) const;
     void on_kept_aside(fakes::NodeId client, std::string_view id, std::string_view bytes);
     void judge_recorded(fakes::NodeId client, const cap::JobRequest& recorded);
     void judge_sent(const fakes::Event& event, const Entry& entry);
@@ -133,6 +136,7 @@ private:
     std::set<std::string, std::less<>> ambiguous_;               // jobs with another result as well
     std::map<std::string, std::string, std::less<>> sent_to_;    // job -> the worker that it was sent to last
     std::map<std::string, std::string, std::less<>> published_;  // compensation job -> its last state
+    std::set<std::string, std::less<>> only_stored_;  // compensations that only the stream had when NATS lost its power
     std::map<std::string, std::pair<std::string, std::string>, std::less<>> asked_;  // compensation job -> saga, key
     std::map<std::pair<fakes::NodeId, std::string>, std::string> answers_;           // of policy, by node and job
     std::set<std::pair<fakes::NodeId, std::string>> denied_when_sent_;

@@ -23,6 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::kOther;
 using testing::kReplica;
+using ::testing::Not;
 
 class SagaExactTest : public ::testing::Test {
 protected:
@@ -84,7 +85,7 @@ protected:
         lock(EventKind::lock_acquired, kLock, kReplica);
     }
     /// As it is recorded, with what marks a compensation.
-    void submit() {
+    void submit(EventKind kind = EventKind::publish) {
         cap::JobRequest job;
         job.ParseFromString(entry);
         job.set_job_id("comp-J");
@@ -95,7 +96,7 @@ protected:
             (*marks)["saga_workflow_id"] = "travel";
         }
         const cap::BusPacket packet = engine::wire::make_packet(std::move(job), "trace", std::string(kSagaSender), {});
-        fakes::Event event = testing::event_of(EventKind::publish, "comp-J", fakes::When::before);
+        fakes::Event event = testing::event_of(kind, "comp-J", fakes::When::before);
         event.node = kReplica;
         event.subject = "sys.job.submit";
         event.message_id = "comp-J";
@@ -110,6 +111,21 @@ protected:
     static constexpr std::string_view kStack = "saga:travel:stack";
     static constexpr std::string_view kLock = "saga:travel:lock";
 };
+
+TEST_F(RollbackTest, OnlyAPowerCutExcusesACompensationThatNobodyHasHeardOf) {
+    record(kStack);
+    take_lock();
+    submit(EventKind::stored);
+    const fakes::redis::Keyspace nothing;
+    oracle.at_rest({.redis = nothing});
+    EXPECT_THAT(judge.found, Contains(HasSubstr("this compensation was published, and at the end it is unknown")));
+    fakes::Event cut = testing::event_of(EventKind::fault, "");
+    cut.name = "nats.power_cut";
+    judge.tell(oracle, cut, now);
+    judge.found.clear();
+    oracle.at_rest({.redis = nothing});
+    EXPECT_THAT(judge.found, Not(Contains(HasSubstr("this compensation was published"))));
+}
 
 TEST_F(RollbackTest, LastsNoLongerThanItsLimitAndTheLifeOfItsLock) {
     tunables.saga_rollback_timeout = 30s;

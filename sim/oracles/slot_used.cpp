@@ -55,7 +55,7 @@ void SlotUsed::count(const std::string& name, const Job& job, int by) {
     Tenant& tenant = tenants_[job.tenant];
     if (job.on_its_way) tenant.on_their_way += by;
     if (job.handled && !job.on_its_way) tenant.handled += by;
-    if (!job.waits || job.limit == 0) return;
+    if (!job.waits || job.limit == 0 || job.request_cut) return;
     if (by > 0) {
         tenant.limits.insert(job.limit);
         tenant.waiting = name;
@@ -167,6 +167,13 @@ void SlotUsed::hash_set(fakes::NodeId, std::string_view key, std::string_view fi
         put_off_ = *name;
     else if (put_off_ == *name)
         put_off_.clear();
+}
+
+void SlotUsed::string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                          std::int64_t, std::int64_t) {
+    if (!key.starts_with(kRequestPrefix)) return;
+    const bool cut = is_cut(client, before, after);
+    change(key.substr(kRequestPrefix.size()), [cut](Job& job) { job.request_cut = cut; });
 }
 
 void SlotUsed::hash_removed(fakes::NodeId, std::string_view key, std::string_view field, std::string_view) {

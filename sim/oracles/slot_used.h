@@ -1,12 +1,13 @@
 // slot_used: a slot of a tenant does not stay free while a job of that tenant waits for one. While nothing is broken it is
-// taken within a second and the time of three calls of Redis, which a far server makes long. After trouble it may take until whoever was called and did not come is called again: a wake may be
-// lost with its replica, the lock of a job may have to expire, and a job that somebody else has ended is struck off by the
-// reconciler.
+// taken within a second and the time of three calls of Redis, which a far server makes long. After trouble it may take until whoever
+// was called and did not come is called again: a wake may be lost with its replica, the lock of a job may have to expire, and a job
+// that somebody else has ended is struck off by the reconciler.
 //
 // A job waits from when it comes into its tenant's line, or is put off for its tenant's limit without one: nothing but the time
 // of its next try is written then. It waits until it is handled again. A slot is free for it while fewer jobs of its tenant are SCHEDULED, DISPATCHED or RUNNING than policy
 // has told it last. While any waiting job of the tenant is being handled, nobody can know who gets the slot: that time does
-// not count. Jobs that somebody else has ended are seen as everybody sees them, by their state.
+// not count. Jobs that somebody else has ended are seen as everybody sees them, by their state. One whose stored request Redis has
+// damaged can use no slot.
 //
 // A job that has a slot does not stand in its own way: it is put off for its tenant's limit only while as many others have one,
 // also where a look has just struck off some. Not judged once Redis has lost anything of a job of the tenant.
@@ -44,6 +45,8 @@ public:
                   std::string_view after) override;
     void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
                       std::string_view before) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
@@ -60,6 +63,7 @@ private:
         bool on_its_way = false;
         bool handled = false;  // somebody has its lock
         bool waits = false;
+        bool request_cut = false;  // so that nobody can take it up
     };
     struct Tenant {
         std::int64_t on_their_way = 0;

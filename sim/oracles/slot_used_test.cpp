@@ -121,6 +121,18 @@ TEST_F(SlotUsedTest, ASlotThatStaysFreeIsFound) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("b: it waited for a slot of its tenant, and one was free from")));
 }
 
+TEST_F(SlotUsedTest, WhoseRequestRedisHasDamagedCanUseNone) {
+    const std::string request = "{\"jobId\":\"b\"}";
+    run("a");
+    submit("b");
+    find_full("b");
+    judge.string_set(oracle, {}, "job:req:b", &request, "{\"jobId", 0, 0);
+    move("a", "SUCCEEDED");
+    now += 1h;
+    take("b");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(SlotUsedTest, WhereRedisIsFarAwayItTakesAsLongAsItsCallsDo) {
     run("a");
     submit("b");
