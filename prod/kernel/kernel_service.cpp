@@ -32,11 +32,16 @@ public:
         const std::lock_guard lock(mutex_);
         if (snapshots_.empty() || snapshots_.front() != policy.snapshot) snapshots_.push_front(policy.snapshot);
         if (snapshots_.size() > kSnapshotsKept) snapshots_.pop_back();
+        input_rules_ = policy.input_conditions.any() ? ConditionalInputRules(policy.document, policy.input_conditions)
+                                                     : ConditionalInputRules();
         evaluator_.replace(std::move(policy.document), std::move(policy.snapshot));
     }
     cap::PolicyCheckResponse check(const cap::PolicyCheckRequest& request) {
         const std::lock_guard lock(mutex_);
-        return evaluator_.check(request, wall_now());
+        const engine::WallTime now = wall_now();
+        cap::PolicyCheckResponse response = evaluator_.check(request, now);
+        input_rules_.apply(request, now, response);
+        return response;
     }
     cap_output::OutputCheckResponse check_output(const cap_output::OutputCheckRequest& request) {
         const std::lock_guard lock(mutex_);
@@ -50,6 +55,7 @@ public:
 private:
     std::mutex mutex_;
     fakes::policy::Evaluator evaluator_;
+    ConditionalInputRules input_rules_;  // those that the evaluator cannot apply by itself, and their neighbours
     std::deque<std::string> snapshots_;
 };
 

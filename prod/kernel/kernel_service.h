@@ -7,13 +7,15 @@
 #include <string>
 
 #include "fakes/policy/document.h"
+#include "prod/kernel/input_conditions.h"
 
 namespace lockstep::prod {
 
 /// A policy as read from a file.
 struct LoadedPolicy {
     fakes::policy::Document document;
-    std::string snapshot;  // its name in decisions
+    std::string snapshot;              // its name in decisions
+    InputConditions input_conditions;  // of the document's input rules; may be left empty where none has one
 };
 
 /// With what it shows who it is. The files are looked at again every 30 s.
