@@ -3,23 +3,28 @@
 Usage: check_readme.py PAGE PROGRAMS ROOT SCRATCH. PROGRAMS is the folder of the built programs, ROOT what the page's commands
 start from; they run in SCRATCH, where everything of ROOT can be seen and nothing of it be changed.
 
-In a fenced block without a language, or of language console, lines that begin with "$ " are commands, in one shell per block.
-Each has to exit with 0, or with what "$ echo $?" after it shows. A jsonc block is a scenario, which is run, or a comparison, which
-is checked beside the scenarios of ROOT. Comments before a block say what a reader does not need:
+In a fenced block without a language, or of language console, lines that begin with "$ " are commands, in one shell per block, and
+lines behind them that begin with "> " go on with them. Each has to exit with 0, or with what "$ echo $?" after it shows. A jsonc
+block is a scenario, which is run, or a comparison, which is checked beside the scenarios of ROOT. FIRST_PORT is the first of twenty
+ports that are free. What a block has left running ends with the page. Comments before a block say what a reader does not need:
 
   <!-- not run: WHY -->          the block is left out
   <!-- before: COMMAND -->       runs first, in the block's shell
   <!-- needs: PROGRAM ... -->    the block is left out where one is not installed
+  <!-- says: TEXT -->            the block's output contains this
 """
 
+import os
 import pathlib
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 
 BLOCK = re.compile(r"(?P<comments>(?:<!--[^\n]*-->\n+)*)^```(?P<language>\w*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
-COMMENT = re.compile(r"<!-- (not run|before|needs): (.*?) -->")
+COMMENT = re.compile(r"<!-- (not run|before|needs|says): (.*?) -->")
 LIMIT_SECONDS = 300
 
 
@@ -27,7 +32,12 @@ def commands_of(body):
     """(command, expected exit code) of a block."""
     commands = []
     asked = False
+    continued = False
     for line in body.splitlines():
+        if continued and (line.startswith("> ") or line == ">"):
+            commands[-1][0] += "\n" + line[2:]
+            continue
+        continued = line.startswith("$ ") and line != "$ echo $?"
         if line == "$ echo $?":
             asked = True
         elif line.startswith("$ "):
@@ -57,8 +67,52 @@ def prepare(root, scratch):
     (scratch / "page" / "tuning").symlink_to(root / "scenarios" / "tuning")
 
 
+def free_ports(count):
+    """The first of so many ports in a row that nobody listens on, below those that the system hands out."""
+    for first in range(20000 + os.getpid() % 500 * 20, 32000, count):
+        taken = []
+        try:
+            for port in range(first, first + count):
+                taken.append(socket.create_server(("127.0.0.1", port)))
+        except OSError:
+            continue
+        finally:
+            for each in taken:
+                each.close()
+        return first
+    raise SystemExit("no free ports")
+
+
+def run(script, folder, groups):
+    """Exit code and output. A file takes the output: what is left running would hold a pipe open."""
+    with open(folder / "page.out", "w+", encoding="utf-8", errors="replace") as output:
+        shell = subprocess.Popen(["bash", "-c", script], cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                 start_new_session=True)
+        groups.append(shell.pid)
+        code = shell.wait(timeout=LIMIT_SECONDS)
+        output.seek(0)
+        return code, output.read()
+
+
+def end(groups):
+    for group in groups:
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
 def main(page, programs, root, scratch):
     prepare(root, scratch)
+    os.environ["FIRST_PORT"] = str(free_ports(20))
+    groups = []
+    try:
+        return check(page, programs, scratch, groups)
+    finally:
+        end(groups)
+
+
+def check(page, programs, scratch, groups):
     text = page.read_text()
     ran, failed = 0, 0
     for block in BLOCK.finditer(text):
@@ -83,13 +137,15 @@ def main(page, programs, root, scratch):
             continue
         before = [words for kind, words in comments if kind == "before"]
         script = f'PATH="{programs}:$PATH"\n' + script_of(before, commands)
-        done = subprocess.run(["bash", "-c", script], cwd=scratch, timeout=LIMIT_SECONDS, text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        print(f"{page.name}:{line}: {'ok' if done.returncode == 0 else 'FAILED'}")
+        code, output = run(script, scratch, groups)
+        unsaid = [words for kind, words in comments if kind == "says" and words not in output]
+        print(f"{page.name}:{line}: {'FAILED' if code != 0 or unsaid else 'ok'}")
         ran += 1
-        if done.returncode != 0:
-            print(script + done.stdout)
+        if code != 0 or unsaid:
+            print(script + output)
             failed += 1
+        for words in unsaid:
+            print(f"{page.name}:{line}: nothing says \"{words}\"")
     if ran == 0:
         print(f"{page.name}: no block was run")
     return 1 if failed or ran == 0 else 0
