@@ -125,7 +125,7 @@ function(lockstep_embed)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;NAMESPACE" "FILES")
   set(headers "")
   foreach(file IN LISTS arg_FILES)
-    set(input ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE OUTPUT_VARIABLE input)
     file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${input})
     set(header ${LOCKSTEP_GENERATED_DIR}/${path}.h)
     add_custom_command(

@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
         .processors = std::max(1U, std::thread::hardware_concurrency()),
         .stop = &stop_requested,
         .operate = cli::exec_lockstepctl,
+        .develop = cli::exec_dev,
         .note_run = cli::note_run,
         .rehearse = cli::exec_rehearsal,
         .adapt = {},

@@ -14,6 +14,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "prod/ctl/overview.h"
 #include "prod/ctl/text.h"
 
 namespace lockstep::prod {
@@ -223,21 +224,6 @@ struct Group {
 };
 using Groups = std::map<std::tuple<std::string, std::string>, Group>;  // by cause and topic
 
-/// What stands in the stream for the schedulers, in a line and as JSON; null where nobody tells.
-engine::Task<json> messages_waiting(Session& session) {
-    json document = json::object();
-    for (const auto& [name, subject] :
-         {std::pair{"submissions", wire::kSubjectSubmit}, std::pair{"results", wire::kSubjectResult}}) {
-        document[name] = nullptr;
-        if (!session.has_bus()) continue;
-        const auto state = co_await session.bus().consumer_state(
-            std::string(wire::kStreamSys), wire::durable_name(wire::kQueueScheduler, subject), session.deadline());
-        if (state.applied() && state.value())
-            document[name] = {{"waiting", state.value()->waiting}, {"in_hand", state.value()->in_hand}};
-    }
-    co_return document;
-}
-
 void print_groups(const Groups& groups, Micros now) {
     std::vector<const Groups::value_type*> by_size;
     for (const auto& group : groups) by_size.push_back(&group);
@@ -312,7 +298,9 @@ engine::Task<int> show_queue(Session& session, QueueOptions options) {
             }
         }
     }
-    const json messages = co_await messages_waiting(session);
+    const auto submissions = co_await messages_waiting(session, std::string(wire::kSubjectSubmit));
+    const auto results = co_await messages_waiting(session, std::string(wire::kSubjectResult));
+    const json messages{{"submissions", messages_json(submissions)}, {"results", messages_json(results)}};
     if (options.json) {
         json document{{"jobs_in_all", in_all}, {"groups", groups_json(groups)}, {"messages", messages}};
         if (options.each) document["jobs"] = std::move(each);

@@ -62,9 +62,18 @@ int on_real_servers(const std::vector<std::string>& args, const Environment& env
     return static_cast<int>(Exit::usage);
 }
 
+/// A deployment for who tries it out: another program's business, too.
+int on_this_machine(const std::vector<std::string>& args, const Environment& environment) {
+    const int code = environment.develop ? environment.develop({args.begin() + 1, args.end()}) : -1;
+    if (code >= 0) return code;
+    environment.err << "lockstep: dev is done by lockstep-dev, which is neither beside this program nor on PATH\n";
+    return static_cast<int>(Exit::usage);
+}
+
 }  // namespace
 
 int cli_main(const std::vector<std::string>& args, const Environment& environment) {
+    if (!args.empty() && args[0] == "dev") return on_this_machine(args, environment);
     if (!args.empty() && !args[0].starts_with('-')) {
         const auto ours = subcommands();
         if (std::ranges::find(ours, args[0]) == ours.end()) return other_word(args, environment);

@@ -38,6 +38,8 @@ struct Environment {
     const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C
     /// Runs lockstepctl with these arguments and answers its exit code; negative when it cannot be found.
     std::function<int(const std::vector<std::string>&)> operate;
+    /// Runs the program of `dev` with the arguments behind that word; answers as `operate` does.
+    std::function<int(const std::vector<std::string>&)> develop{};
     /// Tells whoever reports a crash what runs on this thread now: the replay command. Empty = nothing.
     std::function<void(const std::string&)> note_run;
     /// Runs the program that runs scenarios on real servers with these arguments; answers as `operate` does. Empty: this is

@@ -76,6 +76,7 @@ protected:
             handed_over = words;
             return operator_exit;
         };
+        environment.develop = environment.operate;
         return cli_main(args, environment);
     }
 

@@ -451,6 +451,19 @@ TEST_F(Cli, OperatorWordsAreHandedToTheOtherProgram) {
     EXPECT_THAT(err.str(), HasSubstr("lockstepctl"));
 }
 
+TEST_F(Cli, DevIsHandedToItsProgramWithItsOptions) {
+    operator_exit = 42;
+    EXPECT_EQ(run({"dev", "--replicas", "2", "--help"}), 42);
+    EXPECT_THAT(handed_over, ElementsAre("--replicas", "2", "--help"));
+    operator_exit = -1;
+    EXPECT_EQ(run({"dev"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("lockstep-dev"));
+    EXPECT_EQ(run({"--help"}), 0);
+    EXPECT_THAT(out.str(), HasSubstr("to try Lockstep out"));
+    EXPECT_EQ(run({"dve"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("did you mean \"dev\"?"));
+}
+
 TEST_F(Cli, ASlipOfThePenIsNotHandedOver) {
     operator_exit = 42;
     EXPECT_EQ(run({"rnu"}), 2);

@@ -26,6 +26,8 @@ int exec_beside(const char* program, const std::vector<std::string>& args) {
 
 int exec_lockstepctl(const std::vector<std::string>& args) { return exec_beside("lockstepctl", args); }
 
+int exec_dev(const std::vector<std::string>& args) { return exec_beside("lockstep-dev", args); }
+
 int exec_rehearsal(const std::vector<std::string>& args) { return exec_beside("lockstep-rehearsal", args); }
 
 }  // namespace lockstep::sim::cli

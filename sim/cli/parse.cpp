@@ -23,6 +23,7 @@ constexpr const char* kFooter =
     "  lockstep run scenarios/denied.json --seeds 100\n"
     "  lockstep list faults                      what a scenario file may do\n"
     "  lockstep validate my-scenario.json\n"
+    "  lockstep dev                              a deployment to try, gone with Ctrl-C\n"
     "Operator commands (submit, status, cancel, approve, dlq, workflow, ...) are handed to lockstepctl.\n"
     "Exit codes: 0 all held, 1 violated, 2 wrong input, 3 harness failed, 4 nothing proved, 5 not deterministic,\n"
     "130 interrupted.\n";
@@ -60,6 +61,8 @@ struct Tree {
         add(add_replay(app, replay), replay);
         add(add_explain(app, explain), explain);
         add(add_list(app, list), list);
+        // Another program's, which has the options; here for the help, the completion and slips of the pen.
+        app.add_subcommand("dev", "start Redis, NATS, lockstepd and workers on this machine, to try Lockstep out");
         add_completion(app, shell);
     }
     Tree(const Tree&) = delete;  // what parses into it refers to it
