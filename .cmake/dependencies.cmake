@@ -4,61 +4,20 @@
 # several of them have traps. They are dealt with here, once; the rest of the build knows only deps::*.
 # All of them are imported targets, so their headers are system headers and their warnings are not ours.
 
-find_package(PkgConfig REQUIRED)
-find_package(Threads REQUIRED)
-
-function(lockstep_dependency name)
-  add_library(deps_${name} INTERFACE IMPORTED GLOBAL)
-  target_link_libraries(deps_${name} INTERFACE ${ARGN})
-  add_library(deps::${name} ALIAS deps_${name})
-endfunction()
-
-function(lockstep_pkgconfig name module)
-  pkg_check_modules(LOCKSTEP_PC_${name} REQUIRED IMPORTED_TARGET GLOBAL ${module})
-  lockstep_dependency(${name} PkgConfig::LOCKSTEP_PC_${name})
-endfunction()
-
-# What engine, fakes, sim and reports need.
-find_package(Protobuf REQUIRED MODULE)  # the Debian package has no usable CONFIG mode
-lockstep_dependency(protobuf protobuf::libprotobuf Threads::Threads)
-
-find_package(fmt REQUIRED CONFIG)
-lockstep_dependency(fmt fmt::fmt)
-
-find_package(nlohmann_json REQUIRED CONFIG)
-lockstep_dependency(json nlohmann_json::nlohmann_json)
-
-find_package(tl-expected REQUIRED CONFIG)
-lockstep_dependency(expected tl::expected)
-
-find_package(OpenSSL REQUIRED)
-lockstep_dependency(crypto OpenSSL::Crypto)
+set(CMAKE_FIND_PACKAGE_NAME lockstep)  # by which find_dependency knows that what is missing ends the configuration
+set(lockstep_FIND_REQUIRED TRUE)
+set(LOCKSTEP_DEPENDENCY_SCOPE GLOBAL)
+include(dependency)
+include(engine_dependencies)
+include(sim_dependencies)
 lockstep_dependency(ssl OpenSSL::SSL OpenSSL::Crypto)
-
-lockstep_pkgconfig(re2 re2)
-lockstep_pkgconfig(xxhash libxxhash)
-lockstep_pkgconfig(zlib zlib)
-
-# The C++ build of Lua 5.1: in the plain one a script error skips C++ destructors, and CMake's FindLua51 finds
-# that one.
-lockstep_pkgconfig(lua lua5.1-c++)
-
-find_package(yaml-cpp REQUIRED CONFIG)
-lockstep_dependency(yaml yaml-cpp)
-
-find_package(CLI11 REQUIRED CONFIG)
-lockstep_dependency(cli11 CLI11::CLI11)
-
-find_package(pugixml REQUIRED CONFIG)
-lockstep_dependency(pugixml pugixml::pugixml)
 
 # One header, without a config of either kind.
 find_path(LOCKSTEP_MUSTACHE_INCLUDE kainjow/mustache.hpp)
 if(NOT LOCKSTEP_MUSTACHE_INCLUDE)
   message(FATAL_ERROR "kainjow/mustache.hpp is not installed (Debian: apt-get install libkainjow-mustache-dev, or ./dev deps)")
 endif()
-lockstep_dependency(mustache)
-target_include_directories(deps_mustache SYSTEM INTERFACE ${LOCKSTEP_MUSTACHE_INCLUDE})
+target_include_directories(lockstep_deps_mustache SYSTEM INTERFACE ${LOCKSTEP_MUSTACHE_INCLUDE})
 
 if(LOCKSTEP_TESTS)
   find_package(GTest REQUIRED CONFIG)

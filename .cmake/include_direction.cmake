@@ -15,6 +15,8 @@
 # prod/rehearsal/ runs scenarios on real servers: it may use the scenario format, the oracles and the command line of sim/,
 # and what those stand on.
 #
+# prod/packaging/consumer/ is the project of somebody else, which includes what is installed.
+#
 # The rooms of engine/ stand in a table of README.md, the lowest first, each with the rooms that it includes. Their tests may
 # include whatever is below them, engine/testing/, and what that stands on.
 
@@ -100,7 +102,7 @@ function(find_violations result root)
         set(is_test TRUE)
       endif()
       set(may_include ${may_include_${top}})
-      if(path MATCHES "^prod/rehearsal/")
+      if(path MATCHES "^prod/(rehearsal|packaging/consumer)/")
         set(may_include "engine/|fakes/|reports/|sim/|prod/")
       endif()
       foreach(line IN LISTS lines)
