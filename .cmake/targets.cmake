@@ -71,6 +71,8 @@ function(lockstep_executable name)
   endif()
   target_link_libraries(${name} PRIVATE ${arg_LINK} lockstep_warnings)
   lockstep_use_precompiled(${name})
+  # What gRPC brings along and nothing here calls is no dependency of the program's package.
+  target_link_options(${name} PRIVATE -Wl,--as-needed)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${arg_COMPONENT})
 endfunction()
