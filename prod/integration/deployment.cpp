@@ -100,7 +100,7 @@ Deployment::Deployment(Durability durability, ServerProcess::CommandLine nats)
 }
 
 Program Deployment::launch(const std::string& program, std::vector<std::string> arguments, Program::Environment more) {
-    std::vector<std::string> line{std::string(LOCKSTEP_PROGRAM_FOLDER) + "/" + program};
+    std::vector<std::string> line{programs / program};
     for (auto& argument : arguments) line.push_back(std::move(argument));
     for (const auto& entry : environment) more.insert(entry);
     const auto output = folder_.path() / (program + "-" + std::to_string(++launched_) + ".log");

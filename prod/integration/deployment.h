@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -33,6 +34,8 @@ public:
 
     /// Short times, so that what a crash leaves behind is found within seconds.
     Program::Environment environment;
+    /// Where the programs are that are started from now on: those of this build, unless a test says otherwise.
+    std::filesystem::path programs = LOCKSTEP_PROGRAM_FOLDER;
 
     void start_kernel();
     void stop_kernel() { kernel_.reset(); }

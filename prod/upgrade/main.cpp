@@ -1,0 +1,76 @@
+// For whoever changes what is stored: the programs of two versions, of which a test has only one.
+#include <CLI/CLI.hpp>
+
+#include <fstream>
+#include <iostream>
+
+#include "prod/upgrade/carrying_on.h"
+#include "prod/upgrade/half_done.h"
+#include "prod/upgrade/rolling.h"
+#include "prod/upgrade/written_data.h"
+
+namespace {
+
+using namespace lockstep::prod::testing;
+
+int record(const std::string& programs, const std::string& file) {
+    Deployment world;
+    world.programs = programs;
+    agree_on(world);
+    leave_half_done(world);
+    const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+    std::ofstream(file) << written_data(world.redis().port(), world.nats().port(), now).dump(1) << '\n';
+    return 0;
+}
+
+int carry_on_from(const std::string& file, const std::string& programs) {
+    Deployment world;
+    world.programs = programs;
+    std::ifstream recording(file);
+    const CarriedOn found = carry_on(world, nlohmann::json::parse(recording));
+    std::cout << to_text(found) << '\n';
+    if (found == as_promised()) return 0;
+    std::cout << "and promised is\n" << to_text(as_promised()) << '\n' << world.logs();
+    return 1;
+}
+
+int roll(const std::string& earlier, const std::string& later, int jobs) {
+    Deployment world;
+    replace_under_load(world, earlier, later, jobs);
+    int twice = 0;
+    for (const auto& [job, times] : world.executions()) twice += times > 1 ? 1 : 0;
+    std::cout << nlohmann::json(world.states()).dump() << ", run twice: " << twice << '\n';
+    return world.states()["SUCCEEDED"] == jobs && twice == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{
+        "What one version of the programs makes of what another one has stored (needs redis-server and nats-server)"};
+    app.require_subcommand(1);
+    std::string first;
+    std::string second;
+    int jobs = 2000;
+    auto* recording = app.add_subcommand("record", "leave jobs half done, and write what is in the servers to a file");
+    recording->add_option("PROGRAMS", first, "folder of lockstepd, lockstepctl, lockstep-worker and lockstep-kernel")
+        ->required();
+    recording->add_option("FILE", second, "the recording")->required();
+    auto* carrying =
+        app.add_subcommand("carry-on", "let programs carry on from a recording; exit code 1: not as promised");
+    carrying->add_option("FILE", first, "the recording")->required();
+    carrying->add_option("PROGRAMS", second, "folder of the programs")->required();
+    auto* rolling = app.add_subcommand("roll", "replace three replicas under load; exit code 1: lost, or run twice");
+    rolling->add_option("EARLIER", first, "folder of the programs that are replaced")->required();
+    rolling->add_option("LATER", second, "folder of those that replace them")->required();
+    rolling->add_option("--jobs", jobs, "how many are submitted meanwhile")->capture_default_str();
+    CLI11_PARSE(app, argc, argv);
+    try {
+        if (*recording) return record(first, second);
+        if (*carrying) return carry_on_from(first, second);
+        return roll(first, second, jobs);
+    } catch (const std::exception& mistake) {
+        std::cerr << "lockstep_upgrade: " << mistake.what() << '\n';
+        return 1;
+    }
+}

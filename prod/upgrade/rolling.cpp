@@ -1,0 +1,33 @@
+#include "prod/upgrade/rolling.h"
+
+#include <signal.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace lockstep::prod::testing {
+
+using namespace std::chrono_literals;
+
+void replace_under_load(Deployment& world, const std::filesystem::path& earlier, const std::filesystem::path& later,
+                        int jobs) {
+    for (const char* worker : {"w1", "w2"})
+        world.add_worker(worker, {"--max-parallel", "50", "--service-time", "50ms"});
+    world.programs = earlier;
+    std::vector<Program*> replicas;
+    for (int i = 0; i < 3; ++i) replicas.push_back(&world.add_scheduler());
+    const int per_second = std::max(1, jobs / 8);
+    Program submitter = world.launch("lockstepctl", {"submit", "--id", "roll", "--count", std::to_string(jobs),
+                                                     "--rate", std::to_string(per_second)});
+    world.programs = later;
+    for (Program* replica : replicas) {
+        replica->signal(SIGTERM);
+        if (replica->wait(30s) != 0) throw std::runtime_error("a replica did not end well:\n" + replica->output());
+        world.add_scheduler();
+    }
+    if (submitter.wait(60s) != 0) throw std::runtime_error("submitting failed:\n" + submitter.output());
+    static_cast<void>(world.all_end(jobs, 60s));
+}
+
+}  // namespace lockstep::prod::testing
