@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
         if (const char* value = std::getenv(name)) environment.emplace(name, value);
     const auto log = folder.parent_path() / "install.log";
     std::filesystem::remove(log);
-    Program install({LOCKSTEP_PYTHON, LOCKSTEP_INTEROP_FOLDER "/install_cap_sdk.py", folder,
+    Program install({LOCKSTEP_PYTHON, LOCKSTEP_INTEROP_FOLDER "/python_packages.py", folder,
                      LOCKSTEP_INTEROP_FOLDER "/cap_sdk.txt"},
                     environment, log);
     const int code = install.wait(std::chrono::minutes(10)).value_or(-1);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Puts the protocol's own SDK for Python into a virtual environment, and says where its interpreter is.
+"""Puts Python packages that a test needs into a virtual environment, and says where its interpreter is.
 
-Usage: install_cap_sdk.py FOLDER REQUIREMENTS. FOLDER is kept as long as the requirements and this interpreter stay the same. Exits 77
-where the SDK cannot be had: no venv module (Debian: python3-venv), no package index that can be reached, no wheel for this machine.
+Usage: python_packages.py FOLDER REQUIREMENTS. FOLDER is kept as long as the requirements and this interpreter stay the same. Exits 77
+where they cannot be had: no venv module (Debian: python3-venv), no package index that can be reached, no wheel for this machine.
 """
 
 import pathlib
@@ -36,7 +36,7 @@ def main(folder, requirements):
     if not stamp.exists() or stamp.read_text() != wanted:
         problem = install(folder, requirements)
         if problem:
-            print(f"NOT TESTED against the SDK of the protocol: {requirements.name} cannot be installed.\n{problem}")
+            print(f"NOT TESTED: what {requirements.name} names cannot be installed.\n{problem}")
             return 77
         stamp.write_text(wanted)
     print(folder / "bin/python")
