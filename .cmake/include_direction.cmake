@@ -5,7 +5,8 @@
 # cmake -DSCRATCH=<folder> -P this  checks the check: each plant must be caught
 #
 # Every arrow ends at engine/. prod/ may also use the policy evaluator in fakes/policy/, because the reference safety
-# kernel and the simulated one decide by the same rules. bench/ may include anything and is included by nobody.
+# kernel and the simulated one decide by the same rules, and reports/usage/, as sim/ may: what both make of their command lines.
+# bench/ may include anything and is included by nobody.
 #
 # Tests (foo_test.cpp, test_foo.h, test_foo.cpp, and the folder prod/integration/) and prod/ordeal/, which hurts real
 # servers, may also use the helpers that start them, fakes/testing/, draw from a seed by fakes/rng.h, and speak to those
@@ -26,7 +27,7 @@ set(may_include_engine "engine/")
 set(may_include_fakes "engine/|fakes/")
 set(may_include_sim "engine/|fakes/|reports/|sim/")
 set(may_include_reports "engine/|reports/")
-set(may_include_prod "engine/|fakes/policy/|prod/")
+set(may_include_prod "engine/|fakes/policy/|prod/|reports/usage/")
 
 # No two folders include each other, tests apart.
 set(folders_in_one_direction engine fakes sim reports prod)
@@ -198,6 +199,7 @@ plant(fakes/one/c.h "#include \"fakes/one/three/a.h\"" "")
 plant(fakes/one/three/a_test.cpp "#include \"fakes/one/b.h\"" "")
 plant(engine/low/c.h "#include \"fakes/one/a.h\"" "engine/low/c.h includes fakes/one/a.h")
 plant(sim/a.h "#include \"prod/a.h\"" "sim/a.h includes prod/a.h")
+plant(prod/a.h "#include \"reports/page.h\"" "prod/a.h includes reports/page.h")
 plant(fakes/d.h "#include <uv.h>" "fakes/d.h includes uv.h: vendor")
 plant(reports/a.h "#include \"../a.h\"" "reports/a.h includes ../a.h: includes start")
 set_property(GLOBAL APPEND PROPERTY plants "README.md: there is no engine/gone/")

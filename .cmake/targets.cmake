@@ -77,6 +77,32 @@ function(lockstep_executable name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${arg_COMPONENT})
 endfunction()
 
+# lockstep_install_pages(<program>)
+#
+# Installs the manual page and the completions of a program that prints them by `man` and `completion SHELL`, so that they are never
+# behind it, and looks where they are. Called in the folder that declares it.
+function(lockstep_install_pages name)
+  set(pages ${CMAKE_CURRENT_BINARY_DIR}/pages)
+  file(MAKE_DIRECTORY ${pages})
+  add_custom_command(TARGET ${name} POST_BUILD
+    COMMAND ${name} man > ${pages}/${name}.1
+    COMMAND ${name} completion bash > ${pages}/${name}
+    COMMAND ${name} completion zsh > ${pages}/_${name}
+    COMMAND ${name} completion fish > ${pages}/${name}.fish
+    VERBATIM)
+  install(FILES ${pages}/${name}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${name})
+  install(FILES ${pages}/${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT ${name})
+  install(FILES ${pages}/_${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT ${name})
+  install(FILES ${pages}/${name}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT ${name})
+  if(LOCKSTEP_TESTS AND LOCKSTEP_SERVER_TESTS)  # without the latter the program may not have been built
+    string(REPLACE - _ stem ${name})
+    add_test(NAME ${stem}_install_test
+             COMMAND ${CMAKE_COMMAND} -D INSTALL_SCRIPT=${CMAKE_CURRENT_BINARY_DIR}/cmake_install.cmake -D NAME=${name}
+                     -D PROGRAM=$<TARGET_FILE:${name}> -D FOLDER=${CMAKE_CURRENT_BINARY_DIR}/installed
+                     -P ${CMAKE_SOURCE_DIR}/reports/usage/install_test.cmake)
+  endif()
+endfunction()
+
 # lockstep_test(NAME <name> SOURCES <files>… [LINK <libraries>…] [RAPIDCHECK] [LABELS <labels>…] [TIMEOUT <seconds>])
 #
 # One GoogleTest program = one ctest entry, in <build>/tests. Labels default to "unit", the timeout to 1200 s: it ends

@@ -44,7 +44,8 @@ def mistakes_in(rows, tests):
 
 
 def main(page, root, build):
-    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.read_text().splitlines() if re.match(r"\| [COKX]\d", line)]
+    rows = [line for line in page.read_text().splitlines() if re.match(r"\| [COKX]\d", line)]
+    lines = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     broken = [line[0] for line in lines if len(line) != 6]
     if broken:
         print("rows with other than six cells:", *broken)

@@ -58,7 +58,7 @@ struct Letter {
     std::string tenant;
 };
 
-struct Page {
+struct LetterPage {
     std::vector<Letter> letters;
     bool last = false;
 };
@@ -69,7 +69,7 @@ public:
     LetterWalk(Session& session, std::string index, std::optional<LetterCursor> after)
         : session_(session), index_(std::move(index)), cursor_(std::move(after)) {}
 
-    [[nodiscard]] engine::Task<tl::expected<Page, std::string>> next();
+    [[nodiscard]] engine::Task<tl::expected<LetterPage, std::string>> next();
 
 private:
     Session& session_;
@@ -78,8 +78,8 @@ private:
     std::int64_t passed_over_ = 0;  // entries of the cursor's second that were met before
 };
 
-engine::Task<tl::expected<Page, std::string>> LetterWalk::next() {
-    Page page;
+engine::Task<tl::expected<LetterPage, std::string>> LetterWalk::next() {
+    LetterPage page;
     engine::RedisCommand range{"ZREVRANGEBYSCORE",
                                index_,
                                cursor_ ? std::to_string(cursor_->written_at) : "+inf",

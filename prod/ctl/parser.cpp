@@ -3,17 +3,17 @@
 #include <fmt/core.h>
 
 #include "prod/ctl/approval.h"
-#include "prod/ctl/completion.h"
 #include "prod/ctl/consumers.h"
 #include "prod/ctl/dead_letters.h"
 #include "prod/ctl/doctor.h"
 #include "prod/ctl/guards.h"
 #include "prod/ctl/jobs.h"
-#include "prod/ctl/manual.h"
 #include "prod/ctl/submit.h"
 #include "prod/ctl/why.h"
 #include "prod/ctl/workers.h"
 #include "prod/ctl/workflow_commands.h"
+#include "reports/usage/completion.h"
+#include "reports/usage/manual.h"
 
 namespace lockstep::prod {
 
@@ -333,7 +333,7 @@ void add_shell(CLI::App& app, Arguments& a, Chosen& chosen) {
     completion->footer("Example: source <(lockstepctl completion bash)");
     completion->final_callback([&app, &a, &chosen] {
         chosen.offline = [&app, &a] {
-            fmt::print("{}", completion_script(app, *shell_called(a.shell)));
+            fmt::print("{}", usage::completion_script(app, *usage::shell_called(a.shell)));
             return kDone;
         };
     });
@@ -341,7 +341,7 @@ void add_shell(CLI::App& app, Arguments& a, Chosen& chosen) {
     manual->footer("Example: lockstepctl man | man -l -");
     manual->final_callback([&app, &chosen] {
         chosen.offline = [&app] {
-            fmt::print("{}", manual_page(app, LOCKSTEP_VERSION));
+            fmt::print("{}", usage::manual_page(app, LOCKSTEP_VERSION));
             return kDone;
         };
     });

@@ -1,4 +1,4 @@
-// Policy files as the protocol's first implementation ships them: read, and meant as they are written there (config.md of the protocol, 4.3).
+// Policy files as the protocol's first implementation ships them: read, and meant as they are written there.
 #include "prod/kernel/input_conditions.h"
 
 #include <gtest/gtest.h>

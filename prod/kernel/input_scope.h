@@ -1,5 +1,5 @@
-// `match.scope` of an input rule: what a job is told to do in words, held against the list of things that its input would do
-// (config.md of the protocol, 4.3). The rule fires when something on the list is of a kind that the instruction does not cover.
+// `match.scope` of an input rule: what a job is told to do in words, held against the list of things that its input would do. The
+// rule fires when something on the list is of a kind that the instruction does not cover.
 #pragma once
 
 #include <map>
@@ -30,9 +30,9 @@ struct InputScope {
 [[nodiscard]] InputScope read_scope(const nlohmann::json& node, const std::string& path,
                                     fakes::policy::ParseErrors& errors);
 
-/// Why the rule fires, at most a few hundred characters; nothing when it does not. An input that is no JSON object, or lacks the instruction or the
-/// items, is a missing one; the instruction is ambiguous when it holds no word of `allowed_categories`, and of several the longest
-/// counts.
+/// Why the rule fires, at most a few hundred characters; nothing when it does not. An input that is no JSON object, or lacks the
+/// instruction or the items, is a missing one; the instruction is ambiguous when it holds no word of `allowed_categories`, and of
+/// several the longest counts.
 [[nodiscard]] std::optional<std::string> violation(const InputScope& scope, std::string_view input);
 
 }  // namespace lockstep::prod

@@ -195,7 +195,7 @@ TEST_F(JsonOutput, IsAnOptionOfEachThatHelpAndCompletionName) {
     for (const char* command : {"explore", "explain", "shrink", "enumerate", "replay", "verify-determinism"}) {
         EXPECT_EQ(run({command, "--help"}), 0);
         EXPECT_THAT(out.str(), HasSubstr("print one JSON document, and everything else to standard error")) << command;
-        const std::size_t at = completion.find(std::string("    ") + command + ") words=");
+        const std::size_t at = completion.find(std::string("    ' ") + command + "') words=");
         ASSERT_NE(at, std::string::npos) << command;
         EXPECT_THAT(completion.substr(at, completion.find('\n', at) - at), HasSubstr("--json")) << command;
     }

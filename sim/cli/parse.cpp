@@ -44,6 +44,7 @@ struct Tree {
     ExplainArgs explain;
     ListArgs list;
     std::string shell;
+    const CLI::App* manual = nullptr;
 
     Tree() {
         app.footer(kFooter);
@@ -64,6 +65,7 @@ struct Tree {
         // Another program's, which has the options; here for the help, the completion and slips of the pen.
         app.add_subcommand("dev", "start Redis, NATS, lockstepd and workers on this machine, to try Lockstep out");
         add_completion(app, shell);
+        manual = add_manual(app);
     }
     Tree(const Tree&) = delete;  // what parses into it refers to it
     Tree& operator=(const Tree&) = delete;
@@ -72,7 +74,7 @@ struct Tree {
     [[nodiscard]] Command chosen() const {
         for (const auto& [sub, command] : commands_)
             if (sub->parsed()) return command();
-        return Print{bash_completion(app)};
+        return Print{manual->parsed() ? manual_of(app, kVersion) : completion_of(app, shell)};
     }
 
 private:
@@ -107,6 +109,8 @@ Command parse(const std::vector<std::string>& args) {
     }
     return tree.chosen();
 }
+
+void look_at_parser(const std::function<void(const CLI::App&)>& look) { look(Tree().app); }
 
 std::vector<std::string> subcommands() {
     const Tree tree;

@@ -1,12 +1,17 @@
 // The command line as a tree of subcommands and options, each of which stands in options/.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "sim/cli/cli.h"
 #include "sim/cli/options/args.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace lockstep::sim::cli {
 
@@ -21,6 +26,9 @@ using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreAr
                              CoverageArgs, CompareArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
 
 [[nodiscard]] Command parse(const std::vector<std::string>& args);
+
+/// Calls `look` with the whole parser, which is gone afterwards.
+void look_at_parser(const std::function<void(const CLI::App&)>& look);
 
 /// Every subcommand of this program.
 [[nodiscard]] std::vector<std::string> subcommands();

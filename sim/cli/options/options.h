@@ -30,11 +30,13 @@ CLI::App* add_shrink(CLI::App& app, ShrinkArgs& args);
 CLI::App* add_replay(CLI::App& app, ReplayArgs& args);
 CLI::App* add_explain(CLI::App& app, ExplainArgs& args);
 CLI::App* add_list(CLI::App& app, ListArgs& args);
-/// `shell` is checked and not needed afterwards: there is one that completion is made for.
 CLI::App* add_completion(CLI::App& app, std::string& shell);
+CLI::App* add_manual(CLI::App& app);
 
-/// The script that completes every subcommand of `app` and its options.
-[[nodiscard]] std::string bash_completion(const CLI::App& app);
+/// The script that completes every subcommand of `app` and its options. REQUIRES: `shell` is one that add_completion takes.
+[[nodiscard]] std::string completion_of(const CLI::App& app, const std::string& shell);
+/// What man(1) shows.
+[[nodiscard]] std::string manual_of(const CLI::App& app, const std::string& version);
 
 // Options that several subcommands have in common, by the same rules.
 /// `changes`: the scenarios can also be changed, by --set and --without.

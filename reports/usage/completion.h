@@ -1,13 +1,16 @@
-// Completion scripts for shells, made from the parser itself.
+// Completion scripts for shells, made from the parser of a program itself.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace lockstep::prod {
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace lockstep::usage {
 
 enum class Shell : std::uint8_t { bash, zsh, fish };
 [[nodiscard]] std::optional<Shell> shell_called(std::string_view name);
@@ -16,4 +19,4 @@ enum class Shell : std::uint8_t { bash, zsh, fish };
 /// argument is limited to, and file names everywhere else. Needs nothing but the shell.
 [[nodiscard]] std::string completion_script(const CLI::App& app, Shell shell);
 
-}  // namespace lockstep::prod
+}  // namespace lockstep::usage

@@ -1,13 +1,14 @@
-#include "prod/ctl/manual.h"
+#include "reports/usage/manual.h"
 
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 
-#include "prod/ctl/command_outline.h"
+#include "reports/usage/command_outline.h"
 
-namespace lockstep::prod {
+namespace lockstep::usage {
 
 namespace {
 
@@ -33,11 +34,19 @@ std::string paragraph(const std::string& text) {
     return text.empty() ? "" : fmt::format(".PP\n.nf\n{}\n.fi\n", roff(text));
 }
 
+/// The first sentence, or what stands before a colon, as programs such as apropos show it.
+std::string_view summary_of(std::string_view help) {
+    std::string_view first = help.substr(0, help.find_first_of(":\n"));
+    first = first.substr(0, first.find(". "));
+    return first.ends_with('.') ? first.substr(0, first.size() - 1) : first;
+}
+
 std::string option_text(const OutlinedOption& option) {
     std::string name = option.names.empty()
                            ? fmt::format("\\fI{}\\fR", roff(option.place))
                            : fmt::format("\\fB{}\\fR", roff(fmt::format("{}", fmt::join(option.names, ", "))));
-    if (option.takes_value && !option.names.empty()) name += " \\fIVALUE\\fR";
+    if (option.takes_value && !option.names.empty())
+        name += option.value_is_optional ? " [\\fIVALUE\\fR]" : " \\fIVALUE\\fR";
     std::string help = roff(option.help);
     if (!option.choices.empty()) help += roff(fmt::format(" (one of {})", fmt::join(option.choices, ", ")));
     if (!option.standard.empty()) help += roff(fmt::format(" [{}]", option.standard));
@@ -62,12 +71,12 @@ std::string manual_page(const CLI::App& app, std::string_view version) {
     std::string title = program;
     std::ranges::transform(title, title.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     const OutlinedCommand& root = commands.front();
-    const std::string help = root.help;
+    const std::string& help = root.help;
     std::string page = fmt::format(".TH {} 1 \"\" \"{} {}\"\n.SH NAME\n{} \\- {}\n", title, roff(program),
-                                   roff(version), roff(program), roff(help.substr(0, help.find_first_of(":\n"))));
+                                   roff(version), roff(program), roff(summary_of(help)));
     page +=
-        fmt::format(".SH SYNOPSIS\n.B {}\n[\\fIoptions\\fR] \\fIcommand\\fR ...\n.SH DESCRIPTION\n{}\n.SH OPTIONS\n",
-                    roff(program), roff(help));
+        fmt::format(".SH SYNOPSIS\n.B {}\n[\\fIoptions\\fR] {}\n.SH DESCRIPTION\n{}\n.SH OPTIONS\n", roff(program),
+                    app.get_require_subcommand_min() > 0 ? "\\fIcommand\\fR ..." : "[\\fIcommand\\fR ...]", roff(help));
     for (const OutlinedOption& option : root.options) page += option_text(option);
     page += ".SH COMMANDS\n";
     for (const OutlinedCommand& command : commands) {
@@ -77,8 +86,8 @@ std::string manual_page(const CLI::App& app, std::string_view version) {
             if (std::ranges::find(option.names, "--help") == option.names.end()) page += option_text(option);
         page += paragraph(command.footer);
     }
-    if (!root.footer.empty()) page += fmt::format(".SH NOTES\n{}\n", roff(root.footer));
+    if (!root.footer.empty()) page += ".SH NOTES\n" + paragraph(root.footer);
     return page;
 }
 
-}  // namespace lockstep::prod
+}  // namespace lockstep::usage

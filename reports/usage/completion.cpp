@@ -1,12 +1,13 @@
-#include "prod/ctl/completion.h"
+#include "reports/usage/completion.h"
 
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "prod/ctl/command_outline.h"
+#include "reports/usage/command_outline.h"
 
-namespace lockstep::prod {
+namespace lockstep::usage {
 
 namespace {
 
@@ -79,13 +80,13 @@ std::string case_of(const OutlinedCommand& command) {
     return command.path.empty() ? "''" : quoted(" " + command.words());
 }
 
-/// The cases of options that take a value, after which no option is completed.
+/// The cases of options that need a value, after which no option is completed.
 template <class Then>
 std::string value_cases(const std::vector<OutlinedCommand>& commands, Then then) {
     std::string cases;
     for (const OutlinedCommand& command : commands) {
         for (const OutlinedOption& option : options_at(commands, command)) {
-            if (!option.takes_value || option.names.empty()) continue;
+            if (!option.takes_value || option.value_is_optional || option.names.empty()) continue;
             Words patterns;
             for (const std::string& name : option.names)
                 patterns.push_back(quoted((command.path.empty() ? "" : " " + command.words()) + " " + name));
@@ -112,6 +113,7 @@ std::string bash_script(const std::string& program, const std::vector<OutlinedCo
         "# Completion of {0} for bash: source <({0} completion bash)\n"
         "_{0}() {{\n"
         "  local current=${{COMP_WORDS[COMP_CWORD]}} at= words= i\n"
+        "  COMPREPLY=()\n"
         "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
         "    case \"$at ${{COMP_WORDS[i]}}\" in\n"
         "{1}"
@@ -123,7 +125,9 @@ std::string bash_script(const std::string& program, const std::vector<OutlinedCo
         "  case \"$at\" in\n"
         "{3}"
         "  esac\n"
-        "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+        "  for i in $words; do\n"
+        "    [[ $current == -* || $i != -* ]] && [[ $i == \"$current\"* ]] && COMPREPLY+=(\"$i\")\n"
+        "  done\n"
         "  [[ $current == -* || ${{#COMPREPLY[@]}} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
         "}}\n"
         "complete -o filenames -F _{0} {0}\n",
@@ -169,7 +173,8 @@ std::string fish_line(const std::string& program, const OutlinedCommand& command
     std::string line = fmt::format("complete -c {} -n '__{}_at \"{}\"'", program, program, command.words());
     for (const std::string& name : option.names)
         line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-    if (option.takes_value && !option.names.empty()) line += option.choices.empty() ? " -r" : " -x";
+    if (option.takes_value && !option.value_is_optional && !option.names.empty())
+        line += option.choices.empty() ? " -r" : " -x";
     if (!option.choices.empty())
         line += fmt::format("{} -a '{}'", option.names.empty() ? " -f" : "", fmt::join(option.choices, " "));
     return fmt::format("{} -d {}\n", line, quoted_for_fish(first_line(option.help)));
@@ -224,4 +229,4 @@ std::string completion_script(const CLI::App& app, Shell shell) {
     return {};
 }
 
-}  // namespace lockstep::prod
+}  // namespace lockstep::usage

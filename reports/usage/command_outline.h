@@ -1,11 +1,14 @@
 // What a command line offers, read off the parser: the one source of completions and manual pages.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
-namespace lockstep::prod {
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace lockstep::usage {
 
 struct OutlinedOption {
     std::vector<std::string> names;  // with their dashes; empty: an argument by its place
@@ -14,6 +17,7 @@ struct OutlinedOption {
     std::string standard;              // what holds when it is not given; empty: not told
     std::vector<std::string> choices;  // the words that it takes; empty: any
     bool takes_value = false;
+    bool value_is_optional = false;
     bool required = false;
 };
 
@@ -31,4 +35,4 @@ struct OutlinedCommand {
 /// The program first, then every command before what is below it, in the order of the parser.
 [[nodiscard]] std::vector<OutlinedCommand> outline_commands(const CLI::App& app);
 
-}  // namespace lockstep::prod
+}  // namespace lockstep::usage

@@ -1,8 +1,9 @@
-#include "prod/ctl/command_outline.h"
+#include "reports/usage/command_outline.h"
 
 #include <fmt/ranges.h>
 
-namespace lockstep::prod {
+#include <CLI/CLI.hpp>
+namespace lockstep::usage {
 
 namespace {
 
@@ -30,6 +31,7 @@ OutlinedOption outline_option(const CLI::Option& option) {
     out.standard = option.get_default_str();
     out.choices = choices_in(option.get_type_name());
     out.takes_value = option.get_items_expected_max() > 0;
+    out.value_is_optional = out.takes_value && option.get_items_expected_min() == 0;
     out.required = option.get_required();
     return out;
 }
@@ -60,4 +62,4 @@ std::vector<OutlinedCommand> outline_commands(const CLI::App& app) {
     return commands;
 }
 
-}  // namespace lockstep::prod
+}  // namespace lockstep::usage
