@@ -8,6 +8,7 @@
 #include "prod/ctl/doctor.h"
 #include "prod/ctl/guards.h"
 #include "prod/ctl/jobs.h"
+#include "prod/ctl/pools.h"
 #include "prod/ctl/submit.h"
 #include "prod/ctl/why.h"
 #include "prod/ctl/workers.h"
@@ -35,6 +36,7 @@ struct Parser::Arguments {
     std::int64_t limit = 100;
     std::int64_t offset = 0;
     ConsumersOptions consumers;
+    PoolOptions pool;
     std::string ack_wait;
     QueueOptions queue;
     DoctorOptions doctor;
@@ -283,6 +285,35 @@ void add_consumers(CLI::App& app, Arguments& a, Chosen& chosen) {
     });
 }
 
+void add_pool_command(CLI::App& pool, Arguments& a, Chosen& chosen, engine::PoolStatus status) {
+    const bool drain = status == engine::PoolStatus::draining;
+    auto* c =
+        pool.add_subcommand(drain ? "drain" : "resume", drain ? "Give its workers no new jobs; what they have goes on"
+                                                              : "Give its workers jobs again");
+    c->add_option("pool", a.pool.pool, "name of the pool")->required();
+    if (drain) {
+        c->add_flag("--wait", a.pool.wait, "wait until its workers have no job; exit code 4 if they still have one");
+        c->add_option("--wait-for", a.wait, "how long --wait waits (default 10m)");
+    }
+    c->final_callback([&a, &chosen, status] {
+        a.pool.status = status;
+        a.pool.json = a.json;
+        a.pool.wait_limit = span("--wait-for", a.wait, a.pool.wait_limit);
+        chosen = {[&a](Session& s) { return set_pool_status(s, a.pool); }, true};
+        chosen.without_bus = "nobody is told; schedulers find the change within SCHEDULER_CONFIG_RELOAD_INTERVAL";
+    });
+}
+
+void add_pools(CLI::App& app, Arguments& a, Chosen& chosen) {
+    auto* pool = app.add_subcommand("pool", "Pools of workers: take one out, and put it back");
+    pool->require_subcommand(1);
+    pool->footer(
+        "The status is written to cfg:system:default, which all schedulers follow; it stays over restarts, whatever a "
+        "pools file says.");
+    add_pool_command(*pool, a, chosen, engine::PoolStatus::draining);
+    add_pool_command(*pool, a, chosen, engine::PoolStatus::active);
+}
+
 void add_why(CLI::App& app, Arguments& a, Chosen& chosen) {
     auto* why = job_command(app, a, "why", "Why a job has not ended yet, and what would help");
     why->footer("Reads Redis and NATS and asks no replica: it works while none runs.");
@@ -364,8 +395,9 @@ Parser::Parser()
     app.add_option("--redis", redis_, "Redis address (environment: REDIS_URL)");
     app.add_flag("--json", a.json, "print one JSON document and nothing else");
     app.footer(
-        "Exit codes: 0 done, 1 a server cannot be reached or refused, 2 wrong use, 3 no such job,\n"
-        "workflow or run, 4 the job or run that was waited for did not succeed, 5 doctor: something is wrong.");
+        "Exit codes: 0 done, 1 a server cannot be reached or refused, 2 wrong use, 3 no such job, workflow,\n"
+        "run or pool, 4 what was waited for did not come: the job or run did not succeed, the pool is not empty,\n"
+        "5 doctor: something is wrong.");
     add_submit(app, a, chosen_);
     add_job_commands(app, a, chosen_);
     add_why(app, a, chosen_);
@@ -375,6 +407,7 @@ Parser::Parser()
     add_approval(app, a, chosen_, false);
     add_dead_letters(app, a, chosen_);
     add_consumers(app, a, chosen_);
+    add_pools(app, a, chosen_);
     add_workflow(app, a.workflow, a.json, chosen_);
     add_shell(app, a, chosen_);
 }

@@ -18,9 +18,10 @@ namespace lockstep::prod {
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;  // a server cannot be reached, or refused
 inline constexpr int kWrongUse = 2;
-inline constexpr int kNotFound = 3;    // no such job, entry, workflow or run
-inline constexpr int kEndedBadly = 4;  // --wait: the job or run ended other than succeeded, or not in time
-inline constexpr int kUnwell = 5;      // doctor: something is wrong
+inline constexpr int kNotFound = 3;  // no such job, entry, workflow, run or pool
+inline constexpr int kEndedBadly =
+    4;  // --wait: the job or run ended other than succeeded, or not in time; a pool is not empty
+inline constexpr int kUnwell = 5;  // doctor: something is wrong
 
 /// What stops a command: printed to standard error, with the exit code.
 struct CommandError {

@@ -1,4 +1,4 @@
-// C9: the command line of `lockstep dev`, and what it says of mistakes.
+// C2, C11: the command line of `lockstep dev`, and what it says of mistakes.
 #include "prod/dev/dev_options.h"
 
 #include <gtest/gtest.h>

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -465,6 +466,46 @@ TEST_F(OperatorTest, TheDoctorTellsWhatIsWrongAndHowToMendIt) {
     world->nats().kill();
     EXPECT_EQ(health("nats.reachable"), "wrong");
     EXPECT_EQ(health("redis.reachable"), "well") << "one server that is away hides nothing of the other";
+}
+
+// CONF-05: written where nobody else has written meanwhile, announced, and followed by a scheduler that does not look by itself.
+TEST_F(OperatorTest, APoolIsDrainedAndResumedByItsName) {
+    auto& scheduler =
+        world->add_scheduler({{"SCHEDULER_CONFIG_RELOAD_INTERVAL", "1h"}, {"WORKER_SNAPSHOT_INTERVAL", "200ms"}});
+    const auto release = world->folder() / "release";
+    world->add_worker("held", {"--exec", "while [ ! -e " + release.string() + " ]; do sleep 0.1; done"});
+    world->add_worker("loader", {"--pool", "etl"});
+    EXPECT_EQ(world->ctl({"submit", "--id", "long"}).exit_code, 0);
+    EXPECT_TRUE(Deployment::until([&] { return world->states()["RUNNING"] == 1; }, 20s));
+    EXPECT_TRUE(Deployment::until([&] { return contains(world->redis_get("sys:workers:snapshot"), "loader"); }, 20s));
+
+    const auto misspelt = world->ctl({"pool", "drain", "defualt"});
+    EXPECT_EQ(misspelt.exit_code, 3);
+    EXPECT_TRUE(contains(misspelt.text, R"(did you mean "default"?)")) << misspelt.text;
+
+    const auto drained = world->ctl_json({"pool", "drain", "default"});
+    EXPECT_EQ(misfits(LOCKSTEP_OUTPUT_SCHEMA, "pool", drained), "") << drained;
+    EXPECT_EQ(drained.value("jobs_in_hand", 0), 1) << drained;
+    EXPECT_EQ(drained.value("workers", 0), 1) << drained;
+    EXPECT_EQ(drained.at("topics_without_pool"), nlohmann::json({"job.default"}));
+    ASSERT_TRUE(scheduler.says("settings applied revision=2", 20s)) << scheduler.output();
+    EXPECT_EQ(world->ctl({"pool", "drain", "default", "--wait", "--wait-for", "100ms"}).exit_code, 4)
+        << "it is at work";
+    EXPECT_EQ(world->ctl({"submit", "--id", "turned-away"}).exit_code, 0);
+    EXPECT_TRUE(Deployment::until(
+        [&] { return world->ctl_json({"why", "turned-away"}).value("cause", "") == "no_pool_mapping"; }, 20s))
+        << world->ctl({"why", "turned-away"}).text;
+    EXPECT_EQ(world->ctl({"submit", "--topic", "job.etl.load", "--wait"}).exit_code, 0) << "the other pool goes on";
+
+    std::ofstream(release) << "go";
+    const auto waited = world->ctl({"pool", "drain", "default", "--wait", "--wait-for", "20s"});
+    EXPECT_EQ(waited.exit_code, 0) << waited.text;
+    EXPECT_TRUE(contains(waited.text, "pool default was already draining")) << waited.text;
+    EXPECT_TRUE(contains(waited.text, "it is empty: none of its 1 workers has a job")) << waited.text;
+    EXPECT_EQ(world->ctl_json({"status", "long"}).value("state", ""), "SUCCEEDED");
+
+    EXPECT_TRUE(contains(world->ctl({"pool", "resume", "default"}).text, "pool default is now active"));
+    EXPECT_EQ(world->ctl({"status", "turned-away", "--wait", "--wait-for", "20s"}).exit_code, 0);
 }
 
 }  // namespace
