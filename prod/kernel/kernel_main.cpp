@@ -74,13 +74,14 @@ int serve(const Arguments& arguments) {
     const bool tls = !arguments.tls.certificate_file.empty();
     try {
         KernelServer server(arguments.listen, std::move(*policy), tls ? std::optional(arguments.tls) : std::nullopt);
-        fmt::print(stderr, "serving policy {} on port {}{}\n", in_force, server.port(), tls ? " with TLS" : "");
         UvLoop loop;
         const SystemClock clock;
         engine::Scope scope(loop);
         if (interval->count() > 0) scope.spawn(reload_regularly(clock, *interval, server, arguments, in_force));
         const SignalWatch again(loop, {SIGHUP}, [&](int) { reload(server, arguments, in_force); });
         const SignalWatch end(loop, {SIGTERM, SIGINT}, [&](int) { loop.stop(); });
+        // Whoever waits for this line may send a signal at once.
+        fmt::print(stderr, "serving policy {} on port {}{}\n", in_force, server.port(), tls ? " with TLS" : "");
         loop.run();
         return 0;
     } catch (const std::runtime_error& error) {

@@ -15,8 +15,22 @@ as_nobody() {
     chroot --userspec=nobody:nogroup "$root" env -i PATH=/usr/bin:/bin HOME=/tmp "$@"
 }
 
+# What the image of the Dockerfile has, first: on a root that nobody can write, as its user (O16).
+inside_image() {
+    unshare --mount sh -c 'mount --rbind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"' sh "$root" \
+        chroot --userspec=65532:65532 "$root" env -i PATH=/usr/bin:/bin "$@"
+}
 mkdir "$root/debs"
 cp "$debs"/*.deb "$root/debs"
+image=$(grep -o '/packages/[a-z-]*_\*\.deb' "$(dirname "$0")/Dockerfile" | sed 's,.*/,/debs/,' | tr '\n' ' ')
+inside sh -c "apt-get install -q -y --no-install-recommends $image"
+settings=$(grep -v '^#' "$root/etc/lockstep/lockstepd.env" | grep '=' | tr '\n' ' ')
+# shellcheck disable=SC2086 # a word per setting
+inside_image $settings sh -c '! touch /tmp/x 2>/dev/null && lockstepd --check && lockstepctl --version && lockstep-kernel --version'
+# shellcheck disable=SC2086
+! inside_image $settings SCHEDULER_METRICS_ADDR=127.0.0.1:1 lockstepd healthcheck || fail 'healthcheck finds a daemon where none runs'
+echo "image: $(du -sxm --exclude="$root/debs" --exclude="$root/var/lib/apt/lists" --exclude="$root/var/cache" --exclude="$root/usr/share/doc" \
+    --exclude="$root/usr/share/man" --exclude="$root/usr/share/locale" "$root" | cut -f 1) MB, without documents as debian:12-slim"
 inside sh -c 'apt-get install -q -y --no-install-recommends /debs/lockstep*.deb'
 inside sh -c 'apt-get install -q --simulate --no-install-recommends /debs/liblockstep-dev_*.deb' >/dev/null
 
@@ -25,7 +39,6 @@ for program in lockstep lockstepd lockstepctl lockstep-kernel lockstep-worker lo
     inside test -s "/usr/share/doc/$program/copyright" || fail "$program has no copyright"
 done
 # As systemd does: it reads the environment as root, the program reads the rest as somebody else.
-settings=$(grep -v '^#' "$root/etc/lockstep/lockstepd.env" | grep = | tr '\n' ' ')
 # shellcheck disable=SC2086 # a word per setting
 as_nobody $settings lockstepd --check
 # Without its servers it says so and ends; with those of the root a deployment of all programs does its work.
