@@ -1,7 +1,11 @@
 # Writes a source that says of which commit the tree is, and whether it has been changed since. Only where that is news: what
 # does not change is not built again.
 #
-# cmake -DROOT=<tree> -DOUTPUT=<source> -P this
+# cmake -DROOT=<tree> -DOUTPUT=<source> [-DHEADER=<header that declares kCommit and kDirty> -DNAMESPACE=<theirs>] -P this
+if(NOT HEADER)
+  set(HEADER sim/cli/build.h)
+  set(NAMESPACE lockstep::sim::cli)
+endif()
 set(commit "")
 set(dirty false)
 find_program(git git)
@@ -19,14 +23,14 @@ if(git)
   endif()
 endif()
 set(content "// Of which commit this was built.
-#include \"sim/cli/build.h\"
+#include \"${HEADER}\"
 
-namespace lockstep::sim::cli {
+namespace ${NAMESPACE} {
 
 const char* const kCommit = \"${commit}\";
 const bool kDirty = ${dirty};
 
-}  // namespace lockstep::sim::cli
+}  // namespace ${NAMESPACE}
 ")
 set(before "")
 if(EXISTS ${OUTPUT})

@@ -13,6 +13,7 @@
 #include "prod/ctl/why.h"
 #include "prod/ctl/workers.h"
 #include "prod/ctl/workflow_commands.h"
+#include "prod/version/build.h"
 #include "reports/usage/completion.h"
 #include "reports/usage/manual.h"
 
@@ -388,7 +389,7 @@ Parser::Parser()
     CLI::App& app = *app_;
     Arguments& a = *arguments_;
     app.name("lockstepctl");
-    app.set_version_flag("--version", LOCKSTEP_VERSION);
+    add_version_flag(app);
     app.require_subcommand(1);
     app.fallthrough();
     app.add_option("--nats", nats_, "NATS address (environment: NATS_URL)");

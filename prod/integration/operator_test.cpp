@@ -14,6 +14,7 @@
 #include "engine/wire/messages.h"
 #include "prod/ctl/test_output_schema.h"
 #include "prod/integration/deployment_fixture.h"
+#include "prod/version/build.h"
 
 namespace lockstep::prod::testing {
 namespace {
@@ -164,6 +165,8 @@ TEST_F(OperatorTest, MetricsSayWhatWaitsHowLongItTookAndHowTheProcessIs) {
     ASSERT_TRUE(scheduler.says("ready"));
     EXPECT_EQ(value_of(port, "lockstep_ready{"), "1");
     EXPECT_EQ(value_of(port, "lockstep_build_info{"), "1");
+    // K4: as `lockstepd --version` says.
+    EXPECT_TRUE(contains(Deployment::http_get(port, "/metrics"), "version=\"" + build_name() + "\""));
     EXPECT_EQ(value_of(port, "lockstep_drain_seconds{"), "0");
     EXPECT_EQ(value_of(port, "lockstep_connected{"), "1") << Deployment::http_get(port, "/metrics");
     EXPECT_GT(std::stod(value_of(port, "process_resident_memory_bytes{")), 1e6);

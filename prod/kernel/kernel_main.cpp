@@ -13,6 +13,7 @@
 #include "prod/loop/signals.h"
 #include "prod/loop/system_clock.h"
 #include "prod/tls/tls_channel.h"
+#include "prod/version/build.h"
 
 namespace lockstep::prod {
 namespace {
@@ -102,7 +103,7 @@ int main(int argc, char** argv) {
         "Decides by a safety policy file: gRPC services SafetyKernel, OutputPolicyService and health.\n"
         "Reads the file again on SIGHUP and regularly; a file with mistakes leaves the old policy in force.");
     app.name("lockstep-kernel");
-    app.set_version_flag("--version", LOCKSTEP_VERSION);
+    lockstep::prod::add_version_flag(app);
     app.add_option("--policy", arguments.policy, "policy file")->envname("SAFETY_POLICY_PATH")->capture_default_str();
     app.add_option("--listen", arguments.listen, "host:port to serve on; port 0 takes a free one")
         ->capture_default_str();

@@ -4,6 +4,7 @@
 
 #include "prod/config/variables.h"
 #include "prod/lockstepd/daemon.h"
+#include "prod/version/build.h"
 
 namespace lockstep::prod {
 
@@ -18,7 +19,7 @@ CommandLine::CommandLine()
     CLI::App& app = *app_;
     app.name("lockstepd");
     app.fallthrough();
-    app.set_version_flag("--version", LOCKSTEP_VERSION);
+    add_version_flag(app);
     app.add_flag("--check", check_only_, "read the configuration, report every mistake, and end");
     app.add_option("--role", role_,
                    "scheduler (the default), workflow, or scheduler,workflow for both in one process (environment: "

@@ -13,6 +13,7 @@
 #include "prod/lockstepd/daemon.h"
 #include "prod/lockstepd/health_check.h"
 #include "prod/tls/openssl_exit.h"
+#include "prod/version/build.h"
 #include "reports/usage/completion.h"
 #include "reports/usage/manual.h"
 
@@ -93,6 +94,6 @@ int main(int argc, char** argv) {
         return Daemon::kExitOk;
     }
     raise_descriptor_limit();
-    Daemon daemon(std::move(*settings), std::move(*files), LOCKSTEP_VERSION);
+    Daemon daemon(std::move(*settings), std::move(*files), lockstep::prod::build_name());
     return daemon.run();
 }

@@ -14,6 +14,7 @@
 #include "prod/ordeal/judge.h"
 #include "prod/ordeal/ordeal.h"
 #include "prod/ordeal/report.h"
+#include "prod/version/build.h"
 
 namespace {
 
@@ -139,7 +140,7 @@ int main(int argc, char** argv) {
         "quiet, and\n"
         "judges by what JetStream acknowledged, what its streams hold, what workers recorded and what Redis says.");
     app.name("lockstep-ordeal");
-    app.set_version_flag("--version", LOCKSTEP_VERSION);
+    lockstep::prod::add_version_flag(app);
     app.add_option("--for", arguments.span, "how long it hurts")->capture_default_str();
     app.add_option("--seed", options.seed, "draws what is done to whom, and when")->capture_default_str();
     app.add_option("--quiet-limit", arguments.quiet_limit, "how long quiet may take to return")->capture_default_str();

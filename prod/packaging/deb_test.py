@@ -7,6 +7,7 @@ deb_test.py BUILD SCRATCH
 The folder has no other packages, so dependencies are read and not followed: `./dev packages` installs in a root that has all.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -36,6 +37,13 @@ def run(*command, may_fail=False, **options):
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
     if done.returncode != 0 and not may_fail:
         fail(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+def answer_of(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        fail(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
@@ -117,6 +125,55 @@ def install(debs):
         fail(f"after the installation: {states}")
 
 
+def check_versions(version):
+    """K4: one version and one commit, whoever is asked. That of lockstep_build_info is held to them by prod_operator_test."""
+    number, commit = re.match(r"([\d.]+)(?:\+\d{14}\.([0-9a-f]{12}))?", version).groups("")
+    dirty = ".dirty" in version
+    build = number + (f"+{commit}" if commit else "") + (".dirty" if dirty else "")
+    for name in sorted(PACKAGES - {"lockstep", "lockstep-rehearsal"}):
+        said = json.loads(answer_of(ROOT / "usr/bin" / name, "--version", "--json"))
+        wanted = {"name": name, "version": number, "commit": commit, "dirty": dirty, "build": build}
+        if {key: said.get(key) for key in wanted} != wanted:
+            fail(f"{name} --version --json says {said}, its package {version}")
+        if run(ROOT / "usr/bin" / name, "--version") != f"{name} {build}\n":
+            fail(f"{name} --version does not say {build}")
+    for name in ("lockstep", "lockstep-rehearsal"):
+        said = answer_of(ROOT / "usr/bin" / name, "run", ROOT / "usr/share/lockstep/scenarios/happy-path.json", "--json")
+        if json.loads(said)["build"] != build or run(ROOT / "usr/bin" / name, "--version") != f"lockstep {number}\n":
+            fail(f"{name} is {json.loads(said)['build']} and its package {version}")
+    for file, line in (("LockstepConfigVersion.cmake", f'set(PACKAGE_VERSION "{number}")'), ("lockstep-engine.pc", f"Version: {number}"),
+                       ("lockstep-sim.pc", f"Version: {number}")):
+        if line not in (BUILD / "package" / file).read_text():
+            fail(f"{file} does not say {line}")
+
+
+def names_of(package):
+    """Its own, and those that it provides, by which others may depend on it."""
+    return {package} | set(re.findall(r"[a-z][\w.+-]+", run("dpkg-query", "-W", "-f", "${Provides}", package)))
+
+
+def check_consists_of(debs, version):
+    """K7: the SPDX document of each program is about that program, and names the packages that its own package depends on."""
+    for name in PACKAGES:
+        document = json.loads((ROOT / f"usr/share/doc/{name}/{name}.spdx.json").read_text())
+        for key in ("spdxVersion", "dataLicense", "SPDXID", "name", "documentNamespace", "creationInfo"):
+            if not document.get(key):
+                fail(f"{name}.spdx.json has no {key}")
+        packages = {each["SPDXID"]: each for each in document["packages"]}
+        own = packages["SPDXRef-program"]
+        digest = hashlib.sha256((ROOT / "usr/bin" / name).read_bytes()).hexdigest()
+        if own["checksums"][0]["checksumValue"] != digest or own["versionInfo"] != version:
+            fail(f"{name}.spdx.json is about another program than the package's")
+        if len(packages) != len(document["packages"]) or not all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", each) for each in packages):
+            fail(f"{name}.spdx.json: identifiers {sorted(packages)}")
+        depends = set(re.findall(r"[\w.+-]+", run("dpkg-deb", "-f", debs[name], "Depends")))
+        linked = {packages[each["relatedSpdxElement"]]["name"] for each in document["relationships"]
+                  if each["relationshipType"] == "DYNAMIC_LINK"}
+        strange = [each for each in linked if not names_of(each) & depends]
+        if len(linked) < 5 or strange:
+            fail(f"{name}.spdx.json names {strange} of {len(linked)}, on which the package does not depend")
+
+
 def use():
     programs = ROOT / "usr/bin"
     for unit in (ROOT / "usr/lib/systemd/system").glob("*.service"):
@@ -163,6 +220,9 @@ told("built")
 version = look_into(debs)
 install(debs)
 told("installed")
+check_versions(version)
+check_consists_of(debs, version)
+told("versions and contents agree")
 use()
 told("used")
 remove()

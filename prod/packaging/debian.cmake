@@ -4,6 +4,7 @@
 
 set(LOCKSTEP_PACKAGER "Lockstep maintainers <maintainers@lockstep.invalid>" CACHE STRING "Maintainer of the Debian packages: who builds them")
 
+find_package(Python3 COMPONENTS Interpreter QUIET)
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME lockstep)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})  # the commit is added by debian/version.cmake
@@ -15,6 +16,7 @@ set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/prod/packaging/debian/finish.cma
 set(CPACK_LOCKSTEP_COMMIT_FILE ${LOCKSTEP_GENERATED_DIR}/commit.cpp)
 set(CPACK_LOCKSTEP_SOURCE ${CMAKE_SOURCE_DIR})
 set(CPACK_LOCKSTEP_STRIP ${CMAKE_STRIP})
+set(CPACK_LOCKSTEP_PYTHON ${Python3_EXECUTABLE})
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

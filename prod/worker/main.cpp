@@ -14,6 +14,7 @@
 #include "prod/observe/spdlog_log.h"
 #include "prod/redis/hiredis_client.h"
 #include "prod/tls/openssl_exit.h"
+#include "prod/version/build.h"
 #include "prod/worker/worker.h"
 
 namespace lockstep::prod {
@@ -118,7 +119,7 @@ int main(int argc, char** argv) {
     WorkerOptions& worker = arguments.worker;
     CLI::App app("Works on jobs: sleeps, echoes their input, or runs a command for each. Stops gracefully on SIGTERM.");
     app.name("lockstep-worker");
-    app.set_version_flag("--version", LOCKSTEP_VERSION);
+    add_version_flag(app);
     app.add_option("--id", worker.id, "worker id; jobs come on worker.<id>.jobs")->required();
     app.add_option("--pool", worker.pool, "pool that it belongs to")->capture_default_str();
     app.add_option("--max-parallel", worker.max_parallel, "jobs at once")

@@ -24,3 +24,17 @@ file(GLOB_RECURSE archives ${CPACK_TEMPORARY_DIRECTORY}/*/usr/lib/*.a)
 foreach(archive IN LISTS archives)
   execute_process(COMMAND ${CPACK_LOCKSTEP_STRIP} --strip-debug --enable-deterministic-archives ${archive} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
+
+# What each program consists of.
+file(GLOB programs ${CPACK_TEMPORARY_DIRECTORY}/*/usr/bin/*)
+foreach(program IN LISTS programs)
+  cmake_path(GET program FILENAME name)
+  cmake_path(GET program PARENT_PATH folder)
+  set(compiled_in nlohmann-json3-dev libexpected-dev libcli11-dev)
+  if(name MATCHES "^lockstep(-rehearsal)?$")
+    list(APPEND compiled_in libkainjow-mustache-dev)
+  endif()
+  execute_process(
+    COMMAND ${CPACK_LOCKSTEP_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/../sbom.py ${name} $ENV{LOCKSTEP_PACKAGE_VERSION} ${program} ${compiled_in}
+    OUTPUT_FILE ${folder}/../share/doc/${name}/${name}.spdx.json COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
