@@ -88,6 +88,12 @@ tl::expected<std::unique_ptr<NatsBus>, std::string> NatsBus::connect(UvLoop& loo
     return std::unique_ptr<NatsBus>(new NatsBus(loop, std::move(options), std::move(*connection)));
 }
 
+tl::expected<std::unique_ptr<NatsBus>, std::string> NatsBus::connect_in_background(UvLoop& loop, NatsOptions options) {
+    auto connection = NatsConnection::connect_in_background(loop, options);
+    if (!connection) return tl::make_unexpected(connection.error());
+    return std::unique_ptr<NatsBus>(new NatsBus(loop, std::move(options), std::move(*connection)));
+}
+
 NatsBus::NatsBus(UvLoop& loop, NatsOptions options, std::shared_ptr<NatsConnection> connection)
     : loop_(loop), options_(std::move(options)), connection_(std::move(connection)), scope_(loop) {
     connection_->on_established([this] { reconnected_.wake_all(); });

@@ -27,6 +27,9 @@ class NatsBus final : public engine::Bus {
 public:
     /// Connects, blocking: for start-up only.
     static tl::expected<std::unique_ptr<NatsBus>, std::string> connect(UvLoop& loop, NatsOptions options);
+    /// For a server that may be away now: see NatsConnection::connect_in_background. What is consumed and subscribed to needs a
+    /// connection first, but for core subscriptions.
+    static tl::expected<std::unique_ptr<NatsBus>, std::string> connect_in_background(UvLoop& loop, NatsOptions options);
     ~NatsBus() override;
     NatsBus(const NatsBus&) = delete;
     NatsBus& operator=(const NatsBus&) = delete;

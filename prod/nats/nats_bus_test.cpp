@@ -22,6 +22,31 @@ TEST_F(NatsBusTest, StoresOncePerMessageIdAndSaysSo) {
     EXPECT_EQ(publish(*bus, "worker.w1.jobs", "x").stream, "CORDUM_JOBS");
 }
 
+TEST_F(NatsBusTest, ConnectsInTheBackgroundOnceTheServerIsThere) {
+    server->kill();
+    auto made = NatsBus::connect_in_background(loop, options());
+    ASSERT_TRUE(made) << made.error();
+    NatsBus& bus = **made;
+    Collector heard;
+    const auto subscription = bus.subscribe("sys.job.cancel", "", heard);
+    EXPECT_FALSE(bus.connection().connected);
+    EXPECT_EQ(wait(bus.publish("sys.job.submit", "one", "", in(5s))).kind(), OutcomeKind::not_applied);
+    server->start();
+    ASSERT_TRUE(until([&] { return bus.connection().connected; }));
+    ASSERT_TRUE(wait(bus.prepare(in(10s))));
+    EXPECT_EQ(publish(bus, "sys.job.submit", "one").connection, 1U);
+    EXPECT_TRUE(wait(bus.publish_core("sys.job.cancel", "two")).applied());
+    EXPECT_TRUE(until([&] { return heard.messages.size() == 1; })) << "subscribed to before there was a connection";
+}
+
+TEST_F(NatsBusTest, AConnectionInTheBackgroundTellsOfASettingThatCannotBeUsed) {
+    auto with = options();
+    with.credentials_file = "/does/not/exist";
+    const auto made = NatsBus::connect_in_background(loop, with);
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.error().find("/does/not/exist"), std::string::npos) << made.error();
+}
+
 TEST_F(NatsBusTest, FindsAStoredMessageBySubject) {
     auto bus = prepared();
     const auto before = wait(bus->stream_state("CORDUM_JOBS", in(5s)));

@@ -145,6 +145,14 @@ tl::expected<std::shared_ptr<NatsConnection>, std::string> NatsConnection::conne
     return made;
 }
 
+tl::expected<std::shared_ptr<NatsConnection>, std::string> NatsConnection::connect_in_background(
+    UvLoop& loop, const NatsOptions& options) {
+    if (const auto usable = library_options(options); !usable) return tl::make_unexpected(usable.error());
+    std::shared_ptr<NatsConnection> made(new NatsConnection(loop, options));
+    made->attempt();
+    return made;
+}
+
 NatsConnection::NatsConnection(UvLoop& loop, const NatsOptions& options)
     : loop_(loop), options_(options), server_(display_url(options.url)), policy_(options.policy) {}
 

@@ -44,6 +44,10 @@ class NatsConnection : public std::enable_shared_from_this<NatsConnection> {
 public:
     /// Connects, blocking: for start-up only. The error names the server and what to check.
     static tl::expected<std::shared_ptr<NatsConnection>, std::string> connect(UvLoop& loop, const NatsOptions& options);
+    /// Connects in the background, as it does after a loss, and is not connected yet when it comes back. The error names the setting
+    /// that cannot be used.
+    static tl::expected<std::shared_ptr<NatsConnection>, std::string> connect_in_background(UvLoop& loop,
+                                                                                            const NatsOptions& options);
     ~NatsConnection();
     NatsConnection(const NatsConnection&) = delete;
     NatsConnection& operator=(const NatsConnection&) = delete;
