@@ -7,6 +7,7 @@ if(failed)
   message(FATAL_ERROR "the installation failed")
 endif()
 foreach(file lib/systemd/system/lockstepd.service lib/systemd/system/lockstep-kernel.service
+             lib/systemd/system/lockstep-front.service share/lockstep/examples/cells.yaml share/lockstep/examples/scale.md
              share/lockstep/examples/lockstepd.env share/lockstep/examples/lockstepd-production.env
              share/lockstep/examples/nats-server-production.conf share/lockstep/examples/pools.yaml
              share/lockstep/monitoring/lockstep.rules.yml share/lockstep/monitoring/lockstep.json)

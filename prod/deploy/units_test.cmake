@@ -3,7 +3,7 @@
 #
 # cmake -DBUILD=<build folder> -DFOLDER=<scratch> -DANALYZE=<systemd-analyze> -P this
 file(REMOVE_RECURSE ${FOLDER})
-foreach(program lockstepd lockstep-kernel)
+foreach(program lockstepd lockstep-front lockstep-kernel)
   execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --component ${program} --prefix ${FOLDER} --strip
                   OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
   set(unit ${FOLDER}/lib/systemd/system/${program}.service)

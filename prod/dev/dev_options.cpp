@@ -7,6 +7,7 @@
 
 #include "engine/config/tunables.h"
 #include "prod/ctl/session.h"
+#include "prod/version/build.h"
 
 namespace lockstep::prod {
 
@@ -49,7 +50,7 @@ tl::expected<DevOptions, int> parse_dev_options(int argc, const char* const* arg
         "what goes on,\n"
         "until Ctrl-C. Everything listens on loopback ports and lies in a temporary folder; nothing is left.");
     app.name("lockstep dev");
-    app.set_version_flag("--version", LOCKSTEP_VERSION);
+    add_version_flag(app);
     app.add_option("--replicas", o.replicas, "how many lockstepd")->check(CLI::Range(1, 100))->capture_default_str();
     app.add_option("--workers", o.workers, "how many lockstep-worker in each pool; 0: you start your own")
         ->check(CLI::Range(0, 100))

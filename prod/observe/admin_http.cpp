@@ -121,7 +121,7 @@ std::string Health::ready_text() const {
             text += fmt::format("[-]{} failed: {}\n", name, failure);
     };
     check("serving", not_ready, false);
-    check("redis", redis_error, redis_excused);
+    if (uses_redis) check("redis", redis_error, redis_excused);
     check("nats", nats_error, nats_excused);
     return text + (reason_not_ready().empty() ? "readyz check passed\n" : "readyz check failed\n");
 }

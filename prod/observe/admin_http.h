@@ -30,6 +30,8 @@ struct Health {
     /// Servers that are away for less than their grace: their errors do not count against readiness yet.
     bool redis_excused = false;
     bool nats_excused = false;
+    /// A process without a Redis says nothing of one in its list of checks. Its redis_error is empty.
+    bool uses_redis = true;
 
     [[nodiscard]] bool ok() const { return redis_error.empty() && nats_error.empty(); }
     /// Why jobs are not taken now; empty when they are.

@@ -74,7 +74,8 @@ macro(lockstep_debian_conffiles component)
   list(APPEND CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/package/${component}/conffiles)
   list(REMOVE_DUPLICATES CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA)
 endmacro()
-file(REMOVE_RECURSE ${CMAKE_BINARY_DIR}/package/lockstepd ${CMAKE_BINARY_DIR}/package/lockstep-kernel)
+file(REMOVE_RECURSE ${CMAKE_BINARY_DIR}/package/lockstepd ${CMAKE_BINARY_DIR}/package/lockstep-front
+  ${CMAKE_BINARY_DIR}/package/lockstep-kernel)
 
 lockstep_debian_package(lockstep NAME lockstep SECTION devel
   SUMMARY "deterministic simulator of a job scheduler"
@@ -84,7 +85,8 @@ seed.")
 lockstep_debian_package(lockstep-rehearsal NAME lockstep-rehearsal SECTION devel
   SUMMARY "scenarios of the job scheduler simulator on real servers"
   DESCRIPTION "Runs scenario files of lockstep on redis-server, nats-server and the programs
-of a deployment, and judges them by the same rules: lockstep run --real.")
+of a deployment, and judges them by the same rules: lockstep run --real. And
+starts a whole deployment to try things with: lockstep dev.")
 lockstep_debian_package(lockstepd NAME lockstepd SECTION net UNIT lockstepd.service
   SUMMARY "job scheduler and workflow engine on Redis and NATS JetStream"
   DESCRIPTION "Takes jobs from NATS JetStream, asks a safety kernel before every dispatch and
@@ -92,6 +94,13 @@ keeps all state in Redis.
 .
 The service is neither enabled nor started at installation: it needs its
 servers, whose addresses stand in /etc/lockstep/lockstepd.env.")
+lockstep_debian_package(lockstep-front NAME lockstep-front SECTION net UNIT lockstep-front.service
+  SUMMARY "front of several cells of a job scheduler"
+  DESCRIPTION "Routes each tenant's jobs to the cell that /etc/lockstep/cells.yaml names or a hash
+chooses, a Redis and a NATS with their replicas of lockstepd, and brings results
+back.
+.
+The service is neither enabled nor started at installation.")
 lockstep_debian_package(lockstep-kernel NAME lockstep-kernel SECTION net UNIT lockstep-kernel.service
   SUMMARY "reference safety kernel of a job scheduler"
   DESCRIPTION "Decides by the policy file /etc/lockstep/safety.yaml whether a job may be
@@ -112,6 +121,7 @@ lockstep_debian_package(dev NAME liblockstep-dev SECTION libdevel
 and sim) and modules of pkg-config (lockstep-engine, lockstep-sim).")
 lockstep_debian_conffiles(lockstepd pools.yaml timeouts.yaml)
 lockstep_debian_conffiles(lockstepd SECRET lockstepd.env)
+lockstep_debian_conffiles(lockstep-front cells.yaml)
 lockstep_debian_conffiles(lockstep-kernel safety.yaml)
 
 include(CPack)

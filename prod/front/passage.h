@@ -1,0 +1,71 @@
+// Takes the messages of one durable to a stream somewhere else.
+//
+// 1. A message is acknowledged where it comes from once the stream that it goes to has acknowledged it. In every other case, *unknown*
+//    among them, it is handed back and comes again after a pause; it is never given up.
+// 2. So it may arrive twice. Its message id has the second one dropped within the duplicate window of the stream (2 min); beyond that
+//    whoever reads the stream knows a repetition, as from any publisher.
+// 3. At most `ConsumerSpec::max_ack_pending` are in hand, those that wait for their next try included.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/ports/bus.h"
+#include "engine/ports/clock.h"
+#include "engine/ports/log.h"
+#include "engine/runtime/scope.h"
+
+namespace lockstep::prod {
+
+/// What is published, and who is told of what came of it.
+struct Parcel {
+    engine::Bus* to = nullptr;  // outlives the passage
+    std::string subject;
+    std::string payload;
+    std::string message_id;
+};
+
+/// The id of a message that goes from one stream into another: the same for each copy of that very message, and for no other. `place`
+/// is what the stream is called, and what it holds under the number is part of the id: a stream that was lost counts from 1 again.
+[[nodiscard]] std::string passage_id(std::string_view place, engine::StreamSequence sequence, std::string_view payload);
+
+class Passage final : public engine::DeliverySink {
+public:
+    struct Ports {
+        engine::Executor& executor;
+        const engine::Clock& clock;
+        engine::Log& log;
+    };
+    /// All outlive the passage.
+    struct Handlers {
+        /// Nothing: that cannot be said now, ask again later.
+        std::function<engine::Task<std::optional<Parcel>>(engine::Delivery&)> address;
+        /// `repeated`: the stream had it already.
+        std::function<void(bool repeated)> taken;
+        std::function<void()> refused;
+    };
+
+    Passage(const Ports& ports, std::string name, Handlers handlers);
+
+    /// Binds to the durable, from which messages come from then on. Once it has succeeded it does nothing.
+    [[nodiscard]] engine::Task<engine::Outcome<engine::Done>> open(engine::Bus& from, engine::ConsumerSpec spec);
+    void pause();
+    void resume();
+    /// Asks for no more, and ends once nothing is in hand: every message has been acknowledged or handed back.
+    [[nodiscard]] engine::Task<void> finish();
+
+private:
+    void on_delivery(std::unique_ptr<engine::Delivery> delivery) override;
+    [[nodiscard]] engine::Task<void> carry(std::unique_ptr<engine::Delivery> delivery);
+
+    Ports ports_;
+    const std::string name_;  // for the log
+    const Handlers handlers_;
+    std::unique_ptr<engine::Consumption> from_;
+    bool paused_ = false;
+    engine::Scope in_hand_;
+};
+
+}  // namespace lockstep::prod
