@@ -198,7 +198,7 @@ engine::Task<int> show_dead_letter(Session& session, std::string job) {
     co_return kDone;
 }
 
-engine::Task<int> delete_dead_letter(Session& session, std::string job) {
+engine::Task<int> delete_dead_letter(Session& session, std::string job, bool as_json) {
     std::vector<engine::RedisCommand> commands;
     commands.push_back({"MULTI"});
     commands.push_back({"DEL", entry_key(job)});
@@ -209,6 +209,9 @@ engine::Task<int> delete_dead_letter(Session& session, std::string job) {
     if (!replies) co_return complain(kFailed, replies.error());
     if (replies.value().back().at(0).integer_or(0) == 0)
         co_return complain(kNotFound, fmt::format("there is no dead letter of job {}", job));
+    if (as_json)
+        fmt::print("{}\n",
+                   json{{"job_id", job}, {"deleted", true}}.dump(-1, ' ', false, json::error_handler_t::replace));
     co_return kDone;
 }
 
@@ -256,7 +259,7 @@ engine::Task<int> resubmit_letter(Session& session, std::string job, bool as_jso
     options.quiet = quiet;
     const int code = co_await submit(session, std::move(options));
     if (code != kDone) co_return code;
-    co_return co_await delete_dead_letter(session, std::move(job));
+    co_return co_await delete_dead_letter(session, std::move(job), false);
 }
 
 }  // namespace
@@ -279,7 +282,7 @@ engine::Task<int> handle_dead_letters(Session& session, BulkOptions options) {
     for (const Letter& letter : selected->letters) {
         int code = kDone;
         if (!options.dry_run && retry) code = co_await resubmit_letter(session, letter.id, false, true);
-        if (!options.dry_run && !retry) code = co_await delete_dead_letter(session, letter.id);
+        if (!options.dry_run && !retry) code = co_await delete_dead_letter(session, letter.id, false);
         // One that somebody else has removed meanwhile is what a purge wants.
         const bool done = code == kDone || (code == kNotFound && !retry);
         (done ? jobs : failed).push_back(letter.id);

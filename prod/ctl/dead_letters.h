@@ -21,7 +21,7 @@ struct ListLettersOptions {
 /// dropped from the index on the way.
 [[nodiscard]] engine::Task<int> list_dead_letters(Session& session, ListLettersOptions options);
 [[nodiscard]] engine::Task<int> show_dead_letter(Session& session, std::string job);
-[[nodiscard]] engine::Task<int> delete_dead_letter(Session& session, std::string job);
+[[nodiscard]] engine::Task<int> delete_dead_letter(Session& session, std::string job, bool json);
 /// Submits the dead job's request again as a new job and removes the entry.
 [[nodiscard]] engine::Task<int> retry_dead_letter(Session& session, std::string job, bool json);
 

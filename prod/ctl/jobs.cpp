@@ -14,6 +14,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "prod/ctl/job_document.h"
 #include "prod/ctl/text.h"
 
 namespace lockstep::prod {
@@ -55,18 +56,6 @@ engine::Task<tl::expected<JobView, std::string>> load_job(Session& session, std:
     if (const auto* list = replies.value()[1].array())
         for (const auto& event : *list) view.events.emplace_back(event.text());
     co_return view;
-}
-
-json json_of(const std::string& job, const JobView& view) {
-    json events = json::array();
-    for (const auto& event : view.events) {
-        const auto bar = event.find('|');
-        if (bar != std::string::npos)
-            events.push_back({{"at", event.substr(0, bar)}, {"state", event.substr(bar + 1)}});
-    }
-    json document{{"job_id", job}, {"events", events}};
-    for (const auto& [name, value] : view.fields) document[name] = value;
-    return document;
 }
 
 /// What policy has said about the output, in a few words; empty when it was not asked.
@@ -122,7 +111,7 @@ engine::Task<int> show_status(Session& session, StatusOptions options) {
         }
         if (options.wait && view->get("state") != "SUCCEEDED") code = kEndedBadly;
         if (options.json)
-            all.push_back(json_of(job, *view));
+            all.push_back(job_document(job, view->fields, view->events));
         else
             print_job(job, *view);
     }
@@ -211,7 +200,7 @@ engine::Task<int> list_jobs(Session& session, std::string state, std::int64_t li
     json document = json::array();
     for (const auto& [job, at] : *jobs) {
         if (as_json)
-            document.push_back({{"job_id", job.text()}, {"updated_at", at}});
+            document.push_back({{"job_id", job.text()}, {"updated_at", time_document(at)}});
         else
             fmt::print("{}  {}\n", micros_as_time(at), printable(job.text()));
     }

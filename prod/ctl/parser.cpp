@@ -10,6 +10,7 @@
 #include "prod/ctl/jobs.h"
 #include "prod/ctl/pools.h"
 #include "prod/ctl/submit.h"
+#include "prod/ctl/top.h"
 #include "prod/ctl/why.h"
 #include "prod/ctl/workers.h"
 #include "prod/ctl/workflow_commands.h"
@@ -38,6 +39,8 @@ struct Parser::Arguments {
     std::int64_t offset = 0;
     ConsumersOptions consumers;
     PoolOptions pool;
+    TopOptions top;
+    std::string pause;
     std::string ack_wait;
     QueueOptions queue;
     DoctorOptions doctor;
@@ -220,7 +223,7 @@ void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
     show->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return show_dead_letter(s, a.job); }, false}; });
     auto* remove = job_command(*dlq, a, "delete", "Remove one entry");
     remove->final_callback(
-        [&a, &chosen] { chosen = {[&a](Session& s) { return delete_dead_letter(s, a.job); }, false}; });
+        [&a, &chosen] { chosen = {[&a](Session& s) { return delete_dead_letter(s, a.job, a.json); }, false}; });
     auto* clean = dlq->add_subcommand("clean", "Drop what the list still names although it has expired");
     clean->final_callback(
         [&a, &chosen] { chosen = {[&a](Session& s) { return clean_dead_letters(s, a.json); }, false}; });
@@ -334,6 +337,22 @@ void add_why(CLI::App& app, Arguments& a, Chosen& chosen) {
     });
 }
 
+void add_top(CLI::App& app, Arguments& a, Chosen& chosen) {
+    auto* top = app.add_subcommand("top", "What goes on: jobs by state, messages that wait, pools and workers");
+    top->add_option("--workers", a.top.workers, "list so many workers, the busiest first")
+        ->check(CLI::Range(0, 100'000))
+        ->capture_default_str();
+    top->add_option("--every", a.pause, "how often to look, such as 5s (default 1s)");
+    top->add_flag("--once", a.top.once, "look once; so it does where the output is no terminal, too");
+    top->final_callback([&a, &chosen] {
+        a.top.json = a.json;
+        a.top.pause = span("--every", a.pause, a.top.pause);
+        if (a.top.pause <= engine::Duration::zero()) refuse("--every: must be longer than nothing");
+        chosen = {[&a](Session& s) { return show_top(s, a.top); }, true};
+        chosen.without_bus = "what stands in the streams is not counted";
+    });
+}
+
 void add_guards(CLI::App& app, Arguments& a, Chosen& chosen) {
     auto* locks = app.add_subcommand("locks", "Who holds the locks of the loops, and until when");
     locks->add_option("job", a.job, "also the lock of this job");
@@ -402,6 +421,7 @@ Parser::Parser()
     add_submit(app, a, chosen_);
     add_job_commands(app, a, chosen_);
     add_why(app, a, chosen_);
+    add_top(app, a, chosen_);
     add_guards(app, a, chosen_);
     add_doctor(app, a, chosen_);
     add_approval(app, a, chosen_, true);

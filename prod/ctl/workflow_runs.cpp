@@ -74,6 +74,8 @@ engine::Task<FoundRun> find_run(Session& session, std::string run) {
     co_return FoundRun{{}, std::move(*document)};
 }
 
+json text_or_null(std::string text) { return text.empty() ? json() : json(std::move(text)); }
+
 json json_of(const RunDocument& document) { return engine::parse_bounded(document.write(), 2 * engine::kJsonDepthMax); }
 
 /// The definition that the run keeps, else the present one; null where there is none.
@@ -299,8 +301,8 @@ engine::Task<int> list_runs(Session& session, ListRunsOptions options) {
             list.push_back({{"run_id", std::string((*names)[i].text())},
                             {"workflow_id", run->workflow()},
                             {"status", run->text("status")},
-                            {"created_at", run->text("created_at")},
-                            {"updated_at", run->text("updated_at")}});
+                            {"created_at", text_or_null(run->text("created_at"))},
+                            {"updated_at", text_or_null(run->text("updated_at"))}});
         }
     }
     if (options.json) {
@@ -308,7 +310,8 @@ engine::Task<int> list_runs(Session& session, ListRunsOptions options) {
         co_return kDone;
     }
     for (const json& run : list)
-        fmt::print("{}  {:<9}  {}  {}\n", printable(run["updated_at"].get<std::string>()),
+        fmt::print("{}  {:<9}  {}  {}\n",
+                   printable(run["updated_at"].is_null() ? "?" : run["updated_at"].get<std::string>()),
                    printable(run["status"].get<std::string>()), printable(run["run_id"].get<std::string>()),
                    printable(run["workflow_id"].get<std::string>()));
     co_return kDone;

@@ -403,7 +403,7 @@ TEST_F(OperatorTest, WhyTellsWhatAJobWaitsForAndQueueCountsIt) {
 
 // C3, C4
 TEST_F(OperatorTest, WhatIsPrintedForProgramsFitsThePublishedSchema) {
-    world->add_scheduler();
+    world->add_scheduler({{"LOCKSTEP_ROLE", "scheduler,workflow"}});
     world->add_worker("w1");
     const auto fits = [&](const std::string& name, std::vector<std::string> command) {
         const auto printed = world->ctl_json(std::move(command));
@@ -435,6 +435,38 @@ TEST_F(OperatorTest, WhatIsPrintedForProgramsFitsThePublishedSchema) {
     EXPECT_TRUE(circuits.at(0).at("until").is_string());
     EXPECT_EQ(circuits.at(1).value("state", ""), "half_open");
     EXPECT_TRUE(contains(world->ctl({"locks", "seen"}).text, "held by token until"));
+
+    fits("status", {"status", "seen"});
+    fits("status", {"status", "seen", "asks"});
+    EXPECT_EQ(world->ctl_json({"status", "seen"}).value("attempts", 0), 1);
+    fits("list of a state", {"list", "--state", "SUCCEEDED"});
+    fits("submit many", {"submit", "--count", "3", "--id", "many"});
+    fits("top", {"top"});
+    EXPECT_TRUE(contains(world->ctl({"top"}).text, "pool default")) << world->ctl({"top"}).text;
+    fits("consumers set", {"consumers", "set", "--max-deliver", "7", "--dry-run"});
+    fits("dlq delete", {"dlq", "delete", "asks"});
+    fits("dlq clean", {"dlq", "clean"});
+    world->redis_type({"DEL cordum:cb:safety:failures", "DEL lockstep:cb:safety:output:trip"});
+    EXPECT_EQ(world->ctl({"submit", "--id", "gated", "--topic", "job.deploy"}).exit_code, 0);
+    EXPECT_TRUE(
+        Deployment::until([&] { return world->ctl_json({"why", "gated"}).value("cause", "") == "approval"; }, 20s));
+    fits("approve", {"reject", "gated", "--reason", "not now"});
+    fits("status", {"status", "gated"});
+
+    const std::string flow = world->folder() / "flow.json";
+    std::ofstream(flow) << R"({"id": "flow", "steps": {"ask": {"type": "approval"}}})";
+    fits("workflow check", {"workflow", "check", flow});
+    fits("workflow put", {"workflow", "put", flow});
+    fits("workflow start", {"workflow", "start", "flow", "--run", "r1"});
+    fits("workflow approve", {"workflow", "approve", "r1", "ask", "--reject", "--wait"});
+    fits("workflow retry", {"workflow", "retry", "r1"});
+    fits("workflow cancel", {"workflow", "cancel", "r1"});
+    fits("workflow status", {"workflow", "status", "r1", "--wait"});
+    fits("workflow start", {"workflow", "rerun", "r1"});
+    fits("workflow list", {"workflow", "list", "--workflow", "flow"});
+    fits("workflow counts", {"workflow", "list"});
+    std::ofstream(flow) << R"({"id": "flow", "steps": {"ask": {"type": "aproval"}}})";
+    fits("workflow check", {"workflow", "check", flow});
 }
 
 // C14, O18: each of these is broken once, and told with the way to mend it.

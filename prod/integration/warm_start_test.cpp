@@ -33,7 +33,7 @@ TEST_F(WarmStartTest, AKilledReplicaThatIsBackFindsItsWorkersAtOnce) {
     expect_success("after");
     const auto status = world->ctl_json({"status", "after"});
     ASSERT_TRUE(status.is_object());
-    EXPECT_EQ(status.value("attempts", ""), "1") << "it was dispatched at the first try";
+    EXPECT_EQ(status.value("attempts", 0), 1) << "it was dispatched at the first try";
 }
 
 TEST_F(WarmStartTest, WithoutASnapshotAReplicaStartsColdAndHearsItsWorkers) {
