@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "prod/ctl/live_text.h"
 #include "prod/ctl/overview.h"

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <tuple>
 #include <vector>
 
 #include "engine/config/tunables.h"

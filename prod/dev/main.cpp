@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <optional>
 
 #include "engine/runtime/scope.h"
 #include "prod/ctl/live_text.h"
