@@ -31,10 +31,12 @@ foreach(program IN LISTS programs)
   cmake_path(GET program FILENAME name)
   cmake_path(GET program PARENT_PATH folder)
   set(compiled_in nlohmann-json3-dev libexpected-dev libcli11-dev)
+  # That of its package, which may hold several programs.
+  file(GLOB documents ${folder}/../share/doc/*)
   if(name MATCHES "^lockstep(-rehearsal)?$")
     list(APPEND compiled_in libkainjow-mustache-dev)
   endif()
   execute_process(
     COMMAND ${CPACK_LOCKSTEP_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/../sbom.py ${name} $ENV{LOCKSTEP_PACKAGE_VERSION} ${program} ${compiled_in}
-    OUTPUT_FILE ${folder}/../share/doc/${name}/${name}.spdx.json COMMAND_ERROR_IS_FATAL ANY)
+    OUTPUT_FILE ${documents}/${name}.spdx.json COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
