@@ -9,6 +9,7 @@
 #include "engine/runtime/wait.h"
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
+#include "engine/store/scripts/common.lua.h"
 #include "engine/wire/json.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
@@ -16,6 +17,7 @@
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
 #include "prod/ctl/jobs.h"
+#include "prod/ctl/scripts/record_submission.lua.h"
 
 namespace lockstep::prod {
 
@@ -57,14 +59,21 @@ public:
     Submission(Session& session, const SubmitOptions& options)
         : session_(session), options_(options), window_(kWindow) {}
 
-    /// Nothing wrong: empty. The job of an idempotency key that is taken already goes to `existing`.
+    /// Nothing wrong: empty. The job that was there before, under its id or its idempotency key, goes to `existing`.
     engine::Task<std::string> submit_one(std::string id, std::string& existing);
     engine::Task<void> submit_in_window(std::string id, engine::Semaphore::Permit permit);
     engine::Task<int> submit_many(std::string prefix);
 
 private:
+    struct Known {
+        std::string state;  // empty: it was not known
+        std::string trace;
+    };
+
     [[nodiscard]] std::vector<engine::RedisCommand> gateway_writes(const cap::JobRequest& request,
                                                                    const std::string& trace);
+    /// Writes it down, unless the job is known already: then `known` says in which state and under which trace id.
+    engine::Task<std::string> record(const cap::JobRequest& request, Known& known);
     engine::Task<std::string> reserve(const cap::JobRequest& request, std::string& existing);
 
     Session& session_;
@@ -85,7 +94,6 @@ std::vector<engine::RedisCommand> Submission::gateway_writes(const cap::JobReque
     std::vector<engine::RedisCommand> commands;
     commands.push_back({"SET", "ctx:" + id, options_.payload, "PX", data_ttl});
     if (options_.publish_only) return commands;
-    commands.push_back({"MULTI"});
     commands.push_back({"HSET", meta, "state", "PENDING", "updated_at", now, "attempts", "0"});
     commands.push_back({"SET", "job:state:" + id, "PENDING", "PX", ttl});
     commands.push_back({"ZADD", engine::keys::state_index(engine::JobState::pending), now, id});
@@ -104,8 +112,29 @@ std::vector<engine::RedisCommand> Submission::gateway_writes(const cap::JobReque
         commands.push_back({"HSET", meta, "deadline_unix", deadline});
         commands.push_back({"ZADD", std::string(engine::keys::kDeadlines), deadline, id});
     }
-    commands.push_back({"EXEC"});
     return commands;
+}
+
+engine::Task<std::string> Submission::record(const cap::JobRequest& request, Known& known) {
+    const std::string& id = request.job_id();
+    auto writes = gateway_writes(request, known.trace);
+    engine::Outcome<engine::RedisValue> reply = engine::NotApplied{};
+    if (options_.publish_only) {
+        reply = co_await session_.redis().command(std::move(writes.front()), session_.deadline());
+    } else {
+        static const engine::RedisScript kScript(
+            "record_submission", std::string(engine::scripts::kCommon) + std::string(scripts::kRecordSubmission));
+        std::vector<std::string> keys{engine::keys::job_meta(engine::JobId(id))};
+        std::vector<std::string> arguments{id, nlohmann::json(writes).dump()};
+        reply = co_await session_.redis().script(kScript, std::move(keys), std::move(arguments), session_.deadline());
+    }
+    if (!reply.applied()) co_return fmt::format("job {} not written to Redis: {}", id, reply.failure().detail);
+    if (reply.value().error() != nullptr)
+        co_return fmt::format("job {} not written to Redis: {}", id, reply.value().error()->text);
+    if (options_.publish_only || reply.value().at(0).text().empty()) co_return std::string();
+    known.state = reply.value().at(0).text();
+    if (const auto trace = reply.value().at(1).text(); !trace.empty()) known.trace = trace;
+    co_return std::string();
 }
 
 engine::Task<std::string> Submission::reserve(const cap::JobRequest& request, std::string& existing) {
@@ -129,13 +158,13 @@ engine::Task<std::string> Submission::submit_one(std::string id, std::string& ex
         std::string trouble = co_await reserve(request, existing);
         if (!trouble.empty() || !existing.empty()) co_return trouble;
     }
-    const std::string trace = options_.trace.empty() ? session_.entropy().uuid() : options_.trace;
-    const auto written = co_await session_.redis().pipeline(gateway_writes(request, trace), session_.deadline());
-    if (!written.applied()) co_return fmt::format("job {} not written to Redis: {}", id, written.failure().detail);
-    for (const auto& reply : written.value())
-        if (reply.error() != nullptr) co_return fmt::format("job {} not written to Redis: {}", id, reply.error()->text);
+    Known known{.state = {}, .trace = options_.trace.empty() ? session_.entropy().uuid() : options_.trace};
+    if (std::string trouble = co_await record(request, known); !trouble.empty()) co_return trouble;
+    if (!known.state.empty()) existing = id;
+    // Whoever submitted it may have died before it was published; once somebody has it in hand, there is nothing left to do.
+    if (!known.state.empty() && known.state != to_string(engine::JobState::pending)) co_return std::string();
 
-    const auto packet = wire::make_packet(std::move(request), trace, kSender, session_.clock().now());
+    const auto packet = wire::make_packet(std::move(request), known.trace, kSender, session_.clock().now());
     const std::string subject(wire::kSubjectSubmit);
     const std::string message_id = wire::message_id(packet, subject);
     const std::string bytes = wire::serialise(packet);
@@ -217,7 +246,10 @@ engine::Task<int> submit(Session& session, SubmitOptions options) {
         if (options.json)
             fmt::print("{}\n", nlohmann::json{{"job_id", job}, {"existing", !existing.empty()}}.dump());
         else
-            fmt::print("{}{}\n", job, existing.empty() ? "" : " (submitted earlier under this idempotency key)");
+            fmt::print("{}{}\n", job,
+                       existing.empty() ? ""
+                       : job == id      ? " (submitted earlier under this id)"
+                                        : " (submitted earlier under this idempotency key)");
         co_return kDone;
     }
     StatusOptions status{.jobs = {job}, .wait = true, .wait_limit = options.wait_limit, .json = options.json};

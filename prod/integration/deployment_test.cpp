@@ -235,6 +235,22 @@ TEST_F(DeploymentTest, AnIdempotencyKeySubmitsOnce) {
     EXPECT_EQ(world->executions().size(), 1U);
 }
 
+// Who is told that a submission failed tries it again, and it may have arrived.
+TEST_F(DeploymentTest, ASubmissionThatIsRepeatedUnderItsIdRunsOnce) {
+    world->add_scheduler();
+    EXPECT_FALSE(world->ctl_json({"submit", "--id", "j"})["existing"]);
+    EXPECT_TRUE(world->ctl_json({"submit", "--id", "j"})["existing"]) << "it waits for a worker";
+    world->add_worker("w1");
+    ASSERT_TRUE(world->all_end(1, 20s));
+    const auto again = world->ctl({"submit", "--id", "j"});
+    EXPECT_EQ(again.exit_code, 0);
+    EXPECT_NE(again.text.find("submitted earlier under this id"), std::string::npos) << again.text;
+    EXPECT_EQ(world->states()["SUCCEEDED"], 1) << "its state is not written over";
+    world->ctl({"submit", "--id", "last"});
+    ASSERT_TRUE(world->all_end(2, 20s));
+    EXPECT_EQ(world->executions()["j"], 1);
+}
+
 TEST_F(DeploymentTest, AnUnusableConfigurationAndAMissingServerSayWhatToDo) {
     Program wrong =
         world->launch("lockstepd", {}, {{"LOCKSTEP_MAX_INFLIGHT", "3"}, {"POOL_CONFIG_PATH", "/nowhere/pools.yaml"}});
