@@ -3,7 +3,7 @@
 
 For each mutant in turn: the happy path; explorations of drawn clusters up to the first failure; the scenario folder. What has been
 learnt is kept in a file beside the program, so that a search that was stopped goes on, and one with more draws begins where the last
-one ended. Of another program, only those are found that fail at the same draw again. `--anew` begins again. A draw in which a run without any mutant never comes to where
+one ended. Where there is no such file, the draws that the table names are made first. Of another program, only those are found that fail at the same draw again. `--anew` begins again. A draw in which a run without any mutant never comes to where
 this one changes something goes as without it, and is not made; nor is one that fails without any. See README.md beside this file.
 """
 import argparse
@@ -155,6 +155,18 @@ class Notes:
         spare = self.path.with_suffix(".new")
         spare.write_text(json.dumps(self.known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         os.replace(spare, self.path)
+
+
+def remember(note, row):
+    """What a table says of one that was never searched for here. It counts only when this program has said the same."""
+    if "program" in note or note["draws"] or row is None:
+        return
+    kind, words = row
+    draw = re.fullmatch(r"(.+), draw (\d+)", words)
+    if kind in ("found", "at once") and draw:
+        note["found"] = {"draw": int(draw[2]), "by": draw[1]}
+    elif kind == "crude":
+        note["happy"] = words
 
 
 def confirm(program, mutant, note, reach):
@@ -375,8 +387,12 @@ def search_all(options):
         print(f"{mutant.name}: {kind}  {words}", flush=True)
         options.table.write_text(table(mutants, notes, earlier), encoding="utf-8")
 
+    anew = options.anew or bool(options.names)
+    if not anew:
+        for mutant in selected:
+            remember(notes.of(mutant, False), earlier.get(mutant.name))
     with ThreadPoolExecutor(int(program.jobs)) as pool:
-        list(pool.map(lambda mutant: confirm(program, mutant, notes.of(mutant, options.anew or bool(options.names)), reach), selected))
+        list(pool.map(lambda mutant: confirm(program, mutant, notes.of(mutant, anew), reach), selected))
     notes.save()
     for mutant in selected:
         search(program, mutant, notes.of(mutant, False), options, notes.save, reach)

@@ -74,6 +74,26 @@ class Search(unittest.TestCase):
         self.assertEqual(kind_of(FakeProgram()), "survived")
         self.assertEqual(search.verdict(mutant("m", equivalent="because"), None), ("equivalent", "because"))
 
+    def test_what_a_table_says_is_asked_about_and_not_believed(self):
+        def remembered(row, **note):
+            note = {"draws": 0, **note}
+            search.remember(note, row)
+            return {name: note[name] for name in ("found", "happy") if name in note}
+
+        self.assertEqual(remembered(("found", "lock_exclusion, draw 150")), {"found": {"draw": 150, "by": "lock_exclusion"}})
+        self.assertEqual(remembered(("at once", "a, draw 2")), {"found": {"draw": 2, "by": "a"}})
+        self.assertEqual(remembered(("crude", "FAILED")), {"happy": "FAILED"})
+        self.assertEqual(remembered(("survived", "1000 draws")), {})
+        self.assertEqual(remembered(None), {})
+        self.assertEqual(remembered(("found", "a, draw 2"), program="this"), {}, "it has been searched for here")
+
+        note = {"draws": 0}
+        search.remember(note, ("found", "lock_exclusion, draw 150"))
+        program = FakeProgram()
+        search.confirm(program, mutant("m"), note, SimpleNamespace(identity="this", failing=[]))
+        self.assertEqual(program.explored, [(150, 1)])
+        self.assertEqual(note, {"draws": 0, "program": "this"})
+
     def test_nothing_is_looked_for_any_more_once_it_is_found(self):
         program = FakeProgram(fails_at=150)
         self.assertNotIn("scenarios", searched(program))
