@@ -119,6 +119,51 @@ TEST_F(BusTest, AHeldUpDeliveryThatNothingFollowsIsLateAndNothingElse) {
     EXPECT_EQ(world.fault.reorder_effective, 0U) << "all were held up for as long, one after the other";
 }
 
+TEST_F(BusTest, WithoutAQuorumStreamsStandStillAndCoreMessagesPass) {
+    KeptDeliveries deliveries;
+    KeptMessages heard;
+    const auto bound = consume(*a, deliveries);
+    const auto subscribed = b->subscribe("sys.heartbeat", "", heard);
+    store(*a, "sys.job.submit");
+    settle();
+    server.lose_quorum();
+    deliveries.last().ack();
+    world.run_for(11s);  // by then nobody leads
+    EXPECT_TRUE(finish(a->publish_core("sys.heartbeat", "p")).applied());
+    EXPECT_EQ(publish(*a, "sys.job.submit", "late").kind(), OutcomeKind::unknown);
+    EXPECT_EQ(finish(a->stream_state("CORDUM_SYS", deadline())).kind(), OutcomeKind::unknown);
+    world.run_for(1min);
+    EXPECT_EQ(heard.payloads.size(), 1U);
+    EXPECT_EQ(deliveries.size(), 1U);
+    EXPECT_TRUE(a->connection().connected);
+
+    server.regain_quorum();
+    EXPECT_EQ(finish(a->stream_state("CORDUM_SYS", deadline())).value().last_sequence.value(), 1U);
+    settle();
+    ASSERT_EQ(deliveries.size(), 2U) << "nobody has heard the acknowledgement";
+    EXPECT_EQ(deliveries.last().payload(), "p");
+}
+
+TEST_F(BusTest, WhatALeaderHasInItsLogIsStoredOrNotWhenTheQuorumIsBack) {
+    std::uint64_t sequence = 0;
+    int stored_late = 0;
+    constexpr int kTimes = 20;
+    for (int i = 0; i < kTimes; ++i) {
+        const std::string id = std::to_string(i);
+        server.lose_quorum();
+        EXPECT_EQ(publish(*a, "sys.job.submit", id, id).kind(), OutcomeKind::unknown);
+        server.regain_quorum();
+        const auto known = finish(a->stream_state("CORDUM_SYS", deadline())).value().last_sequence.value();
+        EXPECT_TRUE(known == sequence || known == sequence + 1);
+        stored_late += static_cast<int>(known - sequence);
+        sequence = known;
+        EXPECT_EQ(publish(*a, "sys.job.submit", id, id).value().duplicate, known == static_cast<std::uint64_t>(i) + 1);
+        sequence = static_cast<std::uint64_t>(i) + 1;
+    }
+    EXPECT_GT(stored_late, 0);
+    EXPECT_LT(stored_late, kTimes);
+}
+
 TEST_F(BusTest, ACoreMessageCanBeLostForOneSubscriber) {
     KeptMessages at_a;
     KeptMessages at_b;

@@ -48,18 +48,50 @@ void NatsServer::hello(const Connection& connection, std::weak_ptr<NatsPeer> pee
     session->connection()->close_from_server();
 }
 
+void NatsServer::lose_quorum() {
+    if (quorums_lost_++ == 0) lost_since_ = engine::MonoTime(world_.monotonic(options_.node));
+}
+
+void NatsServer::regain_quorum() {
+    if (--quorums_lost_ > 0) return;
+    settle_proposals();
+    if (up_) on_timer();
+}
+
 NatsServer::Taken NatsServer::take(const MessagePtr& message, NodeId publisher) {
     route_core(message);
     StreamModel* stream = jetstream_.stream_of(message->subject);
     if (stream == nullptr) return {};
-    const StreamModel::Ack ack = stream->publish(message, now());
+    if (has_quorum()) return store(*stream, message, publisher);
+    propose(message, publisher);
+    return {.undecided = true};
+}
+
+void NatsServer::propose(const MessagePtr& message, NodeId publisher) {
+    // As the server does: a leader that hears of nobody for ten seconds steps down, and there is no other.
+    constexpr auto kLeaderNotices = std::chrono::seconds(10);
+    const engine::MonoTime time(world_.monotonic(options_.node));
+    if (time < lost_since_ + kLeaderNotices) proposals_.push_back({message, publisher});
+}
+
+void NatsServer::settle_proposals() {
+    const std::vector<Proposal> proposals = std::exchange(proposals_, {});
+    if (proposals.empty() || draws_.next("quorum back").chance(0.5)) return;
+    for (const auto& [message, publisher] : proposals) {
+        StreamModel* stream = jetstream_.stream_of(message->subject);
+        if (stream != nullptr) store(*stream, message, publisher);
+    }
+}
+
+NatsServer::Taken NatsServer::store(StreamModel& stream, const MessagePtr& message, NodeId publisher) {
+    const StreamModel::Ack ack = stream.publish(message, now());
     if (ack.stored()) {
         Event stored = bus_event(EventKind::stored, When::applied, publisher, options_.node, *message);
-        stored.stream = stream->config().name;
+        stored.stream = stream.config().name;
         stored.sequence = ack.sequence;
         world_.trace().emit(stored);
     }
-    return {stream, ack};
+    return {.stream = &stream, .ack = ack};
 }
 
 void NatsServer::route_core(const MessagePtr& message) {
@@ -100,7 +132,7 @@ void NatsServer::leave(const std::string& stream, const std::string& durable, Su
 }
 
 void NatsServer::apply(const HandedMessage& handed, DeliveryAnswer answer, NodeId client) {
-    Bound* group = up_ ? bound(handed.consumer->stream, handed.consumer->durable) : nullptr;
+    Bound* group = up_ && has_quorum() ? bound(handed.consumer->stream, handed.consumer->durable) : nullptr;
     if (group == nullptr) return;
     const bool counted = group->consumer->apply(handed.receipt, answer, now());
     Event event = bus_event(answer.kind, When::applied, client, options_.node, *handed.message);
@@ -116,7 +148,7 @@ void NatsServer::apply(const HandedMessage& handed, DeliveryAnswer answer, NodeI
 
 void NatsServer::pump(Bound& bound) {
     bound.consumer->expire(now());
-    while (up_ && !bound.members.empty() && !bound.slowed) {
+    while (up_ && has_quorum() && !bound.members.empty() && !bound.slowed) {
         const auto next = bound.consumer->next(now());
         if (!next) break;
         if (within_rate(bound, *next)) deliver(bound, *next);
@@ -256,6 +288,7 @@ void NatsServer::restart(engine::Duration down_for) {
 
 void NatsServer::power_cut(engine::Duration down_for) {
     stop(true);
+    proposals_.clear();
     jetstream_.power_cut(now());
     start_after(down_for);
 }

@@ -52,6 +52,11 @@ public:
     void power_cut(engine::Duration down_for);
     /// Another server of its cluster leads the consumers from now on, see ConsumerModel. Returns how many messages come no more.
     std::size_t change_leaders(ConsumerModel::InHand in_hand) { return jetstream_.change_leaders(in_hand); }
+    /// Most of its cluster is away, until `regain_quorum` was called as often. Core messages pass; streams and consumers do nothing,
+    /// and answer nobody. What is sent to a stream before its leader has noticed stands in that one's log: if it leads again
+    /// afterwards, which is drawn, the stream has it then. May be called within an event.
+    void lose_quorum();
+    void regain_quorum();
     /// Somebody deletes a stream, with its messages and its durables, and makes it anew. REQUIRES: there is one of that name.
     void make_stream_anew(const std::string& stream);
     /// Hooks for a crash of the node: the process is killed, what it has written stays.
@@ -62,6 +67,7 @@ public:
 
     [[nodiscard]] const NatsServerOptions& options() const { return options_; }
     [[nodiscard]] bool up() const { return up_; }
+    [[nodiscard]] bool has_quorum() const { return quorums_lost_ == 0; }
     /// Of the process that runs now: another one after every start.
     [[nodiscard]] std::string process_name() const;
     ConnectionListener& on_accept(std::shared_ptr<Connection> connection, NodeId client) override;
@@ -79,6 +85,7 @@ public:
     struct Taken {
         const StreamModel* stream = nullptr;  // null: no stream binds the subject
         StreamModel::Ack ack;
+        bool undecided = false;  // there is no quorum: nobody is answered
     };
     /// Routes to core subscribers and then to the stream.
     Taken take(const MessagePtr& message, NodeId publisher);
@@ -120,6 +127,10 @@ private:
     /// Tells of messages that the consumer delivers no more.
     void tell_given_up(Bound& bound);
     void route_core(const MessagePtr& message);
+    Taken store(StreamModel& stream, const MessagePtr& message, NodeId publisher);
+    /// Without a quorum.
+    void propose(const MessagePtr& message, NodeId publisher);
+    void settle_proposals();
     [[nodiscard]] std::shared_ptr<NatsSession> session(std::uint64_t id) const;
     void watch_silence(std::uint64_t session);
 
@@ -143,8 +154,16 @@ private:
     std::uint64_t last_session_ = 0;
     std::vector<SubscriptionTable::Match> matches_;
 
+    struct Proposal {
+        MessagePtr message;
+        NodeId publisher;
+    };
+
     bool up_ = true;
     std::uint64_t incarnation_ = 1;
+    int quorums_lost_ = 0;
+    engine::MonoTime lost_since_;  // by the monotonic clock
+    std::vector<Proposal> proposals_;
     std::optional<std::pair<engine::MonoTime, World::TimerId>> timer_;  // for the earliest deadline of a consumer
 };
 

@@ -71,6 +71,7 @@ void NatsSession::ping() {
 void NatsSession::publish(const MessagePtr& message, RequestId request, bool lose_answer) {
     heard_ = true;
     const NatsServer::Taken taken = server_.take(message, client_);
+    if (taken.undecided) return;
     NatsReply answer;
     if (taken.stream == nullptr) {
         answer.error = "no responders";
@@ -147,6 +148,7 @@ void NatsSession::consumer_state(RequestId request, const std::string& stream, c
 
 void NatsSession::ensure_consumer(RequestId request, const engine::ConsumerSpec& spec) {
     heard_ = true;
+    if (!server_.has_quorum()) return;
     const ConsumerConfig config{.name = spec.durable,
                                 .filter_subject = spec.subject,
                                 .deliver_group = spec.queue,
@@ -209,6 +211,7 @@ void NatsSession::answer(std::shared_ptr<const HandedMessage> handed, DeliveryAn
 }
 
 void NatsSession::reply(RequestId request, NatsReply reply) {
+    if (!server_.has_quorum()) return;
     const std::uint64_t bytes = kReplyBytes + (reply.message ? reply.message->payload.size() : 0);
     send(bytes,
          [request, reply = std::move(reply)](NatsPeer& client) mutable { client.on_reply(request, std::move(reply)); });

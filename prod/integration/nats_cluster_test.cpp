@@ -1,5 +1,6 @@
 // A cluster of three nats-servers with streams and consumers on each of them, which lose one server after the other.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <set>
 
 #include "prod/integration/deployment_fixture.h"
+#include "prod/integration/nats_peer.h"
 
 namespace lockstep::prod::testing {
 namespace {
@@ -92,6 +94,31 @@ TEST_F(NatsClusterTest, LosesNothingAndRunsNothingTwiceWhileEachOfItsServersDies
     EXPECT_GE(states["SUCCEEDED"], static_cast<int>(acknowledged.size()) / 2);
     EXPECT_EQ(states["FAILED"], 0);
     EXPECT_EQ(world->redis_keys("lockstep:durable:*"), 2) << "who leads the durables of submissions and of results";
+}
+
+TEST_F(NatsClusterTest, WithoutAQuorumStreamsStandStillAndCoreMessagesPass) {
+    world->add_scheduler();
+    world->add_worker("w1");
+    submit(5);
+    ASSERT_TRUE(all_have_ended());
+    ASSERT_EQ(acknowledged.size(), 5U);
+    server(1).kill();
+    server(2).kill();
+    NatsPeer peer(server(0).port());
+    peer.subscribe("sys.heartbeat");
+    EXPECT_NE(world->ctl({"submit", "--topic", "job.default", "--id", "refused"}).exit_code, 0);
+    peer.publish("sys.heartbeat", "passes");
+    peer.settle();
+    EXPECT_THAT(peer.received(), ::testing::Contains("passes"));
+
+    server(1).start();
+    server(2).start();
+    // It may stand in the stream all the same; whoever sends it again under its id has it once.
+    ASSERT_TRUE(Deployment::until(
+        [&] { return world->ctl({"submit", "--topic", "job.default", "--id", "refused"}).exit_code == 0; }, 60s));
+    acknowledged.insert("refused");
+    ASSERT_TRUE(all_have_ended());
+    for (const auto& [job, count] : world->executions()) EXPECT_EQ(count, 1) << job;
 }
 
 TEST_F(NatsClusterTest, AReplicaThatStartsBeforeTheClusterHasALeaderWaitsForIt) {

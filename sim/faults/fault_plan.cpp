@@ -245,6 +245,18 @@ void FaultPlan::begin(Plan& plan, const OfServer& /*fault*/, NodeId /*actor*/) {
     commands_.push_back(&plan);
 }
 
+void FaultPlan::begin(Plan& plan, const OfServerState& /*fault*/, NodeId /*actor*/) {
+    tell(plan, "begin", NodeId{});
+    if (controls_ == nullptr) return;
+    ++plan.count.effective;
+    controls_->nats_quorum_lost();
+    hold(plan, NodeId{}, [this] {
+        nodes_.set_current(Topology::kNats);
+        controls_->nats_quorum_back();
+        nodes_.set_current(NodeId{});
+    });
+}
+
 void FaultPlan::run_commands() {
     while (!commands_.empty() || !stops_.empty()) {
         const std::vector<Plan*> commands = std::exchange(commands_, {});

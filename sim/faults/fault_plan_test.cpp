@@ -39,6 +39,8 @@ struct RecordingControls final : ServerControls {
         calls.emplace_back(forgotten ? "nats_new_leader forgotten" : "nats_new_leader");
         return 2;
     }
+    void nats_quorum_lost() override { calls.emplace_back("nats_quorum_lost"); }
+    void nats_quorum_back() override { calls.emplace_back("nats_quorum_back"); }
     void nats_power_cut(Duration down) override { calls.push_back("nats_power_cut " + text(down)); }
     void config_update(const faults::ConfigUpdate& fault, std::function<void()> effective) override {
         calls.push_back("config_update " + fault.pools + " " + fault.timeouts);
@@ -533,6 +535,21 @@ TEST_F(FaultPlanTest, CountsTheMessagesThatANewLeaderHides) {
     EXPECT_THAT(controls.calls, ElementsAre("nats_new_leader", "nats_new_leader forgotten"));
     EXPECT_EQ(sim.fault_plan().counts()[0].effective, 2U);
     EXPECT_EQ(sim.fault_plan().counts()[1].effective, 2U);
+}
+
+TEST_F(FaultPlanTest, TakesTheQuorumAwayAtOnceAndGivesItBack) {
+    add(on_publish("nats.no_quorum", When::applied, 5s));
+    std::size_t calls_in_step = 99;
+    sim.after(scheduler, 1s, [&] {
+        tell(EventKind::publish, "scheduler-0");
+        calls_in_step = controls.calls.size();
+    });
+    sim.run_for(5s);
+    EXPECT_EQ(calls_in_step, 1U) << "what the server was about to answer, it does not answer any more";
+    EXPECT_THAT(controls.calls, ElementsAre("nats_quorum_lost"));
+    sim.run_for(2s);
+    EXPECT_THAT(controls.calls, ElementsAre("nats_quorum_lost", "nats_quorum_back"));
+    EXPECT_EQ(only_count().effective, 1U);
 }
 
 TEST_F(FaultPlanTest, DoesNotCommandAServerThatIsDown) {

@@ -36,6 +36,9 @@ public:
     /// Consumers get another leader, which delivers none of what is in hand again; what is `forgotten` it takes for done. Returns
     /// how many messages that are.
     virtual std::uint64_t nats_new_leader(bool forgotten) = 0;
+    /// Streams and consumers stand still from here on, also within an event, until as often as that they may go on again.
+    virtual void nats_quorum_lost() = 0;
+    virtual void nats_quorum_back() = 0;
 
     /// Has an operator write the settings that `fault` holds. `effective` is to be called when a scheduler has put them in
     /// force, or refused them; it may be kept for as long as the fault plan lives.

@@ -8,6 +8,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "sim/oracles/job_keys.h"
+#include "sim/scenario/catalogue.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
@@ -114,9 +115,8 @@ void TimeoutExplained::note_trouble(const fakes::Event& event, Time now) {
                 clocks_jumped_ = true;
             if (event.name.starts_with("worker.") || event.name.starts_with("output_policy.")) break;
             (of_nats ? nats_ill_ : others_ill_) = now;
-            const bool lasts = event.name != "crash" && event.name != "stop" && event.name != "pause" &&
-                               event.name != "nats.restart" && event.name != "config.update";
-            if (lasts) (of_nats ? nats_faults_ : other_faults_) += event.from == "begin" ? 1 : -1;
+            if (end_of_fault(event.name) == FaultEnd::told)
+                (of_nats ? nats_faults_ : other_faults_) += event.from == "begin" ? 1 : -1;
             break;
         }
         default: break;

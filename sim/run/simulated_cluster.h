@@ -47,6 +47,8 @@ public:
     std::uint64_t redis_corrupt(std::string_view keys) override { return redis_.corrupt(keys); }
     void nats_restart(engine::Duration down) override { nats_.restart(down); }
     std::uint64_t nats_new_leader(bool forgotten) override;
+    void nats_quorum_lost() override { nats_.lose_quorum(); }
+    void nats_quorum_back() override { nats_.regain_quorum(); }
     void nats_power_cut(engine::Duration down) override { nats_.power_cut(down); }
     void config_update(const faults::ConfigUpdate& fault, std::function<void()> effective) override;
     void reconfigure(fakes::NodeId node, const faults::Restarting& fault) override;

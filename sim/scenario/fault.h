@@ -115,6 +115,8 @@ struct OfLink {
 struct OfServer {};
 struct OfRedis : OfServer {};
 struct OfNats : OfServer {};
+/// A server is in another state for as long as it lasts.
+struct OfServerState {};
 /// Single calls or messages go wrong.
 struct OfCalls {
     double rate = 1.0;
@@ -378,6 +380,13 @@ struct NatsNewLeader : OfNats {
     }
 };
 
+struct NatsNoQuorum : OfServerState {
+    static constexpr std::string_view kName = "nats.no_quorum";
+    static constexpr std::string_view kHelp =
+        "most servers of a cluster are away: core messages pass, streams and consumers do nothing and answer nobody";
+    static constexpr auto arguments() { return std::tuple(kFor); }
+};
+
 struct NatsGarbledDelivery : OfMessages {
     static constexpr std::string_view kName = "nats.garbled_delivery";
     static constexpr std::string_view kHelp = "stored messages reach their consumers as bytes that are no packet";
@@ -521,7 +530,7 @@ using Any =
     std::variant<Crash, Stop, Pause, Partition, SlowLink, LossyLink, ClockJump, ClockDrift, RedisErrors, RedisLatency,
                  RedisRestart, RedisFailover, RedisScriptFlush, RedisEvict, RedisCorrupt, RedisOom, NatsPublishErrors,
                  NatsLostAcks, NatsLateAcks, NatsDuplicate, NatsReorder, NatsRestart, NatsPowerCut, NatsNewLeader,
-                 NatsGarbledDelivery, NatsDropCore, KernelErrors, KernelLatency, KernelOutage, KernelFlap,
+                 NatsNoQuorum, NatsGarbledDelivery, NatsDropCore, KernelErrors, KernelLatency, KernelOutage, KernelFlap,
                  KernelDecision, OutputPolicyErrors, OutputPolicyLatency, OutputPolicyDecision, WorkerSilence,
                  WorkerZombie, WorkerOverload, Corrupt, ConfigUpdate>;
 

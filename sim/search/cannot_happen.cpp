@@ -17,13 +17,7 @@ constexpr const char* kOnlyAfterDispatched =
     "RUNNING is entered with the number of the dispatch, which stands there only while the job is DISPATCHED";
 constexpr const char* kOnlyAfterADispatch = "a result of a job that is neither DISPATCHED nor RUNNING is refused";
 
-/// Oracles that count on answers which come within milliseconds would accuse what is slow by order.
-constexpr const char* kNotDrawn =
-    "draws ask for no replicas; scenarios/known-failures/failover_behind_a_required_replica.json does";
-
 constexpr std::array kList{
-    CannotHappen{kTunable, "redis_replicas", kNotDrawn},
-    CannotHappen{kTunable, "redis_replicas_patience", kNotDrawn},
     CannotHappen{kTunable, "lock_on_abandon", "nothing reads it: a lock that cannot be renewed is given up in one way"},
     CannotHappen{kCall, "kernel_check: not applied", kAnswersOrFails},
     CannotHappen{kCall, "output_check: not applied", kAnswersOrFails},

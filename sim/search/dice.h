@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "fakes/rng.h"
 
@@ -15,7 +16,8 @@ namespace lockstep::sim {
 
 class Dice {
 public:
-    explicit Dice(std::uint64_t number) : rng_(number, "draw") {}
+    /// `stream`: numbers that have nothing to do with those of another one.
+    explicit Dice(std::uint64_t number, std::string_view stream = "draw") : rng_(number, stream) {}
 
     bool chance(double probability) { return rng_.chance(probability); }
 

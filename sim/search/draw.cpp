@@ -132,6 +132,10 @@ public:
         else
             spare_forgetful_redis(out);
         if (options_.data_loss.nats) lose_in_nats(out);
+        // By turns, as themes are: each of them meets these.
+        const auto turn = number_ / themes().size() % 5;
+        if (turn == 3 && options_.data_loss.redis) ask_for_a_replica(out);
+        if (turn == 2 && !by_themselves && !calm) lose_quorum(out);
         if (!by_themselves && dice_.chance(0.3)) out["cluster"]["schedule"] = schedule();
         keep_policy_reachable(out);
         name_present_replicas(out);
@@ -347,6 +351,23 @@ private:
         Document& cluster = out["cluster"];
         if (!cluster.contains("nats")) cluster["nats"] = {{"sync_interval", dice_.word({"200ms", "1s", "10s", "2m"})}};
         if (dice_.chance(0.7)) add_power_cut(dice_, out["faults"]);
+    }
+
+    /// What a failover takes back, nobody has gone on from then.
+    void ask_for_a_replica(Document& out) {
+        Dice dice(number_, "replicas");
+        Document& config = out["cluster"]["config"];
+        config["redis_replicas"] = 1;
+        if (dice.chance(0.3)) config["redis_replicas_patience"] = dice.word({"100ms", "1s"});
+        config.erase("store_op_timeout");  // some are too short to wait for a replica
+    }
+
+    /// Streams and consumers stand still for a while, once in the midst of the load.
+    void lose_quorum(Document& out) {
+        Dice dice(number_, "quorum");
+        out["faults"].push_back({{"at", dice.seconds(1, 30)},
+                                 {"do", "nats.no_quorum"},
+                                 {"for", dice.word({"3s", "8s", "15s", "40s", "2m"})}});
     }
 
     /// Whoever waits for an answer for a shorter time than it always takes never has one: then no job could end, whatever anybody
