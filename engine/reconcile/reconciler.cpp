@@ -148,7 +148,7 @@ Task<void> Reconciler::sweep_deadlines() {
 
 Task<Reconciler::Dealt> Reconciler::deal_with(OverdueJob overdue, std::string index, std::optional<JobState> expected,
                                               std::string why) {
-    const Overdue fate = backlog_.judge(overdue);
+    const Overdue fate = backlog_.judge(overdue, ticker_.answered_for());
     if (fate == Overdue::waits) {
         context_.ports.log.reached("timeout_waits_for_a_result");
         co_return Dealt::waits;

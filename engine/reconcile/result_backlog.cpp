@@ -108,9 +108,10 @@ Task<void> ResultBacklog::read_part(UnheardResults::Stretch part, bool& complete
     }
 }
 
-Overdue ResultBacklog::judge(const OverdueJob& job) const {
+Overdue ResultBacklog::judge(const OverdueJob& job, Duration answered_for) const {
     const Duration connected_for = connection_ == 0 ? Duration{0} : context_.ports.clock.monotonic() - connected_since_;
-    return decide(at_work(job) && unheard_.may_name(job.stale.job), job.overdue_by, {patience(), connected_for});
+    return decide(at_work(job) && unheard_.may_name(job.stale.job), job.overdue_by,
+                  {patience(), std::min(connected_for, answered_for)});
 }
 
 }  // namespace lockstep::engine

@@ -37,7 +37,8 @@ public:
     /// To be awaited after each page of overdue jobs, before `judge` is asked about one of them. Costs nothing while none of
     /// them is at work.
     [[nodiscard]] Task<void> look(std::vector<OverdueJob> page);
-    [[nodiscard]] Overdue judge(const OverdueJob& job) const;
+    /// `answered_for`: how long this replica has had Redis without a break.
+    [[nodiscard]] Overdue judge(const OverdueJob& job, Duration answered_for) const;
 
     /// How long a job may be overdue for the sake of a result that may stand in the stream: what a dead replica had in hand
     /// comes again after the ack wait, and somebody has to tick then.

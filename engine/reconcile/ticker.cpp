@@ -6,7 +6,10 @@ Task<bool> Ticker::hold() {
     const MonoTime asked = context_.ports.clock.monotonic();
     lease_.asking();
     const auto mine = co_await sweeps_.tick_lock(lock(), lease_.terms().life);
-    if (!mine.applied()) co_return false;
+    if (!mine.applied()) {
+        unanswered_ = context_.ports.clock.monotonic();
+        co_return false;
+    }
     if (mine.value())
         lease_.begin(asked);
     else

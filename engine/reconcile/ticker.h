@@ -30,6 +30,9 @@ public:
     /// To be called after each tick.
     [[nodiscard]] Task<void> tick_over();
 
+    /// For how long Redis has answered whenever it was asked; from before the first question where it always has.
+    [[nodiscard]] Duration answered_for() const { return context_.ports.clock.monotonic() - unanswered_; }
+
     [[nodiscard]] TickLock lock() const { return {lease_.key(), lease_.token()}; }
     [[nodiscard]] Duration interval() const { return interval_; }
 
@@ -38,6 +41,7 @@ private:
     SweepStore& sweeps_;
     Lease lease_;
     Duration interval_;
+    MonoTime unanswered_{};  // when a question last was
 };
 
 }  // namespace lockstep::engine

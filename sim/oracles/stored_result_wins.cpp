@@ -78,7 +78,11 @@ void StoredResultWins::follow_tick(const fakes::Event& event, Time now) {
     const auto broken = broken_.find(event.node);
     if (event.when == When::before && event.key == kReconcilerLock && broken != broken_.end())
         connected_after_[event.node] = broken->second;
-    if (event.when == When::answered) ticks.took = now - ticks.asked;
+    if (event.when != When::answered) return;
+    ticks.took = now - ticks.asked;
+    const bool unanswered =
+        event.outcome == fakes::EventOutcome::not_applied || event.outcome == fakes::EventOutcome::unknown;
+    if (event.key == kReconcilerLock && unanswered) unanswered_[event.node] = now;
 }
 
 void StoredResultWins::on_stored(const fakes::Event& event, Time now) {
@@ -132,6 +136,14 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
                              engine::to_millis(now_ - connected_after_.at(client)), engine::to_millis(patience())));
         return;
     }
+    if (by_itself && left.unheard && has_just_been_unanswered(client)) {
+        violated(client, job,
+                 fmt::format(
+                     "it timed out although a result of it may be unheard, {} ms after its replica had no answer from "
+                     "Redis: nobody may have been able to handle a result, and there have to be {} ms for it",
+                     engine::to_millis(now_ - unanswered_.at(client)), engine::to_millis(patience())));
+        return;
+    }
     if (kCallsBeforeTheFirst * slowest_answer() > 2 * tunables_.reconciler_interval) return;
     const auto calm = undisturbed_.lasts_for(now_);
     const auto named = named_.find(job);
@@ -153,8 +165,17 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
 
 bool StoredResultWins::has_just_connected(fakes::NodeId client) const {
     const auto after = connected_after_.find(client);
+    return after != connected_after_.end() && is_too_soon_after(after->second);
+}
+
+bool StoredResultWins::has_just_been_unanswered(fakes::NodeId client) const {
+    const auto last = unanswered_.find(client);
+    return last != unanswered_.end() && is_too_soon_after(last->second);
+}
+
+bool StoredResultWins::is_too_soon_after(Time began) const {
     // An eighth, for a clock that goes too fast.
-    return after != connected_after_.end() && now_ - after->second < patience() - patience() / 8;
+    return now_ - began < patience() - patience() / 8;
 }
 
 Duration StoredResultWins::bound(bool waited_for) const {

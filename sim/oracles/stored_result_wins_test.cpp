@@ -275,6 +275,24 @@ TEST_F(StoredResultWinsTest, PatienceIsCountedFromThePresentConnection) {
     }
 }
 
+TEST_F(StoredResultWinsTest, PatienceIsCountedFromTheLastQuestionThatRedisDidNotAnswer) {
+    for (const bool recent : {true, false}) {
+        judge.found.clear();
+        enter("RUNNING");
+        store();
+        fakes::Event refused = tick(When::answered);
+        refused.outcome = fakes::EventOutcome::not_applied;
+        if (!recent) tell(refused);
+        wait(tunables.running_timeout + patience() - 1min);
+        if (recent) tell(refused);
+        wait(2min);
+        somebody_ticks();
+        time_out(true);
+        EXPECT_EQ(judge.found.size(), recent ? 1U : 0U) << recent;
+        if (recent) EXPECT_THAT(judge.found, ElementsAre(HasSubstr("ms after its replica had no answer from Redis")));
+    }
+}
+
 TEST_F(StoredResultWinsTest, WhatBreaksInTheMiddleOfATickIsNotKnownToIt) {
     enter("RUNNING");
     store();
