@@ -143,6 +143,19 @@ TEST_F(PolicyBeforeDispatchTest, ARefusalThatAnyReplicaHasHeardSinceRevokesIt) {
     EXPECT_TRUE(alarmed());
 }
 
+// What that replica has written down of it is gone, so nobody else can know.
+TEST_F(PolicyBeforeDispatchTest, WhatRedisHasLostOfAnotherWordRevokesNothing) {
+    world.submit("a");
+    wait_for_tenant("ALLOW");
+    was_asked("DENY", World::kOtherReplica);
+    world.fail_over();
+    take_up();
+    world.let_go("a");
+    take_up();
+    dispatch();
+    EXPECT_FALSE(alarmed());
+}
+
 TEST_F(PolicyBeforeDispatchTest, OfAJobThatDidNotWaitForItsTenantNothingIsKept) {
     world.submit("a");
     was_asked("ALLOW");

@@ -96,7 +96,7 @@ PolicyWord::Handling& PolicyWord::at(const fakes::Event& event) {
 
 bool PolicyWord::still_good(const Handling& earlier, Time now) const {
     const bool left_it = earlier.over || earlier.carried;
-    return left_it && earlier.tenant_full && earlier.answered && now - earlier.heard_at <= answer_max_age_;
+    return left_it && earlier.tenant_full && !earlier.overtaken && earlier.answered && now - earlier.heard_at <= answer_max_age_;
 }
 
 void PolicyWord::begin(Place place, Time now) {
@@ -145,7 +145,7 @@ void PolicyWord::on_check(const fakes::Event& event, EventNumber present, Time n
     if (event.outcome != fakes::EventOutcome::applied) return;
     for (const fakes::NodeId node : askers_) {
         const auto other = handlings_.find(Place{node, event.job});
-        if (node != event.node && other != handlings_.end()) other->second.tenant_full = false;
+        if (node != event.node && other != handlings_.end()) other->second.overtaken = true;
     }
     if (!own && handling.shared) {
         if (allows(event)) handling.heard_before = present;
@@ -167,7 +167,9 @@ void PolicyWord::string_set(std::string_view key, std::string_view after) {
 void PolicyWord::zset_set(fakes::NodeId client, std::string_view key, std::string_view member) {
     if (!is_tenants_line(key)) return;
     const auto handling = handlings_.find(Place{client, member});
-    if (handling != handlings_.end()) handling->second.tenant_full = true;
+    if (handling == handlings_.end()) return;
+    handling->second.tenant_full = true;
+    handling->second.overtaken = false;
 }
 
 void PolicyWord::restored() {
@@ -175,6 +177,7 @@ void PolicyWord::restored() {
         handling.shared = true;
         handling.over = false;
         handling.may_go_on = true;
+        handling.overtaken = false;
     }
 }
 

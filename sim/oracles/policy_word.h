@@ -5,7 +5,7 @@
 //    was heard in an earlier handling, or by another replica, is nothing that this one knows. So a later refusal revokes an
 //    earlier leave, and an answer that is overtaken by another handler's falls with its handler's lock. With one exception:
 //    where an earlier handling of the same replica ended because the job's tenant was full, its word is good for
-//    policy_answer_max_age, unless any replica has heard another word since. A handling that has not asked, and whose lock is
+//    policy_answer_max_age, unless any replica has heard another word since and Redis has not lost it. A handling that has not asked, and whose lock is
 //    taken away, leaves that word to the next.
 // 2. It counts for what was asked about: the fields of a policy check, without what a scheduler adds on the way to a worker.
 // 3. A fail-open needs a mode that is, or was at some time in the run, open, and a question that nobody answered: a label that
@@ -76,6 +76,7 @@ private:
         EventNumber heard_before = 0;  // an allow, to an earlier handling of the same replica; 0 = there is none
         Time heard_at{};
         bool tenant_full = false;  // that is how it ended
+        bool overtaken = false;    // another replica has heard another word since, and Redis knows
         bool carried = false;      // what it knows is an earlier handling's
     };
 

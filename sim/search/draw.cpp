@@ -358,7 +358,7 @@ private:
         Dice dice(number_, "replicas");
         Document& config = out["cluster"]["config"];
         config["redis_replicas"] = 1;
-        if (dice.chance(0.3)) config["redis_replicas_patience"] = dice.word({"100ms", "1s"});
+        if (dice.chance(0.3)) config["redis_replicas_patience"] = dice.word({"100ms", "900ms"});
         config.erase("store_op_timeout");  // some are too short to wait for a replica
     }
 
