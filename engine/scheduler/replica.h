@@ -38,7 +38,7 @@ struct Replica : Context {
     }
 
     Timeouts timeouts;  // by topic and workflow; change while the scheduler runs, see config_watcher.h
-    StoreScripts scripts;
+    const StoreScripts& scripts = StoreScripts::shared();
     JobStore store;
     SweepStore sweeps;
     DeadLetterStore letters;

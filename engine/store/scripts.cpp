@@ -43,6 +43,11 @@ RedisScript with_common(std::string_view name, std::string_view text) {
 
 }  // namespace
 
+const StoreScripts& StoreScripts::shared() {
+    static const StoreScripts scripts;
+    return scripts;
+}
+
 StoreScripts::StoreScripts()
     : take_up(with_common("take_up", scripts::kTakeUp)),
       take_lock(with_common("take_lock", scripts::kTakeLock)),

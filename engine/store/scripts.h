@@ -7,6 +7,8 @@ namespace lockstep::engine {
 
 struct StoreScripts {
     StoreScripts();
+    /// Those that everybody may share, who can be many in one process: put together and hashed once.
+    [[nodiscard]] static const StoreScripts& shared();
 
     RedisScript take_up;
     RedisScript take_lock;

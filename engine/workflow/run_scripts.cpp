@@ -28,6 +28,11 @@ RedisScript with_common(std::string_view name, std::string_view text) {
 
 }  // namespace
 
+const RunScripts& RunScripts::shared() {
+    static const RunScripts scripts;
+    return scripts;
+}
+
 RunScripts::RunScripts()
     : take_run(with_common("take_run", scripts::kTakeRun)),
       commit_run(with_common("commit_run", scripts::kCommitRun)),

@@ -38,6 +38,8 @@ inline constexpr std::string_view kRunScriptArguments[] = {
 
 struct RunScripts {
     RunScripts();
+    /// As StoreScripts has them.
+    [[nodiscard]] static const RunScripts& shared();
 
     RedisScript take_run;
     RedisScript commit_run;

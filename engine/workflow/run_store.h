@@ -135,7 +135,7 @@ private:
     Redis& redis_;
     Clock& clock_;
     const Tunables& tunables_;
-    RunScripts scripts_;
+    const RunScripts& scripts_ = RunScripts::shared();
 };
 
 }  // namespace lockstep::engine

@@ -71,7 +71,7 @@ private:
 
     Context context_;
     std::string version_;
-    StoreScripts scripts_;
+    const StoreScripts& scripts_ = StoreScripts::shared();
     StoreNews news_;
     SweepStore sweeps_;
     DeadLetterStore letters_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "fakes/redis/script_cache.h"
 #include "fakes/redis/script_library.h"
 
 namespace lockstep::fakes::redis {
@@ -38,14 +39,17 @@ ScriptEngine::~ScriptEngine() { lua_close(lua_); }
 ScriptEngine::Loaded ScriptEngine::load(std::string_view text) {
     const auto known = sha_by_text_.find(text);
     if (known != sha_by_text_.end()) return {known->second, {}};
-    if (luaL_loadbuffer(lua_, text.data(), text.size(), kChunkName) != 0) {
+    ScriptCache::Script& script = ScriptCache::here().of(text);
+    const std::string_view form = script.compiled.empty() ? text : std::string_view(script.compiled);
+    if (luaL_loadbuffer(lua_, form.data(), form.size(), kChunkName) != 0) {
         std::string message = lua_tostring(lua_, -1);
         lua_pop(lua_, 1);
         return {{}, message};
     }
+    if (script.compiled.empty()) script.compiled = compiled_form(lua_);
     lua_rawgeti(lua_, LUA_REGISTRYINDEX, sandbox_);
     lua_setfenv(lua_, -2);
-    std::string sha = sha1_hex(text);
+    std::string sha = script.sha;
     chunks_.emplace(sha, luaL_ref(lua_, LUA_REGISTRYINDEX));
     sha_by_text_.emplace(std::string(text), sha);
     return {std::move(sha), {}};

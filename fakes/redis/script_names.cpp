@@ -1,6 +1,6 @@
 #include "fakes/redis/script_names.h"
 
-#include "fakes/redis/script_engine.h"
+#include "fakes/redis/script_cache.h"
 #include "fakes/redis/text.h"
 
 namespace lockstep::fakes::redis {
@@ -28,7 +28,7 @@ std::string_view ScriptNames::of(const engine::RedisCommand& command) {
     if (!loads && !same_word(command[0], "EVAL")) return {};
     const std::string& text = command[loads ? 2 : 1];
     const std::string_view name = declared_name(text);
-    if (!name.empty() && seen_.insert(text).second) by_sha_.emplace(ScriptEngine::sha1_hex(text), name);
+    if (!name.empty() && seen_.insert(text).second) by_sha_.emplace(ScriptCache::here().of(text).sha, name);
     return loads ? std::string_view() : name;  // to load a script is not to call it
 }
 

@@ -60,7 +60,7 @@ void failing_steps(Dice& dice, Document& scenario) {
     if (tried.contains("on_error")) steps["mend"] = dice.chance(0.8) ? work_step() : unreliable();
     steps["tried"] = std::move(tried);
     steps["asked"] = work_step();
-    steps["asked"]["condition"] = dice.word({"input.n", "input.n", "input.said", "input.gone"});
+    steps["asked"]["condition"] = dice.word({"input.n", "input.n % 2", "input.said", "input.gone"});
     steps["each"] = unreliable();
     steps["each"]["for_each"] = "input.list";
     steps["each"]["retry"] = {{"max_retries", 1}, {"initial_backoff_sec", 1}};
