@@ -19,6 +19,16 @@ if(NOT LOCKSTEP_MUSTACHE_INCLUDE)
 endif()
 target_include_directories(lockstep_deps_mustache SYSTEM INTERFACE ${LOCKSTEP_MUSTACHE_INCLUDE})
 
+# Whatever allocates much goes faster by it; nothing of it is called by name.
+if(LOCKSTEP_ALLOCATOR STREQUAL mimalloc AND NOT LOCKSTEP_SANITIZE)
+  find_package(mimalloc REQUIRED CONFIG)
+  lockstep_dependency(allocator mimalloc)
+elseif(NOT LOCKSTEP_ALLOCATOR MATCHES "^(mimalloc|system)$")
+  message(FATAL_ERROR "LOCKSTEP_ALLOCATOR=${LOCKSTEP_ALLOCATOR}: expected mimalloc or system")
+else()
+  lockstep_dependency(allocator)
+endif()
+
 if(LOCKSTEP_TESTS)
   find_package(GTest REQUIRED CONFIG)
   lockstep_dependency(gtest GTest::gtest GTest::gmock)

@@ -69,7 +69,8 @@ function(lockstep_executable name)
   if(NOT name STREQUAL lockstep)
     lockstep_leave_to_its_users(${name})
   endif()
-  target_link_libraries(${name} PRIVATE ${arg_LINK} lockstep_warnings)
+  # First: who comes first has malloc.
+  target_link_libraries(${name} PRIVATE deps::allocator ${arg_LINK} lockstep_warnings)
   lockstep_use_precompiled(${name})
   # What gRPC brings along and nothing here calls is no dependency of the program's package.
   target_link_options(${name} PRIVATE -Wl,--as-needed)
