@@ -78,7 +78,7 @@ void HeardWorkers::on_message(const fakes::Event& event, EventNumber present, Ti
 }
 
 void HeardWorkers::on_snapshot(const fakes::Event& event, EventNumber present, Time now) {
-    const SnapshotText read = read_snapshot(event.payload);
+    const SnapshotText& read = read_snapshot(event.payload);
     Time sure = now + surely(tunables_.hydrated_worker_ttl);
     Time maybe = now + perhaps(std::min(tunables_.worker_ttl, tunables_.hydrated_worker_ttl));
     if (stored_dated_ && !clocks_jumped_) {

@@ -58,7 +58,7 @@ void Hearsay::string_set(fakes::NodeId client, std::string_view key, const std::
 }
 
 void Hearsay::judge_snapshot(fakes::NodeId writer, std::string_view text, std::int64_t expires_at) {
-    const SnapshotText snapshot = read_snapshot(text);
+    const SnapshotText& snapshot = read_snapshot(text);
     if (knows_more_than_it_may_say(writer)) exercise();
     // The key's expiry tells what the clock of Redis shows.
     const engine::Duration redis_clock = std::chrono::milliseconds(expires_at) - tunables_.data_ttl;

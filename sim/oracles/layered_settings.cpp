@@ -1,6 +1,7 @@
 #include "sim/oracles/layered_settings.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -153,12 +154,26 @@ bool matches(std::string_view wide, std::string_view narrow) {
 
 }  // namespace
 
-std::optional<Json> settings_in(std::string_view document) {
+namespace {
+
+std::optional<Json> read_settings_in(std::string_view document) {
     const Json parsed = engine::parse_bounded(document);
     if (!parsed.is_object()) return std::nullopt;
     const auto data = parsed.find("data");
     if (data == parsed.end() || data->is_null()) return Json::object();
     return data->is_object() ? std::optional<Json>(*data) : std::nullopt;
+}
+
+}  // namespace
+
+const std::optional<Json>& settings_in(std::string_view document) {
+    // Documents change seldom, and are asked about with each job.
+    constexpr std::size_t kKept = 32;
+    static thread_local std::map<std::string, std::optional<Json>, std::less<>> read;
+    const auto known = read.find(document);
+    if (known != read.end()) return known->second;
+    if (read.size() >= kKept) read.clear();
+    return read.emplace(document, read_settings_in(document)).first->second;
 }
 
 std::optional<Json> layered(const std::vector<Json>& layers, std::size_t bound) {

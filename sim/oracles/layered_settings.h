@@ -11,8 +11,8 @@
 
 namespace lockstep::sim {
 
-/// What a document says; nothing: it cannot be read.
-[[nodiscard]] std::optional<nlohmann::json> settings_in(std::string_view document);
+/// What a document says; nothing: it cannot be read. Valid until the next call of this thread.
+[[nodiscard]] const std::optional<nlohmann::json>& settings_in(std::string_view document);
 
 /// One document's content for each layer, of the system first and the tenant second; `bound`: how many of them say what they like.
 /// Nothing: they hold patterns of topics that are not compared here.

@@ -224,16 +224,16 @@ void QuestionsTrue::judge_settings(const fakes::Event& event, const std::string&
 std::vector<Json> QuestionsTrue::contents_for(fakes::NodeId replica, const std::string& key) const {
     const auto document = documents_.find(key);
     if (document == documents_.end()) return {Json::object()};
-    if (auto content = settings_in(document->second)) return {std::move(*content)};
+    if (const auto& content = settings_in(document->second)) return {*content};
     // The last copy that it could read: one since it has read the document for sure.
     const auto read = read_.find({replica, key});
     const auto versions = versions_.find(key);
     if (read == read_.end() || versions == versions_.end()) return {};
     std::vector<Json> contents;
     for (const Version& version : versions->second) {
-        auto content = settings_in(version.text);
+        const auto& content = settings_in(version.text);
         if (version.since <= read->second && (content || version.text.empty())) contents.clear();
-        if (content) contents.push_back(std::move(*content));
+        if (content) contents.push_back(*content);
     }
     return contents;
 }
