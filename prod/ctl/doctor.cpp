@@ -9,6 +9,7 @@
 #include "engine/store/keys.h"
 #include "engine/wire/subjects.h"
 #include "prod/ctl/checks.h"
+#include "prod/ctl/kernel_check.h"
 #include "prod/ctl/why.h"
 
 namespace lockstep::prod {
@@ -39,14 +40,14 @@ engine::Duration since_epoch(engine::WallTime time) {
     return std::chrono::duration_cast<engine::Duration>(time.time_since_epoch());
 }
 
-/// The environment as a scheduler reads it; what it refuses becomes findings.
-Settings scheduler_settings(const Settings& own, Findings& findings) {
+/// The environment as a scheduler reads it; what it refuses becomes findings. Nothing: it is refused.
+std::optional<Settings> scheduler_settings(Findings& findings) {
     auto settings = read_settings(Environment::of_process(), kSchedulerRole);
     if (!settings) {
         findings.push_back({"settings.environment", Health::wrong,
                             "lockstepd would not start with this environment: " + settings.error(),
                             "correct these variables; lockstepd --check says the same"});
-        return own;
+        return std::nullopt;
     }
     for (const std::string& warning : settings->warnings)
         findings.push_back({"settings.environment", Health::warn, warning, "lockstepd --check says the same"});
@@ -167,7 +168,8 @@ engine::Task<void> ask_nats(Session& session, const Settings& settings, engine::
 
 engine::Task<int> run_doctor(Session& session, DoctorOptions options) {
     Findings findings;
-    Settings settings = scheduler_settings(session.settings(), findings);
+    const std::optional<Settings> of_scheduler = scheduler_settings(findings);
+    Settings settings = of_scheduler.value_or(session.settings());
     engine::Duration dispatch_timeout = settings.tunables.dispatch_timeout;
     if (!session.has_redis()) {
         findings.push_back({"redis.reachable", Health::wrong, session.redis_trouble(),
@@ -199,6 +201,15 @@ engine::Task<int> run_doctor(Session& session, DoctorOptions options) {
         findings.push_back({"nats.reachable", Health::well, "it answers", {}});
         co_await ask_nats(session, settings, dispatch_timeout, findings);
     }
+    // What comes later than a replica waits is no answer to it.
+    if (of_scheduler)
+        add(findings, check_kernel(ask_kernel({.address = settings.kernel.address, .tls = settings.kernel.tls},
+                                              settings.tunables.safety_timeout),
+                                   settings.kernel));
+    else
+        findings.push_back({"kernel.reachable", Health::unknown,
+                            "it was not asked: how to is said by an environment that is refused",
+                            "correct what settings.environment says"});
     if (options.json)
         fmt::print("{}\n", findings_json(findings).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     else

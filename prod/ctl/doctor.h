@@ -12,7 +12,7 @@ struct DoctorOptions {
     bool json = false;
 };
 
-/// Asks whichever server is there; the other counts as wrong. It writes one key for a moment (`lockstep:doctor:<uuid>`) and changes
+/// Asks whichever of Redis, NATS and the safety kernel is there; another counts as wrong. It writes one key for a moment (`lockstep:doctor:<uuid>`) and changes
 /// nothing else. Exit code kUnwell: something is wrong. The environment is read as a scheduler reads it, so that it is best run
 /// with the scheduler's.
 [[nodiscard]] engine::Task<int> run_doctor(Session& session, DoctorOptions options);

@@ -366,9 +366,9 @@ void add_doctor(CLI::App& app, Arguments& a, Chosen& chosen) {
     auto* doctor = app.add_subcommand("doctor", "What is wrong with the deployment, and how to mend it");
     doctor->add_flag("--all", a.doctor.all, "also tell what is well");
     doctor->footer(
-        "Holds the environment, Redis, NATS and what they store to what the scheduler needs. Run it with the "
-        "environment of\n"
-        "lockstepd. Exit codes: 0 nothing is wrong (there may be warnings), 5 something is.");
+        "Holds the environment, Redis, NATS, what they store and the safety kernel to what the scheduler needs. Run "
+        "it\n"
+        "with the environment of lockstepd. Exit codes: 0 nothing is wrong (there may be warnings), 5 something is.");
     doctor->final_callback([&a, &chosen] {
         a.doctor.json = a.json;
         chosen = {[&a](Session& s) { return run_doctor(s, a.doctor); }, false, false};

@@ -496,6 +496,16 @@ TEST_F(OperatorTest, TheDoctorTellsWhatIsWrongAndHowToMendIt) {
     EXPECT_EQ(world->ctl({"doctor"}).exit_code, 0) << world->ctl({"doctor"}).text;
     EXPECT_EQ(world->redis_keys("lockstep:doctor:*"), 0);
 
+    EXPECT_EQ(health("kernel.health"), "well");
+    EXPECT_TRUE(contains(world->ctl({"doctor", "--all"}).text, "policy v1:"));
+    world->stop_kernel();
+    const auto alone = world->ctl({"doctor"});
+    EXPECT_EQ(alone.exit_code, 5);
+    EXPECT_TRUE(contains(alone.text, world->environment.at("SAFETY_KERNEL_ADDR") + " cannot be asked")) << alone.text;
+    EXPECT_TRUE(contains(alone.text, "set SAFETY_KERNEL_ADDR")) << alone.text;
+    world->start_kernel();
+    EXPECT_EQ(health("kernel.reachable"), "well");
+
     EXPECT_EQ(world->ctl({"consumers", "set", "--ack-wait", "9s"}).exit_code, 0);
     EXPECT_EQ(health("nats.consumer.dur_cordum-scheduler__sys_job_submit"), "wrong");
     world->nats().kill();

@@ -7,26 +7,13 @@
 // 3. Destroying it cancels what is under way; whoever still waits is answered CANCELLED.
 #pragma once
 
-#include <chrono>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "engine/ports/kernel.h"
+#include "prod/kernel/kernel_channel.h"
 #include "prod/loop/uv_loop.h"
-#include "prod/tls/tls_channel.h"
 
 namespace lockstep::prod {
-
-struct KernelOptions {
-    /// As gRPC names its targets: `host:port`, `dns:///host:port` (each address of the name is tried in turn), or several addresses,
-    /// `ipv4:10.0.0.1:50051,10.0.0.2:50051`, of which the first that answers is used and another one when that has gone.
-    std::string address = "localhost:50051";
-    /// Nothing: plain text. Its authority is set, and no server is believed unseen; TLS 1.2 and later.
-    std::optional<TlsOptions> tls{};
-    /// How often the files are looked at again. What is new in them counts from the next connection on.
-    std::chrono::seconds certificates_reread{30};
-};
 
 class GrpcKernel final : public engine::Kernel {
 public:

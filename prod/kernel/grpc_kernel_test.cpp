@@ -2,9 +2,6 @@
 #include "prod/kernel/grpc_kernel.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -12,33 +9,13 @@
 #include "engine/wire/messages.h"
 #include "fakes/policy/parse.h"
 #include "prod/kernel/kernel_service.h"
+#include "prod/kernel/test_silent_server.h"
 #include "prod/loop/test_wait.h"
 
 namespace lockstep::prod {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// Listens and never answers.
-class SilentServer {
-public:
-    SilentServer() {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof(address);
-        bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
-        listen(socket_, 8);
-        getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &length);
-        port_ = ntohs(address.sin_port);
-    }
-    ~SilentServer() { close(socket_); }
-    [[nodiscard]] int port() const { return port_; }
-
-private:
-    int socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
-    int port_ = 0;
-};
 
 LoadedPolicy policy(const char* text, std::string snapshot) {
     auto document = fakes::policy::parse_document(nlohmann::json::parse(text));

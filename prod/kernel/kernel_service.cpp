@@ -122,10 +122,10 @@ namespace {
 
 std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::optional<KernelCertificates>& certificates) {
     if (!certificates) return grpc::InsecureServerCredentials();
-    constexpr unsigned kRereadSeconds = 30;
     grpc::experimental::TlsServerCredentialsOptions options(
         std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
-            certificates->key_file, certificates->certificate_file, certificates->client_ca_file, kRereadSeconds));
+            certificates->key_file, certificates->certificate_file, certificates->client_ca_file,
+            static_cast<unsigned>(certificates->reread.count())));
     options.watch_identity_key_cert_pairs();
     if (!certificates->client_ca_file.empty()) {
         options.watch_root_certs();

@@ -1,7 +1,8 @@
 // The reference safety kernel: both gRPC services of the protocol and the standard health service, deciding by a policy
-// that can be replaced while it serves.
+// that can be replaced while it serves. No reflection: whoever may call knows the protocol, and others need not be told what there is.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,10 +19,11 @@ struct LoadedPolicy {
     InputConditions input_conditions;  // of the document's input rules; may be left empty where none has one
 };
 
-/// With what it shows who it is. The files are looked at again every 30 s.
+/// With what it shows who it is.
 struct KernelCertificates {
     std::string certificate_file, key_file;  // PEM
     std::string client_ca_file;              // PEM of the authority of whoever may call; empty: everybody may
+    std::chrono::seconds reread{30};  // how often the files are looked at again; new ones count for new connections
 };
 
 class KernelServer {

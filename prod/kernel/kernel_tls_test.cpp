@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 
+#include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/messages.h"
@@ -35,6 +37,15 @@ protected:
     std::string ask(const KernelOptions& options) {
         GrpcKernel kernel(loop, options);
         return ask(kernel);
+    }
+    /// Tries until it holds: gRPC's own threads connect and look at files when they do.
+    bool eventually(const std::function<bool()>& holds) {
+        const auto limit = loop.monotonic() + 15s;
+        while (loop.monotonic() < limit) {
+            if (holds()) return true;
+            (void)loop.run_until([] { return false; }, 20ms);
+        }
+        return false;
     }
     static std::string at(const KernelServer& server) { return fmt::format("127.0.0.1:{}", server.port()); }
 
@@ -72,16 +83,45 @@ TEST_F(KernelTlsTest, ShowsItsOwnCertificateToAKernelThatAsks) {
     EXPECT_EQ(ask({.address = at(server), .tls = known}), "p");
 }
 
+// O5
+TEST_F(KernelTlsTest, ShowsACertificateThatWasRenewedOnDiskWithoutARestart) {
+    KernelCertificates watched{server_files.certificate, server_files.key, ""};
+    watched.reread = 1s;
+    const KernelServer server("127.0.0.1:0", policy("p"), watched);
+    TlsOptions renewed = trusting;
+    renewed.server_name = "renewed.example";
+    EXPECT_EQ(ask({.address = at(server), .tls = renewed}), unavailable);
+    static_cast<void>(authority.sign("kernel", "DNS:renewed.example"));
+    EXPECT_TRUE(eventually([&] { return ask({.address = at(server), .tls = renewed}) == "p"; }));
+}
+
+// O5: one channel from before the renewal to after it; what it trusts and what it shows are both of another authority at first.
+TEST_F(KernelTlsTest, CallsWithFilesThatWereRenewedOnDiskWithoutARestart) {
+    const KernelServer server(
+        "127.0.0.1:0", policy("p"),
+        KernelCertificates{server_files.certificate, server_files.key, authority.certificate_file()});
+    TestAuthority before(folder.path(), "renewed");
+    const auto shown = before.sign("replica");
+    KernelOptions options{.address = at(server),
+                          .tls = TlsOptions{.ca_file = before.certificate_file(),
+                                            .certificate_file = shown.certificate,
+                                            .key_file = shown.key},
+                          .certificates_reread = 1s};
+    GrpcKernel kernel(loop, options);
+    EXPECT_EQ(ask(kernel), unavailable);
+    for (const auto& [from, to] : {std::pair{own.key, shown.key}, std::pair{own.certificate, shown.certificate},
+                                   std::pair{authority.certificate_file(), before.certificate_file()}})
+        std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing);
+    EXPECT_TRUE(eventually([&] { return ask(kernel) == "p"; }));
+}
+
 TEST_F(KernelTlsTest, GoesOnWithAnotherAddressWhenOneIsGone) {
     auto first = std::make_unique<KernelServer>("127.0.0.1:0", policy("first"));
     const KernelServer second("127.0.0.1:0", policy("second"));
     GrpcKernel kernel(loop, {.address = fmt::format("ipv4:{},{}", at(*first), at(second))});
     EXPECT_EQ(ask(kernel), "first");
     first.reset();
-    const auto limit = loop.monotonic() + 10s;
-    std::string answered;
-    while (answered != "second" && loop.monotonic() < limit) answered = ask(kernel);
-    EXPECT_EQ(answered, "second");
+    EXPECT_TRUE(eventually([&] { return ask(kernel) == "second"; }));
 }
 
 }  // namespace
