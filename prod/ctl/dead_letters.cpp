@@ -11,6 +11,7 @@
 #include "engine/store/scripts.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "prod/ctl/reason_codes.h"
 #include "prod/ctl/submit.h"
 #include "prod/ctl/text.h"
 
@@ -195,6 +196,12 @@ engine::Task<int> show_dead_letter(Session& session, std::string job) {
     const auto entry = json::parse(*text, nullptr, false);
     fmt::print("{}\n",
                entry.is_discarded() ? printable(*text) : entry.dump(2, ' ', false, json::error_handler_t::replace));
+    if (!entry.is_object()) co_return kDone;
+    std::fflush(stdout);
+    const auto code = entry.find("reason_code");
+    fmt::print(
+        stderr, "{}",
+        explain_reason_code(code != entry.end() && code->is_string() ? code->get<std::string>() : std::string()));
     co_return kDone;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <nlohmann/json.hpp>
+
 #include "prod/ctl/approval.h"
 #include "prod/ctl/consumers.h"
 #include "prod/ctl/dead_letters.h"
@@ -9,6 +11,7 @@
 #include "prod/ctl/guards.h"
 #include "prod/ctl/jobs.h"
 #include "prod/ctl/pools.h"
+#include "prod/ctl/reason_codes.h"
 #include "prod/ctl/submit.h"
 #include "prod/ctl/top.h"
 #include "prod/ctl/why.h"
@@ -219,7 +222,14 @@ void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
             refuse(fmt::format("--after: expected SECONDS:JOB, got \"{}\"", a.after));
         chosen = {[options](Session& s) { return list_dead_letters(s, options); }, false};
     });
-    auto* show = job_command(*dlq, a, "show", "One entry");
+    auto* reasons = dlq->add_subcommand("reasons", "What each reason code means, and what to do about it");
+    reasons->final_callback([&a, &chosen] {
+        chosen.offline = [&a] {
+            fmt::print("{}", a.json ? reason_codes_json().dump() + "\n" : reason_codes_page());
+            return kDone;
+        };
+    });
+    auto* show = job_command(*dlq, a, "show", "One entry; what its code means goes to standard error");
     show->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return show_dead_letter(s, a.job); }, false}; });
     auto* remove = job_command(*dlq, a, "delete", "Remove one entry");
     remove->final_callback(

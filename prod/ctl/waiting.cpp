@@ -216,9 +216,11 @@ Waiting why_it_waits(const JobOnFile& job, const Surroundings& around) {
     const auto parsed = engine::parse_job_state(state);
     if (parsed && engine::is_terminal(*parsed)) {
         const std::string reason = job.get("failure_reason");
+        const bool has_letter = *parsed != engine::JobState::succeeded && *parsed != engine::JobState::cancelled;
         return {.cause = "ended",
                 .says = fmt::format("it has ended: {}{}", state, reason.empty() ? "" : ", " + reason),
-                .hint = {},
+                .hint = has_letter ? fmt::format("lockstepctl dlq show {} says what that means and what to do", job.job)
+                                   : "",
                 .since = job.time("updated_at"),
                 .until = {}};
     }

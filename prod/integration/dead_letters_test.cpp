@@ -33,7 +33,7 @@ TEST_F(DeadLettersTest, AreListedNewestFirstAndPageByPage) {
     store("newest", 30, 7200);
     EXPECT_EQ(listed({"--limit", "2"}), (Jobs{"newest", "middle"}));
     EXPECT_EQ(listed({"--limit", "2", "--offset", "2"}), Jobs{"oldest"});
-    EXPECT_NE(world->ctl({"dlq", "show", "middle"}).text.find("timeout"), std::string::npos);
+    EXPECT_NE(world->ctl({"dlq", "show", "middle"}).text.find("dead_letters.md#timeout"), std::string::npos);
     EXPECT_EQ(world->ctl({"dlq", "delete", "middle"}).exit_code, 0);
     EXPECT_EQ(world->ctl({"dlq", "delete", "middle"}).exit_code, 3);
     EXPECT_EQ(listed(), (Jobs{"newest", "oldest"}));

@@ -423,6 +423,7 @@ TEST_F(OperatorTest, WhatIsPrintedForProgramsFitsThePublishedSchema) {
     fits("list", {"list"});
     fits("workers", {"workers"});
     fits("dlq list", {"dlq", "list"});
+    fits("dlq reasons", {"dlq", "reasons"});
     fits("dlq bulk", {"dlq", "purge", "--all", "--dry-run"});
     fits("cancel", {"cancel", "seen"});
     fits("locks", {"locks", "seen"});
