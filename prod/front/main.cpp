@@ -9,6 +9,7 @@
 #include "prod/config/value_reader.h"
 #include "prod/config/yaml.h"
 #include "prod/front/front.h"
+#include "prod/loop/signals.h"
 #include "prod/tls/openssl_exit.h"
 #include "prod/version/build.h"
 
@@ -77,6 +78,7 @@ int run(Arguments& arguments) {
         fmt::print("the configuration is sound\n");
         return Front::kExitOk;
     }
+    leave_no_zombies();
     settings->nats.name = "lockstep-front";
     return Front(std::move(*settings), std::move(*cells), arguments.front).run();
 }

@@ -73,6 +73,7 @@ int serve(const Arguments& arguments) {
         return 2;
     }
     const bool tls = !arguments.tls.certificate_file.empty();
+    leave_no_zombies();
     try {
         KernelServer server(arguments.listen, std::move(*policy), tls ? std::optional(arguments.tls) : std::nullopt);
         UvLoop loop;

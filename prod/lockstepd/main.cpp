@@ -12,6 +12,7 @@
 #include "prod/lockstepd/command_line.h"
 #include "prod/lockstepd/daemon.h"
 #include "prod/lockstepd/health_check.h"
+#include "prod/loop/signals.h"
 #include "prod/tls/openssl_exit.h"
 #include "prod/version/build.h"
 #include "reports/usage/completion.h"
@@ -94,6 +95,7 @@ int main(int argc, char** argv) {
         return Daemon::kExitOk;
     }
     raise_descriptor_limit();
+    lockstep::prod::leave_no_zombies();
     Daemon daemon(std::move(*settings), std::move(*files), lockstep::prod::build_name());
     return daemon.run();
 }

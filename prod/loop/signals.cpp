@@ -1,8 +1,12 @@
 #include "prod/loop/signals.h"
 
+#include <signal.h>
+
 #include <utility>
 
 namespace lockstep::prod {
+
+void leave_no_zombies() { ::signal(SIGCHLD, SIG_IGN); }
 
 struct SignalWatch::State {
     uv_signal_t handle{};

@@ -10,6 +10,10 @@
 
 namespace lockstep::prod {
 
+/// For a process that starts none itself: as process 1 of a container it becomes the parent of what others leave there (`kubectl exec`,
+/// probes), and each of them would stay a zombie. The kernel drops them instead.
+void leave_no_zombies();
+
 /// Calls `handler` on the loop for each of `signals` until destroyed; the signals' default action is off meanwhile.
 class SignalWatch {
 public:
