@@ -27,6 +27,12 @@ std::vector<std::string> redis_server_line(int port, const std::filesystem::path
     return words;
 }
 
+std::vector<std::string> redis_replica_line(int port, const std::filesystem::path& folder, int primary) {
+    auto words = redis_server_line(port, folder);
+    words.insert(words.end(), {"--replicaof", "127.0.0.1 " + std::to_string(primary)});
+    return words;
+}
+
 std::vector<std::string> nats_server_line(int port, const std::filesystem::path& folder) {
     return {installed("nats-server"), "-a", "127.0.0.1", "-p", std::to_string(port), "-js", "-sd", folder.string()};
 }

@@ -102,8 +102,16 @@ Deployment::Deployment(Durability durability, ServerProcess::CommandLine nats)
 Program Deployment::launch(const std::string& program, std::vector<std::string> arguments, Program::Environment more) {
     std::vector<std::string> line{programs / program};
     for (auto& argument : arguments) line.push_back(std::move(argument));
+    return start(program, std::move(line), std::move(more));
+}
+
+Program Deployment::launch_shell(const std::string& name, const std::string& command, Program::Environment more) {
+    return start(name, {"/bin/sh", "-c", command}, std::move(more));
+}
+
+Program Deployment::start(const std::string& name, std::vector<std::string> line, Program::Environment more) {
     for (const auto& entry : environment) more.insert(entry);
-    const auto output = folder_.path() / (program + "-" + std::to_string(++launched_) + ".log");
+    const auto output = folder_.path() / (name + "-" + std::to_string(++launched_) + ".log");
     return {std::move(line), std::move(more), output};
 }
 

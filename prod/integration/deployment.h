@@ -39,12 +39,16 @@ public:
 
     void start_kernel();
     void stop_kernel() { kernel_.reset(); }
+    [[nodiscard]] const Program& kernel() const { return *kernel_; }
     /// Waits until it is ready. A deque keeps references to earlier ones.
     Program& add_scheduler(Program::Environment more = {});
     Program& add_worker(const std::string& id, std::vector<std::string> more = {"--service-time", "5ms"},
                         Program::Environment own = {});
     /// Any program of ours, with the deployment's addresses in its environment.
     Program launch(const std::string& program, std::vector<std::string> arguments, Program::Environment more = {});
+
+    /// A command line of /bin/sh, with the same environment; `name` is that of its log.
+    Program launch_shell(const std::string& name, const std::string& command, Program::Environment more = {});
 
     struct Told {
         int exit_code = -1;
@@ -81,6 +85,8 @@ public:
     [[nodiscard]] static bool until(const std::function<bool()>& done, std::chrono::milliseconds limit);
 
 private:
+    Program start(const std::string& name, std::vector<std::string> line, Program::Environment more);
+
     fakes::testing::TemporaryFolder folder_;
     std::unique_ptr<fakes::testing::ServerProcess> redis_;
     std::unique_ptr<fakes::testing::ServerProcess> nats_;
