@@ -37,7 +37,7 @@ long millis(Span span) { return static_cast<long>(std::chrono::duration_cast<mil
 
 /// The reason that the engine gives when it has waited for a stored result as long as it may (D-04).
 bool tells_of_patience(std::string_view reason) {
-    return reason.find("patience") != std::string_view::npos || reason.find("unheard") != std::string_view::npos;
+    return reason.find("has not been heard for another") != std::string_view::npos;
 }
 
 /// Two results of one job go to two replicas at once. Which of them counts is the stream's order from the moment on that one of
@@ -53,7 +53,7 @@ const Kinds& that_lose_dispatches() {
     return kinds;
 }
 
-/// Where writes count before a replica has them.
+/// Where writes count before a replica has them; and nobody is answered meanwhile.
 const Kinds& that_lose_writes() {
     using enum DisturbanceKind;
     static const Kinds kinds{redis_kill, redis_freeze};
@@ -259,7 +259,8 @@ private:
                                           millis(limit - result->stored), millis(ended->at - limit), end.reason);
             if (result->stored > limit)
                 late().cases.push_back(when);
-            else if (tells_of_patience(end.reason) && ended->at >= limit + ledger_.rules.patience)
+            else if (tells_of_patience(end.reason) && ended->at >= limit + ledger_.rules.patience &&
+                     redis_had_been_back(ended->at))
                 excused().cases.push_back(when);
             else
                 stored_result_timed_out().cases.push_back(when);
@@ -272,6 +273,11 @@ private:
             explain_timeout(sent_not_run(), job, dispatched_at(end).value_or(before.at), that_keep_from_starting());
         else
             explain_timeout(unsent(), job, dispatched_at(end).value_or(before.at), that_lose_dispatches());
+    }
+
+    /// For as long as results that nobody has heard are waited for: before that nobody could have handled one.
+    bool redis_had_been_back(Moment moment) const {
+        return nearest(that_lose_writes(), moment - ledger_.rules.patience, moment, moment) == nullptr;
     }
 
     static std::optional<Moment> dispatched_at(const JobEnd& end) {

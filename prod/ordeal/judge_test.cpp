@@ -133,11 +133,14 @@ TEST_F(JudgeTest, ATimeoutOverAResultThatTheStreamHeldIsNoticed) {
     tell("slow", "SUCCEEDED", seconds(20));
     end("slow", "TIMEOUT", seconds(22));
     EXPECT_EQ(violations(), Names{"stored_result_timed_out"});
-    ledger.ends["slow"].reason = "timeout: a result may be unheard, patience has passed";
+    ledger.ends["slow"].reason =
+        "timeout: RUNNING >20s, and a result that may stand in the stream has not been heard for another 8s";
     EXPECT_EQ(violations(), Names{"stored_result_timed_out"}) << "patience has not passed";
     ledger.ends["slow"].history.back().at = at(seconds(30));
     EXPECT_EQ(violations(), Names{});
     EXPECT_EQ(cases("stored_result_patience"), 1U);
+    hurt(DisturbanceKind::redis_kill, seconds(10), seconds(29));
+    EXPECT_EQ(violations(), Names{"stored_result_timed_out"}) << "nobody could have handled it until a second before";
 }
 
 TEST_F(JudgeTest, AResultThatComesAfterTheLimitIsTooLate) {
