@@ -20,6 +20,7 @@
 #include "prod/version/build.h"
 #include "reports/usage/completion.h"
 #include "reports/usage/manual.h"
+#include "reports/usage/refusal.h"
 
 namespace lockstep::prod {
 
@@ -390,7 +391,7 @@ void add_shell(CLI::App& app, Arguments& a, Chosen& chosen) {
     auto* completion = app.add_subcommand("completion", "Print a completion script for a shell");
     completion->add_option("shell", a.shell, "bash, zsh or fish")
         ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+        ->check(usage::one_of({"bash", "zsh", "fish"}));
     completion->footer("Example: source <(lockstepctl completion bash)");
     completion->final_callback([&app, &a, &chosen] {
         chosen.offline = [&app, &a] {
@@ -418,6 +419,7 @@ Parser::Parser()
     CLI::App& app = *app_;
     Arguments& a = *arguments_;
     app.name("lockstepctl");
+    usage::explain_refusals(app);
     add_version_flag(app);
     app.require_subcommand(1);
     app.fallthrough();

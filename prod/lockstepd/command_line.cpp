@@ -5,6 +5,7 @@
 #include "prod/config/variables.h"
 #include "prod/lockstepd/daemon.h"
 #include "prod/version/build.h"
+#include "reports/usage/refusal.h"
 
 namespace lockstep::prod {
 
@@ -19,6 +20,7 @@ CommandLine::CommandLine()
     CLI::App& app = *app_;
     app.name("lockstepd");
     app.fallthrough();
+    usage::explain_refusals(app);
     add_version_flag(app);
     app.add_flag("--check", check_only_, "read the configuration, report every mistake, and end");
     app.add_option("--role", role_,
@@ -50,7 +52,7 @@ CommandLine::CommandLine()
     auto* completion = app.add_subcommand("completion", "Print a completion script for a shell");
     completion->add_option("shell", shell_, "bash, zsh or fish")
         ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+        ->check(usage::one_of({"bash", "zsh", "fish"}));
     completion->footer("Example: source <(lockstepd completion bash)");
     completion->final_callback([this] { task_ = Task::print_completion; });
     auto* manual = app.add_subcommand("man", "Print the manual page, for man -l");

@@ -130,16 +130,17 @@ def check_versions(version):
     number, commit = re.match(r"([\d.]+)(?:\+\d{14}\.([0-9a-f]{12}))?", version).groups("")
     dirty = ".dirty" in version
     build = number + (f"+{commit}" if commit else "") + (".dirty" if dirty else "")
-    for name in sorted(PACKAGES - {"lockstep", "lockstep-rehearsal"}):
+    for name in sorted(PACKAGES):
+        called = "lockstep" if name == "lockstep-rehearsal" else name
         said = json.loads(answer_of(ROOT / "usr/bin" / name, "--version", "--json"))
-        wanted = {"name": name, "version": number, "commit": commit, "dirty": dirty, "build": build}
+        wanted = {"name": called, "version": number, "commit": commit, "dirty": dirty, "build": build}
         if {key: said.get(key) for key in wanted} != wanted:
             fail(f"{name} --version --json says {said}, its package {version}")
-        if run(ROOT / "usr/bin" / name, "--version") != f"{name} {build}\n":
+        if run(ROOT / "usr/bin" / name, "--version") != f"{called} {build}\n":
             fail(f"{name} --version does not say {build}")
     for name in ("lockstep", "lockstep-rehearsal"):
         said = answer_of(ROOT / "usr/bin" / name, "run", ROOT / "usr/share/lockstep/scenarios/happy-path.json", "--json")
-        if json.loads(said)["build"] != build or run(ROOT / "usr/bin" / name, "--version") != f"lockstep {number}\n":
+        if json.loads(said)["build"] != build:
             fail(f"{name} is {json.loads(said)['build']} and its package {version}")
     for file, line in (("LockstepConfigVersion.cmake", f'set(PACKAGE_VERSION "{number}")'), ("lockstep-engine.pc", f"Version: {number}"),
                        ("lockstep-sim.pc", f"Version: {number}")):

@@ -9,10 +9,9 @@
 
 namespace lockstep::sim::cli {
 
-std::string build_name(const Environment& environment) {
-    if (environment.commit.empty()) return kVersion;
-    return fmt::format("{}+{}{}", kVersion, environment.commit, environment.dirty ? ".dirty" : "");
-}
+usage::Build build_of(const Environment& environment) { return {kVersion, environment.commit, environment.dirty}; }
+
+std::string build_name(const Environment& environment) { return build_of(environment).name(); }
 
 std::string heading_of_trace(const std::string& name, std::uint64_t seed, const std::string& build,
                              const std::string& replay) {

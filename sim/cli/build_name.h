@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include "reports/usage/version_flag.h"
 #include "sim/cli/cli.h"
 
 namespace lockstep::sim::cli {
 
-/// "0.1.0+1f2e3d4c5b6a", with ".dirty" where the tree had been changed since that commit; "0.1.0" where no commit is known.
+[[nodiscard]] usage::Build build_of(const Environment& environment);
+/// Its name.
 [[nodiscard]] std::string build_name(const Environment& environment);
 
 /// The first line of a trace: what makes the run again, and which build made it.

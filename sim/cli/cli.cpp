@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "engine/config/nearest.h"
+#include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/parse.h"
 
@@ -78,7 +79,7 @@ int cli_main(const std::vector<std::string>& args, const Environment& environmen
         const auto ours = subcommands();
         if (std::ranges::find(ours, args[0]) == ours.end()) return other_word(args, environment);
     }
-    const Command command = parse(args);
+    const Command command = parse(args, build_of(environment));
     const auto* run = std::get_if<RunArgs>(&command);
     if (run != nullptr && run->selection.real && environment.rehearse) return on_real_servers(args, environment);
     const Exit exit =

@@ -167,6 +167,27 @@ TEST_F(Cli, WrongOptionsAreTwoWhateverTheParserThinks) {
     EXPECT_THAT(err.str(), HasSubstr("did you mean \"job_lock\"?"));
 }
 
+// C11
+TEST_F(Cli, ASlipInAnOptionOrItsWordIsNamedWithTheNearest) {
+    const auto said = [this](const std::vector<std::string>& args) {
+        EXPECT_EQ(run(args), 2);
+        EXPECT_EQ(out.str(), "");
+        return err.str();
+    };
+    EXPECT_EQ(said({"run", "--sedes", "3"}),
+              "lockstep run: --sedes: no such option; did you mean \"--seeds\"?\nSee lockstep run --help.\n");
+    EXPECT_THAT(said({"explore", "--keep-goin=yes"}),
+                HasSubstr("--keep-goin: no such option; did you mean \"--keep-going\"?"));
+    EXPECT_THAT(said({"run", "-seeds"}), HasSubstr("-seeds: no such option; did you mean \"--seeds\"?"));
+    EXPECT_THAT(said({"run", "--entirely-different"}), HasSubstr("--entirely-different: no such option\n"));
+    EXPECT_EQ(said({"--verison"}),
+              "lockstep: --verison: no such option; did you mean \"--version\"?\nSee lockstep --help.\n");
+    EXPECT_THAT(said({"list", "tunabels"}), HasSubstr("TOPIC: there is no \"tunabels\"; did you mean \"tunables\"?"));
+    EXPECT_THAT(said({"completion", "csh"}), HasSubstr("there is no \"csh\"; did you mean \"zsh\"?"));
+    EXPECT_THAT(said({"list", "faults", "events"}),
+                HasSubstr("lockstep list: \"events\": one word more than it takes"));
+}
+
 TEST_F(Cli, ASeedIsANumberOf64BitsAndNothingElse) {
     for (const char* bad : {"18446744073709551616", "abc", "1e3", "0x10", " 1", "1.0"}) {
         EXPECT_EQ(run({"run", path("a.json"), "--seed", bad}), 2) << bad;
@@ -331,8 +352,26 @@ TEST_F(Cli, HelpAndVersionAreZeroAndShowExamples) {
         EXPECT_EQ(run({subcommand, "--help"}), 0);
         EXPECT_THAT(out.str(), HasSubstr("Example"));
     }
+}
+
+// K4
+TEST_F(Cli, TheVersionNamesTheCommitAndIsADocumentToo) {
     EXPECT_EQ(run({"--version"}), 0);
-    EXPECT_THAT(out.str(), HasSubstr("lockstep "));
+    EXPECT_EQ(out.str(), fmt::format("lockstep {}\n", kVersion));
+    commit = "0123456789ab";
+    dirty = true;
+    const std::string build = fmt::format("{}+0123456789ab.dirty", kVersion);
+    EXPECT_EQ(run({"--version"}), 0);
+    EXPECT_EQ(out.str(), fmt::format("lockstep {}\n", build));
+    for (const std::vector<std::string>& args :
+         {std::vector<std::string>{"--version", "--json"}, {"--json", "--version"}}) {
+        EXPECT_EQ(run(args), 0) << err.str();
+        EXPECT_EQ(document()["name"], "lockstep");
+        EXPECT_EQ(document()["version"], kVersion);
+        EXPECT_EQ(document()["commit"], commit);
+        EXPECT_EQ(document()["dirty"], true);
+        EXPECT_EQ(document()["build"], build);
+    }
 }
 
 TEST_F(Cli, JsonIsOneDocumentAndNothingElse) {

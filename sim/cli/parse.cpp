@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "reports/usage/refusal.h"
 #include "sim/cli/options/optional_values.h"
 #include "sim/cli/options/options.h"
 #include "sim/cli/version.h"
@@ -46,9 +47,10 @@ struct Tree {
     std::string shell;
     const CLI::App* manual = nullptr;
 
-    Tree() {
+    explicit Tree(const usage::Build& build = {kVersion}) {
+        usage::explain_refusals(app);
         app.footer(kFooter);
-        app.set_version_flag("--version", std::string("lockstep ") + kVersion, "print the version");
+        usage::add_version_flag(app, build);
         app.require_subcommand(1);
         add(add_run(app, run), run);
         add(add_validate(app, validate), validate);
@@ -92,13 +94,13 @@ Command explained(const CLI::App& app, const CLI::ParseError& error) {
     std::ostringstream err;
     const int code = app.exit(error, out, err);
     if (code == 0) return Print{out.str()};
-    return Print{"lockstep: " + err.str(), true, Exit::usage};
+    return Print{err.str(), true, Exit::usage};
 }
 
 }  // namespace
 
-Command parse(const std::vector<std::string>& args) {
-    Tree tree;
+Command parse(const std::vector<std::string>& args, const usage::Build& build) {
+    Tree tree(build);
     if (args.empty()) return Print{tree.app.help(), true, Exit::usage};
     try {
         auto reversed = with_optional_values_settled(args);

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "reports/usage/version_flag.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options/args.h"
 
@@ -25,7 +26,8 @@ struct Print {
 using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, PowerArgs,
                              CoverageArgs, CompareArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
 
-[[nodiscard]] Command parse(const std::vector<std::string>& args);
+/// `build`: what `--version` says.
+[[nodiscard]] Command parse(const std::vector<std::string>& args, const usage::Build& build);
 
 /// Calls `look` with the whole parser, which is gone afterwards.
 void look_at_parser(const std::function<void(const CLI::App&)>& look);

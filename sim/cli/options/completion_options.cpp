@@ -2,15 +2,16 @@
 
 #include <CLI/CLI.hpp>
 
-#include "sim/cli/options/options.h"
 #include "reports/usage/manual.h"
+#include "reports/usage/refusal.h"
+#include "sim/cli/options/options.h"
 
 namespace lockstep::sim::cli {
 
 CLI::App* add_completion(CLI::App& app, std::string& shell) {
     CLI::App* sub = app.add_subcommand("completion", "print a completion script for a shell");
     sub->footer("Example:\n  source <(lockstep completion bash)\n");
-    sub->add_option("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    sub->add_option("SHELL", shell, "bash, zsh or fish")->required()->check(usage::one_of({"bash", "zsh", "fish"}));
     return sub;
 }
 
