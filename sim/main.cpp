@@ -14,6 +14,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/crash_note.h"
 #include "sim/cli/operate.h"
+#include "sim/cli/questions.h"
 #include "sim/cli/surroundings.h"
 #include "sim/run/run_scenario.h"
 
@@ -38,13 +39,15 @@ int main(int argc, char** argv) {
     ::signal(SIGTERM, on_interrupt);
     ::signal(SIGPIPE, SIG_DFL);  // `lockstep list | head` ends quietly
     cli::install_crash_handlers();
-    const cli::Surroundings around = cli::surroundings(cli::process_variable, ::isatty(STDOUT_FILENO) != 0);
+    const cli::Surroundings around =
+        cli::surroundings(cli::process_variable, {::isatty(STDOUT_FILENO) != 0, ::isatty(STDERR_FILENO) != 0});
+    cli::Questions questions;
     const cli::Environment environment{
         .out = std::cout,
         .err = std::cerr,
         .runner = run_scenario,
         .colour = around.colour,
-        .watcher = {.kind = ::isatty(STDERR_FILENO) != 0 ? cli::Watcher::Kind::terminal : cli::Watcher::Kind::log},
+        .watcher = {.kind = around.watcher},
         .processors = std::max(1U, std::thread::hardware_concurrency()),
         .stop = &stop_requested,
         .operate = cli::exec_lockstepctl,
@@ -58,6 +61,7 @@ int main(int argc, char** argv) {
         .dirty = cli::kDirty,
         .step_summary = around.step_summary,
         .keep_in_crash = cli::keep_in_crash,
+        .answer = [&](std::function<std::string()> say) { questions.answer_with(std::move(say)); },
     };
     try {
         return cli::cli_main({argv + 1, argv + argc}, environment);

@@ -19,6 +19,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/crash_note.h"
+#include "sim/cli/questions.h"
 #include "sim/cli/surroundings.h"
 
 namespace {
@@ -81,7 +82,9 @@ int main(int argc, char** argv) {
     ::signal(SIGTERM, on_interrupt);
     ::signal(SIGPIPE, SIG_IGN);  // a server that is killed closes its connections
     cli::install_crash_handlers();
-    const cli::Surroundings around = cli::surroundings(cli::process_variable, ::isatty(STDOUT_FILENO) != 0);
+    const cli::Surroundings around =
+        cli::surroundings(cli::process_variable, {::isatty(STDOUT_FILENO) != 0, ::isatty(STDERR_FILENO) != 0});
+    cli::Questions questions;
     Account account;
     std::mutex one_at_a_time;
     const auto runner = [&](const lockstep::sim::Scenario& scenario, std::uint64_t seed,
@@ -94,7 +97,7 @@ int main(int argc, char** argv) {
         .err = std::cerr,
         .runner = runner,
         .colour = around.colour,
-        .watcher = {.kind = ::isatty(STDERR_FILENO) != 0 ? cli::Watcher::Kind::terminal : cli::Watcher::Kind::log},
+        .watcher = {.kind = around.watcher},
         .processors = 1,
         .stop = &stop_requested,
         .operate = {},
@@ -108,6 +111,7 @@ int main(int argc, char** argv) {
         .dirty = cli::kDirty,
         .step_summary = around.step_summary,
         .keep_in_crash = cli::keep_in_crash,
+        .answer = [&](std::function<std::string()> say) { questions.answer_with(std::move(say)); },
     };
     try {
         return cli::cli_main({argv + 1, argv + argc}, environment);

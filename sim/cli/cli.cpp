@@ -71,15 +71,24 @@ int on_this_machine(const std::vector<std::string>& args, const Environment& env
     return static_cast<int>(Exit::usage);
 }
 
+Environment as_told(const TalkArgs& talk, const Environment& caller) {
+    Environment out = caller;
+    if (talk.colour != "auto") out.colour = talk.colour == "always";
+    out.quiet = talk.quiet;
+    if (talk.quiet) out.watcher.kind = Watcher::Kind::nobody;
+    return out;
+}
+
 }  // namespace
 
-int cli_main(const std::vector<std::string>& args, const Environment& environment) {
-    if (!args.empty() && args[0] == "dev") return on_this_machine(args, environment);
+int cli_main(const std::vector<std::string>& args, const Environment& caller) {
+    if (!args.empty() && args[0] == "dev") return on_this_machine(args, caller);
     if (!args.empty() && !args[0].starts_with('-')) {
         const auto ours = subcommands();
-        if (std::ranges::find(ours, args[0]) == ours.end()) return other_word(args, environment);
+        if (std::ranges::find(ours, args[0]) == ours.end()) return other_word(args, caller);
     }
-    const Command command = parse(args, build_of(environment));
+    const auto [command, talk] = parse(args, build_of(caller));
+    const Environment environment = as_told(talk, caller);
     const auto* run = std::get_if<RunArgs>(&command);
     if (run != nullptr && run->selection.real && environment.rehearse) return on_real_servers(args, environment);
     const Exit exit =

@@ -32,8 +32,9 @@ struct Environment {
     std::ostream& out;
     std::ostream& err;
     Runner runner;
-    bool colour = false;                      // of what is written to `out`
+    bool colour = false;                      // of what is written to `out`, unless an option says otherwise
     Watcher watcher{};                        // of `err`, while something goes on
+    bool quiet = false;                       // only what is wrong, and the verdict
     unsigned processors = 1;                  // default of -j
     const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C
     /// Runs lockstepctl with these arguments and answers its exit code; negative when it cannot be found.
@@ -60,6 +61,8 @@ struct Environment {
     std::string step_summary{};
     /// Names the reports that a crash has to complete; null: there are none any more. Empty = a crash completes none.
     std::function<void(UnfinishedReports*)> keep_in_crash{};
+    /// Has whoever asks how far the command is be told what this says, on any thread; empty: nothing runs any more (questions.h).
+    std::function<void(std::function<std::string()>)> answer{};
 };
 
 /// `args` without the name of the program.

@@ -188,6 +188,45 @@ TEST_F(Cli, ASlipInAnOptionOrItsWordIsNamedWithTheNearest) {
                 HasSubstr("lockstep list: \"events\": one word more than it takes"));
 }
 
+// C6
+TEST_F(Cli, ColourIsWhatTheOptionSaysOrElseTheSurroundings) {
+    const auto coloured = [this](std::vector<std::string> args) {
+        args.insert(args.end(), {path("a.json"), "--seeds", "1"});
+        EXPECT_EQ(run(args), 0) << err.str();
+        return out.str().find('\x1b') != std::string::npos;
+    };
+    for (const bool around : {false, true}) {
+        colour = around;
+        EXPECT_EQ(coloured({"run"}), around);
+        EXPECT_EQ(coloured({"run", "--color", "auto"}), around);
+        EXPECT_TRUE(coloured({"run", "--color=always"}));
+        EXPECT_FALSE(coloured({"--color", "never", "run"})) << "before the subcommand, too";
+    }
+    EXPECT_EQ(run({"run", path("a.json"), "--color", "alwyas"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("--color: there is no \"alwyas\"; did you mean \"always\"?"));
+    EXPECT_EQ(run({"--color", "never", "run", path("a.json"), "--json"}), 0) << err.str();
+    EXPECT_EQ(document()["passed"], 1) << "an option with an optional value is one behind others, too";
+}
+
+// C7
+TEST_F(Cli, QuietSaysWhatIsWrongAndTheVerdict) {
+    watcher.kind = Watcher::Kind::terminal;
+    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "3", "-q"}), 0);
+    EXPECT_EQ(out.str(), "PASSED: 3 runs held.\n");
+    EXPECT_EQ(err.str(), "");
+    EXPECT_EQ(run({"--quiet", "explore", "--seeds", "3", "--out", path("out")}), 0);
+    EXPECT_EQ(out.str(), "PASSED: nothing was violated in 3 draws.\n");
+    EXPECT_EQ(err.str(), "");
+    runner = bad;
+    EXPECT_EQ(run({"run", path("a.json"), "-q"}), 1);
+    EXPECT_THAT(out.str(), HasSubstr("\nFAILED alpha seed 7"));
+    EXPECT_THAT(out.str(), HasSubstr("it is gone"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("Invariants checked")));
+    EXPECT_EQ(run({"explore", "--seeds", "1", "--out", path("out"), "-q"}), 1);
+    EXPECT_THAT(out.str(), HasSubstr("FOUND "));
+    EXPECT_EQ(err.str(), "");
+}
+
 TEST_F(Cli, ASeedIsANumberOf64BitsAndNothingElse) {
     for (const char* bad : {"18446744073709551616", "abc", "1e3", "0x10", " 1", "1.0"}) {
         EXPECT_EQ(run({"run", path("a.json"), "--seed", bad}), 2) << bad;
@@ -501,6 +540,11 @@ TEST_F(Cli, DevIsHandedToItsProgramWithItsOptions) {
     EXPECT_THAT(out.str(), HasSubstr("to try Lockstep out"));
     EXPECT_EQ(run({"dve"}), 2);
     EXPECT_THAT(err.str(), HasSubstr("did you mean \"dev\"?"));
+}
+
+TEST_F(Cli, DevTakesNoOptionOfThisProgramBeforeIt) {
+    EXPECT_EQ(run({"--quiet", "dev"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("dev has options of its own"));
 }
 
 TEST_F(Cli, ASlipOfThePenIsNotHandedOver) {

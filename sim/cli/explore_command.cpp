@@ -16,6 +16,7 @@
 #include "sim/cli/selection.h"
 #include "sim/cli/shrink_progress.h"
 #include "sim/cli/terminal_line.h"
+#include "sim/cli/under_way.h"
 #include "sim/cli/verdict.h"
 #include "sim/search/exploration_state.h"
 #include "sim/search/explore.h"
@@ -65,7 +66,8 @@ public:
           state_file_((std::filesystem::path(args.out) / "explore.json").string()),
           out_(talk_of(args.json, environment)),
           crash_("explore", spoken_reports(args.json, environment), environment),
-          line_(environment.err, environment.watcher) {}
+          line_(environment.err, environment.watcher),
+          under_way_(environment, args.seeds) {}
 
     Exit run() {
         if (!prepare() || !crash_.begin()) return Exit::usage;
@@ -108,6 +110,7 @@ private:
         }
         options_.on_run = [this](const ExploreProgress& progress, const Failure* found) { on_run(progress, found); };
         options_.on_start = [this](std::uint64_t draw) {
+            under_way_.started(fmt::format("draw {}", draw));
             crash_.started(fmt::format("draw {}", draw), draw, draw_again(draw));
         };
         if (!take_up_state()) return false;
@@ -154,6 +157,8 @@ private:
     }
 
     void on_run(const ExploreProgress& progress, const Failure* found) {
+        under_way_.ended(progress.events - told_.events, progress.failures > told_.failures);
+        told_ = progress;
         if (found != nullptr) {
             line_.clear();
             const std::string path = (std::filesystem::path(args_.out) / file_name(*found)).string();
@@ -202,6 +207,13 @@ private:
     }
 
     void tell(const ExploreOutcome& outcome) const {
+        if (!environment_.quiet) account(outcome);
+        for (const auto& [signature, failure] : outcome.failures)
+            out_ << fmt::format("FAILED {} times: {}\n  {}\n", outcome.counts.at(signature), signature,
+                                replay_line(failure));
+    }
+
+    void account(const ExploreOutcome& outcome) const {
         std::ostream& out = out_;
         out << summary(outcome.total) << '\n';
         out << "faults that took effect:";
@@ -211,9 +223,6 @@ private:
         out << "\ninvariants put to the test:";
         for (const auto& [name, count] : outcome.exercised) out << fmt::format(" {} {}", name, count);
         out << '\n';
-        for (const auto& [signature, failure] : outcome.failures)
-            out << fmt::format("FAILED {} times: {}\n  {}\n", outcome.counts.at(signature), signature,
-                               replay_line(failure));
     }
 
     /// The failure that is told of first: the one with the lowest number, of its kind.
@@ -322,6 +331,8 @@ private:
     std::ostream& out_;
     CrashGuard crash_;
     TerminalLine line_;
+    UnderWay under_way_;
+    ExploreProgress told_;  // what `under_way_` knows of
     Wall::time_point began_{};
     Wall::time_point kept_{};
     std::set<std::uint64_t> unkept_;             // draws that failed and whose file could not be written

@@ -32,6 +32,7 @@ constexpr const char* kFooter =
 /// The whole tree; the options write into the structs beside it. Help lists the subcommands in the order in which they are added.
 struct Tree {
     CLI::App app{kDescription, "lockstep"};
+    TalkArgs talk;
     RunArgs run;
     ValidateArgs validate;
     VerifyArgs verify;
@@ -45,12 +46,14 @@ struct Tree {
     ExplainArgs explain;
     ListArgs list;
     std::string shell;
+    const CLI::App* dev = nullptr;
     const CLI::App* manual = nullptr;
 
     explicit Tree(const usage::Build& build = {kVersion}) {
         usage::explain_refusals(app);
         app.footer(kFooter);
         usage::add_version_flag(app, build);
+        add_talk(app, talk);
         app.require_subcommand(1);
         add(add_run(app, run), run);
         add(add_validate(app, validate), validate);
@@ -65,7 +68,8 @@ struct Tree {
         add(add_explain(app, explain), explain);
         add(add_list(app, list), list);
         // Another program's, which has the options; here for the help, the completion and slips of the pen.
-        app.add_subcommand("dev", "start Redis, NATS, lockstepd and workers on this machine, to try Lockstep out");
+        dev =
+            app.add_subcommand("dev", "start Redis, NATS, lockstepd and workers on this machine, to try Lockstep out");
         add_completion(app, shell);
         manual = add_manual(app);
     }
@@ -76,6 +80,10 @@ struct Tree {
     [[nodiscard]] Command chosen() const {
         for (const auto& [sub, command] : commands_)
             if (sub->parsed()) return command();
+        if (dev->parsed())
+            return Print{
+                "lockstep: dev has options of its own; none of these may stand before it\nSee lockstep dev --help.\n",
+                true, Exit::usage};
         return Print{manual->parsed() ? manual_of(app, kVersion) : completion_of(app, shell)};
     }
 
@@ -99,17 +107,17 @@ Command explained(const CLI::App& app, const CLI::ParseError& error) {
 
 }  // namespace
 
-Command parse(const std::vector<std::string>& args, const usage::Build& build) {
+Parsed parse(const std::vector<std::string>& args, const usage::Build& build) {
     Tree tree(build);
-    if (args.empty()) return Print{tree.app.help(), true, Exit::usage};
+    if (args.empty()) return {Print{tree.app.help(), true, Exit::usage}};
     try {
         auto reversed = with_optional_values_settled(args);
         std::ranges::reverse(reversed);  // as the parser takes them
         tree.app.parse(std::move(reversed));
     } catch (const CLI::ParseError& error) {
-        return explained(tree.app, error);
+        return {explained(tree.app, error)};
     }
-    return tree.chosen();
+    return {tree.chosen(), tree.talk};
 }
 
 void look_at_parser(const std::function<void(const CLI::App&)>& look) { look(Tree().app); }

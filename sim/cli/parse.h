@@ -26,8 +26,13 @@ struct Print {
 using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, PowerArgs,
                              CoverageArgs, CompareArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
 
+struct Parsed {
+    Command command;
+    TalkArgs talk{};
+};
+
 /// `build`: what `--version` says.
-[[nodiscard]] Command parse(const std::vector<std::string>& args, const usage::Build& build);
+[[nodiscard]] Parsed parse(const std::vector<std::string>& args, const usage::Build& build);
 
 /// Calls `look` with the whole parser, which is gone afterwards.
 void look_at_parser(const std::function<void(const CLI::App&)>& look);

@@ -51,12 +51,13 @@ std::string human_duration(std::int64_t millis) {
 }
 
 Presenter::Presenter(const Selection& selection, const SelectionArgs& args, std::string build, std::ostream& out,
-                     bool colour)
+                     bool colour, bool quiet)
     : selection_(selection),
       args_(args),
       build_(std::move(build)),
       out_(out),
       colour_(colour),
+      quiet_(quiet),
       files_(selection.scenarios.size()) {
     for (const PlannedRun& run : selection.plan) ++files_[run.scenario].planned;
     for (const Scenario& scenario : selection.scenarios)
@@ -68,6 +69,7 @@ std::string Presenter::painted(const char* colour, const std::string& text) cons
 }
 
 void Presenter::begin(unsigned threads) {
+    if (quiet_) return;
     const auto files =
         static_cast<std::uint64_t>(std::ranges::count(selection_.scenarios, false, &Scenario::counterexample));
     out_ << fmt::format("lockstep {}: {}, {}, {}\n", build_, counted(files, "scenario"),
@@ -82,7 +84,7 @@ bool Presenter::completed(const PlannedRun& run, const RunResult& result) {
 }
 
 bool Presenter::due() const {
-    return shown_ < files_.size() && files_[shown_].results.size() == files_[shown_].planned;
+    return !quiet_ && shown_ < files_.size() && files_[shown_].results.size() == files_[shown_].planned;
 }
 
 void Presenter::show() {
@@ -126,6 +128,17 @@ void Presenter::finish(const SweepOutcome& outcome, const std::vector<std::strin
     for (File& file : files_) file.results.clear();
     for (std::size_t i = 0; i < outcome.results.size(); ++i)
         files_[outcome.runs[i].scenario].results.push_back(&outcome.results[i]);
+    if (!quiet_) account(outcome, wall);
+    if (!unproved.empty()) {
+        out_ << painted(kYellow, "Left unproved")
+             << " (a run counts only when it tested something; --allow-vacuous accepts it):\n";
+        for (const std::string& sentence : unproved) out_ << "  " << sentence << '\n';
+    }
+    failures(outcome);
+    out_.flush();
+}
+
+void Presenter::account(const SweepOutcome& outcome, std::chrono::milliseconds wall) {
     for (; shown_ < files_.size(); ++shown_) file_line(shown_);
     std::int64_t virtual_ms = 0;
     std::uint64_t events = 0;
@@ -145,13 +158,6 @@ void Presenter::finish(const SweepOutcome& outcome, const std::vector<std::strin
                                              selection_.plan.size()));
     checked(outcome);
     disturbed(outcome);
-    if (!unproved.empty()) {
-        out_ << painted(kYellow, "Left unproved")
-             << " (a run counts only when it tested something; --allow-vacuous accepts it):\n";
-        for (const std::string& sentence : unproved) out_ << "  " << sentence << '\n';
-    }
-    failures(outcome);
-    out_.flush();
 }
 
 void Presenter::checked(const SweepOutcome& outcome) {

@@ -14,7 +14,9 @@ namespace lockstep::sim::cli {
 class Presenter {
 public:
     /// `selection` must outlive it. Writes to `out`; colour only when asked for. `build` is the program's.
-    Presenter(const Selection& selection, const SelectionArgs& args, std::string build, std::ostream& out, bool colour);
+    /// `quiet`: only what is wrong.
+    Presenter(const Selection& selection, const SelectionArgs& args, std::string build, std::ostream& out, bool colour,
+              bool quiet);
 
     void begin(unsigned threads);
     /// After each run, in any order. Answers whether lines have become due: they appear in the order of the selection, so
@@ -34,6 +36,8 @@ private:
 
     [[nodiscard]] bool due() const;
     void file_line(std::size_t index);
+    /// Lines that have not been due yet, and the summary.
+    void account(const SweepOutcome& outcome, std::chrono::milliseconds wall);
     void checked(const SweepOutcome& outcome);
     void disturbed(const SweepOutcome& outcome);
     void failures(const SweepOutcome& outcome);
@@ -45,6 +49,7 @@ private:
     const std::string build_;
     std::ostream& out_;
     const bool colour_;
+    const bool quiet_;
     std::vector<File> files_;
     std::size_t shown_ = 0;  // files whose line has been written
     std::size_t name_width_ = 0;

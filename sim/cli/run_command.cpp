@@ -15,6 +15,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/run_page.h"
 #include "sim/cli/selection.h"
+#include "sim/cli/under_way.h"
 #include "sim/cli/verdict.h"
 #include "sim/cli/violation_text.h"
 
@@ -231,8 +232,9 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     const std::string build = build_name(environment);
     CrashGuard crash("run", {args.junit, args.json, environment.step_summary}, environment);
     if (!crash.begin()) return Exit::usage;
-    Presenter presenter(*selection, args.selection, build, environment.out, environment.colour);
+    Presenter presenter(*selection, args.selection, build, environment.out, environment.colour, environment.quiet);
     Progress progress(environment.err, environment.watcher, selection->plan.size());
+    UnderWay under_way(environment, selection->plan.size());
     if (talk) presenter.begin(threads);
 
     SweepOptions options;
@@ -243,9 +245,11 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     if (!args.trace.empty()) options.run.trace_heading = trace_heading(*selection, args, build);
     options.on_start = [&](const PlannedRun& run) {
         const Scenario& scenario = selection->scenarios[run.scenario];
+        under_way.started(fmt::format("{} seed {}", scenario.name, run.seed));
         crash.started(planned_record(scenario, run.seed, replay_command(scenario, run.seed, args.selection, build)));
     };
     options.on_result = [&](const PlannedRun& run, const RunResult& result) {
+        under_way.ended(result.events, !result.passed && !result.interrupted);
         if (talk && presenter.completed(run, result)) {
             progress.clear();
             presenter.show();
@@ -273,7 +277,7 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     const bool shown = args.html.empty() || write_html(args, *selection, outcome, environment);
     Exit exit = exit_of(outcome, !unproved.empty(), args.allow_vacuous);
     if (exit == Exit::passed && !(written && shown && kept)) exit = Exit::usage;
-    if (talk) environment.out << '\n';
+    if (talk && !environment.quiet) environment.out << '\n';
     return conclude(verdict_of(*selection, outcome, report, unproved, exit), talk_of(!talk, environment), environment);
 }
 

@@ -22,7 +22,8 @@ struct Watcher {
     std::function<std::chrono::steady_clock::time_point()> now{};
 };
 
-/// Between two lines of a log. Why 5 s: CI shows that something goes on, and an hour of it is not a thousand lines.
+/// Between two lines of a log. Why 5 s: whoever follows the log sees that something goes on, and an hour of it is not a
+/// thousand lines.
 inline constexpr std::chrono::seconds kLogInterval{5};
 
 class TerminalLine {

@@ -25,6 +25,12 @@ struct SelectionArgs {
     std::string recorded_by;  // the build that printed this command as a replay line; empty = not known
 };
 
+/// How much is said, and how; of every subcommand.
+struct TalkArgs {
+    std::string colour = "auto";  // or always, never
+    bool quiet = false;
+};
+
 struct RunArgs {
     SelectionArgs selection;
     bool fail_fast = false;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 #include "sim/explain/world_dump.h"
 #include "sim/scenario/data_loss.h"
@@ -36,13 +37,23 @@ bool is_dump_target(const std::string& word) {
     return std::getline(in, line) && line.starts_with(kDumpMark);
 }
 
+/// The first word that is no option of the program, and no value of one; empty: there is none.
+std::string_view command_in(const std::vector<std::string>& args) {
+    for (std::size_t i = 0; i < args.size(); ++i) {
+        if (!args[i].starts_with('-')) return args[i];
+        if (args[i] == "--color") ++i;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::vector<std::string> with_optional_values_settled(const std::vector<std::string>& args) {
     std::vector<std::string> out;
-    const bool run = !args.empty() && (args[0] == "run" || args[0] == "compare");
-    const bool replay = !args.empty() && args[0] == "replay";
-    const bool explore = !args.empty() && args[0] == "explore";
+    const std::string_view command = command_in(args);
+    const bool run = command == "run" || command == "compare";
+    const bool replay = command == "replay";
+    const bool explore = command == "explore";
     for (std::size_t i = 0; i < args.size(); ++i) {
         if (args[i] == "--") {
             out.insert(out.end(), args.begin() + static_cast<std::ptrdiff_t>(i), args.end());

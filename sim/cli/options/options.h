@@ -39,6 +39,8 @@ CLI::App* add_manual(CLI::App& app);
 [[nodiscard]] std::string manual_of(const CLI::App& app, const std::string& version);
 
 // Options that several subcommands have in common, by the same rules.
+/// Of the program, for every subcommand.
+void add_talk(CLI::App& app, TalkArgs& args);
 /// `changes`: the scenarios can also be changed, by --set and --without.
 void add_selection(CLI::App& app, SelectionArgs& args, bool changes);
 void add_set(CLI::App& app, std::vector<std::string>& overrides);

@@ -4,7 +4,19 @@
 #include <charconv>
 #include <utility>
 
+#include "reports/usage/refusal.h"
+
 namespace lockstep::sim::cli {
+
+void add_talk(CLI::App& app, TalkArgs& args) {
+    app.fallthrough();  // they may stand behind the subcommand, too
+    app.add_option("--color", args.colour,
+                   "colour what is printed; auto (the default): on a terminal, unless NO_COLOR or CLICOLOR_FORCE says "
+                   "otherwise")
+        ->type_name("WHEN")
+        ->check(usage::one_of({"auto", "always", "never"}));
+    app.add_flag("-q,--quiet", args.quiet, "no progress and no account of what holds: what is wrong, and the verdict");
+}
 
 void add_selection(CLI::App& app, SelectionArgs& args, bool changes) {
     app.add_option("PATH", args.paths, "scenario files, or folders of them (default: scenarios/)");
