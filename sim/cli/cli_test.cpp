@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "sim/cli/cli_fixture.h"
@@ -70,6 +71,48 @@ TEST_F(Cli, FiltersAndTagsSelect) {
     EXPECT_THAT(out.str(), Not(HasSubstr("alpha")));
     EXPECT_EQ(run({"run", folder.string(), "--filter", "al*"}), 0);
     EXPECT_THAT(out.str(), Not(HasSubstr("beta")));
+}
+
+// C12
+TEST_F(Cli, ShardsOfARunAreTheWholeWithoutOverlap) {
+    std::multiset<std::pair<std::string, std::uint64_t>> made;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        made.emplace(of.name, seed);
+        return good(of, seed, options);
+    };
+    for (const int seeds : {1, 2, 5}) {
+        const std::vector<std::string> all{"run", folder.string(), "--seeds", std::to_string(seeds), "-j", "1"};
+        made.clear();
+        EXPECT_EQ(run(all), 0) << err.str();
+        const auto whole = made;
+        for (const int parts : {1, 2, 3, 7}) {
+            made.clear();
+            for (int part = 1; part <= parts; ++part) {
+                auto args = all;
+                args.insert(args.end(), {"--shard", fmt::format("{}/{}", part, parts)});
+                const std::size_t before = made.size();
+                const int code = run(args);
+                EXPECT_EQ(code, made.size() > before ? 0 : 4) << out.str();  // of more parts than runs some are empty
+            }
+            EXPECT_EQ(made, whole) << seeds << " seeds in " << parts << " parts";
+        }
+    }
+    for (const char* wrong : {"0/2", "3/2", "1", "1/2x", "-1/2"}) {
+        EXPECT_EQ(run({"run", folder.string(), "--shard", wrong}), 2) << wrong;
+        EXPECT_THAT(err.str(), HasSubstr("expected I/N with I from 1 to N, got"));
+    }
+}
+
+TEST_F(Cli, WhatAnotherShardMayProveIsNotLeftUnproved) {
+    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        for (FaultCount& fault : result.faults) fault.effective = seed % 2;
+        return result;
+    };
+    EXPECT_EQ(run({"run", path("b.json"), "--seed", "2", "--seeds", "2"}), 0) << out.str();
+    EXPECT_EQ(run({"run", path("b.json"), "--seed", "2", "--seeds", "2", "--shard", "1/2"}), 0) << out.str();
+    EXPECT_EQ(run({"run", path("b.json"), "--seed", "2", "--seeds", "1", "--shard", "1/2"}), 4)
+        << "all of its runs are here";
 }
 
 TEST_F(Cli, NothingSelectedProvesNothing) {

@@ -156,7 +156,8 @@ private:
         for (const std::string& assignment : args_.vary) args.insert(args.end(), {"--vary", assignment});
         if (args_.seeds > 0) args.insert(args.end(), {"--seeds", std::to_string(args_.seeds)});
         if (args_.seed) args.insert(args.end(), {"--seed", std::to_string(*args_.seed)});
-        if (args_.of > 1) args.insert(args.end(), {"--shard", fmt::format("{}/{}", args_.shard + 1, args_.of)});
+        if (!args_.shard.is_whole())
+            args.insert(args.end(), {"--shard", fmt::format("{}/{}", args_.shard.index + 1, args_.shard.of)});
         if (args_.threads > 0) args.insert(args.end(), {"-j", std::to_string(args_.threads)});
         args.emplace_back("--json");  // to its standard output
         const auto answer = environment_.ask_build(args_.against, args);
@@ -179,7 +180,6 @@ private:
         CompareOptions options;
         options.threads = args_.threads == 0 ? std::max(1U, environment_.processors) : args_.threads;
         options.shard = args_.shard;
-        options.of = args_.of;
         options.stop = environment_.stop;
         if (before)
             for (const reports::ComparedRun& run : before->runs) options.done.insert({run.scenario, run.seed});

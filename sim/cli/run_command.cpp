@@ -85,12 +85,14 @@ reports::RunReport report_of(const Selection& selection, const SweepOutcome& out
 }
 
 std::vector<std::string> unproved_sentences(const Selection& selection, const SweepOutcome& outcome) {
-    if (selection.plan.empty()) return {"nothing was selected"};
+    if (selection.scenarios.empty()) return {"nothing was selected"};
+    if (selection.plan.empty()) return {"this part has no run: there are more parts than runs"};
     std::vector<std::string> sentences;
     std::vector<std::vector<const RunResult*>> by_file(selection.scenarios.size());
     for (std::size_t i = 0; i < outcome.results.size(); ++i)
         by_file[outcome.runs[i].scenario].push_back(&outcome.results[i]);
     for (std::size_t i = 0; i < by_file.size(); ++i) {
+        if (selection.shared_out.contains(i)) continue;
         const auto of_file = unproved_of_file(selection.scenarios[i], by_file[i]);
         sentences.insert(sentences.end(), of_file.begin(), of_file.end());
     }

@@ -37,6 +37,17 @@ bool names_the_default_folder(const std::string& path) {
            std::filesystem::weakly_canonical(path, error).filename() == kDefaultFolder;
 }
 
+void keep_part(Selection& selection, const Shard& shard) {
+    std::vector<PlannedRun> kept;
+    for (std::size_t i = 0; i < selection.plan.size(); ++i) {
+        if (shard.holds(i))
+            kept.push_back(selection.plan[i]);
+        else
+            selection.shared_out.insert(selection.plan[i].scenario);
+    }
+    selection.plan = std::move(kept);
+}
+
 }  // namespace
 
 bool mechanisms_known(const std::vector<std::string>& names, const Environment& environment, std::string_view option) {
@@ -100,9 +111,10 @@ std::optional<Selection> select(const SelectionArgs& args, const std::string& co
         const Scenario& added = selection.scenarios.back();
         if (added.proves && !args.one_half) selection.scenarios.push_back(counterexample_of(added));
     }
-    selection.whole_folder = args.filters.empty() && args.tags.empty() &&
+    selection.whole_folder = args.shard.is_whole() && args.filters.empty() && args.tags.empty() &&
                              (args.paths.empty() || std::ranges::any_of(args.paths, names_the_default_folder));
     selection.plan = plan_runs(selection.scenarios, args.seed ? &*args.seed : nullptr, args.seeds);
+    keep_part(selection, args.shard);
     return selection;
 }
 

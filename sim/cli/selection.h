@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ namespace lockstep::sim::cli {
 struct Selection {
     std::vector<Scenario> scenarios;  // one that proves something is followed by its counterexample
     std::vector<PlannedRun> plan;
+    /// Those with runs in another part (`--shard`): what they leave unproved here may be proved there.
+    std::set<std::size_t> shared_out{};
     bool whole_folder = false;  // all of the default folder, which is meant to put every oracle to the test
 };
 

@@ -29,7 +29,7 @@ std::vector<PlannedRun> planned(const ComparisonPlan& plan, const ComparedWorlds
     for (std::size_t scenario = 0; scenario < worlds.scenarios.size(); ++scenario) {
         for (std::uint64_t i = 0; i < plan.seeds; ++i, ++number) {
             const std::uint64_t seed = plan.first_seed + i;
-            if (number % options.of != options.shard || options.done.contains({scenario, seed})) continue;
+            if (!options.shard.holds(number) || options.done.contains({scenario, seed})) continue;
             for (std::size_t variant = 0; variant < plan.variants.size(); ++variant)
                 runs.push_back({scenario * plan.variants.size() + variant, seed});
         }

@@ -14,15 +14,15 @@
 #include "reports/compare/comparison.h"
 #include "sim/compare/comparison_file.h"
 #include "sim/compare/worlds.h"
+#include "sim/run/shard.h"
 #include "sim/run/sweep.h"
 
 namespace lockstep::sim {
 
 struct CompareOptions {
     unsigned threads = 1;
-    /// Of the pairs of scenario and seed, only every `of`th, from number `shard` on, counted from 0.
-    std::uint64_t shard = 0;
-    std::uint64_t of = 1;
+    /// Of the pairs of scenario and seed.
+    Shard shard{};
     /// Pairs of scenario and seed that have been run before, in every variant, and are left out.
     std::set<std::pair<std::size_t, std::uint64_t>> done;
     const std::atomic<bool>* stop = nullptr;  // as in RunOptions

@@ -106,8 +106,7 @@ TEST_F(CompareTest, ShardsAreTheWholeWithoutOverlap) {
     std::set<std::pair<std::size_t, std::uint64_t>> seen;
     for (std::uint64_t shard = 0; shard < 2; ++shard) {
         CompareOptions options;
-        options.shard = shard;
-        options.of = 2;
+        options.shard = {shard, 2};
         for (const auto& run : compared(two, options).runs) EXPECT_TRUE(seen.insert({run.variant, run.seed}).second);
     }
     EXPECT_EQ(seen.size(), 6U);

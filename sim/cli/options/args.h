@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/run/shard.h"
 #include "sim/scenario/data_loss.h"
 
 namespace lockstep::sim::cli {
@@ -19,6 +20,7 @@ struct SelectionArgs {
     std::vector<std::string> without;
     std::optional<std::uint64_t> seed;
     std::uint64_t seeds = 1;
+    Shard shard{};            // of the runs
     unsigned threads = 0;     // 0 = as many as there are processors
     bool real = false;        // on real servers
     bool one_half = false;    // leave out the counterexamples of files that prove something
@@ -111,8 +113,7 @@ struct CompareArgs {
     std::optional<std::uint64_t> seed;
     std::string html, markdown, csv, junit;  // files; empty = none
     std::string json;                        // a file, "-" for standard output, empty = none
-    std::uint64_t shard = 0;
-    std::uint64_t of = 1;
+    Shard shard{};
     std::vector<std::string> merge;  // files, in place of running anything
     bool resume = false;
     std::string baseline;

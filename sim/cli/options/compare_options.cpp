@@ -29,17 +29,6 @@ constexpr const char* kCompareFooter =
     "intervals\n"
     "hold the threshold; 130 interrupted.\n";
 
-void take_shard(CompareArgs& args, const std::string& text) {
-    unsigned number = 0;
-    unsigned of = 0;
-    char rest = 0;
-    const int read = std::sscanf(text.c_str(), "%u/%u%c", &number, &of, &rest);
-    if (read != 2 || number < 1 || number > of)
-        throw CLI::ValidationError("--shard", fmt::format("expected I/N with I from 1 to N, got \"{}\"", text));
-    args.shard = number - 1;
-    args.of = of;
-}
-
 }  // namespace
 
 CLI::App* add_compare(CLI::App& app, CompareArgs& args) {
@@ -61,10 +50,7 @@ CLI::App* add_compare(CLI::App& app, CompareArgs& args) {
     sub->add_option("--json", args.json, "write one JSON document, to FILE or instead of all else to standard output")
         ->type_name("[FILE]");
     sub->add_option("--junit", args.junit, "write a JUnit report")->type_name("FILE");
-    sub->add_option_function<std::string>(
-           "--shard", [&args](const std::string& text) { take_shard(args, text); },
-           "run only part I of N of the seeds and scenarios")
-        ->type_name("I/N");
+    add_shard(*sub, args.shard, "run only part I of N of the seeds and scenarios");
     sub->add_option("--merge", args.merge, "in place of FILE: join what --json has written (repeatable)")
         ->type_name("FILE")
         ->expected(1)

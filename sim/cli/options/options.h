@@ -45,6 +45,7 @@ void add_talk(CLI::App& app, TalkArgs& args);
 void add_selection(CLI::App& app, SelectionArgs& args, bool changes);
 void add_set(CLI::App& app, std::vector<std::string>& overrides);
 void add_without(CLI::App& app, std::vector<std::string>& names);
+void add_shard(CLI::App& app, Shard& shard, const char* description);
 void add_threads(CLI::App& app, unsigned& threads);
 void add_recorded_by(CLI::App& app, std::string& build);
 /// One JSON document on standard output; everything else goes to standard error.

@@ -13,6 +13,7 @@ constexpr const char* kRunFooter =
     "  lockstep run my.json --set cluster.config.backoff_max=60s --without job_lock\n"
     "  lockstep run --json | jq .failed\n"
     "  lockstep run --seeds 1000 --failures failures/\n"
+    "  lockstep run --seeds 1000 --shard 1/4     on one of four machines; the others take 2/4, 3/4 and 4/4\n"
     "  lockstep run --real my.json                the same file on real servers\n"
     "A file with a \"proves\" key is run twice: as it stands, and under its own seed without the mechanism that it "
     "names,\n"
@@ -27,6 +28,7 @@ CLI::App* add_run(CLI::App& app, RunArgs& args) {
     CLI::App* sub = app.add_subcommand("run", "run scenario files and check what they promise");
     sub->footer(kRunFooter);
     add_selection(*sub, args.selection, true);
+    add_shard(*sub, args.selection.shard, "make only part I of N of the runs, as one of N machines");
     sub->add_flag("--fail-fast", args.fail_fast, "start nothing more once a run has failed");
     sub->add_flag("--allow-vacuous", args.allow_vacuous, "exit 0 although something was left unproved");
     sub->add_option("--junit", args.junit, "write a JUnit report")->type_name("FILE");

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cstdio>
 #include <utility>
 
 #include "reports/usage/refusal.h"
@@ -52,6 +53,19 @@ void add_without(CLI::App& app, std::vector<std::string>& names) {
         ->type_name("MECHANISM")
         ->expected(1)
         ->take_all();
+}
+
+void add_shard(CLI::App& app, Shard& shard, const char* description) {
+    const auto take = [&shard](const std::string& text) {
+        unsigned number = 0;
+        unsigned of = 0;
+        char rest = 0;
+        const int read = std::sscanf(text.c_str(), "%u/%u%c", &number, &of, &rest);
+        if (read != 2 || number < 1 || number > of)
+            throw CLI::ValidationError("--shard", "expected I/N with I from 1 to N, got \"" + text + "\"");
+        shard = {number - 1, of};
+    };
+    app.add_option_function<std::string>("--shard", take, description)->type_name("I/N");
 }
 
 void add_threads(CLI::App& app, unsigned& threads) {
