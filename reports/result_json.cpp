@@ -87,6 +87,7 @@ json to_json(const RunRecord& record) {
 std::string result_json(const RunReport& report) {
     const auto passed = std::ranges::count(report.results, true, &RunRecord::passed);
     json out{{"version", kResultJsonVersion},
+             {"schema_version", kSchemaVersion},
              {"build", report.build},
              {"complete", report.incomplete.empty()},
              {"passed", passed},
@@ -100,8 +101,13 @@ std::string result_json(const RunReport& report) {
 
 std::string result_json_opening(std::string_view build, std::string_view incomplete) {
     // The list comes last in the text, so that a record can be added at its end.
-    const json head{{"version", kResultJsonVersion}, {"build", build},           {"complete", false},
-                    {"incomplete", incomplete},      {"vacuous", json::array()}, {"unreached", json::array()}};
+    const json head{{"version", kResultJsonVersion},
+                    {"schema_version", kSchemaVersion},
+                    {"build", build},
+                    {"complete", false},
+                    {"incomplete", incomplete},
+                    {"vacuous", json::array()},
+                    {"unreached", json::array()}};
     std::string text = head.dump(2, ' ', false, json::error_handler_t::replace);
     text.erase(text.rfind('\n'));
     return text + ",\n  \"results\": [\n";

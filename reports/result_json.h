@@ -1,4 +1,4 @@
-// A run report as the JSON document of `lockstep run --json`. Fields are only ever added within a version.
+// A run report as the JSON document of `lockstep run --json`, and what the documents of other commands have in common with it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,6 +9,10 @@
 
 namespace lockstep::reports {
 
+/// "schema_version" of every document that `lockstep` prints, those of `compare` apart: major.minor of sim/cli/output.schema.json. A
+/// member that is added makes a new minor version; one that is taken away or means something else, a new major one.
+inline constexpr std::string_view kSchemaVersion = "1.0";
+/// "version" of the same documents: the major one alone.
 inline constexpr int kResultJsonVersion = 1;
 
 /// One document, indented, ending in a newline. Keys are sorted, broken UTF-8 is replaced: equal reports give equal text.

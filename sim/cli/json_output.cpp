@@ -9,8 +9,13 @@
 namespace lockstep::sim::cli {
 
 nlohmann::json document_head(const std::string& command, Exit exit, const Environment& environment) {
-    return {{"version", kDocumentVersion},    {"command", command},       {"build", build_name(environment)},
-            {"exit", static_cast<int>(exit)}, {"verdict", word_of(exit)}, {"complete", exit != Exit::interrupted}};
+    return {{"version", reports::kResultJsonVersion},
+            {"schema_version", reports::kSchemaVersion},
+            {"command", command},
+            {"build", build_name(environment)},
+            {"exit", static_cast<int>(exit)},
+            {"verdict", word_of(exit)},
+            {"complete", exit != Exit::interrupted}};
 }
 
 nlohmann::json violations_json(const RunResult& result) {

@@ -1,4 +1,4 @@
-// The documents that subcommands print with `--json`. What they hold is the reference page's (output.md), and a test holds them to it.
+// The documents that subcommands print with `--json`. What they hold stands in output.schema.json, to which a test holds them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,10 +9,7 @@
 
 namespace lockstep::sim::cli {
 
-/// Fields are only ever added within a version.
-inline constexpr int kDocumentVersion = 1;
-
-/// What all of them have: "version", "command", "build", "exit", "verdict", "complete".
+/// What all of them have: "version", "schema_version", "command", "build", "exit", "verdict", "complete".
 [[nodiscard]] nlohmann::json document_head(const std::string& command, Exit exit, const Environment& environment);
 
 [[nodiscard]] nlohmann::json violations_json(const RunResult& result);

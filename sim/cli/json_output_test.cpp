@@ -24,7 +24,7 @@ std::set<std::string> keys_of(const json& object) {
 
 /// With what every document has.
 std::set<std::string> and_head(std::set<std::string> keys) {
-    keys.insert({"version", "command", "build", "exit", "verdict", "complete"});
+    keys.insert({"version", "schema_version", "command", "build", "exit", "verdict", "complete"});
     return keys;
 }
 
@@ -39,6 +39,7 @@ protected:
         json document = json::parse(out.str(), nullptr, false);
         EXPECT_FALSE(document.is_discarded()) << out.str();
         EXPECT_EQ(document["version"], 1);
+        EXPECT_EQ(document["schema_version"], "1.0");
         EXPECT_EQ(document["command"], args.front());
         EXPECT_EQ(document["exit"], exit);
         return document;

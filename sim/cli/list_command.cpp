@@ -7,6 +7,7 @@
 #include "engine/config/tunables.h"
 #include "engine/ports/metrics.h"
 #include "engine/ports/rare_branches.h"
+#include "reports/result_json.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/selection.h"
 #include "sim/compare/comparison_file.h"
@@ -158,7 +159,7 @@ Exit list_command(const ListArgs& args, const Environment& environment) {
         return Exit::passed;
     }
     const auto topics = args.topic.empty() ? list_topics() : std::vector<std::string>{args.topic};
-    json document{{"version", 1}};
+    json document{{"version", reports::kResultJsonVersion}, {"schema_version", reports::kSchemaVersion}};
     for (const std::string& topic : topics) {
         const Lines lines = lines_of(topic);
         std::size_t width = 0;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "reports/result_json.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/selection.h"
 #include "sim/cli/verdict.h"
@@ -45,7 +46,10 @@ void print_json(const std::vector<LoadError>& errors, std::size_t files, std::os
                         {"expected", error.expected},
                         {"line", error.line},
                         {"column", error.column}});
-    const json document{{"version", 1}, {"files", files}, {"errors", std::move(list)}};
+    const json document{{"version", reports::kResultJsonVersion},
+                        {"schema_version", reports::kSchemaVersion},
+                        {"files", files},
+                        {"errors", std::move(list)}};
     out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reports/result_json.h"
 #include "sim/oracles/planted_breaks.h"
 #include "sim/scenario/catalogue.h"
 
@@ -192,7 +193,8 @@ std::string power_markdown(const PowerReport& report) {
 }
 
 Document power_json(const PowerReport& report) {
-    Document out = {{"version", 1},
+    Document out = {{"version", reports::kResultJsonVersion},
+                    {"schema_version", reports::kSchemaVersion},
                     {"lockstep", report.version},
                     {"command", report.command},
                     {"first", report.options.first},
