@@ -44,8 +44,8 @@ RedisScript with_common(std::string_view name, std::string_view text) {
 }  // namespace
 
 const StoreScripts& StoreScripts::shared() {
-    static const StoreScripts scripts;
-    return scripts;
+    static const StoreScripts kScripts;
+    return kScripts;
 }
 
 StoreScripts::StoreScripts()

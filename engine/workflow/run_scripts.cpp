@@ -29,8 +29,8 @@ RedisScript with_common(std::string_view name, std::string_view text) {
 }  // namespace
 
 const RunScripts& RunScripts::shared() {
-    static const RunScripts scripts;
-    return scripts;
+    static const RunScripts kScripts;
+    return kScripts;
 }
 
 RunScripts::RunScripts()
