@@ -101,7 +101,10 @@ Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
         }
         auto page =
             co_await sweeps_.overdue_page(ticker_.lock(), state, limits, after, context_.tunables.reconciler_batch);
-        if (!page.applied()) co_return;
+        if (!page.applied()) {
+            ticker_.unanswered();
+            co_return;
+        }
         context_.ports.metrics.set(Metric::stale_jobs, static_cast<double>(page.value().jobs.size()),
                                    {to_string(state)});
         co_await backlog_.look(page.value().jobs);
@@ -134,6 +137,7 @@ Task<void> Reconciler::sweep_deadlines() {
     std::int64_t left = 0;  // entries that stay where they are: whoever comes behind them has a turn all the same
     for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
         auto page = co_await sweeps_.stale_jobs(ticker_.lock(), index, Duration{0}, left, batch);
+        if (!page.applied()) ticker_.unanswered();
         if (!page.applied() || page.value().empty()) co_return;
         co_await backlog_.look(page.value());
         for (const OverdueJob& expired : page.value()) {
@@ -172,6 +176,7 @@ Task<void> Reconciler::sweep_slots() {
         if (!still_mine) co_return;
         auto round =
             co_await sweeps_.tend_tenant(ticker_.lock(), after, context_.tunables.reconciler_batch, Duration{0});
+        if (!round.applied()) ticker_.unanswered();
         if (!round.applied() || round.value().over) co_return;
         if (!round.value().more) after = std::move(round.value().tended);
     }

@@ -7,7 +7,7 @@ Task<bool> Ticker::hold() {
     lease_.asking();
     const auto mine = co_await sweeps_.tick_lock(lock(), lease_.terms().life);
     if (!mine.applied()) {
-        unanswered_ = context_.ports.clock.monotonic();
+        unanswered();
         co_return false;
     }
     if (mine.value())

@@ -359,6 +359,8 @@ private:
         Document& config = out["cluster"]["config"];
         config["redis_replicas"] = 1;
         if (dice.chance(0.3)) config["redis_replicas_patience"] = dice.word({"100ms", "900ms"});
+        // One that lags for longer never has a write in time: then nothing counts, and nobody gets anywhere.
+        out["cluster"]["redis"]["replica_lag"] = dice.word({"2ms", "20ms", "50ms"});
         config.erase("store_op_timeout");  // some are too short to wait for a replica
     }
 

@@ -72,6 +72,14 @@ void change_leader(Dice& dice, Document& scenario) {
     if (!of_a_result) scenario["cluster"]["gateway"] = "publish-only";
     add_fault(scenario, {{"on", on}, {"do", "nats.new_leader"}, {"in_hand", forgotten ? "forgotten" : "stuck"}});
     add_fault(scenario, {{"on", on}, {"do", "crash"}, {"target", "actor"}, {"for", dice.word({"500ms", "5s"})}});
+    // The note of who leads fails, once each way.
+    for (const char* outcome : {"not_applied", "unknown"})
+        add_fault(scenario, {{"at", "0s"},
+                             {"do", "redis.errors"},
+                             {"commands", {"HSET"}},
+                             {"key", "lockstep:durable:*"},
+                             {"outcome", outcome},
+                             {"count", 1}});
 }
 
 }  // namespace
