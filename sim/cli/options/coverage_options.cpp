@@ -15,7 +15,7 @@ constexpr const char* kCoverageFooter =
     "thousand draws, at zero without a reason.\n"
     "Examples:\n"
     "  lockstep coverage --seeds 1000 --data-loss --markdown sim/coverage.md\n"
-    "  lockstep coverage --seeds 60 --data-loss --against sim/coverage.md    as CI does\n"
+    "  lockstep coverage --first 270 --seeds 60 --data-loss --against sim/coverage.md    as CI does\n"
     "Exit codes: 0 all as it should be, 1 something is not, 2 wrong input, 3 the harness failed.\n";
 
 }  // namespace
