@@ -30,7 +30,7 @@ public:
     /// To be called after each tick.
     [[nodiscard]] Task<void> tick_over();
 
-    /// A question of the work itself had no answer.
+    /// A question had no answer: its own, or one of the work that is done under it.
     void unanswered() { unanswered_ = context_.ports.clock.monotonic(); }
     /// For how long Redis has answered whenever it was asked; from before the first question where it always has.
     [[nodiscard]] Duration answered_for() const { return context_.ports.clock.monotonic() - unanswered_; }

@@ -156,7 +156,10 @@ engine::Task<std::string> Submission::submit_one(std::string id, std::string& ex
     if (const auto wrong = wire::rejection(request)) co_return *wrong;
     if (!options_.idempotency_key.empty()) {
         std::string trouble = co_await reserve(request, existing);
-        if (!trouble.empty() || !existing.empty()) co_return trouble;
+        if (!trouble.empty()) co_return trouble;
+        // Whoever reserved it for this very job may have died before anything else was written.
+        if (existing == id) existing.clear();
+        if (!existing.empty()) co_return std::string();
     }
     Known known{.state = {}, .trace = options_.trace.empty() ? session_.entropy().uuid() : options_.trace};
     if (std::string trouble = co_await record(request, known); !trouble.empty()) co_return trouble;

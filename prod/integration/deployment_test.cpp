@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "engine/store/keys.h"
 #include "engine/wire/messages.h"
 
 namespace lockstep::prod::testing {
@@ -233,6 +234,16 @@ TEST_F(DeploymentTest, AnIdempotencyKeySubmitsOnce) {
     EXPECT_EQ(world->ctl_json({"submit", "--id", "second", "--idempotency-key", "k"})["job_id"], "first");
     EXPECT_TRUE(world->all_end(1, 20s));
     EXPECT_EQ(world->executions().size(), 1U);
+}
+
+// Who submits may die, or lose Redis, between the reservation of the key and all else.
+TEST_F(DeploymentTest, AKeyThatWasReservedForAJobThatIsNotThereIsStillItsOwn) {
+    world->add_scheduler();
+    world->add_worker("w1");
+    world->redis_set(engine::keys::idempotency("default", "k"), "j");
+    EXPECT_FALSE(world->ctl_json({"submit", "--id", "j", "--idempotency-key", "k"})["existing"]);
+    EXPECT_TRUE(world->all_end(1, 20s));
+    EXPECT_EQ(world->executions()["j"], 1);
 }
 
 // Who is told that a submission failed tries it again, and it may have arrived.

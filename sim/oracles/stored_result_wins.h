@@ -6,7 +6,7 @@
 // 2. A job that is DISPATCHED or RUNNING and times out with such a result has the reason that says so, and has been waited for
 //    until the ack wait and two intervals of the reconciler had passed after its limit. Whoever ends it has by then been
 //    connected to NATS for as long: a connection of which its replica has been told that it broke was another one. So long it has also
-//    had an answer from Redis to each wish to tick.
+//    had an answer from Redis to whatever its ticks asked.
 // 3. One that leaves these states later than that and three intervals more, in a cluster that nothing has disturbed for as
 //    long, has been forgotten: a message that nobody can handle, a consumer that is stuck and a ticker that changes hands
 //    delay nobody else's end; the time that a tick takes to read what may be unheard is given. One that never leaves them is for no_lost_job. Where no result of the job was there to be waited for,
@@ -95,7 +95,7 @@ private:
     std::map<fakes::NodeId, RoundTrip> ticks_;
     std::map<fakes::NodeId, Time> broken_;           // when the connection of each to NATS last broke
     std::map<fakes::NodeId, Time> connected_after_;  // the same, as its latest tick found it
-    std::map<fakes::NodeId, Time> unanswered_;       // when each last had no answer to its wish to tick
+    std::map<fakes::NodeId, Time> unanswered_;       // when a question of its ticks last had no answer
     std::uint64_t results_ = 0;                      // that were stored
     std::set<std::string, std::less<>> reported_;    // jobs whose worker has reported that they timed out
 };
