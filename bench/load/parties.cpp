@@ -77,7 +77,7 @@ void Parties::start_redis_replicas() {
             std::make_unique<ServerProcess>([primary](int port, const std::filesystem::path& folder) {
                 return fakes::testing::redis_replica_line(port, folder, primary);
             }));
-    if (!patience_.until([&] { return redis_->replicas_online() == plan_.redis_replicas; }, kStartPatience))
+    if (!patience_.until([&] { return redis_->replicas_following() == plan_.redis_replicas; }, kStartPatience))
         throw std::runtime_error("the replicas of redis-server do not follow it");
 }
 

@@ -167,10 +167,14 @@ std::string RedisReader::text_at(const std::string& key) {
     return reply->type == REDIS_REPLY_STRING ? std::string(reply->str, reply->len) : std::string();
 }
 
-int RedisReader::replicas_online() {
+int RedisReader::replicas_following() {
+    constexpr std::string_view kOnline = "state=online,offset=";
+    send({"PUBLISH", "lockstep-load", "is confirmed"});
+    next();
     const std::string text = info();
     int count = 0;
-    for (auto at = text.find("state=online"); at != std::string::npos; at = text.find("state=online", at + 1)) ++count;
+    for (auto at = text.find(kOnline); at != std::string::npos; at = text.find(kOnline, at + 1))
+        if (text.compare(at + kOnline.size(), 2, "0,") != 0) ++count;
     return count;
 }
 

@@ -48,7 +48,9 @@ public:
     [[nodiscard]] std::vector<History> histories(const std::string& prefix, long count);
     /// The text that `GET` answers; empty when there is none.
     [[nodiscard]] std::string text_at(const std::string& key);
-    [[nodiscard]] int replicas_online();
+    /// Those that have confirmed something, for which a message goes to a channel: "online" says only that the first copy is
+    /// under way, and what is written then is sent when it has been confirmed, a second later on a busy machine.
+    [[nodiscard]] int replicas_following();
     /// Has replicas get their first copy at once, not some seconds after they have asked.
     void copy_without_delay();
 
