@@ -39,17 +39,20 @@ Undelivered::Undelivered(Of what, const Context& context, SweepStore& sweeps, St
       marks_(context.ports.redis, context.ports.clock, context.tunables),
       subject_(what == Of::submissions ? wire::kSubjectSubmit : wire::kSubjectResult),
       durable_(wire::durable_name(wire::kQueueScheduler, subject_)),
-      patience_(context.tunables.bus_ack_wait + interval) {}
+      patience_(context.tunables.bus_ack_wait + interval),
+      watch_(context.ports.bus, std::string(wire::kStreamSys), durable_) {}
 
 Task<void> Undelivered::look(Ticker& ticker) {
     const StreamSequence looked_at = std::exchange(looked_at_, {});
     knows_what_is_hidden_ = false;
+    const LeaderWatch::Heard heard = watch_.heard();
     const auto state = co_await durable();
     if (!state) co_return;
     if (!state->leader.empty()) {
         const auto kept = co_await marks_.of(durable_);
         if (!kept.applied()) co_return;
-        auto mark = co_await mark_now(*state, kept.value());
+        watch_.listen();
+        auto mark = co_await mark_now(*state, kept.value(), may_have_changed(heard, kept.value()));
         if (!mark) co_return;
         knows_what_is_hidden_ = true;
         hidden_behind_.reset();
@@ -59,7 +62,8 @@ Task<void> Undelivered::look(Ticker& ticker) {
         }
         const bool still_mine = co_await ticker.keep();
         if (!still_mine) co_return;
-        if (mark != kept.value()) static_cast<void>(co_await marks_.keep(durable_, *mark));
+        const bool stands = co_await note(*mark, kept.value());
+        if (stands) noted_ = {heard, mark->passed_by};
         if (mark->hides_something()) co_return;
     }
     if (what_ == Of::submissions && state->in_hand > 0)
@@ -74,11 +78,16 @@ Task<std::optional<ConsumerState>> Undelivered::durable() {
     co_return std::move(state.value());
 }
 
+bool Undelivered::may_have_changed(const LeaderWatch::Heard& heard, const std::optional<DeliveryMark>& kept) const {
+    return !heard.listening || heard != noted_.heard || (kept && kept->passed_by < noted_.passed_by);
+}
+
 Task<std::optional<DeliveryMark>> Undelivered::mark_now(const ConsumerState& durable,
-                                                        const std::optional<DeliveryMark>& kept) {
+                                                        const std::optional<DeliveryMark>& kept,
+                                                        bool may_have_changed) {
     if (!kept) co_return DeliveryMark{durable.leader, durable.ack_floor, {}};
     DeliveryMark mark = *kept;
-    if (mark.leader != durable.leader) {
+    if (may_have_changed || mark.leader != durable.leader) {
         const auto stream = co_await context_.ports.bus.stream_state(
             std::string(wire::kStreamSys), context_.ports.clock.in(context_.tunables.publish_timeout));
         if (!stream.applied()) co_return std::nullopt;
@@ -88,6 +97,12 @@ Task<std::optional<DeliveryMark>> Undelivered::mark_now(const ConsumerState& dur
         mark.accounted = durable.ack_floor;
     }
     co_return mark;
+}
+
+Task<bool> Undelivered::note(const DeliveryMark& mark, const std::optional<DeliveryMark>& kept) {
+    if (mark == kept) co_return true;
+    const auto done = co_await marks_.keep(durable_, mark);
+    co_return done.applied();
 }
 
 Task<void> Undelivered::look_through(Ticker& ticker, DeliveryMark& mark) {

@@ -5,7 +5,7 @@
 //   - It leaves what was in hand in hand for ever. So what lies above the durable's floor for longer than the ack wait is looked at.
 //   - It takes that for done: its floor lies behind it. So after a change of leader everything is looked at that lies between the
 //     floor that the former leader had told of and what was the end of the stream when the new one was first met. How far that has
-//     come stands in Redis.
+//     come stands in Redis. A leader that has come and gone since the last note is heard of (leader_watch.h).
 // A submission whose job the store does not know, and a result whose job is at work, are handled as if they had been delivered. What
 // is handed out again all the same is absorbed like any repetition. Of results that are only stuck, result_backlog.h takes care.
 #pragma once
@@ -17,6 +17,7 @@
 
 #include "engine/bus/stored_delivery.h"
 #include "engine/config/context.h"
+#include "engine/reconcile/leader_watch.h"
 #include "engine/reconcile/ticker.h"
 #include "engine/store/delivery_marks.h"
 #include "engine/store/sweep_store.h"
@@ -52,9 +53,15 @@ private:
     };
 
     [[nodiscard]] Task<std::optional<ConsumerState>> durable();
+    /// Another server may have led the durable since the mark was kept, whoever leads now. So it is where an older mark has come late and
+    /// stands in the place of this replica's.
+    [[nodiscard]] bool may_have_changed(const LeaderWatch::Heard& heard, const std::optional<DeliveryMark>& kept) const;
     /// The mark that follows from what was kept and what is heard now. Nothing where a server does not answer.
     [[nodiscard]] Task<std::optional<DeliveryMark>> mark_now(const ConsumerState& durable,
-                                                             const std::optional<DeliveryMark>& kept);
+                                                             const std::optional<DeliveryMark>& kept,
+                                                             bool may_have_changed);
+    /// Whether the mark stands in Redis afterwards.
+    [[nodiscard]] Task<bool> note(const DeliveryMark& mark, const std::optional<DeliveryMark>& kept);
     /// Moves the mark over what is accounted for.
     [[nodiscard]] Task<void> look_through(Ticker& ticker, DeliveryMark& mark);
     [[nodiscard]] Task<void> look_above(Ticker& ticker, StreamSequence last);
@@ -70,6 +77,13 @@ private:
     const std::string subject_;
     const std::string durable_;
     const Duration patience_;
+    LeaderWatch watch_;
+    /// When this replica last noted something.
+    struct Noted {
+        LeaderWatch::Heard heard;  // until then
+        StreamSequence passed_by;
+    };
+    Noted noted_;
     StreamSequence looked_at_;  // where the last look above the floor ran out of time; 0: it did not
     bool of_a_cluster_ = false;
     bool knows_what_is_hidden_ = false;

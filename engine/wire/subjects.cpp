@@ -70,4 +70,8 @@ std::string durable_name(std::string_view queue, std::string_view subject) {
     return fmt::format("dur_{}__{}", group, sanitised(subject));
 }
 
+std::string leader_elected_subject(std::string_view stream, std::string_view durable) {
+    return fmt::format("$JS.EVENT.ADVISORY.CONSUMER.LEADER_ELECTED.{}.{}", stream, durable);
+}
+
 }  // namespace lockstep::engine::wire

@@ -46,6 +46,9 @@ inline constexpr std::string_view kTopicApprovalGateLegacy = "sys.approval.gate"
 /// The id in `worker.<id>.jobs`, within the argument; nothing for other subjects and for an empty id.
 [[nodiscard]] std::optional<std::string_view> worker_of(std::string_view subject);
 
+/// Where the server that has come to lead a durable of a cluster says so; a core message.
+[[nodiscard]] std::string leader_elected_subject(std::string_view stream, std::string_view durable);
+
 /// The durable consumer of a queue group on a subject. Empty without a queue: such a consumer is ephemeral, every
 /// subscriber gets a copy.
 [[nodiscard]] std::string durable_name(std::string_view queue, std::string_view subject);

@@ -37,6 +37,11 @@ TEST(Subjects, StreamsCaptureWhatTheyBindDurableOrNot) {
     EXPECT_EQ(stream_of("sys."), std::nullopt);
 }
 
+TEST(Subjects, LeadersOfDurablesAreToldOfWhereTheServerTells) {
+    EXPECT_EQ(leader_elected_subject(kStreamSys, durable_name(kQueueScheduler, kSubjectSubmit)),
+              "$JS.EVENT.ADVISORY.CONSUMER.LEADER_ELECTED.CORDUM_SYS.dur_cordum-scheduler__sys_job_submit");
+}
+
 TEST(Subjects, WorkerSubjectsReadBackAsTheirWorker) {
     EXPECT_EQ(worker_subject(WorkerId("w1")), "worker.w1.jobs");
     for (const std::string id : {"w1", "a.b", "jobs", "worker"}) {

@@ -223,6 +223,8 @@ TEST_F(ConsumerModelTest, AServerOfAClusterSaysWhoLeads) {
     EXPECT_NE(first, "");
     static_cast<void>(jetstream.change_leaders(ConsumerModel::InHand::stuck));
     EXPECT_NE(jetstream.leader(), first);
+    static_cast<void>(jetstream.change_leaders(ConsumerModel::InHand::stuck));
+    EXPECT_EQ(jetstream.leader(), first) << "it has come back";
 }
 
 TEST_F(ConsumerModelTest, AMessageGivenUpIsPendingOnceMoreAfterARestart) {

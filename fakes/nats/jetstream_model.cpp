@@ -107,7 +107,7 @@ void JetStreamModel::power_cut(engine::MonoTime now) {
 std::string JetStreamModel::leader() const { return leader_ == 0 ? std::string() : fmt::format("nats-{}", leader_); }
 
 std::size_t JetStreamModel::change_leaders(ConsumerModel::InHand in_hand) {
-    ++leader_;
+    leader_ = leader_ == 1 ? 2 : 1;  // who led before it may lead again
     std::size_t count = 0;
     for (const Entry& entry : entries_)
         for (const auto& consumer : entry.consumers) count += consumer->change_leader(in_hand);

@@ -57,7 +57,7 @@ private:
 
     const StoragePolicy storage_;
     std::vector<Entry> entries_;
-    std::uint64_t leader_ = 0;  // how many servers have led; 0: it is on its own
+    std::uint64_t leader_ = 0;  // which of its two servers that lead in turn; 0: it is on its own
 };
 
 }  // namespace lockstep::fakes

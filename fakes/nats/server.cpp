@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/wire/subjects.h"
+
 namespace lockstep::fakes {
 
 NatsServer::NatsServer(World& world, NatsServerOptions options)
@@ -46,6 +48,21 @@ void NatsServer::hello(const Connection& connection, std::weak_ptr<NatsPeer> pee
     }
     drop(session->id());
     session->connection()->close_from_server();
+}
+
+std::size_t NatsServer::change_leaders(ConsumerModel::InHand in_hand) {
+    const std::size_t count = jetstream_.change_leaders(in_hand);
+    for (const StreamModel* stream : jetstream_.streams()) {
+        const std::string& of = stream->config().name;
+        for (const ConsumerModel* consumer : jetstream_.consumers_of(of)) {
+            const std::string& name = consumer->config().name;
+            announce(engine::wire::leader_elected_subject(of, name),
+                     fmt::format(R"({{"type":"io.nats.jetstream.advisory.v1.consumer_leader_elected","stream":"{}",)"
+                                 R"("consumer":"{}","leader":"{}"}})",
+                                 of, name, jetstream_.leader()));
+        }
+    }
+    return count;
 }
 
 void NatsServer::lose_quorum() {
@@ -104,6 +121,14 @@ void NatsServer::route_core(const MessagePtr& message) {
             receiver->send_core(match.subscriber.sid, message);
         }
     }
+}
+
+void NatsServer::announce(std::string subject, std::string payload) {
+    if (!up_) return;
+    const MessagePtr message = make_message(std::move(subject), std::move(payload));
+    subscriptions_.match(message->subject, message->job(), draws_, matches_);
+    for (const SubscriptionTable::Match& match : matches_)
+        if (const auto receiver = session(match.subscriber.session)) receiver->send_core(match.subscriber.sid, message);
 }
 
 void NatsServer::pump_all(std::string_view subject) {

@@ -50,8 +50,9 @@ public:
     void restart(engine::Duration down_for);
     /// The power fails: what was not synced is lost.
     void power_cut(engine::Duration down_for);
-    /// Another server of its cluster leads the consumers from now on, see ConsumerModel. Returns how many messages come no more.
-    std::size_t change_leaders(ConsumerModel::InHand in_hand) { return jetstream_.change_leaders(in_hand); }
+    /// Another server of its cluster leads the consumers from now on, see ConsumerModel, and says so for each. Returns how many
+    /// messages come no more.
+    std::size_t change_leaders(ConsumerModel::InHand in_hand);
     /// Most of its cluster is away, until `regain_quorum` was called as often. Core messages pass; streams and consumers do nothing,
     /// and answer nobody. What is sent to a stream before its leader has noticed stands in that one's log: if it leads again
     /// afterwards, which is drawn, the stream has it then. May be called within an event.
@@ -127,6 +128,8 @@ private:
     /// Tells of messages that the consumer delivers no more.
     void tell_given_up(Bound& bound);
     void route_core(const MessagePtr& message);
+    /// What the server itself has to say; no fault of the messages of clients drops it.
+    void announce(std::string subject, std::string payload);
     Taken store(StreamModel& stream, const MessagePtr& message, NodeId publisher);
     /// Without a quorum.
     void propose(const MessagePtr& message, NodeId publisher);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "engine/wire/subjects.h"
 #include "prod/integration/deployment_fixture.h"
 #include "prod/integration/nats_peer.h"
 
@@ -129,6 +130,20 @@ TEST_F(NatsClusterTest, AReplicaThatStartsBeforeTheClusterHasALeaderWaitsForIt) 
     server(1).start();
     server(2).start();
     EXPECT_TRUE(scheduler.says(" ready instance=", 40s)) << scheduler.output();
+}
+
+TEST_F(NatsClusterTest, WhoComesToLeadADurableSaysSo) {
+    NatsPeer peer(server(0).port());
+    for (const auto subject : {engine::wire::kSubjectSubmit, engine::wire::kSubjectResult})
+        peer.subscribe(engine::wire::leader_elected_subject(
+            engine::wire::kStreamSys, engine::wire::durable_name(engine::wire::kQueueScheduler, subject)));
+    world->add_scheduler();
+    EXPECT_TRUE(Deployment::until(
+        [&] {
+            peer.settle();
+            return peer.received().size() >= 2;
+        },
+        20s));
 }
 
 }  // namespace

@@ -195,7 +195,8 @@ std::uint64_t SimulatedCluster::redis_script_flush() {
 
 std::uint64_t SimulatedCluster::nats_new_leader(bool forgotten) {
     using InHand = fakes::ConsumerModel::InHand;
-    return nats_.change_leaders(forgotten ? InHand::forgotten : InHand::stuck);
+    // Those who listen hear of it where nothing was in hand, too.
+    return std::max<std::uint64_t>(1, nats_.change_leaders(forgotten ? InHand::forgotten : InHand::stuck));
 }
 
 void SimulatedCluster::config_update(const faults::ConfigUpdate& fault, std::function<void()> effective) {
