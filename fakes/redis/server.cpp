@@ -73,7 +73,7 @@ RedisServer::RedisServer(World& world, NodeId node, RedisServerOptions options)
       options_(std::move(options)),
       database_(std::make_unique<Database>()),
       events_(world.trace(), node, options_.lock_keys),
-      journaling_(options_.persistence == Persistence::everysec || options_.replica_lag > engine::Duration{}),
+      journaling_(options_.persistence == Persistence::everysec || has_replica()),
       started_(world.monotonic(node)) {
     if (journaling_) add_observer(journal_);
     add_observer(events_);
@@ -107,7 +107,7 @@ std::optional<engine::Duration> RedisServer::left_to_wait(const Peer& peer) cons
     const auto wanted = parse_integer(command[1]), patience = parse_integer(command[2]);
     if (!wanted || *wanted < 1 || !patience || *patience < 0) return std::nullopt;
     // There is one: who wants more waits to the end.
-    engine::Duration takes = *wanted == 1 ? options_.replica_lag : engine::Duration::max();
+    engine::Duration takes = *wanted == 1 && stalls_ == 0 ? options_.replica_lag : engine::Duration::max();
     if (*patience > 0) takes = std::min<engine::Duration>(takes, std::chrono::milliseconds(*patience));
     const engine::Duration passed = peer.waits ? world_.monotonic(node_) - *peer.waits : engine::Duration{};
     return takes > passed ? std::optional(takes - passed) : std::nullopt;
@@ -200,7 +200,7 @@ ServerReply RedisServer::execute(Peer& peer, const engine::RedisCommand& command
     database_->keyspace().tell_command(client, args, now_ms);
     reply.value = database_->execute(*peer.session, args, now);
     if (const auto began = std::exchange(peer.waits, std::nullopt))
-        reply.value = RedisValue(std::int64_t{world_.monotonic(node_) - *began >= options_.replica_lag ? 1 : 0});
+        reply.value = RedisValue(std::int64_t{copied_until() >= *began ? 1 : 0});
     database_->keyspace().tell_command(client, {}, now_ms);
     if (no_room && database_->refused_for_memory()) no_room->count();
     append_resp(reply.bytes, reply.value);
@@ -266,9 +266,25 @@ void RedisServer::failover(engine::Duration lag, engine::Duration takes) {
         hang_up(true);
         promoted_at_ = world_.monotonic(node_) + takes;
         database_->scripts().flush();
-        const engine::MonoTime reached = world_.monotonic(node_) - std::min(lag, options_.replica_lag);
+        engine::MonoTime reached = world_.monotonic(node_) - std::min(lag, options_.replica_lag);
+        if (stalls_ > 0) reached = std::min(reached, stalled_at_);
         database_->keyspace().restore([this, reached] { journal_.roll_back(database_->keyspace(), reached); });
     });
+}
+
+bool RedisServer::stall_replica() {
+    if (!has_replica()) return false;
+    if (stalls_ == 0) stalled_at_ = copied_until();
+    ++stalls_;
+    return true;
+}
+
+void RedisServer::let_replica_go_on() {
+    if (stalls_ > 0) --stalls_;
+}
+
+engine::MonoTime RedisServer::copied_until() const {
+    return stalls_ > 0 ? stalled_at_ : world_.monotonic(node_) - options_.replica_lag;
 }
 
 bool RedisServer::listening() const { return world_.monotonic(node_) >= promoted_at_; }
@@ -354,7 +370,7 @@ void RedisServer::lose_data(std::optional<engine::MonoTime> back_to) {
 void RedisServer::note_time() {
     if (!journaling_) return;
     const engine::MonoTime now = world_.monotonic(node_);
-    engine::MonoTime horizon = now - options_.replica_lag;
+    engine::MonoTime horizon = copied_until();
     if (options_.persistence == Persistence::everysec) horizon = std::min(horizon, last_sync());
     journal_.advance(now, horizon);
 }

@@ -84,6 +84,10 @@ public:
     /// until `lag` before the end of the old one (at most the option's replica_lag). Scripts are not replicated.
     void failover(engine::Duration lag, engine::Duration takes = {});
     void failover() { failover(options_.replica_lag); }
+    /// The replica gets nothing until as many calls of `let_replica_go_on`; then it has all at once what is older than its lag. Who waits
+    /// for it waits to the end of his patience; the real server answers as soon as it has gone on. False: there is none.
+    bool stall_replica();
+    void let_replica_go_on();
     void script_flush();
     /// Removes the keys that match; how many.
     std::size_t evict(std::string_view glob);
@@ -118,6 +122,9 @@ private:
     void hang_up(bool tell_clients);
     void lose_data(std::optional<engine::MonoTime> back_to);
     [[nodiscard]] engine::MonoTime last_sync() const;
+    /// The replica has what was written until then.
+    [[nodiscard]] engine::MonoTime copied_until() const;
+    [[nodiscard]] bool has_replica() const { return options_.replica_lag > engine::Duration{}; }
     void note_time();
     void arm_expiry();
     void expire_keys();
@@ -146,6 +153,8 @@ private:
     bool down_ = false;
     engine::MonoTime loading_until_{};
     engine::MonoTime promoted_at_{};  // nobody listens until then
+    int stalls_ = 0;                  // of the replica
+    engine::MonoTime stalled_at_{};   // it has what was written until then
 
     std::optional<World::TimerId> expiry_timer_;
     std::int64_t expiry_timer_for_ = 0;

@@ -281,6 +281,33 @@ TEST_F(RedisWithReplica, WhoWaitsWhenTheServerGoesIsNotAnswered) {
     EXPECT_FALSE(exists("k"));
 }
 
+TEST_F(RedisWithReplica, OneThatStallsHasNothingOfWhatIsWrittenMeanwhile) {
+    apply(*one, {"SET", "counter", "1"});
+    EXPECT_EQ(*run(*one, {"WAIT", "1", "500"}).value().front().integer(), 1);
+    EXPECT_TRUE(server.stall_replica());
+    apply(*one, {"INCR", "counter"});
+    const engine::MonoTime began = world.now();
+    EXPECT_EQ(*run(*one, {"WAIT", "1", "300"}).value().front().integer(), 0);
+    EXPECT_GE(world.now() - began, milliseconds(300));
+    world.run_for(std::chrono::seconds(5));
+    server.failover();
+    world.run_for(milliseconds(1));
+    EXPECT_EQ(text(*one, {"GET", "counter"}), "1");
+}
+
+TEST_F(RedisWithReplica, OneThatGoesOnHasEverything) {
+    server.stall_replica();
+    server.stall_replica();
+    apply(*one, {"SET", "k", "v"});
+    server.let_replica_go_on();
+    EXPECT_EQ(*run(*one, {"WAIT", "1", "100"}).value().front().integer(), 0) << "it stalls for two reasons";
+    server.let_replica_go_on();
+    EXPECT_EQ(*run(*one, {"WAIT", "1", "100"}).value().front().integer(), 1);
+    server.failover();
+    world.run_for(milliseconds(1));
+    EXPECT_EQ(text(*one, {"GET", "k"}), "v");
+}
+
 TEST_F(RedisWithReplica, LosesNothingAtARestart) {
     apply(*one, {"SET", "k", "v"});
     server.restart({});

@@ -245,7 +245,18 @@ void FaultPlan::begin(Plan& plan, const OfServer& /*fault*/, NodeId /*actor*/) {
     commands_.push_back(&plan);
 }
 
-void FaultPlan::begin(Plan& plan, const OfServerState& /*fault*/, NodeId /*actor*/) {
+void FaultPlan::begin(Plan& plan, const RedisReplicaStalls& /*fault*/, NodeId /*actor*/) {
+    tell(plan, "begin", NodeId{});
+    if (controls_ == nullptr) return;
+    plan.count.effective += controls_->redis_replica_stalls() ? 1 : 0;
+    hold(plan, NodeId{}, [this] {
+        nodes_.set_current(Topology::kRedis);
+        controls_->redis_replica_goes_on();
+        nodes_.set_current(NodeId{});
+    });
+}
+
+void FaultPlan::begin(Plan& plan, const NatsNoQuorum& /*fault*/, NodeId /*actor*/) {
     tell(plan, "begin", NodeId{});
     if (controls_ == nullptr) return;
     ++plan.count.effective;

@@ -90,7 +90,8 @@ private:
     template <std::derived_from<faults::OfWorkers> Kind>
     void begin(Plan& plan, const Kind& fault, NodeId actor);
     void begin(Plan& plan, const faults::OfServer& fault, NodeId actor);
-    void begin(Plan& plan, const faults::OfServerState& fault, NodeId actor);
+    void begin(Plan& plan, const faults::NatsNoQuorum& fault, NodeId actor);
+    void begin(Plan& plan, const faults::RedisReplicaStalls& fault, NodeId actor);
 
     /// What each kind does. In the source only: a new one needs no line here.
     struct Deeds;

@@ -25,6 +25,12 @@ struct RecordingControls final : ServerControls {
     void redis_failover(Duration lag, Duration takes) override {
         calls.push_back("redis_failover " + text(lag) + " " + text(takes));
     }
+    bool redis_replica_stalls() override {
+        calls.emplace_back("redis_replica_stalls");
+        return has_replica;
+    }
+    void redis_replica_goes_on() override { calls.emplace_back("redis_replica_goes_on"); }
+    bool has_replica = true;
     std::uint64_t redis_script_flush() override { return 0; }
     std::uint64_t redis_evict(std::string_view keys) override {
         calls.push_back("redis_evict " + std::string(keys));
@@ -550,6 +556,21 @@ TEST_F(FaultPlanTest, TakesTheQuorumAwayAtOnceAndGivesItBack) {
     sim.run_for(2s);
     EXPECT_THAT(controls.calls, ElementsAre("nats_quorum_lost", "nats_quorum_back"));
     EXPECT_EQ(only_count().effective, 1U);
+}
+
+TEST_F(FaultPlanTest, StallsAReplicaWhereThereIsOne) {
+    add(fault("redis.replica_stalls", 1s, 5s));
+    controls.has_replica = false;
+    add(fault("redis.replica_stalls", 2s, 1s));
+    sim.run_for(500ms);
+    EXPECT_THAT(controls.calls, IsEmpty());
+    sim.run_for(1s);
+    controls.has_replica = true;
+    sim.run_for(6s);
+    EXPECT_THAT(controls.calls, ElementsAre("redis_replica_stalls", "redis_replica_stalls", "redis_replica_goes_on",
+                                            "redis_replica_goes_on"));
+    EXPECT_EQ(sim.fault_plan().counts()[0].effective, 0U);
+    EXPECT_EQ(sim.fault_plan().counts()[1].effective, 1U);
 }
 
 TEST_F(FaultPlanTest, DoesNotCommandAServerThatIsDown) {

@@ -21,6 +21,9 @@ public:
     virtual void redis_restart(engine::Duration loading) = 0;
     /// A replica that is `lag` behind takes over; nothing answers for `takes`.
     virtual void redis_failover(engine::Duration lag, engine::Duration takes) = 0;
+    /// Its replica gets nothing from here on, until as often as that it goes on again. False: it has none.
+    virtual bool redis_replica_stalls() = 0;
+    virtual void redis_replica_goes_on() = 0;
     /// Forgets every cached script. Returns how many there were.
     virtual std::uint64_t redis_script_flush() = 0;
     /// Removes the keys that match the glob. Returns how many.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 HERE = pathlib.Path(__file__).resolve().parent
 PLACE = "$MUTANT"
 SCRIPTS = "engine/store/scripts.cpp"
-FIELDS = {"class", "what", "file", "aside", "equivalent"}
+FIELDS = {"class", "what", "file", "aside", "equivalent", "data-loss"}
 ORIGINAL, MUTATED = "--- original\n", "--- mutated\n"
 
 
@@ -43,6 +43,11 @@ class Mutant:
     @property
     def aside(self):
         return self.fields.get("aside") == "yes"
+
+    @property
+    def data_loss(self):
+        """Whose loss of data its draws have: redis, nats or both; empty: nobody's."""
+        return self.fields.get("data-loss", "")
 
     @property
     def equivalent(self):

@@ -53,11 +53,12 @@ class Program:
         code, output = self.run(mutant, ["run", HAPPY_PATH, "--allow-vacuous"], SECONDS_PER_RUN)
         return "" if code in FINE else trouble(code) or first_line(output, "the happy path fails")
 
-    def explore(self, mutant, first, count):
+    def explore(self, mutant, first, count, data_loss=""):
         """(draw, what) of the first failure, or nothing."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="mutant-"))
         try:
-            code, output = self.run(mutant, ["explore", "--first", str(first), "--seeds", str(count), "--out", str(folder)],
+            losing = ["--data-loss", data_loss] if data_loss else []
+            code, output = self.run(mutant, ["explore", "--first", str(first), "--seeds", str(count), "--out", str(folder)] + losing,
                                     SECONDS_PER_RUN + count * SECONDS_PER_DRAW)
             if code in FINE:
                 return None
@@ -175,7 +176,8 @@ def confirm(program, mutant, note, reach):
     if note.get("program") == reach.identity:
         return
     found = note.get("found")
-    again = program.explore(mutant.name, found["draw"], 1) if found and found["draw"] not in reach.failing else None
+    sound = found and (mutant.data_loss or found["draw"] not in reach.failing)
+    again = program.explore(mutant.name, found["draw"], 1, mutant.data_loss) if sound else None
     happy = program.happy(mutant.name) if note.get("happy") else ""
     note.update(draws=found["draw"] if again else 0, program=reach.identity)
     for name in ("found", "together", "scenarios", "happy"):
@@ -221,6 +223,8 @@ class Reach:
 
     def spans(self, mutant, first, count):
         """[(first, count)] of the draws among these that have to be made."""
+        if mutant.data_loss:  # other draws, of which nothing is known
+            return [(first, count)]
         draws = self.known["by"].get(mutant.name, []) if mutant.file.endswith(".cpp") else range(first, first + count)
         spans = []
         for draw in draws:
@@ -240,12 +244,12 @@ def search(program, mutant, note, options, save, reach):
     if "happy" not in note:
         note["happy"] = program.happy(mutant.name)
         save()
-    alone = min(options.seeds, QUICK) if options.together else options.seeds
+    alone = min(options.seeds, QUICK) if options.together and not mutant.data_loss else options.seeds
     while not note["happy"] and "found" not in note and note["draws"] < alone:
         # In order, and first as many as count apart: what is found by one job or by two is the same draw.
         count = min(QUICK - note["draws"] if note["draws"] < QUICK else STEP, alone - note["draws"])
         for first, number in reach.spans(mutant, note["draws"] + 1, count):
-            found = program.explore(mutant.name, first, number)
+            found = program.explore(mutant.name, first, number, mutant.data_loss)
             if found:
                 note["found"] = {"draw": found[0], "by": found[1]}
                 break
@@ -320,7 +324,8 @@ def table(mutants, notes, earlier):
         kind, words = verdict(mutant, notes.known.get(mutant.name))
         judged.append((mutant, earlier.get(mutant.name, (kind, words)) if kind == "not searched" else (kind, words)))
     text = ["# What finds the planted defects", "",
-            "Written by `sim/mutants/search.py`; README.md says how. Draws are those of `lockstep explore` with nothing else off.", ""]
+            "Written by `sim/mutants/search.py`; README.md says how. Draws are those of `lockstep explore` with nothing else off; with `--data-loss` "
+            "for a patch that asks for it.", ""]
     text += totals("Totals", [one for one in judged if not one[0].aside])
     text += totals("Kept aside", [one for one in judged if one[0].aside])
     text += ["## Each", "", "| mutant | file | what is wrong | | by what |", "| --- | --- | --- | --- | --- |"]
@@ -380,7 +385,7 @@ def search_all(options):
 
     def tell(mutant):
         note = notes.of(mutant, False)
-        if mutant.file.endswith(".cpp") and "found" not in note:
+        if mutant.file.endswith(".cpp") and "found" not in note and not mutant.data_loss:
             note["reached"] = reach.number(mutant)
         notes.save()
         kind, words = verdict(mutant, note)
@@ -398,7 +403,8 @@ def search_all(options):
         search(program, mutant, notes.of(mutant, False), options, notes.save, reach)
         tell(mutant)
     if options.together:
-        left = [mutant for mutant in selected if not notes.of(mutant, False)["happy"] and "found" not in notes.of(mutant, False)]
+        left = [mutant for mutant in selected if not mutant.data_loss and not notes.of(mutant, False)["happy"]
+                and "found" not in notes.of(mutant, False)]
         for company in together.companies(left, options.together, reach):
             together.search_together(program, company, notes, options.seeds, reach, tell)
             for mutant in company:

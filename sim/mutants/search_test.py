@@ -22,8 +22,8 @@ class FakeProgram:
     def happy(self, _):
         return self.fails_happy
 
-    def explore(self, _, first, count):
-        self.explored.append((first, count))
+    def explore(self, _, first, count, data_loss=""):
+        self.explored.append((first, count, data_loss) if data_loss else (first, count))
         return (self.fails_at, "lock_exclusion") if self.fails_at and first <= self.fails_at < first + count else None
 
     def scenarios(self, *_):
@@ -42,7 +42,7 @@ class FakeCompany:
         failing = set(self.failing_anyway).union(*(self.fails_at[name] for name in names))
         return sorted(draw for draw in failing if first <= draw < first + count)
 
-    def explore(self, name, draw, _):
+    def explore(self, name, draw, _, data_loss=""):
         return (draw, "lock_exclusion") if draw in self.fails_at[name] else None
 
 
@@ -73,6 +73,14 @@ class Search(unittest.TestCase):
         self.assertEqual(kind_of(FakeProgram(scenarios=["scenarios/a.json"])), "scenario")
         self.assertEqual(kind_of(FakeProgram()), "survived")
         self.assertEqual(search.verdict(mutant("m", equivalent="because"), None), ("equivalent", "because"))
+
+    def test_one_that_only_a_loss_of_data_shows_is_searched_for_alone_among_draws_with_it(self):
+        program, note = FakeProgram(fails_at=30), {"draws": 0}
+        reach = search.Reach.__new__(search.Reach)
+        reach.known = {"program": "p", "draws": 1000, "by": {}, "failing": [30]}
+        search.search(program, mutant("m", **{"data-loss": "redis"}), note, SimpleNamespace(seeds=1000, together=10), lambda: None, reach)
+        self.assertEqual(program.explored, [(1, 20, "redis"), (21, 100, "redis")])
+        self.assertEqual(note["found"], {"draw": 30, "by": "lock_exclusion"})
 
     def test_what_a_table_says_is_asked_about_and_not_believed(self):
         def remembered(row, **note):

@@ -156,8 +156,9 @@ void IndexesAgree::restored(const Keyspace& now) {
     for (const std::string_view key : now.keys()) {
         const auto job = job_of_history(key);
         const auto* events = job ? read<fakes::redis::List>(now, key) : nullptr;
-        if (events != nullptr) written_.emplace(*job, states_in(*events));
+        if (events != nullptr) written_.insert_or_assign(std::string(*job), states_in(*events));
         const auto known = job_of_hash(key);
+        if (known) written_.try_emplace(std::string(*known));  // that it was evicted once is not to be seen any more
         if (known && now.find(fmt::format("{}{}", kJobStatePrefix, *known)) == nullptr) without_mirror_.emplace(*known);
     }
 }

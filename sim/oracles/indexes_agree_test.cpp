@@ -101,6 +101,15 @@ TEST_F(IndexesAgreeTest, AHistoryThatWasEvictedAgreesFromThereOn) {
     EXPECT_THAT(rest(), IsEmpty());
 }
 
+TEST_F(IndexesAgreeTest, AHistoryThatWasEvictedBeforeAFailoverAgreesFromThereOn) {
+    go("PENDING", "pending");
+    keys.remove(*keys.find("job:events:J"), redis::Removal::evicted);
+    keys.restore([] {});
+    EXPECT_THAT(rest(), IsEmpty());
+    write_state("APPROVAL_REQUIRED", "approval_required");
+    EXPECT_THAT(rest(), ElementsAre(HasSubstr("its state is APPROVAL_REQUIRED and its history ends with ")));
+}
+
 TEST_F(IndexesAgreeTest, AMirrorIsThereUnlessItsTimeRanOut) {
     go("PENDING", "pending");
     keys.remove(*keys.find("job:state:J"), redis::Removal::expired);

@@ -42,6 +42,8 @@ public:
 
     void redis_restart(engine::Duration loading) override { redis_.restart(loading); }
     void redis_failover(engine::Duration lag, engine::Duration takes) override { redis_.failover(lag, takes); }
+    bool redis_replica_stalls() override { return redis_.stall_replica(); }
+    void redis_replica_goes_on() override { redis_.let_replica_go_on(); }
     std::uint64_t redis_script_flush() override;
     std::uint64_t redis_evict(std::string_view keys) override { return redis_.evict(keys); }
     std::uint64_t redis_corrupt(std::string_view keys) override { return redis_.corrupt(keys); }

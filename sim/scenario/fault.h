@@ -280,6 +280,14 @@ struct RedisFailover : OfRedis {
     static constexpr auto arguments() { return std::tuple(kFor); }
 };
 
+struct RedisReplicaStalls : OfServerState {
+    static constexpr std::string_view kName = "redis.replica_stalls";
+    static constexpr std::string_view kHelp =
+        "the replica of Redis gets nothing for a while: nobody who waits for it has it, and a failover goes back to "
+        "before that";
+    static constexpr auto arguments() { return std::tuple(kFor); }
+};
+
 struct RedisScriptFlush : OfRedis {
     static constexpr std::string_view kName = "redis.script_flush";
     static constexpr std::string_view kHelp = "Redis forgets its scripts";
@@ -528,11 +536,11 @@ struct ConfigUpdate : OfServer {
 /// In the order in which people read of them.
 using Any =
     std::variant<Crash, Stop, Pause, Partition, SlowLink, LossyLink, ClockJump, ClockDrift, RedisErrors, RedisLatency,
-                 RedisRestart, RedisFailover, RedisScriptFlush, RedisEvict, RedisCorrupt, RedisOom, NatsPublishErrors,
-                 NatsLostAcks, NatsLateAcks, NatsDuplicate, NatsReorder, NatsRestart, NatsPowerCut, NatsNewLeader,
-                 NatsNoQuorum, NatsGarbledDelivery, NatsDropCore, KernelErrors, KernelLatency, KernelOutage, KernelFlap,
-                 KernelDecision, OutputPolicyErrors, OutputPolicyLatency, OutputPolicyDecision, WorkerSilence,
-                 WorkerZombie, WorkerOverload, Corrupt, ConfigUpdate>;
+                 RedisRestart, RedisFailover, RedisReplicaStalls, RedisScriptFlush, RedisEvict, RedisCorrupt, RedisOom,
+                 NatsPublishErrors, NatsLostAcks, NatsLateAcks, NatsDuplicate, NatsReorder, NatsRestart, NatsPowerCut,
+                 NatsNewLeader, NatsNoQuorum, NatsGarbledDelivery, NatsDropCore, KernelErrors, KernelLatency,
+                 KernelOutage, KernelFlap, KernelDecision, OutputPolicyErrors, OutputPolicyLatency,
+                 OutputPolicyDecision, WorkerSilence, WorkerZombie, WorkerOverload, Corrupt, ConfigUpdate>;
 
 }  // namespace faults
 

@@ -362,6 +362,14 @@ private:
         // One that lags for longer never has a write in time: then nothing counts, and nobody gets anywhere.
         out["cluster"]["redis"]["replica_lag"] = dice.word({"2ms", "20ms", "50ms"});
         config.erase("store_op_timeout");  // some are too short to wait for a replica
+        if (!dice.chance(0.6)) return;
+        // It has nothing of a few steps of jobs, and is the primary then.
+        const int nth = dice.between(1, 30);
+        Document step = {{"event", "redis"}, {"script", "commit"}, {"when", "applied"}, {"nth", nth}};
+        out["faults"].push_back(
+            {{"on", step}, {"do", "redis.replica_stalls"}, {"for", dice.word({"5s", "20s", "60s"})}});
+        step["nth"] = nth + dice.between(1, 8);
+        out["faults"].push_back({{"on", step}, {"do", "redis.failover"}, {"for", dice.word({"100ms", "1s"})}});
     }
 
     /// Streams and consumers stand still for a while, once in the midst of the load.
