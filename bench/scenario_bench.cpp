@@ -3,20 +3,16 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
+#include "bench/counts/three_replicas.h"
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/loader.h"
 
 namespace {
 
+using namespace lockstep;
 using namespace lockstep::sim;
-
-constexpr const char* kThreeReplicas = R"({
-  "name": "bench", "duration": "15m",
-  "cluster": { "schedulers": 3,
-               "workers": [ { "id": "w", "count": 20, "service_time": { "dist": "exp", "mean": "1s" } } ] },
-  "load": [ { "at": "2s", "topic": "job.default", "count": 500, "rate": "50/s" } ]
-})";
 
 constexpr const char* kModerateChaos = R"({
   "name": "bench-chaos", "duration": "40m",
@@ -29,7 +25,7 @@ constexpr const char* kModerateChaos = R"({
 })";
 
 /// Runs the scenario under one seed after the other.
-void run(benchmark::State& state, const char* text) {
+void run(benchmark::State& state, const std::string& text) {
     const auto scenario = parse_scenario(text, "bench.json");
     if (!scenario) {
         state.SkipWithError("the scenario of this benchmark does not load");
@@ -52,7 +48,7 @@ void run(benchmark::State& state, const char* text) {
     state.counters["virtual_per_wall"] = rate(static_cast<double>(virtual_ms) / 1000.0);
 }
 
-void ThreeReplicasFiveHundredJobs(benchmark::State& state) { run(state, kThreeReplicas); }
+void ThreeReplicasFiveHundredJobs(benchmark::State& state) { run(state, bench::three_replicas(500)); }
 BENCHMARK(ThreeReplicasFiveHundredJobs)->Unit(benchmark::kMillisecond);
 
 void FifteenMinutesOfModerateChaos(benchmark::State& state) { run(state, kModerateChaos); }
