@@ -17,8 +17,8 @@ struct StepChange {
     const nlohmann::json& is;
 };
 
-/// Why its condition forbids what has come of the step: it has begun, or was passed by. Empty: it does not, or is no bare member of
-/// the input.
+/// Why its condition forbids what has come of the step: it has begun, or was passed by. Empty: it does not, or is neither a bare
+/// member of the input nor `member % 2`.
 [[nodiscard]] std::string against_its_condition(const StepChange& change);
 
 /// Why a step with a job has begun more often than its `max_retries` allows, with the first try. Empty: it has not, or somebody has had

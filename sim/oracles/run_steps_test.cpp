@@ -9,6 +9,7 @@ using nlohmann::json;
 
 const json kStepRules = json::parse(R"({"id":"f","steps":{
     "asked":{"type":"worker","condition":"input.n"},
+    "odd":{"type":"worker","condition":"input.n % 2"},
     "tried":{"type":"worker","retry":{"max_retries":1}},
     "each":{"type":"worker","for_each":"input.list","retry":{"max_retries":1}},
     "twice":{"type":"loop","input":{"body_step":"tried"}},
@@ -50,6 +51,17 @@ TEST(RunStepsTest, AConditionThatHoldsLetsBeginAndOneThatDoesNotPassesBy) {
     EXPECT_EQ(why(kPassedByStep, "no"), "was passed by, and input.n is \"no\"");
     EXPECT_EQ(why(kBegunStep, json::array()), "") << "what the documents do not say is not judged";
     EXPECT_EQ(why(kBegunStep, 0, R"({"status":"pending","attempts":1})"), "") << "it is asked once";
+}
+
+TEST(RunStepsTest, SoDoesTheRestOfADivisionByTwo) {
+    const auto why = [](const char* is, json n) {
+        return against_its_condition(StepOfARun("odd", kNotBegunStep, is, std::move(n)).change());
+    };
+    EXPECT_EQ(why(kBegunStep, 3), "");
+    EXPECT_EQ(why(kPassedByStep, 2), "");
+    EXPECT_EQ(why(kBegunStep, 2), "has begun, and input.n % 2 is 0");
+    EXPECT_EQ(why(kPassedByStep, -3), "was passed by, and input.n % 2 is -1");
+    EXPECT_EQ(why(kBegunStep, 2.5), "") << "that fails";
 }
 
 TEST(RunStepsTest, OnlyConditionsOfBareMembersAreJudged) {

@@ -213,6 +213,9 @@ void old_news(Dice& dice, Document& scenario) {
     workers[0]["count"] = 2;
     workers[0]["max_parallel_jobs"] = dice.between(2, 8);
     workers[0]["heartbeat"] = dice.word({"1s", "2s"});
+    // What ends the life of those that a snapshot tells of: that it is old, or that nobody has been heard since.
+    const bool by_age = dice.chance(0.5);
+    if (by_age) settings.update({{"worker_ttl", "20s"}, {"hydrated_worker_ttl", "30s"}});
     const int at = dice.between(12, 40);
     const int silent = dice.one_of(std::array{1, 4, 15, 25});
     // Fallen silent some time before, of which the snapshot tells for as long as they count as alive.
@@ -224,7 +227,7 @@ void old_news(Dice& dice, Document& scenario) {
     add_fault(scenario, {{"at", fmt::format("{}s", at)},
                          {"do", dice.word({"crash", "stop"})},
                          {"target", "schedulers"},
-                         {"for", dice.word({"200ms", "3s", "12s", "25s"})}});
+                         {"for", by_age ? "12s" : dice.word({"200ms", "3s", "12s", "25s"})}});
     if (dice.chance(0.6))
         add_fault(scenario, {{"on", {{"event", "node_up"}, {"node", "scheduler-*"}, {"nth", dice.between(1, 6)}}},
                              {"do", "redis.errors"},

@@ -50,6 +50,11 @@ void add_spent_jobs(Dice& dice, Document& scenario) {
                          {"script", "take_up"},
                          {"outcome", dice.word({"not_applied", "not_applied", "unknown"})},
                          {"for", dice.word({"20s", "40s", "60s"})}});
+    // Of which the last are soon there: what comes once more then goes on as if nothing had been.
+    if (dice.chance(0.5)) {
+        config(scenario)["bus_max_deliver"] = dice.between(4, 6);
+        scenario["faults"].back()["for"] = "2m";
+    }
 }
 
 /// The only scheduler cannot handle the message that it has just been given, and is away from NATS until both sides have given its
@@ -150,7 +155,7 @@ void spent_deliveries(Dice& dice, Document& scenario) {
     scenario["load"] = {{{"at", "7s"}, {"garbage", 13}, {"count", dice.between(1, 6)}},
                         {{"at", "3m"}, {"job", {{"job_id", "last"}}}}};
     scenario["faults"] = Document::array();
-    if (dice.chance(0.25)) return add_spent_jobs(dice, scenario);
+    if (dice.chance(0.4)) return add_spent_jobs(dice, scenario);
     if (dice.chance(0.3)) return add_last_delivery(dice, scenario);
     if (dice.chance(0.6)) return add_deliveries_that_differ(dice, scenario, limit);
     // Handed back every five seconds until it is held.

@@ -70,12 +70,14 @@ void add_word_after_mode(Dice& dice, Document& scenario) {
     const auto update = [&](int second, const std::string& word) {
         add_fault(scenario, {{"at", fmt::format("{}s", second)}, {"do", "config.update"}, {"scheduler", {{of, word}}}});
     };
+    // Whoever waits for the circuit to close gives up after twice this, and the mode decides.
+    config(scenario)["circuit_open_for"] = "5s";
     update(at, dice.chance(0.9) ? otherwise : at_start);
     update(at + 5, dice.word({"ajar", "OPEN", ""}));
     add_fault(scenario, {{"at", fmt::format("{}s", at + 9)},
                          {"do", of_outputs ? "output_policy.errors" : "kernel.errors"},
                          {"status", "UNAVAILABLE"},
-                         {"for", dice.word({"20s", "60s"})}});
+                         {"for", dice.word({"40s", "60s"})}});
     for (const char* output : {"", "write to ann@example.org"}) {
         Document job = {{"topic", "job.default"}};
         if (*output != '\0') job["env"]["SIM_OUTPUT"] = output;

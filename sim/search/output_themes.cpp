@@ -68,7 +68,7 @@ void late_outputs(Dice& dice, Document& scenario) {
             {{"at", dice.seconds(2, 25)}, {"count", dice.between(1, 5)}, {"rate", "2/s"}, {"job", std::move(job)}});
     }
     // Its worker reports before it has stored what it reports.
-    for (int i = dice.between(0, 3); i > 0; --i) {
+    for (int i = dice.between(1, 4); i > 0; --i) {
         const int at = dice.between(3000, 25'000);
         const auto millis = [at](int offset) { return fmt::format("{}ms", at + offset); };
         const std::string id = fmt::format("ahead-{}", i);
@@ -85,7 +85,7 @@ void late_outputs(Dice& dice, Document& scenario) {
                                 {"worker_id", "w-0"},
                                 {"status", "JOB_STATUS_SUCCEEDED"},
                                 {"result_ptr", "redis://" + key}}}}}});
-        add_load(scenario, {{"at", millis(dice.one_of(std::array{20, 200, 1200, 4000}))},
+        add_load(scenario, {{"at", millis(dice.one_of(std::array{20, 150, 300, 450, 1200, 4000}))},
                             {"redis", {"SET", key, "the key is AKIAIOSFODNN7EXAMPLE", "EX", "86400"}}});
     }
     if (dice.chance(0.6)) {

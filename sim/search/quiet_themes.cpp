@@ -261,6 +261,7 @@ void scans_in_peace(Dice& dice, Document& scenario) {
     if (dice.chance(0.6)) add_silent_output_policy(dice, scenario);
     if (dice.chance(0.8)) {
         at_least_two_replicas(dice, scenario);
+        if (dice.chance(0.6)) scenario["cluster"]["schedulers"] = 3;  // two are left to take the scan up
         add_orphaned_scan(dice, scenario);
     }
     if (dice.chance(0.4))

@@ -105,14 +105,13 @@ void unheard_reports(Dice& dice, Document& scenario) {
     // The same once, so that the next one could be recorded before this one comes again.
     if (dice.chance(0.5)) {
         for (int i = dice.between(1, 4); i > 0; --i)
-            add_fault(
-                scenario,
-                {{"on", {{"event", "deliver"}, {"subject", "sys.job.result"}, {"nth", dice.on_every_scale(32)}}},
-                 {"do", "redis.errors"},
-                 {"script", "commit"},
-                 {"outcome", dice.word({"not_applied", "not_applied", "unknown"})},
-                 {"count", 1},
-                 {"for", "5s"}});
+            add_fault(scenario,
+                      {{"on", {{"event", "deliver"}, {"subject", "sys.job.result"}, {"nth", dice.on_every_scale(32)}}},
+                       {"do", "redis.errors"},
+                       {"script", "commit"},
+                       {"outcome", dice.word({"not_applied", "not_applied", "unknown"})},
+                       {"count", 1},
+                       {"for", "5s"}});
     }
     // Locks that are held for longer than a result waits for one.
     if (dice.chance(0.5))

@@ -61,13 +61,13 @@ void add_delivered_otherwise(Dice& dice, Document& scenario) {
     if (fault["do"] == "kernel.decision") fault["decision"] = "throttle";
     // Longer than they wait for their next try.
     for (const char* delay : {"safety_throttle_delay", "safety_unavailable_delay"}) config(scenario)[delay] = "1s";
-    if (dice.chance(0.7))
-        add_fault(scenario, {{"at", dice.seconds(3, 12)},
+    if (dice.chance(0.8))
+        add_fault(scenario, {{"at", dice.seconds(3, 6)},
                              {"do", "redis.errors"},
                              {"commands", {"MGET"}},
                              {"key", "cfg:*"},
                              {"outcome", dice.word({"not_applied", "unknown"})},
-                             {"for", dice.word({"3s", "10s"})}});
+                             {"for", dice.word({"6s", "12s"})}});
     for (int i = dice.between(2, 5); i > 0; --i) {
         const int at = dice.between(2, 8);
         Document job = {{"job_id", fmt::format("otherwise-{}", i)}, {"topic", "job.default"}, {"tenant_id", "acme"}};
@@ -107,7 +107,7 @@ void tightening_layers(Dice& dice, Document& scenario) {
         if (dice.chance(0.6)) job["env"]["step_id"] = "pay";
         add_load(scenario, {{"at", dice.seconds(2, 20)}, {"job", std::move(job)}});
     }
-    if (dice.chance(0.6)) add_delivered_otherwise(dice, scenario);
+    if (dice.chance(0.8)) add_delivered_otherwise(dice, scenario);
     for (const char* at : {"10s", "21s"})
         add_load(scenario, {{"at", at},
                             {"job",
