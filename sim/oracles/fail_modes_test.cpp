@@ -302,8 +302,8 @@ protected:
         const std::string before = "RUNNING";
         oracle.hash_set(kReplica, "job:meta:a", "state", &before, "SUCCEEDED");
         if (marked) {
+            claim(kReplica);  // the list first: a script writes a job's fields in one go, in the end
             set("a", "ls_scan_pending", "{}");
-            claim(kReplica);
         }
         done("a");
     }

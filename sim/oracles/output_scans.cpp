@@ -55,7 +55,7 @@ std::string OutputScans::on_question(const fakes::Event& event, Time now) {
     const auto holders = under_lock_.find(event.job);
     const bool about_a_result = holders != under_lock_.end() && holders->second.erase(event.node) == 1;
     const auto found = scans_.find(event.job);
-    if (found == scans_.end() || !found->second.listed || found->second.changed) return {};
+    if (found == scans_.end() || !listed_.contains(event.job) || found->second.changed) return {};
     const auto claim = found->second.claims.find(event.node);
     if (claim == found->second.claims.end() && about_a_result) return {};
     if (claim == found->second.claims.end()) return "its output is scanned by a replica that has not claimed that";
@@ -94,6 +94,7 @@ std::string OutputScans::given_up(fakes::NodeId replica, std::string_view job, T
 void OutputScans::over(std::string_view job) {
     const auto found = scans_.find(job);
     if (found != scans_.end()) scans_.erase(found);
+    if (const auto listed = listed_.find(job); listed != listed_.end()) listed_.erase(listed);
 }
 
 void OutputScans::change(std::string_view job) {
@@ -111,13 +112,14 @@ void OutputScans::hash_set(fakes::NodeId client, std::string_view key, std::stri
 }
 
 void OutputScans::zset_set(fakes::NodeId client, std::string_view key, std::string_view member) {
-    const auto found = key == kScansDue ? scans_.find(member) : scans_.end();
+    if (key != kScansDue) return;
+    listed_.emplace(member);  // before or after its mark
+    const auto found = scans_.find(member);
     if (found == scans_.end()) return;
     if (!is_scheduler(client)) {
         found->second.changed = true;
         return;
     }
-    found->second.listed = true;
     // Whoever is at it and claims it again goes on.
     found->second.claims.try_emplace(client, Claim{now_});
 }
@@ -145,6 +147,7 @@ void OutputScans::key_removed(std::string_view key) {
 void OutputScans::restored() {
     for (const auto& [job, scan] : scans_) begun_before_a_loss_.emplace(job);
     scans_.clear();
+    listed_.clear();
 }
 
 }  // namespace lockstep::sim

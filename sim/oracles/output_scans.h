@@ -49,7 +49,6 @@ private:
         bool heard = false;
     };
     struct Scan {
-        bool listed = false;   // in the list of those that are due
         bool changed = false;  // by a user, or a loss
         std::map<fakes::NodeId, Claim> claims;
     };
@@ -59,6 +58,7 @@ private:
     const engine::Tunables& tunables_;
     Weather weather_;
     std::map<std::string, Scan, std::less<>> scans_;  // of jobs whose output is still to be scanned
+    std::set<std::string, std::less<>> listed_;       // jobs in the list of those that are due
     /// Who has had a job's lock and has not asked about its output since. Until then it asks about a result, however long ago it lost the
     /// lock, and not for the scan that somebody else has begun meanwhile.
     std::map<std::string, std::set<fakes::NodeId>, std::less<>> under_lock_;
