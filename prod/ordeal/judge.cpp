@@ -25,6 +25,8 @@ constexpr long kResidentMoreKb = 320L * 1024;
 /// answer and the searches of the stream that follow.
 constexpr Span kAftermath = seconds(3);
 constexpr Span kLead = seconds(8);
+/// A primary that comes back is one for as long as sentinels take to have it follow the new one: ten seconds, and some.
+constexpr Span kTwoPrimaries = seconds(15);
 /// From its submission to its end, where nothing was lost.
 constexpr Span kInHandMost = seconds(90);
 
@@ -151,7 +153,7 @@ private:
     /// forget.
     Check& blamed(Check& otherwise, Moment from, Moment until) {
         const bool foretold =
-            ledger_.rules.lossy && nearest(that_lose_writes(), from - kAftermath, until + kLead, from);
+            ledger_.rules.lossy && nearest(that_lose_writes(), from - kTwoPrimaries, until + kLead, from);
         return foretold ? cost_of_a_failover() : otherwise;
     }
 
@@ -262,8 +264,8 @@ private:
             else if (tells_of_patience(end.reason) && ended->at >= limit + ledger_.rules.patience &&
                      redis_had_been_back(ended->at))
                 excused().cases.push_back(when);
-            else
-                stored_result_timed_out().cases.push_back(when);
+            else  // whoever has handled it may have told a Redis that forgot it, and the stream tells nobody again
+                blamed(stored_result_timed_out(), result->stored, result->stored).cases.push_back(when);
             return;
         }
         const auto runs = executions_.find(job);

@@ -85,6 +85,15 @@ TEST_F(JudgeTest, WhatAFailoverCostsIsToldWhereWritesCountBeforeAReplicaHasThem)
     EXPECT_EQ(violations(), (Names{"executed_twice", "lost", "sent_twice"})) << "that forgets nothing";
 }
 
+TEST_F(JudgeTest, APrimaryThatHasComeBackSharesInTheCostOfAFailover) {
+    ledger.rules.lossy = true;
+    run("fine-7", seconds(14));
+    hurt(DisturbanceKind::redis_freeze, seconds(-20), seconds(-13));
+    EXPECT_EQ(violations(), Names{}) << "until sentinels have it follow the new one";
+    ledger.disturbances.back().until -= seconds(20);
+    EXPECT_EQ(violations(), Names{"executed_twice"});
+}
+
 TEST_F(JudgeTest, ALostJobIsToldWithWhetherTheStreamHoldsIt) {
     submit("lost");
     ledger.stored.insert("fine-1");
@@ -141,6 +150,8 @@ TEST_F(JudgeTest, ATimeoutOverAResultThatTheStreamHeldIsNoticed) {
     EXPECT_EQ(cases("stored_result_patience"), 1U);
     hurt(DisturbanceKind::redis_kill, seconds(10), seconds(29));
     EXPECT_EQ(violations(), Names{"stored_result_timed_out"}) << "nobody could have handled it until a second before";
+    ledger.rules.lossy = true;
+    EXPECT_EQ(violations(), Names{}) << "whoever had handled it told a Redis that forgot it";
 }
 
 TEST_F(JudgeTest, AResultThatComesAfterTheLimitIsTooLate) {

@@ -62,14 +62,14 @@ void lonely_circuits(Dice& dice, Document& scenario) {
     scenario["cluster"]["schedulers"] = dice.between(1, 2);
     Document& settings = config(scenario);
     settings["circuit_fail_budget"] = dice.between(2, 4);
-    settings["circuit_open_for"] = dice.word({"2s", "5s"});
+    settings["circuit_open_for"] = dice.word({"1s", "2s", "5s"});
     settings["circuit_half_open_max"] = dice.one_of(std::array{1, 2, 3, 3});
-    settings["circuit_close_after"] = dice.one_of(std::array{1, 2, 2, 3, 4});
+    settings["circuit_close_after"] = dice.one_of(std::array{1, 2, 2, 3, 3, 4});
     settings["safety_timeout"] = dice.word({"1s", "2s", "2s"});
     settings["safety_unavailable_delay"] = dice.word({"1s", "2s"});
     add_load(scenario, {{"at", "2s"},
                         {"topic", "job.default"},
-                        {"count", dice.between(60, 120)},
+                        {"count", dice.between(120, 240)},
                         {"rate", dice.word({"3/s", "6/s"})}});
     const auto unshared = [&](const std::string& at, double rate, const std::string& length) {
         add_fault(scenario, {{"at", at},
@@ -91,7 +91,7 @@ void lonely_circuits(Dice& dice, Document& scenario) {
                          {"do", "kernel.errors"},
                          {"status", dice.word({"UNAVAILABLE", "INTERNAL"})},
                          {"rate", dice.share({0.15, 0.3, 0.5, 0.6})},
-                         {"for", dice.word({"20s", "60s"})}});
+                         {"for", "60s"}});
     // What began before a trip is answered after it.
     if (dice.chance(0.7))
         add_fault(scenario, {{"at", dice.seconds(1, 5)},

@@ -345,11 +345,15 @@ void crowded_runs(Dice& dice, Document& scenario) {
 
 void half_done_steps(Dice& dice, Document& scenario) {
     open_workshop(dice, scenario, 1);
-    put_workflow(scenario, "chain",
-                 {{"a", work_step()},
-                  {"b", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"a"}}}},
-                  {"c", {{"type", "approval"}, {"depends_on", {"b"}}}},
-                  {"d", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"c"}}}}});
+    Document steps = {{"a", work_step()},
+                      {"b", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"a"}}}},
+                      {"c", {{"type", "approval"}, {"depends_on", {"b"}}}},
+                      {"d", {{"type", "worker"}, {"topic", "job.default"}, {"depends_on", {"c"}}}}};
+    if (dice.chance(0.6)) {
+        put_workflow(scenario, "inner", {{"a", work_step()}});
+        steps["within"] = {{"type", "subworkflow"}, {"input", {{"workflow_id", "inner"}}}};
+    }
+    put_workflow(scenario, "chain", std::move(steps));
     const int runs = dice.between(1, 3);
     for (int i = runs; i > 0; --i) {
         const std::string run = fmt::format("chain-{}", i);
