@@ -12,6 +12,7 @@ ports that are free. What a block has left running ends with the page. Comments 
   <!-- before: COMMAND -->       runs first, in the block's shell
   <!-- needs: PROGRAM ... -->    the block is left out where one is not installed
   <!-- says: TEXT -->            the block's output contains this
+  <!-- makes: FILE = KEPT -->    the block writes FILE, which is the same as KEPT in ROOT
 """
 
 import os
@@ -24,7 +25,7 @@ import subprocess
 import sys
 
 BLOCK = re.compile(r"(?P<comments>(?:<!--[^\n]*-->\n+)*)^```(?P<language>\w*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
-COMMENT = re.compile(r"<!-- (not run|before|needs|says): (.*?) -->")
+COMMENT = re.compile(r"<!-- (not run|before|needs|says|makes): (.*?) -->")
 LIMIT_SECONDS = 300
 
 
@@ -112,6 +113,13 @@ def main(page, programs, root, scratch):
         end(groups)
 
 
+def different(comments, scratch):
+    """Of the files that a block makes: those that are not as they are kept, each with its place in ROOT."""
+    pairs = [words.split(" = ") for kind, words in comments if kind == "makes"]
+    return [(made, kept) for made, kept in pairs
+            if not (scratch / made).is_file() or (scratch / made).read_bytes() != (scratch / kept).read_bytes()]
+
+
 def check(page, programs, scratch, groups):
     text = page.read_text()
     ran, failed = 0, 0
@@ -139,13 +147,16 @@ def check(page, programs, scratch, groups):
         script = f'PATH="{programs}:$PATH"\n' + script_of(before, commands)
         code, output = run(script, scratch, groups)
         unsaid = [words for kind, words in comments if kind == "says" and words not in output]
-        print(f"{page.name}:{line}: {'FAILED' if code != 0 or unsaid else 'ok'}")
+        others = different(comments, scratch)
+        print(f"{page.name}:{line}: {'FAILED' if code != 0 or unsaid or others else 'ok'}")
         ran += 1
-        if code != 0 or unsaid:
+        if code != 0 or unsaid or others:
             print(script + output)
             failed += 1
         for words in unsaid:
             print(f"{page.name}:{line}: nothing says \"{words}\"")
+        for made, kept in others:
+            print(f"{page.name}:{line}: {kept} is not what the block makes; if the change is meant, cp {scratch / made} {kept}")
     if ran == 0:
         print(f"{page.name}: no block was run")
     return 1 if failed or ran == 0 else 0

@@ -613,6 +613,12 @@ TEST_F(Cli, ExplainTellsWhyARunFailsOrHowAJobWent) {
     EXPECT_EQ(run({"explain", path("real.json"), "--html", path("explained.html")}), 0) << err.str();
     EXPECT_THAT(content("explained.html"), HasSubstr("<title>real - lockstep</title>"));
     EXPECT_EQ(run({"explain", path("real.json"), "--html", folder.string()}), 2);
+    EXPECT_EQ(run({"explain", path("real.json"), "--job", "second", "--svg", path("second.svg")}), 0) << err.str();
+    EXPECT_THAT(content("second.svg"), HasSubstr("real: job second"));
+    EXPECT_EQ(run({"explain", path("real.json"), "--svg", folder.string()}), 2);
+    EXPECT_THAT(err.str(), HasSubstr(folder.string()));
+    EXPECT_EQ(run({"explain", path("a.json"), "--svg", path("none.svg")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("--svg: this run has no job to draw"));
     EXPECT_EQ(run({"run", path("real.json"), "--allow-vacuous", "--html", path("run.html")}), 0) << out.str();
     EXPECT_EQ(content("run.html").size(), content("explained.html").size()) << "the same run";
     EXPECT_EQ(run({"explain", path("real.json"), "--job", "secnd"}), 2);

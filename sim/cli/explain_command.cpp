@@ -58,6 +58,9 @@ public:
         return {{"job", choice.job}, {"jobs", jobs_of(history_)}, {"story", story_lines(choice)}};
     }
 
+    /// Whose story it is; empty: the run has no job.
+    [[nodiscard]] std::string job() const { return chosen().job; }
+
     void tell() {
         const Violation* violation = result_.violations.empty() ? nullptr : &result_.violations.front();
         if (violation != nullptr) {
@@ -178,6 +181,7 @@ Exit explain_command(const ExplainArgs& args, const Environment& environment) {
     explainer.tell();
     const std::string replay = replay_line(args, loaded->is_scenario_file, seed, build);
     if (!args.html.empty() && !write_page(args.html, result, replay, environment)) return Exit::usage;
+    if (!args.svg.empty() && !write_picture(args.svg, result, explainer.job(), environment)) return Exit::usage;
     const Exit exit = result.passed ? Exit::passed : Exit::violated;
     if (args.json) {
         nlohmann::json document = document_head("explain", exit, environment);

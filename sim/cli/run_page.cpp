@@ -33,6 +33,12 @@ std::string program_of(const Environment& environment) {
     return program;
 }
 
+bool written(const std::string& path, const std::string& content, const Environment& environment) {
+    const auto done = reports::write_atomically(path, content);
+    if (!done) environment.err << "lockstep: " << done.error() << '\n';
+    return done.has_value();
+}
+
 }  // namespace
 
 bool write_page(const std::string& path, const RunResult& result, const std::string& replay,
@@ -43,11 +49,17 @@ bool write_page(const std::string& path, const RunResult& result, const std::str
         return false;
     }
     const PageWords words{verdict_of(result), replay, program_of(environment)};
-    if (const auto done = reports::write_atomically(path, run_page(result, words)); !done) {
-        environment.err << "lockstep: " << done.error() << '\n';
+    return written(path, run_page(result, words), environment);
+}
+
+bool write_picture(const std::string& path, const RunResult& result, const std::string& job,
+                   const Environment& environment) {
+    const std::string picture = job_picture(result, {verdict_of(result), {}, {}}, job);
+    if (picture.empty()) {
+        environment.err << "lockstep: --svg: this run has no job to draw\n";
         return false;
     }
-    return true;
+    return written(path, picture, environment);
 }
 
 }  // namespace lockstep::sim::cli

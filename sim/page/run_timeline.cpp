@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "reports/timeline_picture.h"
 #include "sim/explain/explanation.h"
 #include "sim/page/event_family.h"
 #include "sim/page/idle_time.h"
@@ -170,6 +171,14 @@ reports::Timeline timeline_of(const RunResult& result, const Causality& causalit
     Timeline timeline;
     TimelineBuilder(result, causality, timeline).build(Thinning(*result.history, causality, violation, events_max));
     return timeline;
+}
+
+std::string job_picture(const RunResult& result, const PageWords& words, const std::string& job) {
+    Timeline timeline = timeline_of(result, Causality(*result.history), result.history->events.size());
+    timeline.verdict = words.verdict;
+    const auto text = std::ranges::find(timeline.texts, job);
+    if (job.empty() || text == timeline.texts.end()) return {};
+    return reports::timeline_picture(timeline, static_cast<std::uint32_t>(text - timeline.texts.begin()));
 }
 
 std::string run_page(const RunResult& result, const PageWords& words, std::size_t bytes_max) {

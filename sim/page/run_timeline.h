@@ -23,6 +23,10 @@ struct PageWords {
     std::string program;               // name, version and commit
 };
 
+/// One job of a recorded run as an SVG document (reports/timeline_picture.h); empty where the run has no such job.
+/// REQUIRES: `result.history`.
+[[nodiscard]] std::string job_picture(const RunResult& result, const PageWords& words, const std::string& job);
+
 /// The page of a recorded run, below `bytes_max`. REQUIRES: `result.history`.
 [[nodiscard]] std::string run_page(const RunResult& result, const PageWords& words, std::size_t bytes_max = 5'000'000);
 

@@ -139,6 +139,7 @@ struct ExplainArgs {
     bool by_time = false;
     bool other_jobs = false;
     std::string html;
+    std::string svg;
     std::string recorded_by;
     bool json = false;
 };

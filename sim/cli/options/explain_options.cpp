@@ -14,6 +14,7 @@ constexpr const char* kExplainFooter =
     "  lockstep explain failures/no_lost_job-draw17.json\n"
     "  lockstep explain my.json --seed 9 --without job_lock --job j-3 --by-time\n"
     "  lockstep explain my.json --html run.html\n"
+    "  lockstep explain my.json --job j-3 --svg j-3.svg\n"
     "  lockstep explain my.json --json | jq -r .story[]\n"
     "Exit codes: 0 it holds, 1 it is violated, 2 wrong input, 3 the harness failed.\n";
 
@@ -28,6 +29,8 @@ CLI::App* add_explain(CLI::App& app, ExplainArgs& args) {
     add_set(*sub, args.overrides);
     add_without(*sub, args.without);
     sub->add_option("--html", args.html, "write the run as one page to look at, with nothing else needed")
+        ->type_name("FILE");
+    sub->add_option("--svg", args.svg, "draw the job that is told of, with locks, messages and faults")
         ->type_name("FILE");
     sub->add_flag("--by-time", args.by_time, "one list in the order of time, not one per node");
     sub->add_flag("--other-jobs", args.other_jobs, "also what led to it by way of other jobs");
