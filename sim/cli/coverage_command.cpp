@@ -5,9 +5,11 @@
 
 #include "reports/atomic_file.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/json_output.h"
 #include "sim/cli/terminal_line.h"
 #include "sim/cli/verdict.h"
 #include "sim/scenario/text_file.h"
+#include "sim/search/cannot_happen.h"
 #include "sim/search/coverage_report.h"
 
 namespace lockstep::sim::cli {
@@ -16,7 +18,8 @@ namespace {
 
 class CoverageMeter {
 public:
-    CoverageMeter(const CoverageArgs& args, const Environment& environment) : args_(args), environment_(environment) {}
+    CoverageMeter(const CoverageArgs& args, const Environment& environment)
+        : args_(args), environment_(environment), out_(talk_of(args.json, environment)) {}
 
     Exit run() {
         std::optional<CoverageTable> table;
@@ -28,10 +31,12 @@ public:
         Coverage plain = measure({});
         std::optional<Coverage> losing;
         if (args_.data_loss && !plain.interrupted) losing = measure({.redis = true, .nats = true});
-        if (plain.interrupted || (losing && losing->interrupted))
+        if (plain.interrupted || (losing && losing->interrupted)) {
+            if (args_.json) print_document(document_head("coverage", Exit::interrupted, environment_), environment_);
             return conclude(
                 {.command = "coverage", .exit = Exit::interrupted, .sentence = "not every draw was made", .again = {}},
-                environment_.out, environment_);
+                out_, environment_);
+        }
         const CoverageReport report = coverage_report(command(), std::move(plain), std::move(losing));
         if (!write(coverage_markdown(report))) return Exit::usage;
         return tell(report, table ? coverage_complaints(report, *table) : coverage_complaints(report));
@@ -87,8 +92,7 @@ private:
 
     void tell_failed(const Coverage& measured, std::string_view option) const {
         for (const std::uint64_t draw : measured.failed)
-            environment_.out << fmt::format("draw {} failed: lockstep explore --first {} --seeds 1{}\n", draw, draw,
-                                            option);
+            out_ << fmt::format("draw {} failed: lockstep explore --first {} --seeds 1{}\n", draw, draw, option);
     }
 
     [[nodiscard]] Exit tell(const CoverageReport& report, const std::vector<std::string>& complaints) const {
@@ -101,11 +105,11 @@ private:
                 const bool lost = report.losing && report.losing->of(item) > 0;
                 met += report.plain.of(item) > 0 || lost ? 1 : 0;
             }
-            environment_.out << fmt::format("{:<36}{:>4} of {}\n", group, met, known);
+            out_ << fmt::format("{:<36}{:>4} of {}\n", group, met, known);
         }
         tell_failed(report.plain, "");
         if (report.losing) tell_failed(*report.losing, " --data-loss");
-        for (const std::string& complaint : complaints) environment_.out << complaint << '\n';
+        for (const std::string& complaint : complaints) out_ << complaint << '\n';
         Verdict verdict{.command = "coverage",
                         .exit = complaints.empty() ? Exit::passed : Exit::violated,
                         .sentence = fmt::format("{} of what is documented is not as it should be", complaints.size()),
@@ -113,11 +117,39 @@ private:
         if (complaints.empty()) verdict.sentence = "what is documented is reached, or cannot happen";
         for (const std::string& complaint : complaints)
             verdict.problems.push_back({.file = args_.against, .title = "coverage", .detail = complaint});
-        return conclude(verdict, environment_.out, environment_);
+        if (args_.json) print_document(document(report, complaints, verdict.exit), environment_);
+        return conclude(verdict, out_, environment_);
+    }
+
+    [[nodiscard]] nlohmann::json document(const CoverageReport& report, const std::vector<std::string>& complaints,
+                                          Exit exit) const {
+        using nlohmann::json;
+        json out = document_head("coverage", exit, environment_);
+        const auto losing = [&report](const auto& value) {
+            return report.losing ? json(value(*report.losing)) : json();
+        };
+        out["again"] = report.command;
+        out["draws"] = report.plain.draws;
+        out["losing_draws"] = losing([](const Coverage& coverage) { return coverage.draws; });
+        out["failed"] = report.plain.failed;
+        out["losing_failed"] = losing([](const Coverage& coverage) { return coverage.failed; });
+        out["complaints"] = complaints;
+        out["items"] = json::array();
+        for (const CoverageItem& item : report.items) {
+            const CannotHappen* excused = find_cannot_happen(item);
+            out["items"].push_back(
+                {{"group", item.group},
+                 {"name", item.name},
+                 {"draws", report.plain.of(item)},
+                 {"losing_draws", losing([&](const Coverage& coverage) { return coverage.of(item); })},
+                 {"cannot_happen", excused == nullptr ? json() : json(excused->why)}});
+        }
+        return out;
     }
 
     const CoverageArgs& args_;
     const Environment& environment_;
+    std::ostream& out_;
 };
 
 }  // namespace

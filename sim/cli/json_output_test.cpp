@@ -39,7 +39,7 @@ protected:
         json document = json::parse(out.str(), nullptr, false);
         EXPECT_FALSE(document.is_discarded()) << out.str();
         EXPECT_EQ(document["version"], 1);
-        EXPECT_EQ(document["schema_version"], "1.0");
+        EXPECT_EQ(document["schema_version"], "1.1");
         EXPECT_EQ(document["command"], args.front());
         EXPECT_EQ(document["exit"], exit);
         return document;
@@ -171,6 +171,63 @@ TEST_F(JsonOutput, OfVerifyDeterminism) {
     EXPECT_EQ(document["runs"], 2);
 }
 
+TEST_F(JsonOutput, OfCoverage) {
+    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        result.history = std::make_shared<History>();
+        result.passed = seed != 5;
+        return result;
+    };
+    const json document = told({"coverage", "--seeds", "6", "--data-loss"}, 1);
+    EXPECT_EQ(keys_of(document),
+              and_head({"again", "draws", "losing_draws", "failed", "losing_failed", "complaints", "items"}));
+    EXPECT_EQ(document["again"], "lockstep coverage --seeds 6 --data-loss");
+    EXPECT_EQ(document["draws"], 6);
+    EXPECT_EQ(document["failed"], json::array({5}));
+    EXPECT_EQ(document["losing_failed"], json::array({5}));
+    EXPECT_FALSE(document["complaints"].empty());
+    ASSERT_FALSE(document["items"].empty());
+    EXPECT_EQ(keys_of(document["items"][0]),
+              (std::set<std::string>{"group", "name", "draws", "losing_draws", "cannot_happen"}));
+    EXPECT_THAT(err.str(), HasSubstr("draw 5 failed: ")) << "what is said besides";
+    EXPECT_EQ(told({"coverage", "--seeds", "2"}, 1)["losing_draws"], nullptr);
+}
+
+TEST_F(JsonOutput, OfPower) {
+    runner = bad;
+    const std::vector<std::string> args{"power", path("a.json"), "--mechanism", "job_lock", "--seeds",
+                                        "2",     "--no-shrink",  "--json"};
+    ASSERT_EQ(run(args), 0) << err.str();
+    const json spoken = document();
+    EXPECT_EQ(spoken["schema_version"], "1.1");
+    EXPECT_EQ(spoken["mechanisms"][0]["mechanism"], "job_lock");
+    EXPECT_EQ(spoken["exit"], 0);
+    EXPECT_EQ(spoken["complete"], true);
+    EXPECT_THAT(spoken["command"].get<std::string>(), HasSubstr("lockstep power --mechanism job_lock "))
+        << "the whole line";
+    EXPECT_THAT(err.str(), HasSubstr("PASSED: every search found a failure"));
+    for (int time = 0; time < 2; ++time) {
+        std::vector<std::string> to_file = args;
+        to_file.push_back(path("power.json"));
+        ASSERT_EQ(run(to_file), 0) << err.str();
+        EXPECT_THAT(out.str(), HasSubstr("PASSED: ")) << "an earlier document may be replaced";
+        EXPECT_EQ(keys_of(json::parse(content("power.json"))), keys_of(spoken));
+    }
+    runner = good;
+    ASSERT_EQ(run(args), 1);
+    EXPECT_EQ(document()["verdict"], "FAILED");
+    std::vector<std::string> before_scenario{"power", "--mechanism", "job_lock",    "--seeds",
+                                             "1",     "--json",      path("a.json")};
+    ASSERT_EQ(run(before_scenario), 1);
+    EXPECT_THAT(content("a.json"), HasSubstr("alpha")) << "a scenario is never overwritten";
+    runner = [this](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        stop = true;
+        return good(of, seed, options);
+    };
+    ASSERT_EQ(run(args), 130);
+    EXPECT_EQ(document()["complete"], false);
+}
+
 TEST_F(JsonOutput, OfAnInterruptedCommandSaysThatItIsIncomplete) {
     runner = [this](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
         stop = true;
@@ -182,6 +239,7 @@ TEST_F(JsonOutput, OfAnInterruptedCommandSaysThatItIsIncomplete) {
          std::vector<std::vector<std::string>>{{"verify-determinism", path("a.json")},
                                                {"explain", path("a.json")},
                                                {"enumerate", path("a.json")},
+                                               {"coverage", "--seeds", "5"},
                                                {"explore", "--seeds", "5", "-j", "1", "--out", path("out")}}) {
         stop = false;
         const json document = told(args, 130);
@@ -193,7 +251,8 @@ TEST_F(JsonOutput, OfAnInterruptedCommandSaysThatItIsIncomplete) {
 TEST_F(JsonOutput, IsAnOptionOfEachThatHelpAndCompletionName) {
     EXPECT_EQ(run({"completion", "bash"}), 0);
     const std::string completion = out.str();
-    for (const char* command : {"explore", "explain", "shrink", "enumerate", "replay", "verify-determinism"}) {
+    for (const char* command :
+         {"explore", "explain", "shrink", "enumerate", "replay", "verify-determinism", "coverage"}) {
         EXPECT_EQ(run({command, "--help"}), 0);
         EXPECT_THAT(out.str(), HasSubstr("print one JSON document, and everything else to standard error")) << command;
         const std::size_t at = completion.find(std::string("    ' ") + command + "') words=");

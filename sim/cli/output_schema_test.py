@@ -4,7 +4,7 @@ output_schema_test.py PROGRAM SCHEMA KEPT ROOT SCRATCH. Exits 77, which ctest sh
 
 KEPT has documents of schema versions, each KEPT/<schema_version>/<definition>-<what>.json. They are never changed: whoever reads the
 documents of this version must be able to read those, so they have to fit the schema of this one. With --keep at the end the documents of
-now are written there, for a new minor version.
+now are written there, for a new minor version, with long lists cut short.
 """
 
 import json
@@ -45,11 +45,19 @@ def documents():
     yield "shrink", "shrinks", printed("shrink", failure, "--max-runs", "20", "--out", SCRATCH / "less.json", "--json")
     yield "power", "searches", printed("power", scenario, "--mechanism", "job_lock", "--seeds", "2", "--repeats", "1", "--no-shrink",
                                        "--json", SCRATCH / "power.json", file=SCRATCH / "power.json")
+    yield "power", "speaks", printed("power", scenario, "--mechanism", "job_lock", "--seeds", "2", "--repeats", "1", "--no-shrink", "--json")
+    yield "coverage", "counts", printed("coverage", "--seeds", "3", "--data-loss", "--json")
     yield "validate", "sound", printed("validate", scenario, "--json")
     yield "validate", "wrong", printed("validate", wrong, "--json")
     yield "list", "all", printed("list", "--json")
     yield "list", "measures", printed("list", "measures", "--json")
     yield "version of the program", "now", printed("--version", "--json")
+
+
+def shortened(value):
+    if isinstance(value, dict):
+        return {name: shortened(member) for name, member in value.items()}
+    return [shortened(item) for item in value[:20]] if isinstance(value, list) else value
 
 
 def unnamed(node, value, schema, place):
@@ -105,8 +113,9 @@ def main():
         if KEEP and what != "all":  # which is long and of one form
             folder = KEPT / document.get("schema_version", "1.0")
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{definition.replace(' ', '_')}-{what}.json").write_text(
-                json.dumps(document, separators=(",", ":")).replace(str(SCRATCH), "scratch") + "\n")
+            file = folder / f"{definition.replace(' ', '_')}-{what}.json"
+            if not file.exists():
+                file.write_text(json.dumps(shortened(document), separators=(",", ":")).replace(str(SCRATCH), "scratch") + "\n")
     kept = sorted(KEPT.glob("*/*.json"))
     if not kept:
         mistakes.append(f"{KEPT}: no document of any version is kept")

@@ -4,6 +4,7 @@
 
 #include "reports/atomic_file.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/json_output.h"
 #include "sim/cli/selection.h"
 #include "sim/cli/terminal_line.h"
 #include "sim/cli/verdict.h"
@@ -19,7 +20,10 @@ namespace {
 class PowerMeter {
 public:
     PowerMeter(const PowerArgs& args, const Environment& environment)
-        : args_(args), environment_(environment), line_(environment.err, environment.watcher) {}
+        : args_(args),
+          environment_(environment),
+          out_(talk_of(args.json == "-", environment)),
+          line_(environment.err, environment.watcher) {}
 
     Exit run() {
         if (!mechanisms_known(args_.mechanisms, environment_, "--mechanism")) return Exit::usage;
@@ -30,12 +34,24 @@ public:
         report_.outcome = measure_power(environment_.runner, report_.options);
         line_.clear();
         if (report_.outcome.interrupted) return concluded(Exit::interrupted);
-        const bool written =
-            write(args_.markdown, power_markdown(report_)) && write(args_.json, pretty(power_json(report_)));
+        const bool written = write(args_.markdown, power_markdown(report_)) &&
+                             (spoken() || write(args_.json, pretty(document(verdict()))));
         return concluded(written ? verdict() : Exit::usage);
     }
 
 private:
+    /// Whether standard output is for the document.
+    [[nodiscard]] bool spoken() const { return args_.json == "-"; }
+
+    /// The head of other documents, but for "command", which is the whole line here.
+    [[nodiscard]] Document document(Exit exit) const {
+        Document out = power_json(report_);
+        const nlohmann::json head = document_head("power", exit, environment_);
+        for (const auto& [name, value] : head.items())
+            if (!out.contains(name)) out[name] = value;
+        return out;
+    }
+
     [[nodiscard]] std::string command() const {
         std::string out = "lockstep power";
         for (const std::string& mechanism : args_.mechanisms) out += " --mechanism " + mechanism;
@@ -92,11 +108,10 @@ private:
         for (const PowerSearch& search : power.searches)
             searches += search.found() ? fmt::format("  {} after {} draws", search.invariant, search.draws)
                                        : fmt::format("  nothing in {} draws", search.draws);
-        environment_.out << fmt::format("{:<26}{}\n", power.mechanism, searches);
-        if (power.shrunk) environment_.out << fmt::format("{:<26}  shrunk to {}\n", "", to_string(*power.shrunk));
-        if (!power.shrink_error.empty())
-            environment_.out << fmt::format("{:<26}  not shrunk: {}\n", "", power.shrink_error);
-        environment_.out << std::flush;
+        out_ << fmt::format("{:<26}{}\n", power.mechanism, searches);
+        if (power.shrunk) out_ << fmt::format("{:<26}  shrunk to {}\n", "", to_string(*power.shrunk));
+        if (!power.shrink_error.empty()) out_ << fmt::format("{:<26}  not shrunk: {}\n", "", power.shrink_error);
+        out_ << std::flush;
     }
 
     bool write(const std::string& path, const std::string& content) const {
@@ -117,7 +132,8 @@ private:
         verdict.sentence =
             fmt::format("every search found a failure for {} of {} mechanisms",
                         report_.outcome.mechanisms.size() - verdict.problems.size(), report_.options.mechanisms.size());
-        return conclude(verdict, environment_.out, environment_);
+        if (spoken()) print_document(document(exit), environment_);
+        return conclude(verdict, out_, environment_);
     }
 
     [[nodiscard]] Exit verdict() const {
@@ -128,6 +144,7 @@ private:
 
     const PowerArgs& args_;
     const Environment& environment_;
+    std::ostream& out_;
     TerminalLine line_;
     PowerReport report_;
 };

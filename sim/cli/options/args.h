@@ -93,7 +93,7 @@ struct PowerArgs {
     std::uint64_t breadth = 0;
     bool no_shrink = false;
     std::string markdown;
-    std::string json;
+    std::string json;  // a file, "-" for standard output, empty = none
     unsigned threads = 0;
 };
 
@@ -104,6 +104,7 @@ struct CoverageArgs {
     std::string markdown;
     std::string against;  // a table of more draws
     unsigned threads = 0;
+    bool json = false;
 };
 
 struct CompareArgs {

@@ -16,6 +16,7 @@ constexpr const char* kCoverageFooter =
     "Examples:\n"
     "  lockstep coverage --seeds 1000 --data-loss --markdown sim/coverage.md\n"
     "  lockstep coverage --first 270 --seeds 60 --data-loss --against sim/coverage.md    as CI does\n"
+    "  lockstep coverage --seeds 100 --json | jq '.items[] | select(.draws == 0)'\n"
     "Exit codes: 0 all as it should be, 1 something is not, 2 wrong input, 3 the harness failed.\n";
 
 }  // namespace
@@ -36,6 +37,7 @@ CLI::App* add_coverage(CLI::App& app, CoverageArgs& args) {
            "hold the draws against a table that was made with more: only what is frequent there must be reached")
         ->type_name("FILE");
     add_threads(*sub, args.threads);
+    add_json(*sub, args.json);
     return sub;
 }
 

@@ -1,5 +1,7 @@
 #include "sim/cli/options/optional_values.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -22,7 +24,9 @@ bool is_json_target(const std::string& word) {
     if (!fs::is_regular_file(word, error) || fs::file_size(word, error) == 0) return true;
     std::ifstream in(word, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(in), {});
-    return (text.find("\"results\"") != std::string::npos || text.find("\"variants\"") != std::string::npos) &&
+    // A member that no scenario has, of each command that takes a file.
+    constexpr std::array<std::string_view, 3> kMarks{"\"results\"", "\"variants\"", "\"oracles_without_a_mechanism\""};
+    return std::ranges::any_of(kMarks, [&text](auto mark) { return text.find(mark) != std::string::npos; }) &&
            text.find("\"version\"") != std::string::npos;
 }
 
@@ -51,7 +55,7 @@ std::string_view command_in(const std::vector<std::string>& args) {
 std::vector<std::string> with_optional_values_settled(const std::vector<std::string>& args) {
     std::vector<std::string> out;
     const std::string_view command = command_in(args);
-    const bool run = command == "run" || command == "compare";
+    const bool json_to_file = command == "run" || command == "compare" || command == "power";
     const bool replay = command == "replay";
     const bool explore = command == "explore";
     for (std::size_t i = 0; i < args.size(); ++i) {
@@ -65,7 +69,7 @@ std::vector<std::string> with_optional_values_settled(const std::vector<std::str
         } else if (replay && args[i] == "--dump") {
             const bool target = i + 1 < args.size() && is_dump_target(args[i + 1]);
             out.push_back("--dump=" + (target ? args[++i] : std::string("-")));
-        } else if (!run || args[i] != "--json") {
+        } else if (!json_to_file || args[i] != "--json") {
             out.push_back(args[i]);
         } else if (i + 1 < args.size() && is_json_target(args[i + 1])) {
             out.push_back("--json=" + args[++i]);

@@ -13,6 +13,7 @@ constexpr const char* kPowerFooter =
     "Examples:\n"
     "  lockstep power --mechanism lock_fencing\n"
     "  lockstep power --repeats 5 --markdown power.md --json power.json\n"
+    "  lockstep power --seeds 100 --no-shrink --json | jq .mechanisms[].median_draws\n"
     "Exit codes: 0 every search found a failure, 1 one did not, 2 wrong input, 3 the harness failed.\n";
 
 }  // namespace
@@ -41,7 +42,8 @@ CLI::App* add_power(CLI::App& app, PowerArgs& args) {
         ->check(CLI::Range(0, 1'000'000));
     sub->add_flag("--no-shrink", args.no_shrink, "do not shrink what was found");
     sub->add_option("--markdown", args.markdown, "write the tables as a page")->type_name("FILE");
-    sub->add_option("--json", args.json, "write the figures as one JSON document")->type_name("FILE");
+    sub->add_option("--json", args.json, "write one JSON document, to FILE or instead of all else to standard output")
+        ->type_name("[FILE]");
     add_threads(*sub, args.threads);
     return sub;
 }
