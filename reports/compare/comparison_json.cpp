@@ -151,6 +151,7 @@ private:
 std::string comparison_json(const Comparison& comparison, const Analysis& analysis) {
     ComparisonDocument document;
     document.field("format", kComparisonFormat);
+    document.field("schema_version", kComparisonSchemaVersion);
     document.field("title", comparison.title);
     document.field("question", comparison.question);
     document.field("file", comparison.file);

@@ -1,5 +1,5 @@
 // A comparison as a JSON document, for people's own tools, as a baseline and as a shard of a larger one. Its form is published
-// in comparison.schema.json; fields are only ever added within a format.
+// in comparison.schema.json; members are only ever added within a format.
 #pragma once
 
 #include <string>
@@ -11,7 +11,10 @@
 
 namespace lockstep::reports {
 
+/// "format" of a document: the major version of comparison.schema.json. "schema_version" has the minor one, too: a member that is
+/// added makes a new one, and documents of the versions before still fit (kept_documents/).
 inline constexpr int kComparisonFormat = 1;
+inline constexpr std::string_view kComparisonSchemaVersion = "1.1";
 
 /// Ends in a newline; a run stands on one line. A value that a run does not have is null, broken UTF-8 is replaced: equal
 /// comparisons give equal text.

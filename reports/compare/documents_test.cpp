@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
+#include <set>
 
 #include "reports/compare/comparison_csv.h"
 #include "reports/compare/comparison_json.h"
@@ -60,6 +64,22 @@ TEST(ComparisonJson, HoldsWhatIsComputedOfTheRuns) {
     EXPECT_EQ(document["effects"][5]["is"], "none");
     EXPECT_EQ(document["effects"][6]["is"], "changed");
     EXPECT_EQ(document["digest"].get<std::string>().size(), 16U);
+}
+
+TEST(ComparisonJson, NamesTheVersionOfItsSchemaAndThoseBeforeAreRead) {
+    EXPECT_EQ(nlohmann::json::parse(json_of(small_comparison()))["schema_version"], kComparisonSchemaVersion);
+    std::set<std::string> versions;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(LOCKSTEP_KEPT_COMPARISONS)) {
+        if (!entry.is_regular_file()) continue;
+        std::ifstream in(entry.path());
+        const std::string text(std::istreambuf_iterator<char>(in), {});
+        const auto read = read_comparison(text, entry.path().filename().string());
+        ASSERT_TRUE(read) << read.error();
+        EXPECT_EQ(nlohmann::json::parse(json_of(*read))["digest"], nlohmann::json::parse(text)["digest"])
+            << entry.path();
+        versions.insert(entry.path().parent_path().filename());
+    }
+    EXPECT_THAT(versions, ::testing::IsSupersetOf({std::string("1.0"), std::string(kComparisonSchemaVersion)}));
 }
 
 TEST(ComparisonJson, ForeignTextStaysAText) {
