@@ -14,6 +14,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/scripts/decide_approval.lua.h"
 
 namespace lockstep::prod {
@@ -157,9 +158,8 @@ engine::Task<int> decide_approval(Session& session, ApprovalOptions options) {
                        told.failure().detail,
                        options.approve ? "; the scheduler takes the job up by itself within minutes" : "");
         if (options.json)
-            fmt::print(
-                "{}\n",
-                nlohmann::json{{"job_id", options.job}, {"approved", options.approve}, {"state", target}}.dump());
+            fmt::print("{}",
+                       document_line({{"job_id", options.job}, {"approved", options.approve}, {"state", target}}));
         else
             fmt::print("{} {}\n", options.job, options.approve ? "approved" : "rejected");
         co_return kDone;

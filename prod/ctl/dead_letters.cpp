@@ -11,6 +11,7 @@
 #include "engine/store/scripts.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/reason_codes.h"
 #include "prod/ctl/submit.h"
 #include "prod/ctl/text.h"
@@ -216,9 +217,7 @@ engine::Task<int> delete_dead_letter(Session& session, std::string job, bool as_
     if (!replies) co_return complain(kFailed, replies.error());
     if (replies.value().back().at(0).integer_or(0) == 0)
         co_return complain(kNotFound, fmt::format("there is no dead letter of job {}", job));
-    if (as_json)
-        fmt::print("{}\n",
-                   json{{"job_id", job}, {"deleted", true}}.dump(-1, ' ', false, json::error_handler_t::replace));
+    if (as_json) fmt::print("{}", document_line({{"job_id", job}, {"deleted", true}}));
     co_return kDone;
 }
 
@@ -298,12 +297,11 @@ engine::Task<int> handle_dead_letters(Session& session, BulkOptions options) {
                        printable(letter.id));
     }
     if (options.json)
-        fmt::print("{}\n", json{{"action", retry ? "retry" : "purge"},
-                                {"dry_run", options.dry_run},
-                                {"jobs", jobs},
-                                {"failed", failed},
-                                {"more", selected->more}}
-                               .dump(-1, ' ', false, json::error_handler_t::replace));
+        fmt::print("{}", document_line({{"action", retry ? "retry" : "purge"},
+                                        {"dry_run", options.dry_run},
+                                        {"jobs", jobs},
+                                        {"failed", failed},
+                                        {"more", selected->more}}));
     else
         fmt::print("{} {}{}, {} failed{}\n", jobs.size(), options.dry_run ? "would be " : "",
                    retry ? "retried" : "purged", failed.size(),
@@ -365,8 +363,8 @@ engine::Task<int> clean_dead_letters(Session& session, bool as_json) {
     // Only if it is still ours; else, and when nobody answers, it runs out by itself.
     (void)co_await session.redis().script(scripts.release_lock, {kCleaningLock}, {token}, session.deadline());
     if (!trouble.empty()) co_return complain(kFailed, trouble);
-    fmt::print("{}\n",
-               as_json ? json{{"removed", removed}}.dump() : fmt::format("{} expired entries removed", removed));
+    fmt::print("{}",
+               as_json ? document_line({{"removed", removed}}) : fmt::format("{} expired entries removed\n", removed));
     co_return kDone;
 }
 

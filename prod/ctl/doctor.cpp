@@ -9,6 +9,7 @@
 #include "engine/store/keys.h"
 #include "engine/wire/subjects.h"
 #include "prod/ctl/checks.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/kernel_check.h"
 #include "prod/ctl/why.h"
 
@@ -211,7 +212,7 @@ engine::Task<int> run_doctor(Session& session, DoctorOptions options) {
                             "it was not asked: how to is said by an environment that is refused",
                             "correct what settings.environment says"});
     if (options.json)
-        fmt::print("{}\n", findings_json(findings).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        fmt::print("{}", document_line(findings_json(findings)));
     else
         fmt::print("{}", findings_text(findings, options.all));
     co_return anything_wrong(findings) ? kUnwell : kDone;

@@ -14,6 +14,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/job_document.h"
 #include "prod/ctl/text.h"
 
@@ -116,8 +117,8 @@ engine::Task<int> show_status(Session& session, StatusOptions options) {
             print_job(job, *view);
     }
     if (options.json) {
-        const json& document = options.jobs.size() == 1 && !all.empty() ? all[0] : all;
-        fmt::print("{}\n", document.dump(-1, ' ', false, json::error_handler_t::replace));
+        const bool one = options.jobs.size() == 1 && !all.empty();
+        fmt::print("{}", one ? document_line(all[0]) : all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
     }
     co_return code;
 }
@@ -240,10 +241,10 @@ engine::Task<int> cancel_job(Session& session, std::string job, std::string reas
             co_return complain(kFailed, fmt::format("job {} is cancelled, but not everybody could be told", job));
     }
     if (as_json)
-        fmt::print("{}\n", json{{"job_id", job},
-                                {"cancelled", now},
-                                {"state", engine::to_string(now ? engine::JobState::cancelled : *states.before)}}
-                               .dump());
+        fmt::print("{}",
+                   document_line({{"job_id", job},
+                                  {"cancelled", now},
+                                  {"state", engine::to_string(now ? engine::JobState::cancelled : *states.before)}}));
     else if (now)
         fmt::print("{} cancelled (was {})\n", job, engine::to_string(*states.before));
     else

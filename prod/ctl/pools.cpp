@@ -15,6 +15,7 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/rfc3339.h"
 #include "engine/wire/subjects.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/pool_status.h"
 #include "prod/ctl/text.h"
 #include "prod/ctl/why.h"
@@ -140,15 +141,14 @@ void print_pool(const PoolOptions& options, const PoolChange& change, const InHa
 }
 
 void print_pool_json(const PoolOptions& options, const PoolChange& change, const InHand& in_hand, bool drained) {
-    fmt::print("{}\n", nlohmann::json{{"pool", options.pool},
-                                      {"status", to_string(options.status)},
-                                      {"changed", !change.document.empty()},
-                                      {"revision", change.revision},
-                                      {"topics_without_pool", change.without_pool},
-                                      {"workers", in_hand.workers},
-                                      {"jobs_in_hand", in_hand.jobs},
-                                      {"drained", drained}}
-                           .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}", document_line({{"pool", options.pool},
+                                    {"status", to_string(options.status)},
+                                    {"changed", !change.document.empty()},
+                                    {"revision", change.revision},
+                                    {"topics_without_pool", change.without_pool},
+                                    {"workers", in_hand.workers},
+                                    {"jobs_in_hand", in_hand.jobs},
+                                    {"drained", drained}}));
 }
 
 }  // namespace

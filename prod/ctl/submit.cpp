@@ -16,6 +16,7 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/jobs.h"
 #include "prod/ctl/scripts/record_submission.lua.h"
 
@@ -210,10 +211,9 @@ engine::Task<int> Submission::submit_many(std::string prefix) {
     co_await scope.join();
     const double seconds = static_cast<double>((session_.clock().monotonic() - start).count()) / 1e9;
     if (options_.json)
-        fmt::print(
-            "{}\n",
-            nlohmann::json{{"submitted", submitted_}, {"failed", failed_}, {"seconds", seconds}, {"id_prefix", prefix}}
-                .dump());
+        fmt::print("{}",
+                   document_line(
+                       {{"submitted", submitted_}, {"failed", failed_}, {"seconds", seconds}, {"id_prefix", prefix}}));
     else
         fmt::print("{} jobs submitted in {:.2f} s ({:.0f}/s), ids {}-0 to {}-{}\n", submitted_, seconds,
                    static_cast<double>(submitted_) / std::max(seconds, 1e-9), prefix, prefix, options_.count - 1);
@@ -247,7 +247,7 @@ engine::Task<int> submit(Session& session, SubmitOptions options) {
     if (options.quiet) co_return kDone;
     if (!options.wait) {
         if (options.json)
-            fmt::print("{}\n", nlohmann::json{{"job_id", job}, {"existing", !existing.empty()}}.dump());
+            fmt::print("{}", document_line({{"job_id", job}, {"existing", !existing.empty()}}));
         else
             fmt::print("{}{}\n", job,
                        existing.empty() ? ""

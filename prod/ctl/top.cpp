@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "prod/ctl/document.h"
 #include "prod/ctl/live_text.h"
 #include "prod/ctl/overview.h"
 #include "prod/ctl/text.h"
@@ -19,7 +20,7 @@ engine::Task<int> look_once(Session& session, TopOptions options) {
     const auto now = co_await read_overview(session);
     if (!now) co_return complain(kFailed, now.error());
     if (options.json)
-        fmt::print("{}\n", overview_json(*now).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        fmt::print("{}", document_line(overview_json(*now)));
     else
         fmt::print("{}", overview_text(*now, nullptr, options.workers));
     co_return kDone;

@@ -14,6 +14,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/overview.h"
 #include "prod/ctl/text.h"
 
@@ -135,8 +136,6 @@ void print_answer(const JobOnFile& job, const Waiting& waiting, Micros now) {
     line("do", waiting.hint);
 }
 
-std::string printed(const json& document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 }  // namespace
 
 std::optional<Micros> snapshot_time(std::string_view snapshot) {
@@ -208,7 +207,7 @@ engine::Task<int> show_why(Session& session, std::string job, bool as_json) {
         waiting.hint = "look whether a scheduler is ready, and at its consumer: lockstepctl doctor";
     }
     if (as_json)
-        fmt::print("{}\n", printed(waiting_json(record, waiting)));
+        fmt::print("{}", document_line(waiting_json(record, waiting)));
     else
         print_answer(record, waiting, around->now);
     co_return kDone;
@@ -304,7 +303,7 @@ engine::Task<int> show_queue(Session& session, QueueOptions options) {
     if (options.json) {
         json document{{"jobs_in_all", in_all}, {"groups", groups_json(groups)}, {"messages", messages}};
         if (options.each) document["jobs"] = std::move(each);
-        fmt::print("{}\n", printed(document));
+        fmt::print("{}", document_line(std::move(document)));
         co_return kDone;
     }
     if (!options.each) print_groups(groups, around->now);

@@ -10,6 +10,7 @@
 #include "engine/wire/rfc3339.h"
 #include "engine/workflow/run_keys.h"
 #include "engine/workflow/run_store.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/text.h"
 
 namespace lockstep::prod {
@@ -30,7 +31,7 @@ int tell_mistakes(const std::string& file, const std::vector<engine::PlacedMista
                         {"pointer", mistake.pointer},
                         {"message", mistake.message}});
     }
-    if (as_json) fmt::print("{}\n", json{{"mistakes", list}}.dump(-1, ' ', false, json::error_handler_t::replace));
+    if (as_json) fmt::print("{}", document_line({{"mistakes", list}}));
     return kWrongUse;
 }
 
@@ -41,10 +42,9 @@ int check_definition(const std::string& file, const std::string& text, bool as_j
     if (!read) return tell_mistakes(file, read.error(), as_json);
     const engine::WorkflowDefinition& workflow = read->definition;
     if (as_json)
-        fmt::print(
-            "{}\n",
-            json{{"workflow_id", workflow.id}, {"steps", workflow.steps.size()}, {"mistakes", json::array()}}.dump(
-                -1, ' ', false, json::error_handler_t::replace));
+        fmt::print("{}",
+                   document_line(
+                       {{"workflow_id", workflow.id}, {"steps", workflow.steps.size()}, {"mistakes", json::array()}}));
     else
         fmt::print("{}: workflow {} is sound, {} steps\n", name_of(file), printable(workflow.id),
                    workflow.steps.size());
@@ -71,7 +71,7 @@ engine::Task<int> put_definition(Session& session, std::string file, std::string
         co_return complain(
             kFailed, fmt::format("workflow {}: {}; put it again, which does no harm", id, stored.failure().detail));
     if (as_json)
-        fmt::print("{}\n", json{{"workflow_id", id}, {"created", stored.value()}}.dump());
+        fmt::print("{}", document_line({{"workflow_id", id}, {"created", stored.value()}}));
     else
         fmt::print("{} {}\n", printable(id),
                    stored.value() ? "stored" : "replaced; runs that have begun keep the old one");

@@ -18,6 +18,7 @@
 #include "engine/workflow/run_keys.h"
 #include "engine/workflow/run_store.h"
 #include "engine/workflow/workflow_engine.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/run_page.h"
 #include "prod/ctl/run_view.h"
 #include "prod/ctl/text.h"
@@ -153,7 +154,7 @@ engine::Task<int> store_run(Session& session, json document, std::string idempot
                                                   known));
     co_await wake(session, known);
     if (as_json)
-        fmt::print("{}\n", dump({{"run_id", known}, {"created", created.value().is_new}}));
+        fmt::print("{}", document_line({{"run_id", known}, {"created", created.value().is_new}}));
     else
         fmt::print("{}\n", printable(known));
     co_return kDone;
@@ -333,7 +334,7 @@ engine::Task<int> cancel_run(Session& session, std::string run, std::string reas
         if (!now || !has_ended(*now)) complain(kDone, kNobodyYet);
     }
     if (as_json)
-        fmt::print("{}\n", dump({{"run_id", run}, {"asked", open}, {"status", after}}));
+        fmt::print("{}", document_line({{"run_id", run}, {"asked", open}, {"status", after}}));
     else if (open)
         fmt::print("{} {} (was {})\n", run, after, engine::to_string(before));
     else
@@ -363,7 +364,7 @@ engine::Task<int> retry_run(Session& session, std::string run, std::string by, b
     if (!now || !goes_on(*now)) complain(kDone, kNobodyYet);
     const std::string after = now ? now->text("status") : before;
     if (as_json)
-        fmt::print("{}\n", dump({{"run_id", run}, {"was", before}, {"status", after}}));
+        fmt::print("{}", document_line({{"run_id", run}, {"was", before}, {"status", after}}));
     else
         fmt::print("{} {} (was {})\n", run, after, before);
     co_return kDone;
@@ -403,10 +404,10 @@ engine::Task<int> decide_step(Session& session, StepDecision decision) {
     const auto after = now ? now->find_step(decision.step) : std::nullopt;
     const std::string status(engine::to_string(after ? after->status() : StepStatus::waiting));
     if (decision.json)
-        fmt::print("{}\n", dump({{"run_id", decision.run},
-                                 {"step", decision.step},
-                                 {"approved", decision.approved},
-                                 {"status", status}}));
+        fmt::print("{}", document_line({{"run_id", decision.run},
+                                        {"step", decision.step},
+                                        {"approved", decision.approved},
+                                        {"status", status}}));
     else
         fmt::print("{} {} {}: {}\n", decision.run, decision.step, decision.approved ? "approved" : "rejected", status);
     co_return kDone;

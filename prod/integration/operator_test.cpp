@@ -1,4 +1,5 @@
 // What an operator meets in the first hour: whether it is ready, what it says of mistakes, and what is in the way at start.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -6,7 +7,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
@@ -401,6 +404,15 @@ TEST_F(OperatorTest, WhyTellsWhatAJobWaitsForAndQueueCountsIt) {
     EXPECT_TRUE(contains(world->ctl({"why", "lonely"}).text, "no_scheduler")) << "Redis alone tells it";
 }
 
+/// Where LOCKSTEP_KEEP_DOCUMENTS names a folder, for a new minor version of the schema: prod/ctl/kept_documents/VERSION.
+void keep_document(const std::string& name, const nlohmann::json& document) {
+    const char* const folder = std::getenv("LOCKSTEP_KEEP_DOCUMENTS");
+    if (folder == nullptr) return;
+    std::string file = name;
+    std::ranges::replace(file, ' ', '_');
+    std::ofstream(fmt::format("{}/{}.json", folder, file)) << document.dump() << '\n';
+}
+
 // C3, C4
 TEST_F(OperatorTest, WhatIsPrintedForProgramsFitsThePublishedSchema) {
     world->add_scheduler({{"LOCKSTEP_ROLE", "scheduler,workflow"}});
@@ -408,6 +420,7 @@ TEST_F(OperatorTest, WhatIsPrintedForProgramsFitsThePublishedSchema) {
     const auto fits = [&](const std::string& name, std::vector<std::string> command) {
         const auto printed = world->ctl_json(std::move(command));
         EXPECT_EQ(misfits(LOCKSTEP_OUTPUT_SCHEMA, name, printed), "") << name << ": " << printed;
+        keep_document(name, printed);
     };
     fits("submit", {"submit", "--id", "seen"});
     EXPECT_TRUE(world->all_end(1, 20s));
