@@ -29,6 +29,10 @@ void add_selection(CLI::App& app, SelectionArgs& args, bool changes) {
         ->type_name("TAG")
         ->expected(1)
         ->take_all();
+    app.add_option("--select", args.select,
+                   "only scenarios of which this holds: name(GLOB), file(GLOB) and tag(GLOB) with and, or, not and "
+                   "parentheses")
+        ->type_name("EXPR");
     add_seed(app, args.seed);
     app.add_option("--seeds", args.seeds, "run N consecutive seeds of each scenario")
         ->type_name("N")
