@@ -5,25 +5,10 @@
 #include <cmath>
 
 #include "reports/compare/statistics.h"
+#include "reports/csv.h"
 #include "reports/run_report.h"
-#include "reports/text.h"
 
 namespace lockstep::reports {
-
-namespace {
-
-std::string csv_field(std::string_view text) {
-    const std::string clean = printable(text);
-    if (clean.find_first_of(",\"\r\n") == std::string::npos) return clean;
-    std::string out = "\"";
-    for (const char c : clean) {
-        if (c == '"') out += '"';
-        out += c;
-    }
-    return out + "\"";
-}
-
-}  // namespace
 
 std::string comparison_csv(const Comparison& comparison) {
     std::string out = "variant,scenario,seed,digest,passed,measure,unit,value\n";

@@ -484,6 +484,43 @@ TEST_F(Cli, ReportsAreWrittenAndAPlaceThatCannotBeIsTwo) {
     EXPECT_EQ(run({"run", path("a.json"), "--junit", path("b.json/x.xml")}), 2);
 }
 
+// C5
+TEST_F(Cli, RunAndExploreWriteMarkdownAndCommaSeparatedValuesToo) {
+    runner = bad;
+    EXPECT_EQ(
+        run({"run", path("a.json"), "--markdown", path("a.md"), "--csv", path("a.csv"), "--junit", path("a.xml")}), 1);
+    EXPECT_THAT(content("a.md"), HasSubstr("# 1 of 1 runs failed\n"));
+    EXPECT_THAT(content("a.md"), HasSubstr("    lockstep run " + path("a.json") + " --seed 7 "));
+    EXPECT_THAT(content("a.csv"), HasSubstr("\n" + path("a.json") + ",alpha,7,,false,0000000000000015,"));
+    EXPECT_THAT(content("a.xml"), HasSubstr("<testsuites")) << "several at once";
+    for (const char* option : {"--markdown", "--csv"}) {
+        runner = good;
+        EXPECT_EQ(run({"run", path("a.json"), option, path("b.json/x")}), 2) << "a place that cannot be";
+        EXPECT_THAT(err.str(), HasSubstr(path("b.json")));
+        EXPECT_EQ(run({"explore", "--seeds", "1", "--out", path("out"), option, path("b.json/x")}), 2);
+        EXPECT_THAT(err.str(), HasSubstr(path("b.json")));
+    }
+    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = bad(of, seed, options);
+        result.seed = seed;
+        return result;
+    };
+    EXPECT_EQ(run({"explore", "--first", "12", "--seeds", "1", "--out", path("found"), "--markdown", path("e.md"),
+                   "--csv", path("e.csv")}),
+              1);
+    EXPECT_THAT(content("e.md"), HasSubstr("# 1 of 1 draws failed, in 1 ways\n"));
+    EXPECT_THAT(content("e.md"), HasSubstr("    lockstep replay " + path("found/no_lost_job-draw12.json")));
+    EXPECT_THAT(content("e.csv"), HasSubstr("signature,draw,times,digest,events,file,shrunk,replay\nno_lost_job: "));
+    runner = [this](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        stop = true;
+        RunResult result = good(of, seed, options);
+        result.interrupted = true;
+        return result;
+    };
+    EXPECT_EQ(run({"run", path("a.json"), "--markdown", path("cut.md")}), 130);
+    EXPECT_THAT(content("cut.md"), HasSubstr("Not complete: interrupted: 0 of 1 runs"));
+}
+
 TEST_F(Cli, ATraceNeedsExactlyOneRun) {
     std::string trace;
     runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {

@@ -11,6 +11,7 @@
 #include "reports/atomic_file.h"
 #include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/explore_tables.h"
 #include "sim/cli/json_output.h"
 #include "sim/cli/presenter.h"
 #include "sim/cli/selection.h"
@@ -78,6 +79,7 @@ public:
         tell(outcome);
         if (args_.shrink && !outcome.interrupted) shrink_all(outcome);
         Exit exit = exit_of(outcome);
+        write_tables(outcome, exit);
         const bool found = exit == Exit::violated || exit == Exit::harness;
         if (broken_output_ && !found && exit != Exit::interrupted) exit = Exit::usage;
         if (args_.json) print_document(document(outcome, exit), environment_);
@@ -280,6 +282,13 @@ private:
         state_.next = outcome.next;
         for (const auto& [signature, failure] : outcome.failures) add_regression(failure.seed);
         write(state_file_, exploration_state_text(state_));
+    }
+
+    void write_tables(const ExploreOutcome& outcome, Exit exit) {
+        if (args_.markdown.empty() && args_.csv.empty()) return;
+        const nlohmann::json told = document(outcome, exit);
+        if (!args_.markdown.empty()) write(args_.markdown, explore_markdown(told));
+        if (!args_.csv.empty()) write(args_.csv, explore_csv(told));
     }
 
     void shrink_all(const ExploreOutcome& outcome) {

@@ -8,6 +8,7 @@
 #include "reports/atomic_file.h"
 #include "reports/junit.h"
 #include "reports/result_json.h"
+#include "reports/run_tables.h"
 #include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/failure_files.h"
@@ -134,6 +135,8 @@ bool write_reports(const RunArgs& args, const reports::RunReport& report, const 
         }
     };
     write(args.junit, args.junit.empty() ? "" : reports::junit_xml(report, args.allow_vacuous));
+    write(args.markdown, args.markdown.empty() ? "" : reports::run_markdown(report));
+    write(args.csv, args.csv.empty() ? "" : reports::run_csv(report));
     if (args.json == "-")
         environment.out << reports::result_json(report);
     else

@@ -42,6 +42,8 @@ struct RunArgs {
     std::string json;  // a file, "-" for standard output, empty = none
     std::string trace;
     std::string html;
+    std::string markdown;
+    std::string csv;
     std::string failures;           // a folder for failure files; empty = none are written
     std::string real_limit = "2m";  // a duration
 };
@@ -74,6 +76,8 @@ struct ExploreArgs {
     unsigned threads = 0;
     std::string recorded_by;
     bool json = false;
+    std::string markdown;  // files; empty = none
+    std::string csv;
 };
 
 struct EnumerateArgs {

@@ -48,6 +48,9 @@ CLI::App* add_explore(CLI::App& app, ExploreArgs& args) {
            },
            "also draw faults that destroy data acknowledged by nats, redis or both; both without a value")
         ->type_name("[SERVER]");
+    sub->add_option("--markdown", args.markdown, "write what was found as Markdown")->type_name("FILE");
+    sub->add_option("--csv", args.csv, "write a row for each kind of failure as comma-separated values")
+        ->type_name("FILE");
     add_threads(*sub, args.threads);
     add_json(*sub, args.json);
     add_recorded_by(*sub, args.recorded_by);

@@ -37,6 +37,9 @@ CLI::App* add_run(CLI::App& app, RunArgs& args) {
         ->type_name("[FILE]");
     sub->add_option("--html", args.html, "write a page to look at: of the first run that failed, or else of the first")
         ->type_name("FILE");
+    sub->add_option("--markdown", args.markdown, "write what failed, and a row for each scenario, as Markdown")
+        ->type_name("FILE");
+    sub->add_option("--csv", args.csv, "write a row for each run as comma-separated values")->type_name("FILE");
     sub->add_option("--failures", args.failures,
                     "write failure files to this folder, one of each kind, for replay, explain and shrink")
         ->type_name("DIR");
