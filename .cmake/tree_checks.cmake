@@ -191,6 +191,16 @@ if(LOCKSTEP_TESTS)
            -P ${CMAKE_SOURCE_DIR}/.cmake/references.cmake)
   lockstep_test_properties(references_lead_somewhere LABELS tree TIMEOUT 60)
 
+  find_package(Python3 COMPONENTS Interpreter QUIET)
+  if(Python3_Interpreter_FOUND)
+    add_test(NAME changelog_tells_of_this_version COMMAND Python3::Interpreter -B ${CMAKE_SOURCE_DIR}/.cmake/changelog_test.py
+      ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${PROJECT_VERSION})
+    lockstep_test_properties(changelog_tells_of_this_version LABELS tree TIMEOUT 60)
+    add_test(NAME every_preset_configures COMMAND Python3::Interpreter -B ${CMAKE_SOURCE_DIR}/.cmake/presets_test.py ${CMAKE_COMMAND}
+      ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/presets)
+    lockstep_test_properties(every_preset_configures LABELS tree TIMEOUT 900)
+  endif()
+
   # The whole archive, so that a symbol that only another folder could provide is missed here and not in production.
   file(CONFIGURE OUTPUT ${LOCKSTEP_GENERATED_DIR}/engine_links_alone.cpp CONTENT "int main() {}\n")
   add_executable(engine_links_alone ${LOCKSTEP_GENERATED_DIR}/engine_links_alone.cpp)
