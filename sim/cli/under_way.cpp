@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/cli/presenter.h"
 
@@ -36,6 +37,15 @@ void UnderWay::ended(std::uint64_t events, bool failed) {
     ++done_;
     failed_ += failed ? 1 : 0;
     events_ += events;
+}
+
+Runner UnderWay::watching(Runner runner) {
+    return [this, runner = std::move(runner)](const Scenario& scenario, std::uint64_t seed, const RunOptions& options) {
+        started(fmt::format("{} seed {}", scenario.name, seed));
+        RunResult result = runner(scenario, seed, options);
+        ended(result.events, !result.passed && !result.interrupted);
+        return result;
+    };
 }
 
 std::string UnderWay::text() const {

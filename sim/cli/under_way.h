@@ -25,6 +25,10 @@ public:
     /// On the same thread.
     void ended(std::uint64_t events, bool failed);
 
+    /// Makes runs as `runner` does and notes when each starts and ends, for commands that do not do it themselves. Lives no longer than
+    /// this.
+    [[nodiscard]] Runner watching(Runner runner);
+
     /// A line of the whole and one for each run, or that there is none, each ended.
     [[nodiscard]] std::string text() const;
 

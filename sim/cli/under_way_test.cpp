@@ -38,5 +38,28 @@ TEST_F(Cli, WhoAsksIsToldWhatRunsAndHowFarItIs) {
     EXPECT_FALSE(answer);
 }
 
+TEST_F(Cli, WhoAsksIsToldByEveryCommandThatMakesRuns) {
+    std::string told;
+    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        told = answer ? answer() : "nobody answers";
+        RunResult result = bad(of, seed, options);
+        result.history = std::make_shared<History>();
+        return result;
+    };
+    for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+             {"verify-determinism", path("a.json"), "-j", "1"},
+             {"enumerate", path("a.json"), "-j", "1", "--out", path("out")},
+             {"power", path("a.json"), "--mechanism", "job_lock", "--seeds", "1", "--no-shrink", "-j", "1"},
+             {"coverage", "--seeds", "1", "-j", "1"},
+             {"compare", path("a.json"), "--vary", "bus_ack_wait=30s,5s", "--seeds", "1", "-j", "1"},
+             {"shrink", path("a.json"), "--max-runs", "2"}}) {
+        told.clear();
+        (void)run(args);
+        EXPECT_THAT(told, HasSubstr(" runs made in ")) << args[0] << ": " << err.str();
+        EXPECT_THAT(told, HasSubstr("\n  runs for ")) << args[0];
+        EXPECT_FALSE(answer) << args[0] << ": nothing runs any more";
+    }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::cli
