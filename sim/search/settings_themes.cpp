@@ -55,8 +55,8 @@ void nest_patterns(Dice& dice, Document& layers) {
 /// for policy.
 void add_delivered_otherwise(Dice& dice, Document& scenario) {
     add_fault(scenario, {{"at", "1s"},
-                         {"do", dice.word({"kernel.decision", "kernel.decision", "kernel.outage"})},
-                         {"for", dice.word({"8s", "15s"})}});
+                         {"do", dice.word({"kernel.decision", "kernel.decision", "kernel.decision", "kernel.outage"})},
+                         {"for", "15s"}});
     Document& fault = scenario["faults"].back();
     if (fault["do"] == "kernel.decision") fault["decision"] = "throttle";
     // Longer than they wait for their next try.
@@ -68,7 +68,7 @@ void add_delivered_otherwise(Dice& dice, Document& scenario) {
                              {"key", "cfg:*"},
                              {"outcome", dice.word({"not_applied", "unknown"})},
                              {"for", dice.word({"6s", "12s"})}});
-    for (int i = dice.between(2, 5); i > 0; --i) {
+    for (int i = dice.between(4, 8); i > 0; --i) {
         const int at = dice.between(2, 8);
         Document job = {{"job_id", fmt::format("otherwise-{}", i)}, {"topic", "job.default"}, {"tenant_id", "acme"}};
         Document other = job;
@@ -80,7 +80,7 @@ void add_delivered_otherwise(Dice& dice, Document& scenario) {
         add_load(scenario, {{"at", fmt::format("{}s", at)}, {"job", std::move(job)}});
         add_load(scenario, {{"at", fmt::format("{}ms", (1000 * at) + dice.between(100, 3000))},
                             {"forge", {{"job_request", std::move(other)}}},
-                            {"count", dice.between(1, 2)},
+                            {"count", dice.between(2, 4)},
                             {"rate", "1/s"}});
     }
 }
