@@ -19,7 +19,6 @@ namespace {
 
 /// What is to be sent for a run: of its fields those with this prefix are submissions, by job.
 constexpr std::string_view kOutboxPrefix = "lockstep:wf:outbox:";
-constexpr std::string_view kOpenPrefix = "lockstep:wf:open:";
 constexpr std::string_view kSubmissionPrefix = "s:";
 /// Who submits the jobs of runs.
 constexpr std::string_view kSender = "workflow-engine";
@@ -85,7 +84,6 @@ void RunProgress::on_write(fakes::NodeId client, const std::string& name, const 
             violated(client, {}, why, run.written);
         for (const auto& [key, step] : steps_of(after).items()) judge_step(client, name, key, run, after);
     }
-    run.of_others = run.of_others || (by_user(client) && !run.document.is_null());
     run.document = after;
     run.written = upcoming();
 }
@@ -189,7 +187,6 @@ void RunProgress::hash_set(fakes::NodeId client, std::string_view key, std::stri
 }
 
 void RunProgress::at_rest(const RestView& view) {
-    check_waited_for(view);
     const auto state_of = [&view](std::string_view job) { return job_state(view.redis, job); };
     for (const auto& [name, run] : runs_) {
         if (run.excused || view.redis.find("wf:run:" + name) == nullptr) continue;
@@ -217,21 +214,6 @@ void RunProgress::at_rest(const RestView& view) {
                      fmt::format("at the end the run {} is {}, and none of its steps waits for anything", name,
                                  member_text(run.document, "status")),
                      run.written);
-    }
-}
-
-void RunProgress::check_waited_for(const RestView& view) {
-    for (const std::string_view key : view.redis.keys()) {
-        if (!key.starts_with(kOpenPrefix)) continue;
-        const auto run = runs_.find(key.substr(kOpenPrefix.size()));
-        if (run == runs_.end() || run->second.excused || run->second.of_others) continue;
-        const auto* open = std::get_if<fakes::redis::Hash>(&view.redis.find(key)->value);
-        if (open == nullptr) continue;
-        for (const auto& [job, step] : *open) {
-            if (lost_.any_of(job) || !is_final(job_state(view.redis, job))) continue;
-            violated({}, job, fmt::format("it has ended, and the run {} goes on waiting for it", run->first),
-                     run->second.written);
-        }
     }
 }
 

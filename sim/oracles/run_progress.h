@@ -8,8 +8,6 @@
 //    result that was applied; nor does a run that is over change.
 // 4. Each attempt has one job, `<run>:<step>@<attempt>`, which is submitted only once a commit says so, and under one request: what
 //    stands in `lockstep:wf:outbox:<run>` for it is always the same.
-// 5. When all is quiet `lockstep:wf:open:<run>` lists no job that has ended, unless somebody else has
-//    written the document as well.
 //
 // What gateways and operators write is where it goes on from, whatever it is, and requests may be made anew from there. Not judged
 // is what Redis, or a NATS that lost its power, has lost, and a run whose keys were evicted; nor that a run waits for a job whose
@@ -50,7 +48,6 @@ private:
         nlohmann::json document;
         EventNumber written = 0;
         bool excused = false;
-        bool of_others = false;  // a gateway has written it, too
     };
 
     void on_write(fakes::NodeId client, const std::string& name, const nlohmann::json& after);
@@ -61,7 +58,6 @@ private:
                        const nlohmann::json& now, EventNumber written);
     void on_submission(const fakes::Event& event);
     void forget_requests_of(const std::string& name);
-    void check_waited_for(const RestView& view);
     void excuse_all();
 
     std::map<std::string, Run, std::less<>> runs_;

@@ -112,22 +112,6 @@ TEST_F(RunProgressTest, RulesOfStepsThatOthersStart) {
     EXPECT_EQ(why("{}", "x"), "its workflow has no such step");
 }
 
-TEST_F(RunProgressTest, NoRunGoesOnWaitingForAJobThatHasEnded) {
-    write(R"({"a":{"status":"succeeded","attempts":1,"job_id":"r:a@1"}})", "succeeded");
-    keys.hash_set(keys.create<fakes::redis::Hash>("lockstep:wf:open:r"), "r:a@1", "a");
-    fakes::redis::Keyspace::Node& job = keys.create<fakes::redis::Hash>("job:meta:r:a@1");
-    keys.hash_set(job, "state", "RUNNING");
-    rest();
-    EXPECT_THAT(judge.found, IsEmpty());
-    keys.hash_set(job, "state", "SUCCEEDED");
-    rest();
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("r:a@1: it has ended, and the run r goes on waiting for it")));
-    judge.found.clear();
-    write_by(Topology::kGateway, "succeeded", R"({"a":{"status":"succeeded","attempts":1,"job_id":"r:a@1"}})");
-    rest();
-    EXPECT_THAT(judge.found, IsEmpty()) << "what others write may list whatever it calls at work";
-}
-
 TEST_F(RunProgressTest, WhatIsOverStaysAsItIs) {
     write(R"({"a":{"status":"succeeded","attempts":1,"job_id":"r:a@1","output":1}})");
     write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
