@@ -1,3 +1,5 @@
+#include <google/protobuf/util/json_util.h>
+
 #include "engine/fuzz/targets.h"
 #include "engine/output/output_verdict.h"
 #include "engine/store/dead_letter.h"
@@ -5,6 +7,7 @@
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/plain_json.h"
 
 namespace lockstep::fuzz {
 
@@ -12,9 +15,20 @@ namespace {
 
 namespace wire = engine::wire;
 
+/// What is read without protobuf is what protobuf reads.
+template <class Message>
+void read_plainly(std::string_view input) {
+    Message ours;
+    if (!wire::read_plain_json(input, ours)) return;
+    Message theirs;
+    FUZZ_MUST(google::protobuf::util::JsonStringToMessage({input.data(), input.size()}, &theirs).ok());
+    FUZZ_MUST(wire::serialise(ours) == wire::serialise(theirs));
+}
+
 /// What was read is written so that it reads as the same.
 template <class Message>
 void read_and_write(std::string_view input) {
+    read_plainly<Message>(input);
     const auto message = wire::from_json<Message>(input);
     if (!message) {
         FUZZ_MUST(!message.error().detail.empty());

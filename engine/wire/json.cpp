@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/wire/plain_json.h"
+
 namespace lockstep::engine::wire {
 namespace {
 
@@ -200,6 +202,8 @@ std::string to_json(const Message& message, Unpopulated unpopulated) {
 }
 
 tl::expected<void, JsonError> parse_json(std::string_view text, Message& message) {
+    message.Clear();
+    if (read_plain_json(text, message)) return {};
     message.Clear();
     google::protobuf::util::JsonParseOptions strict;
     strict.ignore_unknown_fields = false;
