@@ -120,14 +120,12 @@ const HeardWorkers::Workers& HeardWorkers::of(fakes::NodeId replica) const {
     return found == heard_.end() ? kNobody : found->second;
 }
 
-HeardWorkers::Reports HeardWorkers::latest(const Reports& reports, Window window) {
-    Reports found;
-    for (const Report& report : reports) {
-        if (report.event > window.to) break;
-        if (report.event < window.from) found.clear();
-        found.push_back(report);
-    }
-    return found;
+HeardWorkers::Words HeardWorkers::latest(const Reports& reports, Window window) {
+    const auto end = std::ranges::partition_point(reports, [&](const Report& said) { return said.event <= window.to; });
+    auto begin =
+        std::partition_point(reports.begin(), end, [&](const Report& said) { return said.event < window.from; });
+    if (begin != reports.begin()) --begin;  // it was the latest as the window began
+    return {begin, end};
 }
 
 bool HeardWorkers::heard_since(fakes::NodeId replica, std::string_view worker, EventNumber event) const {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ public:
         NamedWorker facts;
     };
     using Reports = std::vector<Report>;                          // oldest first
+    using Words = std::span<const Report>;                        // some of them
     using Workers = std::map<std::string, Reports, std::less<>>;  // by id
     /// From one event to another, both included.
     struct Window {
@@ -51,8 +53,8 @@ public:
 
     /// Everybody of whom the replica has heard since it started.
     [[nodiscard]] const Workers& of(fakes::NodeId replica) const;
-    /// Those words of a worker that were the latest at some time in the window.
-    [[nodiscard]] static Reports latest(const Reports& reports, Window window);
+    /// Those words of a worker that were the latest at some time in the window. Valid until the next is heard.
+    [[nodiscard]] static Words latest(const Reports& reports, Window window);
     /// Whether the replica has had a sign of life of the worker since that event.
     [[nodiscard]] bool heard_since(fakes::NodeId replica, std::string_view worker, EventNumber event) const;
 

@@ -92,7 +92,9 @@ bool LifetimesKept::is_of_an_open_run(std::string_view key) const {
 LifetimesKept::Written* LifetimesKept::on_content(fakes::NodeId client, std::string_view key, bool renews) {
     const Lifetime* life = lifetimes_.of(key);
     if (life == nullptr || life->for_ever) return nullptr;
-    const auto [known, made] = expiries_.try_emplace(std::string(key), fakes::redis::kNever);
+    auto known = expiries_.find(key);
+    const bool made = known == expiries_.end();
+    if (made) known = expiries_.emplace(key, fakes::redis::kNever).first;
     if (!judges(client)) return nullptr;
     Written& container = written(key, life, known->second);
     container.expires_at = known->second;

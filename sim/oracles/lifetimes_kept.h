@@ -13,10 +13,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/oracles/documented_lifetimes.h"
@@ -45,6 +46,10 @@ public:
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
+    struct TextHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
     /// A key that the present command of a scheduler has written.
     struct Written {
         std::string key;
@@ -70,10 +75,11 @@ private:
     void remember(std::string_view key, std::int64_t expires_at);
 
     const DocumentedLifetimes lifetimes_;
-    std::map<std::string, std::int64_t, std::less<>> expiries_;  // of containers that have an end, and of jobs' records
-    std::set<std::string, std::less<>> open_runs_;               // workflow runs that are not over
-    std::vector<Written> written_;                               // by the present command
-    fakes::NodeId client_;                                       // whose command it is; not valid: none is under way
+    /// Of containers that have an end, and of jobs' records. Looked up for each write, never iterated.
+    std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> expiries_;
+    std::set<std::string, std::less<>> open_runs_;  // workflow runs that are not over
+    std::vector<Written> written_;                  // by the present command
+    fakes::NodeId client_;                          // whose command it is; not valid: none is under way
     std::int64_t now_ms_ = 0;
 };
 

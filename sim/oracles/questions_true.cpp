@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
@@ -139,6 +140,20 @@ std::vector<std::string> documents_of(const cap::JobRequest& request) {
     return keys;
 }
 
+/// Whether these layers make the settings that policy is told.
+bool may_be_shown(const std::vector<Json>& layers, const std::string& told) {
+    // Of one job after the other the same is asked.
+    static thread_local std::vector<Json> last_layers;
+    static thread_local std::optional<std::string> last_told;  // nothing: it was not true
+    if (told == last_told && layers == last_layers) return true;
+    const auto settings = layered(layers, kBindingLayers);
+    const bool fits =
+        !settings || same_settings(*settings, told.empty() ? Json::object() : Json::parse(told, nullptr, false));
+    last_told = fits ? std::optional(told) : std::nullopt;
+    last_layers = layers;
+    return fits;
+}
+
 }  // namespace
 
 void QuestionsTrue::on_event(const fakes::Event& event, Time) {
@@ -194,13 +209,9 @@ void QuestionsTrue::judge_settings(const fakes::Event& event, const std::string&
         const auto document = documents_.find(key);
         if (document == documents_.end() || settings_in(document->second)) read_[{event.node, key}] = taken_up->second;
     }
-    const Json shown = told.empty() ? Json::object() : Json::parse(told, nullptr, false);
     std::vector<Json> layers;
     const auto fits = [&](const auto& self) -> bool {
-        if (layers.size() == choices.size()) {
-            const auto settings = layered(layers, kBindingLayers);
-            return !settings || same_settings(*settings, shown);
-        }
+        if (layers.size() == choices.size()) return may_be_shown(layers, told);
         for (const Json& content : choices[layers.size()]) {
             layers.push_back(content);
             const bool fitting = self(self);

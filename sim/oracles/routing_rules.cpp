@@ -98,14 +98,14 @@ void RoutingRules::on_lock(const fakes::Event& event, Time now) {
         // It may have chosen, and nothing has come of it.
         const bool unaware = event.kind == EventKind::lock_expired;
         if (old->second.undecided)
-            traffic_[holder].sendings.push_back(
-                {.job = place.second,
-                 .worker = {},
-                 .first = old->second.since,
-                 .last = present(),
-                 .doubtful = true,
-                 .at = now,
-                 .until = unaware ? now + tunables_.job_lock_ttl + tunables_.store_op_timeout : kBeforeAll});
+            traffic_[holder].add(ReplicaTraffic::Sending{
+                .job = place.second,
+                .worker = {},
+                .first = old->second.since,
+                .last = present(),
+                .doubtful = true,
+                .at = now,
+                .until = unaware ? now + tunables_.job_lock_ttl + tunables_.store_op_timeout : kBeforeAll});
         handlings_.erase(old);
     }
     if (event.kind != EventKind::lock_acquired || !is_scheduler(holder)) return;
@@ -116,11 +116,12 @@ void RoutingRules::on_lock(const fakes::Event& event, Time now) {
 
 void RoutingRules::on_answer(const fakes::Event& event, Time now) {
     if (event.kind == EventKind::redis && event.when == When::applied) chosen_again_.reset();
-    if (event.job.empty()) return;
+    const bool has_answered = event.when == When::answered && event.kind == EventKind::kernel_check;
+    if (event.job.empty() || (event.when != When::before && !has_answered)) return;
     const auto handling = handlings_.find({event.node, std::string(event.job)});
-    if (handling != handlings_.end() && event.when == When::before) handling->second.called = present();
-    if (event.when != When::answered) return;
-    if (handling != handlings_.end() && event.kind == EventKind::kernel_check) {
+    if (handling == handlings_.end()) return;
+    if (event.when == When::before) handling->second.called = present();
+    if (has_answered) {
         handling->second.since = present();
         handling->second.since_at = now;
     }
@@ -128,21 +129,20 @@ void RoutingRules::on_answer(const fakes::Event& event, Time now) {
 
 void RoutingRules::on_call(const fakes::Event& event, Time now) {
     if (event.job.empty() || !is_scheduler(event.node)) return;
+    ReplicaTraffic& traffic = traffic_[event.node];
+    if (event.when == When::applied && !traffic.has_unrecorded(event.job)) return;
     const Call call{{event.node, std::string(event.job)}, fmt::format("{} {}", event.command, event.script)};
-    const auto awaited = awaited_.try_emplace(call, 0).first;
-    if (event.when == When::before) ++awaited->second;
-    for (End& end : traffic_[event.node].ends) {
-        if (end.counted || !end.answerable || end.job != event.job) continue;
-        if (event.when == When::applied && end.command.empty()) {
-            end.command = call.second;
-            end.answerable = awaited->second > 0;
-        } else if (event.when == When::answered && end.command == call.second) {
-            end.answerable = event.outcome == EventOutcome::applied;
-            if (end.answerable) end.counted = now;
-        }
+    if (event.when == When::before) {
+        ++awaited_[call];
+        return;
     }
-    if (event.when == When::answered) --awaited->second;
-    if (awaited->second <= 0) awaited_.erase(awaited);
+    const auto awaited = awaited_.find(call);
+    if (event.when == When::applied) {
+        traffic.recorded(event.job, call.second, awaited != awaited_.end());
+    } else if (event.when == When::answered) {
+        traffic.answered(event.job, call.second, event.outcome == EventOutcome::applied, now);
+        if (awaited != awaited_.end() && --awaited->second == 0) awaited_.erase(awaited);
+    }
 }
 
 /// On its own topic a job goes to whoever listens there, where no worker is known that may have it; not where all are busy.
@@ -180,13 +180,9 @@ void RoutingRules::on_publish(const fakes::Event& event) {
     if (!wire::worker_of(event.subject)) return;
     const auto traffic = traffic_.find(event.node);
     if (traffic == traffic_.end()) return;
-    auto& sendings = traffic->second.sendings;
-    const auto sending = std::find_if(sendings.rbegin(), sendings.rend(), [&event](const Sending& candidate) {
-        return candidate.job == event.job && !candidate.worker.empty();
-    });
-    if (sending == sendings.rend()) return;
-    if (event.when == When::before) sending->sent = present();
-    if (event.when == When::answered && event.outcome != EventOutcome::applied) sending->doubtful = true;
+    if (event.when == When::before) traffic->second.mark_sent(event.job, present());
+    if (event.when == When::answered && event.outcome != EventOutcome::applied)
+        traffic->second.mark_doubtful(event.job);
 }
 
 void RoutingRules::note_request(std::string_view job, std::string_view json) {
@@ -223,7 +219,8 @@ void RoutingRules::hash_set(fakes::NodeId client, std::string_view key, std::str
         std::ranges::any_of(kNobody, [after](std::string_view cause) { return after.starts_with(cause); }))
         on_nobody(client, *job, after);
     if (field == "worker_id" && !after.empty())
-        traffic_[client].ends.push_back({std::string(after), std::string(*job), upcoming(), {}, now_, {}, true});
+        traffic_[client].add(
+            ReplicaTraffic::End{std::string(after), std::string(*job), upcoming(), {}, now_, {}, true});
     if (field == "attempts" && chosen_again_ == Place(client, *job) && before != nullptr && *before != after)
         violated(client, *job, "its try is counted once more because its worker fell silent meanwhile");
 }
@@ -231,12 +228,8 @@ void RoutingRules::hash_set(fakes::NodeId client, std::string_view key, std::str
 void RoutingRules::hash_removed(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view) {
     const auto job = field == "ls_worker" && is_scheduler(client) ? job_of_hash(key) : std::nullopt;
     if (!job) return;
-    auto& sendings = traffic_[client].sendings;
-    const auto sending = std::find_if(sendings.rbegin(), sendings.rend(), [&job](const Sending& candidate) {
-        return candidate.job == *job && !candidate.worker.empty();
-    });
-    if (sending == sendings.rend()) return;
-    sending->doubtful = true;
+    const ReplicaTraffic::Sending* sending = traffic_[client].mark_doubtful(*job);
+    if (sending == nullptr) return;
     const auto handling = handlings_.find({client, std::string(*job)});
     if (handling == handlings_.end() || sending->sent != 0) return;
     handling->second.taken_back.insert_or_assign(sending->worker, sending->last);
@@ -268,11 +261,17 @@ std::optional<RoutingRules::Choice> RoutingRules::choice_of(fakes::NodeId replic
     const auto wanted = wanted_.find(job);
     const auto handling = handlings_.find({replica, std::string(job)});
     if (wanted == wanted_.end() || handling == handlings_.end()) return std::nullopt;
-    return Choice{replica,
+    Choice choice{replica,
                   std::string(job),
                   wanted->second,
                   {handling->second.since, std::max(handling->second.since, handling->second.called)},
-                  handling->second.since_at};
+                  handling->second.since_at,
+                  {}};
+    for (auto other = handlings_.lower_bound({replica, {}}); other != handlings_.end() && other->first.first == replica;
+         ++other)
+        if (other != handling && other->second.undecided && other->second.since <= choice.window.to)
+            choice.undecided.push_back(other->second.since);
+    return choice;
 }
 
 void RoutingRules::on_choice(fakes::NodeId replica, std::string_view job, std::string_view worker) {
@@ -294,10 +293,10 @@ void RoutingRules::on_choice(fakes::NodeId replica, std::string_view job, std::s
         }
         if (!complaint.empty()) violated(replica, job, complaint, choice->window.from);
     }
-    Traffic& traffic = traffic_[replica];
+    ReplicaTraffic& traffic = traffic_[replica];
     forget_old(traffic);
-    traffic.sendings.push_back(
-        {.job = name, .worker = std::string(worker), .first = handling->second.since, .last = upcoming(), .at = now_});
+    traffic.add(ReplicaTraffic::Sending{
+        .job = name, .worker = std::string(worker), .first = handling->second.since, .last = upcoming(), .at = now_});
     handling->second.undecided = false;
 }
 
@@ -342,7 +341,7 @@ std::vector<engine::RoutingTable> RoutingRules::tables_of(const Choice& choice) 
 }
 
 bool RoutingRules::surely_free(const Choice& choice, const std::vector<std::string>& pools, const std::string& worker,
-                               const HeardWorkers::Reports& reports, float& score) const {
+                               HeardWorkers::Words reports, float& score) const {
     for (const HeardWorkers::Report& report : reports) {
         if (!report.routable || report.surely_alive_until < now_) return false;
         if (!contains(pools, report.facts.pool) || !carries(report.facts, choice.wanted.placement)) return false;
@@ -406,53 +405,23 @@ RoutingRules::Load RoutingRules::load_of(const Choice& choice, const std::string
                                          const HeardWorkers::Report& report) const {
     const std::int64_t said = report.facts.active_jobs;
     if (!tunables_.routing_inflight_correction) return {said, said};
-    const Window& window = choice.window;
-    std::int64_t surely_sent = 0;
-    std::int64_t perhaps_sent = 0;
-    std::int64_t surely_ended = 0;
-    std::int64_t perhaps_ended = 0;
-    // What was counted before the worker's word and has come to nothing since is taken off what has been sent since.
-    std::int64_t perhaps_taken_off = 0;
-    if (const auto found = traffic_.find(choice.replica); found != traffic_.end()) {
-        for (const Sending& sending : found->second.sendings) {
-            const bool its_own = sending.worker == worker;
-            if ((!its_own && !sending.worker.empty()) || sending.first > window.to) continue;
-            const bool sure = its_own && sending.sent != 0 && !sending.doubtful;
-            if (!sure && sending.first <= report.event) ++perhaps_taken_off;
-            // A worker's word starts the count anew.
-            const bool off_again = sending.worker.empty() && sending.last < window.from && sending.until < choice.from;
-            const bool before = sending.last <= report.event && sending.until < report.at;
-            if (before || off_again) continue;
-            ++perhaps_sent;
-            if (sure && sending.first > report.event && sending.last < window.from) ++surely_sent;
-        }
-        for (const End& end : found->second.ends) {
-            if (end.worker != worker || end.first > window.to) continue;
-            if (end.counted && *end.counted < report.at) continue;
-            ++perhaps_ended;
-            if (end.counted && *end.counted > report.at && *end.counted < choice.from) ++surely_ended;
-        }
+    ReplicaTraffic::Count count;
+    if (const auto traffic = traffic_.find(choice.replica); traffic != traffic_.end())
+        count = traffic->second.since(report, worker, {choice.window, choice.from});
+    for (const EventNumber since : choice.undecided) {
+        ++count.perhaps_sent;
+        if (since <= report.event) ++count.perhaps_taken_off;
     }
-    for (const auto& [place, handling] : handlings_) {
-        if (place.first == choice.replica && place.second != choice.job && handling.undecided &&
-            handling.since <= window.to) {
-            ++perhaps_sent;
-            if (handling.since <= report.event) ++perhaps_taken_off;
-        }
-    }
-    surely_sent = std::max<std::int64_t>(0, surely_sent - perhaps_taken_off);
-    return {std::max<std::int64_t>(0, said + surely_sent - perhaps_ended),
-            std::max<std::int64_t>(0, said + perhaps_sent - surely_ended)};
+    const std::int64_t surely_sent = std::max<std::int64_t>(0, count.surely_sent - count.perhaps_taken_off);
+    return {std::max<std::int64_t>(0, said + surely_sent - count.perhaps_ended),
+            std::max<std::int64_t>(0, said + count.perhaps_sent - count.surely_ended)};
 }
 
-void RoutingRules::forget_old(Traffic& traffic) const {
+void RoutingRules::forget_old(ReplicaTraffic& traffic) const {
     // A worker's word does not outlive three times its time to live, and each begins to count anew; a replica may be frozen
     // before it counts.
     constexpr engine::Duration kFrozen = std::chrono::minutes{10};
-    const Time too_old = now_ - 3 * tunables_.worker_ttl - kFrozen;
-    while (!traffic.sendings.empty() && traffic.sendings.front().at < too_old) traffic.sendings.pop_front();
-    while (!traffic.ends.empty() && traffic.ends.front().counted.value_or(traffic.ends.front().at) < too_old)
-        traffic.ends.pop_front();
+    traffic.forget_before(now_ - 3 * tunables_.worker_ttl - kFrozen);
 }
 
 }  // namespace lockstep::sim

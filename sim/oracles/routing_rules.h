@@ -16,7 +16,6 @@
 //    (`topic_fallback`) has nobody either who is only busy.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,8 +28,8 @@
 #include "sim/oracles/heard_workers.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/recorded_states.h"
+#include "sim/oracles/replica_traffic.h"
 #include "sim/oracles/settings_in_force.h"
-#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 
@@ -72,34 +71,8 @@ private:
         int choices = 0;
         std::map<std::string, EventNumber, std::less<>> taken_back;  // workers, and since when
     };
-    /// A job that a replica has counted for a worker, or may have.
-    struct Sending {
-        std::string job;
-        std::string worker;     // empty: nobody knows
-        EventNumber first = 0;  // counted from here on at the earliest
-        EventNumber last = 0;   // and here at the latest; for one that came to nothing: until here
-        EventNumber sent = 0;   // 0: not sent
-        bool doubtful = false;  // it may have been taken back
-        Time at{};
-        // Its replica has lost the lock without a word, and may go on in good faith until then.
-        Time until = kBeforeAll;
-    };
-    struct End {
-        std::string worker;
-        std::string job;
-        EventNumber first = 0;  // counted from here on at the earliest
-        // When the replica was told, and counts it as soon as the handler goes on, at the same instant; nothing: not yet.
-        std::optional<Time> counted;
-        Time at{};
-        std::string command;     // that recorded it
-        bool answerable = true;  // false: its caller has given it up, and is told nothing
-    };
     using Call = std::pair<Place, std::string>;  // by whom, about which job, and the command
 
-    struct Traffic {
-        std::deque<Sending> sendings;
-        std::deque<End> ends;
-    };
     struct Load {
         std::int64_t least = 0;
         std::int64_t most = 0;
@@ -111,6 +84,7 @@ private:
         const Wanted& wanted;
         Window window;
         Time from{};
+        std::vector<EventNumber> undecided;  // since when other jobs have been, whose choices may count already
     };
 
     void note_request(std::string_view job, std::string_view json);
@@ -132,11 +106,11 @@ private:
     [[nodiscard]] std::string somebody_for(const Choice& choice, const engine::RoutingTable& table) const;
     /// Whether the job may go to the worker for sure, whatever it said last in the window; `score`: at most.
     [[nodiscard]] bool surely_free(const Choice& choice, const std::vector<std::string>& pools,
-                                   const std::string& worker, const HeardWorkers::Reports& reports, float& score) const;
+                                   const std::string& worker, HeardWorkers::Words reports, float& score) const;
     [[nodiscard]] std::vector<engine::RoutingTable> tables_of(const Choice& choice) const;
     [[nodiscard]] Load load_of(const Choice& choice, const std::string& worker,
                                const HeardWorkers::Report& report) const;
-    void forget_old(Traffic& traffic) const;
+    void forget_old(ReplicaTraffic& traffic) const;
 
     const engine::Tunables& tunables_;
     HeardWorkers heard_;
@@ -144,7 +118,7 @@ private:
     const RecordedStates& states_ = jobs().states();
     std::map<std::string, Wanted, std::less<>> wanted_;  // by job, those whose request is stored
     std::map<Place, Handling> handlings_;                // those that go on
-    std::map<fakes::NodeId, Traffic> traffic_;
+    std::map<fakes::NodeId, ReplicaTraffic> traffic_;
     std::map<Call, int> awaited_;        // calls that have not been answered yet
     std::optional<Place> chosen_again_;  // the job whose choice the present command repeats
     Time now_{};
