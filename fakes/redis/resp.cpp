@@ -6,12 +6,15 @@ namespace lockstep::fakes::redis {
 
 namespace {
 
+constexpr std::size_t kLineMax = 24;  // of a number
+
 void append_number(std::string& out, char kind, std::int64_t number) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-    out += kind;
-    out.append(digits, end);
-    out += "\r\n";
+    char line[kLineMax];
+    line[0] = kind;
+    char* end = std::to_chars(line + 1, line + sizeof line - 2, number).ptr;
+    *end++ = '\r';
+    *end++ = '\n';
+    out.append(line, end);
 }
 
 void append_line(std::string& out, char kind, std::string_view text) {
@@ -28,6 +31,10 @@ void append_bulk(std::string& out, std::string_view text) {
 
 template <class Words>
 void append_command(std::string& out, const Words& words) {
+    std::size_t size = out.size() + kLineMax;
+    for (const auto& word : words) size += word.size() + kLineMax;
+    // Of what grows command by command no more than it would have by itself.
+    if (out.empty()) out.reserve(size);
     append_number(out, '*', static_cast<std::int64_t>(words.size()));
     for (const auto& word : words) append_bulk(out, word);
 }

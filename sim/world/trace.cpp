@@ -2,51 +2,58 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <type_traits>
 
 namespace lockstep::sim {
 
 namespace {
 
-template <class Integer>
-void put(std::string& out, Integer value) {
-    auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
-    char bytes[sizeof bits];
-    for (char& byte : bytes) {
-        byte = static_cast<char>(bits & 0xffU);
-        if constexpr (sizeof bits > 1) bits >>= 8U;
-    }
-    out.append(bytes, sizeof bytes);
-}
+/// Writes one after the other into space that is large enough.
+class EventWriter {
+public:
+    explicit EventWriter(char* at) : at_(at) {}
 
-void put(std::string& out, std::string_view text) {
-    put(out, static_cast<std::uint32_t>(text.size()));
-    out.append(text);
-}
+    template <class Integer>
+    void put(Integer value) {
+        auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
+        for (std::size_t i = 0; i < sizeof bits; ++i) {
+            *at_++ = static_cast<char>(bits & 0xffU);
+            if constexpr (sizeof bits > 1) bits >>= 8U;
+        }
+    }
+
+    void put(std::string_view text) {
+        put(static_cast<std::uint32_t>(text.size()));
+        at_ = std::ranges::copy(text, at_).out;
+    }
+
+private:
+    char* at_;
+};
 
 }  // namespace
 
 void encode_event(const fakes::Event& event, Time now, std::string& out) {
-    put(out, now.time_since_epoch().count());
-    put(out, event.node.value);
-    put(out, event.peer.value);
-    put(out, static_cast<std::uint8_t>(event.kind));
-    put(out, static_cast<std::uint8_t>(event.when));
-    put(out, static_cast<std::uint8_t>(event.outcome));
-    put(out, static_cast<std::uint8_t>(event.flag));
-    put(out, event.sequence);
-    put(out, event.number);
-    put(out, event.subject);
-    put(out, event.job);
-    put(out, event.command);
-    put(out, event.script);
-    put(out, event.key);
-    put(out, event.name);
-    put(out, event.from);
-    put(out, event.to);
-    put(out, event.stream);
-    put(out, event.message_id);
-    put(out, event.payload);
+    const std::string_view texts[] = {event.subject, event.job,        event.command, event.script,
+                                      event.key,     event.name,       event.from,    event.to,
+                                      event.stream,  event.message_id, event.payload};
+    const auto at = now.time_since_epoch().count();
+    const std::uint8_t kinds[] = {static_cast<std::uint8_t>(event.kind), static_cast<std::uint8_t>(event.when),
+                                  static_cast<std::uint8_t>(event.outcome), static_cast<std::uint8_t>(event.flag)};
+    std::size_t size = sizeof at + sizeof event.node.value + sizeof event.peer.value + sizeof kinds +
+                       sizeof event.sequence + sizeof event.number;
+    for (const std::string_view text : texts) size += sizeof(std::uint32_t) + text.size();
+    const std::size_t before = out.size();
+    out.resize(before + size);
+    EventWriter writer(out.data() + before);
+    writer.put(at);
+    writer.put(event.node.value);
+    writer.put(event.peer.value);
+    for (const std::uint8_t kind : kinds) writer.put(kind);
+    writer.put(event.sequence);
+    writer.put(event.number);
+    for (const std::string_view text : texts) writer.put(text);
 }
 
 struct SimTrace::Hash {
