@@ -56,10 +56,11 @@ std::size_t NatsServer::change_leaders(ConsumerModel::InHand in_hand) {
         const std::string& of = stream->config().name;
         for (const ConsumerModel* consumer : jetstream_.consumers_of(of)) {
             const std::string& name = consumer->config().name;
-            announce(engine::wire::leader_elected_subject(of, name),
-                     fmt::format(R"({{"type":"io.nats.jetstream.advisory.v1.consumer_leader_elected","stream":"{}",)"
-                                 R"("consumer":"{}","leader":"{}"}})",
-                                 of, name, jetstream_.leader()));
+            std::string content =
+                fmt::format(R"({{"type":"io.nats.jetstream.advisory.v1.consumer_leader_elected","stream":"{}",)"
+                            R"("consumer":"{}","leader":"{}"}})",
+                            of, name, jetstream_.leader());
+            route_core(make_message(engine::wire::leader_elected_subject(of, name), std::move(content)), From::server);
         }
     }
     return count;
@@ -111,24 +112,16 @@ NatsServer::Taken NatsServer::store(StreamModel& stream, const MessagePtr& messa
     return {.stream = &stream, .ack = ack};
 }
 
-void NatsServer::route_core(const MessagePtr& message) {
+void NatsServer::route_core(const MessagePtr& message, From from) {
     if (!up_) return;
     subscriptions_.match(message->subject, message->job(), draws_, matches_);
     const MessageScope about{message->subject, message->job()};
     for (const SubscriptionTable::Match& match : matches_) {
-        if (world_.faults().drop_core(about)) continue;
+        if (from == From::client && world_.faults().drop_core(about)) continue;
         if (const auto receiver = session(match.subscriber.session)) {
             receiver->send_core(match.subscriber.sid, message);
         }
     }
-}
-
-void NatsServer::announce(std::string subject, std::string payload) {
-    if (!up_) return;
-    const MessagePtr message = make_message(std::move(subject), std::move(payload));
-    subscriptions_.match(message->subject, message->job(), draws_, matches_);
-    for (const SubscriptionTable::Match& match : matches_)
-        if (const auto receiver = session(match.subscriber.session)) receiver->send_core(match.subscriber.sid, message);
 }
 
 void NatsServer::pump_all(std::string_view subject) {

@@ -127,9 +127,9 @@ private:
     void send(Bound& bound, SubscriberId member, const ConsumerModel::Next& next);
     /// Tells of messages that the consumer delivers no more.
     void tell_given_up(Bound& bound);
-    void route_core(const MessagePtr& message);
-    /// What the server itself has to say; no fault of the messages of clients drops it.
-    void announce(std::string subject, std::string payload);
+    /// Faults drop what clients say, and nothing that the server itself has to say.
+    enum class From : std::uint8_t { client, server };
+    void route_core(const MessagePtr& message, From from = From::client);
     Taken store(StreamModel& stream, const MessagePtr& message, NodeId publisher);
     /// Without a quorum.
     void propose(const MessagePtr& message, NodeId publisher);
