@@ -17,7 +17,7 @@ class FrameLists {
 public:
     /// Frames are kept in steps of so many bytes. Larger ones than the largest are not kept.
     static constexpr std::size_t kGrain = 64;
-    static constexpr std::size_t kLargest = 4096;
+    static constexpr std::size_t kLargest = 16384;
     /// Bytes in all lists together. Why 1 MiB: what is taken and given back in one turn of a loop fits in many times over, and
     /// what a burst has left goes back to the allocator.
     static constexpr std::size_t kKeptMax = 1U << 20U;
