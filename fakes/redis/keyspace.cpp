@@ -167,6 +167,19 @@ void Keyspace::put_back(std::string_view key, Entry entry) {
     index_expiry(insert(key, std::move(entry)), expires_at);
 }
 
+Keyspace::Content Keyspace::copy() const {
+    Content content;
+    content.entries_ = decltype(entries_)(entries_);  // values can be constructed of each other, and not assigned
+    for (const auto& [key, entry] : content.entries_)
+        if (entry.expires_at != kNever) content.expiries_.emplace(entry.expires_at, key);
+    return content;
+}
+
+void Keyspace::exchange(Content& other) {
+    entries_.swap(other.entries_);
+    expiries_.swap(other.expiries_);
+}
+
 std::optional<std::int64_t> Keyspace::next_expiry() const {
     if (expiries_.empty()) return std::nullopt;
     return expiries_.begin()->first;

@@ -24,6 +24,11 @@
 namespace lockstep::fakes::redis {
 
 class Keyspace {
+    struct TextHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+
 public:
     struct Entry {
         Value value;
@@ -97,6 +102,15 @@ public:
             if (changes[change]) observers_[change].push_back(&observer);
     }
 
+    /// All that there is, unobserved: of a server that has a twin for a while.
+    class Content {
+        friend class Keyspace;
+        std::unordered_map<std::string, Entry, TextHash, std::equal_to<>> entries_;
+        std::set<std::pair<std::int64_t, std::string_view>> expiries_;
+    };
+    [[nodiscard]] Content copy() const;
+    void exchange(Content& other);
+
     /// Runs `rewrite`, which may change anything unobserved, and then tells the observers that all is different.
     template <class Rewrite>
     void restore(Rewrite rewrite) {
@@ -109,11 +123,6 @@ public:
     }
 
 private:
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
-
     Node& insert(std::string_view key, Entry entry);
     void index_expiry(Node& node, std::int64_t expires_at);
     bool drop_if_empty(Node& node);

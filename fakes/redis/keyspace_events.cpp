@@ -111,14 +111,21 @@ void KeyspaceEvents::restored(const Keyspace& now) {
         if (token == nullptr || !is_lock(key)) continue;
         const auto known = before.find(key);
         const bool same = known != before.end() && known->second.token == *token;
-        locks_.emplace(std::string(key), Lock{*token, same ? known->second.holder : NodeId{}, entry.expires_at});
+        Lock& lock = locks_[std::string(key)];
+        lock = Lock{*token, same ? known->second.holder : NodeId{}, entry.expires_at};
+        const auto found_again = same ? lost_.end() : lost_.find(*token);
+        if (found_again != lost_.end()) lock.holder = found_again->second;
     }
     for (const auto& [key, lock] : before) {
         const auto kept = locks_.find(key);
         if (kept == locks_.end() || kept->second.token != lock.token) {
+            lost_.insert_or_assign(lock.token, lock.holder);
             tell(EventKind::lock_expired, server_, key, lock, true);
         }
     }
+    for (const auto& [key, lock] : locks_)
+        if (lost_.erase(lock.token) > 0 && lock.holder.valid())
+            tell(EventKind::lock_acquired, lock.holder, key, Lock(lock), true);
 }
 
 }  // namespace lockstep::fakes::redis

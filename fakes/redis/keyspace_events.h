@@ -22,6 +22,7 @@ namespace lockstep::fakes::redis {
 /// Events, with node = whose command did it:
 /// - lock_acquired (a lock key gets a token that it did not have), lock_renewed (same token, or another expiry),
 ///   lock_released (deleted): key, name = token, job, number = expiry in Unix milliseconds, peer = who acquired it.
+///   A lock that was lost with its data and is found again with them is acquired by whoever had it: flag.
 /// - lock_expired: node = the server. flag = the lock was lost with the data of a restart or failover, or evicted.
 /// - state: the field `state` of `job:meta:<job>` was written: job, from (empty: none), to. A rewrite has from == to.
 class KeyspaceEvents final : public KeyspaceObserver {
@@ -54,7 +55,8 @@ private:
     Trace& trace_;
     const NodeId server_;
     std::vector<Pattern> patterns_;
-    std::map<std::string, Lock, std::less<>> locks_;  // those that exist
+    std::map<std::string, Lock, std::less<>> locks_;   // those that exist
+    std::map<std::string, NodeId, std::less<>> lost_;  // with data: who had acquired what token
 };
 
 }  // namespace lockstep::fakes::redis

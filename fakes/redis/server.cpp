@@ -107,7 +107,8 @@ std::optional<engine::Duration> RedisServer::left_to_wait(const Peer& peer) cons
     const auto wanted = parse_integer(command[1]), patience = parse_integer(command[2]);
     if (!wanted || *wanted < 1 || !patience || *patience < 0) return std::nullopt;
     // There is one: who wants more waits to the end.
-    engine::Duration takes = *wanted == 1 && stalls_ == 0 ? options_.replica_lag : engine::Duration::max();
+    const bool goes_on = stalls_ == 0 && !is_cut_off(peer.client);
+    engine::Duration takes = *wanted == 1 && goes_on ? options_.replica_lag : engine::Duration::max();
     if (*patience > 0) takes = std::min<engine::Duration>(takes, std::chrono::milliseconds(*patience));
     const engine::Duration passed = peer.waits ? world_.monotonic(node_) - *peer.waits : engine::Duration{};
     return takes > passed ? std::optional(takes - passed) : std::nullopt;
@@ -161,15 +162,17 @@ engine::Duration RedisServer::service_time(Peer& peer, std::size_t count) {
 void RedisServer::execute_slice(Peer& peer, std::size_t count) {
     Peer::Request& request = peer.requests.front();
     database_->set_loading(world_.monotonic(node_) < loading_until_);
+    give_turn_to(is_cut_off(peer.client));
     note_time();
     std::vector<ServerReply> replies;
-    executing_ = true;
+    executing_ = serving_ends_ = true;
     for (std::size_t i = 0; i < count && struck_.empty(); ++i) {
         replies.push_back(execute(peer, (*request.commands)[request.done]));
         ++request.done;
     }
     serving_ = nullptr;
     run_struck();
+    serving_ends_ = false;
     // A fault that hit meanwhile has cleared the requests of this connection.
     if (!peer.requests.empty()) {
         if (peer.connection) {
@@ -200,7 +203,7 @@ ServerReply RedisServer::execute(Peer& peer, const engine::RedisCommand& command
     database_->keyspace().tell_command(client, args, now_ms);
     reply.value = database_->execute(*peer.session, args, now);
     if (const auto began = std::exchange(peer.waits, std::nullopt))
-        reply.value = RedisValue(std::int64_t{copied_until() >= *began ? 1 : 0});
+        reply.value = RedisValue(std::int64_t{!is_cut_off(client) && copied_until() >= *began ? 1 : 0});
     database_->keyspace().tell_command(client, {}, now_ms);
     if (no_room && database_->refused_for_memory()) no_room->count();
     append_resp(reply.bytes, reply.value);
@@ -236,6 +239,19 @@ void RedisServer::hang_up(bool tell_clients) {
     ++service_;
 }
 
+void RedisServer::hang_up_on(const std::function<bool(NodeId)>& concerned) {
+    for (const auto& peer : peers_) {
+        if (!concerned(peer->client)) continue;
+        peer->close();
+        std::erase(ready_, peer.get());
+        if (serving_ != peer.get()) continue;
+        serving_ = nullptr;
+        ++service_;
+    }
+    // Not within the end of a service, which goes on by itself.
+    if (serving_ == nullptr && !serving_ends_) serve_next();
+}
+
 void RedisServer::strike(std::function<void()> fault) {
     struck_.push_back(std::move(fault));
     if (executing_) return;
@@ -255,6 +271,7 @@ void RedisServer::run_struck() {
 
 void RedisServer::restart(engine::Duration loading) {
     strike([this, loading] {
+        leave_one_primary();
         hang_up(true);
         lose_data(last_sync());
         loading_for(loading);
@@ -263,13 +280,50 @@ void RedisServer::restart(engine::Duration loading) {
 
 void RedisServer::failover(engine::Duration lag, engine::Duration takes) {
     strike([this, lag, takes] {
+        leave_one_primary();
         hang_up(true);
         promoted_at_ = world_.monotonic(node_) + takes;
-        database_->scripts().flush();
-        engine::MonoTime reached = world_.monotonic(node_) - std::min(lag, options_.replica_lag);
-        if (stalls_ > 0) reached = std::min(reached, stalled_at_);
-        database_->keyspace().restore([this, reached] { journal_.roll_back(database_->keyspace(), reached); });
+        promote(lag);
     });
+}
+
+void RedisServer::promote(engine::Duration lag) {
+    database_->scripts().flush();
+    engine::MonoTime reached = world_.monotonic(node_) - std::min(lag, options_.replica_lag);
+    if (stalls_ > 0) reached = std::min(reached, stalled_at_);
+    database_->keyspace().restore([this, reached] { journal_.roll_back(database_->keyspace(), reached); });
+}
+
+void RedisServer::two_primaries(engine::Duration lag, std::vector<NodeId> with_it) {
+    strike([this, lag, cut_off = std::move(with_it)] {
+        leave_one_primary();
+        Keyspace::Content old = database_->keyspace().copy();
+        promote(lag);
+        twins_.emplace(Twins{{cut_off.begin(), cut_off.end()}, std::move(old), {}, false});
+        hang_up_on([this](NodeId client) { return !is_cut_off(client); });
+    });
+}
+
+void RedisServer::one_primary() {
+    strike([this] { leave_one_primary(); });
+}
+
+bool RedisServer::is_cut_off(NodeId client) const { return twins_ && twins_->cut_off.contains(client); }
+
+void RedisServer::give_turn_to(bool cut_off) {
+    if (!twins_ || twins_->turn_of_cut_off == cut_off) return;
+    twins_->turn_of_cut_off = cut_off;
+    Keyspace& keys = database_->keyspace();
+    keys.restore([this, &keys] { keys.exchange(twins_->waiting); });
+    std::swap(journal_, twins_->journal);
+}
+
+void RedisServer::leave_one_primary() {
+    if (!twins_) return;
+    give_turn_to(false);
+    const std::set<NodeId> cut_off = std::move(twins_->cut_off);
+    twins_.reset();
+    hang_up_on([&cut_off](NodeId client) { return cut_off.contains(client); });
 }
 
 bool RedisServer::stall_replica() {
@@ -291,6 +345,7 @@ bool RedisServer::listening() const { return world_.monotonic(node_) >= promoted
 
 void RedisServer::node_down() {
     strike([this] {
+        leave_one_primary();
         hang_up(false);
         lose_data(last_sync());
         expiry_timer_.reset();  // went with the node
@@ -310,6 +365,7 @@ void RedisServer::script_flush() {
 }
 
 std::size_t RedisServer::evict(std::string_view glob) {
+    give_turn_to(false);
     Keyspace& keys = database_->keyspace();
     std::vector<std::string> matching;
     for (const std::string_view key : keys.keys()) {
@@ -326,6 +382,7 @@ std::size_t RedisServer::evict(std::string_view glob) {
 }
 
 std::size_t RedisServer::corrupt(std::string_view glob) {
+    give_turn_to(false);
     Keyspace& keys = database_->keyspace();
     std::vector<std::string> matching;
     for (const std::string_view key : keys.keys()) {

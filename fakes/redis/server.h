@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -84,6 +85,12 @@ public:
     /// until `lag` before the end of the old one (at most the option's replica_lag). Scripts are not replicated.
     void failover(engine::Duration lag, engine::Duration takes = {});
     void failover() { failover(options_.replica_lag); }
+    /// The primary is cut off, together with the nodes of `with_it`, and does not know. The replica is promoted as by `failover`, and
+    /// everybody else goes to it at once; the others go on with the old one, whose writes nobody copies, until `one_primary`: then they
+    /// go to the new one, and what they have written is gone. Observers see the content of whichever executes, and each change of turns
+    /// as data that is lost and found (`restored`). Another call, a restart, a failover and the end of the node end it before.
+    void two_primaries(engine::Duration lag, std::vector<NodeId> with_it);
+    void one_primary();
     /// The replica gets nothing until as many calls of `let_replica_go_on`; then it has all at once what is older than its lag. Who waits
     /// for it waits to the end of his patience; the real server answers as soon as it has gone on. False: there is none.
     bool stall_replica();
@@ -120,6 +127,13 @@ private:
     [[nodiscard]] std::optional<Effect> out_of_memory(const Peer& peer, const engine::RedisCommand& command);
     [[nodiscard]] engine::Duration service_time(Peer& peer, std::size_t count);
     void hang_up(bool tell_clients);
+    void hang_up_on(const std::function<bool(NodeId)>& concerned);
+    /// Makes the replica the primary, as it was so long ago.
+    void promote(engine::Duration lag);
+    [[nodiscard]] bool is_cut_off(NodeId client) const;
+    /// Whose commands come next decides which of two primaries the keyspace shows.
+    void give_turn_to(bool cut_off);
+    void leave_one_primary();
     void lose_data(std::optional<engine::MonoTime> back_to);
     [[nodiscard]] engine::MonoTime last_sync() const;
     /// The replica has what was written until then.
@@ -150,11 +164,21 @@ private:
     std::uint64_t service_ = 0;  // number of the service in progress; a crash makes its end void
     std::deque<std::function<void()>> struck_;
     bool executing_ = false;
+    bool serving_ends_ = false;  // a slice is being executed, and the next one follows by itself
     bool down_ = false;
     engine::MonoTime loading_until_{};
     engine::MonoTime promoted_at_{};  // nobody listens until then
     int stalls_ = 0;                  // of the replica
     engine::MonoTime stalled_at_{};   // it has what was written until then
+
+    /// Of two primaries.
+    struct Twins {
+        std::set<NodeId> cut_off;      // the clients of the old one
+        Keyspace::Content waiting;     // of the one whose turn it is not
+        UndoJournal journal;           // the same; to nowhere where it is the old one's, which nobody goes back to
+        bool turn_of_cut_off = false;  // the keyspace shows the old one
+    };
+    std::optional<Twins> twins_;
 
     std::optional<World::TimerId> expiry_timer_;
     std::int64_t expiry_timer_for_ = 0;

@@ -308,6 +308,81 @@ TEST_F(RedisWithReplica, OneThatGoesOnHasEverything) {
     EXPECT_EQ(text(*one, {"GET", "k"}), "v");
 }
 
+TEST_F(RedisWithReplica, AnOldPrimaryThatDoesNotKnowGoesOnForWhoIsCutOffWithIt) {
+    apply(*one, {"SET", "old", "1"});
+    apply(*one, {"SET", "expires", "1", "PX", "1000"});
+    world.run_for(milliseconds(100));
+    apply(*one, {"SET", "old", "2"});
+    server.two_primaries(milliseconds(50), {kOne});
+    world.run_for(milliseconds(1));  // the other one hears of its broken connection
+    EXPECT_EQ(text(*one, {"GET", "old"}), "2");
+    EXPECT_EQ(text(*two, {"GET", "old"}), "1") << "the replica had not had it yet";
+    apply(*one, {"SET", "by one", "v"});
+    apply(*two, {"SET", "by two", "v"});
+    EXPECT_EQ(*run(*one, {"EXISTS", "by one", "by two"}).value().front().integer(), 1);
+    EXPECT_EQ(*run(*two, {"EXISTS", "by one", "by two"}).value().front().integer(), 1);
+    EXPECT_EQ(*run(*one, {"WAIT", "1", "100"}).value().front().integer(), 0) << "it has no replica any more";
+    EXPECT_EQ(*run(*two, {"WAIT", "1", "100"}).value().front().integer(), 1);
+    world.run_for(std::chrono::seconds(1));
+    EXPECT_EQ(*run(*one, {"EXISTS", "expires"}).value().front().integer(), 0);
+    EXPECT_EQ(*run(*two, {"EXISTS", "expires"}).value().front().integer(), 0);
+
+    server.one_primary();
+    world.run_for(milliseconds(1));
+    EXPECT_EQ(text(*one, {"GET", "old"}), "1");
+    EXPECT_EQ(*run(*one, {"EXISTS", "by one"}).value().front().integer(), 0) << "what it has written is gone";
+    EXPECT_EQ(*run(*one, {"EXISTS", "by two"}).value().front().integer(), 1);
+    EXPECT_EQ(*run(*one, {"WAIT", "1", "100"}).value().front().integer(), 1);
+}
+
+TEST_F(RedisWithReplica, ALockThatOneOfTwoPrimariesHasIsHeldInItsTurns) {
+    const std::string key = "cordum:scheduler:job:7";
+    server.two_primaries({}, {kOne});
+    world.run_for(milliseconds(1));
+    apply(*one, {"SET", key, "token", "NX", "PX", "5000"});
+    apply(*two, {"GET", key});
+    EXPECT_EQ(told(EventKind::lock_expired).size(), 1U);
+    EXPECT_TRUE(told(EventKind::lock_expired).back().flag);
+    apply(*one, {"GET", key});
+    ASSERT_EQ(told(EventKind::lock_acquired).size(), 2U);
+    EXPECT_EQ(told(EventKind::lock_acquired).back().node, kOne);
+    EXPECT_EQ(told(EventKind::lock_acquired).back().name, "token");
+    EXPECT_TRUE(told(EventKind::lock_acquired).back().flag);
+    apply(*one, {"DEL", key});
+    apply(*two, {"GET", key});
+    apply(*one, {"GET", key});
+    EXPECT_EQ(told(EventKind::lock_acquired).size(), 2U) << "it was given back";
+}
+
+TEST_F(RedisWithReplica, WhatHappensToTheServerMeanwhileHappensToTheNewPrimary) {
+    const auto split = [this] {
+        server.two_primaries({}, {kOne});
+        world.run_for(milliseconds(1));
+        apply(*one, {"SET", "by one", "v"});
+        apply(*two, {"SET", "by two", "v"});
+        world.run_for(milliseconds(60));
+        apply(*two, {"SET", "late", "v"});
+        apply(*one, {"SET", "by one", "w"});
+    };
+    split();
+    EXPECT_EQ(server.evict("by *"), 1U) << "what the old one has does not count";
+    EXPECT_EQ(*run(*two, {"EXISTS", "by two"}).value().front().integer(), 0);
+    split();
+    server.failover();
+    world.run_for(milliseconds(1));
+    EXPECT_EQ(*run(*one, {"EXISTS", "by one", "late"}).value().front().integer(), 0);
+    EXPECT_EQ(*run(*one, {"EXISTS", "by two"}).value().front().integer(), 1) << "it was there before the lag";
+    server.one_primary();
+    EXPECT_EQ(*run(*one, {"EXISTS", "by two"}).value().front().integer(), 1) << "there is nothing left to end";
+    server.two_primaries({}, {kOne});
+    server.two_primaries({}, {kTwo});
+    world.run_for(milliseconds(1));
+    apply(*two, {"SET", "by the other", "v"});
+    server.restart({});
+    world.run_for(milliseconds(1));
+    EXPECT_EQ(*run(*two, {"EXISTS", "by the other"}).value().front().integer(), 0);
+}
+
 TEST_F(RedisWithReplica, LosesNothingAtARestart) {
     apply(*one, {"SET", "k", "v"});
     server.restart({});

@@ -242,7 +242,7 @@ void FaultPlan::begin(Plan& plan, const Kind& fault, NodeId actor) {
 
 void FaultPlan::begin(Plan& plan, const OfServer& /*fault*/, NodeId /*actor*/) {
     tell(plan, "begin", NodeId{});
-    commands_.push_back(&plan);
+    commands_.emplace_back([this, &plan] { run_command(plan); });
 }
 
 void FaultPlan::begin(Plan& plan, const RedisReplicaStalls& /*fault*/, NodeId /*actor*/) {
@@ -253,6 +253,23 @@ void FaultPlan::begin(Plan& plan, const RedisReplicaStalls& /*fault*/, NodeId /*
         nodes_.set_current(Topology::kRedis);
         controls_->redis_replica_goes_on();
         nodes_.set_current(NodeId{});
+    });
+}
+
+void FaultPlan::begin(Plan& plan, const RedisTwoPrimaries& fault, NodeId actor) {
+    tell(plan, "begin", NodeId{});
+    commands_.emplace_back([this, &plan, with_the_old = resolve(fault.target, actor)] {
+        if (controls_ == nullptr || !nodes_.alive(Topology::kRedis)) return;
+        ++plan.count.effective;
+        nodes_.set_current(Topology::kRedis);
+        controls_->redis_two_primaries(replica_lag_, with_the_old);
+        nodes_.set_current(NodeId{});
+        hold(plan, NodeId{}, [this] {
+            if (!nodes_.alive(Topology::kRedis)) return;
+            nodes_.set_current(Topology::kRedis);
+            controls_->redis_one_primary();
+            nodes_.set_current(NodeId{});
+        });
     });
 }
 
@@ -270,9 +287,9 @@ void FaultPlan::begin(Plan& plan, const NatsNoQuorum& /*fault*/, NodeId /*actor*
 
 void FaultPlan::run_commands() {
     while (!commands_.empty() || !stops_.empty()) {
-        const std::vector<Plan*> commands = std::exchange(commands_, {});
+        const auto commands = std::exchange(commands_, {});
         const auto stops = std::exchange(stops_, {});
-        for (Plan* plan : commands) run_command(*plan);
+        for (const auto& command : commands) command();
         for (const auto& [plan, node] : stops) stop(*plan, node);
     }
 }

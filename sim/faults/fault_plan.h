@@ -92,6 +92,7 @@ private:
     void begin(Plan& plan, const faults::OfServer& fault, NodeId actor);
     void begin(Plan& plan, const faults::NatsNoQuorum& fault, NodeId actor);
     void begin(Plan& plan, const faults::RedisReplicaStalls& fault, NodeId actor);
+    void begin(Plan& plan, const faults::RedisTwoPrimaries& fault, NodeId actor);
 
     /// What each kind does. In the source only: a new one needs no line here.
     struct Deeds;
@@ -130,7 +131,7 @@ private:
     Id last_id_ = 0;
     std::map<NodeId, Drifts> drifts_;
     Id last_drift_ = 0;
-    std::vector<Plan*> commands_;
+    std::vector<std::function<void()>> commands_;  // to servers: between two events
     std::vector<std::pair<Plan*, NodeId>> stops_;
     bool healed_ = false;  // nothing begins any more
 };

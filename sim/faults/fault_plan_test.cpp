@@ -25,6 +25,12 @@ struct RecordingControls final : ServerControls {
     void redis_failover(Duration lag, Duration takes) override {
         calls.push_back("redis_failover " + text(lag) + " " + text(takes));
     }
+    void redis_two_primaries(Duration /*lag*/, std::vector<NodeId> clients) override {
+        calls.emplace_back("redis_two_primaries");
+        with_the_old = std::move(clients);
+    }
+    std::vector<NodeId> with_the_old;
+    void redis_one_primary() override { calls.emplace_back("redis_one_primary"); }
     bool redis_replica_stalls() override {
         calls.emplace_back("redis_replica_stalls");
         return has_replica;
@@ -571,6 +577,16 @@ TEST_F(FaultPlanTest, StallsAReplicaWhereThereIsOne) {
                                             "redis_replica_goes_on"));
     EXPECT_EQ(sim.fault_plan().counts()[0].effective, 0U);
     EXPECT_EQ(sim.fault_plan().counts()[1].effective, 1U);
+}
+
+TEST_F(FaultPlanTest, LetsAnOldPrimaryGoOnForSome) {
+    add(on_node("redis.two_primaries", "scheduler-0", 1s, 5s));
+    sim.run_for(2s);
+    EXPECT_THAT(controls.calls, ElementsAre("redis_two_primaries"));
+    EXPECT_EQ(controls.with_the_old, std::vector{scheduler});
+    sim.run_for(5s);
+    EXPECT_THAT(controls.calls, ElementsAre("redis_two_primaries", "redis_one_primary"));
+    EXPECT_EQ(only_count().effective, 1U);
 }
 
 TEST_F(FaultPlanTest, DoesNotCommandAServerThatIsDown) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "engine/runtime/time.h"
 #include "fakes/event.h"
@@ -24,6 +25,9 @@ public:
     /// Its replica gets nothing from here on, until as often as that it goes on again. False: it has none.
     virtual bool redis_replica_stalls() = 0;
     virtual void redis_replica_goes_on() = 0;
+    /// A replica that is `lag` behind takes over, while the old primary goes on for these nodes until there is one again.
+    virtual void redis_two_primaries(engine::Duration lag, std::vector<fakes::NodeId> with_the_old) = 0;
+    virtual void redis_one_primary() = 0;
     /// Forgets every cached script. Returns how many there were.
     virtual std::uint64_t redis_script_flush() = 0;
     /// Removes the keys that match the glob. Returns how many.

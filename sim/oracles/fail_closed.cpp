@@ -75,6 +75,8 @@ void FailClosed::on_event(const fakes::Event& event, Time) {
     }
     switch (event.kind) {
         case fakes::EventKind::lock_acquired:
+            if (event.flag) return;  // found again: its holder goes on with what it has read
+            [[fallthrough]];
         case fakes::EventKind::lock_released:
             std::erase_if(held_, [&event](const Place& place) { return place.second == event.job; });
             if (event.kind == fakes::EventKind::lock_acquired) given_[{event.node, std::string(event.job)}].clear();

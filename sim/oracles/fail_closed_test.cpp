@@ -57,6 +57,18 @@ TEST_F(FailClosedTest, WhoeverWasGivenTheLockKnowsTheState) {
     EXPECT_GE(oracle.exercised(), 1U);
 }
 
+TEST_F(FailClosedTest, ALockThatIsFoundAgainWithItsDataIsNoRead) {
+    take();
+    call("take", When::answered);
+    fakes::Event again = testing::event_of(EventKind::lock_acquired, "J");
+    again.node = kReplica;
+    again.flag = true;
+    judge.tell(oracle, again, {});
+    call("commit", When::answered, EventOutcome::unknown);
+    publish();
+    EXPECT_THAT(judge.found, IsEmpty()) << "whoever holds it has read the state";
+}
+
 TEST_F(FailClosedTest, WhoeverHasNotReadTheStateSendsNothing) {
     call("take", When::answered, EventOutcome::not_applied);
     publish();

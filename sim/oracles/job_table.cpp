@@ -14,6 +14,7 @@ fakes::NodeId JobTable::holder_of(const fakes::Event& event) const {
 void JobTable::on_event(const fakes::Event& event, Time) {
     if (event.kind == fakes::EventKind::fault) {
         if (event.name == "redis.failover" && event.from == "begin") lost_.failing_over();
+        if (event.name == "redis.two_primaries") lost_.two_primaries(event.from == "begin");
         return;
     }
     if (event.job_number == 0 || !is_job_lock(event.key)) return;

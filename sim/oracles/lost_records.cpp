@@ -88,12 +88,17 @@ void LostRecords::note(std::string_view job, bool by_failover) {
     if (!by_failover) lost_otherwise_.emplace(job);
 }
 
+void LostRecords::two_primaries(bool begins) {
+    twins_ += begins ? 1 : -1;
+    failing_over_ = true;  // the last change of turns comes after the end
+}
+
 void LostRecords::losing(const Keyspace& before) { before_ = sums_of(before); }
 
 void LostRecords::restored(const Keyspace& now) {
     const Sums before = std::exchange(before_, {});
     const Sums after = sums_of(now);
-    const bool by_failover = std::exchange(failing_over_, false);
+    const bool by_failover = std::exchange(failing_over_, twins_ > 0);
     const auto differs = [](const Sums& one, const std::string& job, std::uint64_t sum) {
         const auto other = one.find(job);
         return other == one.end() || other->second != sum;

@@ -31,6 +31,8 @@ public:
     [[nodiscard]] bool any_but_by_failover(std::string_view job) const { return lost_otherwise_.contains(job); }
     /// What is lost next is lost by a failover.
     void failing_over() { failing_over_ = true; }
+    /// From here on, or no longer, each of two has what the other one misses: as by as many failovers as the turn changes.
+    void two_primaries(bool begins);
     /// Its hash or one of its places, while others of its records were kept: they may contradict each other from then on.
     [[nodiscard]] bool in_part(std::string_view job) const { return torn_.contains(job); }
 
@@ -42,6 +44,7 @@ private:
 
     Sums before_;
     bool failing_over_ = false;
+    int twins_ = 0;  // faults that have begun and not ended
     std::set<std::string, std::less<>> lost_;
     std::set<std::string, std::less<>> lost_otherwise_;  // than by a failover
     std::set<std::string, std::less<>> torn_;

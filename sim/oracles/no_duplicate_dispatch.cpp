@@ -69,7 +69,7 @@ void NoDuplicateDispatch::judge_again(const fakes::Event& event, const Sending& 
     const engine::Duration least =
         surely_passed(tunables_.publish_settle + (before.cut_off ? kReconnectWait : engine::Duration{}));
     const engine::Duration waited = now - before.unanswered;
-    if (waited < least)
+    if (waited < least && !excused(event.job))
         violated(event.node, event.job,
                  fmt::format("{} is sent again {} ms after its fate became unknown: two looks at the stream take {} ms "
                              "at least",

@@ -66,5 +66,15 @@ TEST_F(SentAgain, WhereTheAnswerWasLateTheConnectionMayHaveEndedBefore) {
     EXPECT_THAT(judge.found, IsEmpty()) << "what never left leaves the first sending as it was";
 }
 
+TEST_F(SentAgain, OfAJobThatRedisHasForgottenNobodyKnowsThatThereWasAFirst) {
+    fakes::redis::Keyspace keys;
+    keys.add_observer(judge.table);
+    keys.hash_set(keys.create<fakes::redis::Hash>("job:meta:J"), "state", "DISPATCHED");
+    lose(10ms);
+    keys.restore([&keys] { keys.clear(); });
+    publish(When::before);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -41,6 +41,12 @@ void NoStarvation::on_event(const fakes::Event& event, Time now) {
     }
 }
 
+void NoStarvation::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
+                              std::string_view after, std::int64_t, std::int64_t) {
+    if (!key.starts_with(kRequestPrefix)) return;
+    jobs_[std::string(key.substr(kRequestPrefix.size()))].damaged = is_cut(client, before, after);
+}
+
 void NoStarvation::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
                             std::string_view after) {
     const auto job = field == "tenant" ? job_of_hash(key) : std::nullopt;
@@ -103,7 +109,7 @@ void NoStarvation::on_try(const fakes::Event& event, Time now) {
     if (found == jobs_.end()) return;
     Waiting& job = found->second;
     const Time tried = std::exchange(job.since, now);
-    if (!job.waits || !job.line.empty() || calm_.disturbed()) return;
+    if (!job.waits || job.damaged || !job.line.empty() || calm_.disturbed()) return;
     const Time since = std::max(tried, calm_.since());
     const Tenant& tenant = tenants_[job.tenant];
     const bool few = tenant.waiting <= kFewJobs && tenant.crowded_until < since;

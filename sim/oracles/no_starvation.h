@@ -5,7 +5,8 @@
 //
 // A try is a call for the job's lock; whether it succeeds is a matter of limits and free workers. A tenant
 // with a backlog of its own may have to wait for itself, and is not judged. Nor is a job while it stands in its tenant's line
-// for a slot: whether it waits too long there is the business of slot_used.
+// for a slot: whether it waits too long there is the business of slot_used. One whose stored request is damaged cannot be tried, and
+// is given up in the end (job_history).
 #pragma once
 
 #include <map>
@@ -23,6 +24,8 @@ public:
     NoStarvation(Judge& judge, const engine::Tunables& tunables);
     [[nodiscard]] std::string_view invariant() const override { return "no_starvation"; }
     void on_event(const fakes::Event& event, Time now) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
@@ -38,6 +41,7 @@ private:
         bool waits = false;
         std::string line;  // the key of the one in which it stands; empty: in none
         Time since{};      // the last try, or when it left the line
+        bool damaged = false;
     };
     struct Tenant {
         int waiting = 0;

@@ -142,6 +142,21 @@ TEST_F(NoStarvationTest, AJobInItsTenantsLineWaitsForItsTurn) {
     EXPECT_EQ(judge.found.size(), 1U) << "it has left the line";
 }
 
+TEST_F(NoStarvationTest, OfAJobWhoseRequestIsDamagedNothingCanBeTried) {
+    const std::string request = R"({"job_id":"a"})";
+    submit("a", "small");
+    oracle.string_set(testing::kReplica, "job:req:a", nullptr, request, -1, -1);
+    oracle.string_set({}, "job:req:a", &request, request.substr(0, request.size() / 2), -1, -1);
+    attempt("a");
+    now += 10min;
+    attempt("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    oracle.string_set(testing::kReplica, "job:req:a", nullptr, request, -1, -1);
+    now += 10min;
+    attempt("a");
+    EXPECT_EQ(judge.found.size(), 1U) << "somebody has stored it again";
+}
+
 TEST_F(NoStarvationTest, AFailoverThatKeepsTheLineKeepsTheJobInIt) {
     const std::string line = "lockstep:tenant:waiting:small";
     submit("a", "small");

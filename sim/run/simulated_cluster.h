@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/config/pools.h"
@@ -44,6 +45,10 @@ public:
     void redis_failover(engine::Duration lag, engine::Duration takes) override { redis_.failover(lag, takes); }
     bool redis_replica_stalls() override { return redis_.stall_replica(); }
     void redis_replica_goes_on() override { redis_.let_replica_go_on(); }
+    void redis_two_primaries(engine::Duration lag, std::vector<fakes::NodeId> with_the_old) override {
+        redis_.two_primaries(lag, std::move(with_the_old));
+    }
+    void redis_one_primary() override { redis_.one_primary(); }
     std::uint64_t redis_script_flush() override;
     std::uint64_t redis_evict(std::string_view keys) override { return redis_.evict(keys); }
     std::uint64_t redis_corrupt(std::string_view keys) override { return redis_.corrupt(keys); }

@@ -288,6 +288,16 @@ struct RedisReplicaStalls : OfServerState {
     static constexpr auto arguments() { return std::tuple(kFor); }
 };
 
+struct RedisTwoPrimaries : OfServerState, Targeted {
+    static constexpr std::string_view kName = "redis.two_primaries";
+    static constexpr std::string_view kHelp =
+        "a replica that had lagged behind is the primary at once, while the old one goes on for the nodes of `target`: "
+        "what "
+        "they write is gone after `for`";
+    static constexpr DataLoss kLoses = kRedisData;
+    static constexpr auto arguments() { return std::tuple(kTarget, kFor); }
+};
+
 struct RedisScriptFlush : OfRedis {
     static constexpr std::string_view kName = "redis.script_flush";
     static constexpr std::string_view kHelp = "Redis forgets its scripts";
@@ -534,13 +544,13 @@ struct ConfigUpdate : OfServer {
 };
 
 /// In the order in which people read of them.
-using Any =
-    std::variant<Crash, Stop, Pause, Partition, SlowLink, LossyLink, ClockJump, ClockDrift, RedisErrors, RedisLatency,
-                 RedisRestart, RedisFailover, RedisReplicaStalls, RedisScriptFlush, RedisEvict, RedisCorrupt, RedisOom,
-                 NatsPublishErrors, NatsLostAcks, NatsLateAcks, NatsDuplicate, NatsReorder, NatsRestart, NatsPowerCut,
-                 NatsNewLeader, NatsNoQuorum, NatsGarbledDelivery, NatsDropCore, KernelErrors, KernelLatency,
-                 KernelOutage, KernelFlap, KernelDecision, OutputPolicyErrors, OutputPolicyLatency,
-                 OutputPolicyDecision, WorkerSilence, WorkerZombie, WorkerOverload, Corrupt, ConfigUpdate>;
+using Any = std::variant<Crash, Stop, Pause, Partition, SlowLink, LossyLink, ClockJump, ClockDrift, RedisErrors,
+                         RedisLatency, RedisRestart, RedisFailover, RedisReplicaStalls, RedisTwoPrimaries,
+                         RedisScriptFlush, RedisEvict, RedisCorrupt, RedisOom, NatsPublishErrors, NatsLostAcks,
+                         NatsLateAcks, NatsDuplicate, NatsReorder, NatsRestart, NatsPowerCut, NatsNewLeader,
+                         NatsNoQuorum, NatsGarbledDelivery, NatsDropCore, KernelErrors, KernelLatency, KernelOutage,
+                         KernelFlap, KernelDecision, OutputPolicyErrors, OutputPolicyLatency, OutputPolicyDecision,
+                         WorkerSilence, WorkerZombie, WorkerOverload, Corrupt, ConfigUpdate>;
 
 }  // namespace faults
 

@@ -173,14 +173,19 @@ void add_preemption(Dice& dice, Document& faults) {
 
 void add_loss(Dice& dice, Document& faults) {
     if (dice.chance(0.3)) return add_loss_of_a_record(dice, faults);
+    const bool twins = dice.chance(0.15);
     const Document on = {{"event", "redis"},
                          {"script", dice.word({"take_up", "commit", "commit"})},
                          {"when", dice.word({"before", "applied"})},
                          {"nth", dice.on_every_scale(2 * kPerJobMax)}};
     const std::string kind =
-        dice.word({"redis.evict", "redis.evict", "redis.failover", "redis.restart", "redis.corrupt"});
+        twins ? "redis.two_primaries"
+              : dice.word({"redis.evict", "redis.evict", "redis.failover", "redis.restart", "redis.corrupt"});
     Document fault = {{"do", kind}};
-    if (kind == "redis.evict") {
+    if (twins) {
+        fault["target"] = "actor";
+        fault["for"] = dice.word({"200ms", "1s", "4s"});
+    } else if (kind == "redis.evict") {
         // Mostly every lock; else mirrors of a job's state, its other records, or a whole index.
         fault["keys"] = dice.chance(0.6) ? engine::keys::job_lock(engine::JobId("*"))
                                          : dice.word({"job:state:*", "job:result_ptr:*", "job:req:*", "job:meta:*0",

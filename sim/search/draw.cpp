@@ -362,10 +362,18 @@ private:
         // One that lags for longer never has a write in time: then nothing counts, and nobody gets anywhere.
         out["cluster"]["redis"]["replica_lag"] = dice.word({"2ms", "20ms", "50ms"});
         config.erase("store_op_timeout");  // some are too short to wait for a replica
-        if (!dice.chance(0.6)) return;
-        // It has nothing of a few steps of jobs, and is the primary then.
+        const bool twins = dice.chance(0.4);
+        if (!twins && !dice.chance(0.6)) return;
         const int nth = dice.between(1, 30);
         Document step = {{"event", "redis"}, {"script", "commit"}, {"when", "applied"}, {"nth", nth}};
+        if (twins) {  // the old primary goes on for one replica, and has nobody who confirms anything
+            out["faults"].push_back({{"on", step},
+                                     {"do", "redis.two_primaries"},
+                                     {"target", "actor"},
+                                     {"for", dice.word({"500ms", "3s", "10s"})}});
+            return;
+        }
+        // It has nothing of a few steps of jobs, and is the primary then.
         out["faults"].push_back(
             {{"on", step}, {"do", "redis.replica_stalls"}, {"for", dice.word({"5s", "20s", "60s"})}});
         step["nth"] = nth + dice.between(1, 8);
