@@ -20,10 +20,6 @@ std::string label_of(const Labels& labels, const std::string& key) {
     return found == labels.end() ? std::string{} : found->second;
 }
 
-bool constrains_placement(const std::string& key) {
-    return key.starts_with("placement.") || key.starts_with("constraint.") || key.starts_with("node.");
-}
-
 /// Does the worker carry every label that constrains placement?
 bool placement_matches(const Labels& wanted, const Worker& worker) {
     return std::ranges::all_of(wanted, [&worker](const auto& label) {
@@ -108,24 +104,67 @@ const Worker* preferred_worker(const cap::JobRequest& request, const std::vector
     return worker;
 }
 
-/// Active jobs as the worker said, and what was sent to it and ended since. Without the ends a worker would be given no more
-/// jobs between two heartbeats than it has places, however fast it is.
-std::int32_t assumed_active(const Worker& worker, const Tunables& tunables) {
-    if (!tunables.routing_inflight_correction) return worker.active_jobs;
-    return std::max(0, worker.active_jobs + worker.sent_since_heartbeat - worker.ended_since_heartbeat);
+/// Of the workers in one pool that may carry what the job wants, those in the shortest order that the index has. Null: nobody does.
+const LoadIndex::Order* shortest_order(const LoadIndex& index, const std::string& pool, const Labels& wanted) {
+    const LoadIndex::Order* shortest = index.of_pool(pool);
+    for (const auto& [name, value] : wanted) {
+        if (!constrains_placement(name)) continue;
+        const LoadIndex::Order* carriers = index.carriers(pool, name, value);
+        if (carriers == nullptr) return nullptr;
+        if (carriers->size() < shortest->size()) shortest = carriers;
+    }
+    return shortest;
+}
+
+/// The first in order that may have the job. Null: nobody may.
+const Worker* first_in_order(const std::vector<std::string>& pools, const Labels& wanted, const Registry& registry,
+                             const Tunables& tunables, MonoTime now) {
+    const LoadIndex::Place* best = nullptr;
+    for (const std::string& pool : pools) {
+        const LoadIndex::Order* order = shortest_order(registry.by_load(), pool, wanted);
+        if (order == nullptr) continue;
+        const auto found = std::ranges::find_if(*order, [&](const LoadIndex::Place& place) {
+            // Who comes after the best of another pool is not asked any more.
+            return (best != nullptr && *best < place) ||
+                   (Registry::alive(*place.worker, now) && placement_matches(wanted, *place.worker) &&
+                    !overloaded(*place.worker, tunables));
+        });
+        if (found != order->end() && (best == nullptr || *found < *best)) best = &*found;
+    }
+    return best == nullptr ? nullptr : best->worker;
+}
+
+/// The same by asking everybody, for who routes by other loads than those of the index; and why there is nobody.
+tl::expected<WorkerId, NoPick> best_of_all(const std::vector<std::string>& pools, const Labels& wanted,
+                                           const Registry& registry, const Tunables& tunables, MonoTime now) {
+    const Worker* best = nullptr;
+    float best_score = 0;
+    Passed passed;
+    for (const std::string& pool : pools) {
+        const LoadIndex::Order* order = registry.by_load().of_pool(pool);
+        if (order == nullptr) continue;
+        for (const auto& [assumed, worker] : *order) {
+            if (!Registry::alive(*worker, now)) continue;
+            ++passed.live;
+            if (!placement_matches(wanted, *worker)) continue;
+            ++passed.fit;
+            if (overloaded(*worker, tunables)) continue;
+            const float score = load_score(*worker, tunables.routing_inflight_correction);
+            if (best != nullptr && (score > best_score || (score == best_score && worker->id > best->id))) continue;
+            best = worker;
+            best_score = score;
+        }
+    }
+    if (best != nullptr) return best->id;
+    return tl::unexpected(nobody(passed, wanted));
 }
 
 }  // namespace
 
-float load_score(const Worker& worker, const Tunables& tunables) {
-    return static_cast<float>(assumed_active(worker, tunables)) + worker.cpu_load / 100.0F +
-           worker.gpu_utilization / 100.0F;
-}
-
 bool overloaded(const Worker& worker, const Tunables& tunables) {
     if (worker.max_parallel_jobs > 0) {
-        const float used =
-            static_cast<float>(assumed_active(worker, tunables)) / static_cast<float>(worker.max_parallel_jobs);
+        const float used = static_cast<float>(assumed_active(worker, tunables.routing_inflight_correction)) /
+                           static_cast<float>(worker.max_parallel_jobs);
         if (used >= static_cast<float>(tunables.overload_utilization)) return true;
     }
     // Not "at least the limit": a load that is not a number must not look like an idle worker.
@@ -141,23 +180,10 @@ tl::expected<WorkerId, NoPick> pick_worker(const cap::JobRequest& request, const
     if (!pools) return tl::unexpected(pools.error());
     if (const Worker* preferred = preferred_worker(request, *pools, registry, tunables, now)) return preferred->id;
 
-    const Worker* best = nullptr;
-    float best_score = 0;
-    Passed passed;
-    for (const std::string& pool : *pools) {
-        registry.for_each_in_pool(pool, now, [&](const Worker& worker) {
-            ++passed.live;
-            if (!placement_matches(request.labels(), worker)) return;
-            ++passed.fit;
-            if (overloaded(worker, tunables)) return;
-            const float score = load_score(worker, tunables);
-            if (best != nullptr && (score > best_score || (score == best_score && worker.id > best->id))) return;
-            best = &worker;
-            best_score = score;
-        });
+    if (tunables.routing_inflight_correction) {
+        if (const Worker* first = first_in_order(*pools, request.labels(), registry, tunables, now)) return first->id;
     }
-    if (best != nullptr) return best->id;
-    return tl::unexpected(nobody(passed, request.labels()));
+    return best_of_all(*pools, request.labels(), registry, tunables, now);
 }
 
 }  // namespace lockstep::engine

@@ -13,8 +13,6 @@
 
 namespace lockstep::engine {
 
-/// active jobs + cpu/100 + gpu/100, in 32-bit floats as every peer computes it.
-[[nodiscard]] float load_score(const Worker& worker, const Tunables& tunables);
 [[nodiscard]] bool overloaded(const Worker& worker, const Tunables& tunables);
 
 struct NoPick {

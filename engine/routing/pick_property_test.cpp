@@ -141,5 +141,76 @@ RC_GTEST_PROP(PickProperty, IsTheBestOfTheEligibleOrTheRightReason, ()) {
         RC_ASSERT(picked.error().reason == expected.reason);
 }
 
+/// What a replica has heard and done: many workers, few different loads, so that ties and labels decide.
+Registry drawn_registry(MonoTime& now) {
+    Registry registry(std::chrono::seconds{30});
+    const auto worker = [] { return "w" + std::to_string(*rc::gen::inRange(0, 40)); };
+    const int steps = *rc::gen::inRange(0, 200);
+    for (int step = 0; step < steps; ++step) {
+        cap::Heartbeat heartbeat;
+        switch (*rc::gen::inRange(0, 9)) {
+            case 0: registry.note_dispatch(WorkerId(worker())); break;
+            case 1: registry.note_end(WorkerId(worker())); break;
+            case 2: registry.forget_dispatch(WorkerId(worker())); break;
+            case 3: now += std::chrono::seconds{*rc::gen::inRange(0, 10)}; break;
+            case 4: registry.sweep(now); break;
+            default:
+                heartbeat.set_worker_id(worker());
+                heartbeat.set_pool(*rc::gen::element<std::string>("a", "a", "b", "c"));
+                heartbeat.set_active_jobs(*rc::gen::inRange(0, 3));
+                heartbeat.set_max_parallel_jobs(*rc::gen::element(0, 2, 2));
+                heartbeat.set_cpu_load(*rc::gen::element(0.0F, 50.0F, 95.0F));
+                for (const char* name : {"placement.zone", "node.disk", "team"})
+                    if (*rc::gen::arbitrary<bool>())
+                        (*heartbeat.mutable_labels())[name] = *rc::gen::element<std::string>("x", "y");
+                registry.on_heartbeat(heartbeat, now);
+        }
+    }
+    return registry;
+}
+
+/// By looking at each.
+std::optional<std::string> by_scan(const Registry& registry, const cap::JobRequest& request, const Tunables& tunables,
+                                   MonoTime now) {
+    std::optional<std::string> best;
+    float least = 0;
+    for (int number = 0; number < 40; ++number) {
+        const std::string id = "w" + std::to_string(number);
+        const Worker* worker = registry.find_routable(WorkerId(id), now);
+        if (worker == nullptr || worker->pool == "c" || overloaded(*worker, tunables)) continue;
+        const bool carries = std::ranges::all_of(request.labels(), [worker](const auto& label) {
+            const auto found = worker->labels.find(label.first);
+            return label.first == "team" || (found != worker->labels.end() && found->second == label.second);
+        });
+        const float score = load_score(*worker, tunables.routing_inflight_correction);
+        if (!carries || (best && (score > least || (score == least && id > *best)))) continue;
+        best = id;
+        least = score;
+    }
+    return best;
+}
+
+// ROUTE-02
+RC_GTEST_PROP(PickProperty, AmongManyIsWhomAScanFinds, ()) {
+    MonoTime now{std::chrono::hours{1}};
+    const Registry registry = drawn_registry(now);
+    RoutingTable table;
+    table.topics["job.t"] = {"a", "b"};
+    Tunables tunables;
+    cap::JobRequest request;
+    request.set_topic("job.t");
+    for (const char* name : {"placement.zone", "node.disk", "team"})
+        if (*rc::gen::weightedElement<bool>({{2, false}, {1, true}}))
+            (*request.mutable_labels())[name] = *rc::gen::element<std::string>("x", "y");
+    for (const bool corrected : {true, false}) {
+        tunables.routing_inflight_correction = corrected;
+        const auto expected = by_scan(registry, request, tunables, now);
+        const auto picked = pick_worker(request, table, registry, tunables, now);
+        RC_TAG(expected ? "picked" : "nobody");
+        RC_ASSERT(picked.has_value() == expected.has_value());
+        if (picked) RC_ASSERT(picked->text() == *expected);
+    }
+}
+
 }  // namespace
 }  // namespace lockstep::engine

@@ -71,7 +71,7 @@ TEST_F(PickTest, LoadIsActiveJobsPlusCpuPlusGpu) {
     worker.active_jobs = 3;
     worker.cpu_load = 50;
     worker.gpu_utilization = 25;
-    EXPECT_FLOAT_EQ(load_score(worker, tunables), 3.75F);
+    EXPECT_FLOAT_EQ(load_score(worker, true), 3.75F);
 }
 
 TEST_F(PickTest, EqualLoadsGoToTheSmallestIdWhateverTheOrderOfHearing) {

@@ -40,7 +40,7 @@ std::string_view Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTim
     if (const auto reason = unwelcome(id, wire::unsound(heartbeat)); !reason.empty()) return reason;
     const auto [entry, inserted] = workers_.try_emplace(id);
     Worker& worker = entry->second;
-    if (!inserted && worker.pool != heartbeat.pool()) leave_pool(worker);
+    by_load_.remove(worker);
     worker.id = id;
     worker.pool = heartbeat.pool();
     worker.region = heartbeat.region();
@@ -58,7 +58,7 @@ std::string_view Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTim
     worker.sent_since_heartbeat = 0;
     worker.ended_since_heartbeat = 0;
     worker.has_heartbeat = true;
-    pools_[worker.pool].try_emplace(entry->first.text(), &worker);
+    by_load_.add(worker);
     require_room();
     return {};
 }
@@ -71,7 +71,7 @@ std::string_view Registry::on_handshake(const cap::Handshake& handshake, MonoTim
     Worker& worker = entry->second;
     if (!inserted && !alive(worker, now)) {
         // What its last heartbeat said is as dead as it was, swept away or not.
-        leave_pool(worker);
+        by_load_.remove(worker);
         worker = {};
     }
     worker.id = id;
@@ -88,30 +88,36 @@ bool Registry::hydrate(Worker worker, MonoTime alive_until, MonoTime now) {
     const auto [entry, inserted] = workers_.try_emplace(worker.id);
     Worker& known = entry->second;
     if (!inserted && known.heard && alive(known, now)) return false;
-    if (!inserted) leave_pool(known);
+    by_load_.remove(known);
     known = std::move(worker);
     known.alive_until = alive_until;
     known.has_heartbeat = true;
     known.heard = false;
-    pools_[known.pool].try_emplace(entry->first.text(), &known);
+    by_load_.add(known);
     require_room();
     return true;
 }
 
-void Registry::note_dispatch(const WorkerId& worker) {
+template <class Change>
+void Registry::change_load(const WorkerId& worker, Change change) {
     const auto entry = workers_.find(worker);
-    if (entry != workers_.end()) ++entry->second.sent_since_heartbeat;
+    if (entry == workers_.end()) return;
+    by_load_.remove(entry->second);
+    change(entry->second);
+    by_load_.add(entry->second);
+}
+
+void Registry::note_dispatch(const WorkerId& worker) {
+    change_load(worker, [](Worker& known) { ++known.sent_since_heartbeat; });
 }
 
 void Registry::forget_dispatch(const WorkerId& worker) {
-    const auto entry = workers_.find(worker);
-    if (entry == workers_.end()) return;
-    entry->second.sent_since_heartbeat = std::max(0, entry->second.sent_since_heartbeat - 1);
+    change_load(worker,
+                [](Worker& known) { known.sent_since_heartbeat = std::max(0, known.sent_since_heartbeat - 1); });
 }
 
 void Registry::note_end(const WorkerId& worker) {
-    const auto entry = workers_.find(worker);
-    if (entry != workers_.end()) ++entry->second.ended_since_heartbeat;
+    change_load(worker, [](Worker& known) { ++known.ended_since_heartbeat; });
 }
 
 bool Registry::is_alive(const WorkerId& worker, MonoTime now) const {
@@ -139,7 +145,7 @@ RegistryStatistics Registry::statistics(MonoTime now) const {
 void Registry::sweep(MonoTime now) {
     std::erase_if(workers_, [&](const auto& entry) {
         if (alive(entry.second, now)) return false;
-        leave_pool(entry.second);
+        by_load_.remove(entry.second);
         return true;
     });
 }
@@ -147,13 +153,6 @@ void Registry::sweep(MonoTime now) {
 void Registry::require_room() const {
     INVARIANT(!bounded_ || workers_.size() <= kWorkersMax, "{} workers are known, and {} at most should be",
               workers_.size(), kWorkersMax);
-}
-
-void Registry::leave_pool(const Worker& worker) {
-    const auto members = pools_.find(worker.pool);
-    if (members == pools_.end()) return;
-    members->second.erase(worker.id.text());
-    if (members->second.empty()) pools_.erase(members);
 }
 
 }  // namespace lockstep::engine

@@ -2,41 +2,17 @@
 // heartbeat and fills its own.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "engine/routing/load_index.h"
+#include "engine/routing/worker.h"
 #include "engine/runtime/identifiers.h"
 #include "engine/runtime/time.h"
 #include "engine/wire/fwd.h"
 
 namespace lockstep::engine {
-
-/// What routing knows about one live worker.
-struct Worker {
-    WorkerId id;
-    std::string pool;
-    std::string region;
-    std::string type;
-    std::int32_t active_jobs = 0;
-    std::int32_t max_parallel_jobs = 0;
-    float cpu_load = 0;
-    float gpu_utilization = 0;
-    float memory_load = 0;
-    std::vector<std::string> capabilities;
-    std::map<std::string, std::string> labels;
-
-    MonoTime alive_until{};
-    /// Dispatched by this replica since the worker's last heartbeat, which cannot count them yet.
-    std::int32_t sent_since_heartbeat = 0;
-    /// Ends that this replica has heard of since then. Every replica hears of its share only, as it sends its share only.
-    std::int32_t ended_since_heartbeat = 0;
-    bool has_heartbeat = false;  // false: known by its handshake alone, alive but not routable
-    bool heard = false;          // by this replica; false: what is known of it is from a snapshot
-    std::string sdk_version;
-};
 
 /// Routable workers, all and by pool. Those that name no pool count under "(none)".
 struct RegistryStatistics {
@@ -72,15 +48,10 @@ public:
     /// Null when unknown, silent for too long, or without a heartbeat.
     [[nodiscard]] const Worker* find_routable(const WorkerId& worker, MonoTime now) const;
 
-    /// Calls `visit(worker)` for every routable worker of `pool`, by id.
-    template <class Visitor>
-    void for_each_in_pool(std::string_view pool, MonoTime now, Visitor&& visit) const {
-        const auto members = pools_.find(pool);
-        if (members == pools_.end()) return;
-        for (const auto& [id, worker] : members->second) {
-            if (worker->has_heartbeat && alive(*worker, now)) visit(*worker);
-        }
-    }
+    /// Those with a heartbeat, in the order in which routing prefers them. Valid until a worker changes. Some may be silent: see
+    /// is_alive.
+    [[nodiscard]] const LoadIndex& by_load() const { return by_load_; }
+    [[nodiscard]] static bool alive(const Worker& worker, MonoTime now) { return now <= worker.alive_until; }
     /// Calls `visit(worker)` for every routable worker that this replica has heard itself, by id.
     template <class Visitor>
     void for_each_heard(MonoTime now, Visitor&& visit) const {
@@ -94,17 +65,18 @@ public:
     [[nodiscard]] std::size_t size() const { return workers_.size(); }
 
 private:
-    [[nodiscard]] static bool alive(const Worker& worker, MonoTime now) { return now <= worker.alive_until; }
     /// Why a worker that says this is not taken in; empty: it is.
     [[nodiscard]] std::string_view unwelcome(const WorkerId& id, std::string_view unsound) const;
     /// A worker has been taken in: there was room for it.
     void require_room() const;
-    void leave_pool(const Worker& worker);
+    /// Runs `change` on a worker that may be known, and puts it where it belongs then.
+    template <class Change>
+    void change_load(const WorkerId& worker, Change change);
 
     Duration ttl_;
     bool bounded_;
     std::map<WorkerId, Worker> workers_;
-    std::map<std::string, std::map<std::string_view, const Worker*>, std::less<>> pools_;  // views into workers_' keys
+    LoadIndex by_load_;  // of `workers_`
 };
 
 }  // namespace lockstep::engine

@@ -24,6 +24,8 @@ struct Command {
 
 std::string name_of(int worker) { return "w" + std::to_string(worker); }
 std::string pool_of(int pool) { return "p" + std::to_string(pool); }
+std::string zone_of(int number) { return "z" + std::to_string(number % 2); }
+constexpr const char* kZone = "placement.zone";
 
 void showValue(const Command& command, std::ostream& os) {
     constexpr std::array kNames{"heartbeat", "handshake", "hydrate", "dispatch", "forget", "end", "sweep", "wait"};
@@ -105,6 +107,7 @@ void apply(Registry& registry, const Command& command, MonoTime now) {
             heartbeat.set_worker_id(id);
             heartbeat.set_pool(pool_of(command.pool));
             heartbeat.set_active_jobs(command.number);
+            if (command.number % 3 != 0) (*heartbeat.mutable_labels())[kZone] = zone_of(command.number);
             registry.on_heartbeat(heartbeat, now);
             return;
         case Command::Kind::handshake:
@@ -116,6 +119,7 @@ void apply(Registry& registry, const Command& command, MonoTime now) {
             worker.id = WorkerId(id);
             worker.pool = pool_of(command.pool);
             worker.active_jobs = command.number;
+            worker.labels = {{"rack", "7"}, {std::string(kZone), zone_of(command.number)}};
             registry.hydrate(worker, now + std::chrono::seconds{command.number}, now);
             return;
         case Command::Kind::dispatch: return registry.note_dispatch(WorkerId(id));
@@ -124,6 +128,23 @@ void apply(Registry& registry, const Command& command, MonoTime now) {
         case Command::Kind::sweep: return registry.sweep(now);
         case Command::Kind::wait: return;
     }
+}
+
+/// Who is alive of those in the index, as it has them.
+std::vector<std::string> in_order(const LoadIndex::Order* order, MonoTime now) {
+    std::vector<std::string> ids;
+    if (order == nullptr) return ids;
+    for (const LoadIndex::Place& place : *order)
+        if (Registry::alive(*place.worker, now)) ids.push_back(place.worker->id.text());
+    return ids;
+}
+
+/// Least loaded first, then by id.
+std::vector<std::string> by_load(const Registry& registry, std::vector<std::string> ids, MonoTime now) {
+    std::ranges::sort(ids, {}, [&](const std::string& id) {
+        return std::pair(load_score(*registry.find_routable(WorkerId(id), now), true), id);
+    });
+    return ids;
 }
 
 void agree(const Registry& registry, const Model& model, MonoTime now) {
@@ -145,10 +166,18 @@ void agree(const Registry& registry, const Model& model, MonoTime now) {
         RC_ASSERT(worker->heard == expected->heard);
     }
     for (int pool = 0; pool < 2; ++pool) {
-        std::vector<std::string> members;
-        registry.for_each_in_pool(pool_of(pool), now,
-                                  [&](const Worker& worker) { members.push_back(worker.id.text()); });
-        RC_ASSERT(members == by_pool[pool_of(pool)]);
+        const auto& members = by_pool[pool_of(pool)];
+        RC_ASSERT(in_order(registry.by_load().of_pool(pool_of(pool)), now) == by_load(registry, members, now));
+        for (const char* zone : {"z0", "z1"}) {
+            std::vector<std::string> carriers;
+            for (const std::string& id : members) {
+                const auto& labels = registry.find_routable(WorkerId(id), now)->labels;
+                if (labels.contains(kZone) && labels.at(kZone) == zone) carriers.push_back(id);
+            }
+            RC_ASSERT(in_order(registry.by_load().carriers(pool_of(pool), kZone, zone), now) ==
+                      by_load(registry, carriers, now));
+        }
+        RC_ASSERT(registry.by_load().carriers(pool_of(pool), "rack", "7") == nullptr);
     }
     RC_ASSERT(registry.statistics(now).workers == routable);
 }

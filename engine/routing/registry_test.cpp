@@ -42,7 +42,10 @@ protected:
     }
     [[nodiscard]] std::vector<std::string> members(std::string_view pool) const {
         std::vector<std::string> ids;
-        registry.for_each_in_pool(pool, now, [&ids](const Worker& worker) { ids.push_back(worker.id.text()); });
+        const LoadIndex::Order* order = registry.by_load().of_pool(pool);
+        for (const auto& place : order == nullptr ? LoadIndex::Order{} : *order)
+            if (Registry::alive(*place.worker, now)) ids.push_back(place.worker->id.text());
+        std::ranges::sort(ids);
         return ids;
     }
     using Ids = std::vector<std::string>;
