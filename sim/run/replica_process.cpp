@@ -1,18 +1,21 @@
 #include "sim/run/replica_process.h"
 
+#include <utility>
+
 #include "sim/run/supervisor.h"
 
 namespace lockstep::sim {
 
 ReplicaProcess::ReplicaProcess(fakes::World& world, Node& node, const Servers& servers, engine::SchedulerConfig config,
-                               Roles roles, engine::Metrics& metrics, engine::Log& log)
+                               Roles roles, engine::Metrics& metrics, engine::Log& log, std::function<void()> fails)
     : world_(world),
       node_(node),
       servers_(servers),
       config_(std::move(config)),
       roles_(roles),
       metrics_(metrics),
-      log_(log) {}
+      log_(log),
+      fails_(std::move(fails)) {}
 
 ReplicaProcess::Life::Life(ReplicaProcess& process)
     : redis(process.world_, process.node_.id, process.servers_.redis,
@@ -43,33 +46,27 @@ std::size_t ReplicaProcess::in_flight() const {
 
 engine::Task<void> ReplicaProcess::boot() {
     while (!life_->nats.connection().connected) co_await node_.clock_port.sleep(kConnectPoll);
-    if (roles_.scheduler) co_await boot_scheduler();
-    if (roles_.workflow) co_await boot_workflows();
+    bool boots = true;
+    if (roles_.scheduler) boots = co_await boot_scheduler();
+    if (boots && roles_.workflow) boots = co_await boot_workflows();
+    if (!boots) fails_();
 }
 
-engine::Task<void> ReplicaProcess::boot_scheduler() {
-    while (true) {
-        life_->scheduler = std::make_unique<engine::Scheduler>(life_->ports, config_);
-        const auto started = co_await life_->scheduler->start();
-        if (started) break;
-        log_.event(engine::LogLevel::error, "scheduler not started", {{"error", started.error()}});
-        life_->scheduler.reset();
-        co_await node_.clock_port.sleep(kSupervisorPause);
-    }
-    life_->schedules = true;
+engine::Task<bool> ReplicaProcess::boot_scheduler() {
+    life_->scheduler = std::make_unique<engine::Scheduler>(life_->ports, config_);
+    const auto started = co_await life_->scheduler->start();
+    if (!started) log_.event(engine::LogLevel::error, "the scheduler cannot start", {{"error", started.error()}});
+    life_->schedules = started.has_value();
+    co_return started.has_value();
 }
 
-engine::Task<void> ReplicaProcess::boot_workflows() {
-    while (true) {
-        life_->workflows = std::make_unique<engine::WorkflowEngine>(
-            life_->ports, engine::WorkflowConfig{config_.tunables, config_.mechanisms});
-        const auto started = co_await life_->workflows->start();
-        if (started) break;
-        log_.event(engine::LogLevel::error, "workflow engine not started", {{"error", started.error()}});
-        life_->workflows.reset();
-        co_await node_.clock_port.sleep(kSupervisorPause);
-    }
-    life_->runs_workflows = true;
+engine::Task<bool> ReplicaProcess::boot_workflows() {
+    life_->workflows = std::make_unique<engine::WorkflowEngine>(
+        life_->ports, engine::WorkflowConfig{config_.tunables, config_.mechanisms});
+    const auto started = co_await life_->workflows->start();
+    if (!started) log_.event(engine::LogLevel::error, "the workflow engine cannot start", {{"error", started.error()}});
+    life_->runs_workflows = started.has_value();
+    co_return started.has_value();
 }
 
 void ReplicaProcess::stop(std::function<void()> ended) { life_->boot.spawn(drain(std::move(ended))); }

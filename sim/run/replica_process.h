@@ -40,9 +40,11 @@ struct Roles {
 
 class ReplicaProcess final : public Process {
 public:
-    /// All arguments outlive the process. A workflow engine takes its tunables and mechanisms from the same configuration.
+    /// All arguments outlive the process. A workflow engine takes its tunables and mechanisms from the same configuration. `fails` ends
+    /// the node's process with an error when the present step is over, as a daemon that cannot set itself up does, and has it started
+    /// again.
     ReplicaProcess(fakes::World& world, Node& node, const Servers& servers, engine::SchedulerConfig config, Roles roles,
-                   engine::Metrics& metrics, engine::Log& log);
+                   engine::Metrics& metrics, engine::Log& log, std::function<void()> fails);
 
     void start() override;
     void crash() override { life_.reset(); }
@@ -71,8 +73,9 @@ private:
     };
 
     [[nodiscard]] engine::Task<void> boot();
-    [[nodiscard]] engine::Task<void> boot_scheduler();
-    [[nodiscard]] engine::Task<void> boot_workflows();
+    /// False: it cannot.
+    [[nodiscard]] engine::Task<bool> boot_scheduler();
+    [[nodiscard]] engine::Task<bool> boot_workflows();
     [[nodiscard]] engine::Task<void> drain(std::function<void()> ended);
 
     fakes::World& world_;
@@ -82,6 +85,7 @@ private:
     const Roles roles_;
     engine::Metrics& metrics_;
     engine::Log& log_;
+    const std::function<void()> fails_;
     std::unique_ptr<Life> life_;
 };
 

@@ -55,6 +55,18 @@ TEST(ReplicaProcess, OrBesideAScheduler) {
     expect_passed(run_document(document));
 }
 
+TEST(ReplicaProcess, EndsWhenItCannotStartAndIsStartedAgain) {
+    Document document = order();
+    document["cluster"]["schedulers_run_workflows"] = true;
+    document["load"][0]["at"] = "30s";
+    document["load"][1]["at"] = "35s";
+    document["faults"] = Document::parse(R"([ { "at": "1ms", "do": "nats.no_quorum", "for": "15s" } ])");
+    document["expect"]["events"] = Document::parse(R"([
+        { "event": "node_down", "node": "scheduler-0", "count": ">= 1" },
+        { "event": "node_up", "node": "scheduler-0", "after": "1s", "count": ">= 1" } ])");
+    expect_passed(run_document(document));
+}
+
 TEST(ReplicaProcess, IsBuiltAnewAfterACrashAndDrainsAtAStop) {
     Document document = order();
     document["cluster"]["workflow_engines"] = 2;

@@ -11,6 +11,7 @@
 #include "engine/wire/subjects.h"
 #include "engine/workflow/run_keys.h"
 #include "fakes/policy/parse.h"
+#include "sim/run/supervisor.h"
 
 namespace lockstep::sim {
 
@@ -87,6 +88,11 @@ engine::Mechanisms mechanisms_of(const Scenario& scenario) {
     return mechanisms;
 }
 
+/// What a process calls that cannot set itself up.
+std::function<void()> failing(Simulation& simulation, fakes::NodeId node) {
+    return [&simulation, node] { simulation.lifecycle().fail(node, kSupervisorPause); };
+}
+
 }  // namespace
 
 SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scenario)
@@ -129,8 +135,9 @@ void SimulatedCluster::build_schedulers(Simulation& simulation, const Scenario& 
     for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::scheduler)) {
         config.instance_id = simulation.topology().name(id);
         const Roles roles{.scheduler = true, .workflow = scenario.cluster.schedulers_run_workflows};
-        auto process = std::make_unique<ReplicaProcess>(simulation, simulation.nodes()[id], servers_, config, roles,
-                                                        simulation.metrics(id), simulation.log(id));
+        auto process =
+            std::make_unique<ReplicaProcess>(simulation, simulation.nodes()[id], servers_, config, roles,
+                                             simulation.metrics(id), simulation.log(id), failing(simulation, id));
         simulation.lifecycle().host(id, *process);
         schedulers_.emplace(id, std::move(process));
     }
@@ -142,8 +149,9 @@ void SimulatedCluster::build_workflow_engines(Simulation& simulation, const Scen
     config.mechanisms = mechanisms_of(scenario);
     for (const fakes::NodeId id : simulation.topology().of_role(NodeRole::workflow)) {
         const Roles roles{.scheduler = false, .workflow = true};
-        workflow_engines_.push_back(std::make_unique<ReplicaProcess>(
-            simulation, simulation.nodes()[id], servers_, config, roles, simulation.metrics(id), simulation.log(id)));
+        workflow_engines_.push_back(std::make_unique<ReplicaProcess>(simulation, simulation.nodes()[id], servers_,
+                                                                     config, roles, simulation.metrics(id),
+                                                                     simulation.log(id), failing(simulation, id)));
         simulation.lifecycle().host(id, *workflow_engines_.back());
     }
 }

@@ -45,6 +45,13 @@ bool Lifecycle::crash(NodeId id) {
     return true;
 }
 
+void Lifecycle::fail(NodeId id, engine::Duration pause) {
+    // One that was asked to end has come to its end.
+    const bool ends = nodes_[id].stopping;
+    if (!crash(id) || ends) return;
+    queue_.push(queue_.now() + pause, NodeId{}, [this, id] { restart(id); });
+}
+
 void Lifecycle::bury() {
     while (!dying_.empty()) {
         const std::vector<NodeId> now_dying = std::exchange(dying_, {});

@@ -20,6 +20,8 @@ public:
 
     /// Kills the node at the end of the present step; until then it counts as dead to the world. False when it was.
     bool crash(NodeId node);
+    /// The same, of a process that ends with an error of its own: whoever watches it starts it again after `pause`, unless somebody has.
+    void fail(NodeId node, engine::Duration pause);
     /// Carries out what `crash` began. The loop calls it after every event.
     void bury();
     /// Asks the node's process to end by itself. False when it is down, or has been asked before. REQUIRES: no step is running.
