@@ -63,7 +63,7 @@ enum class EventKind : std::uint8_t {
     // Facts once more; the numbers above are in digests.
     max_deliveries,  // a consumer gives a message up: stream, sequence, name = durable, number = deliveries, subject
     slow_consumer,   // a server hangs up on a client that reads too little: name = limit, number = bytes it had waiting
-    read_back,  // a client got a message of a stream that it had asked for by number: subject, stream, sequence, payload
+    read_back,  // a client got a message of a stream that it had asked for: subject, stream, sequence, payload
 };
 /// Whether it is told up to three times.
 [[nodiscard]] constexpr bool is_call(EventKind kind) { return kind <= EventKind::output_check; }

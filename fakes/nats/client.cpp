@@ -177,12 +177,22 @@ Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_stream(std:
                                                                             engine::StreamSequence from_sequence,
                                                                             MonoTime deadline) {
     using Found = std::optional<engine::StoredMessage>;
-    auto ask = [stream = std::move(stream), subject = std::move(subject), from = from_sequence.value()](
+    auto ask = [stream, subject = std::move(subject), from = from_sequence.value()](
                    NatsSession& session, RequestId id) { session.read(id, stream, subject, from); };
     Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
     if (!answer.applied()) co_return answer.failure_as<Found>();
     if (!answer.value().error.empty()) co_return NotApplied{{FailureCause::refused, answer.value().error}};
-    co_return message_of(answer.value());
+    auto found = message_of(answer.value());
+    if (found && !tell_read(*answer.value().message, stream, found->sequence))
+        co_return NotApplied{{FailureCause::disconnected, "the node is down"}};
+    co_return found;
+}
+
+bool NatsClient::tell_read(const BusMessage& message, const std::string& stream, engine::StreamSequence sequence) {
+    Event event = bus_event(EventKind::read_back, When::applied, node_, core_->server_node(), message);
+    event.stream = stream;
+    event.sequence = sequence.value();
+    return world_.trace().emit(event);
 }
 
 Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_message(std::string stream,
@@ -195,12 +205,9 @@ Task<Outcome<std::optional<engine::StoredMessage>>> NatsClient::read_message(std
     Outcome<NatsReply> answer = co_await request(std::move(ask), deadline);
     if (!answer.applied()) co_return answer.failure_as<Found>();
     if (!answer.value().error.empty()) co_return NotApplied{{FailureCause::refused, answer.value().error}};
-    if (const MessagePtr& message = answer.value().message) {
-        Event event = bus_event(EventKind::read_back, When::applied, node_, core_->server_node(), *message);
-        event.stream = stream;
-        event.sequence = sequence.value();
-        if (!world_.trace().emit(event)) co_return NotApplied{{FailureCause::disconnected, "the node is down"}};
-    }
+    const MessagePtr& message = answer.value().message;
+    if (message && !tell_read(*message, stream, sequence))
+        co_return NotApplied{{FailureCause::disconnected, "the node is down"}};
     co_return message_of(answer.value());
 }
 

@@ -59,6 +59,9 @@ private:
     /// What is about to be sent, after the fault plan had its way with the bytes.
     [[nodiscard]] MessagePtr sealed(std::shared_ptr<BusMessage> message);
 
+    /// False: the node went down at that.
+    [[nodiscard]] bool tell_read(const BusMessage& message, const std::string& stream, engine::StreamSequence sequence);
+
     World& world_;
     const NodeId node_;
     const std::shared_ptr<ClientCore> core_;

@@ -47,6 +47,7 @@ void ResultHeard::on_event(const fakes::Event& event, Time) {
     switch (event.kind) {
         case EventKind::node_down: return forget_node(event.node);
         case EventKind::fault:
+            if (event.name == "nats.new_leader" && event.from == "begin") return leave_open_ones();
             if (event.name != "nats.power_cut" || event.from == "end") return;
             results_.clear();
             hands_.clear();
@@ -97,6 +98,11 @@ void ResultHeard::join(std::string_view durable) {
         result.readings.try_emplace(Durable(durable));
         ++open_;
     }
+}
+
+void ResultHeard::leave_open_ones() {
+    for (auto& [sequence, result] : results_)
+        for (auto& [durable, reading] : result.readings) finish(reading);
 }
 
 void ResultHeard::finish(Reading& reading) {

@@ -9,7 +9,8 @@
 // 3. A delivery that came after the mark is not handled, on the same conditions. Without a mark a result may be heard twice:
 //    its first handler died, was frozen past the ack wait, or handed it back because it could not know that it had been kept.
 // 4. At the end nothing is owed: each result has been heard, or terminated, which takes a dead letter. Packets that cannot be
-//    read are owed to nobody, nor is what a power cut may have taken.
+//    read are owed to nobody, nor is what a power cut may have taken, or another leader of the durable, which delivers nothing again
+//    that was in hand.
 // 5. It is put to the test where one consumer takes a result off that another one has taken off before.
 #pragma once
 
@@ -74,6 +75,7 @@ private:
     void forget_node(fakes::NodeId node);
     void join(std::string_view durable);
     void finish(Reading& reading);
+    void leave_open_ones();
     /// One that the replica has kept was this one.
     void vouch(Reading& reading, fakes::NodeId node, const std::string& job);
     [[nodiscard]] Reading* reading(std::string_view durable, Sequence sequence);

@@ -289,6 +289,18 @@ TEST_F(ResultHeardTest, OneThatIsTerminatedIsOwedNoMore) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(ResultHeardTest, WhatAnotherLeaderMayNotDeliverAgainIsOwedNoMore) {
+    store(10);
+    deliver(kFirst, 10);
+    fakes::Event change = testing::event_of(EventKind::fault, {});
+    change.name = "nats.new_leader";
+    change.from = "begin";
+    judge.tell(oracle, change, {});
+    EXPECT_FALSE(oracle.waits());
+    store(11);
+    EXPECT_TRUE(oracle.waits()) << "it came later";
+}
+
 TEST_F(ResultHeardTest, WhatAPowerCutMayHaveTakenIsOwedNoMore) {
     store(10);
     fakes::Event cut = testing::event_of(EventKind::fault, {});

@@ -162,6 +162,8 @@ void RunProgress::on_submission(const fakes::Event& event) {
     if (!event.message_id.starts_with(kSubmitId)) return;
     // Bytes that were garbled on their way may name anything: the message id is a header.
     const std::string_view meant = event.message_id.substr(kSubmitId.size());
+    const auto sent = requests_.find(meant);
+    if (sent != requests_.end() && event.payload != sent->second) garbled_.emplace(meant);
     if (event.packet == nullptr || !event.packet->has_job_request() || event.packet->job_request().job_id() != meant) {
         garbled_.emplace(meant);
         return;

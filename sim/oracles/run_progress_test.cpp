@@ -252,6 +252,14 @@ TEST_F(RunProgressTest, AJobWhoseSubmissionCameAsSomethingElseMayBeWaitedFor) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its job PENDING"))) << "it was taken up all the same";
 }
 
+TEST_F(RunProgressTest, SoMayOneWhoseSubmissionCameWithOtherBytes) {
+    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
+    oracle.hash_set(kEngine, "lockstep:wf:outbox:r", "s:r:a@1", nullptr, "a request");
+    submit("r:a@1");
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty()) << "it names the job, and says something else";
+}
+
 TEST_F(RunProgressTest, WhatRedisHasLostIsNotJudged) {
     write(R"({"a":{"status":"succeeded","attempts":1}})");
     oracle.restored(keys);

@@ -76,7 +76,8 @@ void change_leader(Dice& dice, Document& scenario) {
     on["nth"] = jobs;
     if (forgotten) {
         on["job"] = "late-*";
-        const int at = dice.between(70, 130);
+        // After the two notes that fail, whatever else has held the first ticks up.
+        const int at = dice.between(220, 280);
         for (int i = 0; i < jobs + 2; ++i)
             add_load(scenario, {{"at", fmt::format("{}ms", (1000 * at) + (200 * i))},
                                 {"job", {{"job_id", fmt::format("late-{}", i)}}}});
