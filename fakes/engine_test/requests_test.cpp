@@ -112,6 +112,19 @@ TEST_F(Requests, ASubmissionOfAnotherTenantChangesNothingOfAJob) {
     EXPECT_EQ(*run({"EXISTS", "trace:forged trace"}).integer(), 0);
 }
 
+// A gateway has begun to record another tenant's job under the same id, and come no further than its hash.
+TEST_F(Requests, WhoSaysToTheLetterWhatIsStoredIsItsTenantWhateverTheHashNames) {
+    policy_says(cap::DECISION_TYPE_THROTTLE);
+    submit("j1");
+    loop.run_for(10s);
+    run({"HSET", "job:meta:j1", "tenant", "initech"});
+    submit("j1");
+    EXPECT_EQ(kernel.questions.back().tenant(), "acme");
+    EXPECT_EQ(field("j1", "tenant"), "acme");
+    EXPECT_EQ(*run({"SISMEMBER", "job:tenant:active:acme", "j1"}).integer(), 1);
+    EXPECT_EQ(*run({"SISMEMBER", "job:tenant:active:initech", "j1"}).integer(), 0);
+}
+
 TEST_F(Requests, WithoutItsRequestAJobIsNotTakenOverByAnothersSubmission) {
     policy_says(cap::DECISION_TYPE_THROTTLE);
     submit("j1");

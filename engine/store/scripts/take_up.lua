@@ -18,11 +18,13 @@
 --        ('' = no), '1' = the request is not the job's: of another tenant, or of two. Then nothing of it was recorded, and
 --        what is stored is what counts, the job's deadline ('' = none), when all this was}
 
--- A gateway or an older version may have kept the tenant with the blanks around it, or none.
+-- A gateway or an older version may have kept the tenant with the blanks around it, or none; or one that has begun to record another
+-- tenant's job under this id, and come no further, has named that tenant.
 local function name_tenant(job, named, tenant)
   redis.call('HSET', meta_key(job), 'tenant', tenant)
   if present(named) then
     redis.call('SREM', 'job:tenant:active:' .. named, job)
+    leave_line(job, named)
   end
   redis.call('SADD', 'job:tenant:active:' .. tenant, job)
 end
@@ -58,7 +60,8 @@ end
 
 local tenant = facts.tenant or ''
 local named = string.match(tenant, '^%s*(.-)%s*$')
-local foreign = args.tenant and (args.two_tenants or named ~= '' and named ~= args.tenant)
+-- Whatever the hash names: who says to the letter what is stored is not another's.
+local foreign = args.tenant and (args.two_tenants or named ~= '' and named ~= args.tenant and request ~= args.request)
 -- Whether there is a mirror is learnt by writing the one of the first state.
 local begins = not foreign and not present(facts.state) and redis.call('SET', mirror_key(job), 'PENDING', 'NX', 'PX', ttl)
 local state = begins and '' or state_of(job, facts.state)
