@@ -16,7 +16,7 @@ namespace {
 constexpr int kReadMax = 100;
 /// The same where a leader may have passed many by.
 constexpr int kPassedByMax = 1'000;
-/// How often one is handed in before it is left: some are refused, and the store never knows them.
+/// How often one is handed in at least before it is left: some are refused, and the store never knows them.
 constexpr int kTries = 3;
 
 /// The job that a message of the subject is about; empty where it is about none.
@@ -116,11 +116,19 @@ Task<void> Undelivered::look_through(Ticker& ticker, DeliveryMark& mark) {
         if (at_the_end && all_accounted) mark.accounted = mark.passed_by;
         if (at_the_end || !seen.go_on()) break;
         // Whether it was of use is seen at the next tick.
-        if (seen.what == Seen::What::handed_in && ++tried_[seen.sequence] <= kTries) all_accounted = false;
+        if (seen.what == Seen::What::handed_in && !is_tried_out(seen.sequence)) all_accounted = false;
         if (all_accounted) mark.accounted = seen.sequence;
         next = seen.sequence.next();
     }
     tried_.erase(tried_.begin(), tried_.upper_bound(mark.accounted));
+}
+
+bool Undelivered::is_tried_out(StreamSequence sequence) {
+    const MonoTime now = context_.ports.clock.monotonic();
+    Tried& tried = tried_.try_emplace(sequence, Tried{0, now}).first->second;
+    // A replica that has died may have left the job's lock behind, and one that waits for a publish holds it.
+    const Duration until_free = std::max(context_.tunables.job_lock_ttl, context_.tunables.publish_resend_limit);
+    return ++tried.times > kTries && now - tried.since > until_free;
 }
 
 Task<void> Undelivered::look_above(Ticker& ticker, StreamSequence last) {

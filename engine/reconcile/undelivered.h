@@ -64,6 +64,8 @@ private:
     [[nodiscard]] Task<bool> note(const DeliveryMark& mark, const std::optional<DeliveryMark>& kept);
     /// Moves the mark over what is accounted for.
     [[nodiscard]] Task<void> look_through(Ticker& ticker, DeliveryMark& mark);
+    /// Notes that it has been handed in. Whether that was often enough.
+    [[nodiscard]] bool is_tried_out(StreamSequence sequence);
     [[nodiscard]] Task<void> look_above(Ticker& ticker, StreamSequence last);
     [[nodiscard]] Task<Seen> look_at_next(StreamSequence from);
     /// Nothing where the store does not answer.
@@ -88,7 +90,12 @@ private:
     bool of_a_cluster_ = false;
     bool knows_what_is_hidden_ = false;
     std::optional<StreamSequence> hidden_behind_;
-    std::map<StreamSequence, int> tried_;  // how often what lies ahead of a mark has been handed in
+    /// How often what lies ahead of a mark has been handed in, and since when.
+    struct Tried {
+        int times = 0;
+        MonoTime since{};
+    };
+    std::map<StreamSequence, Tried> tried_;
 };
 
 }  // namespace lockstep::engine

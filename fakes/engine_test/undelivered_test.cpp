@@ -205,6 +205,20 @@ TEST_F(PassedByTest, AReplicaThatTicksForTheFirstTimeTimesNobodyOutBeforeItKnows
     EXPECT_EQ(state("a"), "SUCCEEDED");
 }
 
+// What a replica leaves that dies while it has the result in hand.
+TEST_F(PassedByTest, AResultWhoseJobIsLockedIsHandedInUntilTheLockHasRunOut) {
+    start();
+    run_job("a");
+    loop.run_for(2s);
+    run({"SET", "cordum:scheduler:job:a", "of the dead", "PX", "60000"});
+    result_is_passed_by("a");
+    another_leads();
+    loop.run_for(55s);
+    EXPECT_EQ(state("a"), "RUNNING");
+    loop.run_for(15s);
+    EXPECT_EQ(state("a"), "SUCCEEDED");
+}
+
 TEST_F(PassedByTest, WhatIsRefusedEveryTimeHoldsNobodyUp) {
     start();
     loop.run_for(2s);
@@ -212,7 +226,7 @@ TEST_F(PassedByTest, WhatIsRefusedEveryTimeHoldsNobodyUp) {
     refused.clear_topic();
     is_passed_by(durable(), "sys.job.submit", wire::serialise(wire::make_packet(refused, "", "c", clock.now())));
     another_leads();
-    loop.run_for(patience() + 10s);
+    loop.run_for(patience() + tunables.publish_resend_limit + 10s);
     EXPECT_EQ(text({"HGET", "lockstep:durable:dur_cordum-scheduler__sys_job_submit", "accounted"}),
               std::to_string(durable().ack_floor.value()));
 }
