@@ -48,9 +48,9 @@ public:
     /// Null when unknown, silent for too long, or without a heartbeat.
     [[nodiscard]] const Worker* find_routable(const WorkerId& worker, MonoTime now) const;
 
-    /// Those with a heartbeat, in the order in which routing prefers them. Valid until a worker changes. Some may be silent: see
-    /// is_alive.
+    /// Those with a heartbeat, in the order in which routing prefers them. Valid until a worker changes. Some may be silent: `alive` tells.
     [[nodiscard]] const LoadIndex& by_load() const { return by_load_; }
+    /// Whether a worker that was heard so has been silent for no longer than it may.
     [[nodiscard]] static bool alive(const Worker& worker, MonoTime now) { return now <= worker.alive_until; }
     /// Calls `visit(worker)` for every routable worker that this replica has heard itself, by id.
     template <class Visitor>

@@ -79,6 +79,21 @@ TEST_F(BusTest, AStreamIsLookedUpBySubjectFromASequence) {
               OutcomeKind::not_applied);
 }
 
+TEST_F(BusTest, WhatIsReadFromAStreamIsToldByNumberAndAsTheNextOfItsSubject) {
+    store(*a, "sys.job.result", "first");
+    store(*a, "sys.job.result", "second");
+    ASSERT_TRUE(
+        finish(b->read_stream("CORDUM_SYS", "sys.job.result", engine::StreamSequence(1), deadline())).applied());
+    ASSERT_TRUE(finish(b->read_message("CORDUM_SYS", engine::StreamSequence(2), deadline())).applied());
+    ASSERT_TRUE(
+        finish(b->read_stream("CORDUM_SYS", "sys.job.result", engine::StreamSequence(3), deadline())).applied());
+    const auto told = world.events.of(EventKind::read_back);
+    ASSERT_EQ(told.size(), 2U) << "nothing is told of what is not there";
+    EXPECT_EQ(told[0].payload, "first");
+    EXPECT_EQ(told[0].subject, "sys.job.result");
+    EXPECT_EQ(told[1].payload, "second");
+}
+
 TEST_F(BusTest, WhileDisconnectedNothingIsBuffered) {
     server.restart(10s);
     settle();
