@@ -264,7 +264,10 @@ void RecordsTrue::on_told(const fakes::Event& event) {
     if (event.packet->trace_id() != told.job_id())
         object_to(fmt::format("the bus is told of it under the trace {}", event.packet->trace_id()));
     if (letter == nullptr || lost_.any_of(told.job_id())) return;
-    if (letter->status != status || letter->code != told.error_code() || !says(letter->reason, told.error_message()))
+    const auto is_told = [&](const LetterText& entry) {
+        return entry.status == status && entry.code == told.error_code() && says(entry.reason, told.error_message());
+    };
+    if (!is_told(*letter) && std::ranges::none_of(job->second.evicted_letters, is_told))
         object_to(fmt::format("its dead letter says {}, {} ({}), and the bus is told {}, {} ({})", letter->status,
                               letter->code, letter->reason, status, told.error_code(), told.error_message()));
 }
@@ -435,8 +438,18 @@ void RecordsTrue::key_removed(fakes::NodeId, std::string_view key, fakes::redis:
     // Whoever knows a job by its request knows no topic then.
     if (why == fakes::redis::Removal::evicted && key.starts_with(kRequestPrefix))
         jobs_[std::string(key.substr(kRequestPrefix.size()))].any_topic = true;
+    if (why == fakes::redis::Removal::evicted && key.starts_with(kLetterPrefix))
+        note_evicted_letter(key.substr(kLetterPrefix.size()));
     const auto job = job_of_hash(key);
     if (const auto known = job ? jobs_.find(*job) : jobs_.end(); known != jobs_.end()) jobs_.erase(known);
+}
+
+/// Whoever wrote it may be about to tell the bus, and whoever finds the job without one writes another.
+void RecordsTrue::note_evicted_letter(std::string_view id) {
+    const auto job = jobs_.find(id);
+    if (job == jobs_.end() || !job->second.letter) return;
+    job->second.evicted_letters.push_back(std::move(*job->second.letter));
+    job->second.letter.reset();
 }
 
 void RecordsTrue::restored(const fakes::redis::Keyspace& now) {

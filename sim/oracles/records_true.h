@@ -3,7 +3,7 @@
 //
 // 1. Dead letters. An entry that a scheduler writes has the documented fields, names its job, topic, tries and state, and its code
 //    and status say what became of the job: those of the worker's result, where that ended it, else those of the scheduler's
-//    reason. What the bus is told of it is the same, with the number that belongs to the code.
+//    reason. What the bus is told of it is the same, or that of an entry that was evicted, with the number that belongs to the code.
 // 2. Times. Whatever is dated by the clock of Redis is: microseconds, of dead letters seconds, and of the instant of the write.
 //    The indexes agree with the record: the score of a job is when its record says that it was updated.
 // 3. The request. The first time that a scheduler stores a request, the fields of the job's hash are those that the request has.
@@ -87,7 +87,8 @@ private:
         std::vector<std::pair<std::string, std::string>>
             sent_as;  // message ids, and the number of the dispatch of each
         std::optional<LetterText> letter;
-        std::string idempotency_key;  // the name of the key that its stored request asks for; empty: none
+        std::vector<LetterText> evicted_letters;  // of which the bus may still be told
+        std::string idempotency_key;              // the name of the key that its stored request asks for; empty: none
     };
     /// What the present command does to one job.
     struct Change {
@@ -111,6 +112,7 @@ private:
     void judge_stand_in(const Change& change, const Job& job, std::string_view pointer);
     void note_request(std::string_view job, std::string_view json);
     void on_letter(std::string_view id, std::string_view entry);
+    void note_evicted_letter(std::string_view id);
     void on_told(const fakes::Event& event);
     void on_sent(const fakes::Event& event);
     void on_settings(const std::string* before, std::string_view after);

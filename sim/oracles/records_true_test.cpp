@@ -178,6 +178,19 @@ TEST_F(RecordsTrueTest, TheBusIsToldTheSame) {
     EXPECT_THAT(judge.found.back(), HasSubstr("under the trace b"));
 }
 
+TEST_F(RecordsTrueTest, TheBusMayBeToldOfALetterThatWasEvicted) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
+    running();
+    keys.remove(*keys.find("dlq:entry:a"), fakes::redis::Removal::evicted);
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: found without one"));
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: x", 200);
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: found without one", 200);
+    EXPECT_THAT(judge.found, IsEmpty());
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: y", 200);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and the bus is told JOB_STATUS_TIMEOUT, timeout (timeout: y)")));
+}
+
 // Times -----------------------------------------------------------------------------------------------------------------
 
 TEST_F(RecordsTrueTest, TimesAreMicrosecondsAndThoseOfLettersSeconds) {

@@ -57,9 +57,10 @@ void StoredResultWins::on_event(const fakes::Event& event, Time now) {
             return;
         case EventKind::stored: return on_stored(event, now);
         case EventKind::state:
-            if (event.to == "DISPATCHED" || event.to == "RUNNING")
+            if (event.to == "DISPATCHED" || event.to == "RUNNING") {
                 at_work_.emplace(event.job);
-            else if (const auto left = at_work_.find(event.job); left != at_work_.end())
+                most_at_work_ = std::max(most_at_work_, at_work_.size());
+            } else if (const auto left = at_work_.find(event.job); left != at_work_.end())
                 at_work_.erase(left);
             return;
         case EventKind::ack:
@@ -151,7 +152,8 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
     for (const bool waited_for : {true, false}) {
         const Duration most = bound(waited_for);
         if (!waited_for && (!alone || !all_are_looked_at() || !surely_calm())) continue;
-        const Duration slack = waited_for ? tunables_.reconciler_interval + time_to_read() : Duration{0};
+        const Duration slack =
+            waited_for ? tunables_.reconciler_interval + time_to_read() + time_for_all() : Duration{0};
         if (left.surely_late <= most + slack || !calm || *calm <= most + slack) continue;
         violated(
             client, job,
@@ -196,9 +198,17 @@ Duration StoredResultWins::time_to_read() const {
 }
 
 bool StoredResultWins::all_are_looked_at() const {
-    const auto at_once = static_cast<std::uint64_t>(tunables_.reconciler_batch * tunables_.reconciler_max_iterations);
     return tunables_.reconciler_max_iterations >= kPagesAtOnce && results_ < kResultsLookedAt &&
-           at_once > 2 * at_work_.size();
+           looked_at_in_a_tick() > 2 * at_work_.size();
+}
+
+std::uint64_t StoredResultWins::looked_at_in_a_tick() const {
+    return static_cast<std::uint64_t>(tunables_.reconciler_batch * tunables_.reconciler_max_iterations);
+}
+
+/// Each tick goes on where the one before it has stopped, and who ends meanwhile had a turn before.
+Duration StoredResultWins::time_for_all() const {
+    return tunables_.reconciler_interval * static_cast<std::int64_t>(most_at_work_ / looked_at_in_a_tick());
 }
 
 bool StoredResultWins::surely_calm() const {

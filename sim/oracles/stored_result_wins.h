@@ -83,6 +83,10 @@ private:
     [[nodiscard]] engine::Duration slowest_answer() const;
     [[nodiscard]] engine::Duration time_to_read() const;
     [[nodiscard]] bool all_are_looked_at() const;
+    /// Overdue jobs of one state.
+    [[nodiscard]] std::uint64_t looked_at_in_a_tick() const;
+    /// Until every job at work has had its turn, where a tick cannot look at all.
+    [[nodiscard]] engine::Duration time_for_all() const;
     [[nodiscard]] bool surely_calm() const;
 
     const engine::Tunables& tunables_;
@@ -92,6 +96,7 @@ private:
     std::map<std::uint64_t, Result> unheard_;         // by sequence in the one stream that carries results
     std::map<std::string, Time, std::less<>> named_;  // jobs that a stored result is about, and since when
     std::set<std::string, std::less<>> at_work_;      // jobs that are DISPATCHED or RUNNING
+    std::size_t most_at_work_ = 0;                    // of these, at one time
     std::map<fakes::NodeId, RoundTrip> ticks_;
     std::map<fakes::NodeId, Time> broken_;           // when the connection of each to NATS last broke
     std::map<fakes::NodeId, Time> connected_after_;  // the same, as its latest tick found it

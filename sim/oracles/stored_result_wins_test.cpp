@@ -93,6 +93,11 @@ protected:
         event.peer = peer;
         tell(event);
     }
+    void put_to_work(const char* job) {
+        fakes::Event event = testing::event_of(EventKind::state, job);
+        event.to = "RUNNING";
+        tell(event);
+    }
     /// The job runs, and times out so long after its limit.
     void time_out_late_by(engine::Duration late) {
         enter("RUNNING");
@@ -188,6 +193,17 @@ TEST_F(StoredResultWinsTest, AWorkersOwnTimeoutIsAResult) {
 TEST_F(StoredResultWinsTest, WhoIsForgottenInACalmClusterAlarms) {
     somebody_ticks();
     time_out_late_by(patience() + 5 * tunables.reconciler_interval);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has disturbed the cluster for")));
+}
+
+TEST_F(StoredResultWinsTest, WhereATickCannotLookAtAllEachHasItsTurn) {
+    tunables.reconciler_batch = 2;
+    tunables.reconciler_max_iterations = 3;
+    somebody_ticks();
+    for (const char* job : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}) put_to_work(job);
+    time_out_late_by(patience() + 5 * tunables.reconciler_interval);
+    EXPECT_THAT(judge.found, IsEmpty());
+    time_out_late_by(patience() + 7 * tunables.reconciler_interval);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nothing has disturbed the cluster for")));
 }
 
