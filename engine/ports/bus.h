@@ -44,6 +44,9 @@ struct StreamState {
     /// Its messages or their bytes have a limit: one that it does not hold it may have refused, or dropped, after subscribers
     /// had it.
     bool limited = false;
+    /// Held by servers of a cluster: subscribers have a message before the stream has a quorum for it, so one that it does not hold
+    /// they may have had.
+    bool clustered = false;
 };
 
 /// What a durable has still to do, counted in messages of its subject.

@@ -53,7 +53,7 @@ Task<std::optional<Sighting>> JobsStream::look_for(SoughtMessage sought) {
         if (!next.value()) {
             const auto state = co_await bus_.stream_state(std::string(wire::kStreamJobs), deadline());
             if (!state.applied() || !speaks_to(sighting.server)) co_return std::nullopt;
-            if (state.value().limited) sighting.certain = false;
+            if (state.value().limited || state.value().clustered) sighting.certain = false;
             co_return sighting;
         }
         sighting.found = next.value()->message_id == sought.id;

@@ -8,7 +8,8 @@
 //    Tunables::stream_clock_margin; if it is more, such a search may miss the message. That is why "not found" is certain
 //    only where it began at a number.
 // 4. A stream with a limit on its messages or bytes refuses what is too much, or drops what is old, and subscribers have had it
-//    all the same. What such a stream does not hold may have been sent: "not found" is never certain there.
+//    all the same, and so does that of a cluster whose servers have no quorum or do not reach each other. What such a stream does
+//    not hold may have been sent: "not found" is never certain there.
 #pragma once
 
 #include <optional>

@@ -114,6 +114,15 @@ TEST_F(JobsStreamTest, WhatAStreamWithALimitDoesNotHoldMayHaveBeenSent) {
     EXPECT_FALSE(missed->certain);
 }
 
+TEST_F(JobsStreamTest, SoMayWhatTheStreamOfAClusterDoesNotHold) {
+    bus.stream_clustered = true;
+    const StreamPlace floor = end();
+    const auto missed = look_for("none", floor, {});
+    ASSERT_TRUE(missed);
+    EXPECT_FALSE(missed->found);
+    EXPECT_FALSE(missed->certain);
+}
+
 TEST_F(JobsStreamTest, WhoseLimitsCannotBeLearntSaysNothing) {
     const StreamPlace floor = end();
     bus.stream_error = "not now";

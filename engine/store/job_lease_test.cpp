@@ -236,6 +236,20 @@ TEST_F(JobLeaseTest, AReleaseOutlivesItsHandler) {
     EXPECT_TRUE(book.held().empty());
 }
 
+// What was sent before them may still take the lock.
+TEST_F(JobLeaseTest, WhileReleasesAreNotEvenSentTheLifeOfTheLockNeedNotHaveBegun) {
+    with_life(60s);
+    release_answer = [] { return ScriptedRedis::not_sent(); };
+    lease.asking();
+    loop.wait(lease.release());
+    loop.run_for(5min);
+    EXPECT_TRUE(on_the_books());
+    release_answer = [] { return ScriptedRedis::reply(std::int64_t{1}); };
+    loop.run_for(2s);
+    EXPECT_FALSE(on_the_books());
+    EXPECT_TRUE(background.empty());
+}
+
 TEST_F(JobLeaseTest, AStoppingReplicaTriesUntilItsTimeIsOverAndTwiceAtLeast) {
     release_answer = [] { return ScriptedRedis::not_applied(); };
     const HeldLock lock{"cordum:scheduler:job:j1", Token("token")};

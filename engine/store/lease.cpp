@@ -16,8 +16,13 @@ constexpr Duration kReleasePauseMax = std::chrono::seconds{1};
 /// so that what comes first when it is back is work.
 constexpr std::size_t kReleasesMax = 2'048;
 
-/// True when the server has said what became of it.
-Task<bool> ask_to_release(LeasePorts ports, HeldLock lock, Duration answer_within) {
+enum class Release : std::uint8_t {
+    done,      // the server has said what became of it
+    not_sent,  // what was sent before it, a call that takes the lock among it, may still come to the server
+    unknown,
+};
+
+Task<Release> ask_to_release(LeasePorts ports, HeldLock lock, Duration answer_within) {
     std::vector<std::string> names{std::move(lock.key)};
     std::vector<std::string> arguments{std::move(lock.token).text()};
     if (lock.noted != StreamSequence{}) {
@@ -26,26 +31,43 @@ Task<bool> ask_to_release(LeasePorts ports, HeldLock lock, Duration answer_withi
     }
     const auto released = co_await ports.redis.script(ports.scripts.release_lock, std::move(names),
                                                       std::move(arguments), ports.clock.in(answer_within));
-    co_return released.applied();
+    if (released.applied()) co_return Release::done;
+    const bool queued =
+        released.kind() == OutcomeKind::not_applied && released.failure().cause == FailureCause::timeout;
+    co_return queued ? Release::not_sent : Release::unknown;
+}
+
+/// When to give up, which is not before the second try.
+struct Patience {
+    MonoTime until;
+    bool while_not_sent = false;  // beyond that as long as calls only wait to be sent
+    [[nodiscard]] bool is_over(MonoTime now, Release last) const {
+        return now >= until && !(while_not_sent && last == Release::not_sent);
+    }
+};
+
+Task<void> keep_releasing(LeasePorts ports, HeldLock lock, Duration answer_within, Patience patience) {
+    Duration pause = kReleasePauseMin;
+    for (int tries = 1;; ++tries) {
+        const Release release = co_await ask_to_release(ports, lock, answer_within);
+        if (release == Release::done) break;
+        if (tries >= 2 && patience.is_over(ports.clock.monotonic(), release)) break;
+        co_await ports.clock.sleep(pause);
+        pause = std::min(2 * pause, kReleasePauseMax);
+    }
+    ports.book.strike(lock.token);
 }
 
 Task<void> release_later(LeasePorts ports, HeldLock lock, Duration answer_within, MonoTime until) {
     co_await ports.clock.sleep(kReleasePauseMin);
-    co_await release_lock(ports, std::move(lock), answer_within, until);
+    co_await keep_releasing(ports, std::move(lock), answer_within, {until, true});
     ports.log.reached("lock_released_late");
 }
 
 }  // namespace
 
 Task<void> release_lock(LeasePorts ports, HeldLock lock, Duration answer_within, MonoTime until) {
-    Duration pause = kReleasePauseMin;
-    for (int tries = 1;; ++tries) {
-        const bool released = co_await ask_to_release(ports, lock, answer_within);
-        if (released || (tries >= 2 && ports.clock.monotonic() >= until)) break;
-        co_await ports.clock.sleep(pause);
-        pause = std::min(2 * pause, kReleasePauseMax);
-    }
-    ports.book.strike(lock.token);
+    co_await keep_releasing(ports, std::move(lock), answer_within, {until});
 }
 
 void LeaseBook::enter(const Token& token, const std::string& key) {
@@ -107,8 +129,8 @@ Task<void> Lease::release() {
     renewal_.cancel();
     // Its last renewal is over: no lock of this token lives longer.
     const MonoTime until = ports_.clock.in(terms_.life);
-    const bool released = co_await ask_to_release(ports_, lock_, terms_.answer_within);
-    if (released) {
+    const Release release = co_await ask_to_release(ports_, lock_, terms_.answer_within);
+    if (release == Release::done) {
         ports_.book.strike(lock_.token);
     } else if (ports_.mechanisms.on(Mechanism::release_retry)) {
         if (ports_.releases.size() < kReleasesMax)

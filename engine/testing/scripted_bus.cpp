@@ -133,7 +133,7 @@ Task<Outcome<std::optional<StoredMessage>>> ScriptedBus::read_message(std::strin
 Task<Outcome<StreamState>> ScriptedBus::stream_state(std::string, MonoTime) {
     if (!stream_error.empty()) co_return NotApplied{{FailureCause::refused, stream_error}};
     const StreamSequence first = stored_.empty() ? last_sequence_.next() : stored_.front().sequence;
-    co_return StreamState{first, last_sequence_, stream_created, stream_limited};
+    co_return StreamState{first, last_sequence_, stream_created, stream_limited, stream_clustered};
 }
 
 Task<Outcome<std::optional<ConsumerState>>> ScriptedBus::consumer_state(std::string, std::string durable, MonoTime) {

@@ -59,6 +59,7 @@ public:
     Duration latency{};
     BusConnection state{true, 1, "server-1", 1'048'576};
     bool stream_limited = false;
+    bool stream_clustered = false;
     std::string stream_error;    // what `stream_state` is refused with, when not empty
     std::string consumer_error;  // the same for `consume`
     WallTime stream_created{};

@@ -12,6 +12,10 @@ ScriptedRedis::Replies ScriptedRedis::not_applied() {
     return NotApplied{{FailureCause::disconnected, "no connection"}};
 }
 
+ScriptedRedis::Replies ScriptedRedis::not_sent() {
+    return NotApplied{{FailureCause::timeout, "not sent before the deadline"}};
+}
+
 ScriptedRedis::Replies ScriptedRedis::unknown() { return Unknown{{FailureCause::timeout, "no answer"}, 0}; }
 
 Task<ScriptedRedis::Replies> ScriptedRedis::exchange(RedisCommands commands, MonoTime) {

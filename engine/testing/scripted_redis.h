@@ -25,6 +25,7 @@ public:
 
     [[nodiscard]] static Replies reply(RedisValue value);
     [[nodiscard]] static Replies not_applied();
+    [[nodiscard]] static Replies not_sent();
     [[nodiscard]] static Replies unknown();
 
 private:

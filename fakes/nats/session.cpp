@@ -126,7 +126,8 @@ void NatsSession::stream_state(RequestId request, const std::string& stream) {
     NatsReply answer;
     if (const StreamModel* found = server_.jetstream().stream(stream)) {
         answer.state = {engine::StreamSequence(found->first_sequence()), engine::StreamSequence(found->last_sequence()),
-                        engine::WallTime(found->created().time_since_epoch()), found->config().max_messages != 0};
+                        engine::WallTime(found->created().time_since_epoch()), found->config().max_messages != 0,
+                        !server_.jetstream().leader().empty()};
     } else {
         answer.error = kNoStream;
     }

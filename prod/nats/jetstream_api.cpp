@@ -162,7 +162,8 @@ Answer<engine::StreamState> parse_stream_state(std::string_view text) {
     return engine::StreamState{engine::StreamSequence(member_or(*state, "first_seq", std::uint64_t{0})),
                                engine::StreamSequence(last->get<std::uint64_t>()),
                                time_or_epoch(member_or(*document, "created", std::string())),
-                               limits("max_msgs") || limits("max_bytes") || limits("max_msgs_per_subject")};
+                               limits("max_msgs") || limits("max_bytes") || limits("max_msgs_per_subject"),
+                               !object_or_empty(*document, "cluster").empty()};
 }
 
 Answer<std::optional<engine::ConsumerState>> parse_consumer_state(std::string_view text) {

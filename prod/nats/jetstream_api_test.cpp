@@ -111,6 +111,16 @@ TEST(StreamStateAnswer, SaysWhetherMessagesOrBytesHaveALimit) {
     EXPECT_TRUE(limited(R"("max_msgs_per_subject":1)"));
 }
 
+TEST(StreamStateAnswer, SaysWhetherServersOfAClusterHoldIt) {
+    const auto clustered = [](const std::string& cluster) {
+        const auto state = parse_stream_state(R"({"config":{},"state":{"last_seq":7})" + cluster + "}");
+        return state && state->clustered;
+    };
+    EXPECT_FALSE(clustered(""));
+    EXPECT_TRUE(clustered(R"(,"cluster":{"name":"c","leader":"n1"})"));
+    EXPECT_TRUE(clustered(R"(,"cluster":{"name":"c"})")) << "nobody leads it now";
+}
+
 TEST(StoredMessageAnswer, CarriesBytesAndMessageId) {
     // "NATS/1.0\r\nNats-Msg-Id: jobreq:J1:1\r\n\r\n" and "\0\xff"
     const auto found = parse_stored_message(

@@ -21,7 +21,6 @@ using fakes::When;
 
 /// Who submits compensations (wire.md 2.2).
 constexpr std::string_view kRollbacks = "cordum-scheduler-saga";
-constexpr std::string_view kLocksOfRollbacks = "lockstep:saga:lock:";
 constexpr std::string_view kTenantLines = "lockstep:tenant:";
 
 /// What a link has held up arrives this soon after it has healed: the server may have sent it long before.
@@ -44,6 +43,11 @@ bool is_trouble(const fakes::Event& event) {
             return fakes::is_call(event.kind) && event.when == When::answered &&
                    (event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-'));
     }
+}
+
+/// Of a run, or of a workflow whose runs cannot be told apart (redis-schema.md 5).
+bool is_lock_of_a_rollback(std::string_view key) {
+    return key.starts_with("lockstep:saga:lock:") || (key.starts_with("saga:") && key.ends_with(":lock"));
 }
 
 }  // namespace
@@ -79,6 +83,9 @@ void CalmWeather::on_event(const fakes::Event& event, Time now) {
         case EventKind::state: on_state(event, now); break;
         case EventKind::kernel_check:
             if (event.when == When::before && !event.job.empty()) on_check(event, now);
+            // About a job that nobody has submitted only who rolls back asks.
+            if (event.when != When::applied && !event.job.empty() && at(event.job).submitted == kBeforeAll)
+                undoing_[event.node] = event.when == When::before ? now + tunables_.safety_timeout : now;
             break;
         case EventKind::publish:
             if (event.when == When::before && event.packet != nullptr && event.packet->sender_id() == kRollbacks)
@@ -284,7 +291,7 @@ void CalmWeather::on_other_lock(const fakes::Event& event, Time now) {
     if (event.kind != EventKind::lock_expired || event.flag || !was.by.valid() || by_user(was.by)) return;
     // A rollback that takes all its time ends in the midst of an undoing: it can be told apart from one that has been left.
     const auto undoing = undoing_.find(was.by);
-    if (event.key.starts_with(kLocksOfRollbacks) && undoing != undoing_.end() &&
+    if (is_lock_of_a_rollback(event.key) && undoing != undoing_.end() &&
         now - undoing->second < tunables_.publish_timeout + tunables_.store_op_timeout)
         return;
     // Whoever rolls back asks policy under the lock.

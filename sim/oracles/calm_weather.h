@@ -132,7 +132,7 @@ private:
     HeardByAll heartbeats_heard_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Hold, std::less<>> holds_;  // by lock
-    std::map<fakes::NodeId, Time> undoing_;           // when a replica last published a compensation
+    std::map<fakes::NodeId, Time> undoing_;           // until when a replica was last about to publish a compensation
     std::map<MessageId, Message> messages_;
     std::map<std::string, Time, std::less<>> heartbeats_;  // of each worker, the last
     std::map<std::string, fakes::NodeId, std::less<>> workers_;

@@ -56,6 +56,7 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
             if (event.job.empty()) break;
             taken_up_[{event.node, std::string(event.job)}] = now;
             holding_.emplace(event.node, event.job);
+            if (frozen_.contains(event.node)) held_when_frozen_.emplace(event.node, event.job);
             break;
         case fakes::EventKind::lock_released: holding_.erase({event.node, std::string(event.job)}); break;
         case fakes::EventKind::redis:
@@ -64,6 +65,7 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
         case fakes::EventKind::fault: clocks_jumped_ = clocks_jumped_ || event.name.starts_with("clock_"); break;
         case fakes::EventKind::node_down:
             forget(event.node);
+            frozen_.erase(event.node);
             own_.forget(event.node);
             std::erase_if(calls_, [&event](const auto& call) { return call.first.first == event.node; });
             std::erase_if(holding_, [&event](const Call& call) { return call.first == event.node; });
@@ -72,9 +74,11 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
         case fakes::EventKind::paused:
             forget(event.node);
             own_.freeze(event.node);
+            frozen_.insert(event.node);
             for (const Call& call : holding_)
                 if (call.first == event.node) held_when_frozen_.insert(call);
             break;
+        case fakes::EventKind::resumed: frozen_.erase(event.node); break;
         default: break;
     }
 }

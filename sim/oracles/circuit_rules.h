@@ -8,7 +8,7 @@
 // closed (engine/delivery-semantics.md, "While policy does not answer"), and off the calls themselves. A call counts as begun when
 // its job was taken up: whoever takes one up learns how the circuit stands, and what happens in the instants between that
 // and the call is nobody's fault. For the same reason, calls that began before a trip are no probes. Of a job that a replica
-// had in hand when it froze, and took up once more after that, the next call is taken for the one that was on its way.
+// had in hand when it froze, or was given then, and took up once more after that, the next call is taken for the one that was on its way.
 //
 // The circuit that each replica counts for itself is judged as well: see own_circuits.h.
 #pragma once
@@ -94,9 +94,10 @@ private:
     std::set<fakes::NodeId> detached_;              // could not reach the shared circuit since the trip
     std::int64_t probes_succeeded_ = 0;
     std::map<std::pair<fakes::NodeId, std::string>, Time> taken_up_;  // when a node took up a job
-    std::set<Call> holding_;                                          // the job's lock
-    std::set<Call> held_when_frozen_;                                 // and the call may still come
-    std::map<Call, Begun> calls_;                                     // under way
+    std::set<fakes::NodeId> frozen_;
+    std::set<Call> holding_;           // the job's lock
+    std::set<Call> held_when_frozen_;  // and the call may still come
+    std::map<Call, Begun> calls_;      // under way
     struct Failure {
         Time at{};
         EventNumber event = 0;

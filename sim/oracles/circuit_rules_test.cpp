@@ -133,6 +133,18 @@ TEST_F(CircuitRulesTest, WhoeverTookAJobUpBeforeItsReplicaFrozeAsksAsLateAsItLik
     EXPECT_THAT(judge.found, SizeIs(1)) << "the other one knew";
 }
 
+TEST_F(CircuitRulesTest, SoDoesWhoeverWasGivenTheJobWhileItsReplicaWasFrozen) {
+    tell(EventKind::paused, When::applied, {});
+    tell(EventKind::lock_acquired, When::applied, "a");
+    trip();
+    tell(EventKind::resumed, When::applied, {});
+    tell(EventKind::lock_acquired, When::applied, "a");
+    ask("a");
+    EXPECT_THAT(judge.found, IsEmpty());
+    ask("a");
+    EXPECT_THAT(judge.found, SizeIs(1)) << "the other one knew";
+}
+
 TEST_F(CircuitRulesTest, HandlersThatWereFrozenCloseTheCircuitToo) {
     for (const char* job : {"a", "b"}) tell(EventKind::lock_acquired, When::applied, job);
     tell(EventKind::paused, When::applied, {});
@@ -149,6 +161,7 @@ TEST_F(CircuitRulesTest, WhatWasDoneBeforeTheReplicaFrozeExcusesNothing) {
     tell(EventKind::lock_acquired, When::applied, "a");
     tell(EventKind::lock_released, When::applied, "a");
     tell(EventKind::paused, When::applied, {});
+    tell(EventKind::resumed, When::applied, {});
     trip();
     take_up_and_ask("a");
     EXPECT_THAT(judge.found, SizeIs(1));

@@ -78,7 +78,8 @@ void DeadLetterComplete::on_event(const fakes::Event& event, Time now) {
         case fakes::EventKind::max_deliveries:
             exercise();
             last_out_.erase(message_of(event));
-            if (!done_with_.contains(message_of(event))) given_up_.emplace(letter_of(event), present());
+            if (!done_with_.contains(message_of(event)) && was_to_be_given_up(message_of(event)))
+                given_up_.emplace(letter_of(event), present());
             break;
         case fakes::EventKind::stored: note_told(event, now); break;
         case fakes::EventKind::fault:
@@ -137,6 +138,11 @@ void DeadLetterComplete::on_delivery(const fakes::Event& event, Time now) {
     message.since = now;
     message.event = present();
     message.in_hand = true;
+}
+
+bool DeadLetterComplete::was_to_be_given_up(const Message& message) const {
+    const auto spent = spent_.find(message);
+    return spent != spent_.end() && spent->second.number >= burial_start(tunables_);
 }
 
 void DeadLetterComplete::judge_verdict(const fakes::Event& event) {

@@ -1,6 +1,7 @@
 // dead_letter_complete: every job that a scheduler ended DENIED, TIMEOUT, OUTPUT_QUARANTINED, or FAILED without leave to retry,
 // has a dead letter with a reason code, and so has every message that was terminated, or that the server has stopped
-// delivering though nobody had done with it. The first cause stays. When all is quiet, every letter that Redis has not lost has
+// delivering though nobody had done with it, but one of which no replica has ever been given the deliveries with which it is to give
+// it up: they went to connections at whose other end nobody was. The first cause stays. When all is quiet, every letter that Redis has not lost has
 // been told on the bus.
 // The index lists the letters that there are, and of those that there are not only such as ran out: it has no time to live
 // itself.
@@ -65,6 +66,8 @@ private:
     void on_verdict(const fakes::Event& event);
     void note_delivery(const fakes::Event& event);
     void on_delivery(const fakes::Event& event, Time now);
+    /// Some replica has been given it with so few deliveries left.
+    [[nodiscard]] bool was_to_be_given_up(const Message& message) const;
     void judge_verdict(const fakes::Event& event);
     void judge_termination(const fakes::Event& event);
     void note_told(const fakes::Event& event, Time now);

@@ -77,7 +77,7 @@ protected:
         fakes::Event event = testing::event_of(kind, {}, when);
         event.node = kReplica;
         event.stream = "CORDUM_SYS";
-        event.name = "dur";
+        event.name = "dur_cordum-scheduler__sys_job_submit";
         event.sequence = 7;
         event.number = number;
         judge.tell(oracle, event, {});
@@ -117,6 +117,13 @@ TEST_F(SpentMessageTest, AMessageThatTheServerDeliversNoMoreNeedsALetter) {
     EXPECT_FALSE(oracle.waits());
     rest();
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("poison:CORDUM_SYS:7 has no dead letter")));
+}
+
+TEST_F(SpentMessageTest, NobodyCanWriteOneWhereTheLastDeliveriesReachedNobody) {
+    tell(EventKind::deliver, When::applied, 2);
+    give_up();
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(SpentMessageTest, WhatTheBusAloneWasToldOfIsALetter) {

@@ -59,6 +59,8 @@ void JobHistory::on_event(const fakes::Event& event, Time) {
     if (event.kind == EventKind::redis && event.when == When::answered && event.command == "GET") on_answer(event);
     if (event.kind == EventKind::node_down)
         std::erase_if(delivered_, [&event](const auto& entry) { return entry.first.first == event.node; });
+    // The numbers of what it took are given out again.
+    if (event.kind == EventKind::fault && event.name == "nats.power_cut") marked_.clear();
     if (event.kind == EventKind::fault && event.name.starts_with("clock")) unasked_.clock_set();
     if (event.job.empty()) return;
     switch (event.kind) {
@@ -180,9 +182,11 @@ void JobHistory::on_result_done(const fakes::Event& event) {
     if (delivered != delivered_.end()) delivered_.erase(delivered);
     if (!results_bind_ || !ends(status) || record.state.empty() || engine::wire::rejection(result)) return;
     if (!is_final(record.state)) {
-        const bool counts =
-            sent_.believes(event.job, result.worker_id(), any_worker_) && sent_.since(event.job) < in_hand_since;
-        if (!counts) return;
+        const EventNumber sent = sent_.since(event.job);
+        const bool counts = sent_.believes(event.job, result.worker_id(), any_worker_) && sent < in_hand_since;
+        const auto marked = marked_.find(event.sequence);
+        const bool dealt_with_before = marked != marked_.end() && marked->second < sent;
+        if (!counts || dealt_with_before) return;
     }
     exercise();
     if (!is_final(record.state))
@@ -243,6 +247,8 @@ void JobHistory::hash_set(fakes::NodeId client, std::string_view key, std::strin
 void JobHistory::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
                             std::int64_t, std::int64_t) {
     unasked_.string_set(key, after);
+    if (const auto mark = processed_mark(key); mark && is_schedulers_results(mark->durable))
+        marked_.insert_or_assign(mark->sequence, present());
     if (!key.starts_with(kRequestPrefix)) return;
     const cap::JobRequest* request = read_request(after);
     if (!request) return;

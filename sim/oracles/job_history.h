@@ -10,7 +10,7 @@
 //    the scheduler does by itself has its causes in the job (unasked_ends.h).
 // 3. An answer binds: who was told that the job is cancelled finds it cancelled; an approval that was accepted releases the
 //    job; a result that was taken off the stream has ended the job, if it came from the worker that the job was sent to and
-//    was delivered while the job was out. What else claims to be a result binds nobody.
+//    was delivered while the job was out, and has not been dealt with before that. What else claims to be a result binds nobody.
 // 4. A job is undecided when one of its operations never got an answer, so that the history would bear its having happened
 //    as well as its not having happened; and when Redis has lost something of it, which nothing that it is after that
 //    explains. Of each job a few flags are kept, whatever its history's length.
@@ -98,7 +98,8 @@ private:
     const bool any_worker_;
     const LostRecords& lost_ = jobs().lost();
     std::map<std::pair<fakes::NodeId, std::uint64_t>, EventNumber> delivered_;  // results in hand, by sequence
-    std::map<std::string, int, std::less<>> looked_for_in_vain_;                // keys that a GET found nothing at
+    std::map<std::uint64_t, EventNumber> marked_;  // results that schedulers have dealt with, by sequence, and when
+    std::map<std::string, int, std::less<>> looked_for_in_vain_;  // keys that a GET found nothing at
     std::map<std::string, Job, std::less<>> jobs_;
     bool results_bind_ = true;
     std::uint64_t undecided_ = 0;

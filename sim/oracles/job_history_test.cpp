@@ -51,6 +51,12 @@ protected:
         packet.mutable_job_result()->set_status(status);
         tell_packet(kind, when, "sys.job.result", packet, durable);
     }
+    /// The result that is in hand.
+    void mark_as_dealt_with() {
+        keys.add_observer(oracle);
+        keys.set_string(std::string(kMarkPrefix) + "7:" + std::string(kSchedulersResults), "1", fakes::redis::kNever);
+        ++judge.number;
+    }
     const char* reporter = "w";
     void run() {
         policy("ALLOW");
@@ -76,6 +82,7 @@ protected:
         fakes::Event event = testing::event_of(kind, "J", when);
         event.subject = subject;
         event.name = durable;
+        event.sequence = 7;
         event.packet = &packet;
         ++judge.number;
         judge.tell(oracle, event, {});
@@ -199,6 +206,26 @@ TEST_F(JobHistoryTest, NorDoesOneThatCameBeforeItsJobWasSentOut) {
     is_out_to("w");
     result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before);
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(JobHistoryTest, NorDoesOneThatWasDealtWithBeforeThatAndComesOnceMore) {
+    submit();
+    run();
+    mark_as_dealt_with();
+    is_out_to("w");
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied);
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(JobHistoryTest, OneThatWasDealtWithSinceHasEndedIt) {
+    submit();
+    run();
+    is_out_to("w");
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied);
+    mark_as_dealt_with();
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is taken off the stream, and it is still RUNNING")));
 }
 
 // D-09

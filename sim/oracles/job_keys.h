@@ -1,6 +1,8 @@
 // What oracles read off keys and packets.
 #pragma once
 
+#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +37,26 @@ inline constexpr std::string_view kSettingsKey = "cfg:system:default";
 [[nodiscard]] inline std::optional<std::string_view> job_of_state_key(std::string_view key) {
     if (!key.starts_with(kJobStatePrefix)) return std::nullopt;
     return key.substr(kJobStatePrefix.size());
+}
+
+inline constexpr std::string_view kMarkPrefix = "cordum:bus:processed:CORDUM_SYS:";
+static_assert(kMarkPrefix.substr(kMarkPrefix.size() - 11, 10) == engine::wire::kStreamSys);
+
+/// A message of the stream of sys subjects that a durable has dealt with. One without a durable is nobody's.
+struct ProcessedMark {
+    std::uint64_t sequence = 0;
+    std::string_view durable;
+};
+
+[[nodiscard]] inline std::optional<ProcessedMark> processed_mark(std::string_view key) {
+    if (!key.starts_with(kMarkPrefix)) return std::nullopt;
+    key.remove_prefix(kMarkPrefix.size());
+    ProcessedMark mark;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), mark.sequence);
+    key.remove_prefix(static_cast<std::size_t>(end - key.data()));
+    if (error != std::errc{} || !key.starts_with(':')) return std::nullopt;
+    mark.durable = key.substr(1);
+    return mark;
 }
 
 /// Whether Redis itself has cut off the end of a string, as the fault redis.corrupt does: nobody else writes without a client.

@@ -18,20 +18,6 @@ namespace {
 using fakes::EventKind;
 using fakes::When;
 
-constexpr std::string_view kMarkPrefix = "cordum:bus:processed:CORDUM_SYS:";
-static_assert(kMarkPrefix.substr(kMarkPrefix.size() - 11, 10) == engine::wire::kStreamSys);
-
-/// Sequence and durable that a mark names. A mark without a durable is nobody's.
-std::optional<std::pair<std::uint64_t, std::string_view>> parts_of_mark(std::string_view key) {
-    if (!key.starts_with(kMarkPrefix)) return std::nullopt;
-    key.remove_prefix(kMarkPrefix.size());
-    std::uint64_t sequence = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), sequence);
-    key.remove_prefix(static_cast<std::size_t>(end - key.data()));
-    if (error != std::errc{} || !key.starts_with(':')) return std::nullopt;
-    return std::pair{sequence, key.substr(1)};
-}
-
 bool is_done(const fakes::Event& answer) {
     return answer.outcome == fakes::EventOutcome::applied && !answer.payload.starts_with('-');
 }
@@ -132,10 +118,10 @@ void ResultHeard::on_delivered(const fakes::Event& event) {
 
 void ResultHeard::on_redis(const fakes::Event& event) {
     if (const auto job = job_of_heard(event.key)) on_keeping(event, *job);
-    const auto mark = event.when == When::before && event.command == "SET" ? parts_of_mark(event.key) : std::nullopt;
-    const auto marked = mark ? results_.find(mark->first) : results_.end();
+    const auto mark = event.when == When::before && event.command == "SET" ? processed_mark(event.key) : std::nullopt;
+    const auto marked = mark ? results_.find(mark->sequence) : results_.end();
     if (marked != results_.end()) {
-        if (Reading* own = reading(mark->second, mark->first)) vouch(*own, event.node, marked->second.job);
+        if (Reading* own = reading(mark->durable, mark->sequence)) vouch(*own, event.node, marked->second.job);
     }
     if (event.when != When::answered || is_done(event)) return;
     for (auto& [key, hand] : hands_)
@@ -217,23 +203,23 @@ void ResultHeard::excuse(std::string_view durable, Sequence sequence) {
 
 void ResultHeard::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view,
                              std::int64_t, std::int64_t) {
-    const auto parts = parts_of_mark(key);
-    Reading* own = parts ? reading(parts->second, parts->first) : nullptr;
+    const auto parts = processed_mark(key);
+    Reading* own = parts ? reading(parts->durable, parts->sequence) : nullptr;
     if (own == nullptr) return;
     if (!client.valid()) {  // a fault has spoilt it: it names no content any more
         own->marked = false;
-        return excuse(parts->second, parts->first);
+        return excuse(parts->durable, parts->sequence);
     }
     own->marked = true;
 }
 
 void ResultHeard::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                               std::int64_t) {
-    const auto parts = parts_of_mark(key);
-    Reading* own = parts ? reading(parts->second, parts->first) : nullptr;
+    const auto parts = processed_mark(key);
+    Reading* own = parts ? reading(parts->durable, parts->sequence) : nullptr;
     if (own == nullptr) return;
     own->marked = false;
-    excuse(parts->second, parts->first);
+    excuse(parts->durable, parts->sequence);
 }
 
 void ResultHeard::restored(const fakes::redis::Keyspace& now) {

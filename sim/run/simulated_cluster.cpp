@@ -41,9 +41,10 @@ fakes::NatsServerOptions nats_options(const Scenario& scenario) {
         if (stream.name == engine::wire::kStreamJobs) stream.max_messages = cluster.nats_jobs_stream_messages;
     options.outgoing.max_pending = cluster.nats_max_pending;
     options.outgoing.bandwidth = cluster.nats_bandwidth;
-    // Only a cluster has a leader that another one can follow.
-    options.clustered = std::ranges::any_of(
-        scenario.faults, [](const Fault& fault) { return fault.part<faults::NatsNewLeader>() != nullptr; });
+    // Only a cluster has a leader that another one can follow, and a quorum to lose.
+    options.clustered = std::ranges::any_of(scenario.faults, [](const Fault& fault) {
+        return fault.part<faults::NatsNewLeader>() != nullptr || fault.part<faults::NatsNoQuorum>() != nullptr;
+    });
     return options;
 }
 
