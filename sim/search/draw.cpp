@@ -138,6 +138,7 @@ public:
         if (turn == 2 && !by_themselves && !calm) lose_quorum(out);
         if (!by_themselves && dice_.chance(0.3)) out["cluster"]["schedule"] = schedule();
         keep_policy_reachable(out);
+        keep_store_reachable(out);
         name_present_replicas(out);
         if (out["faults"].empty()) out.erase("faults");
         if (!options_.without.empty()) out["without"] = options_.without;
@@ -396,6 +397,17 @@ private:
         const auto latency = engine::parse_duration(out[at].get_ref<const std::string&>());
         if (!latency || 2 * *latency < limit_in_force(out, "safety_timeout")) return;
         out["cluster"]["config"]["safety_timeout"] = engine::format_duration(2 * *latency + std::chrono::seconds{1});
+    }
+
+    /// The same for the store where everything that a node sends takes its rank's time longer, for the whole run.
+    static void keep_store_reachable(Document& out) {
+        constexpr int kRanksThereAndBack = 60;
+        const auto& cluster = out["cluster"];
+        const auto schedule = cluster.find("schedule");
+        if (schedule == cluster.end() || (*schedule)["kind"] != "pct") return;
+        const auto lag = engine::parse_duration((*schedule)["lag"].get_ref<const std::string&>());
+        if (!lag || kRanksThereAndBack * *lag <= limit_in_force(out, "store_op_timeout")) return;
+        out["cluster"]["config"]["store_op_timeout"] = engine::format_duration(kRanksThereAndBack * *lag);
     }
 
     /// A server that forgets when it restarts is restarted only by those who ask for that.
