@@ -40,10 +40,7 @@ Task<Release> ask_to_release(LeasePorts ports, HeldLock lock, Duration answer_wi
 /// When to give up, which is not before the second try.
 struct Patience {
     MonoTime until;
-    bool while_not_sent = false;  // beyond that as long as calls only wait to be sent
-    [[nodiscard]] bool is_over(MonoTime now, Release last) const {
-        return now >= until && !(while_not_sent && last == Release::not_sent);
-    }
+    Duration anew{};  // from each try that is not even sent: the lock may be taken as late as that
 };
 
 Task<void> keep_releasing(LeasePorts ports, HeldLock lock, Duration answer_within, Patience patience) {
@@ -51,16 +48,17 @@ Task<void> keep_releasing(LeasePorts ports, HeldLock lock, Duration answer_withi
     for (int tries = 1;; ++tries) {
         const Release release = co_await ask_to_release(ports, lock, answer_within);
         if (release == Release::done) break;
-        if (tries >= 2 && patience.is_over(ports.clock.monotonic(), release)) break;
+        if (release == Release::not_sent) patience.until = std::max(patience.until, ports.clock.in(patience.anew));
+        if (tries >= 2 && ports.clock.monotonic() >= patience.until) break;
         co_await ports.clock.sleep(pause);
         pause = std::min(2 * pause, kReleasePauseMax);
     }
     ports.book.strike(lock.token);
 }
 
-Task<void> release_later(LeasePorts ports, HeldLock lock, Duration answer_within, MonoTime until) {
+Task<void> release_later(LeasePorts ports, HeldLock lock, LeaseTerms terms, MonoTime until) {
     co_await ports.clock.sleep(kReleasePauseMin);
-    co_await keep_releasing(ports, std::move(lock), answer_within, {until, true});
+    co_await keep_releasing(ports, std::move(lock), terms.answer_within, {until, terms.life});
     ports.log.reached("lock_released_late");
 }
 
@@ -134,7 +132,7 @@ Task<void> Lease::release() {
         ports_.book.strike(lock_.token);
     } else if (ports_.mechanisms.on(Mechanism::release_retry)) {
         if (ports_.releases.size() < kReleasesMax)
-            ports_.releases.spawn(release_later(ports_, lock_, terms_.answer_within, until));
+            ports_.releases.spawn(release_later(ports_, lock_, terms_, until));
         else
             ports_.book.strike(lock_.token);
     } else {  // switched off: one more try at the same instant
