@@ -97,7 +97,8 @@ std::vector<std::string> Cluster::missing_servers() {
 }
 
 Rules Cluster::rules(const Shape& shape) {
-    return {kDispatchTimeout, kRunningTimeout, kAckWait + 2 * kReconcilerInterval, kInFlightLife, shape.lossy};
+    return {kDispatchTimeout, kRunningTimeout, kAckWait + 2 * kReconcilerInterval,
+            kInFlightLife,    shape.available, shape.lossy};
 }
 
 std::vector<std::string> Cluster::topics() {

@@ -102,6 +102,10 @@ private:
     // In the order of the report.
     Check& executed_twice() { return check("executed_twice", "jobs that workers started more than once"); }
     Check& lost() { return check("lost", "acknowledged, and neither ended nor waiting for somebody"); }
+    Check& lost_by_the_stream() {
+        return check("lost_by_the_stream",
+                     "acknowledged by NATS, and not in its stream any more, from which nobody deletes", false);
+    }
     Check& stored_result_timed_out() {
         return check("stored_result_timed_out", "ended TIMEOUT although the stream held the result before the limit");
     }
@@ -158,12 +162,26 @@ private:
     }
 
     void count() {
-        for (const auto make :
-             {&Judge::executed_twice, &Judge::lost, &Judge::stored_result_timed_out, &Judge::unsent_unexplained,
-              &Judge::conflicting, &Judge::sent_twice, &Judge::ended_twice, &Judge::ran_forbidden, &Judge::unearned,
-              &Judge::cancelled_unasked, &Judge::content, &Judge::letterless, &Judge::excused,
-              &Judge::conflicting_explained, &Judge::cost_of_a_failover, &Judge::unsent, &Judge::sent_not_run,
-              &Judge::run_not_told, &Judge::late})
+        for (const auto make : {&Judge::executed_twice,
+                                &Judge::lost,
+                                &Judge::lost_by_the_stream,
+                                &Judge::stored_result_timed_out,
+                                &Judge::unsent_unexplained,
+                                &Judge::conflicting,
+                                &Judge::sent_twice,
+                                &Judge::ended_twice,
+                                &Judge::ran_forbidden,
+                                &Judge::unearned,
+                                &Judge::cancelled_unasked,
+                                &Judge::content,
+                                &Judge::letterless,
+                                &Judge::excused,
+                                &Judge::conflicting_explained,
+                                &Judge::cost_of_a_failover,
+                                &Judge::unsent,
+                                &Judge::sent_not_run,
+                                &Judge::run_not_told,
+                                &Judge::late})
             (void)(this->*make)();
         verdict_.submitted = static_cast<int>(ledger_.submissions.size());
         for (const auto& [job, submission] : ledger_.submissions) {
@@ -213,14 +231,10 @@ private:
         } else if (end.state == "SUCCEEDED") {
             unearned().cases.push_back(job);
         }
-        if (submission.acknowledged && !at_rest(end.state))
-            blamed(lost(), *submission.acknowledged, *submission.acknowledged + kInHandMost)
-                .cases.push_back(fmt::format("{}: {}, sequence {}{}", job, end.state.empty() ? "unknown" : end.state,
-                                             submission.sequence,
-                                             ledger_.stored.contains(job) ? "" : ", which the stream does not hold"));
+        if (submission.acknowledged && !at_rest(end.state)) judge_lost(job, submission, end);
         if (std::ranges::count_if(end.history, [](const StateChange& c) { return has_ended(c.state); }) > 1)
             ended_twice().cases.push_back(job);
-        if (end.state == "CANCELLED" && !submission.cancel_asked) cancelled_unasked().cases.push_back(job);
+        if (end.state == "CANCELLED" && !submission.cancel_asked) judge_cancelled(job);
         if (!end.content_fault.empty())
             content().cases.push_back(fmt::format("{} as stored: {}", job, end.content_fault));
         const bool badly = end.state == "FAILED" || end.state == "TIMEOUT" || end.state == "DENIED";
@@ -228,6 +242,27 @@ private:
             letterless().cases.push_back(fmt::format("{}: {}", job, end.state));
         if (end.state == "TIMEOUT") judge_timeout(job, end);
         judge_results(job, end);
+    }
+
+    void judge_lost(const std::string& job, const Submission& submission, const JobEnd& end) {
+        const bool held = ledger_.stored.empty() || ledger_.stored.contains(job);
+        const bool by_the_stream = ledger_.rules.clustered && end.state.empty() && !held;
+        Check& kind = by_the_stream ? lost_by_the_stream()
+                                    : blamed(lost(), *submission.acknowledged, *submission.acknowledged + kInHandMost);
+        kind.cases.push_back(fmt::format("{}: {}, sequence {}{}", job, end.state.empty() ? "unknown" : end.state,
+                                         submission.sequence, held ? "" : ", which the stream does not hold"));
+    }
+
+    /// Whoever timed it out has called it off at its worker, which says so; a Redis that has forgotten the end takes that word.
+    void judge_cancelled(const std::string& job) {
+        const auto results = results_.find(job);
+        const auto word = results == results_.end() ? std::vector<const StoredResult*>{} : results->second;
+        const auto called_off =
+            std::ranges::find_if(word, [](const StoredResult* result) { return result->status == "CANCELLED"; });
+        Check& kind = called_off == word.end()
+                          ? cancelled_unasked()
+                          : blamed(cancelled_unasked(), (*called_off)->stored, (*called_off)->stored);
+        kind.cases.push_back(job);
     }
 
     /// The worker said that the submitter may try it again.
@@ -327,7 +362,7 @@ private:
         if ((*later)->stored - first->stored < kTakenUpWithin)
             conflicting_explained().cases.push_back(story + "; nobody need have had the first in hand by then");
         else if (cause == nullptr)
-            conflicting().cases.push_back(story);
+            blamed(conflicting(), first->stored, ended).cases.push_back(story);
         else
             conflicting_explained().cases.push_back(fmt::format("{}; {} ({}), {}", story, name_of(cause->kind),
                                                                 cause->target, before(*cause, first->stored)));

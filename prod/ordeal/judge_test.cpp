@@ -101,6 +101,20 @@ TEST_F(JudgeTest, ALostJobIsToldWithWhetherTheStreamHoldsIt) {
     EXPECT_EQ(verdict.find("lost")->cases.at(0), "lost: unknown, sequence 1, which the stream does not hold");
 }
 
+// nats-server 2.9 in a cluster
+TEST_F(JudgeTest, WhatAClustersStreamNoLongerHoldsIsToldOfByItself) {
+    submit("lost");
+    ledger.stored.insert("fine-1");
+    EXPECT_EQ(violations(), Names{"lost"});
+    ledger.rules.clustered = true;
+    EXPECT_EQ(violations(), Names{});
+    EXPECT_EQ(cases("lost_by_the_stream"), 1U);
+    ledger.stored.insert("lost");
+    EXPECT_EQ(violations(), Names{"lost"});
+    ledger.stored.clear();
+    EXPECT_EQ(violations(), Names{"lost"}) << "nobody has read it";
+}
+
 TEST_F(JudgeTest, AQuietRunProvesNothing) {
     ledger.disturbances.clear();
     EXPECT_TRUE(judge(ledger).proved_nothing());
@@ -200,6 +214,19 @@ TEST_F(JudgeTest, ALaterResultThatWinsIsNoticedAndExcusedOnlyByABlow) {
     EXPECT_EQ(cases("later_result_won_explained"), 1U);
 }
 
+TEST_F(JudgeTest, AFailoverMayForgetTheFirstResultSomeTimeBefore) {
+    succeed("two");
+    tell("two", "FAILED", milliseconds(2600));
+    ledger.ends["two"].state = "FAILED";
+    ledger.ends["two"].history.back().state = "FAILED";
+    ledger.ends["two"].dead_letter = true;
+    hurt(DisturbanceKind::redis_kill, seconds(-10), seconds(-6));
+    EXPECT_EQ(violations(), Names{"later_result_won"});
+    ledger.rules.lossy = true;
+    EXPECT_EQ(violations(), Names{});
+    EXPECT_EQ(cases("lost_by_failover"), 1U);
+}
+
 TEST_F(JudgeTest, AResultAtTheHeelsOfAnotherIsTold) {
     succeed("two");
     tell("two", "FAILED", milliseconds(2050));
@@ -238,6 +265,21 @@ TEST_F(JudgeTest, OnlyWhoWasAskedForIsCancelled) {
     EXPECT_EQ(violations(), Names{"cancelled_unasked"});
     ledger.submissions["dropped"].cancel_asked = true;
     EXPECT_EQ(violations(), Names{});
+}
+
+TEST_F(JudgeTest, OrWasCalledOffForAnEndThatAFailoverHasForgotten) {
+    submit("called off");
+    run("called off");
+    tell("called off", "CANCELLED", seconds(20));
+    end("called off", "CANCELLED", seconds(21));
+    hurt(DisturbanceKind::redis_kill, seconds(19), seconds(25));
+    EXPECT_EQ(violations(), Names{"cancelled_unasked"});
+    ledger.rules.lossy = true;
+    EXPECT_EQ(violations(), Names{});
+    EXPECT_EQ(cases("lost_by_failover"), 1U);
+    ledger.disturbances.back().from += seconds(30);
+    ledger.disturbances.back().until += seconds(30);
+    EXPECT_EQ(violations(), Names{"cancelled_unasked"});
 }
 
 TEST_F(JudgeTest, ContentStaysAsItWasSubmitted) {

@@ -129,7 +129,8 @@ struct Rules {
     Span running_timeout{};
     Span patience{};  // how much longer a job may wait for a result that the stream holds
     Span in_flight_life{};
-    bool lossy = false;  // what no replica of Redis has is gone when another one takes the writes
+    bool clustered = false;  // what NATS holds has copies, and those may come apart
+    bool lossy = false;      // what no replica of Redis has is gone when another one takes the writes
 };
 
 struct Ledger {

@@ -28,6 +28,8 @@ constexpr milliseconds kBeat{10};
 constexpr milliseconds kLook{500};
 /// Quiet is believed when it has lasted: a message that was handed back is nowhere for a moment.
 constexpr seconds kQuietFor{3};
+/// The same where jobs are missing of which Redis knows nothing: by then, whoever looks for what a stream holds has found it.
+constexpr seconds kQuietWithoutSome{60};
 constexpr seconds kProgressEvery{15};
 constexpr seconds kStorePatience{20};
 constexpr std::size_t kNamesMost = 50;
@@ -161,7 +163,7 @@ private:
                 quiet_since.reset();
             else if (!quiet_since)
                 quiet_since = Clock::now();
-            if (quiet_since && Clock::now() - *quiet_since >= kQuietFor) {
+            if (quiet_since && Clock::now() - *quiet_since >= (waiting.empty() ? kQuietFor : kQuietWithoutSome)) {
                 ledger_.settled = true;
                 break;
             }
@@ -173,8 +175,13 @@ private:
     /// What is not at rest; empty: all is quiet.
     std::string unrest(std::set<std::string>& waiting) {
         if (std::string why = cluster_.servers_missing(); !why.empty()) return why;
-        std::erase_if(waiting, [this](const std::string& job) { return at_rest(store_.state_of(job)); });
-        if (!waiting.empty()) return fmt::format("{} jobs, {} among them", waiting.size(), *waiting.begin());
+        std::string under_way;
+        std::erase_if(waiting, [&](const std::string& job) {
+            const std::string state = store_.state_of(job);
+            if (!state.empty() && !at_rest(state)) under_way = job;
+            return at_rest(state);
+        });
+        if (!under_way.empty()) return fmt::format("{} jobs, {} among them", waiting.size(), under_way);
         for (const char* name : kConsumers) {
             const auto consumer = bus_.consumer(kSysStream, name);
             if (!consumer) return fmt::format("nothing can be learnt about the consumer {}", name);
