@@ -131,6 +131,22 @@ TEST_F(SlowClientTest, ADurableGetsTheRateAndKeepsIt) {
     EXPECT_EQ(kept.size() + more.size(), 27U) << "the limit that it had stays";
 }
 
+TEST_F(SlowClientTest, WhatARateHasHeldUpDoesNotLeaveOnceNobodyLeads) {
+    spec.rate_limit_bps = 32'000;  // a message takes 25 seconds
+    spec.ack_wait = 40s;
+    KeptDeliveries kept;
+    const auto bound = consume(*a, kept);
+    for (int i = 0; i < 25; ++i) store(*b, "sys.job.submit", std::string(99'800, 'x'));
+    server.lose_quorum();
+    world.run_for(10s);
+    const std::size_t while_led = kept.size();
+    world.run_for(1min);
+    EXPECT_EQ(kept.size(), while_led);
+    server.regain_quorum();
+    world.run_for(5min);
+    EXPECT_GT(kept.size(), while_led);
+}
+
 TEST_F(SlowClientTest, AMessageAsLargeAsTheServerTakesPassesUnderARate) {
     spec.rate_limit_bps = 256'000'000;
     KeptDeliveries kept;

@@ -85,11 +85,14 @@ NatsServer::Taken NatsServer::take(const MessagePtr& message, NodeId publisher) 
     return {.undecided = true};
 }
 
-void NatsServer::propose(const MessagePtr& message, NodeId publisher) {
+bool NatsServer::somebody_leads() const {
     // As the server does: a leader that hears of nobody for ten seconds steps down, and there is no other.
     constexpr auto kLeaderNotices = std::chrono::seconds(10);
-    const engine::MonoTime time(world_.monotonic(options_.node));
-    if (time < lost_since_ + kLeaderNotices) proposals_.push_back({message, publisher});
+    return has_quorum() || engine::MonoTime(world_.monotonic(options_.node)) < lost_since_ + kLeaderNotices;
+}
+
+void NatsServer::propose(const MessagePtr& message, NodeId publisher) {
+    if (somebody_leads()) proposals_.push_back({message, publisher});
 }
 
 void NatsServer::settle_proposals() {
@@ -194,7 +197,7 @@ bool NatsServer::within_rate(Bound& bound, const ConsumerModel::Next& next) {
 
 void NatsServer::let_go_slowed(Bound& bound) {
     const ConsumerModel::Next next = *std::exchange(bound.slowed, std::nullopt);
-    deliver(bound, next);
+    if (somebody_leads()) deliver(bound, next);  // else it comes again
     pump(bound);
 }
 

@@ -131,6 +131,8 @@ private:
     enum class From : std::uint8_t { client, server };
     void route_core(const MessagePtr& message, From from = From::client);
     Taken store(StreamModel& stream, const MessagePtr& message, NodeId publisher);
+    /// For a while after the quorum is lost somebody still does.
+    [[nodiscard]] bool somebody_leads() const;
     /// Without a quorum.
     void propose(const MessagePtr& message, NodeId publisher);
     void settle_proposals();

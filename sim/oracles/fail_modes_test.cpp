@@ -114,6 +114,19 @@ TEST_F(FailModesTest, OpenPutsNothingOff) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the mode is open, and the job is put off")));
 }
 
+// A start reads, makes its files known, and reads again; where that finds nothing it begins anew.
+TEST_F(FailModesTest, WhoHasComeUpGoesByNothingThatItHasReadOnce) {
+    for (const int reads : {1, 2}) {
+        judge.found.clear();
+        tell(testing::event_of(fakes::EventKind::node_down, ""));
+        settings(R"("input_fail_mode":"open")");
+        for (int i = 0; i < reads; ++i) read();
+        take_up("a");
+        put_off("a");
+        EXPECT_EQ(judge.found.size(), reads == 2 ? 1U : 0U);
+    }
+}
+
 TEST_F(FailModesTest, WhoLetsGoOfTheJobByTheSameCommandHasGoneByWhatItHadReadBefore) {
     settings(R"("input_fail_mode":"open")");
     read();

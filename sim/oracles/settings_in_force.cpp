@@ -12,14 +12,21 @@ void SettingsInForce::on_event(const fakes::Event& event, Time now) {
     if (event.kind == fakes::EventKind::node_down) {
         former_[event.node] = {std::exchange(read_[event.node], {}), now};
         under_way_.erase(event.node);
+        starts_[event.node] = {.over = false};
     }
     if (event.kind != fakes::EventKind::redis || event.key != kSettingsKey || event.command != "GET") return;
     if (event.when == fakes::When::applied && !text_.empty()) under_way_[event.node] = parsed_;
     if (event.when != fakes::When::answered) return;
     std::optional<Document>& found = under_way_[event.node];
     const bool learnt = found && event.outcome == fakes::EventOutcome::applied;
+    Start& start = starts_[event.node];
+    start.over = start.over || (learnt && start.answered);
+    start.answered = learnt;
     auto& versions = read_[event.node];
-    if (learnt && (versions.empty() || versions.back().overlay != *found)) versions.push_back({*found, now});
+    if (learnt && (versions.empty() || versions.back().overlay != *found))
+        versions.push_back({*found, now, start.over});
+    else if (learnt && start.over)
+        versions.back().certain = true;
     found.reset();
 }
 

@@ -1,6 +1,7 @@
 // The settings documents that each replica may be going by (settings.md 5): it goes by what it has read last, by a
 // GET of its own, and keeps a part that the new document does not say soundly. Who comes up again has read nothing; what was
-// on its way when it went down may land later, and goes by what was read before.
+// on its way when it went down may land later, and goes by what was read before. At its start it reads twice, and tries again from the
+// beginning where the second one finds nothing: what it has read until two in a row were answered it may go by, or not.
 //
 // It belongs to an observer of the events and of the keyspace, which passes on what it hears.
 #pragma once
@@ -46,6 +47,7 @@ private:
     struct Version {
         Document overlay;
         Time since{};
+        bool certain = true;  // it goes by it
     };
     using Versions = std::vector<Version>;  // oldest first
     /// What a replica had read before it went down.
@@ -63,7 +65,7 @@ private:
             if (version.since > to) break;
             Read value = version.overlay ? part(*version.overlay) : Read{};
             if (!value) continue;
-            if (version.since < from)
+            if (version.since < from && version.certain)
                 values.erase(values.begin() + before, values.end());  // it is in the place of all before it
             values.push_back(std::move(value));
         }
@@ -74,6 +76,12 @@ private:
     std::map<fakes::NodeId, std::optional<Document>>
         under_way_;                           // what a GET has found and its caller has not been told yet
     std::map<fakes::NodeId, Versions> read_;  // since it came up
+    /// How far a replica that has come up again is with its start.
+    struct Start {
+        bool over = true;
+        bool answered = false;  // the last read was
+    };
+    std::map<fakes::NodeId, Start> starts_;
     std::map<fakes::NodeId, Former> former_;  // of those that have gone down, the last time
 };
 
