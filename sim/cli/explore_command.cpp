@@ -73,7 +73,7 @@ public:
     Exit run() {
         if (!prepare() || !crash_.begin()) return Exit::usage;
         began_ = Wall::now();
-        const ExploreOutcome outcome = explore(environment_.runner, options_);
+        const ExploreOutcome outcome = explore(under_way_.timing(environment_.runner), options_);
         line_.clear();
         remember(outcome);
         tell(outcome);

@@ -265,7 +265,8 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
         crash.add(record_of(scenario, result, replay_command(scenario, result.seed, args.selection, build)));
     };
     const auto started = std::chrono::steady_clock::now();
-    const SweepOutcome outcome = sweep(selection->scenarios, selection->plan, environment.runner, options);
+    const SweepOutcome outcome =
+        sweep(selection->scenarios, selection->plan, under_way.timing(environment.runner), options);
     const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started);
 
     progress.clear();

@@ -31,6 +31,12 @@ void UnderWay::started(const std::string& what) {
     running_[std::this_thread::get_id()] = {what, Wall::now()};
 }
 
+void UnderWay::passed(std::int64_t virtual_ms) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto run = running_.find(std::this_thread::get_id()); run != running_.end())
+        run->second.virtual_ms = virtual_ms;
+}
+
 void UnderWay::ended(std::uint64_t events, bool failed) {
     const std::scoped_lock lock(mutex_);
     running_.erase(std::this_thread::get_id());
@@ -39,8 +45,17 @@ void UnderWay::ended(std::uint64_t events, bool failed) {
     events_ += events;
 }
 
-Runner UnderWay::watching(Runner runner) {
+Runner UnderWay::timing(Runner runner) {
     return [this, runner = std::move(runner)](const Scenario& scenario, std::uint64_t seed, const RunOptions& options) {
+        RunOptions timed = options;
+        timed.passed = [this](std::int64_t virtual_ms) { passed(virtual_ms); };
+        return runner(scenario, seed, timed);
+    };
+}
+
+Runner UnderWay::watching(Runner runner) {
+    return [this, runner = timing(std::move(runner))](const Scenario& scenario, std::uint64_t seed,
+                                                      const RunOptions& options) {
         started(fmt::format("{} seed {}", scenario.name, seed));
         RunResult result = runner(scenario, seed, options);
         ended(result.events, !result.passed && !result.interrupted);
@@ -57,7 +72,8 @@ std::string UnderWay::text() const {
                                   events_, a_second);
     if (running_.empty()) out += "  nothing runs just now\n";
     for (const auto& [thread, run] : running_)
-        out += fmt::format("  runs for {}: {}\n", human_duration(millis_since(run.since)), run.what);
+        out += fmt::format("  runs for {}, {} of its own time: {}\n", human_duration(millis_since(run.since)),
+                           human_duration(run.virtual_ms), run.what);
     return out;
 }
 

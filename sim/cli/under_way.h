@@ -25,7 +25,9 @@ public:
     /// On the same thread.
     void ended(std::uint64_t events, bool failed);
 
-    /// Makes runs as `runner` does and notes when each starts and ends, for commands that do not do it themselves. Lives no longer than
+    /// Makes runs as `runner` does and notes how far each is. Lives no longer than this.
+    [[nodiscard]] Runner timing(Runner runner);
+    /// The same, and notes when each starts and ends, for commands that do not do it themselves. Lives no longer than
     /// this.
     [[nodiscard]] Runner watching(Runner runner);
 
@@ -37,7 +39,11 @@ private:
     struct Run {
         std::string what;
         Wall::time_point since;
+        std::int64_t virtual_ms = 0;
     };
+
+    /// On the thread of the run.
+    void passed(std::int64_t virtual_ms);
 
     const Environment& environment_;
     const std::uint64_t planned_;

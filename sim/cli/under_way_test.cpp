@@ -16,13 +16,14 @@ using ::testing::Not;
 TEST_F(Cli, WhoAsksIsToldWhatRunsAndHowFarItIs) {
     std::vector<std::string> told;
     runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        options.passed(3'500);
         told.push_back(answer());
         return seed == 8 ? bad(of, seed, options) : good(of, seed, options);
     };
     EXPECT_EQ(run({"run", path("a.json"), "--seeds", "3", "-j", "1"}), 1);
     ASSERT_EQ(told.size(), 3U);
     EXPECT_THAT(told[0], HasSubstr("lockstep: 0 of 3 runs made in "));
-    EXPECT_THAT(told[0], HasSubstr(": alpha seed 7\n"));
+    EXPECT_THAT(told[0], HasSubstr(", 3.5s of its own time: alpha seed 7\n"));
     EXPECT_THAT(told[2], HasSubstr("lockstep: 2 of 3 runs made in "));
     EXPECT_THAT(told[2], HasSubstr(", 1 failed; 20 events, "));
     EXPECT_THAT(told[2], HasSubstr(": alpha seed 9\n"));
@@ -41,6 +42,7 @@ TEST_F(Cli, WhoAsksIsToldWhatRunsAndHowFarItIs) {
 TEST_F(Cli, WhoAsksIsToldByEveryCommandThatMakesRuns) {
     std::string told;
     runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        if (options.passed) options.passed(120'000);
         told = answer ? answer() : "nobody answers";
         RunResult result = bad(of, seed, options);
         result.history = std::make_shared<History>();
@@ -57,6 +59,7 @@ TEST_F(Cli, WhoAsksIsToldByEveryCommandThatMakesRuns) {
         (void)run(args);
         EXPECT_THAT(told, HasSubstr(" runs made in ")) << args[0] << ": " << err.str();
         EXPECT_THAT(told, HasSubstr("\n  runs for ")) << args[0];
+        EXPECT_THAT(told, HasSubstr("2m00s of its own time")) << args[0];
         EXPECT_FALSE(answer) << args[0] << ": nothing runs any more";
     }
 }

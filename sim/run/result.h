@@ -61,6 +61,8 @@ struct RunOptions {
     bool explain = true;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
     const std::atomic<bool>* stop = nullptr;
+    /// Told now and then, on the run's thread, how much virtual time has passed in it; empty = nobody is.
+    std::function<void(std::int64_t virtual_ms)> passed{};
 };
 
 struct RunResult {
