@@ -33,15 +33,12 @@ NamedWorker facts_of(const cap::Heartbeat& heartbeat) {
 void HeardWorkers::on_event(const fakes::Event& event, EventNumber present, Time now) {
     if (just_stored_) {
         just_stored_ = false;
-        stored_dated_ = true;
-        written_ = now;
+        stored_ = {true, now};
     }
     switch (event.kind) {
         case EventKind::core_deliver: on_message(event, present, now); break;
         case EventKind::redis:
-            if (event.when == When::answered && event.outcome == fakes::EventOutcome::applied &&
-                event.command == "GET" && event.key == kWorkerSnapshot && !event.payload.starts_with('-'))
-                on_snapshot(event, present, now);
+            if (event.command == "GET" && event.key == kWorkerSnapshot) on_look(event, present, now);
             break;
         case EventKind::node_down:
             heard_.erase(event.node);
@@ -77,14 +74,25 @@ void HeardWorkers::on_message(const fakes::Event& event, EventNumber present, Ti
     last.perhaps_alive_until = std::max(last.perhaps_alive_until, now + perhaps(ttl));
 }
 
+/// Another one may be stored before who has asked is told what stood there.
+void HeardWorkers::on_look(const fakes::Event& event, EventNumber present, Time now) {
+    if (event.when == When::applied) found_[event.node] = stored_;
+    if (event.when == When::answered && event.outcome == fakes::EventOutcome::applied &&
+        !event.payload.starts_with('-'))
+        on_snapshot(event, present, now);
+    if (event.when == When::answered) found_.erase(event.node);
+}
+
 void HeardWorkers::on_snapshot(const fakes::Event& event, EventNumber present, Time now) {
     const SnapshotText& read = read_snapshot(event.payload);
     Time sure = now + surely(tunables_.hydrated_worker_ttl);
     Time maybe = now + perhaps(std::min(tunables_.worker_ttl, tunables_.hydrated_worker_ttl));
-    if (stored_dated_ && !clocks_jumped_) {
+    const auto looked = found_.find(event.node);
+    const Stored found = looked == found_.end() ? stored_ : looked->second;
+    if (found.dated && !clocks_jumped_) {
         sure = std::min(sure,
-                        written_ - tunables_.snapshot_lock_ttl - kCapturedAtPrecision + surely(tunables_.worker_ttl));
-        maybe = std::min(maybe, written_ + perhaps(tunables_.worker_ttl) + kCapturedAtPrecision);
+                        found.at - tunables_.snapshot_lock_ttl - kCapturedAtPrecision + surely(tunables_.worker_ttl));
+        maybe = std::min(maybe, found.at + perhaps(tunables_.worker_ttl) + kCapturedAtPrecision);
     } else {
         sure = Time{};
     }
@@ -112,7 +120,10 @@ void HeardWorkers::key_removed(std::string_view key) {
     if (key == kWorkerSnapshot) restored();
 }
 
-void HeardWorkers::restored() { stored_dated_ = just_stored_ = false; }
+void HeardWorkers::restored() {
+    stored_ = {};
+    just_stored_ = false;
+}
 
 const HeardWorkers::Workers& HeardWorkers::of(fakes::NodeId replica) const {
     static const Workers kNobody;

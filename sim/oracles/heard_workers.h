@@ -60,16 +60,22 @@ public:
 
 private:
     void on_message(const fakes::Event& event, EventNumber present, Time now);
+    void on_look(const fakes::Event& event, EventNumber present, Time now);
     void on_snapshot(const fakes::Event& event, EventNumber present, Time now);
     void note(Reports& reports, Report report, Time now) const;
 
     const engine::Tunables& tunables_;
     std::map<fakes::NodeId, Workers> heard_;
     std::map<std::pair<fakes::NodeId, std::string>, EventNumber> signs_;  // the latest of each worker
-    bool stored_dated_ = false;  // when the stored snapshot was written is known
-    bool just_stored_ = false;   // the event that is told next says when
-    Time written_{};
-    bool clocks_jumped_ = false;  // the age of a snapshot may look like anything
+    /// A snapshot that stands in Redis.
+    struct Stored {
+        bool dated = false;  // when it was written is known
+        Time at{};
+    };
+    Stored stored_;
+    bool just_stored_ = false;               // the event that is told next says when
+    std::map<fakes::NodeId, Stored> found_;  // by whoever has asked for it last
+    bool clocks_jumped_ = false;             // the age of a snapshot may look like anything
 };
 
 }  // namespace lockstep::sim

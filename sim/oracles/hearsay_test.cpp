@@ -54,8 +54,8 @@ protected:
         oracle.string_set(replica, kWorkerSnapshot, nullptr, text, 0, engine::to_millis(tunables.data_ttl) + 100'000);
         tell(testing::event_of(fakes::EventKind::redis, ""));
     }
-    void read(fakes::NodeId replica) {
-        fakes::Event event = testing::event_of(fakes::EventKind::redis, "", fakes::When::answered);
+    void read(fakes::NodeId replica, fakes::When when = fakes::When::answered) {
+        fakes::Event event = testing::event_of(fakes::EventKind::redis, "", when);
         event.node = replica;
         event.command = "GET";
         event.key = kWorkerSnapshot;
@@ -163,6 +163,18 @@ TEST_F(HearsayTest, OldHearsayHoldsForLess) {
     hear(kReplica, "w", 1);
     write(kReplica, snapshot_of("w", 1));
     now += tunables.worker_ttl - 1s;
+    read(kOther);
+    now += 8s;
+    send(kOther, "a", "w");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("of which only a snapshot has told")));
+}
+
+TEST_F(HearsayTest, ItIsAsOldAsTheOneThatWasFoundWhateverHasBeenStoredSince) {
+    hear(kReplica, "w", 1);
+    write(kReplica, snapshot_of("w", 1));
+    now += tunables.worker_ttl - 1s;
+    read(kOther, fakes::When::applied);
+    write(kReplica, snapshot_of("w", 1));
     read(kOther);
     now += 8s;
     send(kOther, "a", "w");

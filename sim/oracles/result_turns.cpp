@@ -83,7 +83,7 @@ void ResultTurns::on_result(const fakes::Event& event, Time now, EventNumber num
     if (!is_schedulers_results(event.name)) return;
     Job& job = at(event.job);
     switch (event.kind) {
-        case EventKind::deliver: take_in_hand(job, event, number); return;
+        case EventKind::deliver: take_in_hand(job, event, now, number); return;
         case EventKind::nak:
             if (event.when == When::before) hand_back(job, event, now, number);
             return;
@@ -95,11 +95,14 @@ void ResultTurns::on_result(const fakes::Event& event, Time now, EventNumber num
     }
 }
 
-void ResultTurns::take_in_hand(Job& job, const fakes::Event& event, EventNumber number) {
+/// Whichever of those that come at one instant is begun first.
+void ResultTurns::take_in_hand(Job& job, const fakes::Event& event, Time now, EventNumber number) {
     const auto there =
         std::ranges::count_if(job.hands, [&event](const auto& hand) { return hand.first.first == event.node; });
     const bool crowded = static_cast<std::size_t>(there) >= surely_at_once();
-    job.hands.insert_or_assign({event.node, event.sequence}, Hand{number, crowded});
+    for (auto& [whose, hand] : job.hands)
+        hand.crowded = hand.crowded || (crowded && whose.first == event.node && hand.at == now);
+    job.hands.insert_or_assign({event.node, event.sequence}, Hand{number, now, crowded});
 }
 
 void ResultTurns::hand_back(Job& job, const fakes::Event& event, Time now, EventNumber number) {

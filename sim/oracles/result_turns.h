@@ -3,7 +3,8 @@
 //
 // 1. A result has been in hand for all to know once it is noted on its job's hash (ls_result_first), or once a replica that has
 //    been answered when it asked for the job's lock hands it back for the time that a busy lock takes. One that came when the
-//    replica had as many results of the job in hand as it handles at once may never have been asked for. It stays in hand until
+//    replica had as many results of the job in hand as it handles at once, or at the same instant as so many, may never have been asked
+//    for. It stays in hand until
 //    it is settled, whatever becomes of the note.
 // 2. From then on, and for one ack wait, no later result may end the job otherwise: one that takes the job's lock after it.
 // 3. A result that does not count contradicts none: one that is not from the job's worker, or that asks for what a job at work
@@ -60,6 +61,7 @@ private:
     };
     struct Hand {
         EventNumber since = 0;
+        Time at{};
         bool crowded = false;  // it may have to wait for its place
     };
     struct Job {
@@ -73,7 +75,7 @@ private:
     };
 
     void on_result(const fakes::Event& event, Time now, EventNumber number);
-    void take_in_hand(Job& job, const fakes::Event& event, EventNumber number);
+    void take_in_hand(Job& job, const fakes::Event& event, Time now, EventNumber number);
     void hand_back(Job& job, const fakes::Event& event, Time now, EventNumber number);
     void settle(Job& job, Sequence sequence);
     void forget_results();

@@ -20,6 +20,7 @@ using ::testing::IsEmpty;
 using testing::kHash;
 using testing::kOther;
 using testing::kReplica;
+using ::testing::SizeIs;
 
 class ResultTurnsTest : public ::testing::Test {
 protected:
@@ -136,6 +137,27 @@ TEST_F(ResultTurnsTest, OneThatFoundNoPlaceAmongManyIsNotKnown) {
     deliver(kOther, 8);
     end(kOther, "FAILED");
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ResultTurnsTest, OfManyThatComeAtOneInstantTheFirstMayHaveToWait) {
+    deliver(kReplica, 7);
+    for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
+    ask(kReplica);
+    hand_back(kReplica, 7, tunables.retry_delay_busy);
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(ResultTurnsTest, ManyThatComeLaterTakeNobodysPlace) {
+    deliver(kReplica, 7);
+    now += 1ms;
+    for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
+    ask(kReplica);
+    hand_back(kReplica, 7, tunables.retry_delay_busy);
+    deliver(kOther, 8);
+    end(kOther, "FAILED");
+    EXPECT_THAT(judge.found, SizeIs(1));
 }
 
 TEST_F(ResultTurnsTest, SevenOthersLeaveOnePlace) {
