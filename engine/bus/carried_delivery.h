@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "engine/ports/bus.h"
@@ -20,7 +22,10 @@ public:
     [[nodiscard]] bool same_server() const { return bus_.connection().server == server_; }
 
     [[nodiscard]] std::string_view subject() const override { return delivery_->subject(); }
-    [[nodiscard]] std::string_view payload() const override { return delivery_->payload(); }
+    /// From here on these are its bytes. REQUIRES: the stream holds them under its number.
+    void read_as_stored(std::string payload) { as_stored_ = std::move(payload); }
+
+    [[nodiscard]] std::string_view payload() const override { return as_stored_ ? *as_stored_ : delivery_->payload(); }
     [[nodiscard]] std::string_view stream() const override { return delivery_->stream(); }
     [[nodiscard]] StreamSequence sequence() const override { return delivery_->sequence(); }
     [[nodiscard]] std::uint64_t delivery_count() const override { return delivery_->delivery_count(); }
@@ -33,6 +38,7 @@ private:
     const std::unique_ptr<Delivery> delivery_;
     const Bus& bus_;
     const std::string server_;
+    std::optional<std::string> as_stored_;
 };
 
 }  // namespace lockstep::engine

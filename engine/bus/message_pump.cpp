@@ -16,6 +16,9 @@ namespace {
 
 /// What reached us garbled, or could not be compared with what the stream holds.
 constexpr Duration kUndecodableDelay = std::chrono::seconds{5};
+/// Deliveries until bytes that the stream does not hold are no error on the way: copies of a stream in a cluster may have come apart
+/// (nats-server 2.9.10), and the one that is delivered from stays as it is.
+constexpr std::uint64_t kGarbledUntil = 10;
 constexpr Duration kBurialDelay = std::chrono::seconds{5};
 /// Burial begins this many deliveries before the server stops: whoever holds a message that it cannot bury yet may be
 /// stopped or killed that often (D-16). At small limits it is less than half of the deliveries.
@@ -124,7 +127,12 @@ Task<std::optional<Disposition>> MessagePump::attempt(CarriedDelivery& delivery)
     auto slot = co_await slots_.acquire();
     if (context_.stopping && !is_last_chance(delivery)) co_return Disposition::hand_back(Duration{0});
     auto packet = wire::decode(delivery.payload());
-    if (!packet) co_return co_await settle_undecodable(delivery, std::move(packet.error().detail));
+    if (!packet) {
+        std::string why = std::move(packet.error().detail);
+        const AsStored compared = co_await read_back(delivery);
+        if (compared == AsStored::taken) packet = wire::decode(delivery.payload());
+        if (!packet) co_return co_await settle_undecodable(delivery, compared, std::move(why));
+    }
     if (delivery.delivery_count() >= burial_start()) co_return co_await bury_spent(delivery);
     const JobId whose = job_of(*packet);
     JobCrowd::Place place;
@@ -145,7 +153,8 @@ Task<std::optional<Disposition>> MessagePump::attempt(CarriedDelivery& delivery)
     JobId job(wire::trim(packet->job_request().job_id()));
     MessageMarks* const carried = marks ? &*marks : nullptr;
     const Disposition disposition = co_await handler_.handle(
-        std::move(*packet), Origin{delivery.sequence(), std::string(delivery.subject()), carried, delivery.delivery_count()});
+        std::move(*packet),
+        Origin{delivery.sequence(), std::string(delivery.subject()), carried, delivery.delivery_count()});
     if (marks && marks->standing == MessageMarks::Standing::handled_before) co_return co_await take_off(delivery);
     co_return co_await settle(delivery, carried, disposition, std::move(job));
 }
@@ -169,8 +178,8 @@ Task<void> MessagePump::terminate(CarriedDelivery& delivery) {
 Task<bool> MessagePump::is_its_own(CarriedDelivery& delivery) {
     if (delivery.same_server()) co_return true;
     context_.ports.log.reached("delivered_by_another_server");
-    const auto compared = co_await compare_with_stored(delivery);
-    co_return compared == AsStored::same;
+    const auto stored = co_await stored_under_its_number(delivery);
+    co_return compare(stored, delivery) == AsStored::same;
 }
 
 Task<JobCrowd::Place> MessagePump::join_crowd(JobId job, const Delivery& delivery, Semaphore::Permit& slot) {
@@ -218,19 +227,29 @@ bool MessagePump::should_park(const Delivery& delivery) {
     return static_cast<std::int64_t>(waiting_until_.size()) >= context_.tunables.bus_max_ack_pending / kWaitingShare;
 }
 
-Task<std::optional<Disposition>> MessagePump::settle_undecodable(CarriedDelivery& delivery, std::string why) {
-    auto compared = AsStored::same;
-    if (context_.mechanisms.on(Mechanism::undecodable_read_back)) compared = co_await compare_with_stored(delivery);
-    if (compared == AsStored::same) {
+Task<MessagePump::AsStored> MessagePump::read_back(CarriedDelivery& delivery) {
+    if (!context_.mechanisms.on(Mechanism::undecodable_read_back)) co_return AsStored::same;
+    auto stored = co_await stored_under_its_number(delivery);
+    const AsStored compared = compare(stored, delivery);
+    if (compared != AsStored::different) co_return compared;
+    context_.ports.log.reached("delivery_garbled");
+    context_.ports.metrics.add(Metric::garbled_deliveries, {delivery.subject()});
+    context_.ports.log.event(LogLevel::error, "delivery differs from what the stream holds",
+                             {{"subject", delivery.subject()}, {"sequence", delivery.sequence()}});
+    if (delivery.delivery_count() < kGarbledUntil || delivery.delivery_count() >= burial_start()) co_return compared;
+    // What the stream holds there is another durable's, and what has come stands in no stream.
+    if (stored.value()->subject != delivery.subject()) co_return AsStored::same;
+    context_.ports.log.reached("stored_message_taken_instead");
+    delivery.read_as_stored(std::move(stored.value()->payload));
+    co_return AsStored::taken;
+}
+
+Task<std::optional<Disposition>> MessagePump::settle_undecodable(CarriedDelivery& delivery, AsStored compared,
+                                                                 std::string why) {
+    if (compared == AsStored::same || compared == AsStored::taken) {
         context_.ports.log.event(LogLevel::error, "message not decodable",
                                  {{"subject", delivery.subject()}, {"sequence", delivery.sequence()}, {"error", why}});
         co_return co_await bury(delivery, Poison::undecodable, fmt::format("not decodable: {}", why));
-    }
-    if (compared == AsStored::different) {
-        context_.ports.log.reached("delivery_garbled");
-        context_.ports.metrics.add(Metric::garbled_deliveries, {delivery.subject()});
-        context_.ports.log.event(LogLevel::error, "delivery differs from what the stream holds",
-                                 {{"subject", delivery.subject()}, {"sequence", delivery.sequence()}});
     }
     const bool spent = delivery.delivery_count() >= burial_start();
     if (is_last_chance(delivery) || (spent && compared == AsStored::different)) co_return co_await bury_spent(delivery);
@@ -240,13 +259,16 @@ Task<std::optional<Disposition>> MessagePump::settle_undecodable(CarriedDelivery
     co_return std::nullopt;
 }
 
-Task<MessagePump::AsStored> MessagePump::compare_with_stored(const Delivery& delivery) {
-    const auto stored =
-        co_await context_.ports.bus.read_message(std::string(delivery.stream()), delivery.sequence(),
-                                                 context_.ports.clock.in(context_.tunables.publish_timeout));
-    if (!stored.applied()) co_return AsStored::unknown;
-    if (!stored.value()) co_return AsStored::gone;  // it will not be delivered again either
-    co_return stored.value()->payload == delivery.payload() ? AsStored::same : AsStored::different;
+Task<Outcome<std::optional<StoredMessage>>> MessagePump::stored_under_its_number(const Delivery& delivery) {
+    co_return co_await context_.ports.bus.read_message(std::string(delivery.stream()), delivery.sequence(),
+                                                       context_.ports.clock.in(context_.tunables.publish_timeout));
+}
+
+MessagePump::AsStored MessagePump::compare(const Outcome<std::optional<StoredMessage>>& stored,
+                                           const Delivery& delivery) {
+    if (!stored.applied()) return AsStored::unknown;
+    if (!stored.value()) return AsStored::gone;  // it will not be delivered again either
+    return stored.value()->payload == delivery.payload() ? AsStored::same : AsStored::different;
 }
 
 Task<std::optional<Disposition>> MessagePump::bury_spent(CarriedDelivery& delivery) {

@@ -91,11 +91,16 @@ private:
     [[nodiscard]] Task<void> terminate(CarriedDelivery& delivery);
     [[nodiscard]] Task<bool> is_its_own(CarriedDelivery& delivery);
     void note_waiting(Duration delay);
+    /// What the stream holds under its number, compared with what has come; `taken`: it is read in the place of that from here on.
+    enum class AsStored : std::uint8_t { same, different, taken, gone, unknown };
+    /// Of bytes that are no packet.
+    [[nodiscard]] Task<AsStored> read_back(CarriedDelivery& delivery);
     /// What becomes of a message whose bytes are no packet; nothing when it has had its answer.
-    [[nodiscard]] Task<std::optional<Disposition>> settle_undecodable(CarriedDelivery& delivery, std::string why);
-    /// What the stream holds under its number, compared with what has come.
-    enum class AsStored : std::uint8_t { same, different, gone, unknown };
-    [[nodiscard]] Task<AsStored> compare_with_stored(const Delivery& delivery);
+    [[nodiscard]] Task<std::optional<Disposition>> settle_undecodable(CarriedDelivery& delivery, AsStored compared,
+                                                                      std::string why);
+    [[nodiscard]] Task<Outcome<std::optional<StoredMessage>>> stored_under_its_number(const Delivery& delivery);
+    [[nodiscard]] static AsStored compare(const Outcome<std::optional<StoredMessage>>& stored,
+                                          const Delivery& delivery);
     /// Why a message is given up: its bytes are no packet, or its deliveries are spent.
     enum class Poison : std::uint8_t { undecodable, spent };
     /// Writes the letter and terminates the message. A disposition: that was not possible, try again then.

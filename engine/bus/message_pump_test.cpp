@@ -27,7 +27,8 @@ protected:
     explicit MessagePumpTest(Tunables tunables = {}) : context(ports(), std::move(tunables)) {
         redis.answer = [](const auto&) { return ScriptedRedis::reply(std::int64_t{1}); };
         bus.on_read_message = [this](StreamSequence number) {
-            return Found(std::optional(StoredMessage{.sequence = number, .message_id = {}, .payload = stored}));
+            return Found(std::optional(
+                StoredMessage{.sequence = number, .message_id = {}, .payload = stored, .subject = "sys.job.submit"}));
         };
     }
 
@@ -153,10 +154,40 @@ TEST_F(MessagePumpTest, BytesThatTheStreamHoldsTooAreBuriedAtOnceWithTheLetterWr
 TEST_F(MessagePumpTest, BytesThatTheStreamDoesNotHoldComeAgainAndAreNeverBuried) {
     stored = "something sound";
     EXPECT_TRUE(deliver_garbage(1)->handed_back(5s));
-    EXPECT_TRUE(deliver_garbage(94)->handed_back(5s)) << "held, it would stay as it is";
+    EXPECT_TRUE(deliver_garbage(9)->handed_back(5s)) << "held, it would stay as it is";
     EXPECT_EQ(calls_of(scripts.bury_undecodable), 0u);
     EXPECT_EQ(metrics.value(Metric::garbled_deliveries, {"sys.job.submit"}), 2);
     EXPECT_EQ(log.times_reached("delivery_garbled"), 2);
+}
+
+// Copies of a stream that have come apart stay as they are.
+TEST_F(MessagePumpTest, AtTheTenthDeliveryWhatTheStreamHoldsIsHandledInTheirPlace) {
+    cap::JobRequest request;
+    request.set_job_id("j1");
+    stored = wire::serialise(wire::make_packet(std::move(request), "", "test", clock.now()));
+    EXPECT_TRUE(deliver_garbage(10)->acked());
+    EXPECT_EQ(handled.size(), 1U);
+    EXPECT_EQ(log.times_reached("stored_message_taken_instead"), 1);
+    EXPECT_EQ(letters_written(), 0u);
+    disposition = [] { return Disposition::hand_back(2s); };
+    EXPECT_TRUE(deliver_garbage(11)->handed_back(2s));
+}
+
+TEST_F(MessagePumpTest, WhatTheStreamHoldsIsBuriedWhereItIsNoPacketEither) {
+    stored = "something sound";
+    EXPECT_EQ(deliver_garbage(10)->answer, DeliveryFate::Answer::term);
+    EXPECT_EQ(calls_of(scripts.bury_undecodable), 1u);
+    EXPECT_TRUE(handled.empty());
+}
+
+TEST_F(MessagePumpTest, AndSoIsWhatHasComeWhereTheStreamHoldsAnotherDurablesMessage) {
+    bus.on_read_message = [](StreamSequence sequence) {
+        return Found(std::optional(StoredMessage{.sequence = sequence, .payload = "p", .subject = "sys.job.result"}));
+    };
+    EXPECT_TRUE(deliver_garbage(9)->handed_back(5s));
+    EXPECT_EQ(deliver_garbage(10)->answer, DeliveryFate::Answer::term);
+    EXPECT_EQ(calls_of(scripts.bury_undecodable), 1u);
+    EXPECT_TRUE(handled.empty());
 }
 
 TEST_F(MessagePumpTest, WhatCannotBeReadBackComesAgain) {

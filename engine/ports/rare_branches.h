@@ -105,6 +105,7 @@ inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "stale_job_had_moved",
     "stale_worker",
     "stopped_at_end_of_grace",
+    "stored_message_taken_instead",
     "stored_request_wins",
     "stream_end_learnt_anew",
     "stream_searched_by_time",

@@ -83,7 +83,7 @@ void JobHistory::on_event(const fakes::Event& event, Time) {
         case EventKind::stored: on_told(event); break;
         case EventKind::deliver:
         case EventKind::read_back:
-            if (event.kind == EventKind::deliver) on_request(event);
+            on_request(event);
             if (is_result_in_hand(event)) on_result(event);
             break;
         case EventKind::ack:

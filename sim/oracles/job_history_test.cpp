@@ -113,6 +113,22 @@ TEST_F(JobHistoryTest, WhatASchedulerBroadcastsCancelsNothing) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("nobody has cancelled it")));
 }
 
+// Its durable has not delivered it, and it names the job with white space around.
+TEST_F(JobHistoryTest, WhoReadsASubmissionInTheStreamKnowsItsJob) {
+    for (const EventKind how : {EventKind::read_back, EventKind::deliver}) {
+        const std::string job = how == EventKind::deliver ? "D" : "R";
+        cap::BusPacket packet;
+        packet.mutable_job_request()->set_job_id(job);
+        const std::string named = job + " ";
+        fakes::Event event = testing::event_of(how, named);
+        event.subject = "sys.job.submit";
+        event.packet = &packet;
+        judge.tell(oracle, event, {});
+        judge.tell(oracle, testing::state_event(job, "", "PENDING"), {});
+    }
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(JobHistoryTest, AnOrdinaryLifeIsExplained) {
     submit();
     run();

@@ -127,7 +127,7 @@ void garbled_deliveries(Dice& dice, Document& scenario) {
                              {"do", "nats.garbled_delivery"},
                              {"subject", dice.word({"sys.job.submit", "sys.job.submit", "sys.job.result"})},
                              {"rate", dice.share({0.05, 0.3, 1.0})},
-                             {"for", dice.seconds(1, 15)}});
+                             {"for", dice.chance(0.2) ? std::string("2m") : dice.seconds(1, 15)}});
     if (dice.chance(0.4)) add_garbage(dice, scenario);
     // The stream cannot be asked what it holds.
     if (dice.chance(0.5)) {
