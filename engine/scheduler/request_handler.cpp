@@ -99,7 +99,7 @@ Task<Disposition> RequestHandler::take_up(cap::JobRequest request, std::string t
 Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
     if (job.facts.state) {
         if (job.facts.state == JobState::failed || job.facts.state == JobState::denied)
-            co_return co_await repeat_dead_letter(lease, job);
+            co_return co_await repeat_dead_letter(lease, std::move(job));
         if (is_terminal(*job.facts.state) || job.facts.state == JobState::running) co_return Disposition::done();
         if (job.facts.state == JobState::dispatched) co_return co_await dispatcher_.recover(lease, job.facts);
     }
@@ -209,9 +209,11 @@ std::optional<SafetyDecision> RequestHandler::kept_answer(Taken& job) {
     return std::move(kept->decision);
 }
 
-Task<Disposition> RequestHandler::repeat_dead_letter(JobLease& lease, const Taken& job) {
+Task<Disposition> RequestHandler::repeat_dead_letter(JobLease& lease, Taken job) {
     PRECONDITION(job.facts.state == JobState::failed || job.facts.state == JobState::denied,
                  "job {} has not ended badly", lease.job());
+    // What comes again may be another text than the one that the job has ended by.
+    static_cast<void>(adopt_stored_request(job));
     const JobState state = *job.facts.state;
     const DeadLetter letter{lease.job().text(), job.request.topic(),
                             state == JobState::denied ? cap::JOB_STATUS_DENIED : cap::JOB_STATUS_FAILED,

@@ -56,7 +56,7 @@ private:
     /// A submission of a job that has ended badly comes again: its dead letter is written if somebody has left it out, and
     /// never changed (C-36).
     /// REQUIRES: it was found so.
-    [[nodiscard]] Task<Disposition> repeat_dead_letter(JobLease& lease, const Taken& job);
+    [[nodiscard]] Task<Disposition> repeat_dead_letter(JobLease& lease, Taken job);
     /// REQUIRES: `state` is a final one.
     [[nodiscard]] Task<Disposition> end_job(JobLease& lease, JobState state, DeadLetter letter,
                                             const SafetyDecision* decision);

@@ -722,6 +722,16 @@ TEST_F(DeadLetterRepair, ASubmissionThatComesAgainWritesTheDeadLetterThatIsMissi
     EXPECT_TRUE(dispatches().empty());
 }
 
+TEST_F(DeadLetterRepair, TheDeadLetterNamesTheTopicThatTheJobHadWhateverComesAgain) {
+    run_job("j1");
+    result("j1", cap::JOB_STATUS_FAILED, "permission_denied");
+    run({"DEL", "dlq:entry:j1"});
+    cap::JobRequest another = request_for("j1");
+    another.set_topic("job.another");
+    EXPECT_TRUE(submit(another)->acked());
+    EXPECT_EQ(nlohmann::json::parse(text({"GET", "dlq:entry:j1"})).at("topic"), "job.default");
+}
+
 // OUT-03
 TEST_F(DeadLetterRepair, AFailureThatMayBeRetriedStaysWithoutADeadLetter) {
     run_job("j1");

@@ -118,6 +118,8 @@ elseif not at_work then
     keep(job, facts.tenant, ttl)
   end
 else
+  -- Whoever repairs what an end has left out goes by what the job has ended by.
+  if terminal[state] and request and request ~= args.request then stored = request end
   give_way(job, at)
   facts.ls_waits_since, facts.ls_waits_token = false, false
 end
