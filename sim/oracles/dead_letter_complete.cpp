@@ -61,11 +61,10 @@ std::string code_of(std::string_view entry) {
 
 void DeadLetterComplete::on_event(const fakes::Event& event, Time now) {
     weather_.on_event(event, now);
+    if (is_result_in_hand(event) && event.packet->job_result().status() == cap::JOB_STATUS_FAILED_RETRYABLE)
+        retryable_.insert(event.packet->job_result().job_id());
     switch (event.kind) {
         case fakes::EventKind::deliver:
-            if (event.packet != nullptr && event.packet->has_job_result() &&
-                event.packet->job_result().status() == cap::JOB_STATUS_FAILED_RETRYABLE)
-                retryable_.insert(event.packet->job_result().job_id());
             note_delivery(event);
             if (event.number >= tunables_.bus_max_deliver) last_out_.insert(message_of(event));
             on_delivery(event, now);

@@ -30,10 +30,10 @@ namespace lockstep::sim {
 class DeadLetterComplete final : public Oracle {
 public:
     static constexpr fakes::EventKinds kWanted =
-        Weather::kWanted |
-        fakes::EventKinds{
-            fakes::EventKind::deliver,        fakes::EventKind::ack,    fakes::EventKind::nak,  fakes::EventKind::term,
-            fakes::EventKind::max_deliveries, fakes::EventKind::stored, fakes::EventKind::fault};
+        Weather::kWanted | fakes::EventKinds{fakes::EventKind::read_back, fakes::EventKind::deliver,
+                                             fakes::EventKind::ack,       fakes::EventKind::nak,
+                                             fakes::EventKind::term,      fakes::EventKind::max_deliveries,
+                                             fakes::EventKind::stored,    fakes::EventKind::fault};
     /// The tunables outlive the oracle.
     DeadLetterComplete(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "dead_letter_complete"; }

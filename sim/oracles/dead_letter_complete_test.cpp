@@ -135,6 +135,19 @@ TEST_F(SpentMessageTest, WhatTheBusAloneWasToldOfIsALetter) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(DeadLetterCompleteTest, AFailureThatMayBeRetriedNeedsNoneHoweverItsResultWasRead) {
+    cap::BusPacket packet;
+    packet.mutable_job_result()->set_job_id("J");
+    packet.mutable_job_result()->set_status(cap::JOB_STATUS_FAILED_RETRYABLE);
+    fakes::Event event = testing::event_of(EventKind::read_back, "J");
+    event.subject = "sys.job.result";
+    event.packet = &packet;
+    judge.tell(oracle, event, {});
+    keys.hash_set(keys.create<fakes::redis::Hash>("job:meta:J"), "state", "FAILED");
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(SpentMessageTest, NobodyTellsOfALetterThatRedisHasLost) {
     write_letter();
     list_letter();

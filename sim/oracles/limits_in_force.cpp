@@ -186,7 +186,12 @@ void LimitsInForce::string_set(fakes::NodeId client, std::string_view key, const
                                std::string_view after, std::int64_t, std::int64_t expires_at) {
     if (key.starts_with(kLockPrefix) && is_scheduler(client) && before == nullptr)
         note_take_up(key.substr(kLockPrefix.size()), expires_at);
-    if (key.starts_with(kRequestPrefix)) note_request(at(key.substr(kRequestPrefix.size())), after);
+    if (key.starts_with(kRequestPrefix)) {
+        Job& job = at(key.substr(kRequestPrefix.size()));
+        // Whoever has the job in hand goes by what stood there when it took it up.
+        if (!is_scheduler(client) && before != nullptr && *before != after && job.taken_up != 0) job.unsure = true;
+        note_request(job, after);
+    }
     if (key.starts_with(kLetterPrefix) && is_scheduler(client))
         on_letter(client, key.substr(kLetterPrefix.size()), after);
     settings_.string_set(key, after);

@@ -78,7 +78,7 @@ private:
         bool sent_out = false;            // by the present command
         bool unanswered = false;          // it is recorded that policy has given no answer
         bool deadline_of_others = false;  // by clocks of their own
-        bool unsure = false;              // Redis has lost something of it
+        bool unsure = false;              // Redis has lost something of it, or its request was replaced
         std::vector<Answer> questions;    // those of the answers that ask for a human, each different one
         bool released = false;            // by a human, as is recorded
         std::int64_t moved_at = 0;        // as Redis dates its state; 0: nobody knows

@@ -392,6 +392,16 @@ TEST_F(StartingTest, OrTheyAreOfItsFile) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(LimitsInForceTest, WhoHasTheJobInHandNeedNotKnowTheRequestThatTakesThePlaceOfItsOwn) {
+    take_up("a", 5000);
+    answer("a", 0);
+    const std::string before = engine::wire::to_json(request);
+    request.mutable_budget()->set_deadline_ms(0);
+    oracle.string_set(Topology::kGateway, "job:req:a", &before, engine::wire::to_json(request), -1, -1);
+    send("a", 5000, {});
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(LimitsInForceTest, WhomAHumanHasReleasedIsSentAsTheQuestionWas) {
     take_up("a");
     answer("a", 5000);

@@ -158,9 +158,11 @@ protected:
         set_state(keys, job, "PENDING");
         judge.tell(oracle, testing::state_event(job, "", "PENDING"), {});
     }
-    void cut_power() {
+    void cut_power() { befalls("nats.power_cut"); }
+    void befalls(const char* name) {
         fakes::Event fault = testing::event_of(EventKind::fault, {});
-        fault.name = "nats.power_cut";
+        fault.name = name;
+        fault.from = "begin";
         judge.tell(oracle, fault, {});
     }
     [[nodiscard]] std::vector<std::string> verdicts() {
@@ -172,6 +174,17 @@ protected:
     NoLostJob oracle{judge};
     Keyspace keys;
 };
+
+TEST_F(NoLostJobWithLoss, ALeaderThatGoesBeforeAnyTickHasNotedItMayTakeAlongWhatItHad) {
+    submit("a");
+    befalls("nats.new_leader");
+    EXPECT_THAT(verdicts(), ::testing::IsEmpty());
+    submit("b");
+    judge.hash_set(oracle, {}, "lockstep:durable:dur_cordum-scheduler__sys_job_submit", "leader", nullptr, "n1");
+    befalls("nats.new_leader");
+    ASSERT_EQ(verdicts().size(), 1U);
+    EXPECT_TRUE(judge.found.front().starts_with("b: "));
+}
 
 TEST_F(NoLostJobWithLoss, ExcusesOnlyTheJobThatWasForgotten) {
     for (const char* job : {"a", "b"}) {

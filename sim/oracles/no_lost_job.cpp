@@ -12,6 +12,7 @@ namespace lockstep::sim {
 namespace {
 
 constexpr std::string_view kSubmitId = "jobreq:";
+constexpr std::string_view kLeaderNote = "lockstep:durable:dur_cordum-scheduler__sys_job_submit";
 
 std::string_view waits_for(std::string_view state) {
     if (state.empty()) return "it is not known to Redis: its submission was never taken up";
@@ -30,10 +31,21 @@ void NoLostJob::on_event(const fakes::Event& event, Time) {
         const auto only = only_stored_.find(event.job);
         if (only != only_stored_.end()) only_stored_.erase(only);
     }
-    if (event.kind == fakes::EventKind::fault && event.name == "nats.power_cut") cut_off_.merge(only_stored_);
+    if (event.kind == fakes::EventKind::fault && forgets(event)) cut_off_.merge(only_stored_);
     if (event.kind != fakes::EventKind::submit || event.when != fakes::When::answered || !event.flag) return;
     if (acknowledged_.emplace(event.job, present()).second) exercise();
 }
+
+bool NoLostJob::forgets(const fakes::Event& fault) const {
+    return fault.name == "nats.power_cut" ||
+           (fault.name == "nats.new_leader" && fault.from == "begin" && !leader_noted_);
+}
+
+void NoLostJob::hash_set(fakes::NodeId, std::string_view key, std::string_view, const std::string*, std::string_view) {
+    if (key == kLeaderNote) leader_noted_ = true;
+}
+
+void NoLostJob::restored(const fakes::redis::Keyspace& now) { leader_noted_ = now.find(kLeaderNote) != nullptr; }
 
 void NoLostJob::on_stored(const fakes::Event& event) {
     // The message id is a header, and still names the job that the gateway meant.
@@ -47,6 +59,7 @@ void NoLostJob::on_stored(const fakes::Event& event) {
 
 void NoLostJob::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                             const fakes::redis::Value& last, std::int64_t) {
+    if (key == kLeaderNote) leader_noted_ = false;
     const auto job = job_of_hash(key);
     const auto* hash = std::get_if<fakes::redis::Hash>(&last);
     if (!job || hash == nullptr || why != fakes::redis::Removal::expired) return;
