@@ -1,5 +1,6 @@
 #include "sim/oracles/lost_records.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "engine/wire/messages.h"
