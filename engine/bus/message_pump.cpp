@@ -128,10 +128,9 @@ Task<std::optional<Disposition>> MessagePump::attempt(CarriedDelivery& delivery)
     if (context_.stopping && !is_last_chance(delivery)) co_return Disposition::hand_back(Duration{0});
     auto packet = wire::decode(delivery.payload());
     if (!packet) {
-        std::string why = std::move(packet.error().detail);
         const AsStored compared = co_await read_back(delivery);
         if (compared == AsStored::taken) packet = wire::decode(delivery.payload());
-        if (!packet) co_return co_await settle_undecodable(delivery, compared, std::move(why));
+        if (!packet) co_return co_await settle_undecodable(delivery, compared, std::move(packet.error().detail));
     }
     if (delivery.delivery_count() >= burial_start()) co_return co_await bury_spent(delivery);
     const JobId whose = job_of(*packet);

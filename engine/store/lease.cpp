@@ -125,7 +125,7 @@ Task<void> Lease::release() {
     if (phase_ == Phase::none) co_return;
     phase_ = Phase::none;
     renewal_.cancel();
-    // Its last renewal is over: no lock of this token lives longer.
+    // Its last renewal is over: no lock of this token lives longer, but one that a call still on its way takes.
     const MonoTime until = ports_.clock.in(terms_.life);
     const Release release = co_await ask_to_release(ports_, lock_, terms_.answer_within);
     if (release == Release::done) {

@@ -93,6 +93,13 @@ protected:
         take_lock(node);
         set("state", state, node);
     }
+    /// As a busy lock makes a replica do, which another one then overtakes.
+    void hand_back_seven_and_end_by_eight() {
+        ask(kReplica);
+        hand_back(kReplica, 7, tunables.retry_delay_busy);
+        deliver(kOther, 8);
+        end(kOther, "FAILED");
+    }
 
     engine::Tunables tunables;
     CountingJudge judge;
@@ -112,10 +119,7 @@ TEST_F(ResultTurnsTest, OvertakingOneThatWasNotedAlarms) {
 
 TEST_F(ResultTurnsTest, OvertakingOneThatWasHandedBackForABusyLockAlarms) {
     deliver(kReplica, 7);
-    ask(kReplica);
-    hand_back(kReplica, 7, tunables.retry_delay_busy);
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
+    hand_back_seven_and_end_by_eight();
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("number 8 makes it FAILED")));
 }
 
@@ -132,20 +136,14 @@ TEST_F(ResultTurnsTest, OneThatIsHandedBackWithoutAnAnswerAboutTheLockIsNotKnown
 TEST_F(ResultTurnsTest, OneThatFoundNoPlaceAmongManyIsNotKnown) {
     for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
     deliver(kReplica, 7);
-    ask(kReplica);
-    hand_back(kReplica, 7, tunables.retry_delay_busy);
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
+    hand_back_seven_and_end_by_eight();
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, OfManyThatComeAtOneInstantTheFirstMayHaveToWait) {
     deliver(kReplica, 7);
     for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
-    ask(kReplica);
-    hand_back(kReplica, 7, tunables.retry_delay_busy);
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
+    hand_back_seven_and_end_by_eight();
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
@@ -153,20 +151,14 @@ TEST_F(ResultTurnsTest, ManyThatComeLaterTakeNobodysPlace) {
     deliver(kReplica, 7);
     now += 1ms;
     for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
-    ask(kReplica);
-    hand_back(kReplica, 7, tunables.retry_delay_busy);
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
+    hand_back_seven_and_end_by_eight();
     EXPECT_THAT(judge.found, SizeIs(1));
 }
 
 TEST_F(ResultTurnsTest, SevenOthersLeaveOnePlace) {
     for (std::uint64_t other = 20; other < 27; ++other) deliver(kReplica, other);
     deliver(kReplica, 7);
-    ask(kReplica);
-    hand_back(kReplica, 7, tunables.retry_delay_busy);
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
+    hand_back_seven_and_end_by_eight();
     EXPECT_EQ(judge.found.size(), 1U);
 }
 
