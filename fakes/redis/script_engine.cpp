@@ -37,8 +37,8 @@ ScriptEngine::ScriptEngine(ScriptHost& host) : host_(host), lua_(luaL_newstate()
 ScriptEngine::~ScriptEngine() { lua_close(lua_); }
 
 ScriptEngine::Loaded ScriptEngine::load(std::string_view text) {
-    const auto known = sha_by_text_.find(text);
-    if (known != sha_by_text_.end()) return {known->second, {}};
+    const auto known = known_.sha_by_text.find(text);
+    if (known != known_.sha_by_text.end()) return {known->second, {}};
     ScriptCache::Script& script = ScriptCache::here().of(text);
     const std::string_view form = script.compiled.empty() ? text : std::string_view(script.compiled);
     if (luaL_loadbuffer(lua_, form.data(), form.size(), kChunkName) != 0) {
@@ -50,15 +50,15 @@ ScriptEngine::Loaded ScriptEngine::load(std::string_view text) {
     lua_rawgeti(lua_, LUA_REGISTRYINDEX, sandbox_);
     lua_setfenv(lua_, -2);
     std::string sha = script.sha;
-    chunks_.emplace(sha, luaL_ref(lua_, LUA_REGISTRYINDEX));
-    sha_by_text_.emplace(std::string(text), sha);
+    known_.chunks.emplace(sha, luaL_ref(lua_, LUA_REGISTRYINDEX));
+    known_.sha_by_text.emplace(std::string(text), sha);
     return {std::move(sha), {}};
 }
 
 void ScriptEngine::flush() {
-    for (const auto& [sha, place] : chunks_) luaL_unref(lua_, LUA_REGISTRYINDEX, place);
-    chunks_.clear();
-    sha_by_text_.clear();
+    for (const auto& [sha, place] : known_.chunks) luaL_unref(lua_, LUA_REGISTRYINDEX, place);
+    known_.chunks.clear();
+    known_.sha_by_text.clear();
 }
 
 void ScriptEngine::set_global_list(const char* name, std::span<const std::string_view> values) {
@@ -81,7 +81,7 @@ engine::RedisValue ScriptEngine::run(std::string_view sha, std::span<const std::
     lua_pop(lua_, 1);
 
     lua_rawgeti(lua_, LUA_REGISTRYINDEX, error_handler_);
-    lua_rawgeti(lua_, LUA_REGISTRYINDEX, chunks_.find(sha)->second);
+    lua_rawgeti(lua_, LUA_REGISTRYINDEX, known_.chunks.find(sha)->second);
     const bool failed = lua_pcall(lua_, 0, 1, -2) != 0;
     engine::RedisValue reply = failed ? error_reply(sha) : lua::pop_reply(lua_);
     lua_pop(lua_, 1);  // the handler

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/ports/redis.h"
 
@@ -34,7 +35,21 @@ public:
 };
 
 class ScriptEngine {
+    struct TextHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+    template <class V>
+    using ByText = std::unordered_map<std::string, V, TextHash, std::equal_to<>>;  // looked up, never iterated in order
+
 public:
+    /// The scripts that a server knows.
+    class Known {
+        friend class ScriptEngine;
+        ByText<int> chunks;               // by sha: the compiled function's place in Lua's registry
+        ByText<std::string> sha_by_text;  // so that a text sent again and again is hashed once
+    };
+
     /// The host must outlive the engine.
     explicit ScriptEngine(ScriptHost& host);
     ScriptEngine(const ScriptEngine&) = delete;
@@ -47,9 +62,11 @@ public:
     };
     /// Compiles a script, once per text.
     Loaded load(std::string_view text);
-    [[nodiscard]] bool knows(std::string_view sha) const { return chunks_.contains(sha); }
+    [[nodiscard]] bool knows(std::string_view sha) const { return known_.chunks.contains(sha); }
     /// Forgets every script.
     void flush();
+    /// What this server knows changes places with what another one does, whose scripts this engine has compiled too.
+    void exchange(Known& other) { std::swap(known_, other); }
 
     /// REQUIRES: knows(sha).
     engine::RedisValue run(std::string_view sha, std::span<const std::string_view> keys,
@@ -58,20 +75,12 @@ public:
     [[nodiscard]] static std::string sha1_hex(std::string_view text);
 
 private:
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
-    template <class V>
-    using ByText = std::unordered_map<std::string, V, TextHash, std::equal_to<>>;  // looked up, never iterated in order
-
     void set_global_list(const char* name, std::span<const std::string_view> values);
     engine::RedisValue error_reply(std::string_view sha);
 
     ScriptHost& host_;
     lua_State* lua_;
-    ByText<int> chunks_;               // by sha: the compiled function's place in Lua's registry
-    ByText<std::string> sha_by_text_;  // so that a text sent again and again is hashed once
+    Known known_;
     int error_handler_ = 0;
     int globals_ = 0;
     int sandbox_ = 0;

@@ -298,8 +298,10 @@ void RedisServer::two_primaries(engine::Duration lag, std::vector<NodeId> with_i
     strike([this, lag, cut_off = std::move(with_it)] {
         leave_one_primary();
         Keyspace::Content old = database_->keyspace().copy();
+        ScriptEngine::Known scripts;  // of the old one; the new one knows none
+        database_->scripts().exchange(scripts);
         promote(lag);
-        twins_.emplace(Twins{{cut_off.begin(), cut_off.end()}, std::move(old), {}, false});
+        twins_.emplace(Twins{{cut_off.begin(), cut_off.end()}, std::move(old), std::move(scripts), {}, false});
         hang_up_on([this](NodeId client) { return !is_cut_off(client); });
     });
 }
@@ -315,12 +317,16 @@ void RedisServer::give_turn_to(bool cut_off) {
     twins_->turn_of_cut_off = cut_off;
     Keyspace& keys = database_->keyspace();
     keys.restore([this, &keys] { keys.exchange(twins_->waiting); });
+    database_->scripts().exchange(twins_->scripts);
     std::swap(journal_, twins_->journal);
 }
 
 void RedisServer::leave_one_primary() {
     if (!twins_) return;
     give_turn_to(false);
+    database_->scripts().exchange(twins_->scripts);
+    database_->scripts().flush();
+    database_->scripts().exchange(twins_->scripts);
     const std::set<NodeId> cut_off = std::move(twins_->cut_off);
     twins_.reset();
     hang_up_on([&cut_off](NodeId client) { return cut_off.contains(client); });

@@ -20,6 +20,7 @@
 
 #include "fakes/redis/database.h"
 #include "fakes/redis/keyspace_events.h"
+#include "fakes/redis/script_engine.h"
 #include "fakes/redis/script_names.h"
 #include "fakes/redis/undo_journal.h"
 #include "fakes/world.h"
@@ -175,6 +176,7 @@ private:
     struct Twins {
         std::set<NodeId> cut_off;      // the clients of the old one
         Keyspace::Content waiting;     // of the one whose turn it is not
+        ScriptEngine::Known scripts;   // the same
         UndoJournal journal;           // the same; to nowhere where it is the old one's, which nobody goes back to
         bool turn_of_cut_off = false;  // the keyspace shows the old one
     };
