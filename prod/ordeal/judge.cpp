@@ -234,7 +234,7 @@ private:
         if (submission.acknowledged && !at_rest(end.state)) judge_lost(job, submission, end);
         if (std::ranges::count_if(end.history, [](const StateChange& c) { return has_ended(c.state); }) > 1)
             ended_twice().cases.push_back(job);
-        if (end.state == "CANCELLED" && !submission.cancel_asked) judge_cancelled(job);
+        if (end.state == "CANCELLED" && !submission.cancel_asked) judge_cancelled(job, end);
         if (!end.content_fault.empty())
             content().cases.push_back(fmt::format("{} as stored: {}", job, end.content_fault));
         const bool badly = end.state == "FAILED" || end.state == "TIMEOUT" || end.state == "DENIED";
@@ -253,16 +253,17 @@ private:
                                          submission.sequence, held ? "" : ", which the stream does not hold"));
     }
 
-    /// Whoever timed it out has called it off at its worker, which says so; a Redis that has forgotten the end takes that word.
-    void judge_cancelled(const std::string& job) {
+    /// Whoever timed it out has called it off at its worker, which says so; a Redis that has forgotten the end by the time that word
+    /// is handled takes it.
+    void judge_cancelled(const std::string& job, const JobEnd& end) {
         const auto results = results_.find(job);
         const auto word = results == results_.end() ? std::vector<const StoredResult*>{} : results->second;
         const auto called_off =
             std::ranges::find_if(word, [](const StoredResult* result) { return result->status == "CANCELLED"; });
-        Check& kind = called_off == word.end()
-                          ? cancelled_unasked()
-                          : blamed(cancelled_unasked(), (*called_off)->stored, (*called_off)->stored);
-        kind.cases.push_back(job);
+        if (called_off == word.end()) return cancelled_unasked().cases.push_back(job);
+        const Moment told = (*called_off)->stored;
+        const Moment taken = end.history.empty() ? told : std::max(told, end.history.back().at);
+        blamed(cancelled_unasked(), told, taken).cases.push_back(job);
     }
 
     /// The worker said that the submitter may try it again.

@@ -280,6 +280,8 @@ TEST_F(JudgeTest, OrWasCalledOffForAnEndThatAFailoverHasForgotten) {
     ledger.disturbances.back().from += seconds(30);
     ledger.disturbances.back().until += seconds(30);
     EXPECT_EQ(violations(), Names{"cancelled_unasked"});
+    end("called off", "CANCELLED", seconds(60));
+    EXPECT_EQ(violations(), Names{}) << "its word was handled after that";
 }
 
 TEST_F(JudgeTest, ContentStaysAsItWasSubmitted) {
