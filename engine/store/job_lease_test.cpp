@@ -209,7 +209,7 @@ TEST_F(JobLeaseTest, AReleaseIsTriedAgainUntilItIsAnswered) {
 TEST_F(JobLeaseTest, AReleaseThatIsNeverAnsweredEndsWithTheLife) {
     with_life(60s);
     begin();
-    release_answer = [] { return ScriptedRedis::unknown(); };
+    release_answer = [] { return ScriptedRedis::cut_off(); };
     loop.wait(lease.release());
     loop.run_for(59s);
     EXPECT_TRUE(on_the_books());
@@ -236,16 +236,19 @@ TEST_F(JobLeaseTest, AReleaseOutlivesItsHandler) {
     EXPECT_TRUE(book.held().empty());
 }
 
-// What was sent before them may still take the lock.
-TEST_F(JobLeaseTest, WhileReleasesAreNotEvenSentTheLifeOfTheLockNeedNotHaveBegun) {
+// What was sent before them may still take the lock; and a release that the server comes to late may find no script there.
+TEST_F(JobLeaseTest, WhileReleasesAreUnderWayTheLifeOfTheLockNeedNotHaveBegun) {
     with_life(60s);
-    release_answer = [] { return ScriptedRedis::not_sent(); };
     lease.asking();
+    release_answer = [] { return ScriptedRedis::not_sent(); };
     loop.wait(lease.release());
     loop.run_for(5min);
     EXPECT_TRUE(on_the_books());
-    // One that was sent at last, and has no answer, has nothing ahead of it any more.
     release_answer = [] { return ScriptedRedis::unknown(); };
+    loop.run_for(5min);
+    EXPECT_TRUE(on_the_books());
+    // Nothing is ahead of one on another connection.
+    release_answer = [] { return ScriptedRedis::cut_off(); };
     loop.run_for(50s);
     EXPECT_TRUE(on_the_books());
     loop.run_for(15s);

@@ -17,8 +17,8 @@ constexpr Duration kReleasePauseMax = std::chrono::seconds{1};
 constexpr std::size_t kReleasesMax = 2'048;
 
 enum class Release : std::uint8_t {
-    done,      // the server has said what became of it
-    not_sent,  // what was sent before it, a call that takes the lock among it, may still come to the server
+    done,       // the server has said what became of it
+    under_way,  // it, or what is ahead of it, a call that takes the lock among that, may still come to the server
     unknown,
 };
 
@@ -32,15 +32,14 @@ Task<Release> ask_to_release(LeasePorts ports, HeldLock lock, Duration answer_wi
     const auto released = co_await ports.redis.script(ports.scripts.release_lock, std::move(names),
                                                       std::move(arguments), ports.clock.in(answer_within));
     if (released.applied()) co_return Release::done;
-    const bool queued =
-        released.kind() == OutcomeKind::not_applied && released.failure().cause == FailureCause::timeout;
-    co_return queued ? Release::not_sent : Release::unknown;
+    // One that has left comes to the server after what is ahead of it, and still to nothing where that has no such script by then.
+    co_return released.failure().cause == FailureCause::timeout ? Release::under_way : Release::unknown;
 }
 
 /// When to give up, which is not before the second try.
 struct Patience {
     MonoTime until;
-    Duration anew{};  // from each try that is not even sent: the lock may be taken as late as that
+    Duration anew{};  // from each try that is still under way: the lock may be taken as late as that
 };
 
 Task<void> keep_releasing(LeasePorts ports, HeldLock lock, Duration answer_within, Patience patience) {
@@ -48,7 +47,7 @@ Task<void> keep_releasing(LeasePorts ports, HeldLock lock, Duration answer_withi
     for (int tries = 1;; ++tries) {
         const Release release = co_await ask_to_release(ports, lock, answer_within);
         if (release == Release::done) break;
-        if (release == Release::not_sent) patience.until = std::max(patience.until, ports.clock.in(patience.anew));
+        if (release == Release::under_way) patience.until = std::max(patience.until, ports.clock.in(patience.anew));
         if (tries >= 2 && ports.clock.monotonic() >= patience.until) break;
         co_await ports.clock.sleep(pause);
         pause = std::min(2 * pause, kReleasePauseMax);

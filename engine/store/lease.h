@@ -6,8 +6,8 @@
 //    once. From then on the lease is not usable: its holder commits and publishes nothing more.
 // 3. Validity is judged from before the request was sent, on the monotonic clock, so it ends here before it does in Redis.
 // 4. A release is tried again until the server has said what became of it: a lock that nobody holds makes others wait. A life after
-//    the last call that may take it is over, it is gone by itself. While calls are not even sent, what was sent before them, and may
-//    take it, is still on its way.
+//    the last call that may take it is over, it is gone by itself. While calls have no answer and their connection stands, what was
+//    sent before them, and may take it, is still on its way.
 #pragma once
 
 #include <map>

@@ -18,6 +18,8 @@ ScriptedRedis::Replies ScriptedRedis::not_sent() {
 
 ScriptedRedis::Replies ScriptedRedis::unknown() { return Unknown{{FailureCause::timeout, "no answer"}, 0}; }
 
+ScriptedRedis::Replies ScriptedRedis::cut_off() { return Unknown{{FailureCause::disconnected, "connection lost"}, 0}; }
+
 Task<ScriptedRedis::Replies> ScriptedRedis::exchange(RedisCommands commands, MonoTime) {
     calls_.push_back(commands->front());
     if (latency > Duration{0}) co_await clock_.sleep(latency);

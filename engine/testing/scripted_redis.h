@@ -26,7 +26,10 @@ public:
     [[nodiscard]] static Replies reply(RedisValue value);
     [[nodiscard]] static Replies not_applied();
     [[nodiscard]] static Replies not_sent();
+    /// No answer in time; the connection still stands.
     [[nodiscard]] static Replies unknown();
+    /// The connection broke before the answer.
+    [[nodiscard]] static Replies cut_off();
 
 private:
     Task<Replies> exchange(RedisCommands commands, MonoTime deadline) override;
