@@ -10,6 +10,7 @@
 #include "sim/oracles/run_documents.h"
 #include "sim/oracles/run_steps.h"
 #include "sim/scenario/topology.h"
+#include "sim/world/virtual_time.h"
 
 namespace lockstep::sim {
 
@@ -198,6 +199,7 @@ void RunProgress::at_rest(const RestView& view) {
             const json& step = step_or_nothing(run.document, waits.otherwise);
             const std::string job = member_text(step, "job_id");
             if (!job.empty() && lost_.any_of(job)) continue;
+            if (job.empty() && !view.quiet && is_to_come(step)) continue;
             const std::string state = state_of(job);
             if (state.empty() && garbled_.contains(job)) continue;
             violated({}, job,
@@ -217,6 +219,11 @@ void RunProgress::at_rest(const RestView& view) {
                                  member_text(run.document, "status")),
                      run.written);
     }
+}
+
+bool RunProgress::is_to_come(const json& step) const {
+    const auto due = time_of(step, "next_attempt_at");
+    return due && *due > perfect_wall(told_at());
 }
 
 void RunProgress::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,

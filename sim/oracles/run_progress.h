@@ -1,6 +1,6 @@
 // run_progress: a workflow run comes to its end, and by the rules (workflow.md 4 to 6), judged by its document as it is written:
 //
-// 1. When all is quiet it is over, or waits for a human.
+// 1. When all is quiet it is over, or waits for a human. Where the scenario's duration ran out before, it may wait for a later time.
 // 2. No step begins before what it depends on is satisfied, nor while as many of its siblings are at work as may be.
 //    A parallel step is over as soon as its strategy is decided by its children, and not before.
 //    Its condition, its max_retries and the end of its own job decide how it goes on.
@@ -59,6 +59,8 @@ private:
     void on_submission(const fakes::Event& event);
     void forget_requests_of(const std::string& name);
     void excuse_all();
+    /// The time that the step waits for.
+    [[nodiscard]] bool is_to_come(const nlohmann::json& step) const;
 
     std::map<std::string, Run, std::less<>> runs_;
     RunDefinitions definitions_;

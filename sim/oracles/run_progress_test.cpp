@@ -238,6 +238,21 @@ TEST_F(RunProgressTest, AtTheEndARunIsOverOrWaitsForAHuman) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("none of its steps waits for anything")));
 }
 
+TEST_F(RunProgressTest, WhereTimeRanOutItMayWaitForALaterOne) {
+    const auto wait_until = [this](const char* due) {
+        write(fmt::format(R"({{"a":{{"status":"running","attempts":1,"next_attempt_at":"{}"}}}})", due));
+    };
+    wait_until("2026-01-01T00:00:01Z");
+    oracle.at_rest({keys, false, 0});
+    EXPECT_THAT(judge.found, IsEmpty());
+    rest();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its step a is running, due 2026"))) << "nothing will come any more";
+    judge.found.clear();
+    wait_until("2025-12-31T23:59:59Z");
+    oracle.at_rest({keys, false, 0});
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its step a is running, due 2025")));
+}
+
 TEST_F(RunProgressTest, AJobWhoseSubmissionCameAsSomethingElseMayBeWaitedFor) {
     write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
     store_garbled("r:b@1");

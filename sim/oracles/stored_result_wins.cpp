@@ -96,7 +96,9 @@ void StoredResultWins::on_stored(const fakes::Event& event, Time now) {
     stored.event = present();
     if (event.packet == nullptr || !event.packet->has_job_result()) return;
     const auto& result = event.packet->job_result();
-    if (!engine::wire::rejection(result) && engine::state_of_result(result.status())) stored.job = result.job_id();
+    if (engine::wire::rejection(result) || !engine::state_of_result(result.status())) return;
+    stored.job = result.job_id();
+    stored.worker = result.worker_id();
 }
 
 const std::pair<const std::uint64_t, StoredResultWins::Result>* StoredResultWins::unheard_at(std::string_view job,
@@ -111,6 +113,7 @@ void StoredResultWins::hash_set(fakes::NodeId client, std::string_view key, std:
                                 std::string_view after) {
     static_cast<void>(ends_.hash_set(client, key, field, after));
     const auto job = job_of_hash(key);
+    if (job && field == "ls_worker") workers_.insert_or_assign(std::string(*job), after);
     if (!job || field != "updated_at") return;
     const UnaskedEnds::Departure left = ends_.departure(*job);
     if (left.from_work) on_departure(client, *job, left);
@@ -147,6 +150,16 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
     }
     if (kCallsBeforeTheFirst * slowest_answer() > 2 * tunables_.reconciler_interval) return;
     const auto calm = undisturbed_.lasts_for(now_);
+    if (by_itself && unheard != nullptr && calm && *calm > overdue + tunables_.job_lock_ttl &&
+        may_be_taken_from_the_stream(job, unheard->second)) {
+        violated(client, job,
+                 fmt::format("it timed out {} ms after its limit, and result number {} of its own worker stood in the "
+                             "stream all the time, which anybody could have read there: nothing has disturbed the "
+                             "cluster for {} ms",
+                             engine::to_millis(overdue), unheard->first, engine::to_millis(*calm)),
+                 unheard->second.event);
+        return;
+    }
     const auto named = named_.find(job);
     const bool alone = named == named_.end() || named->second + kReported >= now_;
     for (const bool waited_for : {true, false}) {
@@ -163,6 +176,11 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
                         waited_for ? "a result that may be unheard is waited" : "one without a result has to wait"));
         return;
     }
+}
+
+bool StoredResultWins::may_be_taken_from_the_stream(std::string_view job, const Result& result) const {
+    const auto worker = workers_.find(job);
+    return worker != workers_.end() && worker->second == result.worker && all_are_looked_at();
 }
 
 bool StoredResultWins::has_just_connected(fakes::NodeId client) const {

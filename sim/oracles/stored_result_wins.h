@@ -11,7 +11,9 @@
 //    long, has been forgotten: a message that nobody can handle, a consumer that is stuck and a ticker that changes hands
 //    delay nobody else's end; the time that a tick takes to read what may be unheard is given. One that never leaves them is for no_lost_job. Where no result of the job was there to be waited for,
 //    three intervals and a few seconds are enough, in a cluster that nothing has disturbed since it began.
-// 4. Limits are counted by Redis' clock, from the times that it wrote; where several may be in force the one that lets more pass
+// 4. One whose own worker's result stands in the stream does not time out at all where nothing has disturbed the cluster since a
+//    lock's life before its limit, though nobody is given that result: who finds the job overdue reads it there.
+// 5. Limits are counted by Redis' clock, from the times that it wrote; where several may be in force the one that lets more pass
 //    counts.
 #pragma once
 
@@ -53,6 +55,7 @@ public:
 private:
     struct Result {
         std::string job;  // empty: nobody knows, or it would end none
+        std::string worker;
         Time stored_at{};
         EventNumber event = 0;
     };
@@ -63,6 +66,8 @@ private:
     };
 
     void follow_tick(const fakes::Event& event, Time now);
+    /// It would end the job, and a tick that finds the job overdue comes to it.
+    [[nodiscard]] bool may_be_taken_from_the_stream(std::string_view job, const Result& result) const;
     [[nodiscard]] bool has_just_connected(fakes::NodeId client) const;
     [[nodiscard]] bool has_just_been_unanswered(fakes::NodeId client) const;
     /// Less than the patience, and surely so.
@@ -93,10 +98,11 @@ private:
     UnaskedEnds ends_;
     Undisturbed undisturbed_;
     const Time& now_ = told_at();
-    std::map<std::uint64_t, Result> unheard_;         // by sequence in the one stream that carries results
-    std::map<std::string, Time, std::less<>> named_;  // jobs that a stored result is about, and since when
-    std::set<std::string, std::less<>> at_work_;      // jobs that are DISPATCHED or RUNNING
-    std::size_t most_at_work_ = 0;                    // of these, at one time
+    std::map<std::uint64_t, Result> unheard_;                  // by sequence in the one stream that carries results
+    std::map<std::string, Time, std::less<>> named_;           // jobs that a stored result is about, and since when
+    std::map<std::string, std::string, std::less<>> workers_;  // of jobs, whom each was sent to last
+    std::set<std::string, std::less<>> at_work_;               // jobs that are DISPATCHED or RUNNING
+    std::size_t most_at_work_ = 0;                             // of these, at one time
     std::map<fakes::NodeId, RoundTrip> ticks_;
     std::map<fakes::NodeId, Time> broken_;           // when the connection of each to NATS last broke
     std::map<fakes::NodeId, Time> connected_after_;  // the same, as its latest tick found it

@@ -190,6 +190,27 @@ TEST_F(StoredResultWinsTest, AWorkersOwnTimeoutIsAResult) {
 }
 
 // D-04 (8): nobody waits for ever
+TEST_F(StoredResultWinsTest, WhatNobodyIsGivenIsReadInTheStreamWhereItIsCalm) {
+    somebody_ticks();
+    const auto time_out_with_a_result_of = [this](const char* worker, engine::Duration after) {
+        judge.found.clear();
+        set("ls_worker", worker);
+        enter("RUNNING");
+        store();
+        wait(tunables.running_timeout - after);
+        fault("nats.new_leader", "now");
+        wait(after + patience());
+        time_out(true);
+    };
+    time_out_with_a_result_of("w", tunables.job_lock_ttl + 1s);
+    EXPECT_THAT(judge.found,
+                ElementsAre(HasSubstr("result number 7 of its own worker stood in the stream all the time")));
+    time_out_with_a_result_of("w", 1s);
+    EXPECT_THAT(judge.found, IsEmpty()) << "its lock may have been left behind";
+    time_out_with_a_result_of("another", tunables.job_lock_ttl + 1s);
+    EXPECT_THAT(judge.found, IsEmpty()) << "it is not for that one to say";
+}
+
 TEST_F(StoredResultWinsTest, WhoIsForgottenInACalmClusterAlarms) {
     somebody_ticks();
     time_out_late_by(patience() + 5 * tunables.reconciler_interval);

@@ -129,6 +129,26 @@ void lost_takings(Dice& dice, Document& scenario) {
     }
 }
 
+void clogged_connections(Dice& dice, Document& scenario) {
+    config(scenario)["job_lock_ttl"] = dice.word({"10s", "20s", "20s"});
+    for (const char* narrow : {"max_in_flight", "bus_max_ack_pending"}) config(scenario).erase(narrow);
+    scenario["cluster"]["gateway"] = "publish-only";  // or nobody submits anything meanwhile
+    scenario["load"] = Document::array();
+    scenario["faults"] = Document::array();
+    for (int i = dice.between(1, 3); i > 0; --i) {
+        const int at = (60 * i) - dice.between(20, 55);
+        add_fault(scenario,
+                  {{"at", fmt::format("{}s", at)},
+                   {"do", "redis.latency"},
+                   {"latency", {{"dist", "uniform"}, {"min", "1ms"}, {"max", dice.word({"600ms", "1800ms", "3s"})}}},
+                   {"for", dice.word({"10s", "30s", "40s"})}});
+        add_load(scenario, {{"at", fmt::format("{}s", at + dice.between(0, 4))},
+                            {"count", dice.between(30, 60)},
+                            {"rate", dice.word({"5/s", "20/s"})},
+                            {"job", {{"topic", "job.default"}}}});
+    }
+}
+
 void stranded(Dice& dice, Document& scenario) {
     config(scenario)["job_lock_ttl"] = dice.word({"5s", "6s", "10s"});
     for (int i = dice.between(1, 2); i > 0; --i) {

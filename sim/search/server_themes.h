@@ -16,6 +16,9 @@ void hiccups(Dice& dice, Document& scenario);
 /// Locks of jobs are taken by calls whose answers never come, or that fail half way.
 void lost_takings(Dice& dice, Document& scenario);
 
+/// Redis answers so slowly that calls wait for those before them, and what takes a lock gets there long after its caller has gone.
+void clogged_connections(Dice& dice, Document& scenario);
+
 /// A replica that is cut off from the store in the middle of a job, and has to wait for another server meanwhile.
 void stranded(Dice& dice, Document& scenario);
 

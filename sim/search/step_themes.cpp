@@ -77,7 +77,9 @@ void sleeping_runs(Dice& dice, Document& scenario) {
     config(scenario)["wf_run_scan_limit"] = dice.between(1, 3);
     config(scenario)["wf_scan_interval"] = dice.word({"2s", "5s", "10s"});
     hire_unreliable_workers(scenario, "1s", {{"SUCCEEDED", 0.3}, {"hang", 0.7}});
-    put_workflow(scenario, "sleeps", {{"wait", {{"type", "delay"}, {"delay_sec", dice.between(2500, 4000)}}}});
+    // In half of the draws for longer than anybody watches.
+    const int asleep = dice.chance(0.5) ? dice.between(2500, 4000) : 20'000;
+    put_workflow(scenario, "sleeps", {{"wait", {{"type", "delay"}, {"delay_sec", asleep}}}});
     put_workflow(scenario, "hangs", {{"lost", unreliable()}, {"after", after(work_step(), "lost")}});
     for (int i = dice.between(3, 6); i > 0; --i)
         add_load(scenario, run_started("2s", "sleeps", fmt::format("sleeps-{}", i)));

@@ -8,6 +8,7 @@
 #include "sim/search/claim_themes.h"
 #include "sim/search/distrust_themes.h"
 #include "sim/search/human_themes.h"
+#include "sim/search/leader_themes.h"
 #include "sim/search/limit_themes.h"
 #include "sim/search/line_themes.h"
 #include "sim/search/message_themes.h"
@@ -120,6 +121,9 @@ constexpr std::array kThemes{
     Theme{"frozen-engines", kAlone, frozen_engines},
     Theme{"crowded-runs", false, crowded_runs},
     Theme{"half-done-steps", kAlone, half_done_steps},
+    Theme{"forgetful-leaders", kAlone, forgetful_leaders},
+    Theme{"unheld-dispatches", kAlone, unheld_dispatches},
+    Theme{"clogged-connections", kAlone, clogged_connections},
 };
 constexpr std::array kRunThemes{
     Theme{"workflows", false, workflows},           Theme{"crowded-runs", false, crowded_runs},
