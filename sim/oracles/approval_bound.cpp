@@ -73,9 +73,13 @@ void ApprovalBound::zset_set(fakes::NodeId client, std::string_view key, std::st
     word_.zset_set(client, key, member);
 }
 
-void ApprovalBound::restored(const fakes::redis::Keyspace&) {
+void ApprovalBound::restored(const fakes::redis::Keyspace& now) {
     word_.restored();
     waiting_.clear();
+    // A question that Redis has forgotten is asked anew, or by the fail mode not at all.
+    std::erase_if(question_recorded_, [&](const std::string& job) {
+        return approvals_.find(job) == nullptr && job_state(now, job) != "APPROVAL_REQUIRED";
+    });
 }
 
 void ApprovalBound::on_event(const fakes::Event& event, Time now) {

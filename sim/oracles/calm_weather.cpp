@@ -186,6 +186,7 @@ void CalmWeather::settle(std::map<MessageId, Message>::iterator message, Time no
 void CalmWeather::lose_messages(Time now) {
     messages_.clear();
     for (auto& [name, job] : jobs_) {
+        job.uncounted = job.uncounted || job.unsettled > 0;
         job.unsettled = 0;
         job.crowded = now;
     }
@@ -239,7 +240,7 @@ void CalmWeather::judge_hand_back(const fakes::Event& event, const Message& mess
     }
     if (delay != tunables_.retry_delay_busy) return;
     const bool others = job.replayed >= message.delivered || message.lock_taken || job.takings > message.takings + 1 ||
-                        job.unsettled > 1 || job.crowded >= message.delivered ||
+                        job.unsettled > 1 || job.uncounted || job.crowded >= message.delivered ||
                         job.written_by_others >= message.delivered || job.locked ||
                         (job.holder.valid() && job.holder != event.node);
     if (!others)

@@ -70,6 +70,7 @@ private:
         bool forgotten = false;  // in part, by Redis
         bool given_delay = false;
         bool compensation = false;
+        bool uncounted = false;     // some were not settled when NATS lost power, and may be there still or not
         int unsettled = 0;          // messages about it that were delivered and are neither acknowledged nor terminated
         Time crowded = kBeforeAll;  // when there were last several
         fakes::NodeId holder;       // of its lock; not valid: nobody

@@ -240,8 +240,10 @@ void DeadLetterComplete::key_removed(fakes::NodeId, std::string_view key, fakes:
     if (key.starts_with(kEntryPrefix)) {
         const std::string_view id = key.substr(kEntryPrefix.size());
         if (const auto letter = letters_.find(id); letter != letters_.end()) {
-            letter->second.gone = true;
             letter->second.lost = lost;
+            Letter gone = letter->second;
+            gone.by_scheduler = false;
+            gone_.insert_or_assign(std::string(id), std::move(gone));
             // As if it had never had one.
             const auto ended = ended_.find(id);
             if (lost && ended != ended_.end() && (ended->second == "DENIED" || ended->second == "FAILED"))
@@ -258,15 +260,15 @@ void DeadLetterComplete::restored(const fakes::redis::Keyspace& now) {
     // Letters that were lost before anybody told of them are not owed any more, nor are those of ends that never happened. One that
     // had gone before has been written all the same, where its end stands.
     std::erase_if(ended_, [&now](const auto& end) { return job_state(now, end.first) != end.second; });
-    std::erase_if(letters_,
-                  [this](const auto& letter) { return !letter.second.gone || !ended_.contains(letter.first); });
-    for (auto& [id, letter] : letters_) letter.by_scheduler = false;
+    letters_.clear();
     for (const std::string_view key : now.keys()) {
         const auto* entry = key.starts_with(kEntryPrefix) ? now.find(key) : nullptr;
         const auto* text = entry == nullptr ? nullptr : std::get_if<std::string>(&entry->value);
         if (text != nullptr)
             letters_.insert_or_assign(std::string(key.substr(kEntryPrefix.size())), Letter{code_of(*text), false});
     }
+    std::erase_if(gone_, [this](const auto& letter) { return !ended_.contains(letter.first); });
+    letters_.insert(gone_.begin(), gone_.end());
     lost_letters_ = true;
     // Whatever the two no longer say of each other is lost.
     index_lost_ = true;

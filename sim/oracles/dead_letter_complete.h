@@ -94,7 +94,6 @@ private:
         std::string code;
         bool by_scheduler = false;
         EventNumber event = 0;
-        bool gone = false;  // it was taken out, ran out or was lost by itself
         bool lost = false;  // nobody who looks for letters that are still to be told finds it
     };
 
@@ -111,6 +110,7 @@ private:
     std::set<std::string, std::less<>> may_be_retried_;         // jobs whose record says so
     std::set<std::string, std::less<>> retryable_;              // jobs with a failure that may be retried
     std::map<std::string, Letter, std::less<>> letters_;        // by id; also those that have expired since
+    std::map<std::string, Letter, std::less<>> gone_;           // by id; those that were there until they were not
     std::set<std::string, std::less<>> ran_out_;                // ids of letters that expired, or were lost
     bool index_lost_ = false;
     std::map<std::string, Time, std::less<>> sums_told_;          // by id, the latest

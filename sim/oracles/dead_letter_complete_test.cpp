@@ -174,6 +174,18 @@ TEST_F(LetterOfALostTimeTest, OneThatHadGoneBeforeRedisForgotWasWritten) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(LetterOfALostTimeTest, OneOfTwoPrimariesMayHaveItStill) {
+    end();
+    fakes::redis::Keyspace of_the_other;
+    of_the_other.hash_set(of_the_other.create<fakes::redis::Hash>("job:meta:J"), "state", "TIMEOUT");
+    of_the_other.set_string("dlq:entry:J", R"({"reason_code":"timeout"})", 1);
+    evict_letter();
+    oracle.restored(of_the_other);
+    oracle.restored(keys);
+    rest();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(LetterOfALostTimeTest, OneThatRedisForgetsWhileItsEndStandsIsMissed) {
     end();
     fakes::redis::Keyspace of_its_end_only;

@@ -71,7 +71,9 @@ public:
     /// The job's lock is evicted under its holder.
     void lose_lock(const std::string& job);
     /// Redis fails over, and has lost nothing that an oracle could miss.
-    void fail_over() { keys_.restore([] {}); }
+    void fail_over() {
+        keys_.restore([] {});
+    }
     void move(const std::string& job, std::string_view state, NodeId replica = kReplica);
     void commit_dispatch(const std::string& job, NodeId replica = kReplica);
     void send(const std::string& job, NodeId replica = kReplica);

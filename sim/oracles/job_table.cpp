@@ -2,6 +2,7 @@
 
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/oracle.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 
@@ -15,6 +16,8 @@ void JobTable::on_event(const fakes::Event& event, Time) {
     if (event.kind == fakes::EventKind::fault) {
         if (event.name == "redis.failover" && event.from == "begin") lost_.failing_over();
         if (event.name == "redis.two_primaries") lost_.two_primaries(event.from == "begin");
+        if (event.from == "begin" && (event.name == "redis.restart" || event.node == Topology::kRedis))
+            lost_.restarting();
         return;
     }
     if (event.job_number == 0 || !is_job_lock(event.key)) return;

@@ -31,6 +31,8 @@ public:
     [[nodiscard]] bool any_but_by_failover(std::string_view job) const { return lost_otherwise_.contains(job); }
     /// What is lost next is lost by a failover.
     void failing_over() { failing_over_ = true; }
+    /// What is lost next is not, unless there are two primaries.
+    void restarting() { failing_over_ = twins_ > 0; }
     /// From here on, or no longer, each of two has what the other one misses: as by as many failovers as the turn changes.
     void two_primaries(bool begins);
     /// Its hash or one of its places, while others of its records were kept: they may contradict each other from then on.

@@ -109,6 +109,20 @@ TEST_F(LostRecordsTest, ATextThatWasCutIsLost) {
     EXPECT_FALSE(lost("b"));
 }
 
+TEST_F(LostRecordsTest, WhatARestartTakesIsNoFailovers) {
+    LostRecords& records = listener.lost;
+    records.two_primaries(true);
+    records.two_primaries(false);  // nobody had to change turns any more
+    records.restarting();
+    set_state(keys, "a", "DISPATCHED");
+    keys.restore([this] { set_state(keys, "a", "PENDING"); });
+    EXPECT_TRUE(records.any_but_by_failover("a"));
+    records.failing_over();
+    set_state(keys, "b", "DISPATCHED");
+    keys.restore([this] { set_state(keys, "b", "PENDING"); });
+    EXPECT_FALSE(records.any_but_by_failover("b"));
+}
+
 // What oracles make of it: only the jobs that were lost are excused.
 
 TEST(NoDuplicateDispatchWithLoss, ExcusesOnlyTheJobThatWasForgotten) {

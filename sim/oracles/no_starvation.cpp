@@ -60,7 +60,10 @@ void NoStarvation::hash_set(fakes::NodeId, std::string_view key, std::string_vie
 }
 
 void NoStarvation::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
-    if (is_tenants_line(key)) jobs_[std::string(member)].line = key;
+    if (!is_tenants_line(key)) return;
+    Waiting& job = jobs_[std::string(member)];
+    job.line = key;
+    job.stands = true;
 }
 
 void NoStarvation::zset_removed(fakes::NodeId, std::string_view key, std::string_view member, double) {
@@ -78,14 +81,18 @@ void NoStarvation::restored(const fakes::redis::Keyspace& now) {
     for (auto& [name, job] : jobs_) {
         const auto* entry = job.line.empty() ? nullptr : now.find(job.line);
         const auto* line = entry == nullptr ? nullptr : std::get_if<fakes::redis::SortedSet>(&entry->value);
-        if (line == nullptr || line->score(name) == nullptr) leave_line(job);
+        if (line != nullptr && line->score(name) != nullptr)
+            job.stands = true;
+        else
+            leave_line(job);
+        if (now.find(std::string(kRequestPrefix) + name) == nullptr) job.damaged = true;
         // One that is forgotten waits for nobody who could know of it but its message.
         set_waiting(job, waiting_state(job_state(now, name)), now_);
     }
 }
 
 void NoStarvation::leave_line(Waiting& job) const {
-    if (!std::exchange(job.line, {}).empty()) job.since = now_;
+    if (std::exchange(job.stands, false)) job.since = now_;
 }
 
 void NoStarvation::set_waiting(Waiting& job, bool waits, Time now) {
@@ -109,7 +116,7 @@ void NoStarvation::on_try(const fakes::Event& event, Time now) {
     if (found == jobs_.end()) return;
     Waiting& job = found->second;
     const Time tried = std::exchange(job.since, now);
-    if (!job.waits || job.damaged || !job.line.empty() || calm_.disturbed()) return;
+    if (!job.waits || job.damaged || job.stands || calm_.disturbed()) return;
     const Time since = std::max(tried, calm_.since());
     const Tenant& tenant = tenants_[job.tenant];
     const bool few = tenant.waiting <= kFewJobs && tenant.crowded_until < since;

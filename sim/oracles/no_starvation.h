@@ -5,8 +5,8 @@
 //
 // A try is a call for the job's lock; whether it succeeds is a matter of limits and free workers. A tenant
 // with a backlog of its own may have to wait for itself, and is not judged. Nor is a job while it stands in its tenant's line
-// for a slot: whether it waits too long there is the business of slot_used. One whose stored request is damaged cannot be tried, and
-// is given up in the end (job_history).
+// for a slot: whether it waits too long there is the business of slot_used. One whose stored request is damaged or lost cannot be
+// tried, and is given up in the end (job_history).
 #pragma once
 
 #include <map>
@@ -39,8 +39,9 @@ private:
     struct Waiting {
         std::string tenant;
         bool waits = false;
-        std::string line;  // the key of the one in which it stands; empty: in none
-        Time since{};      // the last try, or when it left the line
+        std::string line;  // the key of the one in which it stands, or stood last
+        bool stands = false;
+        Time since{};  // the last try, or when it left the line
         bool damaged = false;
     };
     struct Tenant {

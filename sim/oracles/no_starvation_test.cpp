@@ -55,6 +55,7 @@ TEST_F(NoStarvationTest, AJobThatRedisHasForgottenWaitsForNothingButItsMessage) 
     }
     fakes::redis::Keyspace keys;
     keys.hash_set(keys.create<fakes::redis::Hash>("job:meta:b"), "state", "PENDING");
+    keys.set_string("job:req:b", "{}", fakes::redis::kNever);
     oracle.restored(keys);
     now += 10min;
     attempt("a");
@@ -164,6 +165,7 @@ TEST_F(NoStarvationTest, AFailoverThatKeepsTheLineKeepsTheJobInIt) {
     oracle.zset_set({}, line, "a", nullptr, 1);
     fakes::redis::Keyspace keys;
     keys.hash_set(keys.create<fakes::redis::Hash>("job:meta:a"), "state", "PENDING");
+    keys.set_string("job:req:a", "{}", fakes::redis::kNever);
     keys.zset_set(keys.create<fakes::redis::SortedSet>(line), "a", 1);
     oracle.restored(keys);
     now += 1h;
@@ -171,10 +173,26 @@ TEST_F(NoStarvationTest, AFailoverThatKeepsTheLineKeepsTheJobInIt) {
     EXPECT_THAT(judge.found, IsEmpty());
     fakes::redis::Keyspace without;
     without.hash_set(without.create<fakes::redis::Hash>("job:meta:a"), "state", "PENDING");
+    without.set_string("job:req:a", "{}", fakes::redis::kNever);
     oracle.restored(without);
     now += 1h;
     attempt("a");
     EXPECT_EQ(judge.found.size(), 1U) << "the line is lost";
+    oracle.restored(keys);
+    now += 1h;
+    attempt("a");
+    EXPECT_EQ(judge.found.size(), 1U) << "it stands there again, with the data of another primary";
+}
+
+TEST_F(NoStarvationTest, AJobWhoseRequestAFailoverHasTakenCannotBeTried) {
+    submit("a", "small");
+    attempt("a");
+    fakes::redis::Keyspace keys;
+    keys.hash_set(keys.create<fakes::redis::Hash>("job:meta:a"), "state", "PENDING");
+    oracle.restored(keys);
+    now += 1h;
+    attempt("a");
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 TEST_F(NoStarvationTest, OnlyItsOwnLineLetsAJobGoWhenItIsGone) {

@@ -96,7 +96,8 @@ PolicyWord::Handling& PolicyWord::at(const fakes::Event& event) {
 
 bool PolicyWord::still_good(const Handling& earlier, Time now) const {
     const bool left_it = earlier.over || earlier.carried;
-    return left_it && earlier.tenant_full && !earlier.overtaken && earlier.answered && now - earlier.heard_at <= answer_max_age_;
+    return left_it && earlier.tenant_full && !earlier.overtaken && earlier.answered &&
+           now - earlier.heard_at <= answer_max_age_;
 }
 
 void PolicyWord::begin(Place place, Time now) {

@@ -64,9 +64,9 @@ void gates_without_policy(Dice& dice, Document& scenario) {
         // It waits until it is asked, or comes in the moment of the question.
         if (dice.chance(0.6)) add_load(scenario, {{"at", second(submitted + dice.between(0, 2))}, {"approve", id}});
         if (dice.chance(0.4)) add_load(scenario, {{"at", second(dice.between(10, 60))}, {"approve", id}});
-        if (dice.chance(0.2)) {
+        if (dice.chance(0.4)) {
             job["labels"]["approval_granted"] = "true";
-            add_load(scenario, {{"at", second(dice.between(8, 40))},
+            add_load(scenario, {{"at", second(dice.between(0, 30))},
                                 {"forge", {{"job_request", std::move(job)}}},
                                 {"count", dice.between(1, 2)},
                                 {"rate", "1/s"}});
@@ -80,8 +80,9 @@ void gates_without_policy(Dice& dice, Document& scenario) {
                              {"outcome", dice.word({"not_applied", "unknown", "unknown", "lost"})},
                              {"for", dice.word({"10s", "30s", "60s"})}});
     add_fault(scenario, {{"at", second(dice.between(-2, 1))},
-                         {"do", dice.word({"kernel.outage", "kernel.outage", "kernel.errors"})},
+                         {"do", dice.word({"kernel.outage", "kernel.outage", "kernel.errors", "kernel.decision"})},
                          {"for", dice.word({"4s", "10s", "25s"})}});
+    if (scenario["faults"].back()["do"] == "kernel.decision") scenario["faults"].back()["decision"] = "deny";
     // What was asked about is lost before the answer, or when that is on its way.
     if (dice.chance(0.4)) {
         const Document on = dice.chance(0.5) ? Document{{"event", "state"}, {"to", "APPROVAL_REQUIRED"}}

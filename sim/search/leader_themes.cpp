@@ -76,6 +76,22 @@ void leave_a_result_in_hand(Dice& dice, Document& scenario) {
     change_leader_and_die(scenario, on, "stuck", dice.word({"500ms", "5s"}));
 }
 
+/// Who led before leads again while the only scheduler has no connection, and nobody has heard of the other one.
+void change_leader_unheard(Dice& dice, Document& scenario) {
+    scenario["cluster"]["schedulers"] = 1;
+    Document& settings = config(scenario);
+    settings["reconciler_interval"] = dice.word({"5s", "10s"});
+    settings["bus_ack_wait"] = dice.word({"10s", "30s"});
+    for (const char* limit : {"dispatch_timeout", "running_timeout"}) settings[limit] = "12m";
+    const Document on = {{"event", "deliver"},
+                         {"subject", dice.word({"sys.job.result", "sys.job.submit"})},
+                         {"nth", dice.between(12, 30)}};
+    add_fault(scenario, {{"on", on}, {"do", "partition"}, {"a", "scheduler-0"}, {"b", "nats"}, {"for", "8m"}});
+    add_fault(scenario, {{"on", on}, {"do", "nats.new_leader"}, {"in_hand", "forgotten"}});
+    add_fault(scenario, {{"on", on}, {"do", "nats.new_leader"}});
+    add_fault(scenario, {{"on", on}, {"do", "redis.errors"}, {"outcome", "not_applied"}, {"for", "20s"}});
+}
+
 }  // namespace
 
 void forgetful_leaders(Dice& dice, Document& scenario) {
@@ -85,13 +101,14 @@ void forgetful_leaders(Dice& dice, Document& scenario) {
     scenario["cluster"]["gateway"] = "publish-only";
     Document& settings = config(scenario);
     for (const char* limit : {"dispatch_timeout", "running_timeout"}) settings[limit] = dice.word({"40s", "4m", "4m"});
-    switch (dice.between(0, 2)) {
+    switch (dice.between(0, 3)) {
         case 0:
             scenario["cluster"]["schedulers"] = 3;
             freeze_before_a_note(dice, scenario);
             break;
         case 1: leave_a_lock_behind(dice, scenario); break;
-        default: leave_a_result_in_hand(dice, scenario); break;
+        case 2: leave_a_result_in_hand(dice, scenario); break;
+        default: change_leader_unheard(dice, scenario); break;
     }
     add_load(
         scenario,

@@ -215,9 +215,9 @@ void several_limits(Dice& dice, Document& scenario) {
          {"decision", "allow_with_constraints"},
          {"constraints",
           {{"budgets", {{"max_runtime_ms", dice.between(1000, 12'000)}, {"max_retries", dice.between(1, 3)}}}}}});
-    for (int i = dice.between(6, 14); i > 0; --i) {
+    for (int i = dice.between(10, 20); i > 0; --i) {
         Document job = {{"topic", dice.word({"job.default", "job.default", "job.book"})},
-                        {"env", {{"SIM_SERVICE_MS", dice.word({"500", "4000", "9000", "20000"})}}}};
+                        {"env", {{"SIM_SERVICE_MS", dice.word({"500", "4000", "9000", "20000", "60000"})}}}};
         if (dice.chance(0.7)) job["workflow_id"] = "travel";
         if (dice.chance(0.6)) job["labels"]["needs"] = "brevity";
         if (dice.chance(0.3)) job["budget"]["deadline_ms"] = dice.word({"4000", "10000", "30000"});

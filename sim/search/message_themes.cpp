@@ -145,6 +145,12 @@ void garbled_deliveries(Dice& dice, Document& scenario) {
         add_fault(
             scenario,
             {{"at", dice.seconds(1, 30)}, {"do", "crash"}, {"target", "nats"}, {"for", dice.word({"500ms", "5s"})}});
+    // The copies of the stream have come apart, and nobody mends them.
+    if (dice.chance(0.4))
+        add_fault(scenario, {{"at", dice.seconds(1, 20)},
+                             {"do", "nats.garbled_delivery"},
+                             {"subject", dice.word({"sys.job.submit", "sys.job.submit", "sys.job.result"})},
+                             {"for", "45m"}});
 }
 
 void spent_deliveries(Dice& dice, Document& scenario) {
@@ -208,6 +214,7 @@ void redelivery(Dice& dice, Document& scenario) {
         scenario["cluster"]["result_readers"] = dice.between(1, 2);
         config(scenario).erase("bus_guard_key_scope");  // one mark for the whole stream silences the other service
     }
+    if (dice.chance(0.4)) add_script_failing_when_called(dice, scenario, "repair_dead_letter", 1);
     if (dice.chance(0.5)) change_leader(dice, scenario);
 }
 

@@ -36,11 +36,12 @@ Document safety_layer(Dice& dice) {
 
 /// Two layers, of which one allows what the other one allows and more.
 void nest_patterns(Dice& dice, Document& layers) {
-    static constexpr std::array<std::pair<const char*, const char*>, 5> kNested{std::pair{"job.*", "job.default"},
+    static constexpr std::array<std::pair<const char*, const char*>, 6> kNested{std::pair{"job.*", "job.default"},
                                                                                 {"job.*", "job.b*"},
                                                                                 {"job.b*", "job.book"},
                                                                                 {"*", "job.*"},
-                                                                                {"job.d*", "job.de*t"}};
+                                                                                {"job.d*", "job.de*t"},
+                                                                                {"job.*", "job.d/*"}};
     const auto& [wide, narrow] = dice.one_of(kNested);
     const std::array names{dice.word({"org:acme", "team:ops"}), dice.word({"workflow:travel", "step:pay"})};
     const bool wide_first = dice.chance(0.7);
@@ -94,7 +95,7 @@ void tightening_layers(Dice& dice, Document& scenario) {
     for (const char* layer : {"org:acme", "team:ops", "workflow:travel", "step:pay"})
         if (dice.chance(0.7)) layers[layer] = safety_layer(dice);
     if (layers.empty()) layers["org:acme"] = safety_layer(dice);
-    if (dice.chance(0.7)) nest_patterns(dice, layers);
+    if (dice.chance(0.85)) nest_patterns(dice, layers);
     // What does not stand under safety is the narrowest's to say.
     for (const char* name : {"org:acme", "team:ops", "workflow:travel", "step:pay"})
         layers[name]["models"]["default"] = name;
