@@ -332,6 +332,10 @@ void ForgedWorld::enter(const std::string& job, std::string_view state) {
     if (auto* members = keys_.find(active); members != nullptr && is_final(state)) keys_.set_remove(*members, job);
 }
 
+void ForgedWorld::fail_over_to(const std::string& job, std::string_view state) {
+    keys_.restore([&] { keys_.hash_set(at<fakes::redis::Hash>(meta_key(job)), "state", state); });
+}
+
 void ForgedWorld::move(const std::string& job, std::string_view state, NodeId replica) {
     const std::string_view name = state == "TIMEOUT" ? "time_out" : "commit";
     script(replica, name, meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] { enter(job, state); });

@@ -74,6 +74,8 @@ public:
     void fail_over() {
         keys_.restore([] {});
     }
+    /// The same, but for this change of the job's state.
+    void fail_over_to(const std::string& job, std::string_view state);
     void move(const std::string& job, std::string_view state, NodeId replica = kReplica);
     void commit_dispatch(const std::string& job, NodeId replica = kReplica);
     void send(const std::string& job, NodeId replica = kReplica);

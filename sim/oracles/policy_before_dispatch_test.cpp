@@ -277,6 +277,25 @@ TEST_F(PolicyBeforeDispatchTest, ALaterHandlerOfTheSameReplicaGoesByItsOwnQuesti
     EXPECT_FALSE(alarmed());
 }
 
+class ForgottenQuestion : public PolicyBeforeDispatchTest, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(OrKept, ForgottenQuestion, ::testing::Bool());
+
+TEST_P(ForgottenQuestion, IsTheFailModesAndNoHumans) {
+    world.open_fail_mode();
+    world.submit("a");
+    take_up();
+    world.ask_policy("a", "REQUIRE_APPROVAL");
+    world.move("a", "APPROVAL_REQUIRED");
+    world.let_go("a");
+    const bool forgotten = GetParam();
+    if (forgotten) world.fail_over_to("a", "PENDING");
+    take_up();
+    world.ask_policy_in_vain("a");
+    world.label("a", "safety_bypassed", "true");
+    dispatch();
+    EXPECT_EQ(alarmed("approval_bound"), !forgotten);
+}
+
 TEST(ApprovalBoundTest, WhatIsAllowedIfItIsApprovedWaitsForAHuman) {
     testing::KeepingJudge judge;
     engine::Tunables tunables;
