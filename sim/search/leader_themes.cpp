@@ -101,13 +101,14 @@ void forgetful_leaders(Dice& dice, Document& scenario) {
     scenario["cluster"]["gateway"] = "publish-only";
     Document& settings = config(scenario);
     for (const char* limit : {"dispatch_timeout", "running_timeout"}) settings[limit] = dice.word({"40s", "4m", "4m"});
-    switch (dice.between(0, 3)) {
+    switch (dice.between(0, 4)) {
         case 0:
+        case 1:
             scenario["cluster"]["schedulers"] = 3;
             freeze_before_a_note(dice, scenario);
             break;
-        case 1: leave_a_lock_behind(dice, scenario); break;
-        case 2: leave_a_result_in_hand(dice, scenario); break;
+        case 2: leave_a_lock_behind(dice, scenario); break;
+        case 3: leave_a_result_in_hand(dice, scenario); break;
         default: change_leader_unheard(dice, scenario); break;
     }
     add_load(
