@@ -93,7 +93,39 @@ void gates_without_policy(Dice& dice, Document& scenario) {
     }
 }
 
+namespace {
+
+/// A job that says of itself that it is approved is delivered again while its human is asked, as something else than was asked about,
+/// which is lost; and policy has nothing to say by then, or denies it. Then it comes once more, for those who write letters.
+void ask_twice(Dice& dice, Document& scenario) {
+    Document job = {{"job_id", "asked-twice"}, {"topic", "job.default"}, {"tenant_id", "default"}};
+    job["labels"] = {{"needs", "a human"}, {"approval_granted", "true"}};
+    add_load(scenario, {{"at", "3s"}, {"job", job}});
+    const int at = dice.between(10, 30);
+    Document fault = {
+        {"at", fmt::format("{}s", at)}, {"do", dice.word({"kernel.outage", "kernel.decision"})}, {"for", "8s"}};
+    const bool denied = fault["do"] == "kernel.decision";
+    if (denied) fault["decision"] = "deny";
+    add_fault(scenario, std::move(fault));
+    add_fault(scenario,
+              {{"at", fmt::format("{}ms", (1000 * at) + 500)}, {"do", "redis.evict"}, {"keys", "job:req:asked-twice"}});
+    job["labels"]["amount"] = "2";
+    add_load(scenario, {{"at", fmt::format("{}s", at + 1)},
+                        {"forge", {{"job_request", std::move(job)}}},
+                        {"count", denied ? 4 : 1},
+                        {"rate", "1/s"}});
+    if (denied)
+        add_fault(scenario, {{"at", fmt::format("{}ms", (1000 * at) + 1500)},
+                             {"do", "redis.errors"},
+                             {"script", "repair_dead_letter"},
+                             {"outcome", dice.word({"not_applied", "not_applied", "unknown"})},
+                             {"for", "2s"}});
+}
+
+}  // namespace
+
 void half_approved(Dice& dice, Document& scenario) {
+    ask_twice(dice, scenario);
     scenario["cluster"].erase("gateway");
     Document& pools = pools_of(scenario["cluster"]);
     pools["topics"]["job.idle"] = Document::array({"idle"});
