@@ -273,6 +273,16 @@ TEST_F(CalmWeatherTest, AJobThatNobodyElseHasIsNotInOtherHands) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("as a job in other hands, and nobody else has been at it")));
 }
 
+TEST_F(CalmWeatherTest, WhatWasInHandWhenNatsLostPowerMayBeInHandStill) {
+    deliver(1, kOther);
+    deliver(2);
+    disturb("nats.power_cut");
+    now += 10min;
+    deliver(2);
+    answer(EventKind::nak, tunables.retry_delay_busy, 2);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(CalmWeatherTest, OneWhoseLockHasOutlivedAFailoverIsInOtherHandsUntilTheLockMoves) {
     deliver();
     fakes::redis::Keyspace keys;
