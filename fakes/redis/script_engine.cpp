@@ -55,10 +55,12 @@ ScriptEngine::Loaded ScriptEngine::load(std::string_view text) {
     return {std::move(sha), {}};
 }
 
-void ScriptEngine::flush() {
-    for (const auto& [sha, place] : known_.chunks) luaL_unref(lua_, LUA_REGISTRYINDEX, place);
-    known_.chunks.clear();
-    known_.sha_by_text.clear();
+void ScriptEngine::flush() { forget(known_); }
+
+void ScriptEngine::forget(Known& other) {
+    for (const auto& [sha, place] : other.chunks) luaL_unref(lua_, LUA_REGISTRYINDEX, place);
+    other.chunks.clear();
+    other.sha_by_text.clear();
 }
 
 void ScriptEngine::set_global_list(const char* name, std::span<const std::string_view> values) {

@@ -67,6 +67,8 @@ public:
     void flush();
     /// What this server knows changes places with what another one does, whose scripts this engine has compiled too.
     void exchange(Known& other) { std::swap(known_, other); }
+    /// That one is no more.
+    void forget(Known& other);
 
     /// REQUIRES: knows(sha).
     engine::RedisValue run(std::string_view sha, std::span<const std::string_view> keys,

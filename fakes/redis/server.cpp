@@ -324,9 +324,7 @@ void RedisServer::give_turn_to(bool cut_off) {
 void RedisServer::leave_one_primary() {
     if (!twins_) return;
     give_turn_to(false);
-    database_->scripts().exchange(twins_->scripts);
-    database_->scripts().flush();
-    database_->scripts().exchange(twins_->scripts);
+    database_->scripts().forget(twins_->scripts);
     const std::set<NodeId> cut_off = std::move(twins_->cut_off);
     twins_.reset();
     hang_up_on([&cut_off](NodeId client) { return cut_off.contains(client); });
