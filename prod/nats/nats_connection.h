@@ -25,6 +25,7 @@
 #include "prod/loop/system_entropy.h"
 #include "prod/loop/uv_loop.h"
 #include "prod/nats/nats_link.h"
+#include "prod/nats/nats_message.h"
 #include "prod/nats/nats_options.h"
 
 namespace lockstep::prod {
@@ -34,10 +35,6 @@ struct NatsReply {
     std::uint64_t connection = 0;  // that carried the request
 };
 
-struct NatsMessageFree {
-    void operator()(natsMsg* message) const { natsMsg_Destroy(message); }
-};
-using NatsMessage = std::unique_ptr<natsMsg, NatsMessageFree>;
 using NatsHandler = std::function<void(NatsMessage)>;
 
 class NatsConnection : public std::enable_shared_from_this<NatsConnection> {
