@@ -1,7 +1,6 @@
 #include "engine/store/scripts.h"
 
-#include <fmt/core.h>
-
+#include "engine/store/script_text.h"
 #include "engine/store/scripts/bury_undecodable.lua.h"
 #include "engine/store/scripts/bus_guard_enter.lua.h"
 #include "engine/store/scripts/cancel.lua.h"
@@ -36,9 +35,8 @@ namespace lockstep::engine {
 
 namespace {
 
-/// The name in the first line survives into the text that the server sees, for its slow log and for ours.
 RedisScript with_common(std::string_view name, std::string_view text) {
-    return RedisScript(name, fmt::format("-- name: {}\n{}\n{}", name, scripts::kCommon, text));
+    return with_library(name, scripts::kCommon, text);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The store's Lua scripts, each with the common part in front. The texts are files beside this one.
+// The store's Lua scripts, each behind what it uses of the common part. The texts are files beside this one.
 #pragma once
 
 #include "engine/ports/redis.h"

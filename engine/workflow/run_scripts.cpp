@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/store/script_text.h"
 #include "engine/store/scripts/common.lua.h"
 #include "engine/workflow/scripts/ask_run.lua.h"
 #include "engine/workflow/scripts/cancelled_jobs.lua.h"
@@ -21,9 +22,8 @@ namespace lockstep::engine {
 
 namespace {
 
-/// The name in the first line survives into the text that the server sees, for its slow log and for ours.
 RedisScript with_common(std::string_view name, std::string_view text) {
-    return RedisScript(name, fmt::format("-- name: {}\n{}\n{}\n{}", name, scripts::kCommon, scripts::kRunCommon, text));
+    return with_library(name, fmt::format("{}\n{}", scripts::kCommon, scripts::kRunCommon), text);
 }
 
 }  // namespace

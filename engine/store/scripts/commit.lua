@@ -74,7 +74,7 @@ if limit and limit ~= '0' then
   end
 end
 if args.next_attempt_ms then
-  set_fields('ls_next_attempt_at', plus_millis(at, args.next_attempt_ms))
+  set_field('ls_next_attempt_at', plus_millis(at, args.next_attempt_ms))
 end
 if args.deadline_ms then
   facts.deadline_unix = bring_deadline_forward(job, facts.deadline_unix, plus_millis(args.deadline_from or at, args.deadline_ms))
@@ -84,16 +84,17 @@ if args.add_attempts then
 end
 if args.begin_dispatch then
   dispatch = string.format('%.0f', tonumber(dispatch) + 1)
-  set_fields('ls_dispatch', dispatch, 'ls_dispatches', string.format('%.0f', tonumber(counter(facts.ls_dispatches)) + 1))
+  set_field('ls_dispatch', dispatch)
+  set_field('ls_dispatches', string.format('%.0f', tonumber(counter(facts.ls_dispatches)) + 1))
   delete_known(facts, 'ls_published')
 end
 if args.result_ptr then
   redis.call('SET', 'job:result_ptr:' .. job, args.result_ptr, 'PX', ttl)
-  set_fields('result_ptr', args.result_ptr)
+  set_field('result_ptr', args.result_ptr)
 end
 if args.result_worker then
   local jobs_key = 'worker:jobs:' .. args.result_worker
-  set_fields('worker_id', args.result_worker)
+  set_field('worker_id', args.result_worker)
   if note_down('ZADD', jobs_key, at, job) then
     redis.call('ZREMRANGEBYRANK', jobs_key, 0, -1001)
     redis.call('PEXPIRE', jobs_key, ttl)
@@ -103,25 +104,25 @@ if args.decision then
   local decisions_key = 'job:decisions:' .. job
   redis.call('RPUSH', decisions_key, (string.gsub(args.decision, '"checked_at":0', '"checked_at":' .. at, 1)))
   redis.call('PEXPIRE', decisions_key, ttl)
-  set_fields('safety_checked_at', at)
+  set_field('safety_checked_at', at)
 end
 if args.output_record then
   local record = string.gsub(args.output_record, '"checked_at":0', '"checked_at":' .. at, 1)
   redis.call('SET', 'job:' .. job .. ':output_decision', record, 'PX', ttl)
-  set_fields('output_safety', record)
+  set_field('output_safety', record)
 end
 if args.scan_result then
-  set_fields('ls_scan_pending', args.scan_result)
+  set_field('ls_scan_pending', args.scan_result)
   note_down('ZADD', 'lockstep:output:scan_pending', plus_millis(at, args.scan_hold_ms), job)
 elseif args.end_scan then
-  delete_fields('ls_scan_pending')
+  delete_field('ls_scan_pending')
   note_down('ZREM', 'lockstep:output:scan_pending', job)
 end
 for i = first_field, #ARGV, 2 do
   if ARGV[i + 1] == '' then
     delete_known(facts, ARGV[i])
   else
-    set_fields(ARGV[i], ARGV[i + 1])
+    set_field(ARGV[i], ARGV[i + 1])
   end
 end
 if args.saga then
@@ -141,7 +142,7 @@ end
 if #states > 0 then
   enter(job, from, states, at, attempts, ttl, facts)
 else
-  if args.add_attempts then set_fields('attempts', attempts) end
+  if args.add_attempts then set_field('attempts', attempts) end
   write_fields(meta)
   keep(job, tenant, ttl)
   -- Its turn is over, and has come to nothing: somebody else may have the slot. It keeps its place for when it waits again.

@@ -1,4 +1,4 @@
--- Shared by every script of the store; put in front of each.
+-- Shared by the scripts of the store; what one uses of it is put in front of it (engine/store/script_text.h).
 -- Times are microseconds of Redis' own clock, as text: Lua would print them in exponent form.
 
 local instant
@@ -49,25 +49,24 @@ end
 -- What a script changes of its job's hash is gathered and written at once: what is deleted first.
 local changed, deleted = {}, {}
 
-local function set_fields(...)
-  for _, text in ipairs({...}) do changed[#changed + 1] = text end
+local function set_field(field, value)
+  local last = #changed
+  changed[last + 1], changed[last + 2] = field, value
 end
 
-local function delete_fields(...)
-  for _, field in ipairs({...}) do deleted[#deleted + 1] = field end
+local function delete_field(field)
+  deleted[#deleted + 1] = field
 end
 
--- The same of those that there are, as `facts` has them.
-local function delete_known(facts, ...)
-  for _, field in ipairs({...}) do
-    if facts[field] then deleted[#deleted + 1] = field end
-  end
+-- The same of one that there may be, as `facts` has it.
+local function delete_known(facts, field)
+  if facts[field] then delete_field(field) end
 end
 
 -- By name; false where there is none.
 local function read_fields(meta, ...)
-  local values, facts = redis.call('HMGET', meta, ...), {}
-  for i, field in ipairs({...}) do facts[field] = values[i] end
+  local fields, values, facts = {...}, redis.call('HMGET', meta, ...), {}
+  for i = 1, #fields do facts[fields[i]] = values[i] end
   return facts
 end
 
@@ -322,10 +321,14 @@ local function enter(job, from, states, at, attempts, ttl, facts)
   local last = states[#states]
   local tenant, in_line, freed = facts.tenant, present(facts.ls_waits_since), false
   local lives_until, listed_by = seen_to(facts.ls_kept)
-  if in_line then delete_fields('ls_waits_since', 'ls_waits_limit', 'ls_waits_token') end
+  if in_line then
+    delete_field('ls_waits_since')
+    delete_field('ls_waits_limit')
+    delete_field('ls_waits_token')
+  end
   if terminal[last] then
     delete_known(facts, 'deadline_unix')
-    if present(facts.ls_result_first) then set_fields('ls_result_first', '') end
+    if present(facts.ls_result_first) then set_field('ls_result_first', '') end
   end
   -- Whoever holds a slot is listed already, and keeps its place.
   local goes_on = holds_slot[from] and holds_slot[last]
@@ -334,14 +337,15 @@ local function enter(job, from, states, at, attempts, ttl, facts)
   if lists and note_down('SADD', 'job:tenant:active:' .. tenant, job) then listed_by = tenant end
   if lists or renews then
     if renews then lives_until = plus_millis(at, ttl) end
-    set_fields('ls_kept', lives_until .. ' ' .. (listed_by or ''))
+    set_field('ls_kept', lives_until .. ' ' .. (listed_by or ''))
   end
   local history = {}
   for _, state in ipairs(states) do
-    set_fields('state', state)
+    set_field('state', state)
     history[#history + 1] = at .. '|' .. state
   end
-  set_fields('updated_at', at, 'attempts', attempts)
+  set_field('updated_at', at)
+  set_field('attempts', attempts)
   write_fields(meta)
   note_down('RPUSH', 'job:events:' .. job, unpack(history))
   if not facts.unknown_before then
@@ -401,7 +405,7 @@ end
 -- Of two deadlines the earlier one holds: of the job's own, as its hash has it, and `last`. Which that is.
 local function bring_deadline_forward(job, deadline, last)
   if not present(deadline) or tonumber(last) < tonumber(deadline) then
-    set_fields('deadline_unix', last)
+    set_field('deadline_unix', last)
     redis.call('ZADD', 'job:deadline', last, job)
     return last
   end

@@ -54,7 +54,7 @@ local function is_empty()
 end
 -- What this call changes, so that the reply says what there is then.
 local function set(field, value)
-  set_fields(field, value)
+  set_field(field, value)
   facts[field] = value
 end
 

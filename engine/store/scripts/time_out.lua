@@ -26,7 +26,7 @@ if ARGV[4] ~= '' and facts.updated_at ~= ARGV[4] then
   return reply('moved')
 end
 local at = now_micros()
-set_fields('failure_reason', ARGV[6])
+set_field('failure_reason', ARGV[6])
 enter(job, state, {'TIMEOUT'}, at, attempts, ARGV[5], facts)
 if ARGV[7] ~= '' then
   local topic = string.gsub(facts.topic or '', '[%c"\\]', '_')
