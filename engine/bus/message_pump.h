@@ -78,35 +78,39 @@ private:
     [[nodiscard]] Task<std::optional<Disposition>> attempt(CarriedDelivery& delivery);
     /// A place among those that are handled of this job. While there is none, the slot is given back and the message stays as
     /// it came. No place when that lasts for too long, or the scheduler stops.
-    [[nodiscard]] Task<JobCrowd::Place> join_crowd(JobId job, const Delivery& delivery, Semaphore::Permit& slot);
+    [[nodiscard, gnu::noinline]] Task<JobCrowd::Place> join_crowd(JobId job, const Delivery& delivery,
+                                                                  Semaphore::Permit& slot);
     /// What becomes of a message that the handler has given `disposition` on; nothing when it has had its answer.
     [[nodiscard]] Task<std::optional<Disposition>> settle(CarriedDelivery& delivery, MessageMarks* marks,
                                                           Disposition disposition, JobId job);
     /// Whether a message whose job the store will remember should stop coming back (see the constants).
     [[nodiscard]] bool should_park(const Delivery& delivery);
     /// Acknowledges a message that has been handled before.
-    [[nodiscard]] Task<std::optional<Disposition>> take_off(CarriedDelivery& delivery);
+    [[nodiscard, gnu::noinline]] Task<std::optional<Disposition>> take_off(CarriedDelivery& delivery);
     /// Unless the message that has the number by now is another one, or nobody can tell: then it comes again after its ack wait.
     [[nodiscard]] Task<void> acknowledge(CarriedDelivery& delivery);
-    [[nodiscard]] Task<void> terminate(CarriedDelivery& delivery);
+    [[nodiscard, gnu::noinline]] Task<void> terminate(CarriedDelivery& delivery);
     [[nodiscard]] Task<bool> is_its_own(CarriedDelivery& delivery);
     void note_waiting(Duration delay);
     /// What the stream holds under its number, compared with what has come; `taken`: it is read in the place of that from here on.
     enum class AsStored : std::uint8_t { same, different, taken, gone, unknown };
     /// Of bytes that are no packet.
-    [[nodiscard]] Task<AsStored> read_back(CarriedDelivery& delivery);
+    [[nodiscard, gnu::noinline]] Task<AsStored> read_back(CarriedDelivery& delivery);
     /// What becomes of a message whose bytes are no packet; nothing when it has had its answer.
-    [[nodiscard]] Task<std::optional<Disposition>> settle_undecodable(CarriedDelivery& delivery, AsStored compared,
-                                                                      std::string why);
-    [[nodiscard]] Task<Outcome<std::optional<StoredMessage>>> stored_under_its_number(const Delivery& delivery);
+    [[nodiscard, gnu::noinline]] Task<std::optional<Disposition>> settle_undecodable(CarriedDelivery& delivery,
+                                                                                     AsStored compared,
+                                                                                     std::string why);
+    [[nodiscard, gnu::noinline]] Task<Outcome<std::optional<StoredMessage>>> stored_under_its_number(
+        const Delivery& delivery);
     [[nodiscard]] static AsStored compare(const Outcome<std::optional<StoredMessage>>& stored,
                                           const Delivery& delivery);
     /// Why a message is given up: its bytes are no packet, or its deliveries are spent.
     enum class Poison : std::uint8_t { undecodable, spent };
     /// Writes the letter and terminates the message. A disposition: that was not possible, try again then.
-    [[nodiscard]] Task<std::optional<Disposition>> bury(CarriedDelivery& delivery, Poison poison, std::string reason);
-    [[nodiscard]] Task<std::optional<Disposition>> bury_spent(CarriedDelivery& delivery);
-    [[nodiscard]] Task<bool> write(const Delivery& delivery, Poison poison, DeadLetter letter);
+    [[nodiscard, gnu::noinline]] Task<std::optional<Disposition>> bury(CarriedDelivery& delivery, Poison poison,
+                                                                       std::string reason);
+    [[nodiscard, gnu::noinline]] Task<std::optional<Disposition>> bury_spent(CarriedDelivery& delivery);
+    [[nodiscard, gnu::noinline]] Task<bool> write(const Delivery& delivery, Poison poison, DeadLetter letter);
     /// The server will not deliver it again, and this replica ends.
     [[nodiscard]] bool is_last_chance(const Delivery& delivery) const;
     /// How often the server delivers a message.

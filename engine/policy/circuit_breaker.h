@@ -60,9 +60,10 @@ public:
     /// Whether, as of this glimpse, nobody would be let through.
     [[nodiscard]] bool is_open(const CircuitGlimpse& glimpse) const;
     /// Nothing while open. `asker` names the call among those under way at the same time, over all replicas. REQUIRES: a name.
-    [[nodiscard]] Task<std::optional<Leave>> ask_leave(std::string asker, std::optional<CircuitGlimpse> glimpse);
-    [[nodiscard]] Task<void> failed(Leave leave);
-    [[nodiscard]] Task<void> succeeded(Leave leave);
+    [[nodiscard, gnu::noinline]] Task<std::optional<Leave>> ask_leave(std::string asker,
+                                                                      std::optional<CircuitGlimpse> glimpse);
+    [[nodiscard, gnu::noinline]] Task<void> failed(Leave leave);
+    [[nodiscard, gnu::noinline]] Task<void> succeeded(Leave leave);
 
 private:
     enum class Shared : std::uint8_t { closed, open, probe, unknown };
@@ -71,9 +72,9 @@ private:
     [[nodiscard]] std::optional<Leave> ask_local(Leave leave);
 
     /// Asks all replicas; fills in what the leave has to remember.
-    [[nodiscard]] Task<Shared> ask_shared(Leave& leave, std::optional<CircuitGlimpse> glimpse);
-    [[nodiscard]] Task<Outcome<RedisValue>> report(const RedisScript& script, std::vector<std::string> arguments,
-                                                   bool probe);
+    [[nodiscard, gnu::noinline]] Task<Shared> ask_shared(Leave& leave, std::optional<CircuitGlimpse> glimpse);
+    [[nodiscard, gnu::noinline]] Task<Outcome<RedisValue>> report(const RedisScript& script,
+                                                                  std::vector<std::string> arguments, bool probe);
     [[nodiscard]] bool shared() const { return mechanisms_.on(Mechanism::shared_circuit); }
     [[nodiscard]] std::vector<std::string> keys() const;
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }

@@ -24,7 +24,8 @@ public:
     /// pointer leads to one, goes with the question within the same time budget; where it cannot be read policy is asked
     /// without it, and the decision says so. Nobody is asked while the circuit is open; whoever has read `circuit_keys` a moment
     /// ago passes on what they said.
-    [[nodiscard]] Task<SafetyDecision> check(const cap::JobRequest& request, std::optional<CircuitGlimpse> glimpse = {});
+    [[nodiscard]] Task<SafetyDecision> check(const cap::JobRequest& request,
+                                             std::optional<CircuitGlimpse> glimpse = {});
     [[nodiscard]] const std::vector<std::string>& circuit_keys() const { return circuit_.watched_keys(); }
 
 private:
@@ -32,7 +33,7 @@ private:
         std::string bytes;
         InputSeen seen = InputSeen::yes;
     };
-    [[nodiscard]] Task<Input> load_input(std::string key, MonoTime deadline);
+    [[nodiscard, gnu::noinline]] Task<Input> load_input(std::string key, MonoTime deadline);
 
     Kernel& kernel_;
     Redis& redis_;

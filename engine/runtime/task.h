@@ -4,7 +4,10 @@
 //    without being suspended. Otherwise the awaiter is continued through the executor, never by the child's stack.
 // 2. Destroying a Task destroys its frame wherever it stands, locals and awaited children included: cancellation.
 // 3. A task runs on the executor of whoever awaits it, in the end on that of the Scope that spawned the outermost one.
-// 4. Exceptions pass through to the awaiter. They are for defects (INVARIANT), not for bad weather.
+// 4. The compiler makes the frame of a task that it sees whole a part of its awaiter's, which is then as large as the
+//    largest of all ways that it may go. A task that few come to, or that ends before a long wait, is therefore declared
+//    [[gnu::noinline]]: it has its frame only while it is there, from a list of spent ones (frame_pool.h).
+// 5. Exceptions pass through to the awaiter. They are for defects (INVARIANT), not for bad weather.
 #pragma once
 
 #include <coroutine>

@@ -39,7 +39,7 @@ public:
     [[nodiscard]] Task<Disposition> dispatch(JobLease& lease, DispatchOrder order);
     /// A redelivery found the job DISPATCHED: moves it on to RUNNING when its message is known to be in the stream, and
     /// publishes nothing in any case. REQUIRES: the lease is held, and the job was found so.
-    [[nodiscard]] Task<Disposition> recover(JobLease& lease, const JobFacts& facts);
+    [[nodiscard, gnu::noinline]] Task<Disposition> recover(JobLease& lease, const JobFacts& facts);
     /// Counts the try, notes its cause and hands the job back for a while, longer from try to try. REQUIRES: the lease is held.
     [[nodiscard]] Task<Disposition> try_later(JobLease& lease, const JobFacts& facts, std::string cause);
 
@@ -70,10 +70,10 @@ private:
                                                             Disposition& disposition);
     [[nodiscard]] bool gone_stale(const WorkerId& worker) const;
     /// Undoes a dispatch that was not sent; whether there may be another pick. If not, `disposition` is set.
-    [[nodiscard]] Task<bool> take_back_from_stale(JobLease& lease, DispatchOrder& order, const Chosen& chosen,
-                                                  Disposition& disposition);
-    [[nodiscard]] Task<Disposition> no_worker(JobLease& lease, const DispatchOrder& order, DispatchReason reason,
-                                              std::string detail);
+    [[nodiscard, gnu::noinline]] Task<bool> take_back_from_stale(JobLease& lease, DispatchOrder& order,
+                                                                 const Chosen& chosen, Disposition& disposition);
+    [[nodiscard, gnu::noinline]] Task<Disposition> no_worker(JobLease& lease, const DispatchOrder& order,
+                                                             DispatchReason reason, std::string detail);
     /// Of this try, for the dead letter that may come of it.
     static void note_cause(Commit& commit, std::string_view reason, const std::string& detail);
     [[nodiscard]] Duration backoff(const JobFacts& facts);
@@ -81,18 +81,19 @@ private:
     /// Sets the limit that the commit is to enforce. False: it has been asked for beforehand, and is reached.
     [[nodiscard]] Task<bool> bind_to_tenant(JobLease& lease, const DispatchOrder& order, Commit& commit);
     /// Commits the dispatch to what was chosen, and completes that. False with `disposition` set.
-    [[nodiscard]] Task<bool> commit_dispatch(JobLease& lease, DispatchOrder& order, Chosen& chosen,
-                                             Disposition& disposition);
+    [[nodiscard, gnu::noinline]] Task<bool> commit_dispatch(JobLease& lease, DispatchOrder& order, Chosen& chosen,
+                                                            Disposition& disposition);
     [[nodiscard]] Task<Sending> transmit(const Message& message);
     [[nodiscard]] Task<Sent> send(JobLease& lease, const Message& message);
     /// Finds out what became of a message whose sending had an unknown outcome, and sends it again at most until
     /// `resend_until`. REQUIRES: nobody knows what became of it.
-    [[nodiscard]] Task<Sent> settle(JobLease& lease, const Message& message, Sending carried, MonoTime resend_until);
+    [[nodiscard, gnu::noinline]] Task<Sent> settle(JobLease& lease, const Message& message, Sending carried,
+                                                   MonoTime resend_until);
     /// Whether what was looked for and not found has certainly not been sent.
     [[nodiscard]] bool never_sent(const Sighting& denied, const Sending& carried) const;
-    [[nodiscard]] Task<Disposition> take_back(JobLease& lease, const DispatchOrder& order, const Message& message,
-                                              DispatchNumber dispatch);
-    [[nodiscard]] Task<Disposition> mark_running(JobLease& lease, DispatchNumber dispatch);
+    [[nodiscard, gnu::noinline]] Task<Disposition> take_back(JobLease& lease, const DispatchOrder& order,
+                                                             const Message& message, DispatchNumber dispatch);
+    [[nodiscard, gnu::noinline]] Task<Disposition> mark_running(JobLease& lease, DispatchNumber dispatch);
 
     Replica& replica_;
     DeadLetters& dead_letters_;

@@ -56,27 +56,30 @@ private:
     /// A submission of a job that has ended badly comes again: its dead letter is written if somebody has left it out, and
     /// never changed (C-36).
     /// REQUIRES: it was found so.
-    [[nodiscard]] Task<Disposition> repeat_dead_letter(JobLease& lease, Taken job);
+    [[nodiscard, gnu::noinline]] Task<Disposition> repeat_dead_letter(JobLease& lease, Taken job);
     /// REQUIRES: `state` is a final one.
-    [[nodiscard]] Task<Disposition> end_job(JobLease& lease, JobState state, DeadLetter letter,
-                                            const SafetyDecision* decision);
-    [[nodiscard]] Task<Disposition> ask_for_approval(JobLease& lease, const Taken& job, SafetyDecision decision);
+    [[nodiscard, gnu::noinline]] Task<Disposition> end_job(JobLease& lease, JobState state, DeadLetter letter,
+                                                           const SafetyDecision* decision);
+    [[nodiscard, gnu::noinline]] Task<Disposition> ask_for_approval(JobLease& lease, const Taken& job,
+                                                                    SafetyDecision decision);
     /// `input_misses`: how often in a row its input was not found; 0: that is not why.
-    [[nodiscard]] Task<Disposition> postpone(JobLease& lease, const SafetyDecision& decision, Duration delay,
-                                             std::int64_t input_misses = 0);
+    [[nodiscard, gnu::noinline]] Task<Disposition> postpone(JobLease& lease, const SafetyDecision& decision,
+                                                            Duration delay, std::int64_t input_misses = 0);
     /// What becomes of a job that policy would let go on and whose input it was not shown (D-09). Nothing: it
     /// goes on, marked where need be.
     [[nodiscard]] Task<std::optional<Disposition>> hold_for_input(JobLease& lease, const Taken& job,
                                                                   SafetyDecision& decision);
-    [[nodiscard]] Task<Disposition> unavailable(JobLease& lease, Taken job, SafetyDecision decision);
-    [[nodiscard]] Task<Disposition> dispatch(JobLease& lease, Taken job, SafetyDecision decision);
+    [[nodiscard, gnu::noinline]] Task<Disposition> unavailable(JobLease& lease, Taken job, SafetyDecision decision);
+    [[nodiscard, gnu::noinline]] Task<Disposition> dispatch(JobLease& lease, Taken job, SafetyDecision decision);
     /// A gate is not for workers: it waits for a human, whatever policy says short of a denial, and then succeeds.
-    [[nodiscard]] Task<Disposition> pass_gate(JobLease& lease, const Taken& job, SafetyDecision decision);
+    [[nodiscard, gnu::noinline]] Task<Disposition> pass_gate(JobLease& lease, const Taken& job,
+                                                             SafetyDecision decision);
     /// False where nothing is known of the job but a request that is not its.
     [[nodiscard]] bool adopt_stored_request(Taken& job);
     /// Records the limits of a stored request that is not the one that was delivered: they were not known when the job was taken
     /// up, from where they count. Nothing: the job goes on.
-    [[nodiscard]] Task<std::optional<Disposition>> record_stored_limits(JobLease& lease, const Taken& job);
+    [[nodiscard, gnu::noinline]] Task<std::optional<Disposition>> record_stored_limits(JobLease& lease,
+                                                                                       const Taken& job);
     /// Whether requests have to name one tenant.
     [[nodiscard]] bool one_tenant() const { return replica_.mechanisms.on(Mechanism::tenant_rule); }
     /// The request is gone, as if it had never come.

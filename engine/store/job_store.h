@@ -149,30 +149,29 @@ public:
     [[nodiscard]] StoreNews& news() { return news_; }
 
     /// Whether somebody holds the lock that `lease` is about. A look, much smaller than asking for it.
-    [[nodiscard]] Task<Outcome<bool>> lock_is_held(const JobLease& lease);
+    [[nodiscard, gnu::noinline]] Task<Outcome<bool>> lock_is_held(const JobLease& lease);
 
     /// Takes the lock with the lease's token and records the request of a job that nobody works on yet. Nothing = busy.
     /// `read_along` names strings to be read at that same instant. Begins the lease when it succeeds. REQUIRES: the lease is about
     /// the job that `request` names, and its id has something beside white space and none around it. `longest_life` (zero = none) bounds the deadline. It and the limits of `request` are
     /// recorded where no other request is stored; what is stored otherwise sets its own, by a commit. Unless `one_tenant`, the
     /// request counts whatever tenants it names.
-    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_up(JobLease& lease, const cap::JobRequest& request,
-                                                                 std::string trace_id,
-                                                                 std::vector<std::string> read_along = {},
-                                                                 Duration longest_life = {}, bool one_tenant = true);
+    [[nodiscard, gnu::noinline]] Task<Outcome<std::optional<JobFacts>>> take_up(
+        JobLease& lease, const cap::JobRequest& request, std::string trace_id, std::vector<std::string> read_along = {},
+        Duration longest_life = {}, bool one_tenant = true);
     /// Takes the lock and reads; `read_along` names strings to be read at that same instant. Nothing = busy. Begins the lease
     /// when it succeeds.
-    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_lock(JobLease& lease,
-                                                                   std::vector<std::string> read_along = {});
+    [[nodiscard, gnu::noinline]] Task<Outcome<std::optional<JobFacts>>> take_lock(
+        JobLease& lease, std::vector<std::string> read_along = {});
     /// The same for a result. On a job that is at work it is noted as being in hand, whether the lock is busy or not; nothing
     /// is also what it gets while an earlier one stands noted. The note is struck when the job ends, and by
     /// JobLease::settle_on_release. One from another worker than the job's takes the lock without either.
-    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> take_turn(JobLease& lease, ResultTurn turn,
-                                                                   std::vector<std::string> read_along = {});
+    [[nodiscard, gnu::noinline]] Task<Outcome<std::optional<JobFacts>>> take_turn(
+        JobLease& lease, ResultTurn turn, std::vector<std::string> read_along = {});
     /// Applies a step under the lease. An unusable lease is answered `lost` without asking; a lease that turns out to be
     /// lost is marked so; a commit that releases ends it. REQUIRES: the commit is whole and about this job (see the checks of its
     /// members), and goes only where a job may go.
-    [[nodiscard]] Task<Outcome<Committed>> commit(JobLease& lease, Commit commit);
+    [[nodiscard, gnu::noinline]] Task<Outcome<Committed>> commit(JobLease& lease, Commit commit);
 
     /// A request by somebody who does not hold the lock.
     [[nodiscard]] Task<Outcome<Cancelled>> cancel(JobId job);
@@ -191,9 +190,8 @@ public:
     [[nodiscard]] Task<Outcome<Done>> set_result_ptr(JobId job, std::string pointer);
 
 private:
-    [[nodiscard]] Task<Outcome<std::optional<JobFacts>>> ask_for_lock(JobLease& lease,
-                                                                      std::vector<std::string> read_along,
-                                                                      ResultTurn turn);
+    [[nodiscard, gnu::noinline]] Task<Outcome<std::optional<JobFacts>>> ask_for_lock(
+        JobLease& lease, std::vector<std::string> read_along, ResultTurn turn);
     /// Leaves of `commit` what does not go into its arguments.
     [[nodiscard]] std::vector<std::string> commit_argv(const JobLease& lease, Commit& commit) const;
     [[nodiscard]] MonoTime deadline() const { return clock_.in(tunables_.store_op_timeout); }

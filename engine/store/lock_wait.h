@@ -17,8 +17,10 @@ static_assert(kLockPollGrowth * kDefaultTunables.lock_poll < kDefaultTunables.lo
 /// over. An attempt may carry a whole request: between two of them the lock is only looked at, until it is free or cannot be
 /// seen. `lease` names the lock and outlives the call; `attempt` is kept in this coroutine's frame.
 template <class Attempt>
-[[nodiscard]] Task<Outcome<std::optional<JobFacts>>> wait_for_lock(const Context& context, JobStore& store,
-                                                                   const JobLease& lease, Attempt attempt) {
+[[nodiscard, gnu::noinline]] Task<Outcome<std::optional<JobFacts>>> wait_for_lock(const Context& context,
+                                                                                  JobStore& store,
+                                                                                  const JobLease& lease,
+                                                                                  Attempt attempt) {
     const MonoTime began = context.ports.clock.monotonic();
     const MonoTime give_up = began + context.tunables.lock_wait;
     Duration pause = context.tunables.lock_poll;
