@@ -18,8 +18,6 @@ namespace {
 
 /// Replays at work at once. Few enough to leave the kernel and the store to fresh submissions.
 constexpr std::size_t kSlots = 32;
-/// Parked jobs that one replica remembers. The ones beyond are found by a tick.
-constexpr std::size_t kParkedMax = 10'000;
 constexpr std::int64_t kPagesMax = 1'000;
 constexpr Duration kTryAgainMin = std::chrono::milliseconds{100};
 
@@ -127,17 +125,22 @@ void PendingReplayer::wake(JobId job) {
     // A stopping replica leaves it to others: they wake it again when it has not been taken up in time.
     if (context_.stopping) return;
     context_.ports.log.reached("woken_for_a_slot");
-    replays_.spawn(try_parked(std::move(job)));
+    replays_.spawn(try_woken(std::move(job)));
+}
+
+Task<void> PendingReplayer::try_woken(JobId job) {
+    auto slot = co_await slots_.acquire();
+    co_await try_stored(std::move(job), std::move(slot));
 }
 
 Task<void> PendingReplayer::wait_out(JobId job, Duration delay) {
     co_await context_.ports.clock.sleep(std::max(delay, kTryAgainMin));
+    auto slot = co_await slots_.acquire();
     parked_.erase(job);
-    if (!context_.stopping) replays_.spawn(try_parked(std::move(job)));
+    if (!context_.stopping) replays_.spawn(try_stored(std::move(job), std::move(slot)));
 }
 
-Task<void> PendingReplayer::try_parked(JobId job) {
-    auto slot = co_await slots_.acquire();
+Task<void> PendingReplayer::try_stored(JobId job, Semaphore::Permit) {
     const auto stored = co_await store_.stored_request(job);
     Disposition disposition = Disposition::hand_back(context_.tunables.retry_delay_store);
     if (stored.applied()) {

@@ -39,6 +39,9 @@ public:
 
 class PendingReplayer final : public ParkedJobs, public WokenJobs {
 public:
+    /// Parked jobs that one replica remembers until they are being tried. The ones beyond are found by a tick.
+    static constexpr std::size_t kParkedMax = 10'000;
+
     /// All arguments outlive the replayer, which listens to the store for as long as it lives.
     PendingReplayer(const Context& context, JobStore& store, SweepStore& sweeps, Leases& leases,
                     DeadLetters& dead_letters, RequestTaker& requests);
@@ -58,8 +61,10 @@ public:
     /// other replicas. REQUIRES: the scheduler is stopping.
     [[nodiscard]] Task<void> drain(MonoTime deadline);
 
-    /// Jobs that are being tried, or wait for their turn.
+    /// Jobs that are being tried, and woken ones that wait for their turn.
     [[nodiscard]] std::size_t in_progress() const { return replays_.size(); }
+    /// Parked jobs whose delay has not passed, or that wait for their turn.
+    [[nodiscard]] std::size_t parked() const { return parked_.size(); }
     /// Jobs without a request that are to be given up.
     [[nodiscard]] std::size_t requestless() const { return requestless_.size(); }
 
@@ -69,12 +74,14 @@ private:
     /// Goes through the tenants with a line. False when the lock is gone.
     [[nodiscard]] Task<bool> tend_lines();
     [[nodiscard]] Task<void> replay(WaitingJob waiting, JobState state, Semaphore::Permit slot);
-    /// Waits out the delay of a parked job, and has it tried then.
+    // Many may wait out a delay or wait for a slot at once, so that what they do then is no part of their frames.
+    /// Waits out the delay of a parked job, and for a slot, and has it tried then.
     [[nodiscard]] Task<void> wait_out(JobId job, Duration delay);
-    [[nodiscard]] Task<void> try_parked(JobId job);
-    [[nodiscard]] Task<Disposition> handle(JobId job, cap::JobRequest request);
+    [[nodiscard]] Task<void> try_woken(JobId job);
+    [[nodiscard, gnu::noinline]] Task<void> try_stored(JobId job, Semaphore::Permit slot);
+    [[nodiscard, gnu::noinline]] Task<Disposition> handle(JobId job, cap::JobRequest request);
     /// Ends a job that has no request, once it has had none for long enough; that counts from `since` where it is met the first time.
-    [[nodiscard]] Task<void> give_up(JobId job, std::string reason, MonoTime since);
+    [[nodiscard, gnu::noinline]] Task<void> give_up(JobId job, std::string reason, MonoTime since);
     /// Jobs that others have ended, or given a request, are not met again.
     void forget_unmet();
 
@@ -91,7 +98,7 @@ private:
         MonoTime since, met;
     };
     std::map<JobId, Requestless> requestless_;
-    std::set<JobId> parked_;  // those in `waits_`
+    std::set<JobId> parked_;  // those in `waits_`: they wait for their delay to pass, or for a slot then
     Scope replays_;           // these last: their tasks use everything above
     Scope waits_;
 };

@@ -173,6 +173,42 @@ TEST_F(Replayer, JobsWithoutARequestThatOthersEndAreForgotten) {
     EXPECT_EQ(replayer.requestless(), 0u);
 }
 
+/// Comes to no end with any job.
+class NeverDone final : public engine::RequestTaker {
+public:
+    explicit NeverDone(engine::Clock& clock) : clock_(clock) {}
+    engine::Task<engine::Disposition> handle(cap::JobRequest, std::string) override {
+        co_await clock_.sleep(std::chrono::hours(24));
+        co_return engine::Disposition::done();
+    }
+    engine::Task<engine::Disposition> handle_stored(cap::JobRequest request, std::string trace_id) override {
+        return handle(std::move(request), std::move(trace_id));
+    }
+
+private:
+    engine::Clock& clock_;
+};
+
+TEST_F(Replayer, OfTheParkedItRemembersABoundedNumberEvenWhereTheyAreDueAndCannotBeTried) {
+    engine::Replica replica({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
+                            *engine::parse_pools(R"({"topics": {"job.default": "default"}})"));
+    engine::DeadLetters letters(replica, replica.letters);
+    NeverDone requests(clock);
+    engine::PendingReplayer replayer(replica, replica.store, replica.sweeps, replica.leases, letters, requests);
+    const std::size_t most = engine::PendingReplayer::kParkedMax;
+    for (int round = 0; round < 3; ++round) {
+        for (std::size_t i = 0; i <= most; ++i) {
+            const std::string job = "j" + std::to_string(round) + "-" + std::to_string(i);
+            if (i < 100) orphan(job);
+            replayer.park(engine::JobId(job), 0s);
+        }
+        EXPECT_EQ(replayer.parked(), most);
+        loop.run_for(10s);
+        EXPECT_GT(replayer.in_progress(), 0u);
+        EXPECT_LT(replayer.in_progress(), 100u);
+    }
+}
+
 TEST_F(Replayer, AnIndexEntryThatItsJobDeniesIsRemoved) {
     start();
     run_for(10s);

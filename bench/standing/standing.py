@@ -1,0 +1,240 @@
+"""What lockstepd keeps in memory, and what it costs to listen, where much stands: on real servers, by lockstep-dev of a build.
+
+standing.py [--build FOLDER] [--json FILE] WHAT [--count N] [--seconds S]
+
+WHAT is one of
+  held        N handlers wait for a kernel that does not answer (max_in_flight=50000)
+  backlog     N jobs are RUNNING, and then N more wait in the stream because no worker has room
+  heartbeats  N workers beat every five seconds, and nobody submits
+
+Prints what it did, the peak of lockstepd's resident memory (VmHWM), and of `heartbeats` the part of a core that it used, over S seconds.
+
+Exits with 0 when it has measured, 1 when what it waited for did not come, 2 for wrong use, 4 when a program is not installed or built.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+MEASURED, FAILED, NOT_TRIED = 0, 1, 4
+PATIENCE = 60
+BEAT_SECONDS = 5
+RUNNING = "job:index:running"
+EACH_TURN = 0.02
+
+
+class Failed(Exception):
+    """What was waited for did not come."""
+
+
+class NotTried(Exception):
+    """A program is missing."""
+
+
+def until(condition, what, patience=PATIENCE):
+    end = time.monotonic() + patience
+    while not condition():
+        if time.monotonic() > end:
+            raise Failed(f"{what}: not within {patience} s")
+        time.sleep(EACH_TURN)
+
+
+class Process:
+    """What the kernel says of a process."""
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def kibibytes(self, what):
+        text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
+        return int(re.search(rf"^{what}:\s+(\d+) kB", text, re.M)[1])
+
+    def cpu_seconds(self):
+        after_name = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class World:
+    """Redis, NATS, the kernel and one lockstepd, by lockstep-dev; they end with this."""
+
+    def __init__(self, programs, folder, environment):
+        self.programs, self.folder = programs, folder
+        words = [programs / "lockstep-dev", "--workers", "1", "--service-time", "1ms"]
+        for name, value in environment.items():
+            words += ["--env", f"{name}={value}"]
+        self.said = folder / "dev.log"
+        self.dev = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=self.said.open("w"),
+                                    stderr=subprocess.STDOUT, env={**os.environ, "TMPDIR": str(folder)})
+        self.others = []
+        until(lambda: self.find(r"SUCCEEDED") or self.dev.poll() is not None, "the sample job")
+        if self.dev.poll() is not None:
+            raise Failed(f"lockstep-dev has ended:\n{self.said.read_text()}")
+        self.kernel = Process(int(self.find(r"kernel +pid (\d+)")[1]))
+        self.lockstepd = Process(int(self.find(r"replica-1 +pid (\d+)")[1]))
+        self.redis_port = int(self.find(r"redis +pid \d+ +127\.0\.0\.1:(\d+)")[1])
+        self.nats_port = int(self.find(r"nats +pid \d+ +127\.0\.0\.1:(\d+)")[1])
+        self.addresses = {"REDIS_URL": f"redis://127.0.0.1:{self.redis_port}", "NATS_URL": f"nats://127.0.0.1:{self.nats_port}"}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.kill(self.kernel.pid, signal.SIGCONT)
+        for process in [*self.others, self.dev]:
+            process.send_signal(signal.SIGINT if process is self.dev else signal.SIGKILL)
+        for process in [*self.others, self.dev]:
+            process.wait()
+
+    def find(self, pattern):
+        return re.search(pattern, self.said.read_text())
+
+    def start(self, name, *words):
+        log = (self.folder / f"{name}-{len(self.others)}.log").open("w")
+        self.others.append(subprocess.Popen([str(self.programs / name), *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            env={**os.environ, **self.addresses}))
+
+    def submit(self, prefix, count):
+        done = subprocess.run([str(self.programs / "lockstepctl"), "submit", "--count", str(count), "--rate", "0", "--id", prefix],
+                              env={**os.environ, **self.addresses}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(f"lockstepctl submit exits with {done.returncode}: {done.stdout}")
+
+    def redis(self, *words):
+        """The integer that Redis answers."""
+        with socket.create_connection(("127.0.0.1", self.redis_port)) as connection:
+            connection.sendall((" ".join(words) + "\r\n").encode())
+            return int(connection.makefile("rb").readline()[1:])
+
+    def settle(self, seconds=2):
+        """Until lockstepd has done hardly anything for so long."""
+        began, before = time.monotonic(), self.lockstepd.cpu_seconds()
+        while time.monotonic() < began + seconds:
+            time.sleep(0.2)
+            if self.lockstepd.cpu_seconds() - before > 0.1 * seconds:
+                began, before = time.monotonic(), self.lockstepd.cpu_seconds()
+
+
+def peak(world):
+    return world.lockstepd.kibibytes("VmHWM") / 1024
+
+
+def held(programs, folder, count, _seconds):
+    # The lock has to outlive the question, and the answer may come after all have been read.
+    environment = {"LOCKSTEP_MAX_IN_FLIGHT": 50000, "NATS_MAX_ACK_PENDING": 50000, "LOCKSTEP_SAFETY_TIMEOUT": "10m", "LOCKSTEP_JOB_LOCK_TTL": "20m",
+                   "NATS_JS_ACK_WAIT": "20m"}
+    with World(programs, folder, environment) as world:
+        os.kill(world.kernel.pid, signal.SIGSTOP)
+        idle = peak(world)
+        world.submit("held", count)
+        locks = lambda: world.redis("EVAL", "\"return#redis.call('keys','cordum:scheduler:job:*')\"", "0")
+        until(lambda: locks() >= count, f"{count} jobs under a lock", PATIENCE + count // 100)
+        return {"idle_mib": idle, "peak_mib": peak(world), "kib_per_handler": (peak(world) - idle) * 1024 / count}
+
+
+def backlog(programs, folder, count, seconds):
+    with World(programs, folder, {}) as world:
+        world.start("lockstep-worker", "--id", "full", "--max-parallel", str(min(count, 100000)), "--service-time", "1h")
+        idle = peak(world)
+        world.submit("running", count)
+        # A job in a hundred comes to the sample's worker, which ends it.
+        until(lambda: world.redis("ZCARD", RUNNING) >= count * 9 // 10, f"{count} jobs in {RUNNING}", PATIENCE + count // 50)
+        running = peak(world)
+        world.submit("waiting", count)
+        time.sleep(seconds)
+        return {"idle_mib": idle, "running": world.redis("ZCARD", RUNNING), "peak_running_mib": running, "peak_mib": peak(world)}
+
+
+def field(number, value):
+    """Of a message of protobuf, as it goes over the wire."""
+    if isinstance(value, bytes):
+        return varint(number << 3 | 2) + varint(len(value)) + value
+    return varint(number << 3) + varint(value)
+
+
+def varint(value):
+    low, rest = value & 127, value >> 7
+    return bytes([low | 128]) + varint(rest) if rest else bytes([low])
+
+
+def heartbeat(worker, active_jobs):
+    beat = field(1, worker.encode()) + field(2, b"zone-1") + field(6, active_jobs) + field(11, b"default") + field(12, 100)
+    return field(2, worker.encode()) + field(4, 1) + field(12, beat)
+
+
+def heartbeats(programs, folder, count, seconds):
+    with World(programs, folder, {}) as world, socket.create_connection(("127.0.0.1", world.nats_port)) as nats:
+        nats.makefile("rb").readline()
+        nats.sendall(b'CONNECT {"verbose":false,"pedantic":false}\r\n')
+
+        def beat_for(span):
+            """Each worker at its own moment of the five seconds, like workers."""
+            began, sent = time.monotonic(), 0
+            while (now := time.monotonic() - began) < span:
+                due, lines = int(now / BEAT_SECONDS * count), []
+                for number in range(sent, due):
+                    worker, beats = number % count, number // count
+                    body = heartbeat(f"bench-{worker}", (worker * 7 + beats * 3) % 100)
+                    lines.append(b"PUB sys.heartbeat %d\r\n%s\r\n" % (len(body), body))
+                nats.sendall(b"".join(lines))
+                sent = due
+                time.sleep(EACH_TURN)
+            return sent
+
+        beat_for(2 * BEAT_SECONDS)
+        before, began = world.lockstepd.cpu_seconds(), time.monotonic()
+        sent = beat_for(seconds)
+        used = world.lockstepd.cpu_seconds() - before
+        known = subprocess.run([str(programs / "lockstepctl"), "workers", "--json"], env={**os.environ, **world.addresses},
+                               stdout=subprocess.PIPE, text=True, check=True).stdout.count('"bench-')
+        if known < count:
+            raise Failed(f"of {count} workers the snapshot names {known}")
+        return {"heartbeats": sent, "part_of_a_core": used / (time.monotonic() - began), "us_per_heartbeat": used / sent * 1e6, "peak_mib": peak(world)}
+
+
+WHAT = {"held": (held, 50000), "backlog": (backlog, 100000), "heartbeats": (heartbeats, 10000)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=WHAT)
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"), help="folder of a build (build/release)")
+    parser.add_argument("--count", type=int, help="how many jobs or workers")
+    parser.add_argument("--seconds", type=float, default=30, help="how long (30)")
+    parser.add_argument("--json", type=pathlib.Path, help="file for the figures")
+    words = parser.parse_args()
+    measure, usual = WHAT[words.what]
+    count = usual if words.count is None else words.count
+    if count < 1:
+        parser.error("--count: expected at least 1")
+    programs = words.build.resolve() / "bin"
+    try:
+        for program in ("redis-server", "nats-server"):
+            if not shutil.which(program):
+                raise NotTried(f"{program} is not installed; ./dev deps installs it")
+        if not (programs / "lockstep-dev").exists():
+            raise NotTried(f"{programs / 'lockstep-dev'} is not built; ./dev bench builds it")
+        with tempfile.TemporaryDirectory() as folder:
+            figures = {"count": count, **measure(programs, pathlib.Path(folder), count, words.seconds)}
+    except NotTried as missing:
+        print(f"standing.py: {missing}", file=sys.stderr)
+        return NOT_TRIED
+    except Failed as failure:
+        print(f"standing.py: {words.what}: {failure}", file=sys.stderr)
+        return FAILED
+    print(words.what, *(f"{name} {value:.3f}" if isinstance(value, float) else f"{name} {value}" for name, value in figures.items()), sep="  ")
+    if words.json:
+        words.json.write_text(json.dumps({words.what: figures}, indent=2) + "\n")
+    return MEASURED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
