@@ -28,7 +28,7 @@ import time
 MEASURED, FAILED, NOT_TRIED = 0, 1, 4
 PATIENCE = 60
 BEAT_SECONDS = 5
-RUNNING = "job:index:running"
+RUNNING, PENDING = "job:index:running", "job:index:pending"
 EACH_TURN = 0.02
 
 
@@ -63,6 +63,17 @@ class Process:
         return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def child_of(parent, words):
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            mine = int((process / "stat").read_text().rpartition(")")[2].split()[1]) == parent
+            if mine and words in (process / "cmdline").read_bytes():
+                return int(process.name)
+        except OSError:
+            pass  # it has just ended
+    raise Failed(f"no process of lockstep-dev has {words} on its command line")
+
+
 class World:
     """Redis, NATS, the kernel and one lockstepd, by lockstep-dev; they end with this."""
 
@@ -80,6 +91,7 @@ class World:
             raise Failed(f"lockstep-dev has ended:\n{self.said.read_text()}")
         self.kernel = Process(int(self.find(r"kernel +pid (\d+)")[1]))
         self.lockstepd = Process(int(self.find(r"replica-1 +pid (\d+)")[1]))
+        self.worker = child_of(self.dev.pid, b"--id\0default-1\0")
         self.redis_port = int(self.find(r"redis +pid \d+ +127\.0\.0\.1:(\d+)")[1])
         self.nats_port = int(self.find(r"nats +pid \d+ +127\.0\.0\.1:(\d+)")[1])
         self.addresses = {"REDIS_URL": f"redis://127.0.0.1:{self.redis_port}", "NATS_URL": f"nats://127.0.0.1:{self.nats_port}"}
@@ -88,7 +100,8 @@ class World:
         return self
 
     def __exit__(self, *_):
-        os.kill(self.kernel.pid, signal.SIGCONT)
+        for pid in (self.kernel.pid, self.worker):
+            os.kill(pid, signal.SIGCONT)
         for process in [*self.others, self.dev]:
             process.send_signal(signal.SIGINT if process is self.dev else signal.SIGKILL)
         for process in [*self.others, self.dev]:
@@ -142,15 +155,18 @@ def held(programs, folder, count, _seconds):
 
 def backlog(programs, folder, count, seconds):
     with World(programs, folder, {}) as world:
-        world.start("lockstep-worker", "--id", "full", "--max-parallel", str(min(count, 100000)), "--service-time", "1h")
+        os.kill(world.worker, signal.SIGSTOP)  # it would end what waits
+        for name in ("full-1", "full-2"):
+            # A worker is full from nine tenths on.
+            world.start("lockstep-worker", "--id", name, "--max-parallel", str(count * 5 // 9 + 1), "--service-time", "1h")
         idle = peak(world)
         world.submit("running", count)
-        # A job in a hundred comes to the sample's worker, which ends it.
-        until(lambda: world.redis("ZCARD", RUNNING) >= count * 9 // 10, f"{count} jobs in {RUNNING}", PATIENCE + count // 50)
-        running = peak(world)
+        until(lambda: world.redis("ZCARD", RUNNING) >= count * 99 // 100, f"{count} jobs in {RUNNING}", PATIENCE + count // 50)
+        before = peak(world)
         world.submit("waiting", count)
         time.sleep(seconds)
-        return {"idle_mib": idle, "running": world.redis("ZCARD", RUNNING), "peak_running_mib": running, "peak_mib": peak(world)}
+        return {"idle_mib": idle, "running": world.redis("ZCARD", RUNNING), "waiting": world.redis("ZCARD", PENDING), "peak_running_mib": before,
+                "peak_mib": peak(world)}
 
 
 def field(number, value):
@@ -200,7 +216,7 @@ def heartbeats(programs, folder, count, seconds):
         return {"heartbeats": sent, "part_of_a_core": used / (time.monotonic() - began), "us_per_heartbeat": used / sent * 1e6, "peak_mib": peak(world)}
 
 
-WHAT = {"held": (held, 50000), "backlog": (backlog, 100000), "heartbeats": (heartbeats, 10000)}
+WHAT = {"held": (held, 50000), "backlog": (backlog, 100000), "heartbeats": (heartbeats, 9997)}  # a replica knows ten thousand workers at most, and lockstep-dev has three
 
 
 def main():

@@ -64,7 +64,7 @@ public:
     /// Jobs that are being tried, and woken ones that wait for their turn.
     [[nodiscard]] std::size_t in_progress() const { return replays_.size(); }
     /// Parked jobs whose delay has not passed, or that wait for their turn.
-    [[nodiscard]] std::size_t parked() const { return parked_.size(); }
+    [[nodiscard]] std::size_t parked() const { return waits_.size(); }
     /// Jobs without a request that are to be given up.
     [[nodiscard]] std::size_t requestless() const { return requestless_.size(); }
 
