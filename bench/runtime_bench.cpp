@@ -87,7 +87,8 @@ void Timer(benchmark::State& state) {
     JumpingQueue queue;
     Scope sleepers(queue);
     for (std::int64_t i = 0; i < state.range(0); ++i)
-        sleepers.spawn([](std::int64_t n) -> Task<void> { co_await SleepUntil(MonoTime(std::chrono::hours(10'000 + n))); }(i));
+        sleepers.spawn(
+            [](std::int64_t n) -> Task<void> { co_await SleepUntil(MonoTime(std::chrono::hours(10'000 + n))); }(i));
     queue.run_ready(queue.monotonic());
     for (auto _ : state) {
         Scope scope(queue);

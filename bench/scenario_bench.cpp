@@ -8,6 +8,7 @@
 #include "bench/counts/three_replicas.h"
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/loader.h"
+#include "sim/search/draw.h"
 
 namespace {
 
@@ -50,6 +51,29 @@ void run(benchmark::State& state, const std::string& text) {
 
 void ThreeReplicasFiveHundredJobs(benchmark::State& state) { run(state, bench::three_replicas(500)); }
 BENCHMARK(ThreeReplicasFiveHundredJobs)->Unit(benchmark::kMillisecond);
+
+/// So many jobs; the rate is theirs.
+void ThreeReplicas(benchmark::State& state) {
+    run(state, bench::three_replicas(static_cast<int>(state.range(0))));
+    state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(ThreeReplicas)->Arg(10)->Arg(100)->Arg(1'000)->Unit(benchmark::kMillisecond);
+
+/// As `lockstep explore` makes them, one number after the other; some take a hundred times as long as others.
+void Draws(benchmark::State& state) {
+    std::uint64_t number = 0;
+    for (auto _ : state) {
+        const Document document = draw_scenario(++number, DrawOptions{});
+        const auto scenario = parse_document(document, document["name"].get<std::string>());
+        if (!scenario) {
+            state.SkipWithError("a draw does not load");
+            return;
+        }
+        benchmark::DoNotOptimize(run_scenario(*scenario, number, RunOptions{}));
+    }
+    state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(Draws)->Unit(benchmark::kMillisecond);
 
 void FifteenMinutesOfModerateChaos(benchmark::State& state) { run(state, kModerateChaos); }
 BENCHMARK(FifteenMinutesOfModerateChaos)->Unit(benchmark::kMillisecond);

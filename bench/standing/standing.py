@@ -6,6 +6,7 @@ WHAT is one of
   held        N handlers wait for a kernel that does not answer (max_in_flight=50000)
   backlog     N jobs are RUNNING, and then N more wait in the stream because no worker has room
   heartbeats  N workers beat every five seconds, and nobody submits
+  commands    what N jobs cost Redis: by their scripts, by scripts that only call the same commands, and by the commands without scripts
 
 Prints what it did, the peak of lockstepd's resident memory (VmHWM), and of `heartbeats` the part of a core that it used, over S seconds.
 
@@ -16,7 +17,6 @@ import argparse
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import socket
@@ -25,115 +25,12 @@ import sys
 import tempfile
 import time
 
+from replay import commands
+from world import EACH_TURN, PATIENCE, Failed, NotTried, World, until
+
 MEASURED, FAILED, NOT_TRIED = 0, 1, 4
-PATIENCE = 60
 BEAT_SECONDS = 5
 RUNNING, PENDING = "job:index:running", "job:index:pending"
-EACH_TURN = 0.02
-
-
-class Failed(Exception):
-    """What was waited for did not come."""
-
-
-class NotTried(Exception):
-    """A program is missing."""
-
-
-def until(condition, what, patience=PATIENCE):
-    end = time.monotonic() + patience
-    while not condition():
-        if time.monotonic() > end:
-            raise Failed(f"{what}: not within {patience} s")
-        time.sleep(EACH_TURN)
-
-
-class Process:
-    """What the kernel says of a process."""
-
-    def __init__(self, pid):
-        self.pid = pid
-
-    def kibibytes(self, what):
-        text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
-        return int(re.search(rf"^{what}:\s+(\d+) kB", text, re.M)[1])
-
-    def cpu_seconds(self):
-        after_name = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def child_of(parent, words):
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            mine = int((process / "stat").read_text().rpartition(")")[2].split()[1]) == parent
-            if mine and words in (process / "cmdline").read_bytes():
-                return int(process.name)
-        except OSError:
-            pass  # it has just ended
-    raise Failed(f"no process of lockstep-dev has {words} on its command line")
-
-
-class World:
-    """Redis, NATS, the kernel and one lockstepd, by lockstep-dev; they end with this."""
-
-    def __init__(self, programs, folder, environment):
-        self.programs, self.folder = programs, folder
-        words = [programs / "lockstep-dev", "--workers", "1", "--service-time", "1ms"]
-        for name, value in environment.items():
-            words += ["--env", f"{name}={value}"]
-        self.said = folder / "dev.log"
-        self.dev = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=self.said.open("w"),
-                                    stderr=subprocess.STDOUT, env={**os.environ, "TMPDIR": str(folder)})
-        self.others = []
-        until(lambda: self.find(r"SUCCEEDED") or self.dev.poll() is not None, "the sample job")
-        if self.dev.poll() is not None:
-            raise Failed(f"lockstep-dev has ended:\n{self.said.read_text()}")
-        self.kernel = Process(int(self.find(r"kernel +pid (\d+)")[1]))
-        self.lockstepd = Process(int(self.find(r"replica-1 +pid (\d+)")[1]))
-        self.worker = child_of(self.dev.pid, b"--id\0default-1\0")
-        self.redis_port = int(self.find(r"redis +pid \d+ +127\.0\.0\.1:(\d+)")[1])
-        self.nats_port = int(self.find(r"nats +pid \d+ +127\.0\.0\.1:(\d+)")[1])
-        self.addresses = {"REDIS_URL": f"redis://127.0.0.1:{self.redis_port}", "NATS_URL": f"nats://127.0.0.1:{self.nats_port}"}
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for pid in (self.kernel.pid, self.worker):
-            os.kill(pid, signal.SIGCONT)
-        for process in [*self.others, self.dev]:
-            process.send_signal(signal.SIGINT if process is self.dev else signal.SIGKILL)
-        for process in [*self.others, self.dev]:
-            process.wait()
-
-    def find(self, pattern):
-        return re.search(pattern, self.said.read_text())
-
-    def start(self, name, *words):
-        log = (self.folder / f"{name}-{len(self.others)}.log").open("w")
-        self.others.append(subprocess.Popen([str(self.programs / name), *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            env={**os.environ, **self.addresses}))
-
-    def submit(self, prefix, count):
-        done = subprocess.run([str(self.programs / "lockstepctl"), "submit", "--count", str(count), "--rate", "0", "--id", prefix],
-                              env={**os.environ, **self.addresses}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if done.returncode != 0:
-            raise Failed(f"lockstepctl submit exits with {done.returncode}: {done.stdout}")
-
-    def redis(self, *words):
-        """The integer that Redis answers."""
-        with socket.create_connection(("127.0.0.1", self.redis_port)) as connection:
-            connection.sendall((" ".join(words) + "\r\n").encode())
-            return int(connection.makefile("rb").readline()[1:])
-
-    def settle(self, seconds=2):
-        """Until lockstepd has done hardly anything for so long."""
-        began, before = time.monotonic(), self.lockstepd.cpu_seconds()
-        while time.monotonic() < began + seconds:
-            time.sleep(0.2)
-            if self.lockstepd.cpu_seconds() - before > 0.1 * seconds:
-                began, before = time.monotonic(), self.lockstepd.cpu_seconds()
 
 
 def peak(world):
@@ -148,8 +45,7 @@ def held(programs, folder, count, _seconds):
         os.kill(world.kernel.pid, signal.SIGSTOP)
         idle = peak(world)
         world.submit("held", count)
-        locks = lambda: world.redis("EVAL", "\"return#redis.call('keys','cordum:scheduler:job:*')\"", "0")
-        until(lambda: locks() >= count, f"{count} jobs under a lock", PATIENCE + count // 100)
+        until(lambda: len(world.redis("KEYS", "cordum:scheduler:job:*")) >= count, f"{count} jobs under a lock", PATIENCE + count // 100)
         return {"idle_mib": idle, "peak_mib": peak(world), "kib_per_handler": (peak(world) - idle) * 1024 / count}
 
 
@@ -216,7 +112,7 @@ def heartbeats(programs, folder, count, seconds):
         return {"heartbeats": sent, "part_of_a_core": used / (time.monotonic() - began), "us_per_heartbeat": used / sent * 1e6, "peak_mib": peak(world)}
 
 
-WHAT = {"held": (held, 50000), "backlog": (backlog, 100000), "heartbeats": (heartbeats, 9997)}  # a replica knows ten thousand workers at most, and lockstep-dev has three
+WHAT = {"commands": (commands, 4000), "held": (held, 50000), "backlog": (backlog, 100000), "heartbeats": (heartbeats, 9997)}  # a replica knows ten thousand workers at most, and lockstep-dev has three
 
 
 def main():

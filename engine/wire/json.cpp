@@ -25,8 +25,19 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-std::string quoted(const std::string& text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+/// Whether the text is its own form within quotes.
+bool is_plain(std::string_view text) {
+    return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
+}
+
+void append_quoted(std::string& out, const std::string& text) {
+    if (is_plain(text)) {
+        out += '"';
+        out += text;
+        out += '"';
+    } else {
+        out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    }
 }
 
 std::string base64(const std::string& bytes) {
@@ -49,14 +60,15 @@ public:
     void message(const Message& message) {
         // The only type of the protocol with a JSON form of its own.
         if (const auto* time = google::protobuf::DynamicCastToGenerated<google::protobuf::Timestamp>(&message)) {
-            out_ += quoted(google::protobuf::util::TimeUtil::ToString(*time));
+            append_quoted(out_, google::protobuf::util::TimeUtil::ToString(*time));
             return;
         }
         out_ += '{';
         bool first = true;
         for (const FieldDescriptor* field : fields_of(message)) {
             if (!std::exchange(first, false)) out_ += ',';
-            fmt::format_to(std::back_inserter(out_), "\"{}\":", field->json_name());
+            append_quoted(out_, field->json_name());
+            out_ += ':';
             if (field->is_map()) {
                 map(message, field);
             } else if (field->is_repeated()) {
@@ -99,7 +111,7 @@ private:
         bool first = true;
         for (const auto& [key, entry] : sorted) {
             if (!std::exchange(first, false)) out_ += ',';
-            out_ += quoted(key);
+            append_quoted(out_, key);
             out_ += ':';
             single(*entry, entry->GetDescriptor()->map_value());
         }
@@ -179,14 +191,17 @@ private:
         // Of two names for one value this finds the one declared first, as every implementation of protobuf does.
         const auto* known = field->enum_type()->FindValueByNumber(value);
         if (known != nullptr) {
-            fmt::format_to(std::back_inserter(out_), "\"{}\"", known->name());
+            append_quoted(out_, known->name());
         } else {
             number(value);
         }
     }
 
     void text(const FieldDescriptor* field, const std::string& value) {
-        out_ += quoted(field->type() == FieldDescriptor::TYPE_BYTES ? base64(value) : value);
+        if (field->type() == FieldDescriptor::TYPE_BYTES)
+            append_quoted(out_, base64(value));
+        else
+            append_quoted(out_, value);
     }
 
     Unpopulated unpopulated_;
