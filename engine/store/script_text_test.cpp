@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "engine/store/scripts.h"
-#include "engine/workflow/run_scripts.h"
 
 namespace lockstep::engine {
 namespace {
@@ -51,7 +50,6 @@ TEST(ScriptText, OfALockIsFreeOfTheQueuesOfTenants) {
     EXPECT_THAT(StoreScripts::shared().take_lock.text(), ::testing::HasSubstr("local function read_fields("));
     EXPECT_THAT(StoreScripts::shared().take_lock.text(), ::testing::Not(::testing::HasSubstr("wake_next")));
     EXPECT_THAT(StoreScripts::shared().commit.text(), ::testing::HasSubstr("local function wake_next("));
-    EXPECT_THAT(RunScripts::shared().take_run.text(), ::testing::Not(::testing::HasSubstr("local function enter(")));
 }
 
 }  // namespace
