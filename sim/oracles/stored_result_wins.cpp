@@ -36,6 +36,13 @@ constexpr std::int64_t kPagesAtOnce = 5;
 /// Of more, a look at what may be unheard may not come to the end.
 constexpr std::uint64_t kResultsLookedAt = 900;
 
+/// A worker may also report what no job at work can become, such as DENIED.
+bool ends_work(cap::JobStatus status) {
+    const auto end = engine::state_of_result(status);
+    return end && engine::transition_allowed(engine::JobState::dispatched, *end) &&
+           engine::transition_allowed(engine::JobState::running, *end);
+}
+
 }  // namespace
 
 void StoredResultWins::on_event(const fakes::Event& event, Time now) {
@@ -96,7 +103,7 @@ void StoredResultWins::on_stored(const fakes::Event& event, Time now) {
     stored.event = present();
     if (event.packet == nullptr || !event.packet->has_job_result()) return;
     const auto& result = event.packet->job_result();
-    if (engine::wire::rejection(result) || !engine::state_of_result(result.status())) return;
+    if (engine::wire::rejection(result) || !ends_work(result.status())) return;
     stored.job = result.job_id();
     stored.worker = result.worker_id();
 }

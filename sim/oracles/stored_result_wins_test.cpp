@@ -134,6 +134,15 @@ TEST_F(StoredResultWinsTest, AResultThatCameAfterTheLimitOrWasHeardBindsNobody) 
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(StoredResultWinsTest, WhatNoJobAtWorkCanBecomeBindsNobody) {
+    enter("RUNNING");
+    wait(1min);
+    store(7, cap::JOB_STATUS_DENIED);
+    wait(tunables.running_timeout);
+    time_out();
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(StoredResultWinsTest, APowerCutMayHaveTakenIt) {
     enter("RUNNING");
     store();
