@@ -67,7 +67,7 @@ def calls_of(lines):
 
 
 def of_job(words, number):
-    """The same of another job, message and trace."""
+    """The same of another job and message."""
     own = b"%s-n%d" % (JOB.encode(), number)
     return [re.sub(rb"(cordum:bus:(?:processed|inflight):[A-Z_]+:)(\d+)", rb"\g<1>%d-\2" % number, word.replace(JOB.encode(), own)) for word in words]
 

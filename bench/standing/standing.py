@@ -18,7 +18,6 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -42,7 +41,7 @@ def held(programs, folder, count, _seconds):
     environment = {"LOCKSTEP_MAX_IN_FLIGHT": 50000, "NATS_MAX_ACK_PENDING": 50000, "LOCKSTEP_SAFETY_TIMEOUT": "10m", "LOCKSTEP_JOB_LOCK_TTL": "20m",
                    "NATS_JS_ACK_WAIT": "20m"}
     with World(programs, folder, environment) as world:
-        os.kill(world.kernel.pid, signal.SIGSTOP)
+        world.stop(world.kernel)
         idle = peak(world)
         world.submit("held", count)
         until(lambda: len(world.redis("KEYS", "cordum:scheduler:job:*")) >= count, f"{count} jobs under a lock", PATIENCE + count // 100)
@@ -51,7 +50,7 @@ def held(programs, folder, count, _seconds):
 
 def backlog(programs, folder, count, seconds):
     with World(programs, folder, {}) as world:
-        os.kill(world.worker, signal.SIGSTOP)  # it would end what waits
+        world.stop(world.worker)  # it would end what waits
         for name in ("full-1", "full-2"):
             # A worker is full from nine tenths on.
             world.start("lockstep-worker", "--id", name, "--max-parallel", str(count * 5 // 9 + 1), "--service-time", "1h")

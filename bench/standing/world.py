@@ -100,11 +100,18 @@ class World:
         self.said = folder / "dev.log"
         self.dev = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=self.said.open("w"),
                                     stderr=subprocess.STDOUT, env={**os.environ, "TMPDIR": str(folder)})
-        self.others = []
+        self.others, self.stopped = [], []
+        try:
+            self.meet()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def meet(self):
         until(lambda: self.find(r"SUCCEEDED") or self.dev.poll() is not None, "the sample job")
         if self.dev.poll() is not None:
             raise Failed(f"lockstep-dev has ended:\n{self.said.read_text()}")
-        self.kernel = Process(int(self.find(r"kernel +pid (\d+)")[1]))
+        self.kernel = int(self.find(r"kernel +pid (\d+)")[1])
         self.lockstepd = Process(int(self.find(r"replica-1 +pid (\d+)")[1]))
         self.worker = child_of(self.dev.pid, b"--id\0default-1\0")
         self.redis_port = int(self.find(r"redis +pid \d+ +127\.0\.0\.1:(\d+)")[1])
@@ -115,12 +122,19 @@ class World:
         return self
 
     def __exit__(self, *_):
-        for pid in (self.kernel.pid, self.worker):
-            os.kill(pid, signal.SIGCONT)
-        for process in [*self.others, self.dev]:
-            process.send_signal(signal.SIGINT if process is self.dev else signal.SIGKILL)
+        if self.dev.poll() is None:  # with it all that it has started has ended
+            for pid in self.stopped:
+                os.kill(pid, signal.SIGCONT)
+            self.dev.send_signal(signal.SIGINT)
+        for process in self.others:
+            process.kill()
         for process in [*self.others, self.dev]:
             process.wait()
+
+    def stop(self, pid):
+        """It does nothing more until the end."""
+        os.kill(pid, signal.SIGSTOP)
+        self.stopped.append(pid)
 
     def find(self, pattern):
         return re.search(pattern, self.said.read_text())
