@@ -2,27 +2,15 @@
 
 set(LOCKSTEP_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 
-# lockstep_unite_sources(<target>)
+# lockstep_library(<name> [COLD] [BATCH <sources>] [FOLDER <sub-folder>] [LINK <public dependencies>…] [PRIVATE_LINK <dependencies>…])
 #
-# With LOCKSTEP_UNITY the sources of a library or of a test are compiled in batches, but for those of the engine where single files of
-# it are replaced by spoilt ones. In a batch, what a file keeps for itself must differ by name from what the others do; what cannot
-# share a translation unit says so by its source property SKIP_UNITY_BUILD_INCLUSION.
-function(lockstep_unite_sources target)
-  if(LOCKSTEP_UNITY AND NOT (LOCKSTEP_MUTANTS AND target STREQUAL lockstep_engine))
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
-  endif()
-endfunction()
-
-# lockstep_library(<name> [FOLDER <sub-folder>] [LINK <public dependencies>…] [PRIVATE_LINK <dependencies>…])
-#
-# The library of a top folder, or of the named sub-folder. Sources are added by the sub-folders: target_sources(<name> PRIVATE a.cpp a.h).
+# The library of a top folder, or of the named sub-folder; COLD and BATCH as lockstep_compile takes them. Sources are added by the sub-folders: target_sources(<name> PRIVATE a.cpp a.h).
 function(lockstep_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LINK;PRIVATE_LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "BATCH;FOLDER" "LINK;PRIVATE_LINK")
   add_library(${name} STATIC)
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<BUILD_INTERFACE:${LOCKSTEP_GENERATED_DIR}>)
   target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK} $<BUILD_INTERFACE:lockstep_warnings>)
-  lockstep_use_precompiled(${name})
-  lockstep_unite_sources(${name})
+  lockstep_compile(${name} COLD ${arg_COLD} BATCH ${arg_BATCH})
   lockstep_leave_to_its_users(${name})
   set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LIBRARIES ${name})
   set_property(TARGET ${name} PROPERTY LOCKSTEP_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER})
@@ -57,11 +45,12 @@ function(lockstep_add_parts)
   endforeach()
 endfunction()
 
-# lockstep_executable(<name> SOURCES <files>… [LINK <libraries>…] [COMPONENT <name>])
+# lockstep_executable(<name> [COLD] SOURCES <files>… [LINK <libraries>…] [COMPONENT <name>])
 #
 # A program that users run: built into <build>/bin and installed, as part of the install component of its own name or of another one.
+# Of an inline function that several libraries hold the linker takes the first: what is optimised stands first in LINK.
 function(lockstep_executable name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "COMPONENT" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "COMPONENT" "SOURCES;LINK")
   if(NOT arg_COMPONENT)
     set(arg_COMPONENT ${name})
   endif()
@@ -71,7 +60,7 @@ function(lockstep_executable name)
   endif()
   # First: who comes first has malloc.
   target_link_libraries(${name} PRIVATE deps::allocator ${arg_LINK} lockstep_warnings)
-  lockstep_use_precompiled(${name})
+  lockstep_compile(${name} COLD ${arg_COLD})
   # What gRPC brings along and nothing here calls is no dependency of the program's package.
   target_link_options(${name} PRIVATE -Wl,--as-needed)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
@@ -124,12 +113,11 @@ function(lockstep_test)
   endif()
   add_executable(${arg_NAME} ${arg_SOURCES})
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LINK} deps::gtest GTest::gtest_main lockstep_warnings)
-  lockstep_use_precompiled(${arg_NAME} TESTS)
+  lockstep_compile(${arg_NAME} TESTS)
   if(arg_RAPIDCHECK)
     target_link_libraries(${arg_NAME} PRIVATE deps::rapidcheck)
   endif()
   set_target_properties(${arg_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  lockstep_unite_sources(${arg_NAME})
   if(NOT LOCKSTEP_SERVER_TESTS AND "servers" IN_LIST arg_LABELS)
     set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
@@ -234,7 +222,7 @@ function(lockstep_fuzz)
     set_property(GLOBAL APPEND PROPERTY LOCKSTEP_FUZZ_PROGRAMS ${arg_NAME})
   else()
     set_target_properties(${arg_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    lockstep_use_precompiled(${arg_NAME})
+    lockstep_compile(${arg_NAME} COLD TRUE)
   endif()
   while(arg_TARGETS)
     list(POP_FRONT arg_TARGETS target runs)

@@ -58,21 +58,6 @@ function(lockstep_check_unregistered_files)
 endfunction()
 lockstep_check_unregistered_files()
 
-# Whether the source of the same name includes the header before anything else, precompiled headers among it: then the build
-# itself shows that the header compiles alone.
-function(lockstep_header_comes_first header path result)
-  cmake_path(REPLACE_EXTENSION header .cpp OUTPUT_VARIABLE source)
-  cmake_path(NORMAL_PATH source)
-  set(${result} FALSE PARENT_SCOPE)
-  get_property(precompiled GLOBAL PROPERTY LOCKSTEP_PRECOMPILED_SOURCES)
-  if(EXISTS ${source} AND NOT source IN_LIST precompiled AND NOT LOCKSTEP_PCH STREQUAL "ALL")
-    file(STRINGS ${source} first LIMIT_COUNT 1 REGEX "^#include")
-    if(first STREQUAL "#include \"${path}\"")
-      set(${result} TRUE PARENT_SCOPE)
-    endif()
-  endif()
-endfunction()
-
 # What many headers reach and what costs most of their compilation, each with all that it includes; the dearest first. It is
 # compiled once for those that reach it.
 set(LOCKSTEP_HEADER_HUBS
@@ -139,10 +124,6 @@ function(lockstep_add_header_check)
     file(STRINGS ${CMAKE_SOURCE_DIR}/${path} guard LIMIT_COUNT 1 REGEX "^#pragma once$")
     if(NOT guard)
       message(FATAL_ERROR "${path} has no #pragma once: a second inclusion fails. Write it above the first #include.")
-    endif()
-    lockstep_header_comes_first(${CMAKE_SOURCE_DIR}/${path} ${path} shown_by_build)
-    if(shown_by_build)
-      continue()
     endif()
     set(unit ${LOCKSTEP_GENERATED_DIR}/header_check/${path}.cpp)
     file(CONFIGURE OUTPUT ${unit} CONTENT "#include \"${path}\"\n")
