@@ -1,6 +1,7 @@
 // For whoever changes what is stored: the programs of two versions, of which a test has only one.
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "prod/upgrade/carrying_on.h"
 #include "prod/upgrade/half_done.h"
