@@ -6,7 +6,9 @@
 #
 # Every arrow ends at engine/. prod/ may also use the policy evaluator in fakes/policy/, because the reference safety
 # kernel and the simulated one decide by the same rules, and reports/usage/, as sim/ may: what both make of their command lines.
-# bench/ may include anything and is included by nobody.
+# bench/ may include anything of the tree and is included by nobody.
+#
+# Only reports/usage/ includes CLI11, whose headers take seconds of compilation each time; programs use reports/usage/command.h.
 #
 # Tests (foo_test.cpp, test_foo.h, test_foo.cpp, and the folder prod/integration/) and prod/ordeal/, which hurts real
 # servers, may also use the helpers that start them, fakes/testing/, draw from a seed by fakes/rng.h, and speak to those
@@ -28,6 +30,7 @@ set(may_include_fakes "engine/|fakes/")
 set(may_include_sim "engine/|fakes/|reports/|sim/")
 set(may_include_reports "engine/|reports/")
 set(may_include_prod "engine/|fakes/policy/|prod/|reports/usage/")
+set(may_include_bench "")
 
 # No two folders include each other, tests apart.
 set(folders_in_one_direction engine fakes sim reports prod)
@@ -88,7 +91,7 @@ function(find_violations result root)
   set(violations "")
   read_rooms(${root} violations)
   set(pairs "")
-  foreach(top engine fakes sim reports prod)
+  foreach(top engine fakes sim reports prod bench)
     file(GLOB_RECURSE files ${root}/${top}/*.h ${root}/${top}/*.cpp)
     foreach(file IN LISTS files)
       file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
@@ -128,7 +131,9 @@ function(find_violations result root)
           list(APPEND violations "${path} includes ${target}")
         elseif(target MATCHES "^\\.\\./|/\\.\\./")
           list(APPEND violations "${path} includes ${target}: includes start at the root of the tree")
-        elseif(NOT top STREQUAL "prod" AND target MATCHES "^(${forbidden_everywhere_but_prod})")
+        elseif(target MATCHES "^CLI/" AND NOT folder STREQUAL "reports/usage")
+          list(APPEND violations "${path} includes ${target}: only reports/usage/ does, and offers reports/usage/command.h")
+        elseif(NOT top MATCHES "^(prod|bench)$" AND target MATCHES "^(${forbidden_everywhere_but_prod})")
           list(APPEND violations "${path} includes ${target}: vendor libraries stay in prod/")
         endif()
       endforeach()
@@ -202,6 +207,8 @@ plant(sim/a.h "#include \"prod/a.h\"" "sim/a.h includes prod/a.h")
 plant(prod/a.h "#include \"reports/page.h\"" "prod/a.h includes reports/page.h")
 plant(fakes/d.h "#include <uv.h>" "fakes/d.h includes uv.h: vendor")
 plant(reports/a.h "#include \"../a.h\"" "reports/a.h includes ../a.h: includes start")
+plant(reports/usage/a.cpp "#include <CLI/CLI.hpp>" "")
+plant(bench/load/a.cpp "#include <CLI/App.hpp>\n#include <hiredis/hiredis.h>" "bench/load/a.cpp includes CLI/App.hpp: only reports/usage/")
 set_property(GLOBAL APPEND PROPERTY plants "README.md: there is no engine/gone/")
 # The low room's mistake is the middle one's as well: the two include each other.
 set_property(GLOBAL APPEND PROPERTY plants "two folders include each other: engine/low/b.h includes engine/middle/a.h")

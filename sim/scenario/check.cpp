@@ -201,7 +201,7 @@ std::string child(const std::string& pointer, std::size_t index) { return fmt::f
 std::string shown(const json& value) {
     constexpr std::size_t kShown = 60;
     std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-    if (text.size() > kShown) text = text.substr(0, kShownMax) + "…";
+    if (text.size() > kShown) text = text.substr(0, kShown) + "…";
     return text;
 }
 
