@@ -104,13 +104,14 @@ function(lockstep_install_pages name)
   endif()
 endfunction()
 
-# lockstep_test(NAME <name> SOURCES <files>… [LINK <libraries>…] [RAPIDCHECK] [LABELS <labels>…] [TIMEOUT <seconds>])
+# lockstep_test(NAME <name> SOURCES <files>… [LINK <libraries>…] [RAPIDCHECK] [LABELS <labels>…] [TIMEOUT <seconds>] [SHARDS <n>])
 #
 # One GoogleTest program = one ctest entry, in <build>/tests. Labels default to "unit", the timeout to 1200 s: it ends
 # what hangs, and a busy machine may be many times slower than a quiet one.
-# A test that needs redis-server or nats-server takes LABELS servers.
+# A test that needs redis-server or nats-server takes LABELS servers. One that mostly waits for them takes SHARDS: ctest then runs
+# <name>_1 to <name>_<n> side by side, each with its share of the cases.
 function(lockstep_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "RAPIDCHECK" "NAME;TIMEOUT" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "RAPIDCHECK" "NAME;TIMEOUT;SHARDS" "SOURCES;LINK;LABELS")
   if(NOT LOCKSTEP_TESTS)
     list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     set_property(GLOBAL APPEND PROPERTY LOCKSTEP_REGISTERED_FILES ${arg_SOURCES})
@@ -133,8 +134,18 @@ function(lockstep_test)
   if(NOT LOCKSTEP_SERVER_TESTS AND "servers" IN_LIST arg_LABELS)
     set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
-  add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} --gtest_brief=1)
-  lockstep_test_properties(${arg_NAME} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
+  if(NOT arg_SHARDS)
+    add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} --gtest_brief=1)
+    lockstep_test_properties(${arg_NAME} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
+    return()
+  endif()
+  foreach(shard RANGE 1 ${arg_SHARDS})
+    math(EXPR index "${shard} - 1")
+    set(entry ${arg_NAME}_${shard})
+    add_test(NAME ${entry} COMMAND ${arg_NAME} --gtest_brief=1)
+    lockstep_test_properties(${entry} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
+    set_property(TEST ${entry} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${index})
+  endforeach()
 endfunction()
 
 # lockstep_test_properties(<ctest name> LABELS <labels>… TIMEOUT <seconds>)
