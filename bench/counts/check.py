@@ -4,7 +4,8 @@ check.py [--kept FILE] [--build FOLDER] [--accept [--because TEXT]] [GROUP ...]
 
 FILE (kept.json beside this) has groups of counts. Each count says how much a job takes, what that is, and by how many percent it may
 differ; more and less are both told, so that what was gained is kept as well. A group also says by how many percent a job may cost more
-where there are more jobs: what the second half of them takes is held to what the first half does.
+where there are more jobs: what the second half of them takes is held to what the first half does. The group `sources` counts something of
+the sources as a whole (sources.py), so it names no jobs.
 
 --accept writes what was counted into FILE for each count that differs by more than it may, and leaves the others, so that small growth
 does not add up unseen. What costs more needs --because: what is had for it, which is written beside the count.
@@ -21,6 +22,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import sources
 
 HERE = pathlib.Path(__file__).resolve().parent
 KEPT, DIFFERS, WRONG_USE, BROKEN, SKIPPED = 0, 1, 2, 3, 77
@@ -84,11 +87,19 @@ def counted_by_servers(build, jobs):
     return {name: redis[name] * jobs for name in ("evalsha", "commands", "bytes_in", "bytes_out")}
 
 
+def counted_of_sources(build, _jobs):
+    try:
+        return {count.__name__: count(HERE.parents[1], build) for count in sources.COUNTS}
+    except sources.NotInSight as error:
+        raise Broken(error) from error
+
+
 HOW = {
     "traffic": counted_by_run("traffic"),
     "allocations": counted_by_run("allocations"),
     "instructions": counted_by_valgrind,
     "servers": counted_by_servers,
+    "sources": counted_of_sources,
 }
 
 
@@ -109,18 +120,25 @@ def rounded(value):
     return round(value) if value >= 10000 else float(f"{value:.5g}")
 
 
-def differences(group, per_job):
-    """(count, its percent, sentence) of each count that differs by more than it may; {count: per job} is what was counted."""
-    kept = group["counts"]
-    for name in sorted(kept.keys() - per_job.keys()):
+def measure_of(group):
+    """The name of a count's value in the file: what a job takes, or all of it."""
+    return "per_job" if "jobs" in group else "in_all"
+
+
+def differences(group, counted):
+    """(count, its percent, sentence) of each count that differs by more than it may; {count: value} is what was counted."""
+    kept, measure = group["counts"], measure_of(group)
+    words = measure.replace("_", " ")
+    for name in sorted(kept.keys() - counted.keys()):
         yield name, 0.0, f"{name} is kept and was not counted: take it out of the file, or count it"
-    for name, now in per_job.items():
+    for name, now in counted.items():
         if name not in kept:
-            yield name, 0.0, f"{name} was counted ({number(now)} per job) and is not kept: give it a place in the file"
+            yield name, 0.0, f"{name} was counted ({number(now)} {words}) and is not kept: give it a place in the file"
             continue
-        percent = percent_more(now, kept[name]["per_job"])
+        before = kept[name][measure]
+        percent = percent_more(now, before)
         if abs(percent) > kept[name]["may_differ_percent"]:
-            yield name, percent, (f"{name} per job: was {number(kept[name]['per_job'])}, is {number(now)}: {more_or_less(percent)}, "
+            yield name, percent, (f"{name} {words}: was {number(before)}, is {number(now)}: {more_or_less(percent)}, "
                                   f"may differ by {kept[name]['may_differ_percent']} % ({kept[name]['is']})")
 
 
@@ -141,22 +159,22 @@ def growth_with_jobs(group, totals):
 def written(kept):
     """The document with a count a line, which makes small differences between versions."""
     text = json.dumps(kept, indent=2, ensure_ascii=False)
-    innermost = re.compile(r"(\{\n\s*\"per_job\"|\[)[^{}\[\]]*[}\]]")
+    innermost = re.compile(r"(\{\n\s*\"(?:per_job|in_all)\"|\[)[^{}\[\]]*[}\]]")
     return innermost.sub(lambda found: re.sub(r"(?<=[{\[]) | (?=[}\]])", "", re.sub(r"\n\s*", " ", found[0])), text) + "\n"
 
 
-def accept(group, per_job, because):
+def accept(group, counted, because):
     """Takes over what differs. The names of counts that cost more while nothing is said of what for."""
-    unexplained = []
-    for name, percent, _ in list(differences(group, per_job)):
-        if name not in per_job or name not in group["counts"]:
+    unexplained, measure = [], measure_of(group)
+    for name, percent, _ in list(differences(group, counted)):
+        if name not in counted or name not in group["counts"]:
             continue
         if percent > 0 and not because:
             unexplained.append(name)
             continue
         entry = group["counts"][name]
-        print(f"  accepted: {name} {number(entry['per_job'])} -> {number(per_job[name])}")
-        entry["per_job"] = rounded(per_job[name])
+        print(f"  accepted: {name} {number(entry[measure])} -> {number(counted[name])}")
+        entry[measure] = rounded(counted[name])
         entry.pop("because", None)
         if percent > 0:
             entry["because"] = because
@@ -171,21 +189,22 @@ def shown(file):
 
 def judge(name, group, build, arguments):
     """The status of a group, which with --accept is changed."""
+    jobs, measure = group.get("jobs", [1]), measure_of(group)
     try:
-        totals = [HOW[name](build, jobs) for jobs in group["jobs"]]
+        totals = [HOW[name](build, number_of) for number_of in jobs]
     except NotInstalled as missing:
         print(f"skipped: {name}: {missing}")
         return SKIPPED
     except (Broken, OSError, ValueError, KeyError) as error:
         print(f"{name}: {error}")
         return BROKEN
-    per_job = {count: total / group["jobs"][-1] for count, total in totals[-1].items()}
-    print(f"{name}, {group['jobs'][-1]} jobs:")
-    for count, now in per_job.items():
+    counted = {count: total / jobs[-1] for count, total in totals[-1].items()}
+    print(f"{name}, {jobs[-1]} jobs:" if "jobs" in group else f"{name}:")
+    for count, now in counted.items():
         kept = group["counts"].get(count)
-        print(f"  {count:16} {number(now):>12} per job" + (f", kept: {number(kept['per_job'])}" if kept else ""))
-    unexplained = accept(group, per_job, arguments.because) if arguments.accept else []
-    told = [sentence for _, _, sentence in differences(group, per_job)]
+        print(f"  {count:16} {number(now):>12} {measure.replace('_', ' ')}" + (f", kept: {number(kept[measure])}" if kept else ""))
+    unexplained = accept(group, counted, arguments.because) if arguments.accept else []
+    told = [sentence for _, _, sentence in differences(group, counted)]
     grown = list(growth_with_jobs(group, totals))
     for sentence in told + grown:
         print(f"NOT KEPT: {sentence}")

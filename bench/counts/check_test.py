@@ -8,6 +8,7 @@ import unittest
 from unittest import mock
 
 import check
+import sources
 
 KEPT = {
     "about": "x",
@@ -18,6 +19,7 @@ KEPT = {
     "instructions": {"jobs": [10], "counts": {"instructions": {"per_job": 50, "may_differ_percent": 2, "is": "Ir"}}},
     "servers": {"jobs": [10], "counts": {name: {"per_job": 5.0, "may_differ_percent": 5, "is": "x"}
                                          for name in ("evalsha", "commands", "bytes_in", "bytes_out")}},
+    "sources": {"counts": {"seconds_tests_wait": {"in_all": 2.0, "may_differ_percent": 5, "is": "sleeps"}}},
 }
 
 
@@ -150,6 +152,17 @@ class Check(unittest.TestCase):
         self.assertEqual(said.count("NOT KEPT"), 1)
         self.assertIn("bytes_out per job: was 5, is 6", said)
 
+    def test_a_count_of_the_sources_is_held_to_all_of_it(self):
+        def seconds_tests_wait(root, build):
+            self.assertEqual((root, build), (check.HERE.parents[1], self.root))
+            return 2.2
+        with mock.patch.object(sources, "COUNTS", (seconds_tests_wait,)):
+            code, said = self.check("sources")
+            self.assertEqual(code, check.DIFFERS)
+            self.assertIn("seconds_tests_wait in all: was 2, is 2.2: 10.0 % more, may differ by 5 % (sleeps)", said)
+            self.assertEqual(self.check("sources", "--accept", "--because", "an outage")[0], check.KEPT)
+        self.assertEqual(json.loads(self.kept.read_text())["sources"]["counts"]["seconds_tests_wait"]["in_all"], 2.2)
+
     def test_mistakes_name_the_thing_and_the_way_out(self):
         for words, expected in ((["trafic"], "groups: traffic"), (["--because", "x"], "it is for --accept")):
             code, said = self.check(*words)
@@ -162,6 +175,37 @@ class Check(unittest.TestCase):
         text = (check.HERE / "kept.json").read_text()
         self.assertEqual(check.written(json.loads(text)), text)
         self.assertEqual(set(json.loads(text)), {"about", *check.HOW})
+
+
+class Sources(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def write(self, name, text):
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def seconds(self):
+        return round(sources.seconds_tests_wait(self.root, None), 6)
+
+    def test_literals_and_constants_of_the_file_are_counted_in_every_unit(self):
+        self.write("engine/a_test.cpp", "sleep_for(1'500ms); std::this_thread::sleep_for(std::chrono::seconds(2));")
+        self.write("engine/testing/b.h", "constexpr auto kPause = 200us;\nconstexpr seconds kLong{3};\nsleep_for(kPause); sleep_for(kLong);")
+        self.write("prod/test_c.py", f"PAUSE = 0.25\n{'time'}.sleep(PAUSE)\n{'time'}.sleep(1)")
+        self.assertEqual(self.seconds(), 7.7502)
+
+    def test_what_is_no_test_or_passes_without_a_clock_is_not_counted(self):
+        self.write("prod/worker.cpp", "sleep_for(1s);")
+        self.write("sim/latest.cpp", "sleep_for(1s);")
+        self.write("sim/a_test.cpp", "co_await clock.sleep(3s); world.run_for(1min);")
+        self.assertEqual(self.seconds(), 0)
+
+    def test_a_sleep_whose_length_is_not_in_sight_is_named(self):
+        self.write("prod/a_test.cpp", "\nsleep_for(elsewhere());")
+        with self.assertRaisesRegex(sources.NotInSight, "^prod/a_test.cpp:2: "):
+            self.seconds()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -55,8 +54,10 @@ constexpr std::array<Advice, 8> kWithoutEffect{
 /// Nothing where no name is near enough to have been meant.
 std::optional<std::string> nearest_name(std::string_view name) {
     std::string best;
-    std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+    std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;  // too far
     const auto consider = [&](std::string_view candidate) {
+        const auto [shorter, longer] = std::minmax({name.size(), candidate.size()});
+        if (longer - shorter >= best_distance) return;  // the distance is no less, and takes long where a name is
         const std::size_t d = engine::edit_distance(name, candidate);
         if (d >= best_distance) return;
         best_distance = d;
@@ -64,8 +65,7 @@ std::optional<std::string> nearest_name(std::string_view name) {
     };
     for (const Variable& candidate : variable_table()) consider(candidate.name);
     for (const auto& info : engine::tunable_table()) consider(tunable_variable(info.name));
-    if (best_distance > std::max<std::size_t>(2, name.size() / 3)) return std::nullopt;
-    return best;
+    return best.empty() ? std::nullopt : std::optional(best);
 }
 
 bool is_number(std::string_view text) {
