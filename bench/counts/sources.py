@@ -1,7 +1,11 @@
 """Counts of the sources as a whole, for the group `sources` of kept.json. Each function of COUNTS takes the root of the repository and the
 folder of a build, and returns one number; its name is that of the count."""
 
+import collections
+import functools
+import pathlib
 import re
+import subprocess
 
 FOLDERS = ("bench", "engine", "fakes", "prod", "reports", "scenarios", "sim", ".cmake")
 # Only tests use the code in folders of these names.
@@ -58,4 +62,36 @@ def seconds_tests_wait(root, _build):
     return total
 
 
-COUNTS = (seconds_tests_wait,)
+@functools.cache
+def units(build):
+    """The objects of the default build."""
+    done = subprocess.run(["ninja", "-C", build, "-t", "inputs", "all"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NotInSight(f"ninja knows no build in {build}: {done.stderr.strip()}")
+    return frozenset(line for line in done.stdout.splitlines() if line.endswith(".o"))
+
+
+def compiled_units(_root, build):
+    return len(units(build))
+
+
+def lines_compiled(_root, build):
+    """Of every unit the lines of all files that it reads, but for those of its precompiled headers."""
+    read, unit = collections.Counter(), None
+    for line in subprocess.run(["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True, check=True).stdout.splitlines():
+        if line.startswith("    "):
+            if unit in units(build):
+                read[line.strip()] += 1
+        elif line:
+            unit = line.split(": #deps")[0]
+    if not read:
+        raise NotInSight(f"nothing has been built in {build}")
+    total = 0
+    for file, times in read.items():
+        path = pathlib.Path(build) / file
+        if path.suffix != ".pch" and path.is_file():
+            total += times * path.read_bytes().count(b"\n")
+    return total
+
+
+COUNTS = (seconds_tests_wait, compiled_units, lines_compiled)
