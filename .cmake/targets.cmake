@@ -109,7 +109,7 @@ endfunction()
 # One GoogleTest program = one ctest entry, in <build>/tests. Labels default to "unit", the timeout to 1200 s: it ends
 # what hangs, and a busy machine may be many times slower than a quiet one.
 # A test that needs redis-server or nats-server takes LABELS servers. One that mostly waits for them takes SHARDS: ctest then runs
-# <name>_1 to <name>_<n> side by side, each with its share of the cases.
+# <name>_1 to <name>_<n> side by side, each with its share of the cases. LABELS long: more than a quick run of all tests has time for.
 function(lockstep_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "RAPIDCHECK" "NAME;TIMEOUT;SHARDS" "SOURCES;LINK;LABELS")
   if(NOT LOCKSTEP_TESTS)

@@ -24,7 +24,7 @@ Told lockstep(std::vector<std::string> words) {
     const fakes::testing::TemporaryFolder folder;
     words.insert(words.begin(), std::string(LOCKSTEP_PROGRAM_FOLDER) + "/lockstep");
     testing::Program program(std::move(words), {}, folder.path() / "output");
-    const auto code = program.wait(std::chrono::seconds(120));
+    const auto code = program.wait(std::chrono::seconds(300));
     return {code.value_or(-1), program.output()};
 }
 
