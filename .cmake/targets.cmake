@@ -133,7 +133,7 @@ endfunction()
 # what hangs, and a busy machine may be many times slower than a quiet one. The tier is that of lockstep_tier; under sanitizers
 # tests of engine/ are in ALL, and all others in SHARE.
 # A test that needs redis-server or nats-server takes LABELS servers. One that mostly waits for them takes SHARDS: ctest then runs
-# <name>_1 to <name>_<n> side by side, each with its share of the cases.
+# <name>_1 to <name>_<n> side by side, each with its share of the cases. LABELS long: more than a quick run of all tests has time for.
 function(lockstep_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "RAPIDCHECK" "NAME;TIMEOUT;TIER;SHARDS" "SOURCES;LINK;LABELS")
   if(NOT LOCKSTEP_TESTS)

@@ -247,10 +247,14 @@ std::string Deployment::logs() const {
 }
 
 bool Deployment::until(const std::function<bool()>& done, std::chrono::milliseconds limit) {
+    // Most looks start a program, so a long wait looks less often: each pause is half as long again as the last one.
+    constexpr std::chrono::milliseconds kPauseMost{500};
+    std::chrono::milliseconds pause{10};
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!done()) {
         if (std::chrono::steady_clock::now() > end) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 3 / 2, kPauseMost);
     }
     return true;
 }

@@ -27,9 +27,9 @@ protected:
         world->environment["NATS_URL"] = fmt::format("nats://127.0.0.1:{},nats://127.0.0.1:{},nats://127.0.0.1:{}",
                                                      server(0).port(), server(1).port(), server(2).port());
         world->environment["NATS_JS_REPLICAS"] = "3";
-        // Longer than a stream may be without a leader: results wait for one.
+        // Longer than a stream may be without a leader: results wait for one. A job whose result died with its server waits as long.
         std::ofstream(world->folder() / "timeouts.yaml")
-            << "reconciler: {dispatch_timeout_seconds: 10, running_timeout_seconds: 60, scan_interval_seconds: 1}\n";
+            << "reconciler: {dispatch_timeout_seconds: 10, running_timeout_seconds: 30, scan_interval_seconds: 1}\n";
     }
     void TearDown() override {
         if (world && HasFailure()) std::fputs(world->logs().c_str(), stderr);
