@@ -4,11 +4,10 @@ set(LOCKSTEP_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 
 # lockstep_unite_sources(<target>)
 #
-# With LOCKSTEP_UNITY the sources of a library or of a test are compiled in batches, but for those of the engine where single files of
-# it are replaced by spoilt ones. In a batch, what a file keeps for itself must differ by name from what the others do; what cannot
-# share a translation unit says so by its source property SKIP_UNITY_BUILD_INCLUSION.
+# With LOCKSTEP_UNITY the sources of a library or of a test are compiled in batches. In a batch, what a file keeps for itself must differ
+# by name from what the others do; what cannot share a translation unit says so by its source property SKIP_UNITY_BUILD_INCLUSION.
 function(lockstep_unite_sources target)
-  if(LOCKSTEP_UNITY AND NOT (LOCKSTEP_MUTANTS AND target STREQUAL lockstep_engine))
+  if(LOCKSTEP_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
 endfunction()
